@@ -1,0 +1,5 @@
+"""`python -m router` is `router`."""
+
+from router.cli.main import main
+
+main()

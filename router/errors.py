@@ -1,0 +1,104 @@
+"""
+Every exception of the router, and the Diagnostic value.
+
+An exception exists only where some caller acts differently on it:
+
+    RouterError
+    ├── ConfigError          the rules file is wrong: show every diagnostic, exit 1
+    ├── ExpressionError      one expression or template is wrong: config turns it into a diagnostic
+    ├── EvaluationError      failed on this event: no match, or the job is dead
+    ├── RenderError          an action's parameters cannot be built from this event: the job is dead
+    ├── SecretMissing        a secret is empty or absent: refuse to start
+    ├── StoreUnavailable     ours, outcome perhaps unknown: 503, the sender sends again
+    ├── StoreRefused         the store cannot be opened: refuse to start
+    ├── NotFound             an operator named something that is not there: exit 1
+    └── UsageError           a command's words are wrong: exit 2
+    EgressRefused            an address that may not be called (an OSError, to survive the client)
+"""
+
+from typing import Literal
+
+import msgspec
+
+Severity = Literal["error", "warning"]
+
+
+class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    One thing to say about a rules file.
+
+    `line` and `column` start at 1 and count characters; `width` is how many characters the caret
+    underlines. `hint` is the way to mend it ("did you mean 'when'?"), `source` the line itself.
+    """
+
+    code: str
+    message: str
+    file: str = ""
+    line: int = 1
+    column: int = 1
+    width: int = 1
+    severity: Severity = "error"
+    hint: str | None = None
+    source: str | None = None
+
+
+class RouterError(Exception):
+    """Whatever the router raises on purpose."""
+
+
+class ConfigError(RouterError):
+    """The rules file is wrong; `diagnostics` holds everything found in one run."""
+
+    def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
+        super().__init__(f"{len(diagnostics)} problem(s) in the rules file")
+        self.diagnostics = diagnostics
+
+
+class ExpressionError(RouterError):
+    """An expression or template is wrong at characters `start` to `end` (offsets from 0)."""
+
+    def __init__(
+        self, code: str, message: str, start: int, end: int, hint: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.start = start
+        self.end = end
+        self.hint = hint
+
+
+class EvaluationError(RouterError):
+    """An expression could not be evaluated on this event; the text says why."""
+
+
+class RenderError(RouterError):
+    """An action's parameters cannot be rendered; `place` names the parameter (`http.path`)."""
+
+    def __init__(self, place: str, message: str) -> None:
+        super().__init__(f"{place}: {message}")
+        self.place = place
+
+
+class SecretMissing(RouterError):
+    """A named secret is not set or empty; the text names the variable or file, never a value."""
+
+
+class StoreUnavailable(RouterError):
+    """The store could not commit. The outcome is unknown; answer 503 and let the sender retry."""
+
+
+class StoreRefused(RouterError):
+    """The store cannot be opened: another server, newer schema, damage; the text says which."""
+
+
+class NotFound(RouterError):
+    """Nothing has this name or id."""
+
+
+class UsageError(RouterError):
+    """A command was called with words that do not fit."""
+
+
+class EgressRefused(OSError):
+    """An outgoing connection to an address that the egress rules do not allow."""

@@ -1,0 +1,1 @@
+"""NOUNS: frozen values that every room may hold; no behaviour beyond reading themselves."""

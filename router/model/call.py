@@ -1,0 +1,92 @@
+"""Calls: an action's parameters, rendered for one event, ready to run."""
+
+from typing import Any
+
+import msgspec
+
+
+class HttpCall(msgspec.Struct, frozen=True):
+    """
+    One HTTP request to send.
+
+    `shown_url` and `shown_body` have their secrets masked, for logs and attempts; `url`,
+    `headers` and `body` may hold secrets.
+    """
+
+    method: str
+    url: str
+    shown_url: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+    accept: tuple[tuple[int, int], ...]
+    timeout_s: float
+    connect_timeout_s: float = 5.0
+    shown_body: bytes | None = None  # None: the same as `body`
+
+    def __repr__(self) -> str:
+        return f"HttpCall({self.method} {self.shown_url})"
+
+
+class ShellCall(msgspec.Struct, frozen=True):
+    """
+    One process to start. `argv` is complete (a script is already `sh -eu -c SCRIPT`).
+
+    `env` is the whole environment of the child. `secret_names` are the variables of `env` whose
+    values came from secrets: never shown.
+    """
+
+    argv: tuple[str, ...]
+    stdin: bytes | None
+    env: dict[str, str]
+    cwd: str
+    timeout_s: float
+    secret_names: frozenset[str] = frozenset()
+
+    def __repr__(self) -> str:
+        return f"ShellCall({self.argv!r})"
+
+
+class LogCall(msgspec.Struct, frozen=True):
+    """One line to log."""
+
+    message: str
+    level: str = "info"
+
+
+class PythonCall(msgspec.Struct, frozen=True):
+    """One function of a plugin to call in a child process."""
+
+    function: str
+    args: dict[str, Any]
+    secrets: dict[str, str]
+    timeout_s: float
+
+    def __repr__(self) -> str:
+        return f"PythonCall({self.function})"
+
+
+Call = HttpCall | ShellCall | LogCall | PythonCall
+
+
+def described(call: Call) -> dict[str, Any]:
+    """The call as a JSON object for `--dry`, `show` and logs; no secret in it."""
+    match call:
+        case HttpCall():
+            shown = call.body if call.shown_body is None else call.shown_body
+            return {
+                "kind": "http",
+                "method": call.method,
+                "url": call.shown_url,
+                "body": shown[:65_536].decode("utf-8", "replace"),
+            }
+        case ShellCall():
+            return {
+                "kind": "shell",
+                "argv": list(call.argv),
+                "cwd": call.cwd,
+                "env": {k: ("***" if k in call.secret_names else v) for k, v in call.env.items()},
+            }
+        case LogCall():
+            return {"kind": "log", "message": call.message}
+        case PythonCall():
+            return {"kind": "python", "call": call.function, "args": call.args}

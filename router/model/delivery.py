@@ -1,0 +1,106 @@
+"""What arrives: the request, its verdict, and the delivery and events it becomes."""
+
+from typing import Any, Literal
+
+import msgspec
+
+JSON = Any
+"""A JSON value: None, bool, int, Decimal, str, list of JSON, or dict of str to JSON."""
+
+DeliveryState = Literal["routed", "unmatched", "unparsed", "too_complex"]
+
+REMOVED = "[removed]"
+
+
+class InboundRequest(msgspec.Struct, frozen=True, gc=False):
+    """
+    One HTTP request, whole, as bytes.
+
+    `raw_path` excludes the query; `headers` are (lower-case name, value) in wire order;
+    `peer` is the sender's address; `received_at` is Unix milliseconds.
+    """
+
+    method: str
+    raw_path: bytes
+    query_string: bytes
+    headers: tuple[tuple[bytes, bytes], ...]
+    body: bytes
+    peer: str
+    received_at: int
+
+
+class LiveSecret(msgspec.Struct, frozen=True, gc=False):
+    """A secret that may verify now. Its value never appears in a representation."""
+
+    name: str
+    value: bytes
+
+    def __repr__(self) -> str:
+        return f"LiveSecret(name={self.name!r}, value='***')"
+
+
+class Verified(msgspec.Struct, frozen=True, gc=False):
+    """The request is genuine; `secret` names the one that proved it (None: endpoint unsigned)."""
+
+    secret: str | None
+
+
+class Refused(msgspec.Struct, frozen=True, gc=False):
+    """
+    The request is not proved genuine.
+
+    `reason` is a short fixed word (metrics label: `missing_signature`, `bad_signature`,
+    `malformed_signature`, `ambiguous_header`, `stale_timestamp`, …); `hint` is for the operator
+    and names a known mistake. `status` is what the sender gets.
+    """
+
+    reason: str
+    status: int = 401
+    hint: str | None = None
+
+
+class Event(msgspec.Struct, frozen=True):
+    """
+    One thing that happened.
+
+    `index` counts from 0 within its delivery. `raw` is the event's exact bytes when the provider
+    splits its batches, else None (the delivery's body is the event). `fields` holds the names a
+    provider adds (`shop`, `branch`). `keys` are the dedupe keys, empty for none.
+    """
+
+    id: str
+    index: int
+    name: str
+    action: str | None
+    payload: JSON
+    raw: bytes | None = None
+    fields: dict[str, JSON] = {}
+    keys: tuple[bytes, ...] = ()
+
+
+class Delivery(msgspec.Struct, frozen=True):
+    """
+    One genuine request, as stored.
+
+    `headers` are (lower-case name, value as latin-1 text), credentials already `[removed]`;
+    `query` likewise as text; `body` is byte for byte what was verified. `received_at` is Unix
+    milliseconds. `flags` are short words (`no_id`, `duplicate_keys`). `generation` names the
+    ruleset that routed it.
+    """
+
+    id: str
+    endpoint: str
+    provider: str
+    received_at: int
+    method: str
+    path: str
+    query: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+    verified_by: str | None
+    state: DeliveryState
+    event_count: int
+    generation: str
+    flags: tuple[str, ...] = ()
+    peer: str = ""
+    replay_of: str | None = None

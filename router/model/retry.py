@@ -1,0 +1,72 @@
+"""Retry policies, and when the next attempt is due."""
+
+import random
+
+import msgspec
+
+from router.model.job import FailureClass
+
+CLIENT_ERROR_DELAYS = 5
+RETRY_AFTER_MIN_S = 1.0
+RETRY_AFTER_MAX_S = 86_400.0
+
+
+class RetryPolicy(msgspec.Struct, frozen=True):
+    """
+    Delays in milliseconds before the second, third, … attempt; attempts = length + 1.
+
+    `jitter` 0.2 spreads each delay by up to 20 % either way.
+    """
+
+    name: str
+    schedule_ms: tuple[int, ...]
+    jitter: float = 0.2
+
+
+_S, _M, _H = 1_000, 60_000, 3_600_000
+
+STANDARD = RetryPolicy(
+    "standard",
+    (5 * _S, 30 * _S, 2 * _M, 10 * _M, 30 * _M, 2 * _H, 6 * _H, 16 * _H, 24 * _H, 24 * _H),
+)
+SHORT = RetryPolicy("short", (10 * _S, 60 * _S))
+NONE = RetryPolicy("none", ())
+BUILT_IN: dict[str, RetryPolicy] = {p.name: p for p in (STANDARD, SHORT, NONE)}
+AGE_LIMIT_MS = 7 * 24 * _H
+
+
+def next_delay_ms(
+    policy: RetryPolicy,
+    charged: int,
+    failure: FailureClass,
+    after_s: float | None,
+    rng: random.Random,
+) -> int | None:
+    """
+    How long to wait after the `charged`-th failed attempt (from 1), or None when it was the last.
+
+    A wish of the target (`after_s`, clamped to 1 s .. 24 h) never comes earlier than the
+    schedule; a raised wish (`temporary`) is taken as it is. A temporary failure outlives its
+    policy by the delays of `short`, once.
+    """
+    delay = _scheduled(policy, charged, failure)
+    if delay is None:
+        return None
+    jittered = _jittered(delay, policy.jitter, rng)
+    if after_s is None:
+        return jittered
+    wish = int(min(max(after_s, RETRY_AFTER_MIN_S), RETRY_AFTER_MAX_S) * 1000)
+    return wish if failure == "temporary" else max(jittered, wish)
+
+
+def _scheduled(policy: RetryPolicy, charged: int, failure: FailureClass) -> int | None:
+    schedule = policy.schedule_ms
+    if failure == "client":
+        schedule = schedule[:CLIENT_ERROR_DELAYS]
+    elif failure == "temporary":
+        schedule = schedule + SHORT.schedule_ms
+    return schedule[charged - 1] if charged <= len(schedule) else None
+
+
+def _jittered(delay_ms: int, jitter: float, rng: random.Random) -> int:
+    return max(1, round(delay_ms * (1 + jitter * rng.uniform(-1, 1))))
