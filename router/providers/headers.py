@@ -1,0 +1,55 @@
+"""Headers that play a part, in any of their spellings, and no two values for one part."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from router.providers.definition import Names, spelled
+
+Headers = Iterable[tuple[bytes, bytes]]
+
+
+class Ambiguous(msgspec.Struct, frozen=True):
+    """One part came with two different values; `header` is one of its names."""
+
+    header: str
+
+
+def wire(name: str) -> bytes:
+    """A header's name as requests hold it."""
+    return name.lower().encode("ascii")
+
+
+class Spellings:
+    """Finds headers by part; a part is known by its first spelling in lower case."""
+
+    def __init__(self, parts: Sequence[Names]) -> None:
+        self._part: dict[bytes, bytes] = {}
+        for names in parts:
+            for name in spelled(names):
+                self._part.setdefault(wire(name), wire(spelled(names)[0]))
+
+    def part(self, names: Names) -> bytes | None:
+        """The key under which `collect` returns the header; None for no header at all."""
+        each = spelled(names)
+        return self._part[wire(each[0])] if each else None
+
+    def collect(self, headers: Headers) -> dict[bytes, bytes] | Ambiguous:
+        """Part to value; the same value twice is one value."""
+        found: dict[bytes, bytes] = {}
+        part = self._part
+        for name, value in headers:
+            key = part.get(name)
+            if key is not None and found.setdefault(key, value) != value:
+                return Ambiguous(key.decode("ascii"))
+        return found
+
+    def first(self, headers: Headers) -> dict[bytes, bytes]:
+        """Part to the first value given; for requests that were verified already."""
+        found: dict[bytes, bytes] = {}
+        part = self._part
+        for name, value in headers:
+            key = part.get(name)
+            if key is not None:
+                found.setdefault(key, value)
+        return found

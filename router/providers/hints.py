@@ -1,0 +1,110 @@
+"""
+Why a refused request was probably refused, in words for the operator.
+
+Hints never reach the sender. They are sought only after the refusal and cost little whatever
+arrives: bodies up to 64 KiB, the first few secrets, a fixed list of alterations.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from router.model.delivery import LiveSecret
+from router.providers.headers import Headers
+from router.providers.signatures import Check
+
+BODY_MAX = 64 * 1024
+SECRETS_MAX = 2
+
+_SENDERS: tuple[tuple[bytes, str], ...] = (
+    (b"x-shopify-", "Shopify (provider `shopify`)"),
+    (b"x-commerce-", "the commerce platform (provider `commerce`)"),
+    (b"x-twilio-email-event-webhook-", "SendGrid (provider `sendgrid`)"),
+    (b"x-provider-email-event-webhook-", "the email provider (provider `email`)"),
+    (b"x-gitea-", "Gitea"),
+    (b"x-forgejo-", "Forgejo"),
+    (b"x-gogs-", "Gogs"),
+    (b"x-gitlab-", "GitLab"),
+    (b"x-event-key", "Bitbucket"),
+    (b"stripe-signature", "Stripe"),
+    (b"x-slack-", "Slack"),
+    (b"svix-", "Svix"),
+    (b"webhook-signature", "a Standard Webhooks sender"),
+    # Last: several of the above send these as well.
+    (b"x-github-", "GitHub (provider `github`)"),
+    (b"x-host-", "the code host (provider `code-host`)"),
+    (b"x-hub-signature", "GitHub (provider `github`)"),
+)
+
+
+def for_missing(own: bool, headers: Headers) -> str:
+    """No signature came; `own` says whether any other header of this provider did."""
+    names = [name for name, _ in headers]
+    if not own:
+        for prefix, label in _SENDERS:
+            if any(name.startswith(prefix) for name in names):
+                return f"other provider's headers: they look like {label}"
+    if b"x-hub-signature" in names:
+        return "no signature sent: only the old SHA-1 header came, which proves too little"
+    return "no signature sent: has the sender been given the secret, is signing switched on?"
+
+
+def for_malformed(text: bytes, prefix: bytes, encoding: str) -> str:
+    """The signature cannot be read: what is it instead?"""
+    if prefix and not text.startswith(prefix):
+        return f"malformed signature: it does not begin with `{prefix.decode()}`"
+    if encoding == "hex" and re.fullmatch(rb"[0-9A-Fa-f]+", text[len(prefix) :]):
+        return "malformed signature: hexadecimal, but not in lower case or not of the right length"
+    if encoding == "base64" and re.fullmatch(rb"(sha256=)?[0-9A-Fa-f]{64}", text):
+        return "malformed signature: hexadecimal where base64 is due"
+    return f"malformed signature: not {encoding} of the right length"
+
+
+def for_bad(
+    check: Check,
+    secrets: Sequence[LiveSecret],
+    proof: tuple[bytes, tuple[bytes, ...], int],
+) -> str:
+    """
+    The signature fits no secret: would it fit a known alteration of body or secret?
+
+    `proof` is the signature, the message's parts, and which of them is the body.
+    """
+    signature, message, body_at = proof
+    if len(message[body_at]) <= BODY_MAX:
+        tried = secrets[:SECRETS_MAX]
+        for name, body in _alterations(message[body_at]):
+            altered = (*message[:body_at], body, *message[body_at + 1 :])
+            if any(check(s.value, signature, altered) for s in tried):
+                return f"body altered: the signature fits the body {name}"
+        for secret in tried:
+            trimmed = secret.value.strip()
+            if trimmed != secret.value and check(trimmed, signature, message):
+                return f"wrong secret: `{secret.name}` fits without the white space around it"
+    return "wrong secret: the signature fits no live secret of this endpoint"
+
+
+def _alterations(body: bytes) -> Iterator[tuple[str, bytes]]:
+    """What proxies, frameworks and command lines do to bodies; each differs from the body."""
+    variants = [
+        ("without its last line break", body.rstrip(b"\r\n")),
+        ("with a line break at its end", body + b"\n"),
+        ("with CRLF line breaks", body.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")),
+        ("with LF line breaks", body.replace(b"\r\n", b"\n")),
+    ]
+    variants += [(f"as {name} JSON", text) for name, text in _rewritten(body)]
+    return ((name, text) for name, text in variants if text != body)
+
+
+def _rewritten(body: bytes) -> list[tuple[str, bytes]]:
+    """The same JSON written anew, as a framework does that parses before it verifies."""
+    try:
+        compact = msgspec.json.encode(msgspec.json.decode(body))
+        return [
+            ("compact", compact),
+            ("indented", msgspec.json.format(compact, indent=2)),
+            ("spaced", msgspec.json.format(compact, indent=0)),
+        ]
+    except (ValueError, RecursionError):
+        return []

@@ -1,0 +1,183 @@
+"""
+P-256 keys: public ones as users paste them, private ones that sign test deliveries.
+
+cryptography costs tens of milliseconds to import, so it is imported where a key is first used:
+`check` on a file without such a provider never pays.
+"""
+
+import binascii
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ec import (
+        ECDSA,
+        EllipticCurvePrivateKey,
+        EllipticCurvePublicKey,
+    )
+
+KEY_BYTES_MAX = 8 * 1024
+
+_ARMOUR = re.compile(
+    rb"-----BEGIN ([A-Z0-9 ]{1,40})-----(.*?)-----END ([A-Z0-9 ]{1,40})-----", re.DOTALL
+)
+_WHOLE_PEM = re.compile(
+    rb"\s*-----BEGIN PUBLIC KEY-----\r?\n(?:[A-Za-z0-9+/=]{1,76}\r?\n)+-----END PUBLIC KEY-----\s*"
+)
+_LOST_BREAKS = re.compile(rb"\\r|\\n|\s")
+_P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+
+
+class UnusableKeyError(ValueError):
+    """A text that is no P-256 public key; the message says what it is instead."""
+
+
+class MendedKey(msgspec.Struct, frozen=True):
+    """A public key as DER, and what had to be mended (None: nothing)."""
+
+    der: bytes
+    warning: str | None
+
+
+def mend(text: bytes) -> MendedKey:
+    """
+    The DER bytes in a PEM or in bare base64, with or without its line breaks.
+
+    Raises:
+        UnusableKeyError: it is something else.
+    """
+    if len(text) > KEY_BYTES_MAX:
+        raise UnusableKeyError(f"a public key is shorter than {KEY_BYTES_MAX} bytes")
+    if b"-----BEGIN" not in text:
+        return _bare(text)
+    armour = _ARMOUR.search(text)
+    if armour is None or armour[1] != armour[3]:
+        raise UnusableKeyError("the PEM has no end: its last line is `-----END PUBLIC KEY-----`")
+    _require_public(armour[1])
+    warning = None if _WHOLE_PEM.fullmatch(text) else "the PEM lost its line breaks; mended"
+    return MendedKey(_base64(armour[2]), warning)
+
+
+def _bare(text: bytes) -> MendedKey:
+    stripped = text.strip()
+    broken = _LOST_BREAKS.search(stripped) is not None
+    warning = "the key's base64 holds line breaks or spaces; mended" if broken else None
+    return MendedKey(_base64(stripped), warning)
+
+
+def _require_public(label: bytes) -> None:
+    if label == b"PUBLIC KEY":
+        return
+    found = label.decode("ascii")
+    if "PRIVATE" in found:
+        raise UnusableKeyError("this is a private key; the sender shows the public one")
+    raise UnusableKeyError(f"the PEM holds a {found}, not a PUBLIC KEY")
+
+
+def _base64(text: bytes) -> bytes:
+    try:
+        return binascii.a2b_base64(_LOST_BREAKS.sub(b"", text), strict_mode=True)
+    except binascii.Error:
+        raise UnusableKeyError("the key is not base64: copy it again, whole") from None
+
+
+def load_public(text: bytes) -> "EllipticCurvePublicKey":
+    """
+    The key in a PEM or bare base64, mended if need be.
+
+    Raises:
+        UnusableKeyError: it is no P-256 public key.
+    """
+    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415 (costly, see above)
+    from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
+    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415
+        load_der_public_key,
+    )
+
+    der = mend(text).der
+    try:
+        key = load_der_public_key(der)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise UnusableKeyError("this is no public key") from None
+    if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
+        raise UnusableKeyError("the key is not an elliptic-curve key on P-256")
+    return key
+
+
+@lru_cache(maxsize=256)
+def _cached(text: bytes) -> "EllipticCurvePublicKey | None":
+    """Each key is parsed once; public keys are no secrets, so keeping them is harmless."""
+    try:
+        return load_public(text)
+    except UnusableKeyError:
+        return None
+
+
+def verifies(text: bytes, signature: bytes, sha256: bytes) -> bool:
+    """Did the key's owner sign this digest? False for a broken key or signature."""
+    key = _cached(text)
+    if key is None:
+        return False
+    from cryptography.exceptions import InvalidSignature  # noqa: PLC0415
+
+    try:
+        key.verify(signature, sha256, _prehashed())
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def sign(private_pem: bytes, sha256: bytes) -> bytes:
+    """
+    A signature (DER) over the digest.
+
+    Raises:
+        UnusableKeyError: the PEM is no P-256 private key.
+    """
+    return _private(private_pem).sign(sha256, _prehashed())
+
+
+def public_of(private_pem: bytes) -> bytes:
+    """The public PEM that belongs to a private one."""
+    from cryptography.hazmat.primitives import serialization as s  # noqa: PLC0415
+
+    public = _private(private_pem).public_key()
+    return public.public_bytes(s.Encoding.PEM, s.PublicFormat.SubjectPublicKeyInfo)
+
+
+def invent(rng_bytes: Callable[[int], bytes]) -> bytes:
+    """A private PEM made of 40 random bytes; the extra eight make the bias vanish."""
+    from cryptography.hazmat.primitives import serialization as s  # noqa: PLC0415
+    from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
+
+    number = int.from_bytes(rng_bytes(40), "big") % (_P256_ORDER - 1) + 1
+    key = ec.derive_private_key(number, ec.SECP256R1())
+    return key.private_bytes(s.Encoding.PEM, s.PrivateFormat.PKCS8, s.NoEncryption())
+
+
+@lru_cache(maxsize=1)
+def _prehashed() -> "ECDSA":
+    from cryptography.hazmat.primitives.asymmetric import ec, utils  # noqa: PLC0415
+    from cryptography.hazmat.primitives.hashes import SHA256  # noqa: PLC0415
+
+    return ec.ECDSA(utils.Prehashed(SHA256()))
+
+
+def _private(private_pem: bytes) -> "EllipticCurvePrivateKey":
+    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415
+    from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
+    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415
+        load_pem_private_key,
+    )
+
+    try:
+        key = load_pem_private_key(private_pem, password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise UnusableKeyError("this is no private key in PEM form") from None
+    if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
+        raise UnusableKeyError("the private key is not on P-256")
+    return key

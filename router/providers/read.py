@@ -1,0 +1,206 @@
+"""
+A verified request becomes a Reading: its events, named and numbered.
+
+Nothing here refuses: a genuine body that is odd is `unparsed` or `too_complex`, and stored.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Literal
+
+import msgspec
+
+from router.expressions import NotJson, decode_json
+from router.model.delivery import JSON, InboundRequest
+from router.providers import forms
+from router.providers.definition import Definition, Source
+from router.providers.headers import Spellings
+from router.providers.structure import too_complex
+
+UNKNOWN = "unknown"
+NAME_LENGTH_MAX = 200
+_SPACE = b" \t\r\n"
+
+
+class ReadEvent(msgspec.Struct, frozen=True):
+    """
+    One event of a delivery.
+
+    `raw` is its exact JSON when the delivery's body is not (a batch, a form), else None.
+    `fields` holds the roots that the provider adds; one that this event lacks is not in it.
+    `provider_id` is the sender's id of this event, None if it sent none.
+    """
+
+    index: int
+    name: str
+    action: str | None
+    payload: JSON
+    raw: bytes | None
+    fields: dict[str, JSON]
+    provider_id: bytes | None
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """
+    A delivery, read. Without events unless `routed`; `reason` says why for the other states.
+
+    `event_name` and `delivery_id` are the headers' (`unknown` and None for a batch). Flags:
+    `no_id`: an id was due and did not come.
+    """
+
+    state: Literal["routed", "unparsed", "too_complex"]
+    events: tuple[ReadEvent, ...]
+    flags: tuple[str, ...]
+    reason: str | None
+    event_name: str
+    delivery_id: bytes | None
+
+
+class OddBodyError(Exception):
+    """The body gives no events."""
+
+    def __init__(self, state: Literal["unparsed", "too_complex"], reason: str) -> None:
+        super().__init__(reason)
+        self.state = state
+        self.reason = reason
+
+
+Found = dict[bytes, bytes]
+Getter = Callable[[Found, str, JSON], str | None]
+"""(headers by part, the event's name, its payload) to a text, or None if it is not there."""
+
+
+class Reader:
+    """Reads requests by one definition."""
+
+    def __init__(self, definition: Definition) -> None:
+        parts = [s.header for s in _sources(definition) if s.header]
+        self._headers = Spellings([*parts, "content-type"])
+        self._event = self._getter(definition.event)
+        self._id = self._getter(definition.id) if definition.id else None
+        self._id_header = self._headers.part(definition.id.header) if definition.id else None
+        self._action = self._getter(definition.action) if definition.action else None
+        self._fields = [(name, self._getter(s)) for name, s in definition.fields.items()]
+        self._split = definition.split
+        self._form_field = definition.form_field and definition.form_field.encode("ascii")
+
+    def read(self, request: InboundRequest) -> Reading:
+        """The delivery's events, or why it has none."""
+        found = self._headers.first(request.headers)
+        name, delivery_id = self._header_name(found), self._header_id(found)
+        try:
+            events = self._events(found, request.body)
+        except OddBodyError as odd:
+            flags = ("no_id",) if self._id_header and delivery_id is None else ()
+            return Reading(odd.state, (), flags, odd.reason, name, delivery_id)
+        flags = ("no_id",) if self._id and any(e.provider_id is None for e in events) else ()
+        return Reading("routed", events, flags, None, name, delivery_id)
+
+    def _events(self, found: Found, body: bytes) -> tuple[ReadEvent, ...]:
+        if self._split is not None:
+            return self._batch(found, body)
+        if self._form_field and forms.is_form(found.get(b"content-type", b"")):
+            raw = _form_json(body, self._form_field)
+            return (self._one(0, found, decoded(raw), raw),)
+        return (self._one(0, found, decoded(body), None),)
+
+    def _batch(self, found: Found, body: bytes) -> tuple[ReadEvent, ...]:
+        payload = decoded(body)
+        if not isinstance(payload, list):
+            return (self._one(0, found, payload, body.strip(_SPACE)),)
+        if self._split is not None and len(payload) > self._split:
+            raise OddBodyError("too_complex", f"over {self._split:,} events")
+        raws = _SLICES.decode(body)
+        each = zip(payload, raws, strict=True)
+        return tuple(self._one(i, found, p, bytes(raw)) for i, (p, raw) in enumerate(each))
+
+    def _one(self, index: int, found: Found, payload: JSON, raw: bytes | None) -> ReadEvent:
+        name = _named(self._event(found, "", payload))
+        action = self._action(found, name, payload) if self._action else None
+        number = self._id(found, name, payload) if self._id else None
+        fields = {}
+        for root, get in self._fields:
+            value = get(found, name, payload)
+            if value is not None:
+                fields[root] = value
+        encoding = "latin-1" if self._id_header else "utf-8"
+        provider_id = number.encode(encoding) if number else None
+        return ReadEvent(index, name, action, payload, raw, fields, provider_id)
+
+    def _header_name(self, found: Found) -> str:
+        return _named(self._event(found, "", None))
+
+    def _header_id(self, found: Found) -> bytes | None:
+        number = self._id(found, "", None) if self._id and self._id_header else None
+        return number.encode("latin-1") if number else None
+
+    def _getter(self, source: Source) -> Getter:
+        if source.event:
+            return lambda _found, name, _payload: name
+        if source.field is not None:
+            return _field_getter(tuple(source.field.split(".")), source.prefix)
+        part = self._headers.part(source.header)
+        return _header_getter(part or b"", source.prefix)
+
+
+_SLICES = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+def decoded(body: bytes) -> JSON:
+    """
+    The JSON value of a body.
+
+    Raises:
+        OddBodyError: it is too complex to decode, or no JSON.
+    """
+    reason = too_complex(body)
+    if reason:
+        raise OddBodyError("too_complex", reason)
+    try:
+        return decode_json(body)
+    except (NotJson, RecursionError) as e:
+        raise OddBodyError("unparsed", str(e)) from None
+
+
+def _form_json(body: bytes, field: bytes) -> bytes:
+    try:
+        return forms.field_of(body, field)
+    except forms.FormTooLargeError as e:
+        raise OddBodyError("too_complex", str(e)) from None
+    except forms.FormError as e:
+        raise OddBodyError("unparsed", str(e)) from None
+
+
+def _sources(definition: Definition) -> Iterable[Source]:
+    optional = (definition.id, definition.action)
+    return [definition.event, *definition.fields.values(), *(s for s in optional if s)]
+
+
+def _named(text: str | None) -> str:
+    """A name fit for logs and metrics; everything else is `unknown`."""
+    if not text or len(text) > NAME_LENGTH_MAX or not text.isprintable():
+        return UNKNOWN
+    return text
+
+
+def _header_getter(part: bytes, prefix: str) -> Getter:
+    def get(found: Found, _name: str, _payload: JSON) -> str | None:
+        value = found.get(part)
+        return _without(prefix, value.decode("latin-1")) if value is not None else None
+
+    return get
+
+
+def _field_getter(path: tuple[str, ...], prefix: str) -> Getter:
+    def get(_found: Found, _name: str, payload: JSON) -> str | None:
+        value = payload
+        for key in path:
+            if not isinstance(value, dict):
+                return None
+            value = value.get(key)
+        return _without(prefix, value) if isinstance(value, str) else None
+
+    return get
+
+
+def _without(prefix: str, text: str) -> str | None:
+    return text[len(prefix) :] if text.startswith(prefix) else None

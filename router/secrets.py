@@ -1,0 +1,108 @@
+"""
+References to secrets become values; the environment and the file reader are arguments.
+
+A reference names an environment variable, a file, or a credential of the service manager (a file
+in its credentials directory). No error and no representation holds a value.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NoReturn
+
+from router.errors import SecretMissing
+
+WEAK_BYTES = 16
+
+
+class Secret:
+    """A value that no print, log or format shows; `reveal` is the only way to it."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: bytes) -> None:
+        self._value = value
+
+    def reveal(self) -> bytes:
+        """The value, for the one place that needs it."""
+        return self._value
+
+    def __repr__(self) -> str:
+        return "***"
+
+    def __str__(self) -> str:
+        return "***"
+
+    def __format__(self, spec: str) -> str:
+        return "***"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and self._value == other._value
+
+    def __hash__(self) -> int:
+        return hash(self._value)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a secret is not copied into files or other processes")
+
+
+def resolve(
+    *,
+    env: str | None = None,
+    file: str | None = None,
+    credential: str | None = None,
+    environ: Mapping[str, str],
+    read_file: Callable[[str], bytes],
+    credentials_directory: str | None = None,
+) -> bytes:
+    """
+    The value behind exactly one of `env` (variable), `file` (path) and `credential` (name).
+
+    One trailing line break of a file or credential is dropped.
+
+    Raises:
+        SecretMissing: it is not there or empty; the text names the variable or file.
+    """
+    if env is not None:
+        return _from_env(env, environ)
+    if file is not None:
+        return _from_file(f"file {file}", file, read_file)
+    if credential is None:
+        raise SecretMissing("the secret names neither a variable nor a file nor a credential")
+    if "/" in credential or credential in ("", ".", ".."):
+        raise SecretMissing(f"credential {credential!r} is not a plain name")
+    if not credentials_directory:
+        raise SecretMissing(f"credential {credential}: CREDENTIALS_DIRECTORY is not set")
+    path = f"{credentials_directory.rstrip('/')}/{credential}"
+    return _from_file(f"credential {credential}", path, read_file)
+
+
+def weak(value: bytes) -> bool:
+    """Shorter than 16 bytes: guessable, worth a warning."""
+    return len(value) < WEAK_BYTES
+
+
+def _from_env(name: str, environ: Mapping[str, str]) -> bytes:
+    if name not in environ:
+        raise SecretMissing(f"environment variable {name} is not set")
+    # Variables are bytes; surrogateescape gives back those that are no UTF-8.
+    value = environ[name].encode("utf-8", "surrogateescape")
+    if not value:
+        raise SecretMissing(f"environment variable {name} is empty")
+    return value
+
+
+def _from_file(what: str, path: str, read_file: Callable[[str], bytes]) -> bytes:
+    try:
+        value = read_file(path)
+    except OSError as e:
+        raise SecretMissing(f"{what} cannot be read: {e.strerror or 'unknown error'}") from None
+    value = _without_line_break(value)
+    if not value:
+        raise SecretMissing(f"{what} is empty")
+    return value
+
+
+def _without_line_break(value: bytes) -> bytes:
+    for end in (b"\r\n", b"\n"):
+        if value.endswith(end):
+            return value[: -len(end)]
+    return value

@@ -1,0 +1,1 @@
+"""Proofs: unit (mirrors router/), acceptance (the real program), faults (power cuts, kills)."""

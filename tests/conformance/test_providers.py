@@ -1,0 +1,249 @@
+"""
+One suite for every provider: what is genuine is verified, everything else is refused.
+
+The published vectors (signatures of other projects' tests) are read where they are at hand.
+"""
+
+import base64
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.utils import (
+    decode_dss_signature,
+    encode_dss_signature,
+)
+
+from router.model.delivery import InboundRequest, Refused, Verified
+from router.providers import Provider
+from router.providers.definition import spelled
+from tests.unit.providers.makers import (
+    PROVIDERS,
+    a_definition,
+    a_delivery,
+    a_provider,
+    a_request,
+    changed,
+    invented,
+    other_bytes,
+    verdict,
+)
+
+P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+VECTORS = Path(__file__).parents[2] / ".." / "shared" / "vectors" / "signatures.json"
+
+
+@pytest.fixture(params=PROVIDERS)
+def provider(request: pytest.FixtureRequest) -> Provider:
+    return a_provider(request.param)
+
+
+def reason(provider: Provider, request: InboundRequest, *secrets: bytes) -> str | None:
+    found = verdict(provider, request, *secrets)
+    if isinstance(found, Refused):
+        assert found.status == provider.refuse_with
+        return found.reason
+    return None
+
+
+def guarded(provider: Provider) -> Iterator[bytes]:
+    """The headers that prove, date, name and number a request."""
+    d = provider.definition
+    sources = [d.verify.header, d.verify.timestamp, d.event.header, d.id.header if d.id else ()]
+    return (spelled(names)[0].lower().encode() for names in sources if names)
+
+
+def respelled(provider: Provider, request: InboundRequest) -> InboundRequest:
+    """The same request with every header in its last spelling."""
+    d = provider.definition
+    known = [d.verify.header, d.verify.timestamp, d.event.header, d.id.header if d.id else ()]
+    known += [s.header for s in d.fields.values()]
+    other = {spelled(n)[0].lower().encode(): spelled(n)[-1].lower().encode() for n in known if n}
+    return changed(request, headers=tuple((other.get(n, n), v) for n, v in request.headers))
+
+
+def test_genuine_deliveries_of_every_event(provider: Provider) -> None:
+    for event in provider.events:
+        request = a_delivery(provider, event.name)
+        assert verdict(provider, request) == Verified("s0")
+        reading = provider.read(request)
+        assert [e.name for e in reading.events] == [event.name]
+        assert reading.flags == ()
+        assert reading.events[0].provider_id == b"id-1"
+
+
+def test_both_spellings_are_the_same_request(provider: Provider) -> None:
+    request = a_delivery(provider)
+    other = respelled(provider, request)
+    assert other.headers != request.headers
+    assert isinstance(verdict(provider, other), Verified)
+    assert provider.read(other) == provider.read(request)
+
+
+def test_every_changed_byte_of_the_body_is_found(provider: Provider) -> None:
+    request = a_delivery(provider)
+    body = request.body
+    for index in range(0, len(body), max(1, len(body) // 60)):
+        altered = body[:index] + bytes([body[index] ^ 1]) + body[index + 1 :]
+        assert reason(provider, changed(request, body=altered)) == "bad_signature"
+    for altered in (b"", body[:-1], body + b"\n", b" " + body, body + body):
+        assert reason(provider, changed(request, body=altered)) == "bad_signature"
+
+
+def test_every_changed_character_of_the_signature_is_found(provider: Provider) -> None:
+    request = a_delivery(provider)
+    name = next(guarded(provider))
+    signature = dict(request.headers)[name]
+    for index in range(len(signature)):
+        for character in b"A=\xff" + bytes([signature[index] ^ 1]):
+            if character != signature[index]:
+                near = signature[:index] + bytes([character]) + signature[index + 1 :]
+                assert reason(provider, with_header(request, name, near)) is not None
+    for near in odd_signatures(signature):
+        assert reason(provider, with_header(request, name, near)) is not None
+
+
+def odd_signatures(good: bytes) -> list[bytes]:
+    return [
+        b"",
+        b" ",
+        good[:-1],
+        good + b"=",
+        good + b" ",
+        b" " + good,
+        good + b"," + good,
+        good + b" " + good,
+        good * 1000,
+        good.swapcase(),
+        b"sha1=" + good,
+        b"SHA256=" + good.removeprefix(b"sha256="),
+        b"\xff\xfe\x00",
+        "ä".encode("latin-1") * 1000,
+        b"None",
+        b"A" * 44,
+        b"0" * 64,
+        b"sha256=" + b"0" * 64,
+    ]
+
+
+def with_header(request: InboundRequest, name: bytes, value: bytes) -> InboundRequest:
+    return changed(
+        request, headers=tuple((n, value if n == name else v) for n, v in request.headers)
+    )
+
+
+def test_a_missing_signature_is_refused(provider: Provider) -> None:
+    request = a_delivery(provider)
+    name = next(guarded(provider))
+    bare = changed(request, headers=tuple(h for h in request.headers if h[0] != name))
+    assert reason(provider, bare) == "missing_signature"
+    assert reason(provider, a_request()) == "missing_signature"
+    assert reason(provider, with_header(request, name, b"")) == "missing_signature"
+
+
+def test_doubled_headers_that_differ_are_ambiguous(provider: Provider) -> None:
+    request = a_delivery(provider)
+    other = dict(
+        zip(dict(request.headers), dict(respelled(provider, request).headers), strict=True)
+    )
+    for name in guarded(provider):
+        value = dict(request.headers)[name]
+        for spelling in {name, other[name]}:
+            extra = ((spelling, value + b"x"),)
+            for headers in (request.headers + extra, extra + request.headers):
+                assert reason(provider, changed(request, headers=headers)) == "ambiguous_header"
+            same = (*request.headers, (spelling, value))
+            assert reason(provider, changed(request, headers=same)) is None
+
+
+def test_the_wrong_secret_is_refused(provider: Provider) -> None:
+    wrong = provider.invent_secret(other_bytes).verify
+    assert reason(provider, a_delivery(provider), wrong) == "bad_signature"
+
+
+def test_rotated_secrets_are_all_tried_and_the_right_one_named(provider: Provider) -> None:
+    right, wrong = invented(provider).verify, provider.invent_secret(other_bytes).verify
+    request = a_delivery(provider)
+    assert verdict(provider, request, wrong, right) == Verified("s1")
+    assert verdict(provider, request, right, wrong) == Verified("s0")
+    assert verdict(provider, request, wrong, wrong, wrong, right) == Verified("s3")
+    assert verdict(provider, request, b"", b"junk", b"\xff", right) == Verified("s3")
+
+
+def test_no_secrets_is_closed(provider: Provider) -> None:
+    found = provider.verify(a_delivery(provider), [], now_ms=0)
+    assert isinstance(found, Refused)
+    assert found.reason == "no_secret"
+
+
+def test_an_ecdsa_signature_has_one_encoding_and_its_twin() -> None:
+    """(r, n - s) is as good as (r, s): why a signature is never a dedupe key. Nothing else is."""
+    mail = a_provider("email")
+    request = a_delivery(mail)
+    name = next(guarded(mail))
+    good = base64.b64decode(dict(request.headers)[name])
+    r, s = decode_dss_signature(good)
+
+    def judged(raw: bytes) -> str | None:
+        return reason(mail, with_header(request, name, base64.b64encode(raw)))
+
+    assert judged(encode_dss_signature(r, P256_ORDER - s)) is None
+    others = [encode_dss_signature(*pair) for pair in ((0, s), (r, 0), (r + P256_ORDER, s), (s, r))]
+    others += [good + b"\0", good[:-1], good[:1] + b"\x81" + good[1:], b"0\0", b"\0" * 64]
+    assert [judged(raw) for raw in others] == ["bad_signature"] * len(others)
+
+
+SCHEMES: dict[str, dict[str, Any]] = {
+    "gitea-hmac-sha256": {"header": "X-Gitea-Signature"},
+    "gogs-hmac-sha256": {"header": "X-Gogs-Signature"},
+    "hub-sha256": {"header": "X-Hub-Signature", "prefix": "sha256="},
+    "hub-sha512": {"header": "X-Hub-Signature", "prefix": "sha512=", "algorithm": "sha512"},
+    "convoy-sha512-hex": {"header": "X-Convoy-Signature", "algorithm": "sha512"},
+    "convoy-sha512-base64": {
+        "header": "X-Convoy-Signature",
+        "algorithm": "sha512",
+        "encoding": "base64",
+    },
+    "shopify-events-hmac-sha256": {"header": "shopify-hmac-sha256", "encoding": "base64"},
+    "slack-v0": {
+        "header": "X-Slack-Signature",
+        "timestamp": "X-Slack-Request-Timestamp",
+        "prefix": "v0=",
+        "message": "v0:{timestamp}:{body}",
+    },
+}
+"""Schemes that a definition of a user's can describe today."""
+
+BUILT_IN = {
+    "github-sha256": "code-host",
+    "shopify-hmac-sha256": "commerce",
+    "sendgrid-ecdsa": "email",
+}
+
+
+def vectors() -> list[Any]:
+    if not VECTORS.exists():
+        skip = pytest.mark.skip(reason="the published vectors are not beside this repository")
+        return [pytest.param(None, marks=skip, id="no-vectors")]
+    known = BUILT_IN.keys() | SCHEMES.keys()
+    every = json.loads(VECTORS.read_text())["vectors"]
+    return [pytest.param(v, id=v["name"]) for v in every if v["scheme"] in known]
+
+
+@pytest.mark.parametrize("vector", vectors())
+def test_published_vectors(vector: dict[str, Any]) -> None:
+    scheme = vector["scheme"]
+    judge = (
+        a_provider(BUILT_IN[scheme])
+        if scheme in BUILT_IN
+        else Provider(a_definition(verify={"scheme": "hmac"} | SCHEMES[scheme]))
+    )
+    request = a_request(vector["headers"].items(), base64.b64decode(vector["body_base64"]))
+    secret = (vector.get("secret") or vector["public_key"]).encode()
+    now_ms = int(vector.get("now") or 0) * 1000
+    tolerance = vector.get("tolerance_s")
+    found = verdict(judge, request, secret, now_ms=now_ms, tolerance_s=tolerance)
+    assert isinstance(found, Verified if vector["expect"] == "valid" else Refused)
+    judge.read(request)

@@ -1,0 +1,23 @@
+"""What every test gets: bounded random examples, and no settings of the machine it runs on."""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("default", max_examples=60, deadline=None)
+settings.register_profile(
+    "ci",
+    max_examples=200,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No ROUTER_* variable of the developer's shell reaches a test."""
+    for name in [n for n in os.environ if n.startswith("ROUTER_")]:
+        monkeypatch.delenv(name)

@@ -1,0 +1,90 @@
+"""Builders: requests, secrets and definitions; they name only what matters."""
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any
+
+from router.model.delivery import InboundRequest, LiveSecret, Refused, Verified
+from router.providers import Definition, Invented, Provider, builtin, parse_definition
+
+NOW_MS = 1_705_312_200_000
+PROVIDERS = ("commerce", "email", "code-host")
+
+
+def a_request(headers: Iterable[tuple[str, str]] = (), body: bytes = b"{}") -> InboundRequest:
+    """A POST; header names in any case, values as latin-1."""
+    pairs = tuple((name.lower().encode(), value.encode("latin-1")) for name, value in headers)
+    return InboundRequest("POST", b"/wh_x", b"", pairs, body, "192.0.2.1", NOW_MS)
+
+
+def a_secret(value: bytes, name: str = "main") -> LiveSecret:
+    return LiveSecret(name, value)
+
+
+def fixed_bytes(count: int) -> bytes:
+    """Randomness that is the same in every run."""
+    return hashlib.shake_128(b"fixed").digest(count)
+
+
+def other_bytes(count: int) -> bytes:
+    """Other randomness that is the same in every run."""
+    return hashlib.shake_128(b"other").digest(count)
+
+
+def invented(provider: Provider) -> Invented:
+    return provider.invent_secret(fixed_bytes)
+
+
+def a_delivery(
+    provider: Provider,
+    event: str | None = None,
+    *,
+    body: bytes | None = None,
+    key: bytes | None = None,
+    delivery_id: str = "id-1",
+) -> InboundRequest:
+    """A request as the provider's sender makes it, signed with the invented secret."""
+    event = event or provider.events[0].name
+    content = provider.compose(provider.sample(event), delivery_id) if body is None else body
+    headers = provider.sign(
+        event=event,
+        body=content,
+        key=key or invented(provider).sign,
+        delivery_id=delivery_id,
+        now_ms=NOW_MS,
+    )
+    return a_request(headers, content)
+
+
+def changed(request: InboundRequest, **fields: Any) -> InboundRequest:
+    """A copy with other fields."""
+    old = {name: getattr(request, name) for name in request.__struct_fields__}
+    return InboundRequest(**(old | fields))
+
+
+def verdict(
+    provider: Provider,
+    request: InboundRequest,
+    *values: bytes,
+    tolerance_s: int | None = None,
+    now_ms: int = NOW_MS,
+) -> Verified | Refused:
+    """Judged with the given secrets, or the invented one."""
+    given = values or (invented(provider).verify,)
+    secrets = [a_secret(value, f"s{index}") for index, value in enumerate(given)]
+    return provider.verify(request, secrets, now_ms=now_ms, tolerance_s=tolerance_s)
+
+
+def a_definition(**keys: Any) -> Definition:
+    """A small definition of a user's, with the given keys instead of its own."""
+    data: dict[str, Any] = {
+        "names": ["acme"],
+        "label": "Acme",
+        "verify": {"scheme": "hmac", "header": "X-Acme-Signature"},
+        "event": {"header": "X-Acme-Event"},
+    }
+    return parse_definition(data | keys)
+
+
+def a_provider(name: str) -> Provider:
+    return builtin()[name]

@@ -1,0 +1,66 @@
+"""The built-in providers: all names, one object each, the whole interface."""
+
+import time
+
+import pytest
+
+from router.providers import builtin
+from router.providers.catalogue import _provider
+
+TOPICS = """
+orders/create orders/updated orders/paid orders/cancelled orders/fulfilled
+orders/partially_fulfilled refunds/create transactions/create products/create products/update
+products/delete inventory_levels/update inventory_items/create inventory_items/update
+inventory_items/delete customers/create customers/update customers/delete customers/enable
+customers/disable collections/create collections/update collections/delete collection_listings/add
+collection_listings/remove carts/create carts/update checkouts/create checkouts/update
+checkouts/delete app/uninstalled shop/update themes/publish themes/update customers/redact
+shop/redact customers/data_request
+"""
+MAIL_EVENTS = """
+processed dropped delivered deferred bounce open click unsubscribe spamreport group_unsubscribe
+group_resubscribe
+"""
+HUB_EVENTS = """
+push pull_request pull_request_review pull_request_review_comment issues issue_comment create
+delete fork star workflow_run workflow_job check_run check_suite status release deployment
+deployment_status member team_add repository organization team membership project ping
+repository_dispatch
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "events"), [("commerce", TOPICS), ("email", MAIL_EVENTS), ("code-host", HUB_EVENTS)]
+)
+def test_catalogues_are_whole(name: str, events: str) -> None:
+    assert {e.name for e in builtin()[name].events} == set(events.split())
+
+
+def test_a_name_and_its_alias_are_one_provider() -> None:
+    for name, alias in [("commerce", "shopify"), ("email", "sendgrid"), ("code-host", "github")]:
+        assert builtin()[name] is builtin()[alias]
+        assert (builtin()[name].name, builtin()[name].aliases) == (name, (alias,))
+
+
+def test_the_table_of_names_is_that_of_the_files() -> None:
+    named = {n for p in builtin().values() for n in (p.name, *p.aliases)}
+    assert named == set(builtin())
+    assert len(builtin()) == 6
+
+
+def test_unknown_names_are_unknown() -> None:
+    assert "acme" not in builtin()
+    assert builtin().get("acme") is None
+
+
+def test_loading_is_quick() -> None:
+    best = min(loaded_in_s() for _ in range(3))
+    assert best < 0.06, "four times the budget of 15 ms: a slow machine passes, a mistake does not"
+
+
+def loaded_in_s() -> float:
+    _provider.cache_clear()
+    began = time.perf_counter()
+    for name in builtin():
+        builtin()[name]
+    return time.perf_counter() - began

@@ -1,0 +1,116 @@
+"""Hints smell known mistakes, and only after a refusal."""
+
+import json
+
+import pytest
+
+from router.model.delivery import InboundRequest, Refused
+from tests.unit.providers.makers import (
+    PROVIDERS,
+    a_delivery,
+    a_provider,
+    a_request,
+    changed,
+    invented,
+    verdict,
+)
+
+HUB = a_provider("github")
+PRETTY = b'{\n  "ref": "refs/heads/main",\n  "n": 1\n}\n'
+
+
+def hint(request: InboundRequest, provider: str = "github", *secrets: bytes) -> str:
+    found = verdict(a_provider(provider), request, *secrets)
+    assert isinstance(found, Refused)
+    assert found.hint is not None
+    return found.hint
+
+
+def test_nothing_was_signed() -> None:
+    assert hint(a_request([("X-GitHub-Event", "push")])).startswith("no signature sent")
+    assert hint(a_request()).startswith("no signature sent")
+
+
+def test_only_the_old_header_came() -> None:
+    request = a_request([("X-GitHub-Event", "push"), ("X-Hub-Signature", "sha1=00")])
+    assert "SHA-1" in hint(request)
+
+
+@pytest.mark.parametrize("sender", PROVIDERS)
+@pytest.mark.parametrize("receiver", PROVIDERS)
+def test_another_providers_headers_are_recognised(sender: str, receiver: str) -> None:
+    if sender == receiver:
+        return
+    said = hint(a_delivery(a_provider(sender)), receiver)
+    assert said.startswith("other provider's headers")
+    assert a_provider(sender).aliases[0] in said
+
+
+@pytest.mark.parametrize(
+    ("arrived", "how"),
+    [
+        (PRETTY.rstrip(), "with a line break at its end"),
+        (PRETTY.replace(b"\n", b"\r\n"), "with LF"),
+    ],
+)
+def test_line_breaks_were_altered(arrived: bytes, how: str) -> None:
+    request = changed(a_delivery(HUB, "push", body=PRETTY), body=arrived)
+    assert hint(request).startswith("body altered")
+    assert how in hint(request)
+
+
+@pytest.mark.parametrize("signed", [PRETTY.rstrip(), PRETTY.replace(b"\n", b"\r\n")])
+def test_line_breaks_were_added_or_lost(signed: bytes) -> None:
+    request = changed(a_delivery(HUB, "push", body=signed), body=PRETTY)
+    assert hint(request).startswith("body altered")
+
+
+@pytest.mark.parametrize("name", PROVIDERS)
+def test_the_json_was_written_anew(name: str) -> None:
+    provider, value = a_provider(name), json.loads(PRETTY)
+    compact = json.dumps(value, separators=(",", ":")).encode()
+    for signed in (compact, json.dumps(value).encode(), json.dumps(value, indent=2).encode()):
+        signed_then = a_delivery(provider, body=signed)
+        altered = changed(signed_then, body=json.dumps(value, indent=7).encode())
+        assert "JSON" in hint(altered, name)
+
+
+def test_the_secret_has_white_space() -> None:
+    key = invented(HUB).sign
+    assert "white space" in hint(a_delivery(HUB, key=key), "github", key + b"\n")
+
+
+def test_otherwise_the_secret_is_wrong() -> None:
+    assert hint(a_delivery(HUB), "github", b"x" * 32).startswith("wrong secret")
+    big = b'{"a":"' + b"x" * 70_000 + b'"}'
+    altered = changed(a_delivery(HUB, "push", body=big), body=big + b"\n")
+    assert hint(altered).startswith("wrong secret")
+
+
+@pytest.mark.parametrize("depth", [900, 1_500, 30_000])
+def test_deep_bodies_only_cost_the_hint(depth: int) -> None:
+    deep = b"[" * depth + b"]" * depth
+    request = changed(a_delivery(HUB, "push", body=b"1"), body=deep)
+    assert hint(request).startswith("wrong secret")
+
+
+@pytest.mark.parametrize(
+    ("provider", "header", "text", "words"),
+    [
+        ("github", "X-Hub-Signature-256", "ab" * 32, "begin with `sha256=`"),
+        ("github", "X-Hub-Signature-256", "sha256=" + "AB" * 32, "lower case"),
+        ("github", "X-Hub-Signature-256", "sha256=xyz", "not hex"),
+        ("shopify", "X-Shopify-Hmac-Sha256", "ab" * 32, "hexadecimal where base64"),
+        ("shopify", "X-Shopify-Hmac-Sha256", "!!", "not base64"),
+    ],
+)
+def test_what_a_malformed_signature_is_instead(
+    provider: str, header: str, text: str, words: str
+) -> None:
+    assert words in hint(a_request([(header, text)]), provider)
+
+
+def test_hints_hold_no_secret() -> None:
+    key = invented(HUB).sign
+    for request in (a_delivery(HUB, key=b"other"), a_request()):
+        assert key.decode() not in hint(request, "github", key)

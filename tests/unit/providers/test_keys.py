@@ -1,0 +1,104 @@
+"""Keys as users paste them: mended, refused in words, parsed without cryptography being loaded."""
+
+import base64
+import hashlib
+import subprocess
+import sys
+
+import pytest
+from cryptography.hazmat.primitives import serialization as s
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+
+from router.providers import keys
+from tests.unit.providers.makers import fixed_bytes, other_bytes
+
+PRIVATE = keys.invent(fixed_bytes)
+PEM = keys.public_of(PRIVATE)
+LINES = PEM.decode().split("\n")
+BARE = "".join(LINES[1:3])
+DIGEST = hashlib.sha256(b"message").digest()
+SIGNATURE = keys.sign(PRIVATE, DIGEST)
+
+
+def spki(key: ec.EllipticCurvePublicKey | rsa.RSAPublicKey | ed25519.Ed25519PublicKey) -> bytes:
+    return key.public_bytes(s.Encoding.PEM, s.PublicFormat.SubjectPublicKeyInfo)
+
+
+def test_a_good_key_verifies_its_own_signature_only() -> None:
+    assert keys.verifies(PEM, SIGNATURE, DIGEST)
+    assert not keys.verifies(PEM, SIGNATURE, hashlib.sha256(b"other").digest())
+    assert not keys.verifies(keys.public_of(keys.invent(other_bytes)), SIGNATURE, DIGEST)
+
+
+@pytest.mark.parametrize(
+    ("text", "warns"),
+    [
+        (PEM, False),
+        (PEM.strip(), False),
+        (PEM.replace(b"\n", b"\r\n"), False),
+        (BARE.encode(), False),
+        (BARE.encode() + b"\n", False),
+        (PEM.replace(b"\n", b" "), True),
+        (PEM.replace(b"\n", b""), True),
+        (PEM.replace(b"\n", b"\\n"), True),
+        (PEM.replace(b"\n", b"\\r\\n"), True),
+        (b'"' + PEM.strip() + b'"', True),
+        (BARE[:40].encode() + b"\n" + BARE[40:].encode(), True),
+        (BARE[:40].encode() + b"\\n" + BARE[40:].encode(), True),
+    ],
+)
+def test_pasted_keys_are_mended(text: bytes, warns: bool) -> None:
+    assert (keys.mend(text).warning is not None) == warns
+    assert keys.verifies(text, SIGNATURE, DIGEST)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"not a key", "not base64"),
+        (base64.b64encode(b"not a key"), "no public key"),
+        (PRIVATE, "private key"),
+        (PEM.replace(b"PUBLIC KEY", b"CERTIFICATE"), "holds a CERTIFICATE"),
+        (PEM[:-20], "no end"),
+        (PEM.replace(b"END PUBLIC", b"END OTHER"), "no end"),
+        (b"A" * 9000, "shorter than"),
+        (spki(ec.derive_private_key(7, ec.SECP384R1()).public_key()), "P-256"),
+        (spki(ed25519.Ed25519PrivateKey.from_private_bytes(b"k" * 32).public_key()), "P-256"),
+        (b"\xff\xfe", "not base64"),
+        (b"-----BEGIN PUBLIC KEY----------END PUBLIC KEY-----", "no public key"),
+    ],
+)
+def test_other_texts_are_refused_in_words(text: bytes, words: str) -> None:
+    with pytest.raises(keys.UnusableKeyError, match=words):
+        keys.load_public(text)
+    assert not keys.verifies(text, SIGNATURE, DIGEST)
+
+
+def test_only_private_pems_sign() -> None:
+    for text in (PEM, b"junk", b""):
+        with pytest.raises(keys.UnusableKeyError):
+            keys.sign(text, DIGEST)
+    p384 = ec.derive_private_key(7, ec.SECP384R1())
+    other = p384.private_bytes(s.Encoding.PEM, s.PrivateFormat.PKCS8, s.NoEncryption())
+    with pytest.raises(keys.UnusableKeyError, match="P-256"):
+        keys.sign(other, DIGEST)
+
+
+def test_invented_keys_come_from_the_randomness_given() -> None:
+    assert keys.invent(fixed_bytes) == PRIVATE
+    assert keys.invent(other_bytes) != PRIVATE
+
+
+def test_a_key_is_parsed_once() -> None:
+    before = keys._cached.cache_info().hits
+    keys.verifies(PEM, SIGNATURE, DIGEST)
+    keys.verifies(PEM, SIGNATURE, DIGEST)
+    assert keys._cached.cache_info().hits >= before + 1
+
+
+def test_loading_the_providers_does_not_load_cryptography() -> None:
+    code = (
+        "import sys; from router.providers import builtin; b = builtin(); [b[n] for n in b];"
+        "sys.exit('cryptography' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

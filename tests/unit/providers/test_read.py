@@ -1,0 +1,257 @@
+"""Readings: names, ids, fields, batches, forms, and what has no events."""
+
+import time
+from decimal import Decimal
+from urllib.parse import quote_plus
+
+import pytest
+
+from router.providers import Provider, ReadEvent, Reading
+from tests.unit.providers.makers import a_definition, a_provider, a_request
+
+HUB, SHOP, MAIL = a_provider("github"), a_provider("shopify"), a_provider("sendgrid")
+
+
+def hub(body: bytes, *headers: tuple[str, str]) -> Reading:
+    return HUB.read(
+        a_request([("X-GitHub-Event", "push"), ("X-GitHub-Delivery", "d1"), *headers], body)
+    )
+
+
+def mail(body: bytes) -> Reading:
+    return MAIL.read(a_request([], body))
+
+
+def only(reading: Reading) -> ReadEvent:
+    assert reading.state == "routed"
+    assert len(reading.events) == 1
+    return reading.events[0]
+
+
+def test_a_push() -> None:
+    event = only(hub(b'{"ref":"refs/heads/feat/x","repository":{"full_name":"o/r"},"n":1.50}'))
+    assert (event.name, event.action, event.provider_id, event.raw) == ("push", None, b"d1", None)
+    assert event.fields == {"branch": "feat/x", "repository": "o/r"}
+    assert event.payload["n"] == Decimal("1.50")
+
+
+def test_a_tag_is_no_branch() -> None:
+    assert only(hub(b'{"ref":"refs/tags/v1"}')).fields == {"tag": "v1"}
+
+
+@pytest.mark.parametrize(
+    "body", [b"{}", b'{"ref":5,"repository":"x"}', b"[]", b"null", b'"x"', b"7"]
+)
+def test_fields_that_are_not_there_are_not_there(body: bytes) -> None:
+    assert only(hub(body)).fields == {}
+
+
+@pytest.mark.parametrize(
+    ("body", "action"), [(b'{"action":"opened"}', "opened"), (b'{"action":5}', None), (b"{}", None)]
+)
+def test_the_action_is_a_text_of_the_payload(body: bytes, action: str | None) -> None:
+    assert only(hub(body)).action == action
+
+
+def test_a_shop_event_knows_its_topic_shop_and_version() -> None:
+    headers = [
+        ("X-Commerce-Topic", "orders/paid"),
+        ("X-Shopify-Shop-Domain", "a.test"),
+        ("X-Commerce-API-Version", "2024-01"),
+        ("X-Commerce-Webhook-Id", "w1"),
+    ]
+    reading = SHOP.read(a_request(headers, b'{"id":1}'))
+    fields = {"topic": "orders/paid", "shop": "a.test", "api_version": "2024-01"}
+    assert only(reading).fields == fields
+    assert (reading.event_name, reading.delivery_id, reading.flags) == ("orders/paid", b"w1", ())
+    assert only(reading).action is None
+
+
+@pytest.mark.parametrize("name", ["", "x" * 201, "a\x00b", "a\x1bb", "\x85"])
+def test_names_unfit_for_logs_are_unknown(name: str) -> None:
+    reading = SHOP.read(a_request([("X-Shopify-Topic", name), ("X-Shopify-Webhook-Id", "1")]))
+    assert (only(reading).name, reading.event_name) == ("unknown", "unknown")
+
+
+def test_without_event_or_id_header() -> None:
+    reading = HUB.read(a_request([], b"{}"))
+    assert (only(reading).name, only(reading).provider_id) == ("unknown", None)
+    assert reading.flags == ("no_id",)
+    assert HUB.read(a_request([("X-GitHub-Delivery", "")], b"{}")).flags == ("no_id",)
+
+
+def test_ids_are_bytes_as_they_came() -> None:
+    request = a_request([("X-GitHub-Delivery", "\xff\xe9")], b"{}")
+    assert only(HUB.read(request)).provider_id == b"\xff\xe9"
+    assert HUB.read(request).delivery_id == b"\xff\xe9"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b'{"a":1,}',
+        b"{'a':1}",
+        b"{} x",
+        b"[01]",
+        b'"\t"',
+        b"\xef\xbb\xbf{}",
+        '{"a":1}'.encode("utf-16"),
+        b'"\xff"',
+        b'"\xc0\xaf"',
+        b'"\xe2\x82"',
+        b'"\\ud800"',
+        b"NaN",
+        b"[Infinity]",
+        b"1e999",
+        b"9" * 5000,
+        b"<a/>",
+        b"payload=%7B%7D",
+    ],
+)
+def test_bodies_that_are_no_json(body: bytes) -> None:
+    for provider in (HUB, SHOP, MAIL):
+        reading = provider.read(
+            a_request([("X-GitHub-Event", "push"), ("X-Shopify-Topic", "t")], body)
+        )
+        assert (reading.state, reading.events) == ("unparsed", ())
+        assert reading.reason
+    assert hub(body).event_name == "push"
+    assert hub(body).delivery_id == b"d1"
+    assert hub(body).flags == ()
+    assert HUB.read(a_request([], body)).flags == ("no_id",)
+
+
+def test_odd_json_is_json() -> None:
+    assert only(hub(b'"\\u0000"')).payload == "\x00"
+    assert only(hub(b'{"a":1,"a":2}')).payload == {"a": 2}
+    assert only(hub(b"12345678901234567890123")).payload == 12345678901234567890123
+    assert only(hub(b' {"__proto__":{"":1}} ')).payload == {"__proto__": {"": 1}}
+
+
+@pytest.mark.parametrize(
+    ("body", "state"),
+    [
+        (b"[" * 64 + b"]" * 64, "routed"),
+        (b"[" * 65 + b"]" * 65, "too_complex"),
+        (b"[" * 100_000, "too_complex"),
+        (b"[" * 5_000_000, "too_complex"),
+        (b"[" + b"0," * 500_000 + b"0]", "too_complex"),
+        (b'["' + b"," * 400_000 + b'"]', "routed"),
+    ],
+)
+def test_too_complex_bodies(body: bytes, state: str) -> None:
+    assert hub(body).state == state
+
+
+def test_the_largest_bodies_are_counted_quickly() -> None:
+    size = HUB.body_max
+    for body in (b"[" * size, b"," * size, b'"]' * (size // 2), b"[" * 70 + b"]" * size):
+        began = time.perf_counter()
+        assert hub(body).events == ()
+        # Ten times what it takes here: only a change of kind fails on a slow machine.
+        assert time.perf_counter() - began < 2.0
+
+
+def test_a_batch_has_exact_slices() -> None:
+    body = b'[ {"event":"open", "sg_event_id":"a\\u00e9", "n":1.0} ,\n{"event":"click"}, 5 ]'
+    reading = mail(body)
+    assert [e.name for e in reading.events] == ["open", "click", "unknown"]
+    assert [e.index for e in reading.events] == [0, 1, 2]
+    assert [e.provider_id for e in reading.events] == ["aé".encode(), None, None]
+    assert reading.events[0].raw == b'{"event":"open", "sg_event_id":"a\\u00e9", "n":1.0}'
+    assert reading.events[2].raw == b"5"
+    assert (reading.flags, reading.event_name, reading.delivery_id) == (("no_id",), "unknown", None)
+
+
+@pytest.mark.parametrize(
+    ("body", "names"),
+    [
+        (b"[]", []),
+        (b' {"event":"open"}\n', ["open"]),
+        (b"5", ["unknown"]),
+        (b"null", ["unknown"]),
+        (b'[null,"x",[{"event":"open"}]]', ["unknown"] * 3),
+        (b'[{"event":5},{"event":""},{"event":null},{}]', ["unknown"] * 4),
+        (b'[{"event":"a\\u0000b"}]', ["unknown"]),
+    ],
+)
+def test_batches_of_all_kinds(body: bytes, names: list[str]) -> None:
+    reading = mail(body)
+    assert (reading.state, [e.name for e in reading.events]) == ("routed", names)
+
+
+def test_a_lone_object_is_a_batch_of_one() -> None:
+    assert only(mail(b' {"event":"open"}\n')).raw == b'{"event":"open"}'
+
+
+def test_ids_that_are_no_texts_are_no_ids() -> None:
+    body = b'[{"sg_event_id":5},{"sg_event_id":""},{"sg_event_id":null},{"sg_event_id":["a"]}]'
+    assert [e.provider_id for e in mail(body).events] == [None] * 4
+
+
+def test_one_broken_event_makes_the_whole_batch_unparsed() -> None:
+    assert mail(b'[{"event":"open"},{"event":}]').state == "unparsed"
+    assert mail(b'[{"event":"open"},{"event":"\xff"}]').state == "unparsed"
+    assert mail(b'[{"event":"open"},{"event":"\\ud800"}]').state == "unparsed"
+
+
+def test_a_batch_holds_a_thousand_events() -> None:
+    assert len(mail(b"[" + b",".join([b"{}"] * 1000) + b"]").events) == 1000
+    over = mail(b"[" + b",".join([b"{}"] * 1001) + b"]")
+    assert (over.state, over.reason) == ("too_complex", "over 1,000 events")
+
+
+FORM = ("Content-Type", "application/x-www-form-urlencoded")
+
+
+def test_a_form_is_read_from_its_payload_field() -> None:
+    text = '{"ref":"refs/heads/a b","x":"é+&="}'
+    event = only(hub(f"payload={quote_plus(text)}".encode(), FORM))
+    assert event.payload == {"ref": "refs/heads/a b", "x": "é+&="}
+    assert event.raw == text.encode()
+    assert event.fields == {"branch": "a b"}
+
+
+@pytest.mark.parametrize(
+    ("body", "state"),
+    [
+        (b"a=1", "unparsed"),
+        (b"payload=", "unparsed"),
+        (b"payload=%7", "unparsed"),
+        (b"payload=1&payload=1", "unparsed"),
+        (b"a=1&" * 10_000, "too_complex"),
+        (b"payload=" + b"%5B" * 65, "too_complex"),
+        (b"payload=%FF", "unparsed"),
+        (b"payload=%22x%22", "routed"),
+    ],
+)
+def test_forms_of_all_kinds(body: bytes, state: str) -> None:
+    assert hub(body, FORM).state == state
+
+
+def test_forms_are_for_those_who_send_them() -> None:
+    assert SHOP.read(a_request([FORM], b"payload=1")).state == "unparsed"
+
+
+def test_a_definition_may_take_everything_from_the_body() -> None:
+    acme = Provider(
+        a_definition(
+            event={"field": "type"},
+            id={"field": "meta.id"},
+            fields={"kind": {"field": "type", "prefix": "x."}},
+        )
+    )
+    reading = acme.read(a_request([], b'{"type":"x.y","meta":{"id":"7"}}'))
+    event = only(reading)
+    assert (event.name, event.provider_id, event.fields) == ("x.y", b"7", {"kind": "y"})
+    assert reading.delivery_id is None
+    assert reading.flags == ()
+
+
+def test_a_provider_without_ids_has_no_flag() -> None:
+    acme = Provider(a_definition())
+    assert not acme.has_ids
+    assert acme.read(a_request([("X-Acme-Event", "e")])).flags == ()
+    assert acme.read(a_request([("X-Acme-Event", "e")], b"{")).flags == ()

@@ -1,0 +1,166 @@
+"""The engine beyond what the conformance suite asks of every provider: templates and times."""
+
+import hmac
+
+import pytest
+
+from router.model.delivery import Refused, Verified
+from router.providers import Provider
+from tests.unit.providers.makers import (
+    NOW_MS,
+    a_definition,
+    a_delivery,
+    a_provider,
+    a_request,
+    a_secret,
+    changed,
+    invented,
+    verdict,
+)
+
+STAMPED = Provider(
+    a_definition(
+        verify={
+            "scheme": "hmac",
+            "header": "X-Acme-Signature",
+            "timestamp": "X-Acme-Time",
+            "prefix": "v0=",
+            "message": "v0:{timestamp}:{id}:{header:X-Acme-Event}:{body}",
+            "tolerance": "300s",
+        },
+        id={"header": "X-Acme-Id"},
+    )
+)
+NOW_S = NOW_MS // 1000
+
+
+def stamped(stamp: str, *, event: str = "ping") -> list[tuple[str, str]]:
+    signed = f"v0:{stamp}:7:{event}:{{}}".encode("latin-1")
+    return [
+        ("X-Acme-Event", event),
+        ("X-Acme-Id", "7"),
+        ("X-Acme-Time", stamp),
+        ("X-Acme-Signature", "v0=" + hmac.new(b"key", signed, "sha256").hexdigest()),
+    ]
+
+
+def reason(headers: list[tuple[str, str]], tolerance_s: int | None = None) -> str | None:
+    found = verdict(STAMPED, a_request(headers), b"key", tolerance_s=tolerance_s)
+    return found.reason if isinstance(found, Refused) else None
+
+
+def test_every_placeholder_is_signed() -> None:
+    assert reason(stamped(str(NOW_S))) is None
+    for index, other in [(0, "pong"), (1, "8"), (2, str(NOW_S + 1))]:
+        headers = stamped(str(NOW_S))
+        headers[index] = (headers[index][0], other)
+        assert reason(headers) == "bad_signature"
+
+
+def test_a_signed_header_that_did_not_come_is_named() -> None:
+    for index in (0, 1, 2):
+        headers = stamped(str(NOW_S))
+        del headers[index]
+        assert reason(headers) == "missing_header"
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    ["", "abc", "-1", "+5", " 12", "12 ", "1_2", "1.5", "9" * 13, "9" * 5000, "\xb2", "\xa0\xb3"],
+)
+def test_only_plain_digits_are_a_timestamp(stamp: str) -> None:
+    assert reason(stamped(stamp)) == "malformed_timestamp"
+
+
+@pytest.mark.parametrize(
+    ("offset_s", "expected"),
+    [(0, None), (300, None), (-300, None), (301, "stale_timestamp"), (-301, "stale_timestamp")],
+)
+def test_the_tolerance_holds_both_ways(offset_s: int, expected: str | None) -> None:
+    assert reason(stamped(str(NOW_S + offset_s))) == expected
+
+
+def test_an_endpoint_may_set_another_tolerance() -> None:
+    assert reason(stamped(str(NOW_S + 301)), tolerance_s=400) is None
+    assert reason(stamped(str(NOW_S + 301)), tolerance_s=10) == "stale_timestamp"
+    assert reason(stamped("0")) == "stale_timestamp"
+    assert reason(stamped("9" * 12)) == "stale_timestamp"
+
+
+def test_a_forgery_is_called_a_forgery_however_old() -> None:
+    headers = stamped("1")
+    headers[0] = ("X-Acme-Event", "pong")
+    assert reason(headers) == "bad_signature"
+
+
+def test_mail_has_no_tolerance_unless_the_endpoint_sets_one() -> None:
+    mail = a_provider("email")
+    request = a_delivery(mail)
+    later = NOW_MS + 86_400_000
+    assert isinstance(verdict(mail, request, now_ms=later), Verified)
+    refused = verdict(mail, request, now_ms=later, tolerance_s=300)
+    assert isinstance(refused, Refused)
+    assert (refused.reason, refused.status) == ("stale_timestamp", 403)
+
+
+def test_a_tolerance_means_nothing_where_no_time_is_signed() -> None:
+    shop = a_provider("shopify")
+    assert isinstance(verdict(shop, a_delivery(shop), tolerance_s=1, now_ms=0), Verified)
+
+
+def test_without_a_usable_secret_nothing_is_verified() -> None:
+    shop = a_provider("shopify")
+    forged = a_delivery(shop, key=b"")  # signed with the empty key, which anybody has
+    for secrets in ([], [a_secret(b"")], [a_secret(b""), a_secret(b"")]):
+        found = shop.verify(forged, secrets, now_ms=NOW_MS)
+        assert isinstance(found, Refused)
+        assert found.reason == "no_secret"
+
+
+def test_a_provider_that_signs_nothing_verifies_nothing() -> None:
+    open_door = Provider(a_definition(verify={"scheme": "none"}))
+    assert not open_door.signed
+    found = verdict(open_door, a_request([("X-Acme-Event", "a")]), b"key")
+    assert isinstance(found, Refused)
+    assert found.reason == "unsigned_provider"
+
+
+def test_an_unsigned_endpoint_still_refuses_what_is_ambiguous() -> None:
+    hub = a_provider("github")
+    assert hub.accept_unsigned(a_request([("X-GitHub-Event", "push")])) == Verified(None)
+    twice = [("X-GitHub-Event", "push"), ("x-host-event", "fork")]
+    refused = hub.accept_unsigned(a_request(twice))
+    assert isinstance(refused, Refused)
+    assert refused.reason == "ambiguous_header"
+
+
+def test_a_weaker_header_is_no_replacement() -> None:
+    hub = a_provider("github")
+    digest = hmac.new(invented(hub).sign, b"{}", "sha1").hexdigest()
+    for name in ("X-Hub-Signature", "X-Hub-Signature-256"):
+        found = verdict(hub, a_request([(name, f"sha1={digest}")]))
+        assert isinstance(found, Refused)
+
+
+def test_a_signature_of_any_length_is_not_even_decoded() -> None:
+    mail = a_provider("sendgrid")
+    header = mail.definition.verify.header[0]
+    long = a_request([(header, "A" * 1028)])
+    found = verdict(mail, long)
+    assert isinstance(found, Refused)
+    assert found.reason == "malformed_signature"
+
+
+def test_a_doubled_header_of_no_part_is_no_contradiction() -> None:
+    shop = a_provider("shopify")
+    request = a_delivery(shop)
+    more = ((b"accept", b"a"), (b"accept", b"b"))
+    assert isinstance(verdict(shop, changed(request, headers=request.headers + more)), Verified)
+
+
+def test_sha512_and_base64_are_a_matter_of_data() -> None:
+    rule = {"scheme": "hmac", "header": "X-S", "algorithm": "sha512", "encoding": "base64"}
+    acme = Provider(a_definition(verify=rule))
+    request = a_delivery(acme, "any", body=b"{}", key=b"k" * 32)
+    assert verdict(acme, request, b"k" * 32) == Verified("s0")
+    assert isinstance(verdict(acme, changed(request, body=b"{ }"), b"k" * 32), Refused)
