@@ -1,0 +1,35 @@
+"""LANGUAGE: parse with positions, compile, functions, templates."""
+
+from router.expressions.absent import JSON, Failed
+from router.expressions.definitions import Definitions
+from router.expressions.documents import functions_markdown
+from router.expressions.expression import Expression, Scope, compile  # noqa: A004 - as re.compile
+from router.expressions.functions_time import rfc3339
+from router.expressions.json_text import NotJson, decode_json, encode_json
+from router.expressions.nearest import nearest
+from router.expressions.needs import Need, index_key, needs_of
+from router.expressions.signatures import FUNCTIONS, Function, Parameter
+from router.expressions.template import Template, compile_template
+
+__all__ = [
+    "FUNCTIONS",
+    "JSON",
+    "Definitions",
+    "Expression",
+    "Failed",
+    "Function",
+    "Need",
+    "NotJson",
+    "Parameter",
+    "Scope",
+    "Template",
+    "compile",
+    "compile_template",
+    "decode_json",
+    "encode_json",
+    "functions_markdown",
+    "index_key",
+    "nearest",
+    "needs_of",
+    "rfc3339",
+]

@@ -1,0 +1,226 @@
+"""Function calls: checked against the table when compiled, their arguments when called."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from router.errors import EvaluationError, ExpressionError
+from router.expressions.absent import ABSENT, JSON, Failed, Lazy
+from router.expressions.compare import type_word
+from router.expressions.functions_list import LIST_FUNCTIONS
+from router.expressions.functions_number import NUMBER_FUNCTIONS
+from router.expressions.functions_text import TEXT_FUNCTIONS
+from router.expressions.functions_time import TIME_FUNCTIONS
+from router.expressions.nearest import nearest
+from router.expressions.nodes import Node
+from router.expressions.signatures import FUNCTIONS, Function, Parameter
+from router.expressions.value import Reading, Run, build, present
+
+UNKNOWN = "unknown-function"
+ARITY = "function-arity"
+ARGUMENT = "function-argument"
+
+_WORK: dict[str, Callable[..., Any]] = {
+    **TEXT_FUNCTIONS,
+    **NUMBER_FUNCTIONS,
+    **LIST_FUNCTIONS,
+    **TIME_FUNCTIONS,
+}
+_CLASSES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "number": (int, Decimal, float),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+    "null": (type(None),),
+}
+
+
+# -- at compile time
+
+
+def check_call(node: Node) -> None:
+    """Name, number of arguments and `&`. Raises ExpressionError."""
+    function = FUNCTIONS.get(node.value)
+    if function is None:
+        raise _unknown(node)
+    count = len(node.children)
+    if count < function.least or (function.most is not None and count > function.most):
+        message = f"{node.value}() takes {_counted(function)}, not {count}"
+        raise ExpressionError(ARITY, message, node.start, node.end, f"write {function.usage()}")
+    for position, argument in enumerate(node.children):
+        _check_argument(function, function.parameter(position), argument)
+
+
+def _counted(function: Function) -> str:
+    least, most = function.least, function.most
+    if most is None:
+        return f"at least {least} argument{'s' * (least != 1)}"
+    if least == most:
+        return f"{least or 'no'} argument{'s' * (least != 1)}"
+    return f"{least} to {most} arguments"
+
+
+def _unknown(node: Node) -> ExpressionError:
+    name = str(node.value)
+    close = nearest(name, FUNCTIONS)
+    hint = f"did you mean '{close}'?" if close else "docs/functions.md lists the functions"
+    message = f"there is no function '{name}'"
+    return ExpressionError(UNKNOWN, message, node.start, node.start + len(name), hint)
+
+
+def _check_argument(function: Function, parameter: Parameter, argument: Node) -> None:
+    wanted = "expref" in parameter.types
+    if wanted == (argument.kind == "expref"):
+        return
+    if wanted:
+        message = f"{function.name}() wants an expression as '{parameter.name}'"
+        hint: str | None = "write & before it: &price"
+    else:
+        message, hint = f"{function.name}() takes no '&' as '{parameter.name}'", None
+    raise ExpressionError(ARGUMENT, message, argument.start, argument.end, hint)
+
+
+# -- at run time
+
+
+def build_call(node: Node, reading: Reading) -> Run:
+    """The closure that calls the function."""
+    function = FUNCTIONS[node.value]
+    if function.lazy:
+        return _LAZY[function.name](node, reading)
+    runs = [_argument(child, reading) for child in node.children]
+    if function.scoped:
+        return _scoped(function, runs)
+    if len(runs) == 1:
+        return _one(function, runs[0])
+    return _several(function, runs)
+
+
+def _argument(node: Node, reading: Reading) -> Run:
+    if node.kind != "expref":
+        return build(node, reading)
+    inner = build(node.children[0], reading)
+    return lambda _x, s: lambda item: present(inner(item, s))
+
+
+def _one(function: Function, run: Run) -> Run:
+    work, parameter = _WORK[function.name], function.parameters[0]
+    allowed = _plain_classes(parameter)
+
+    def call(x: Any, s: Any) -> Any:
+        value = run(x, s)
+        if value.__class__ in allowed:
+            return work(value)
+        if parameter.subject and (value is None or value is ABSENT):
+            return value
+        return work(_admit(function, parameter, value))
+
+    return call
+
+
+def _plain_classes(parameter: Parameter) -> frozenset[type]:
+    """The classes that need no further look."""
+    kinds = (_CLASSES.get(kind, ()) for kind in parameter.types)
+    return frozenset(kind for some in kinds for kind in some)
+
+
+def _several(function: Function, runs: list[Run]) -> Run:
+    work = _WORK[function.name]
+    checks = [
+        (run, function.parameter(at), _plain_classes(function.parameter(at)))
+        for at, run in enumerate(runs)
+    ]
+
+    def call(x: Any, s: Any) -> Any:
+        arguments = []
+        for run, parameter, allowed in checks:
+            value = run(x, s)
+            if value.__class__ not in allowed:
+                if parameter.subject and (value is None or value is ABSENT):
+                    return value
+                value = _admit(function, parameter, value)
+            arguments.append(value)
+        return work(*arguments)
+
+    return call
+
+
+def _scoped(function: Function, runs: list[Run]) -> Run:
+    work = _WORK[function.name]
+    if not runs:
+        return lambda _x, s: work(s)
+    at_time = runs[0]
+    parameter = function.parameters[0]
+    allowed = _plain_classes(parameter)
+
+    def call(x: Any, s: Any) -> Any:
+        value = at_time(x, s)
+        if value is None or value is ABSENT:
+            return value
+        return work(s, value if value.__class__ in allowed else _admit(function, parameter, value))
+
+    return call
+
+
+def _admit(function: Function, parameter: Parameter, value: Any) -> JSON:
+    """The argument as the function takes it. Raises EvaluationError for a wrong type."""
+    if isinstance(value, Lazy):
+        value = value.everything()
+    value = present(value)
+    word = type_word(value)
+    for kind in parameter.types:
+        if kind in ("any", word) or (kind == "expref" and callable(value)):
+            return value
+        if word == "array" and kind == f"array[{_element_word(value, kind)}]":
+            return value
+    wanted = " or ".join(parameter.types)
+    raise EvaluationError(f"{function.name}() needs {wanted} as '{parameter.name}', got {word}")
+
+
+def _element_word(items: list[JSON], kind: str) -> str:
+    """The one type of all elements; an empty list has the wanted one."""
+    words = {type_word(item) for item in items}
+    if not words:
+        return kind[len("array[") : -1]
+    return words.pop() if len(words) == 1 else "mixed"
+
+
+# -- those that evaluate only what they need
+
+
+def _if(node: Node, reading: Reading) -> Run:
+    judge = reading.verdict(node.children[0])
+    then, other = build(node.children[1], reading), build(node.children[2], reading)
+
+    def choose(x: Any, s: Any) -> Any:
+        verdict = judge(x, s)
+        if verdict is True:
+            return then(x, s)
+        if verdict.__class__ is Failed:
+            raise EvaluationError(verdict.reason)
+        return other(x, s)
+
+    return choose
+
+
+def _default(node: Node, reading: Reading) -> Run:
+    first, fallback = build(node.children[0], reading), build(node.children[1], reading)
+
+    def default(x: Any, s: Any) -> Any:
+        value = first(x, s)
+        return fallback(x, s) if value is None or value is ABSENT else value
+
+    return default
+
+
+def _exists(node: Node, reading: Reading) -> Run:
+    run = build(node.children[0], reading)
+    return lambda x, s: run(x, s) is not ABSENT
+
+
+_LAZY: dict[str, Callable[[Node, Reading], Run]] = {
+    "if": _if,
+    "default": _default,
+    "exists": _exists,
+}

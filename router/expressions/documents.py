@@ -1,0 +1,34 @@
+"""The table of functions as Markdown: docs/functions.md is this text."""
+
+from router.expressions.signatures import FUNCTIONS, Function, Origin
+
+_HEAD = """# Functions
+
+Generated from the table the compiler checks against; do not edit by hand.
+
+Types are JMESPath's words. *Subject* names the arguments whose null (or absence) makes the result
+null (or absent); for any other argument null is a wrong type, unless `null` or `any` is listed.
+Times are RFC 3339 texts (no offset means UTC) or Unix seconds; `now()` is the delivery's
+`received_at`, RFC 3339 in UTC with milliseconds (`2026-11-20T12:00:00.123Z`).
+A text result holds at most 1,048,576 characters, a number at most 400 digits.
+"""
+
+
+def functions_markdown() -> str:
+    """The whole page."""
+    ours = _table("ours")
+    standard = _table("standard")
+    return f"{_HEAD}\n## Ours\n\n{ours}\n## JMESPath's own\n\n{standard}"
+
+
+def _table(origin: Origin) -> str:
+    head = "| call | arguments | subject | result | meaning |\n|---|---|---|---|---|\n"
+    rows = [_row(f) for _, f in sorted(FUNCTIONS.items()) if f.origin == origin]
+    return head + "".join(rows)
+
+
+def _row(function: Function) -> str:
+    types = "; ".join(f"{p.name}: {' or '.join(p.types)}" for p in function.parameters)
+    subjects = ", ".join(p.name for p in function.parameters if p.subject)
+    cells = (f"`{function.usage()}`", types, subjects, function.result, function.about)
+    return f"| {' | '.join(cells)} |\n"

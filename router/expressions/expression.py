@@ -1,0 +1,141 @@
+"""One expression, compiled: what it reads, and its readings as closures."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from router.errors import EvaluationError, ExpressionError
+from router.expressions.absent import ABSENT, JSON, Failed, Lazy
+from router.expressions.bounds import check_growth
+from router.expressions.calls import check_call
+from router.expressions.faults import FAULTS, reason_of
+from router.expressions.nodes import Node, walk
+from router.expressions.parse import TOO_COMPLEX, parse
+from router.expressions.reads import Use, reads_of
+from router.expressions.value import Run, build
+from router.expressions.verdict import VALUE, build_verdict
+
+Scope = Mapping[str, JSON]
+"""Root names to their values: a plain dict; `def` is a Definitions."""
+
+
+class Expression:
+    """
+    A compiled expression; immutable, and equal only to itself.
+
+    `search(value)` reads plain JMESPath of any value. `value(scope)` reads it over the roots; what
+    is absent is None. Both raise EvaluationError. `verdict(scope)` is True, False or Failed and
+    never raises. `read(scope)` is `value` that keeps ABSENT apart.
+
+    `roots` are the top-level names it reads, `uses` the (root, field) pairs, `spans` where each
+    stands first in `text` (start, end). `tree` is for other rooms that look inside.
+    """
+
+    __slots__ = ("_run", "_spans", "read", "text", "tree", "value", "verdict")
+
+    text: str
+    tree: Node
+    read: Callable[[Scope], Any]
+    value: Callable[[Scope], JSON]
+    verdict: Callable[[Scope], bool | Failed]
+
+    def __init__(self, text: str, tree: Node) -> None:
+        self.text = text
+        self.tree = tree
+
+    def __getattr__(self, name: str) -> Any:
+        """The readings are compiled when they are first asked for, then kept."""
+        make = _MAKE.get(name)
+        if make is None:
+            raise AttributeError(name)
+        made = make(self)
+        object.__setattr__(self, name, made)
+        return made
+
+    def __repr__(self) -> str:
+        return f"Expression({self.text!r})"
+
+    def search(self, value: JSON) -> JSON:
+        """Plain JMESPath: `$` and `@` are `value`. Raises EvaluationError."""
+        return self.value(value)
+
+    @property
+    def roots(self) -> frozenset[str]:
+        """The top-level names it reads; `$.x` counts as x."""
+        return frozenset(key for key in self.spans if isinstance(key, str))
+
+    @property
+    def uses(self) -> frozenset[Use]:
+        """The (root, first field) pairs it reads."""
+        return frozenset(key for key in self.spans if not isinstance(key, str))
+
+    @property
+    def spans(self) -> Mapping[Use | str, tuple[int, int]]:
+        """Where each root and each (root, field) stands first, as offsets into `text`."""
+        return MappingProxyType(self._spans)
+
+
+def _make_read(expression: Expression) -> Callable[[Scope], Any]:
+    run: Run = expression._run  # noqa: SLF001 - its own
+
+    def read(scope: Scope) -> Any:
+        try:
+            return run(scope, scope)
+        except EvaluationError:
+            raise
+        except FAULTS as fault:
+            raise EvaluationError(reason_of(fault)) from None
+
+    return read
+
+
+def _make_value(expression: Expression) -> Callable[[Scope], JSON]:
+    run: Run = expression._run  # noqa: SLF001
+
+    def value(scope: Scope) -> JSON:
+        try:
+            found = run(scope, scope)
+            if isinstance(found, Lazy):
+                found = found.everything()
+        except EvaluationError:
+            raise
+        except FAULTS as fault:
+            raise EvaluationError(reason_of(fault)) from None
+        return None if found is ABSENT else found
+
+    return value
+
+
+def _make_verdict(expression: Expression) -> Callable[[Scope], bool | Failed]:
+    judge = build_verdict(expression.tree)
+    return lambda scope: judge(scope, scope)  # a judging closure answers for its own faults
+
+
+_MAKE: dict[str, Callable[[Expression], Any]] = {
+    "_run": lambda expression: build(expression.tree, VALUE),
+    "_spans": lambda expression: reads_of(expression.tree),
+    "read": _make_read,
+    "value": _make_value,
+    "verdict": _make_verdict,
+}
+
+
+def compile(text: str) -> Expression:  # noqa: A001 - the public name, as in re.compile
+    """
+    The expression of a text. Raises ExpressionError with offsets into it: `expression-syntax`,
+    `expression-too-complex`, `unknown-function`, `function-arity`, `function-argument`.
+    """
+    try:
+        return checked(text, parse(text))
+    except RecursionError:
+        message = "this is nested too deeply"
+        raise ExpressionError(TOO_COMPLEX, message, 0, len(text)) from None
+
+
+def checked(text: str, tree: Node) -> Expression:
+    """The expression of a tree whose calls and size are as they should be."""
+    for node, _, _ in walk(tree):
+        if node.kind == "call":
+            check_call(node)
+    check_growth(tree)
+    return Expression(text, tree)

@@ -1,0 +1,157 @@
+"""Functions over texts. Every result is bounded."""
+
+import base64 as _base64
+import hashlib
+from typing import Any
+
+from router.errors import EvaluationError
+from router.expressions.absent import JSON
+from router.expressions.compare import exact
+from router.expressions.json_text import encode_json
+
+TEXT_MAX = 1_048_576
+
+
+def _room(size: int) -> None:
+    if size > TEXT_MAX:
+        raise EvaluationError(f"a text would grow beyond {TEXT_MAX:,} characters")
+
+
+def lower(text: str) -> str:
+    _room(len(text))
+    return text.lower()
+
+
+def upper(text: str) -> str:
+    _room(len(text))
+    return text.upper()
+
+
+def trim(text: str) -> str:
+    return text.strip()
+
+
+def split(text: str, separator: str) -> list[str]:
+    if not separator:
+        raise EvaluationError("split() needs a separator that is not empty")
+    if not text.strip():
+        return []
+    return [part.strip() for part in text.split(separator)]
+
+
+def replace(text: str, old: str, new: str) -> str:
+    if not old:
+        raise EvaluationError("replace() needs an `old` that is not empty")
+    if len(new) > len(old):
+        _room(len(text) + text.count(old) * (len(new) - len(old)))
+    return text.replace(old, new)
+
+
+def plain_text(value: JSON) -> str:
+    """A text, number or boolean as text; numbers digit for digit."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    number = exact(value)
+    if isinstance(number, int):
+        return f"{number:d}"
+    return f"{number:f}" if abs(number.adjusted()) <= TEXT_MAX // 2 else str(number)
+
+
+def concat(*parts: JSON) -> str:
+    texts = [plain_text(part) for part in parts]
+    _room(sum(map(len, texts)))
+    return "".join(texts)
+
+
+def join(glue: str, texts: list[str]) -> str:
+    _room(sum(map(len, texts)) + len(glue) * len(texts))
+    return glue.join(texts)
+
+
+def lines(text: str) -> list[str]:
+    found = text.replace("\r\n", "\n").split("\n")
+    if found[-1] == "":
+        found.pop()
+    return found
+
+
+def glob(text: str, pattern: str) -> bool:
+    """Whether `*` in the pattern can stand for runs of characters; one pass over the text."""
+    first, *middle = pattern.split("*")
+    if not middle:
+        return text == pattern
+    last = middle.pop()
+    end = len(text) - len(last)
+    if len(first) > end or not text.startswith(first) or not text.endswith(last):
+        return False
+    position = len(first)
+    for piece in middle:
+        found = text.find(piece, position, end)
+        if found < 0:
+            return False
+        position = found + len(piece)
+    return True
+
+
+def to_string(value: JSON) -> str:
+    if isinstance(value, str):
+        return value
+    text = encode_json(value).decode()
+    _room(len(text))
+    return text
+
+
+def starts_with(text: str, part: str) -> bool:
+    return text.startswith(part)
+
+
+def ends_with(text: str, part: str) -> bool:
+    return text.endswith(part)
+
+
+def domain_of(text: str) -> str:
+    """`Ann <ann@Shop.example>`, `https://shop.example:8443/x` and `shop.example` alike."""
+    host = text.strip()
+    _, scheme, rest = host.partition("://")
+    if scheme:
+        host = rest
+        for mark in "/?#":
+            host = host.partition(mark)[0]
+    host = host.rpartition("@")[2].strip().rstrip(">").strip()
+    if not host.startswith("["):
+        host = host.partition(":")[0]
+    return host.rstrip(".").lower()
+
+
+def base64(text: str) -> str:
+    _room(len(text) * 4 // 3)
+    return _base64.b64encode(_utf8(text)).decode()
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(_utf8(text)).hexdigest()
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+TEXT_FUNCTIONS: dict[str, Any] = {
+    "lower": lower,
+    "upper": upper,
+    "trim": trim,
+    "split": split,
+    "replace": replace,
+    "concat": concat,
+    "join": join,
+    "lines": lines,
+    "glob": glob,
+    "to_string": to_string,
+    "starts_with": starts_with,
+    "ends_with": ends_with,
+    "domain_of": domain_of,
+    "base64": base64,
+    "sha256": sha256,
+}

@@ -1,0 +1,91 @@
+"""
+JSON in and out, exact: integers of any size stay integers, other numbers are decimals.
+
+Numbers with a fraction or an exponent become `decimal.Decimal` and are written back digit for
+digit. Depth and structure are bounded by the caller, who counts them before decoding.
+"""
+
+import re
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from router.expressions.absent import JSON, Lazy
+
+DIGITS_MAX = 400
+EXPONENT_MAX = 400
+
+_INTEGER_BOUND = 10**DIGITS_MAX
+_STRIDE = 100
+_SAMPLED_RUN = re.compile(rb"[0-9]{4}")
+_LONG_RUN = re.compile(rb"[0-9]{401}")
+
+
+class NotJson(ValueError):
+    """The bytes are not JSON, or a number in them is beyond the bounds; the text says which."""
+
+
+def exact_number(text: str) -> Decimal:
+    """A JSON number as a decimal. Raises NotJson beyond 400 digits or an exponent of 400."""
+    if len(text) > 30 or "e" in text or "E" in text:
+        _check_number(text)
+    return Decimal(text)
+
+
+def _check_number(text: str) -> None:
+    mantissa, _, exponent = text.lower().partition("e")
+    if sum(character.isdigit() for character in mantissa) > DIGITS_MAX:
+        raise NotJson(f"a number has more than {DIGITS_MAX} digits")
+    if exponent and (len(exponent) > 20 or abs(int(exponent)) > EXPONENT_MAX):
+        raise NotJson(f"a number has an exponent beyond {EXPONENT_MAX}")
+
+
+def _write_lazy(value: Any) -> Any:
+    if isinstance(value, Lazy):
+        return value.everything()
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
+
+
+_DECODER = msgspec.json.Decoder(float_hook=exact_number)
+_ENCODER = msgspec.json.Encoder(decimal_format="number", enc_hook=_write_lazy)
+
+
+def decode_json(data: bytes | memoryview) -> JSON:
+    """
+    The JSON value of `data`. Raises NotJson, also for a byte order mark, NaN, lone surrogates,
+    wrong UTF-8 and nesting too deep to read.
+    """
+    try:
+        value = _DECODER.decode(data)
+    except NotJson:
+        raise
+    except (ValueError, RecursionError) as fault:
+        raise NotJson(str(fault)) from None
+    if len(data) > DIGITS_MAX and _has_long_run(data):
+        _check_integers(value)
+    return value
+
+
+def _has_long_run(data: bytes | memoryview) -> bool:
+    """Whether 401 digits stand in a row. A sample of every 100th byte rules out most bodies."""
+    if _SAMPLED_RUN.search(bytes(data[::_STRIDE])) is None:
+        return False
+    return _LONG_RUN.search(data) is not None
+
+
+def _check_integers(value: JSON) -> None:
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            pending.extend(item.values())
+        elif isinstance(item, list):
+            pending.extend(item)
+        elif isinstance(item, int) and abs(item) >= _INTEGER_BOUND:
+            raise NotJson(f"a number has more than {DIGITS_MAX} digits")
+
+
+def encode_json(value: JSON) -> bytes:
+    """The value as compact JSON; decimals keep their digits (`1.50` stays `1.50`)."""
+    return _ENCODER.encode(value)

@@ -1,0 +1,123 @@
+"""
+Text into tokens: JMESPath's, and three of ours (`$`, numbers with a fraction, bare numbers).
+
+A token is (kind, value, start, end). The kinds are the symbols themselves, and `name`, `quoted`,
+`text` (in single quotes), `json` (in backticks), `number`, `end`.
+"""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+from router.errors import ExpressionError
+from router.expressions.json_text import DIGITS_MAX, NotJson, decode_json
+
+Token = tuple[str, Any, int, int]
+
+SYNTAX = "expression-syntax"
+
+_TOKEN = re.compile(
+    r"""(?P<space>[ \t\n\r]+)
+      | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
+      | (?P<symbol>\[\]|\[\?|\|\||&&|==|!=|<=|>=|[].*,:@(){}|&<>!$[])
+      | (?P<text>'(?:[^'\\]|\\.)*')
+      | (?P<number>-?[0-9]+(?:\.[0-9]+)?)
+      | (?P<quoted>"(?:[^"\\]|\\.)*")
+      | (?P<json>`(?:[^`\\]|\\.)*`)""",
+    re.VERBOSE | re.DOTALL,
+)
+
+MINUS_HINT = "write sub(a, b); a name with '-' goes in double quotes: headers.\"x-id\""
+
+_UNCLOSED = {
+    "'": "this text has no closing '",
+    '"': 'this name has no closing "',
+    "`": "this literal has no closing `",
+}
+_UNKNOWN = {
+    "=": ("one '=' does not compare", "write '=='"),
+    "%": ("there is no operator '%'", None),
+    "+": ("there is no operator '+'", "write add(a, b), or concat(a, b) for texts"),
+    "-": ("there is no operator '-'", MINUS_HINT),
+    "/": ("there is no operator '/'", "write div(a, b)"),
+    "~": ("there are no regular expressions", "write glob(text, 'pattern*') or contains(a, b)"),
+    "\\": ("a backslash stands only inside quotes", None),
+    "#": ("'#' starts nothing in an expression", "put the text in single quotes"),
+    ";": ("one expression has no ';'", "join conditions with '&&'"),
+}
+
+
+def tokens(text: str, start: int = 0) -> Iterator[Token]:
+    """
+    The tokens of `text` from `start` on, read only as far as they are asked for; `end` comes last.
+    Raises ExpressionError.
+    """
+    position, length = start, len(text)
+    match = _TOKEN.match
+    while position < length:
+        found = match(text, position)
+        if found is None:
+            raise _unreadable(text, position)
+        kind, end = found.lastgroup, found.end()
+        if kind == "symbol":
+            symbol = found.group()
+            yield symbol, symbol, position, end
+        elif kind == "name":
+            yield "name", found.group(), position, end
+        elif kind != "space":
+            assert kind is not None  # noqa: S101 - every alternative is named
+            yield kind, _READ[kind](found.group(), position), position, end
+        position = end
+    yield "end", "", length, length
+
+
+def _unreadable(text: str, position: int) -> ExpressionError:
+    character = text[position]
+    if character in _UNCLOSED:
+        return ExpressionError(SYNTAX, _UNCLOSED[character], position, len(text))
+    message, hint = _UNKNOWN.get(character, (f"{character!r} means nothing here", None))
+    return ExpressionError(SYNTAX, message, position, position + 1, hint)
+
+
+def _read_text(raw: str, _: int) -> str:
+    return raw[1:-1].replace("\\'", "'")
+
+
+def _read_number(raw: str, start: int) -> int | Decimal:
+    if len(raw) > DIGITS_MAX:
+        message = f"a number has at most {DIGITS_MAX} digits"
+        raise ExpressionError(SYNTAX, message, start, start + len(raw))
+    return Decimal(raw) if "." in raw else int(raw)
+
+
+def _read_quoted(raw: str, start: int) -> str:
+    try:
+        name = decode_json(raw.encode())
+    except (NotJson, UnicodeEncodeError):
+        message = "this name is not a JSON text"
+        raise ExpressionError(SYNTAX, message, start, start + len(raw)) from None
+    assert isinstance(name, str)  # noqa: S101 - it stands in double quotes
+    return name
+
+
+def _read_json(raw: str, start: int) -> Any:
+    inner = raw[1:-1].replace("\\`", "`")
+    try:
+        return decode_json(inner.encode())
+    except (NotJson, UnicodeEncodeError):
+        pass
+    try:  # JMESPath still takes a word in backticks as a text
+        return decode_json(b'"' + inner.lstrip().encode() + b'"')
+    except (NotJson, UnicodeEncodeError):
+        message = "what stands in backticks must be JSON"
+        hint = "a text goes in single quotes"
+        raise ExpressionError(SYNTAX, message, start, start + len(raw), hint) from None
+
+
+_READ = {
+    "text": _read_text,
+    "number": _read_number,
+    "quoted": _read_quoted,
+    "json": _read_json,
+}

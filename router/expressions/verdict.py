@@ -1,0 +1,361 @@
+"""
+A tree into closures that judge: True, False or Failed, and only True matches.
+
+Absent fields fail a comparison (but for `== null` and `!= null`), so does ordering anything but
+two numbers; in AND one false, in OR one true outweighs an error. The closures never raise.
+"""
+
+import operator
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from router.errors import EvaluationError
+from router.expressions.absent import ABSENT, JSON, Failed
+from router.expressions.calls import build_call
+from router.expressions.compare import exact, is_number, is_true, same, type_word
+from router.expressions.faults import FAULTS, reason_of
+from router.expressions.nodes import Node, path_of
+from router.expressions.value import Reading, Run, build, present, step
+
+_ORDER: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+
+
+def build_verdict(node: Node) -> Run:
+    """The closure that judges this node."""
+    builder = _VERDICT.get(node.kind, _truth)
+    return builder(node)
+
+
+# -- joined
+
+
+def _flat(kind: str, node: Node) -> list[Run]:
+    runs: list[Run] = []
+    for child in node.children:
+        runs.extend(_flat(kind, child) if child.kind == kind else [build_verdict(child)])
+    return runs
+
+
+def _all(node: Node) -> Run:
+    return all_of(_flat("and", node))
+
+
+def all_of(runs: list[Run]) -> Run:
+    """One false is false, else one failure is that failure, else true."""
+    if len(runs) == 2:
+        return _both(*runs)
+
+    def every(x: Any, s: Any) -> Any:
+        failed = None
+        for run in runs:
+            verdict = run(x, s)
+            if verdict is False:
+                return False
+            if verdict is not True and failed is None:
+                failed = verdict
+        return True if failed is None else failed
+
+    return every
+
+
+def _both(first: Run, second: Run) -> Run:
+    def both(x: Any, s: Any) -> Any:
+        left = first(x, s)
+        if left is True:
+            return second(x, s)
+        if left is False:
+            return False
+        return False if second(x, s) is False else left
+
+    return both
+
+
+def _any(node: Node) -> Run:
+    return any_of(_flat("or", node))
+
+
+def any_of(runs: list[Run]) -> Run:
+    """One true is true, else one failure is that failure, else false."""
+
+    def some(x: Any, s: Any) -> Any:
+        failed = None
+        for run in runs:
+            verdict = run(x, s)
+            if verdict is True:
+                return True
+            if verdict is not False and failed is None:
+                failed = verdict
+        return False if failed is None else failed
+
+    return some
+
+
+def _not(node: Node) -> Run:
+    inner = build_verdict(node.children[0])
+
+    def deny(x: Any, s: Any) -> Any:
+        verdict = inner(x, s)
+        if verdict is True:
+            return False
+        return True if verdict is False else verdict
+
+    return deny
+
+
+def _pipe(node: Node) -> Run:
+    *firsts, last = node.children
+    judge = build_verdict(last)
+    source = build(Node("pipe", node.start, node.end, None, tuple(firsts)), STRICT)
+
+    def pipe(x: Any, s: Any) -> Any:
+        try:
+            value = source(x, s)
+        except FAULTS as fault:
+            return Failed(reason_of(fault))
+        return judge(value, s)
+
+    return pipe
+
+
+def _truth(node: Node) -> Run:
+    run = build(node, STRICT)
+
+    def truth(x: Any, s: Any) -> Any:
+        try:
+            return is_true(run(x, s))
+        except FAULTS as fault:
+            return Failed(reason_of(fault))
+
+    return truth
+
+
+# -- comparisons
+
+
+def _compare(node: Node) -> Run:
+    left, right = node.children
+    sign = node.value
+    if left.kind == "literal" and right.kind != "literal":
+        left, right, sign = right, left, _MIRRORED[sign]
+    if sign in _ORDER:
+        return _order(left, right, sign)
+    if right.kind == "literal":
+        return _equals_literal(left, right.value, sign == "==")
+    return _equals(left, right, sign == "==")
+
+
+def _name(node: Node) -> str:
+    path = path_of(node)
+    if path is None or not path[1]:
+        return "a compared value"
+    return ".".join(str(key) for key in path[1])
+
+
+def _not_there(node: Node) -> Failed:
+    return Failed(f"{_name(node)} is not there")
+
+
+def _equals_literal(left: Node, literal: JSON, wanted: bool) -> Run:
+    if literal is None:
+        return _equals_null(left, wanted)
+    if literal.__class__ is str:
+        keys = _plain_keys(left)
+        if len(keys) == 2:
+            return _equals_text_at(keys[0], keys[1], literal, wanted, _not_there(left))
+        return _equals_text(left, literal, wanted)
+    run, absent = build(left, STRICT), _not_there(left)
+
+    def equals_literal(x: Any, s: Any) -> Any:
+        try:
+            value = run(x, s)
+            if value is ABSENT:
+                return absent
+            return same(value, literal) is wanted
+        except FAULTS as fault:
+            return Failed(reason_of(fault))
+
+    return equals_literal
+
+
+def _plain_keys(node: Node) -> tuple[Any, ...]:
+    """The names of a plain path that cannot fail; empty for anything else."""
+    path = path_of(node)
+    if path is None or path[0] or "def" in path[1]:
+        return ()
+    return path[1] if all(isinstance(key, str) for key in path[1]) else ()
+
+
+def _equals_text_at(a: str, b: str, literal: str, wanted: bool, absent: Failed) -> Run:
+    """The commonest condition of all, `payload.x == 'text'`, without an inner call."""
+
+    def equals(x: Any, _s: Any) -> Any:
+        x = x.get(a, ABSENT) if x.__class__ is dict else step(x, a)
+        x = x.get(b, ABSENT) if x.__class__ is dict else step(x, b)
+        if x is ABSENT:
+            return absent
+        return (x == literal) is wanted
+
+    return equals
+
+
+def _equals_text(left: Node, literal: str, wanted: bool) -> Run:
+    run, absent = build(left, STRICT), _not_there(left)
+
+    def equals_text(x: Any, s: Any) -> Any:
+        try:
+            value = run(x, s)
+        except FAULTS as fault:
+            return Failed(reason_of(fault))
+        if value is ABSENT:
+            return absent
+        return (value == literal) is wanted
+
+    return equals_text
+
+
+def _equals_null(left: Node, wanted: bool) -> Run:
+    run = build(left, STRICT)
+
+    def equals_null(x: Any, s: Any) -> Any:
+        try:
+            value = run(x, s)
+        except FAULTS as fault:
+            return Failed(reason_of(fault))
+        return (value is None or value is ABSENT) is wanted
+
+    return equals_null
+
+
+def _equals(left: Node, right: Node, wanted: bool) -> Run:
+    first, second = build(left, STRICT), build(right, STRICT)
+    no_first, no_second = _not_there(left), _not_there(right)
+
+    def equals(x: Any, s: Any) -> Any:
+        try:
+            one, two = first(x, s), second(x, s)
+            if one is ABSENT:
+                return no_first
+            if two is ABSENT:
+                return no_second
+            return same(one, two) is wanted
+        except FAULTS as fault:
+            return Failed(reason_of(fault))
+
+    return equals
+
+
+def _order(left: Node, right: Node, sign: str) -> Run:
+    if right.kind == "literal" and right.value.__class__ in (int, Decimal):
+        return _order_literal(left, right.value, _ORDER[sign])
+    first, second, compare = build(left, STRICT), build(right, STRICT), _ORDER[sign]
+    names = _name(left), _name(right)
+
+    def order(x: Any, s: Any) -> Any:
+        try:
+            one, two = first(x, s), second(x, s)
+            if is_number(one) and is_number(two):
+                return compare(exact(one), exact(two))
+        except FAULTS as fault:
+            return Failed(reason_of(fault))
+        name, value = (names[1], two) if is_number(one) else (names[0], one)
+        return _not_a_number(name, value)
+
+    return order
+
+
+def _order_literal(left: Node, literal: JSON, compare: Callable[[Any, Any], bool]) -> Run:
+    run, name = build(left, STRICT), _name(left)
+
+    def order_literal(x: Any, s: Any) -> Any:
+        try:
+            value = run(x, s)
+            kind = value.__class__
+            if kind is int or kind is Decimal:
+                return compare(value, literal)
+            if is_number(value):
+                return compare(exact(value), literal)
+        except FAULTS as fault:
+            return Failed(reason_of(fault))
+        return _not_a_number(name, value)
+
+    return order_literal
+
+
+def _not_a_number(name: str, value: JSON) -> Failed:
+    if value is ABSENT:
+        return Failed(f"{name} is not there")
+    return Failed(f"{name} is no number but {type_word(value)}; only numbers are ordered")
+
+
+_VERDICT: dict[str, Callable[[Node], Run]] = {
+    "and": _all,
+    "or": _any,
+    "not": _not,
+    "pipe": _pipe,
+    "compare": _compare,
+}
+
+
+# -- the two readings
+
+
+def _settled(node: Node, _: Reading) -> Run:
+    """A verdict as a value: a failure is raised."""
+    judge = build_verdict(node)
+
+    def settle(x: Any, s: Any) -> Any:
+        verdict = judge(x, s)
+        if verdict.__class__ is Failed:
+            raise EvaluationError(verdict.reason)
+        return verdict
+
+    return settle
+
+
+def _value_logic(node: Node, reading: Reading) -> Run:
+    first = build(node.children[0], reading)
+    if node.kind == "not":
+        return lambda x, s: not is_true(first(x, s))
+    second = build(node.children[1], reading)
+    if node.value in _ORDER:
+        return _value_order(first, second, _ORDER[node.value])
+    wanted = node.value == "=="
+    return lambda x, s: same(present(first(x, s)), present(second(x, s))) is wanted
+
+
+def _value_order(first: Run, second: Run, compare: Callable[[Any, Any], bool]) -> Run:
+    def order(x: Any, s: Any) -> Any:
+        one, two = first(x, s), second(x, s)
+        if is_number(one) and is_number(two):
+            return compare(exact(one), exact(two))
+        return None
+
+    return order
+
+
+def _value_condition(node: Node) -> Run:
+    run = build(node, VALUE)
+    return lambda x, s: is_true(run(x, s))
+
+
+STRICT = Reading(
+    absorbs=True,
+    logic=_settled,
+    condition=build_verdict,
+    verdict=build_verdict,
+    call=build_call,
+)
+VALUE = Reading(
+    absorbs=False,
+    logic=_value_logic,
+    condition=_value_condition,
+    verdict=build_verdict,
+    call=build_call,
+)

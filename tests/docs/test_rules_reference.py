@@ -1,0 +1,51 @@
+"""Every YAML block of the rules reference loads without a word, and every key is described."""
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from router.config import load, render_text, schema
+from router.config.unbuilt import REFUSED
+from router.yaml_source import Entry
+
+PAGE = (Path(__file__).parents[2] / "docs" / "rules.md").read_text("utf-8")
+BLOCKS = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+QUIET = {"unused-secret"}
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
+def test_a_block_loads(block: str) -> None:
+    result = load(block, path="rules.yaml", env={})
+    said = [d for d in result.diagnostics if d.code not in QUIET]
+    assert render_text(said) == ""
+    assert result.ruleset is not None
+
+
+def entries() -> list[type[Entry]]:
+    kinds = (value for value in vars(schema).values() if isinstance(value, type))
+    return [kind for kind in kinds if issubclass(kind, Entry) and kind is not Entry]
+
+
+@pytest.mark.parametrize("kind", entries(), ids=lambda kind: kind.__name__)
+def test_every_key_is_described(kind: type[Entry]) -> None:
+    hidden = {"node", "broken"}
+    for field in msgspec.structs.fields(kind):
+        if field.name not in hidden and field.name != kind.shorthand:
+            assert re.search(rf"\b{field.encode_name}\b", PAGE), field.encode_name
+
+
+def test_what_is_refused_by_name_is_listed() -> None:
+    ending = PAGE[PAGE.index("## Not in this version") :]
+    for _, key, *_ in REFUSED:
+        assert key in ending
+
+
+def test_no_key_is_both_built_and_refused() -> None:
+    built = {
+        (kind.__name__, field.encode_name)
+        for kind in entries()
+        for field in msgspec.structs.fields(kind)
+    }
+    assert not built & {key for key in REFUSED if len(key) == 2}

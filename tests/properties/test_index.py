@@ -1,0 +1,46 @@
+"""The index changes no match: indexed and linear readings agree on made-up rules and events."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from router.rules.index import Index, judge_of
+from tests.builders import a_rule
+
+FIELDS = st.sampled_from(["payload.a", "payload.b", "payload.a.c", "event", "payload.gone"])
+LITERALS = st.sampled_from(["'x'", "'y'", "1", "1.0", "true", "null", '`"x"`'])
+LEAVES = st.one_of(
+    st.builds(lambda f, v: f"{f} == {v}", FIELDS, LITERALS),
+    st.builds(lambda f, v: f"{v} == {f}", FIELDS, LITERALS),
+    st.builds(lambda f, v: f"{f} != {v}", FIELDS, LITERALS),
+    st.builds(lambda f: f"{f} > 0", FIELDS),
+    FIELDS,
+)
+CONDITIONS = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.builds(lambda a, b: f"({a} && {b})", inner, inner),
+        st.builds(lambda a, b: f"({a} || {b})", inner, inner),
+        st.builds(lambda a: f"!({a})", inner),
+    ),
+    max_leaves=6,
+)
+VALUES = st.sampled_from(["x", "y", "", 1, 1.0, 0, True, False, None, [], {"c": "x"}, {"c": 1}])
+PAYLOADS = st.dictionaries(st.sampled_from(["a", "b"]), VALUES)
+
+
+@given(st.lists(st.lists(CONDITIONS, max_size=2), max_size=8), PAYLOADS, VALUES)
+def test_indexed_and_linear_match_the_same_rules(
+    matches: list[list[str]], payload: Any, event: Any
+) -> None:
+    """In the same order."""
+    rules = [a_rule(f"r{i}", match) for i, match in enumerate(matches)]
+    scope = {"payload": payload, "event": event}
+    indexed = [
+        c.rule.id
+        for c in Index(rules).candidates(scope)
+        if c.judge is None or c.judge(scope) is True
+    ]
+    linear = [r.id for r in rules if (j := judge_of(r)) is None or j(scope) is True]
+    assert indexed == linear
