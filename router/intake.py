@@ -1,0 +1,321 @@
+"""
+CORRIDOR IN: judge, read, route, commit, answer.
+
+Nothing is read before it is proved genuine, and no 2xx leaves before the store has committed.
+"""
+
+import ipaddress
+from collections import deque
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Protocol
+
+import msgspec
+
+from router.clock import Clock
+from router.errors import StoreUnavailable
+from router.log import Log
+from router.metrics import Metrics
+from router.model.delivery import (
+    REMOVED,
+    Delivery,
+    Event,
+    InboundRequest,
+    Refused,
+    Verified,
+)
+from router.model.ids import Ids
+from router.model.job import Job, NewJob
+from router.rules.live import Door, Live, LiveRef
+from router.rules.plan import Plan, Planner
+from router.store.protocol import Acceptance, Accepted, Duplicate, EventEntry, Store
+
+RING_SIZE = 500
+RETRY_AFTER_S = 5
+_WORDS = {401: b"unauthorized", 403: b"forbidden"}
+_SENSITIVE = frozenset({b"authorization", b"cookie", b"proxy-authorization"})
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """What to answer. `retry_after` in seconds; `close` ends the connection."""
+
+    status: int
+    body: bytes
+    content_type: str = "application/json"
+    close: bool = False
+    retry_after: int | None = None
+
+
+class Handover(Protocol):
+    """What intake asks of dispatch; see `dispatch.Dispatcher`."""
+
+    def reserve(self, target: str, kind: Any) -> str | None: ...
+
+    def release(self, lease: str, *, unsure: bool = False) -> None: ...
+
+    def hand_over(self, works: Sequence[Any]) -> None: ...
+
+    def wake(self, target: str, due_at: int, kind: Any = None) -> None: ...
+
+
+class Taken(msgspec.Struct, frozen=True):
+    """A job that intake committed already leased, with the event it read."""
+
+    job: Job
+    delivery: Delivery
+    event: Event
+
+
+UNAVAILABLE = Reply(503, b'{"error":"unavailable"}', close=True, retry_after=RETRY_AFTER_S)
+
+
+class Intake:
+    """The one way in. Every request ends in a Reply; none raises."""
+
+    def __init__(
+        self,
+        *,
+        live: LiveRef,
+        store: Store,
+        dispatch: Handover,
+        clock: Clock,
+        ids: Ids,
+        metrics: Metrics,
+        log: Log,
+    ) -> None:
+        self._live = live
+        self._store = store
+        self._dispatch = dispatch
+        self._clock = clock
+        self._ids = ids
+        self._metrics = metrics
+        self._log = log
+        self._planners: tuple[Live, Planner] | None = None
+        self.ring: deque[dict[str, Any]] = deque(maxlen=RING_SIZE)
+        self.full = False
+
+    def find(self, raw_path: bytes) -> Door | None:
+        """The endpoint at exactly this raw path."""
+        return self._live.current.doors.get(raw_path)
+
+    def refuse(self, door: Door | None, reason: str, status: int, peer: str) -> None:
+        """Count a refusal that the web door made itself (size, deadline, method)."""
+        self._refused(door, Refused(reason, status), peer, None)
+
+    async def accept(self, door: Door, request: InboundRequest) -> Reply:
+        """
+        Judge one request and, if it is genuine, make it durable before answering.
+
+        The answer is 200 (accepted, duplicate), 401, 403, or 503 when the store cannot commit.
+        """
+        started = self._clock.monotonic()
+        live = self._live.current
+        peer = request.peer
+        verdict = self._judge(live, door, request, peer)
+        if isinstance(verdict, Refused):
+            return self._refused(door, verdict, peer, request)
+        if self.full:
+            return UNAVAILABLE
+        delivery, plan = self._plan(live, door, request, verdict, peer)
+        try:
+            receipt = await self._store.accept(acceptance(delivery, plan, door))
+        except StoreUnavailable as error:
+            self._release(plan.jobs, unsure=True)
+            self._log.error("store unavailable", endpoint=door.name, error=str(error))
+            return UNAVAILABLE
+        except BaseException:
+            self._release(plan.jobs, unsure=True)
+            raise
+        return self._answered(door, delivery, plan, receipt, verdict, started)
+
+    def _judge(
+        self, live: Live, door: Door, request: InboundRequest, peer: str
+    ) -> Verified | Refused:
+        endpoint = door.endpoint
+        if endpoint.allow_from and not in_ranges(peer, endpoint.allow_from):
+            return Refused("address_not_allowed", 403)
+        if endpoint.unsigned:
+            return door.provider.accept_unsigned(request)
+        now = self._clock.now()
+        secrets = live.secrets.verifying(endpoint.secrets, now)
+        return door.provider.verify(request, secrets, now_ms=now, tolerance_s=endpoint.tolerance_s)
+
+    def _plan(
+        self, live: Live, door: Door, request: InboundRequest, verdict: Verified, peer: str
+    ) -> tuple[Delivery, Plan]:
+        now = request.received_at
+        reading = door.provider.read(request)
+        draft = Delivery(
+            id=self._ids.new("dlv", now),
+            endpoint=door.name,
+            provider=door.endpoint.provider,
+            received_at=now,
+            method=request.method,
+            path=request.raw_path.decode("latin-1"),
+            query=request.query_string.decode("latin-1"),
+            headers=kept_headers(request.headers),
+            body=request.body,
+            verified_by=verdict.secret,
+            state="routed",
+            event_count=len(reading.events),
+            generation=live.ruleset.generation,
+            peer=peer,
+        )
+        plan = self._planner(live).plan(draft, reading, door.endpoint.dedupe, now)
+        if plan.state == "routed" and not plan.flags:
+            return draft, plan
+        return msgspec.structs.replace(draft, state=plan.state, flags=plan.flags), plan
+
+    def _planner(self, live: Live) -> Planner:
+        if self._planners is None or self._planners[0] is not live:
+            self._planners = (live, Planner(live, self._ids, self._dispatch.reserve))
+        return self._planners[1]
+
+    def _answered(
+        self,
+        door: Door,
+        delivery: Delivery,
+        plan: Plan,
+        receipt: Accepted | Duplicate,
+        verdict: Verified,
+        started: float,
+    ) -> Reply:
+        if verdict.secret is not None:
+            self._metrics.secret_used(verdict.secret)
+        if isinstance(receipt, Duplicate):
+            self._release(plan.jobs)
+            self._metrics.delivered(door.name, "duplicate")
+            word = "duplicate"
+        else:
+            self._start(delivery, plan, receipt.new)
+            self._count(door, delivery, plan)
+            word = "accepted"
+        took = self._clock.monotonic() - started
+        self._metrics.acked(door.endpoint.provider, took)
+        self._log.info(
+            "delivery",
+            endpoint=door.name,
+            delivery=receipt.delivery,
+            verdict=word,
+            state=delivery.state,
+            events=sorted({e.name for e in plan.events})[:5],
+            rules=sorted({j.rule for j in plan.jobs})[:20],
+            ms=round(took * 1000, 1),
+        )
+        return Reply(
+            200, b'{"status":"%b","delivery":"%b"}' % (word.encode(), receipt.delivery.encode())
+        )
+
+    def _start(self, delivery: Delivery, plan: Plan, new: frozenset[int] | None) -> None:
+        """Hand the leased jobs over, name the others' targets; drop those of known events."""
+        events = {e.index: e for e in plan.events}
+        works: list[Taken] = []
+        for job in plan.jobs:
+            if new is not None and job.event_index not in new:
+                if job.lease:
+                    self._dispatch.release(job.lease)
+            elif job.lease:
+                works.append(Taken(leased_job(job, delivery), delivery, events[job.event_index]))
+            else:
+                self._dispatch.wake(job.target, job.due_at, job.kind)
+        if works:
+            self._dispatch.hand_over(works)
+
+    def _count(self, door: Door, delivery: Delivery, plan: Plan) -> None:
+        self._metrics.delivered(door.name, delivery.state)
+        for found in plan.matches:
+            for rule in (*found.live, *found.shadow, *found.paused):
+                self._metrics.rule_matched(rule.id)
+            for rule_id, reason in found.errors:
+                self._metrics.rule_erred(rule_id)
+                self._log.debug("rule error", rule=rule_id, reason=reason, delivery=delivery.id)
+
+    def _release(self, jobs: tuple[NewJob, ...], *, unsure: bool = False) -> None:
+        for job in jobs:
+            if job.lease:
+                self._dispatch.release(job.lease, unsure=unsure)
+
+    def _refused(
+        self, door: Door | None, refused: Refused, peer: str, request: InboundRequest | None
+    ) -> Reply:
+        name = door.name if door else None
+        self._metrics.refused(name, refused.reason)
+        self.ring.append(
+            {
+                "at": self._clock.now(),
+                "endpoint": name,
+                "reason": refused.reason,
+                "status": refused.status,
+                "peer": peer,
+                "hint": refused.hint,
+            }
+        )
+        if request is not None:
+            self._log.warning(
+                "refused", endpoint=name, reason=refused.reason, hint=refused.hint, peer=peer
+            )
+        word = _WORDS.get(refused.status, b"refused")
+        return Reply(refused.status, b'{"error":"%b"}' % word)
+
+
+def acceptance(delivery: Delivery, plan: Plan, door: Door) -> Acceptance:
+    """What the store is asked to commit."""
+    until = delivery.received_at + door.endpoint.dedupe.window_ms
+    entries = tuple(
+        EventEntry(e.index, e.id, e.name, e.action, e.keys, until if e.keys else 0)
+        for e in plan.events
+    )
+    return Acceptance(delivery, entries, plan.jobs)
+
+
+def leased_job(job: NewJob, delivery: Delivery) -> Job:
+    """The job as the store holds it after a hand-over: running, its first attempt begun."""
+    return Job(
+        id=job.id,
+        delivery=delivery.id,
+        endpoint=delivery.endpoint,
+        event_index=job.event_index,
+        event_id=job.event_id,
+        event=job.event,
+        rule=job.rule,
+        action=job.action,
+        kind=job.kind,
+        target=job.target,
+        state="running",
+        due_at=job.due_at,
+        created_at=delivery.received_at,
+        generation=delivery.generation,
+        attempt=1,
+        lease=job.lease,
+        started_at=job.due_at,
+        replay_of=job.replay_of,
+    )
+
+
+def kept_headers(headers: tuple[tuple[bytes, bytes], ...]) -> tuple[tuple[str, str], ...]:
+    """Headers as text, credentials removed before anything stores or matches them."""
+    return tuple(
+        (
+            name.decode("latin-1"),
+            REMOVED
+            if name in _SENSITIVE or name.startswith(b"proxy-")
+            else value.decode("latin-1"),
+        )
+        for name, value in headers
+    )
+
+
+@lru_cache(maxsize=64)
+def _networks(ranges: tuple[str, ...]) -> tuple[Any, ...]:
+    return tuple(ipaddress.ip_network(r, strict=False) for r in ranges)
+
+
+def in_ranges(address: str, ranges: tuple[str, ...]) -> bool:
+    """Whether a textual address lies in one of the CIDRs; a malformed one lies in none."""
+    try:
+        ip = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    mapped = getattr(ip, "ipv4_mapped", None)
+    ip = mapped or ip
+    return any(ip.version == net.version and ip in net for net in _networks(ranges))

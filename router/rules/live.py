@@ -1,0 +1,94 @@
+"""The live ruleset: one reference that reload swaps, with what it needs to act."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from router.model.delivery import LiveSecret
+from router.model.job import Job
+from router.model.settings import Endpoint
+from router.providers import Provider
+from router.rules.match import Matcher
+from router.rules.ruleset import Ruleset
+from router.rules.specs import CompiledAction
+
+
+class Secrets:
+    """Resolved secret values by name; `until` ends a secret's power to verify."""
+
+    def __init__(self, values: Mapping[str, bytes], until: Mapping[str, int | None]) -> None:
+        self._live = {name: LiveSecret(name, value) for name, value in values.items()}
+        self._until = {name: end for name, end in until.items() if end is not None}
+        self.texts = {name: value.decode("utf-8", "replace") for name, value in values.items()}
+
+    def __repr__(self) -> str:
+        return f"Secrets({sorted(self._live)})"
+
+    def verifying(self, names: tuple[str, ...], now_ms: int) -> list[LiveSecret]:
+        """The named secrets that may still verify at `now_ms`."""
+        ended = self._until
+        return [
+            self._live[n]
+            for n in names
+            if n in self._live and (n not in ended or now_ms < ended[n])
+        ]
+
+
+class Door(msgspec.Struct, frozen=True):
+    """One endpoint, ready to judge: what the web door and intake need of it."""
+
+    endpoint: Endpoint
+    provider: Provider
+    name: str
+    body_max: int
+    methods: frozenset[str]
+
+
+class Live:
+    """One generation, in force: ruleset, matcher, secrets, and the table of addresses."""
+
+    def __init__(self, ruleset: Ruleset, secrets: Secrets) -> None:
+        self.ruleset = ruleset
+        self.secrets = secrets
+        self.matcher = Matcher(ruleset)
+        self.doors = {
+            address.encode("latin-1"): door
+            for door in map(self._door, ruleset.endpoints.values())
+            for address in door.endpoint.addresses
+        }
+        self.actions = {(r.id, a.id): a for r in ruleset.rules for a in r.actions}
+
+    def _door(self, endpoint: Endpoint) -> Door:
+        provider = self.ruleset.providers[endpoint.provider]
+        return Door(endpoint, provider, endpoint.name, endpoint.body_max, provider.methods)
+
+
+class LiveRef:
+    """
+    Holds the generation in force; swapped whole, never changed.
+
+    `former` keeps, for actions that the present generation no longer has, the last one that had
+    them: jobs already made still run with it.
+    """
+
+    def __init__(self, current: Live) -> None:
+        self.current = current
+        self.former: dict[tuple[str, str], Live] = {}
+
+    def swap(self, new: Live) -> None:
+        """Put `new` in force and remember what only the old one knows."""
+        for key in self.current.actions:
+            if key not in new.actions:
+                self.former[key] = self.current
+        for key in new.actions:
+            self.former.pop(key, None)
+        self.current = new
+
+    def action_of(self, job: Job) -> tuple[Live, CompiledAction] | None:
+        """Today's version of a job's action, or the last there was."""
+        key = (job.rule, job.action)
+        found = self.current.actions.get(key)
+        if found is not None:
+            return self.current, found
+        old = self.former.get(key)
+        return (old, old.actions[key]) if old is not None else None

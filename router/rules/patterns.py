@@ -1,0 +1,36 @@
+"""Event patterns: `*` is any run of characters, case counts, `name.action` names one action."""
+
+
+def wildcard(pattern: str, text: str) -> bool:
+    """Whether `text` fits `pattern`, in time linear in both for each `*`."""
+    head, *rest = pattern.split("*")
+    if not rest:
+        return pattern == text
+    *middle, tail = rest
+    if not text.startswith(head) or len(text) < len(head) + len(tail):
+        return False
+    if not text.endswith(tail):
+        return False
+    return _in_order(middle, text, len(head), len(text) - len(tail))
+
+
+def _in_order(pieces: list[str], text: str, start: int, end: int) -> bool:
+    for piece in pieces:
+        found = text.find(piece, start, end)
+        if found < 0:
+            return False
+        start = found + len(piece)
+    return True
+
+
+def wants_event(patterns: tuple[str, ...] | None, name: str, action: str | None) -> bool:
+    """
+    Whether one of `patterns` names this event; None names every event.
+
+    `workflow_run` fits it with any action, `workflow_run.completed` with that one, and
+    `workflow_run.*` only events that have an action.
+    """
+    if patterns is None:
+        return True
+    full = f"{name}.{action}" if action else None
+    return any(wildcard(p, name) or (full is not None and wildcard(p, full)) for p in patterns)

@@ -1,0 +1,165 @@
+"""From a reading to a plan: events with their dedupe keys, the jobs that rules want of them."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from router.errors import EvaluationError
+from router.expressions import encode_json
+from router.model.delivery import Delivery, DeliveryState, Event
+from router.model.ids import Ids
+from router.model.job import NewJob
+from router.model.settings import Dedupe
+from router.providers import ReadEvent, Reading
+from router.rules.live import Live
+from router.rules.match import Matches
+from router.rules.scope import delivery_roots, event_scope
+from router.rules.specs import CompiledRule
+
+JOBS_MAX = 20_000
+KEY_BYTES_MAX = 255
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """
+    What one delivery becomes: its state, its events, their jobs, and each event's matches.
+
+    `flags` are the reading's and the plan's own; `reason` says why it was not routed.
+    """
+
+    state: DeliveryState
+    events: tuple[Event, ...]
+    jobs: tuple[NewJob, ...]
+    matches: tuple[Matches, ...]
+    flags: tuple[str, ...]
+    reason: str | None = None
+
+
+Reserve = Callable[[str, str], str | None]
+"""Asks dispatch for a lease on a slot of (target, kind); None: commit the job as available."""
+
+
+def dedupe_key(endpoint: str, identity: bytes) -> bytes:
+    """The endpoint's name and the identity; hashed when over 255 bytes."""
+    key = endpoint.encode() + b"\0" + identity
+    return key if len(key) <= KEY_BYTES_MAX else hashlib.sha256(key).digest()
+
+
+def body_identity(event: str, body: bytes) -> bytes:
+    """The identity of a delivery that carries none: SHA-256 of event name and body."""
+    return hashlib.sha256(event.encode() + b"\0" + body).digest()
+
+
+class Planner:
+    """Plans deliveries by one live generation."""
+
+    def __init__(self, live: Live, ids: Ids, reserve: Reserve) -> None:
+        self._live = live
+        self._ids = ids
+        self._reserve = reserve
+
+    def plan(self, delivery: Delivery, reading: Reading, dedupe: Dedupe, now: int) -> Plan:
+        """Name, key and match every event; make the jobs of those that match."""
+        if reading.state != "routed":
+            return self._unrouted(delivery, reading, dedupe, reading.state, reading.reason, now)
+        ruleset = self._live.ruleset
+        shared = delivery_roots(delivery, ruleset.variables)
+        events: list[Event] = []
+        matches: list[Matches] = []
+        wanted: list[tuple[Event, CompiledRule]] = []
+        flags = reading.flags
+        for read in reading.events:
+            event = _named(read, self._ids.new("evt", now))
+            scope = event_scope(shared, delivery, event, ruleset.defines)
+            keys, flag = self._keys(delivery, read, dedupe, scope)
+            if flag and flag not in flags:
+                flags = (*flags, flag)
+            if keys:
+                event = msgspec.structs.replace(event, keys=keys)
+            found = self._live.matcher.match(delivery.endpoint, event.name, event.action, scope)
+            events.append(event)
+            matches.append(found)
+            wanted += [(event, rule) for rule in found.live]
+        if sum(len(rule.actions) for _, rule in wanted) > JOBS_MAX:
+            reason = f"more than {JOBS_MAX} jobs"
+            return self._unrouted(delivery, reading, dedupe, "too_complex", reason, now)
+        jobs = tuple(job for event, rule in wanted for job in self._jobs(event, rule, now))
+        state: DeliveryState = "routed" if jobs else "unmatched"
+        return Plan(state, tuple(events), jobs, tuple(matches), flags)
+
+    def _jobs(self, event: Event, rule: CompiledRule, now: int) -> Iterator[NewJob]:
+        for action in rule.actions:
+            lease = self._reserve(action.target, action.kind)
+            yield NewJob(
+                self._ids.new("job", now),
+                event.index,
+                event.id,
+                event.name,
+                rule.id,
+                action.id,
+                action.kind,
+                action.target,
+                now,
+                "running" if lease else "available",
+                lease,
+            )
+
+    def _keys(
+        self, delivery: Delivery, read: ReadEvent, dedupe: Dedupe, scope: dict[str, Any]
+    ) -> tuple[tuple[bytes, ...], str | None]:
+        identity: bytes | None = None
+        flag: str | None = None
+        match dedupe.mode:
+            case "off":
+                return (), None
+            case "key":
+                identity = self._expression_identity(delivery.endpoint, scope)
+                flag = None if identity else "no_key"
+            case "body":
+                identity = body_identity(read.name, _body_of(delivery, read))
+            case "id":
+                identity = read.provider_id
+                if identity is None and self._live.ruleset.providers[delivery.provider].has_ids:
+                    identity, flag = body_identity(read.name, _body_of(delivery, read)), "no_id"
+        if identity is None:
+            return (), flag
+        return (dedupe_key(delivery.endpoint, identity),), flag
+
+    def _expression_identity(self, endpoint: str, scope: dict[str, Any]) -> bytes | None:
+        try:
+            value = self._live.ruleset.dedupe_keys[endpoint].value(scope)
+        except EvaluationError:
+            return None
+        return None if value is None else encode_json(value)
+
+    def _unrouted(
+        self,
+        delivery: Delivery,
+        reading: Reading,
+        dedupe: Dedupe,
+        state: DeliveryState,
+        reason: str | None,
+        now: int,
+    ) -> Plan:
+        """One pseudo event carries the delivery's key, so that copies are still duplicates."""
+        identity = reading.delivery_id
+        provider = self._live.ruleset.providers[delivery.provider]
+        flags = reading.flags
+        if identity is None or dedupe.mode == "body":
+            identity = body_identity(reading.event_name, delivery.body)
+            if provider.has_ids and "no_id" not in flags:
+                flags = (*flags, "no_id")
+        keyed = dedupe.mode == "body" or (dedupe.mode == "id" and provider.has_ids)
+        keys = (dedupe_key(delivery.endpoint, identity),) if keyed else ()
+        event = Event(self._ids.new("evt", now), 0, reading.event_name, None, None, keys=keys)
+        return Plan(state, (event,), (), (), flags, reason)
+
+
+def _body_of(delivery: Delivery, read: ReadEvent) -> bytes:
+    return delivery.body if read.raw is None else read.raw
+
+
+def _named(read: ReadEvent, event_id: str) -> Event:
+    return Event(event_id, read.index, read.name, read.action, read.payload, read.raw, read.fields)

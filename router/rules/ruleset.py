@@ -1,0 +1,45 @@
+"""The ruleset: one rules file, compiled and immutable, swapped as one reference."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from router.expressions import Expression
+from router.model.settings import Endpoint, SecretRef, Server, Target, TargetLimits
+from router.providers import Provider
+from router.rules.specs import CompiledAction, CompiledRule
+
+
+class Ruleset(msgspec.Struct, frozen=True):
+    """
+    Everything one generation of the rules file says.
+
+    `generation` is its content hash (SHA-256, 16 hex characters shown); `text` and `context`
+    (resolved non-secret values) are what that hash covers. `folder` is where the file lies.
+    """
+
+    generation: str
+    text: str
+    context: dict[str, Any]
+    folder: str
+    server: Server
+    secrets: Mapping[str, SecretRef]
+    variables: Mapping[str, Any]
+    targets: Mapping[str, Target]
+    endpoints: Mapping[str, Endpoint]
+    providers: Mapping[str, Provider]
+    defines: Mapping[str, Expression]
+    dedupe_keys: Mapping[str, Expression]
+    rules: tuple[CompiledRule, ...]
+
+    def action(self, rule: str, action: str) -> CompiledAction | None:
+        """The action of that rule and id, or None if this generation has none."""
+        for candidate in self.rules:
+            if candidate.id == rule:
+                return next((a for a in candidate.actions if a.id == action), None)
+        return None
+
+    def limits(self) -> dict[str, TargetLimits]:
+        """The limits of every named target."""
+        return {t.name: TargetLimits(t.concurrency, t.rate) for t in self.targets.values()}

@@ -1,0 +1,76 @@
+"""What an expression sees: the roots of one event."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import parse_qsl
+
+from router.expressions import Definitions, Expression
+from router.model.delivery import Delivery, Event
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_QUERY_FIELDS_MAX = 1000
+
+
+def timestamp_text(unix_ms: int) -> str:
+    """RFC 3339 in UTC with milliseconds."""
+    moment = _EPOCH + timedelta(milliseconds=unix_ms)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def delivery_roots(delivery: Delivery, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """The roots that all events of one delivery share."""
+    return {
+        "headers": joined_headers(delivery.headers),
+        "query": query_fields(delivery.query),
+        "endpoint": delivery.endpoint,
+        "provider": delivery.provider,
+        "var": variables,
+    }
+
+
+def event_scope(
+    shared: Mapping[str, Any],
+    delivery: Delivery,
+    event: Event,
+    defines: Mapping[str, Expression],
+) -> dict[str, Any]:
+    """The roots of one event, its definitions lazy."""
+    scope: dict[str, Any] = {
+        **shared,
+        **event.fields,
+        "event": event.name,
+        "action": event.action,
+        "payload": event.payload,
+        "delivery": {
+            "id": delivery.id,
+            "event_id": event.id,
+            "received_at": timestamp_text(delivery.received_at),
+            "index": event.index,
+            "count": delivery.event_count,
+            "verified_by": delivery.verified_by,
+            "replay_of": delivery.replay_of,
+        },
+    }
+    if defines:
+        scope["def"] = Definitions(defines, scope)
+    return scope
+
+
+def joined_headers(headers: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """Header names to values, repeats joined by `, `."""
+    joined: dict[str, str] = {}
+    for name, value in headers:
+        joined[name] = f"{joined[name]}, {value}" if name in joined else value
+    return joined
+
+
+def query_fields(query: str) -> dict[str, str]:
+    """Query fields by name; of repeats the last; at most 1,000 are read."""
+    if not query:
+        return {}
+    try:
+        fields = parse_qsl(query, keep_blank_values=True, max_num_fields=_QUERY_FIELDS_MAX)
+    except ValueError:
+        return {}
+    return dict(fields)

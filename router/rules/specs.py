@@ -1,0 +1,113 @@
+"""Action parameters, compiled: templates instead of texts, policies instead of names."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from router.expressions import Expression, Template
+from router.model.job import ActionKind
+from router.model.retry import RetryPolicy
+from router.model.settings import Auth, Target
+
+JsonSpec = Any
+"""A JSON value whose texts are Templates (keys stay plain)."""
+
+
+class HttpSpec(msgspec.Struct, frozen=True):
+    """
+    An `http` action. Exactly one of `target` and `url`.
+
+    `body` goes with `body_kind`: JsonSpec for json, tuple of (name, Template) for form, Template
+    for text and body, None for default (the event). `auth`, `timeout_s`, `headers` and `accept`
+    are the action's own or the target's already.
+    """
+
+    target: Target | None
+    url: Template | None
+    method: str
+    path: Template | None
+    query: tuple[tuple[str, Template], ...]
+    headers: tuple[tuple[str, Template], ...]
+    body_kind: Literal["default", "json", "form", "text", "body"]
+    body: Any
+    accept: tuple[tuple[int, int], ...]
+    auth: Auth | None
+    timeout_s: float
+    forward_headers: tuple[str, ...] = ()
+
+
+class ShellSpec(msgspec.Struct, frozen=True):
+    """
+    A `shell` action. Exactly one of `argv` and `script`.
+
+    `stdin` is "default" (the event), "none", or a JsonSpec/Template. `pass_env` names variables
+    of the router's own environment. `cwd` is absolute.
+    """
+
+    argv: tuple[Template, ...] | None
+    script: str | None
+    interpreter: tuple[str, ...]
+    stdin: Any
+    env: tuple[tuple[str, Template], ...]
+    pass_env: tuple[str, ...]
+    cwd: str
+    timeout_s: float
+
+
+class LogSpec(msgspec.Struct, frozen=True):
+    """A `log` action: one line."""
+
+    message: Template
+
+
+class PythonSpec(msgspec.Struct, frozen=True):
+    """A `python` action: `module:function`, arguments as a JsonSpec, secrets by name."""
+
+    call: str
+    args: Any
+    secrets: tuple[str, ...]
+    timeout_s: float
+
+
+class CompiledAction(msgspec.Struct, frozen=True):
+    """
+    One action of a rule. `target` is the name its limits belong to: a target's name, the
+    `scheme://host:port` of a bare URL, or `rule/action`.
+    """
+
+    id: str
+    kind: ActionKind
+    spec: HttpSpec | ShellSpec | LogSpec | PythonSpec
+    target: str
+    retry: RetryPolicy
+    on_interrupt: Literal["rerun", "dead"] = "rerun"
+
+
+class Condition(msgspec.Struct, frozen=True):
+    """
+    One item of `match`: `test` an expression, or `negate` one condition, or `any_of` several.
+
+    `source` is the text shown by explain.
+    """
+
+    source: str
+    test: Expression | None = None
+    negate: "Condition | None" = None
+    any_of: "tuple[Condition, ...] | None" = None
+
+
+class CompiledRule(msgspec.Struct, frozen=True):
+    """
+    One rule. `sources` are endpoint names, None for `all`; `events` are globs or `name.action`,
+    None for every event; `match` items must all hold.
+    """
+
+    id: str
+    about: str
+    mode: Literal["live", "shadow", "paused"]
+    sources: tuple[str, ...] | None
+    events: tuple[str, ...] | None
+    match: tuple[Condition, ...]
+    otherwise: bool
+    actions: tuple[CompiledAction, ...]
+    per_delivery: bool = False

@@ -1,0 +1,90 @@
+"""Which rules match an event."""
+
+from typing import Any
+
+from router.rules.match import Matcher, Matches
+from router.rules.scope import delivery_roots, event_scope
+from router.rules.specs import CompiledRule
+from tests.builders import a_delivery, a_rule, a_ruleset, an_event
+
+
+def matched(*rules: CompiledRule, payload: Any = None, event: str = "orders/paid") -> Matches:
+    """The matches of one event of endpoint shop."""
+    ruleset = a_ruleset(*rules)
+    one = an_event(name=event, payload={"total": 10} if payload is None else payload)
+    delivery = a_delivery()
+    scope = event_scope(delivery_roots(delivery, {}), delivery, one, ruleset.defines)
+    return Matcher(ruleset).match("shop", event, None, scope)
+
+
+def ids(rules: tuple[CompiledRule, ...]) -> list[str]:
+    """Their ids in order."""
+    return [rule.id for rule in rules]
+
+
+def test_all_matching_rules_fire_in_file_order() -> None:
+    """Rules are independent; none stops another."""
+    found = matched(a_rule("b"), a_rule("a", "payload.total >= 10"), a_rule("c", "payload.no"))
+    assert ids(found.live) == ["b", "a"]
+
+
+def test_every_item_of_match_must_hold() -> None:
+    """A list is AND."""
+    assert ids(matched(a_rule("a", ["payload.total > 1", "payload.total > 50"])).live) == []
+
+
+def test_not_and_any_items() -> None:
+    """`not` turns one item, `any` needs one of several."""
+    rule = a_rule(
+        "a", [{"not": "payload.test"}, {"any": ["payload.x == 1", "payload.total == 10"]}]
+    )
+    assert ids(matched(rule).live) == ["a"]
+    assert ids(matched(rule, payload={"total": 10, "test": True}).live) == []
+
+
+def test_a_rule_that_errs_does_not_match_and_is_named() -> None:
+    """An absent field in a comparison is an error of that rule alone."""
+    found = matched(a_rule("bad", "payload.country != 'US'"), a_rule("good"))
+    assert ids(found.live) == ["good"]
+    assert [rule for rule, _ in found.errors] == ["bad"]
+
+
+def test_one_false_item_makes_false_even_beside_an_error() -> None:
+    """So the order of items cannot change a match, nor an error count."""
+    for items in (
+        ["payload.nope > 1", "payload.total > 50"],
+        ["payload.total > 50", "payload.nope > 1"],
+    ):
+        assert matched(a_rule("a", items)).errors == ()
+
+
+def test_not_of_an_error_is_an_error() -> None:
+    """An error is never turned into a match."""
+    found = matched(a_rule("a", {"not": "payload.nope > 1"}))
+    assert (ids(found.live), [rule for rule, _ in found.errors]) == ([], ["a"])
+
+
+def test_the_head_keeps_other_events_and_endpoints_out() -> None:
+    """`from` and `events` are looked up, not evaluated."""
+    rules = (
+        a_rule("other-endpoint", sources=("mail",)),
+        a_rule("other-event", events=("orders/create",)),
+        a_rule("everywhere", sources=None),
+    )
+    assert ids(matched(*rules).live) == ["everywhere"]
+
+
+def test_shadow_rules_are_told_apart() -> None:
+    """They match, but never act."""
+    found = matched(a_rule("s", mode="shadow"), a_rule("p", mode="paused"))
+    assert (ids(found.live), ids(found.shadow), ids(found.paused)) == ([], ["s"], ["p"])
+
+
+def test_otherwise_only_when_no_live_rule_of_the_endpoint_matched() -> None:
+    """`from: all`, shadow, paused and erring rules do not keep it quiet."""
+    rest = a_rule("rest", otherwise=True)
+    assert ids(matched(a_rule("a"), rest).live) == ["a"]
+    assert ids(matched(a_rule("a", "payload.total > 50"), rest).live) == ["rest"]
+    assert ids(matched(a_rule("err", "payload.nope > 1"), rest).live) == ["rest"]
+    assert ids(matched(a_rule("all", sources=None), rest).live) == ["all", "rest"]
+    assert ids(matched(a_rule("s", mode="shadow"), rest).live) == ["rest"]

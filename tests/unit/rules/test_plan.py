@@ -1,0 +1,141 @@
+"""From a reading to a plan: keys, jobs, states."""
+
+import hashlib
+import random
+from typing import Any
+
+import msgspec
+import pytest
+
+from router.expressions import compile as compiled
+from router.model.ids import Ids
+from router.model.settings import Dedupe, Endpoint
+from router.rules.live import Live, Secrets
+from router.rules.plan import JOBS_MAX, Plan, Planner, dedupe_key
+from router.rules.ruleset import Ruleset
+from tests.builders import NOW, a_delivery, a_log, a_request, a_rule, a_ruleset
+
+MAIL = Endpoint("mail", "sendgrid", ("/wh_m",), ("m",))
+
+
+def planned(
+    ruleset: Ruleset, body: bytes = b'{"id": 7}', dedupe: Dedupe | None = None, **given: Any
+) -> Plan:
+    """The plan of one request to `endpoint` (shop)."""
+    endpoint = given.pop("endpoint", "shop")
+    provider = ruleset.endpoints[endpoint].provider
+    headers = given.pop("headers", ((b"x-shopify-topic", b"orders/paid"),))
+    reserve = given.pop("reserve", lambda target, kind: None)
+    request = a_request(body=body, headers=headers)
+    reading = ruleset.providers[provider].read(request)
+    delivery = a_delivery(
+        endpoint=endpoint, provider=provider, body=body, event_count=len(reading.events)
+    )
+    planner = Planner(Live(ruleset, Secrets({}, {})), Ids(random.Random(1)), reserve)
+    return planner.plan(delivery, reading, dedupe or Dedupe(), NOW)
+
+
+def mail_rules(*rules: Any) -> Ruleset:
+    """A ruleset with an email endpoint."""
+    return a_ruleset(*rules, endpoints={"mail": MAIL})
+
+
+def test_each_action_of_each_matching_rule_is_a_job() -> None:
+    """Event x rule x action."""
+    two = a_rule("two", actions=(a_log(id_="x"), a_log(id_="y")))
+    plan = planned(a_ruleset(a_rule("one"), two, a_rule("no", "payload.id == 8")))
+    assert [(j.rule, j.action) for j in plan.jobs] == [("one", "log"), ("two", "x"), ("two", "y")]
+    assert ("routed", {"available"}) == (plan.state, {j.state for j in plan.jobs})
+
+
+def test_shadow_rules_make_no_jobs() -> None:
+    """Only shadow rules matched: unmatched."""
+    plan = planned(a_ruleset(a_rule("s", mode="shadow")))
+    assert (plan.state, plan.jobs) == ("unmatched", ())
+    assert [r.id for r in plan.matches[0].shadow] == ["s"]
+
+
+def test_a_reserved_job_is_committed_running() -> None:
+    """With its lease; the others are available."""
+    leases = iter(["b/1", None])
+    rule = a_rule("r", actions=(a_log(id_="x"), a_log(id_="y")))
+    plan = planned(a_ruleset(rule), reserve=lambda target, kind: next(leases))
+    assert [(j.state, j.lease) for j in plan.jobs] == [("running", "b/1"), ("available", None)]
+
+
+def test_the_providers_id_is_the_key_under_the_endpoints_name() -> None:
+    """Two endpoints never share a key."""
+    headers = ((b"x-shopify-topic", b"orders/paid"), (b"x-shopify-webhook-id", b"w-1"))
+    plan = planned(a_ruleset(), headers=headers)
+    assert plan.events[0].keys == (b"shop\0w-1",)
+    assert dedupe_key("a", b"bc") != dedupe_key("ab", b"c")
+
+
+def test_a_long_id_is_hashed() -> None:
+    """Keys are at most 255 bytes."""
+    assert hashlib.sha256(b"e\0" + b"x" * 300).digest() == dedupe_key("e", b"x" * 300)
+    assert len(dedupe_key("e", b"x" * 253)) == 255
+
+
+def test_a_missing_id_falls_back_to_event_and_body() -> None:
+    """And the delivery is flagged."""
+    one, other = planned(a_ruleset()), planned(a_ruleset(), body=b'{"id": 8}')
+    assert one.flags == ("no_id",)
+    assert one.events[0].keys != other.events[0].keys
+    assert one.events[0].keys == planned(a_ruleset()).events[0].keys
+
+
+@pytest.mark.parametrize("mode", ["off", "body", "key"])
+def test_dedupe_modes(mode: Any) -> None:
+    """Off has no key; body and key have one that follows what they name."""
+    ruleset = a_ruleset(dedupe_keys={"shop": compiled("payload.id")})
+    plans = [planned(ruleset, b, Dedupe(mode=mode)) for b in (b'{"id": 1, "x": 1}', b'{"id": 1}')]
+    first, second = (p.events[0].keys for p in plans)
+    assert {"off": (False, True), "body": (True, False), "key": (True, True)}[mode] == (
+        bool(first),
+        first == second,
+    )
+
+
+def test_a_key_expression_without_a_value_makes_no_key() -> None:
+    """And says so."""
+    ruleset = a_ruleset(dedupe_keys={"shop": compiled("payload.nope")})
+    plan = planned(ruleset, dedupe=Dedupe(mode="key"))
+    assert plan.events[0].keys == ()
+    assert "no_key" in plan.flags
+
+
+def test_a_batch_has_a_key_an_event() -> None:
+    """Each event is known or new by itself; one without an id goes by its own JSON."""
+    body = b'[{"event":"open","sg_event_id":"a"},{"event":"click","sg_event_id":"b"},{"event":"x"}]'
+    plan = planned(
+        mail_rules(a_rule("o", sources=("mail",), events=("open",))), body, endpoint="mail"
+    )
+    assert [e.keys[0] for e in plan.events[:2]] == [b"mail\0a", b"mail\0b"]
+    assert len(plan.events[2].keys[0]) - len(b"mail\0") == 32
+    assert [(j.rule, j.event_index) for j in plan.jobs] == [("o", 0)]
+
+
+def test_an_unparsed_delivery_is_keyed_and_routes_nothing() -> None:
+    """One pseudo event carries the key, so that copies are duplicates."""
+    plan = planned(a_ruleset(a_rule("all")), b"not json")
+    assert (plan.state, plan.jobs) == ("unparsed", ())
+    assert len(plan.events) == 1
+    assert plan.events[0].keys
+
+
+def test_an_empty_batch_is_unmatched() -> None:
+    """`[]` is accepted."""
+    plan = planned(mail_rules(), b"[]", endpoint="mail")
+    assert (plan.state, plan.events, plan.jobs) == ("unmatched", (), ())
+
+
+def test_too_many_jobs_make_it_too_complex_and_reserve_nothing() -> None:
+    """Twenty-one rules on a thousand events."""
+    body = msgspec.json.encode([{"event": "open", "sg_event_id": str(i)} for i in range(1000)])
+    asked: list[str] = []
+    rules = [a_rule(f"r{i}", sources=("mail",)) for i in range(JOBS_MAX // 1000 + 1)]
+    plan = planned(
+        mail_rules(*rules), body, endpoint="mail", reserve=lambda target, kind: asked.append(target)
+    )
+    assert (plan.state, plan.jobs, asked) == ("too_complex", (), [])

@@ -1,0 +1,224 @@
+"""From a job to its call: encodings, defaults, hazards."""
+
+from typing import Any
+
+import pytest
+
+from router.errors import RenderError
+from router.expressions import compile_template
+from router.model.call import Call, HttpCall, LogCall, ShellCall, described
+from router.model.settings import Auth, Target
+from router.rules.live import Live, Secrets
+from router.rules.render import Material, render
+from router.rules.specs import CompiledAction
+from tests.builders import a_delivery, a_job, a_log, a_ruleset, a_shell, an_event, an_http
+
+T = compile_template
+SECRETS = Secrets({"erp": b"s3cret-value", "url": b"https://chat.example.net/T0/B0?k=v"}, {})
+
+
+def rendered(action: CompiledAction, payload: Any = None, **given: Any) -> Call:
+    """The call of one attempt for an event with this payload."""
+    event = an_event(payload={"id": 1} if payload is None else payload, **given.pop("event", {}))
+    job = a_job(**given.pop("job", {}))
+    delivery = a_delivery(**given.pop("delivery", {}))
+    live = Live(a_ruleset(**given), SECRETS)
+    environ = {"PATH": "/bin", "HOME": "/root", "TOKEN": "no", "LANG": "C"}
+    return render(Material(live, action, job, delivery, event, environ))
+
+
+def http(payload: Any = None, given: dict[str, Any] | None = None, **spec: Any) -> HttpCall:
+    """A rendered http action."""
+    call = rendered(an_http(**spec), payload, **(given or {}))
+    assert isinstance(call, HttpCall)
+    return call
+
+
+def shell(payload: Any = None, **spec: Any) -> ShellCall:
+    """A rendered shell action."""
+    call = rendered(a_shell(**spec), payload)
+    assert isinstance(call, ShellCall)
+    return call
+
+
+def test_without_a_body_the_exact_bytes_go() -> None:
+    """With the sender's content type, and the headers that are always sent."""
+    body = b'{"id":  1}'
+    delivery = {"body": body, "headers": (("content-type", "application/json; charset=utf-8"),)}
+    call = http(given={"delivery": delivery, "job": {"attempt": 3}})
+    headers = dict(call.headers)
+    assert (body, "application/json; charset=utf-8") == (call.body, headers["content-type"])
+    assert a_job().id == headers["idempotency-key"]
+    assert (headers["router-event"], headers["router-attempt"]) == ("orders/paid", "3")
+    assert "router-replay-of" not in headers
+
+
+def test_of_a_batch_the_events_own_bytes_go() -> None:
+    """Not the whole batch."""
+    call = http(given={"event": {"raw": b'{"event":"open"}'}})
+    assert call.body == b'{"event":"open"}'
+
+
+def test_a_replayed_job_says_of_what() -> None:
+    """So that a target can tell a replay from a retry."""
+    call = http(given={"job": {"replay_of": "job_X"}})
+    assert dict(call.headers)["router-replay-of"] == "job_X"
+
+
+def test_json_keeps_types_and_digits() -> None:
+    """A whole template keeps its JSON type, null included."""
+    spec = {
+        "n": T("{{ payload.id }}"),
+        "t": T("no {{ payload.id }}"),
+        "z": [T("{{ payload.nil }}")],
+    }
+    call = http({"id": 12345678901234567890, "nil": None}, body_kind="json", body=spec)
+    assert call.body == b'{"n":12345678901234567890,"t":"no 12345678901234567890","z":[null]}'
+
+
+@pytest.mark.parametrize(
+    ("base", "path", "url"),
+    [
+        ("https://e.net", "/orders/{{ payload.id }}", "https://e.net/orders/a%2Fb%3F%23%20"),
+        ("https://e.net/api/", "/x", "https://e.net/api/x"),
+        ("https://e.net/api?k=v", "x", "https://e.net/api/x?k=v"),
+    ],
+)
+def test_a_targets_path_is_joined_and_encoded(base: str, path: str, url: str) -> None:
+    """One slash between; payload text never leaves its segment."""
+    call = http({"id": "a/b?# "}, target=Target("t", base), url=None, path=T(path))
+    assert url == call.url
+
+
+@pytest.mark.parametrize("value", ["", ".", ".."])
+def test_an_empty_or_dotted_segment_is_refused(value: str) -> None:
+    """It would be another place than the operator wrote."""
+    with pytest.raises(RenderError, match=r"http\.url"):
+        http({"id": value}, url=T("http://127.0.0.1/x/{{ payload.id }}"))
+
+
+def test_query_values_are_encoded_and_the_urls_own_query_kept() -> None:
+    """Text stays text."""
+    call = http({"q": "a&b=c"}, url=T("http://h/x?z=1"), query=(("q", T("{{ payload.q }}")),))
+    assert call.url == "http://h/x?z=1&q=a%26b%3Dc"
+
+
+def test_a_url_that_is_a_secret_is_never_shown() -> None:
+    """It is masked in what is kept of the call."""
+    call = http(target=Target("chat", url_secret="url"), url=None, path=T("/p"))
+    assert call.url == "https://chat.example.net/T0/B0/p?k=v"
+    assert "chat.example.net" not in str(described(call)) + repr(call)
+
+
+@pytest.mark.parametrize(
+    ("auth", "name", "value"),
+    [
+        (Auth(bearer="erp"), "authorization", "Bearer s3cret-value"),
+        (Auth(basic=("me", "erp")), "authorization", "Basic bWU6czNjcmV0LXZhbHVl"),
+        (Auth(header=("X-Key", "erp")), "x-key", "s3cret-value"),
+    ],
+)
+def test_auth(auth: Auth, name: str, value: str) -> None:
+    """Bearer, basic, or a header of one's own."""
+    call = http(auth=auth)
+    assert value == dict(call.headers)[name]
+    assert "s3cret" not in str(described(call))
+
+
+def test_a_secret_in_a_body_is_sent_and_not_shown() -> None:
+    """The shown body has it masked."""
+    call = http(body_kind="json", body={"token": T("{{ secret.erp }}")})
+    assert b"s3cret-value" in call.body
+    assert "s3cret" not in str(described(call))
+
+
+@pytest.mark.parametrize("text", ["a\r\nx: y", "a\nb", "a\0b"])
+def test_a_line_break_in_a_header_is_refused(text: str) -> None:
+    """Payload never becomes a header line."""
+    with pytest.raises(RenderError, match=r"http\.headers\.x-a"):
+        http({"id": text}, headers=(("X-A", T("{{ payload.id }}")),))
+
+
+def test_form_and_text_bodies() -> None:
+    """Encoded by kind."""
+    form = http({"a": "x&y"}, body_kind="form", body=(("f", T("{{ payload.a }}")),))
+    assert form.body == b"f=x%26y"
+    text = http({"a": "grüß"}, body_kind="text", body=T("hi {{ payload.a }}"))
+    assert ("hi grüß".encode(), "text/plain; charset=utf-8") == (
+        text.body,
+        dict(text.headers)["content-type"],
+    )
+
+
+def test_null_in_a_text_is_a_render_error_naming_the_expression() -> None:
+    """A missing value never becomes the word null."""
+    with pytest.raises(RenderError, match=r"payload\.nope"):
+        http(body_kind="text", body=T("x {{ payload.nope }}"))
+
+
+def test_a_child_has_only_the_environment_it_was_given() -> None:
+    """PATH, HOME, LANG, the four of ours, env and pass_env."""
+    call = shell({"id": 5}, env=(("ORDER", T("{{ payload.id }}")),), pass_env=("TOKEN", "NOPE"))
+    assert {
+        "PATH": "/bin",
+        "HOME": "/root",
+        "LANG": "C",
+        "TOKEN": "no",
+        "ORDER": "5",
+        "WEBHOOK_JOB": a_job().id,
+        "WEBHOOK_DELIVERY": a_delivery().id,
+        "WEBHOOK_EVENT": "orders/paid",
+        "WEBHOOK_ATTEMPT": "1",
+    } == call.env
+    assert a_delivery().body == call.stdin
+
+
+def test_a_script_runs_under_its_interpreter_untouched() -> None:
+    """No template ever stands in a script."""
+    assert shell(argv=None, script="echo $X").argv == ("sh", "-eu", "-c", "echo $X", "r")
+
+
+@pytest.mark.parametrize(
+    ("argv", "fine"),
+    [
+        (["x", "--", "{{ payload.id }}"], True),
+        (["x", "{{ payload.id }}"], False),
+        (["x", "-n{{ payload.id }}"], True),
+    ],
+)
+def test_payload_never_becomes_an_option(argv: list[str], fine: bool) -> None:
+    """An argument wholly from a template may not begin with '-' before `--`."""
+    spec = tuple(map(T, argv))
+    if fine:
+        assert "-rf" in shell({"id": "-rf"}, argv=spec).argv[-1]
+    else:
+        with pytest.raises(RenderError, match=r'argv\[1\].*"--"'):
+            shell({"id": "-rf"}, argv=spec)
+
+
+def test_nul_is_refused_in_arguments_and_variables() -> None:
+    """The system would cut the text there."""
+    with pytest.raises(RenderError, match="NUL"):
+        shell({"id": "a\0b"}, argv=(T("x"), T("{{ payload.id }}")))
+    with pytest.raises(RenderError, match="NUL"):
+        shell({"id": "a\0b"}, env=(("A", T("{{ payload.id }}")),))
+
+
+def test_a_secret_variable_is_masked_in_what_is_kept() -> None:
+    """The child gets it, the attempt does not."""
+    call = shell(env=(("T", T("{{ secret.erp }}")),))
+    assert call.env["T"] == "s3cret-value"
+    assert "s3cret" not in str(described(call)) + repr(call)
+
+
+def test_stdin_may_be_a_text_json_or_nothing() -> None:
+    """`none` closes it."""
+    assert None is shell(stdin="none").stdin
+    assert shell(stdin=T("id {{ payload.id }}")).stdin == b"id 1"
+    assert shell(stdin={"a": T("{{ payload.id }}")}).stdin == b'{"a":1}'
+
+
+def test_a_log_line_shows_anything() -> None:
+    """Null, lists and objects too."""
+    call = rendered(a_log("x {{ payload.l }} {{ payload.nope }}"), {"l": [1, None]})
+    assert LogCall("x [1,null] null") == call

@@ -1,0 +1,250 @@
+"""The way in, on a real SQLite file: judged, stored, then answered."""
+
+import random
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from router import log
+from router.errors import StoreUnavailable
+from router.intake import Intake, Reply, in_ranges, kept_headers
+from router.metrics import Metrics
+from router.model.ids import Ids
+from router.model.settings import Dedupe, Endpoint
+from router.providers import builtin
+from router.rules.live import Live, LiveRef, Secrets
+from router.rules.ruleset import Ruleset
+from router.store.protocol import Acceptance, Selector
+from router.store.sqlite import SqliteStore, open_store
+from tests.builders import a_log, a_request, a_rule, a_ruleset
+from tests.clocks import ManualClock
+
+KEY = b"a-secret-of-some-length"
+
+
+class Handover:
+    """Gives leases while `slots` last; keeps what it was told."""
+
+    def __init__(self, slots: int = 0) -> None:
+        self.slots = slots
+        self.given: list[str] = []
+        self.released: list[str] = []
+        self.works: list[Any] = []
+        self.woken: list[str] = []
+
+    def reserve(self, target: str, kind: Any) -> str | None:
+        if len(self.given) >= self.slots:
+            return None
+        self.given.append(f"boot/{len(self.given)}")
+        return self.given[-1]
+
+    def release(self, lease: str, *, unsure: bool = False) -> None:
+        self.released.append(lease)
+
+    def hand_over(self, works: Sequence[Any]) -> None:
+        self.works += works
+
+    def wake(self, target: str, due_at: int, kind: Any = None) -> None:
+        self.woken.append(target)
+
+
+class Broken:
+    """A store whose commit fails."""
+
+    async def accept(self, acceptance: Acceptance) -> None:
+        raise StoreUnavailable("disk full")
+
+
+class World:
+    """One intake and everything around it."""
+
+    def __init__(self, store: Any, ruleset: Ruleset, slots: int = 0) -> None:
+        self.store = store
+        self.dispatch = Handover(slots)
+        self.clock = ManualClock()
+        self.metrics = Metrics()
+        self.intake = Intake(
+            live=LiveRef(Live(ruleset, Secrets({"shop": KEY}, {"shop": None}))),
+            store=store,
+            dispatch=self.dispatch,
+            clock=self.clock,
+            ids=Ids(random.Random(1)),
+            metrics=self.metrics,
+            log=log.get("test"),
+        )
+
+    async def send(self, body: bytes = b'{"id": 1}', number: str = "w-1", **given: Any) -> Reply:
+        """A signed delivery of orders/paid."""
+        key = given.pop("key", KEY)
+        signed = builtin()["shopify"].sign(
+            event="orders/paid", body=body, key=key, delivery_id=number, now_ms=self.clock.now()
+        )
+        headers = tuple((n.lower().encode(), v.encode()) for n, v in signed)
+        door = self.intake.find(b"/wh_x")
+        assert door is not None
+        return await self.intake.accept(
+            door,
+            a_request(body=body, headers=headers, **{"received_at": self.clock.now(), **given}),
+        )
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    """A real store."""
+    opened = await open_store(str(tmp_path / "router.db"), clock=ManualClock())
+    yield opened
+    await opened.close()
+
+
+def answer(reply: Reply) -> Any:
+    """The reply's JSON."""
+    return msgspec.json.decode(reply.body)
+
+
+async def test_a_genuine_delivery_is_stored_before_it_is_answered(store: SqliteStore) -> None:
+    """200 accepted; the bytes are in the store, the job with them, its target woken."""
+    world = World(store, a_ruleset(a_rule("r")))
+    reply = await world.send(b'{"id":  1}')
+    record = await store.delivery(answer(reply)["delivery"])
+    assert record is not None
+    assert (reply.status, answer(reply)["status"]) == (200, "accepted")
+    assert record.delivery.body == b'{"id":  1}'
+    assert [(j.rule, j.state) for j in record.jobs] == [("r", "available")]
+    assert world.dispatch.woken == ["r/log"]
+    assert record.delivery.verified_by == "shop"
+
+
+async def test_a_reserved_job_is_handed_over_already_running(store: SqliteStore) -> None:
+    """With the event that intake read, so that nobody reads it twice."""
+    world = World(store, a_ruleset(a_rule("r")), slots=1)
+    await world.send()
+    (work,) = world.dispatch.works
+    kept = await store.job(work.job.id)
+    assert kept is not None
+    assert (kept.state, kept.attempt, kept.lease) == ("running", 1, "boot/0")
+    assert msgspec.structs.replace(kept, started_at=None) == msgspec.structs.replace(
+        work.job, started_at=None
+    )
+    assert work.event.payload == {"id": 1}
+
+
+async def test_a_copy_is_a_duplicate_with_the_firsts_id_and_runs_nothing(
+    store: SqliteStore,
+) -> None:
+    """Its reserved slots are given back."""
+    world = World(store, a_ruleset(a_rule("r")), slots=2)
+    first, second = await world.send(), await world.send(b'{"id": 2}')
+    assert answer(second) == {"status": "duplicate", "delivery": answer(first)["delivery"]}
+    assert len(world.dispatch.works) == 1
+    assert world.dispatch.released == ["boot/1"]
+
+
+async def test_a_forgery_stores_nothing_and_is_remembered_in_the_ring(store: SqliteStore) -> None:
+    """401, a fixed word for the stranger, the reason for the operator."""
+    world = World(store, a_ruleset(a_rule("r")))
+    reply = await world.send(key=b"another-secret-entirely")
+    assert (reply.status, answer(reply)) == (401, {"error": "unauthorized"})
+    assert await store.deliveries(Selector()) == ()
+    (refusal,) = world.intake.ring
+    assert (refusal["endpoint"], refusal["reason"]) == ("shop", "bad_signature")
+    assert KEY.decode() not in str(refusal)
+
+
+async def test_an_ended_secret_verifies_nothing(store: SqliteStore) -> None:
+    """`until` is the first moment it is refused."""
+    world = World(store, a_ruleset())
+    live = world.intake._live
+    until = world.clock.now() + 1000
+    live.swap(Live(a_ruleset(), Secrets({"shop": KEY}, {"shop": until})))
+    assert (await world.send(number="a")).status == 200
+    await world.clock.advance(1)
+    assert (await world.send(number="b")).status == 401
+
+
+async def test_an_odd_body_is_stored_unparsed_and_acked(store: SqliteStore) -> None:
+    """A genuine delivery is never refused for its body."""
+    world = World(store, a_ruleset(a_rule("r")))
+    reply = await world.send(b"{")
+    record = await store.delivery(answer(reply)["delivery"])
+    assert record is not None
+    assert (reply.status, record.delivery.state, record.jobs) == (200, "unparsed", ())
+    assert answer(await world.send(b"{"))["status"] == "duplicate"
+
+
+async def test_a_failed_commit_is_503_and_gives_the_slots_back() -> None:
+    """The outcome is unknown, so nothing is claimed."""
+    world = World(Broken(), a_ruleset(a_rule("r")), slots=1)
+    reply = await world.send()
+    assert (reply.status, reply.retry_after) == (503, 5)
+    assert (world.dispatch.released, world.dispatch.works) == (["boot/0"], [])
+
+
+async def test_a_full_store_refuses_the_genuine_and_the_forged_alike(store: SqliteStore) -> None:
+    """503 for the genuine; the forged still hear 401."""
+    world = World(store, a_ruleset())
+    world.intake.full = True
+    assert (await world.send()).status == 503
+    assert (await world.send(key=b"another-secret-entirely")).status == 401
+
+
+async def test_addresses_outside_the_list_are_refused(store: SqliteStore) -> None:
+    """403, before any signature is looked at."""
+    shop = Endpoint("shop", "shopify", ("/wh_x",), ("shop",), allow_from=("10.0.0.0/8",))
+    world = World(store, a_ruleset(endpoints={"shop": shop}))
+    assert (await world.send(peer="10.1.2.3")).status == 200
+    assert (await world.send(peer="192.0.2.1", number="b")).status == 403
+
+
+async def test_dedupe_off_runs_every_copy(store: SqliteStore) -> None:
+    """As the endpoint says."""
+    shop = Endpoint("shop", "shopify", ("/wh_x",), ("shop",), dedupe=Dedupe(mode="off"))
+    world = World(store, a_ruleset(a_rule(actions=(a_log(),)), endpoints={"shop": shop}))
+    assert [answer(await world.send())["status"] for _ in range(2)] == ["accepted"] * 2
+
+
+async def test_a_key_is_known_for_its_window(tmp_path: Path) -> None:
+    """Afterwards the id is new again."""
+    shop = Endpoint("shop", "shopify", ("/wh_x",), ("shop",), dedupe=Dedupe(window_ms=60_000))
+    clock = ManualClock()
+    opened = await open_store(str(tmp_path / "router.db"), clock=clock)
+    world = World(opened, a_ruleset(endpoints={"shop": shop}))
+    statuses = []
+    for seconds in (0, 59, 2):
+        await clock.advance(seconds)
+        statuses.append(answer(await world.send(received_at=clock.now()))["status"])
+    await opened.close()
+    assert statuses == ["accepted", "duplicate", "accepted"]
+
+
+def test_credentials_are_removed_before_anything_stores_them() -> None:
+    """Authorization, Cookie, Proxy-*; the rest is kept in order."""
+    headers = (
+        (b"authorization", b"Bearer x"),
+        (b"x-a", b"\xe9"),
+        (b"cookie", b"c"),
+        (b"proxy-connection", b"p"),
+    )
+    assert kept_headers(headers) == (
+        ("authorization", "[removed]"),
+        ("x-a", "é"),
+        ("cookie", "[removed]"),
+        ("proxy-connection", "[removed]"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("address", "inside"),
+    [
+        ("10.1.1.1", True),
+        ("::ffff:10.1.1.1", True),
+        ("2001:db8::1", True),
+        ("11.0.0.1", False),
+        ("x", False),
+    ],
+)
+def test_ranges(address: str, inside: bool) -> None:
+    """Both families, v4 mapped into v6, and text that is no address."""
+    assert in_ranges(address, ("10.0.0.0/8", "2001:db8::/32")) is inside
