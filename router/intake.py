@@ -27,11 +27,19 @@ from router.model.delivery import (
 from router.model.ids import Ids
 from router.model.job import Job, NewJob
 from router.rules.live import Door, Live, LiveRef
-from router.rules.plan import Plan, Planner
-from router.store.protocol import Acceptance, Accepted, Duplicate, EventEntry, Store
+from router.rules.plan import JOBS_MAX, Plan, Planner
+from router.store.protocol import (
+    Acceptance,
+    Accepted,
+    Duplicate,
+    EventEntry,
+    Selector,
+    Store,
+)
 
 RING_SIZE = 500
 RETRY_AFTER_S = 5
+NAMES_SHOWN = 10
 _WORDS = {401: b"unauthorized", 403: b"forbidden"}
 _SENSITIVE = frozenset({b"authorization", b"cookie", b"proxy-authorization"})
 
@@ -126,7 +134,10 @@ class Intake:
         except BaseException:
             self._release(plan.jobs, unsure=True)
             raise
-        return self._answered(door, delivery, plan, receipt, verdict, started)
+        self._settle_in(door, delivery, plan, receipt, verdict, started)
+        if isinstance(receipt, Duplicate) and door.endpoint.on_redelivery == "revive":
+            await self._revive(receipt.delivery)
+        return _reply(door, receipt)
 
     def _judge(
         self, live: Live, door: Door, request: InboundRequest, peer: str
@@ -161,7 +172,7 @@ class Intake:
             generation=live.ruleset.generation,
             peer=peer,
         )
-        plan = self._planner(live).plan(draft, reading, door.endpoint.dedupe, now)
+        plan = self._planner(live).plan(draft, reading, door.endpoint, now)
         if plan.state == "routed" and not plan.flags:
             return draft, plan
         return msgspec.structs.replace(draft, state=plan.state, flags=plan.flags), plan
@@ -171,7 +182,7 @@ class Intake:
             self._planners = (live, Planner(live, self._ids, self._dispatch.reserve))
         return self._planners[1]
 
-    def _answered(
+    def _settle_in(
         self,
         door: Door,
         delivery: Delivery,
@@ -179,32 +190,38 @@ class Intake:
         receipt: Accepted | Duplicate,
         verdict: Verified,
         started: float,
-    ) -> Reply:
+    ) -> None:
+        """After the commit: start or release the jobs, count, and say one line."""
         if verdict.secret is not None:
             self._metrics.secret_used(verdict.secret)
         if isinstance(receipt, Duplicate):
             self._release(plan.jobs)
             self._metrics.delivered(door.name, "duplicate")
-            word = "duplicate"
         else:
             self._start(delivery, plan, receipt.new)
             self._count(door, delivery, plan)
-            word = "accepted"
         took = self._clock.monotonic() - started
         self._metrics.acked(door.endpoint.provider, took)
         self._log.info(
             "delivery",
             endpoint=door.name,
             delivery=receipt.delivery,
-            verdict=word,
+            verdict="duplicate" if isinstance(receipt, Duplicate) else "accepted",
             state=delivery.state,
-            events=sorted({e.name for e in plan.events})[:5],
-            rules=sorted({j.rule for j in plan.jobs})[:20],
+            events=_first([e.name for e in plan.events]),
+            rules=_first([j.rule for j in plan.jobs]),
             ms=round(took * 1000, 1),
         )
-        return Reply(
-            200, b'{"status":"%b","delivery":"%b"}' % (word.encode(), receipt.delivery.encode())
-        )
+
+    async def _revive(self, delivery: str) -> None:
+        """A redelivery of work that died opens it again; nothing is routed anew."""
+        chosen = Selector(ids=(delivery,), state="dead", limit=JOBS_MAX)
+        try:
+            if await self._store.revive(chosen, now=self._clock.now()):
+                for target, due_at in (await self._store.targets()).items():
+                    self._dispatch.wake(target, due_at)
+        except StoreUnavailable as error:
+            self._log.error("could not revive", delivery=delivery, error=str(error))
 
     def _start(self, delivery: Delivery, plan: Plan, new: frozenset[int] | None) -> None:
         """Hand the leased jobs over, name the others' targets; drop those of known events."""
@@ -258,6 +275,20 @@ class Intake:
         return Reply(refused.status, b'{"error":"%b"}' % word)
 
 
+def _reply(door: Door, receipt: Accepted | Duplicate) -> Reply:
+    answer = door.endpoint.answer
+    if answer is not None:
+        text = receipt.delivery.join(answer.body)
+        return Reply(answer.status, text.encode(), answer.type)
+    word = b"duplicate" if isinstance(receipt, Duplicate) else b"accepted"
+    return Reply(200, b'{"status":"%b","delivery":"%b"}' % (word, receipt.delivery.encode()))
+
+
+def _first(names: list[str]) -> list[str]:
+    """A few of the names, each once: a batch of a thousand still makes one short line."""
+    return names if len(names) < 2 else list(dict.fromkeys(names))[:NAMES_SHOWN]
+
+
 def acceptance(delivery: Delivery, plan: Plan, door: Door) -> Acceptance:
     """What the store is asked to commit."""
     until = delivery.received_at + door.endpoint.dedupe.window_ms
@@ -294,15 +325,16 @@ def leased_job(job: NewJob, delivery: Delivery) -> Job:
 
 def kept_headers(headers: tuple[tuple[bytes, bytes], ...]) -> tuple[tuple[str, str], ...]:
     """Headers as text, credentials removed before anything stores or matches them."""
-    return tuple(
-        (
-            name.decode("latin-1"),
-            REMOVED
-            if name in _SENSITIVE or name.startswith(b"proxy-")
-            else value.decode("latin-1"),
-        )
-        for name, value in headers
-    )
+    kept = []
+    for name, value in headers:
+        text, sensitive = _header_name(name)
+        kept.append((text, REMOVED if sensitive else value.decode("latin-1")))
+    return tuple(kept)
+
+
+@lru_cache(maxsize=512)
+def _header_name(name: bytes) -> tuple[str, bool]:
+    return name.decode("latin-1"), name in _SENSITIVE or name.startswith(b"proxy-")
 
 
 @lru_cache(maxsize=64)

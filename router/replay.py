@@ -9,13 +9,13 @@ from router.errors import NotFound, UsageError
 from router.model.delivery import Delivery, InboundRequest
 from router.model.ids import Ids
 from router.model.job import Job, NewJob
-from router.model.settings import Dedupe
+from router.model.settings import Dedupe, Endpoint
 from router.rules.live import LiveRef
 from router.rules.plan import Planner
 from router.store.protocol import Selector, Store
 
 REPLAY_MAX = 10_000
-_OFF = Dedupe(mode="off")
+_UNGUARDED = Endpoint("", "", (), dedupe=Dedupe(mode="off"))
 
 
 class Replayed(msgspec.Struct, frozen=True):
@@ -131,7 +131,7 @@ class Operator:
         reading = live.ruleset.providers[delivery.provider].read(as_request(delivery))
         planner = Planner(live, self._ids, _never)
         again = msgspec.structs.replace(delivery, replay_of=delivery.id)
-        plan = planner.plan(again, reading, _OFF, self._clock.now())
+        plan = planner.plan(again, reading, _UNGUARDED, self._clock.now())
         return [msgspec.structs.replace(job, replay_of=delivery.id) for job in plan.jobs]
 
     def _again(self, job: Job) -> NewJob:

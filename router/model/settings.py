@@ -84,11 +84,15 @@ class Dedupe(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """`answer:` of an endpoint, in place of the 200's JSON; `{delivery}` is the delivery's id."""
+    """
+    `answer:` of an endpoint, in place of the 200's JSON.
+
+    `body` is static text, in the pieces between which the delivery's id goes.
+    """
 
     status: int = 200
-    type: str = "text/plain"
-    body: str = ""
+    type: str = "text/plain; charset=utf-8"
+    body: tuple[str, ...] = ("",)
 
 
 class Endpoint(msgspec.Struct, frozen=True):

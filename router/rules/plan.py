@@ -11,7 +11,7 @@ from router.expressions import encode_json
 from router.model.delivery import Delivery, DeliveryState, Event
 from router.model.ids import Ids
 from router.model.job import NewJob
-from router.model.settings import Dedupe
+from router.model.settings import Endpoint
 from router.providers import ReadEvent, Reading
 from router.rules.live import Live
 from router.rules.match import Matches
@@ -60,10 +60,10 @@ class Planner:
         self._ids = ids
         self._reserve = reserve
 
-    def plan(self, delivery: Delivery, reading: Reading, dedupe: Dedupe, now: int) -> Plan:
+    def plan(self, delivery: Delivery, reading: Reading, endpoint: Endpoint, now: int) -> Plan:
         """Name, key and match every event; make the jobs of those that match."""
         if reading.state != "routed":
-            return self._unrouted(delivery, reading, dedupe, reading.state, reading.reason, now)
+            return self._unrouted(delivery, reading, endpoint, reading.state, reading.reason, now)
         ruleset = self._live.ruleset
         shared = delivery_roots(delivery, ruleset.variables)
         events: list[Event] = []
@@ -73,7 +73,7 @@ class Planner:
         for read in reading.events:
             event = _named(read, self._ids.new("evt", now))
             scope = event_scope(shared, delivery, event, ruleset.defines)
-            keys, flag = self._keys(delivery, read, dedupe, scope)
+            keys, flag = self._keys(delivery, read, endpoint, scope)
             if flag and flag not in flags:
                 flags = (*flags, flag)
             if keys:
@@ -84,7 +84,7 @@ class Planner:
             wanted += [(event, rule) for rule in found.live]
         if sum(len(rule.actions) for _, rule in wanted) > JOBS_MAX:
             reason = f"more than {JOBS_MAX} jobs"
-            return self._unrouted(delivery, reading, dedupe, "too_complex", reason, now)
+            return self._unrouted(delivery, reading, endpoint, "too_complex", reason, now)
         jobs = tuple(job for event, rule in wanted for job in self._jobs(event, rule, now))
         state: DeliveryState = "routed" if jobs else "unmatched"
         return Plan(state, tuple(events), jobs, tuple(matches), flags)
@@ -107,25 +107,31 @@ class Planner:
             )
 
     def _keys(
-        self, delivery: Delivery, read: ReadEvent, dedupe: Dedupe, scope: dict[str, Any]
+        self, delivery: Delivery, read: ReadEvent, endpoint: Endpoint, scope: dict[str, Any]
     ) -> tuple[tuple[bytes, ...], str | None]:
-        identity: bytes | None = None
-        flag: str | None = None
-        match dedupe.mode:
-            case "off":
-                return (), None
-            case "key":
-                identity = self._expression_identity(delivery.endpoint, scope)
-                flag = None if identity else "no_key"
+        body = delivery.body if read.raw is None else read.raw
+        identity, flag = self._identity(read, body, endpoint, scope)
+        keys = () if identity is None else (dedupe_key(endpoint.name, identity),)
+        if endpoint.replay_guard:
+            guard = b"body\0" + body_identity(read.name, body)
+            keys = (*keys, dedupe_key(endpoint.name, guard))
+        return keys, flag
+
+    def _identity(
+        self, read: ReadEvent, body: bytes, endpoint: Endpoint, scope: dict[str, Any]
+    ) -> tuple[bytes | None, str | None]:
+        match endpoint.dedupe.mode:
             case "body":
-                identity = body_identity(read.name, _body_of(delivery, read))
+                return body_identity(read.name, body), None
+            case "key":
+                identity = self._expression_identity(endpoint.name, scope)
+                return identity, None if identity else "no_key"
             case "id":
-                identity = read.provider_id
-                if identity is None and self._live.ruleset.providers[delivery.provider].has_ids:
-                    identity, flag = body_identity(read.name, _body_of(delivery, read)), "no_id"
-        if identity is None:
-            return (), flag
-        return (dedupe_key(delivery.endpoint, identity),), flag
+                if read.provider_id is not None:
+                    return read.provider_id, None
+                if self._live.ruleset.providers[endpoint.provider].has_ids:
+                    return body_identity(read.name, body), "no_id"
+        return None, None
 
     def _expression_identity(self, endpoint: str, scope: dict[str, Any]) -> bytes | None:
         try:
@@ -138,7 +144,7 @@ class Planner:
         self,
         delivery: Delivery,
         reading: Reading,
-        dedupe: Dedupe,
+        endpoint: Endpoint,
         state: DeliveryState,
         reason: str | None,
         now: int,
@@ -147,18 +153,16 @@ class Planner:
         identity = reading.delivery_id
         provider = self._live.ruleset.providers[delivery.provider]
         flags = reading.flags
-        if identity is None or dedupe.mode == "body":
+        if identity is None or endpoint.dedupe.mode == "body":
             identity = body_identity(reading.event_name, delivery.body)
             if provider.has_ids and "no_id" not in flags:
                 flags = (*flags, "no_id")
-        keyed = dedupe.mode == "body" or (dedupe.mode == "id" and provider.has_ids)
+        keyed = endpoint.dedupe.mode == "body" or (
+            endpoint.dedupe.mode == "id" and provider.has_ids
+        )
         keys = (dedupe_key(delivery.endpoint, identity),) if keyed else ()
         event = Event(self._ids.new("evt", now), 0, reading.event_name, None, None, keys=keys)
         return Plan(state, (event,), (), (), flags, reason)
-
-
-def _body_of(delivery: Delivery, read: ReadEvent) -> bytes:
-    return delivery.body if read.raw is None else read.raw
 
 
 def _named(read: ReadEvent, event_id: str) -> Event:

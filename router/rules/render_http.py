@@ -25,11 +25,14 @@ def render_http(
 ) -> HttpCall:
     """
     The request of one attempt; `body` and `content_type` are what goes when the spec names none.
+    The sender's headers (root `headers`) travel only when `forward_headers` names them.
 
     `masked` is the same scope with every secret as `***`: what may be shown.
     """
     sent_body, sent_type = _body(spec, scope, body, content_type)
     headers = {"user-agent": "webhook-rules-router", "content-type": sent_type}
+    received = scope["headers"]
+    headers |= {n: received[n] for n in spec.forward_headers if n in received}
     headers |= {n.lower(): t.render(scope, place=f"http.headers.{n}") for n, t in spec.headers}
     headers |= _auth(spec.auth, scope)
     headers |= _always(job)

@@ -13,7 +13,8 @@ from router.errors import StoreUnavailable
 from router.intake import Intake, Reply, in_ranges, kept_headers
 from router.metrics import Metrics
 from router.model.ids import Ids
-from router.model.settings import Dedupe, Endpoint
+from router.model.job import Attempt, Settlement
+from router.model.settings import Answer, Dedupe, Endpoint
 from router.providers import builtin
 from router.rules.live import Live, LiveRef, Secrets
 from router.rules.ruleset import Ruleset
@@ -217,6 +218,33 @@ async def test_a_key_is_known_for_its_window(tmp_path: Path) -> None:
         statuses.append(answer(await world.send(received_at=clock.now()))["status"])
     await opened.close()
     assert statuses == ["accepted", "duplicate", "accepted"]
+
+
+async def test_an_answer_of_ones_own_replaces_the_body(store: SqliteStore) -> None:
+    """For a duplicate too; the delivery's id may stand in it."""
+    own = Answer(202, "text/plain", ("got ", "!"))
+    shop = Endpoint("shop", "shopify", ("/wh_x",), ("shop",), answer=own)
+    world = World(store, a_ruleset(endpoints={"shop": shop}))
+    first, second = await world.send(), await world.send()
+    (kept,) = await store.deliveries(Selector())
+    assert (first.status, first.content_type) == (202, "text/plain")
+    assert first.body == second.body == f"got {kept.id}!".encode()
+
+
+@pytest.mark.parametrize(("mode", "state"), [("ignore", "dead"), ("revive", "available")])
+async def test_a_redelivery_revives_dead_jobs_where_the_endpoint_says_so(
+    store: SqliteStore, mode: Any, state: str
+) -> None:
+    """Otherwise it changes nothing; it never routes anew."""
+    shop = Endpoint("shop", "shopify", ("/wh_x",), ("shop",), on_redelivery=mode)
+    world = World(store, a_ruleset(a_rule("r"), endpoints={"shop": shop}))
+    await world.send()
+    batch = await store.lease({"r/log": 1}, lease="b/1", now=world.clock.now())
+    job = batch.jobs[0].job
+    attempt = Attempt(job.id, 1, 0, 0, "dead", "no", {}, job.generation)
+    await store.settle(Settlement(job.id, "b/1", attempt, "dead", reason="no"))
+    assert answer(await world.send())["status"] == "duplicate"
+    assert [j.state for j in await store.jobs(Selector())] == [state]
 
 
 def test_credentials_are_removed_before_anything_stores_them() -> None:

@@ -64,9 +64,7 @@ class World:
 def planned(live: Live, door: Door, ids: Ids, delivery: object) -> object:
     """The plan of a delivery without dedupe surprises."""
     reading = door.provider.read(as_request(delivery))
-    return Planner(live, ids, lambda _t, _k: None).plan(
-        delivery, reading, door.endpoint.dedupe, NOW
-    )
+    return Planner(live, ids, lambda _t, _k: None).plan(delivery, reading, door.endpoint, NOW)
 
 
 @pytest.fixture

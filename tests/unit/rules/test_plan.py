@@ -32,7 +32,10 @@ def planned(
         endpoint=endpoint, provider=provider, body=body, event_count=len(reading.events)
     )
     planner = Planner(Live(ruleset, Secrets({}, {})), Ids(random.Random(1)), reserve)
-    return planner.plan(delivery, reading, dedupe or Dedupe(), NOW)
+    place = ruleset.endpoints[endpoint]
+    guard = given.pop("replay_guard", False)
+    place = msgspec.structs.replace(place, dedupe=dedupe or Dedupe(), replay_guard=guard)
+    return planner.plan(delivery, reading, place, NOW)
 
 
 def mail_rules(*rules: Any) -> Ruleset:
@@ -139,3 +142,17 @@ def test_too_many_jobs_make_it_too_complex_and_reserve_nothing() -> None:
         mail_rules(*rules), body, endpoint="mail", reserve=lambda target, kind: asked.append(target)
     )
     assert (plan.state, plan.jobs, asked) == ("too_complex", (), [])
+
+
+def test_a_replay_guard_adds_a_key_of_event_and_body() -> None:
+    """A captured request with a fresh id is still known by its body."""
+    one, other = (
+        planned(
+            a_ruleset(),
+            headers=((b"x-shopify-topic", b"orders/paid"), (b"x-shopify-webhook-id", number)),
+            replay_guard=True,
+        ).events[0]
+        for number in (b"w-1", b"w-2")
+    )
+    assert one.keys[0] != other.keys[0]
+    assert one.keys[1] == other.keys[1]

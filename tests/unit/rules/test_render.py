@@ -139,6 +139,15 @@ def test_a_line_break_in_a_header_is_refused(text: str) -> None:
         http({"id": text}, headers=(("X-A", T("{{ payload.id }}")),))
 
 
+def test_the_senders_headers_travel_only_when_named() -> None:
+    """Others stay here, and one that is not there is not made up."""
+    delivery = {"headers": (("x-trace", "t1"), ("x-other", "o"))}
+    call = http(given={"delivery": delivery}, forward_headers=("x-trace", "x-missing"))
+    headers = dict(call.headers)
+    assert headers["x-trace"] == "t1"
+    assert not {"x-other", "x-missing"} & set(headers)
+
+
 def test_form_and_text_bodies() -> None:
     """Encoded by kind."""
     form = http({"a": "x&y"}, body_kind="form", body=(("f", T("{{ payload.a }}")),))

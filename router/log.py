@@ -1,0 +1,281 @@
+"""
+The one logging set-up: JSON lines, or lines for a person, never a secret in either.
+
+`get` costs nothing and imports nothing: until `configure` runs, what is logged goes nowhere.
+"""
+
+import json
+import logging
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterable, MutableMapping
+from datetime import UTC, datetime
+from types import NoneType
+from typing import Any, TextIO
+
+import msgspec
+
+LINE_BYTES = 8_192
+SECRET_MIN_BYTES = 6
+MASK = "***"
+
+_LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+_PEM_LINE_MIN = 16
+
+
+class Redactor:
+    """The secret values that no line may hold."""
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+        self._pattern: re.Pattern[str] | None = None
+
+    def register(self, values: Iterable[bytes | str]) -> None:
+        """
+        Mask these from now on. Values under 6 bytes are ignored: masking them would only spoil
+        lines and show where they are. Of a PEM every line of the key counts by itself.
+        """
+        for value in values:
+            text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+            self._known.update(_forms(text))
+        encoded = {msgspec.json.encode(form).decode()[1:-1] for form in self._known}
+        ordered = sorted(self._known | encoded, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+
+    def hits(self, text: str) -> bool:
+        """Whether the text, or the JSON it is, holds a known secret."""
+        return self._pattern is not None and self._pattern.search(text) is not None
+
+    def text(self, text: str) -> str:
+        """The text with every known secret masked."""
+        return self._pattern.sub(MASK, text) if self._pattern else text
+
+    def value(self, value: Any) -> Any:
+        """The value as JSON data with every known secret masked, keys included."""
+        if isinstance(value, str):
+            return self.text(value)
+        if value is None or isinstance(value, (bool, int, float)):
+            return value
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            return self.text(bytes(value).decode("utf-8", "backslashreplace"))
+        if isinstance(value, dict):
+            return {self.text(str(key)): self.value(item) for key, item in value.items()}
+        if isinstance(value, (list, tuple, set, frozenset)):
+            return [self.value(item) for item in value]
+        return self.text(_text(value))
+
+
+def _text(value: object) -> str:
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001 - a foreign __str__ may do anything; a log line may not fail
+        return f"<{type(value).__name__}>"
+
+
+def _forms(text: str) -> set[str]:
+    stripped = text.strip()
+    forms = {stripped}
+    lines = stripped.splitlines()
+    if len(lines) > 1:
+        forms.update(line for line in lines if len(line) >= _PEM_LINE_MIN and "-----" not in line)
+    return {form for form in forms if len(form.encode()) >= SECRET_MIN_BYTES}
+
+
+REDACTOR = Redactor()
+"""The process's one; whoever reads secrets registers them here before using them."""
+
+
+class _State:
+    root: Any = None
+
+
+class Log:
+    """A named logger. A line never raises, whatever its values and wherever it goes."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def debug(self, event: str, **fields: Any) -> None:
+        """For someone who looks for a fault."""
+        self.at("debug", event, fields)
+
+    def info(self, event: str, **fields: Any) -> None:
+        """Something happened as it should."""
+        self.at("info", event, fields)
+
+    def warning(self, event: str, **fields: Any) -> None:
+        """Something an operator should look at."""
+        self.at("warning", event, fields)
+
+    def error(self, event: str, **fields: Any) -> None:
+        """Something failed; `exc_info=error` adds the traceback."""
+        self.at("error", event, fields)
+
+    def at(self, level: str, event: str, fields: dict[str, Any]) -> None:
+        """A line of a level known only at run time."""
+        if _State.root is not None:
+            # The name travels as a field of its own so that a caller's `name=` cannot clash.
+            getattr(_State.root, level)(event, **{**fields, "logger": self.name})
+
+
+def get(name: str) -> Log:
+    """The logger of this name."""
+    return Log(name)
+
+
+def configure(
+    *,
+    stream: TextIO | None = None,
+    human: bool = False,
+    level: str = "info",
+    redactor: Redactor = REDACTOR,
+) -> None:
+    """
+    Log to `stream` (stderr), from `level` (debug, info, warning, error) up.
+
+    One JSON object a line, or with `human` one line for a person. What the standard library's
+    loggers warn of (asyncio, uvicorn) takes the same way.
+    """
+    import structlog  # noqa: PLC0415 - costly: only who logs pays
+
+    out = _Stream(stream if stream is not None else sys.stderr)
+    _State.root = structlog.wrap_logger(
+        out,
+        processors=[
+            _Rendering(redactor, _render_human if human else _render_json, quick=not human)
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
+    ).bind()
+    _adopt_standard_logging()
+
+
+def reset() -> None:
+    """Log nowhere, as before `configure`."""
+    _State.root = None
+    root = logging.getLogger()
+    root.handlers = [h for h in root.handlers if not isinstance(h, _Bridge)]
+
+
+class _Stream:
+    """Where lines go. A closed pipe loses lines, never the work that wrote them."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def msg(self, line: str) -> None:
+        """Write one line."""
+        try:
+            self._stream.write(line + "\n")
+            self._stream.flush()
+        except (OSError, ValueError):
+            return
+
+    debug = info = warning = error = critical = msg
+
+
+class _Bridge(logging.Handler):
+    """Carries records of the standard library's loggers over."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Log a record as ours."""
+        level = "error" if record.levelno >= logging.ERROR else "warning"
+        error = record.exc_info[1] if record.exc_info else None
+        try:
+            message = record.getMessage()
+        except (TypeError, ValueError):
+            message = str(record.msg)
+        Log(record.name).at(level, message, {"exc_info": error} if error else {})
+
+
+def _adopt_standard_logging() -> None:
+    root = logging.getLogger()
+    others = [h for h in root.handlers if not isinstance(h, _Bridge)]
+    root.handlers = [*others, _Bridge(logging.WARNING)]
+
+
+EventDict = MutableMapping[str, Any]
+
+
+def _format_exception(event: EventDict) -> EventDict:
+    error = event.pop("exc_info", None)
+    if isinstance(error, BaseException):
+        event["exception"] = "".join(traceback.format_exception(error))[-4096:]
+    return event
+
+
+class _Rendering:
+    """
+    The one step from an event to its line: stamp, mask, render.
+
+    The usual line holds plain values and no secret; it is encoded once and searched as a whole.
+    Any other is masked value by value first.
+    """
+
+    def __init__(
+        self, redactor: Redactor, render: Callable[[EventDict], str], *, quick: bool
+    ) -> None:
+        self._redactor = redactor
+        self._render = render
+        self._quick = quick
+
+    def __call__(self, _: Any, level: str, event: EventDict) -> str:
+        event["level"] = level
+        event["timestamp"] = _timestamp()
+        if self._quick and all(map(_is_plain, event.values())):
+            line = msgspec.json.encode(event).decode()
+            if line.isascii() and len(line) < LINE_BYTES and not self._redactor.hits(line):
+                return line
+        masked: EventDict = self._redactor.value(dict(_format_exception(event)))
+        return self._render(masked)
+
+
+_PLAIN = (str, int, float, bool, NoneType)
+
+
+def _is_plain(value: Any) -> bool:
+    kind = value.__class__
+    return kind in _PLAIN or (kind is list and all(v.__class__ in _PLAIN for v in value))
+
+
+def _timestamp() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _render_json(event: EventDict) -> str:
+    line = json.dumps(event)  # ASCII only: nothing in it can steer a terminal
+    if len(line) < LINE_BYTES:
+        return line
+    text = json.dumps(str(event.get("event", "")))[1:-1][: LINE_BYTES // 2]
+    kept = {key: event[key] for key in ("timestamp", "level", "logger") if key in event}
+    return json.dumps({**kept, "event": text, "cut": True})
+
+
+def _render_human(event: EventDict) -> str:
+    fields = dict(event)
+    stamp = str(fields.pop("timestamp", ""))[11:19]
+    level = str(fields.pop("level", ""))
+    message = visible(str(fields.pop("event", "")))
+    exception = fields.pop("exception", None)
+    fields.pop("logger", None)
+    rest = "".join(f" {key}={_shown(value)}" for key, value in fields.items())
+    trace = f" | {visible(str(exception))}" if exception else ""
+    line = f"{stamp} {level:<7} {message}{rest}{trace}"
+    cut = line.encode("utf-8", "replace")
+    if len(cut) < LINE_BYTES:
+        return line
+    return cut[: LINE_BYTES - 8].decode("utf-8", "ignore") + " …"
+
+
+def _shown(value: Any) -> str:
+    text = visible(value if isinstance(value, str) else str(value))
+    return f'"{text}"' if " " in text or not text else text
+
+
+def visible(text: str) -> str:
+    """The text with everything that could steer a terminal or hide itself written as an escape."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -1,0 +1,1 @@
+"""The living process: signals, file watch, reload, upkeep, the admin door's verbs, drain."""

@@ -1,0 +1,63 @@
+"""Upkeep: retention in small steps, the size cap, and lost leases."""
+
+from router.clock import Clock
+from router.errors import StoreUnavailable
+from router.intake import Intake
+from router.log import Log
+from router.model.settings import DAY_MS
+from router.rules.live import LiveRef
+from router.store.protocol import Retain, Store
+
+INTERVAL_S = 10.0
+STEP = 500
+TRIM_AT = 0.90
+REFUSE_AT = 0.95
+
+
+class Upkeep:
+    """Keeps the store within `server.retention`."""
+
+    def __init__(
+        self, *, store: Store, live: LiveRef, intake: Intake, clock: Clock, log: Log
+    ) -> None:
+        self._store = store
+        self._live = live
+        self._intake = intake
+        self._clock = clock
+        self._log = log
+
+    async def run(self) -> None:
+        """Step for ever; a store that cannot answer now is asked again at the next turn."""
+        while True:
+            await self._clock.sleep(INTERVAL_S)
+            try:
+                await self.step()
+            except StoreUnavailable as error:
+                self._log.error("upkeep could not run", error=str(error))
+
+    async def step(self) -> int:
+        """One turn: measure, refuse or accept again, remove what is due; returns removals."""
+        size = await self._store.size()
+        cap = self._live.current.ruleset.server.retention.max_size
+        full = size >= REFUSE_AT * cap
+        if full != self._intake.full:
+            self._intake.full = full
+            say = self._log.error if full else self._log.info
+            say("store nearly full: refusing" if full else "store has room again", bytes=size)
+        removed = await self._store.prune(
+            self._retain(trim=size >= TRIM_AT * cap), now=self._clock.now()
+        )
+        if removed.deliveries:
+            self._log.info("pruned", deliveries=removed.deliveries, keys=removed.keys)
+        return removed.deliveries
+
+    def _retain(self, *, trim: bool) -> Retain:
+        now = self._clock.now()
+        keep = self._live.current.ruleset.server.retention
+        return Retain(
+            succeeded_before=now - keep.succeeded,
+            unmatched_before=now - keep.unmatched,
+            dead_before=now - keep.dead,
+            finished_before=now - DAY_MS if trim else None,
+            limit=STEP,
+        )

@@ -1,0 +1,1 @@
+"""DOOR AND WINDOWS: the only room that knows Litestar."""

@@ -1,0 +1,78 @@
+"""How many bytes of bodies may be in memory at once, over all requests."""
+
+import asyncio
+from collections import deque
+
+
+class Budget:
+    """
+    Bytes that bodies in flight may hold. Belongs to one event loop.
+
+    An eighth is kept for bodies that arrive whole with their head, so that a few senders of large
+    or slow bodies cannot shut everybody out. A large body that fits no budget is let in alone.
+    """
+
+    def __init__(self, limit: int, wait_s: float) -> None:
+        self._whole_limit = limit
+        self._limit = limit - limit // 8
+        self._wait_s = wait_s
+        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self.used = 0
+
+    def take_whole(self, size: int) -> bool:
+        """Account for a body that is already here; False: no room, nothing taken."""
+        if self.used + size > self._whole_limit and self.used:
+            return False
+        self.used += size
+        return True
+
+    async def take(self, size: int) -> bool:
+        """Wait for room, in order of asking, at most `wait_s`; False: no room, nothing taken."""
+        if not self._waiting and self._fits(size):
+            self.used += size
+            return True
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waiter = (size, turn)
+        self._waiting.append(waiter)
+        try:
+            async with asyncio.timeout(self._wait_s):
+                await turn
+        except TimeoutError:
+            self._withdraw(waiter)
+            return False
+        except asyncio.CancelledError:
+            self._withdraw(waiter)
+            raise
+        return True
+
+    def give(self, size: int) -> None:
+        """Give back what was taken."""
+        self.used -= size
+        if self._waiting:
+            self._admit()
+
+    @property
+    def waiting(self) -> int:
+        """How many wait for room."""
+        return len(self._waiting)
+
+    def _withdraw(self, waiter: tuple[int, asyncio.Future[None]]) -> None:
+        """Stop waiting; room that came in the same moment is given back."""
+        size, turn = waiter
+        if turn.done() and not turn.cancelled():
+            self.give(size)
+        else:
+            self._waiting.remove(waiter)
+            self._admit()
+
+    def _fits(self, size: int) -> bool:
+        return self.used + size <= self._limit or not self.used
+
+    def _admit(self) -> None:
+        while self._waiting and self._fits(self._waiting[0][0]):
+            size, turn = self._waiting[0]
+            if turn.cancelled():  # its owner is about to withdraw it: not ours to remove
+                return
+            self._waiting.popleft()
+            self.used += size
+            turn.set_result(None)

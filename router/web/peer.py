@@ -1,0 +1,70 @@
+"""Who sends: addresses, and which of them may speak for others."""
+
+from collections.abc import Iterable, Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+HOPS_MAX = 20
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+
+class Peers:
+    """
+    The addresses whose word counts: proxies we were told to trust.
+
+    Raises:
+        ValueError: a CIDR is malformed.
+    """
+
+    def __init__(self, trusted: Iterable[str] = ()) -> None:
+        self._trusted: tuple[Network, ...] = tuple(ip_network(text) for text in trusted)
+
+    @property
+    def any_trusted(self) -> bool:
+        """Whether forwarded headers can count at all."""
+        return bool(self._trusted)
+
+    def trusts(self, address: str) -> bool:
+        """Whether this is one of our proxies."""
+        parsed = parse_address(address)
+        return parsed is not None and any(parsed in network for network in self._trusted)
+
+    def unbounded(self, address: str) -> bool:
+        """Whether many connections of this address are no attack: loopback or a trusted proxy."""
+        return is_loopback(address) or self.trusts(address)
+
+    def sender(self, peer: str, headers: Sequence[tuple[bytes, bytes]]) -> str:
+        """
+        The address that sent the request: the peer, or, behind trusted proxies, the last hop of
+        X-Forwarded-For (counted from the right) that is not itself one. A malformed hop ends
+        the search.
+        """
+        if not self._trusted or not self.trusts(peer):
+            return peer
+        joined = b",".join(value for name, value in headers if name == b"x-forwarded-for")
+        best = peer
+        for hop in reversed(joined.rsplit(b",", HOPS_MAX)[-HOPS_MAX:]):
+            text = hop.decode("latin-1").strip()
+            if parse_address(text) is None:
+                break
+            best = text
+            if not self.trusts(text):
+                break
+        return best
+
+
+def parse_address(text: str) -> Address | None:
+    """The address, v4-mapped ones as v4; None if it is not one."""
+    try:
+        parsed = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    mapped = getattr(parsed, "ipv4_mapped", None)
+    return mapped or parsed
+
+
+def is_loopback(address: str) -> bool:
+    """Whether the peer is on this machine's loopback."""
+    parsed = parse_address(address)
+    return parsed is not None and parsed.is_loopback

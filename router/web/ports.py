@@ -1,0 +1,71 @@
+"""What the web room is given: the shapes of the intake and of the operator's verbs."""
+
+from typing import Any, Protocol
+
+from router.model.delivery import InboundRequest
+
+
+class Entry(Protocol):
+    """One endpoint as the door sees it. `body_max` in bytes, `methods` in upper case."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def body_max(self) -> int: ...
+
+    @property
+    def methods(self) -> frozenset[str]: ...
+
+
+class Reply(Protocol):
+    """An answer of the intake. `retry_after` in seconds; `close` ends the connection after it."""
+
+    @property
+    def status(self) -> int: ...
+
+    @property
+    def body(self) -> bytes: ...
+
+    @property
+    def content_type(self) -> str: ...
+
+    @property
+    def close(self) -> bool: ...
+
+    @property
+    def retry_after(self) -> int | None: ...
+
+
+class Intake(Protocol):
+    """The corridor behind the public door. `Any` stands for the intake's own entry type."""
+
+    def find(self, raw_path: bytes) -> Any:
+        """The Entry of exactly this path, or None."""
+        ...
+
+    async def accept(self, entry: Any, request: InboundRequest) -> Reply:
+        """Judge, store and answer one whole request. Never raises."""
+        ...
+
+    def refuse(self, entry: Any, reason: str, status: int, peer: str) -> None:
+        """Count a request that the door itself refused; `entry` None: no such endpoint."""
+        ...
+
+
+class Operator(Protocol):
+    """The operator's verbs behind the admin door. Bodies and results are JSON objects."""
+
+    async def ready(self) -> bool: ...
+
+    async def status(self) -> dict[str, Any]: ...
+
+    def refusals(self, limit: int) -> list[dict[str, Any]]: ...
+
+    async def replay(self, body: dict[str, Any]) -> dict[str, Any]: ...
+
+    async def cancel(self, body: dict[str, Any]) -> dict[str, Any]: ...
+
+    async def revive(self, body: dict[str, Any]) -> dict[str, Any]: ...
+
+    async def reload(self) -> dict[str, Any]: ...

@@ -1,0 +1,165 @@
+"""
+Listeners: uvicorn embedded in our own loop, without its signals, its ticking and its logs.
+
+A listener binds first, so that a wrong address is an error with our words before anything runs.
+"""
+
+import asyncio
+import contextlib
+import errno
+import functools
+import socket
+from collections.abc import Generator
+from typing import Any, cast
+
+import uvicorn
+
+from router.errors import UsageError
+from router.web.protocol import WireProtocol
+from router.web.wire import Wire
+
+BACKLOG = 2048
+
+
+class _Embedded(uvicorn.Server):
+    """uvicorn's start-up and connection book-keeping; signals and the wait for them are ours."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Leave every signal to whoever runs the process."""
+        yield
+
+    async def open(self, listening: socket.socket) -> None:
+        """Accept connections on a bound socket; returns at once."""
+        self.config.load()
+        self.lifespan = self.config.lifespan_class(self.config)
+        await self.startup(sockets=[listening])
+
+
+class Listener:
+    """One address that one application answers on."""
+
+    def __init__(self, app: Any, address: str, wire: Wire) -> None:
+        self._address = address
+        self._server = _Embedded(_config(app, wire))
+        self._bound: tuple[str, int] | None = None
+
+    @property
+    def bound(self) -> tuple[str, int]:
+        """Host and port really in use (port 0 asks the system for one)."""
+        if self._bound is None:
+            raise RuntimeError("the listener has not been started")
+        return self._bound
+
+    @property
+    def connections(self) -> int:
+        """How many are open."""
+        return len(self._server.server_state.connections)
+
+    async def start(self) -> None:
+        """
+        Bind and accept.
+
+        Raises:
+            UsageError: the address is malformed, in use or not ours; the text names it.
+        """
+        listening = bind(self._address)
+        name = listening.getsockname()
+        self._bound = (str(name[0]), int(name[1]))
+        await self._server.open(listening)
+
+    async def stop(self, grace_s: float) -> None:
+        """
+        Refuse new connections, let requests finish for up to `grace_s`, then drop the rest.
+
+        A request that is being accepted is not cancelled before that; idempotent.
+        """
+        if self._bound is None or not self._server.started:
+            return
+        self._server.started = False
+        state = self._server.server_state
+        for server in self._server.servers:
+            server.close()
+        for connection in list(state.connections):
+            connection.shutdown()
+        await _finish(state.tasks, grace_s)
+        for connection in list(state.connections):
+            connection.transport.abort()
+        # Aborted requests hear of it on the next turn and end by themselves.
+        await _finish(state.tasks, min(grace_s, 1.0))
+        for task in list(state.tasks):
+            task.cancel()
+        await asyncio.sleep(0)
+
+
+async def _finish(tasks: set[asyncio.Task[None]], seconds: float) -> None:
+    await asyncio.sleep(0)
+    if tasks:
+        await asyncio.wait(list(tasks), timeout=seconds)
+
+
+def _config(app: Any, wire: Wire) -> uvicorn.Config:
+    protocol = cast(type[asyncio.Protocol], functools.partial(WireProtocol, wire=wire))
+    return uvicorn.Config(
+        app,
+        http=protocol,
+        ws="none",
+        interface="asgi3",
+        lifespan="off",
+        backlog=BACKLOG,
+        proxy_headers=False,
+        server_header=False,
+        date_header=False,
+        access_log=False,
+        log_config=None,
+        log_level="warning",
+    )
+
+
+def bind(address: str) -> socket.socket:
+    """
+    A bound TCP socket for `host:port` or `[v6]:port`.
+
+    Raises:
+        UsageError: malformed, in use, not permitted, or not an address of this machine.
+    """
+    host, port = split_address(address)
+    try:
+        family, _, _, _, where = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except OSError as error:
+        raise UsageError(f"cannot listen on {address}: {host} is not an address") from error
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(where)
+    except OSError as error:
+        listening.close()
+        raise UsageError(f"cannot listen on {address}: {_why(error)}") from error
+    listening.setblocking(False)
+    return listening
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """
+    Host and port of `host:port`.
+
+    Raises:
+        UsageError: it is not that.
+    """
+    host, colon, port = address.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not colon or not host or not (port.isascii() and port.isdigit()) or int(port) > 65_535:
+        raise UsageError(f"cannot listen on {address!r}: write host:port")
+    return host, int(port)
+
+
+def _why(error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return "the address is in use; another router or server runs there"
+    if error.errno == errno.EACCES:
+        return "ports below 1024 need more rights"
+    if error.errno == errno.EADDRNOTAVAIL:
+        return "this machine has no such address"
+    return error.strerror or str(error)

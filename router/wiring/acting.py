@@ -1,0 +1,148 @@
+"""What dispatch needs of the rules: calls rendered by today's version of each action."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from router.dispatch.protocol import Render, Reread
+from router.egress import EgressPolicy
+from router.errors import RenderError
+from router.model.call import Call
+from router.model.delivery import Delivery, Event
+from router.model.job import ActionKind, Job
+from router.model.retry import NONE, RetryPolicy
+from router.model.settings import TargetLimits
+from router.replay import as_request
+from router.rules.live import LiveRef
+from router.rules.render import Material, render
+
+REREAD_CACHE = 64
+UNNAMED = {
+    "http": TargetLimits(16, None),
+    "shell": TargetLimits(4, None),
+    "python": TargetLimits(4, None),
+    "log": TargetLimits(256, None),
+}
+
+
+def renderer(live: LiveRef, environ: Mapping[str, str]) -> Render:
+    """Renders a job by today's version of its action, or the last there was."""
+
+    def rendered(job: Job, delivery: Delivery, event: Event) -> Call:
+        found = live.action_of(job)
+        if found is None:
+            raise RenderError(f"{job.rule}/{job.action}", "no kept generation has this action")
+        owner, action = found
+        if not event.id:  # read again from the store: the job knows its event's id
+            event = msgspec.structs.replace(event, id=job.event_id)
+        if job.replay_of:
+            delivery = msgspec.structs.replace(delivery, replay_of=job.replay_of)
+        return render(Material(owner, action, job, delivery, event, environ))
+
+    return rendered
+
+
+def rereader(live: LiveRef) -> Reread:
+    """Reads events of stored deliveries again; the newest few deliveries are remembered."""
+    remembered: OrderedDict[str, dict[int, Event]] = OrderedDict()
+
+    def reread(delivery: Delivery, index: int) -> Event:
+        events = remembered.get(delivery.id)
+        if events is None:
+            events = remembered[delivery.id] = _events(live, delivery)
+            if len(remembered) > REREAD_CACHE:
+                remembered.popitem(last=False)
+        if index not in events:
+            raise RenderError("event", f"the stored delivery has no event {index}")
+        return events[index]
+
+    return reread
+
+
+def _events(live: LiveRef, delivery: Delivery) -> dict[int, Event]:
+    provider = live.current.ruleset.providers.get(delivery.provider)
+    if provider is None:
+        raise RenderError("event", f"there is no provider {delivery.provider!r} any more")
+    reading = provider.read(as_request(delivery))
+    return {
+        e.index: Event("", e.index, e.name, e.action, e.payload, e.raw, e.fields)
+        for e in reading.events
+    }
+
+
+def retry_policies(live: LiveRef) -> Callable[[Job], RetryPolicy]:
+    """The retry policy of a job's action today."""
+
+    def policy(job: Job) -> RetryPolicy:
+        found = live.action_of(job)
+        return found[1].retry if found else NONE
+
+    return policy
+
+
+def generations(live: LiveRef) -> Callable[[Job], str]:
+    """The generation whose version of the action runs a job now."""
+
+    def generation(job: Job) -> str:
+        found = live.action_of(job)
+        return found[0].ruleset.generation if found else job.generation
+
+    return generation
+
+
+def interrupt_dead(live: LiveRef) -> Callable[[], frozenset[tuple[str, str]]]:
+    """The (rule, action) pairs that must not run again after an interrupted attempt."""
+
+    def pairs() -> frozenset[tuple[str, str]]:
+        known = {**live.current.actions}
+        known |= {key: old.actions[key] for key, old in live.former.items()}
+        return frozenset(key for key, a in known.items() if a.on_interrupt == "dead")
+
+    return pairs
+
+
+def kinds(live: LiveRef) -> Callable[[str], ActionKind | None]:
+    """The kind of the jobs of a target, where the present rules tell."""
+
+    def kind(target: str) -> ActionKind | None:
+        if target in live.current.ruleset.targets or "://" in target:
+            return "http"
+        rule, _, action = target.partition("/")
+        found = live.current.actions.get((rule, action))
+        return found.kind if found else None
+
+    return kind
+
+
+class LiveEgress(EgressPolicy):
+    """The egress rules of the generation in force."""
+
+    def __init__(self, live: LiveRef) -> None:
+        super().__init__()
+        self._live = live
+        self._policies: tuple[tuple[str, ...], EgressPolicy] = ((), EgressPolicy())
+
+    def check(self, address: str, *, literal: bool = False) -> None:
+        """
+        Pass if a connection to `address` is allowed now.
+
+        Raises:
+            EgressRefused: it is not.
+        """
+        allow = self._live.current.ruleset.server.egress_allow
+        if self._policies[0] != allow:
+            self._policies = (allow, EgressPolicy(allow))
+        self._policies[1].check(address, literal=literal)
+
+
+def target_limits(live: LiveRef) -> Callable[[str, ActionKind], TargetLimits]:
+    """The limits of a target today; a place without a name has its kind's defaults."""
+
+    def limits(target: str, kind: ActionKind) -> TargetLimits:
+        named = live.current.ruleset.targets.get(target)
+        if named is None or kind != "http":
+            return UNNAMED[kind]
+        return TargetLimits(named.concurrency, named.rate)
+
+    return limits

@@ -1,0 +1,95 @@
+"""Builds generations: the file's, and older ones that jobs still need."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from router.clock import Clock
+from router.config import load
+from router.errors import ConfigError, SecretMissing
+from router.log import Log
+from router.model.job import OPEN
+from router.rules.live import Live, LiveRef, Secrets
+from router.rules.ruleset import Ruleset
+from router.store.protocol import Generation, Store
+from router.wiring.dev import DevFile
+from router.wiring.rules import Overrides, read_rules
+from router.wiring.secret_values import resolve_secrets
+
+
+class Source:
+    """Where this router's generations come from: the file, the environment, the dev file."""
+
+    def __init__(
+        self, path: Path, *, environ: Mapping[str, str], dev: bool, overrides: Overrides
+    ) -> None:
+        self.path = path
+        self.environ = environ
+        self.dev_file = DevFile.load(DevFile.path_for(path)) if dev else None
+        self._dev = dev
+        self._overrides = overrides
+
+    def build(self) -> tuple[Live, list[str]]:
+        """
+        The file as it is now, with its secrets' values, and the warnings of both.
+
+        Raises:
+            ConfigError: the file is wrong.
+            SecretMissing: a secret is not set or unusable.
+            UsageError: the file cannot be read.
+        """
+        loaded = read_rules(
+            self.path, environ=self.environ, dev=self._dev, overrides=self._overrides
+        )
+        if loaded.ruleset is None:
+            raise ConfigError(loaded.diagnostics)
+        secrets, warnings = resolve_secrets(
+            loaded.ruleset, environ=self.environ, dev_file=self.dev_file
+        )
+        return Live(loaded.ruleset, secrets), warnings
+
+
+def generation_of(ruleset: Ruleset, clock: Clock) -> Generation:
+    """What the store keeps of a ruleset."""
+    return Generation(ruleset.generation, ruleset.text, ruleset.context, clock.now())
+
+
+async def restore_former(ref: LiveRef, store: Store, source: Source, log: Log) -> None:
+    """
+    Find, for open jobs whose rule the present file no longer has, the last generation that had it.
+
+    A generation that does not compile any more is skipped and said; its jobs then die by name.
+    """
+    known = {rule for rule, _ in ref.current.actions}
+    for rule, counts in (await store.counts()).items():
+        if rule in known or not any(n for state, n in counts.items() if state in OPEN):
+            continue
+        for generation_id in await store.latest_generation_with(rule):
+            kept = await store.generation(generation_id)
+            old = _rebuilt(kept, ref.current, source) if kept else None
+            if old is not None and any(r == rule for r, _ in old.actions):
+                ref.former |= {k: old for k in old.actions if k[0] == rule}
+                log.warning("orphaned rule still has jobs", rule=rule, generation=generation_id)
+                break
+        else:
+            log.error("no generation of an orphaned rule can be read", rule=rule)
+
+
+def _rebuilt(kept: Generation, current: Live, source: Source) -> Live | None:
+    """An old generation, with its own variables and today's secrets, limits and egress."""
+    environ: dict[str, str] = {**source.environ, **_texts(kept.context.get("env", {}))}
+    loaded = load(kept.text, path=str(source.path), env=environ, dev=source.dev_file is not None)
+    if loaded.ruleset is None:
+        return None
+    return Live(loaded.ruleset, _todays(current.secrets, loaded.ruleset, source))
+
+
+def _todays(secrets: Secrets, ruleset: Ruleset, source: Source) -> Secrets:
+    try:
+        return resolve_secrets(ruleset, environ=source.environ, dev_file=source.dev_file)[0]
+    except SecretMissing:
+        return secrets
+
+
+def _texts(values: Mapping[str, Any]) -> dict[str, str]:
+    return {k: v for k, v in values.items() if isinstance(v, str)}

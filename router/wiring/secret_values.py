@@ -1,0 +1,113 @@
+"""References to values: what the secrets of a ruleset are, now."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from router.errors import SecretMissing, UsageError
+from router.model.settings import SecretRef
+from router.rules.live import Secrets
+from router.rules.ruleset import Ruleset
+from router.secrets import resolve, weak
+from router.wiring.dev import DevFile
+
+_PUBLIC_KEY_SCHEMES = ("ecdsa", "ed25519")
+
+
+def resolve_secrets(
+    ruleset: Ruleset, *, environ: Mapping[str, str], dev_file: DevFile | None
+) -> tuple[Secrets, list[str]]:
+    """
+    Every secret's value, and warnings for weak or mended ones.
+
+    With a `dev_file`, secrets that are not set come from it (invented there when new).
+
+    Raises:
+        SecretMissing: one or more are not set or unusable; the text names each variable or file.
+    """
+    values: dict[str, bytes] = {}
+    problems: dict[str, str] = {}
+    for ref in ruleset.secrets.values():
+        try:
+            values[ref.name] = _value(ref, environ)
+        except SecretMissing as error:
+            problems[ref.name] = f"secret {ref.name}: {error}"
+    if dev_file is not None:
+        dev_file.ensure(ruleset, list(problems))
+        values |= {name: dev_file.verify[name] for name in problems}
+        problems = {}
+    warnings = _judge(ruleset, values, problems)
+    if problems:
+        raise SecretMissing("\n".join(problems.values()))
+    return Secrets(values, {n: r.until for n, r in ruleset.secrets.items()}), warnings
+
+
+def _judge(ruleset: Ruleset, values: dict[str, bytes], problems: dict[str, str]) -> list[str]:
+    """Ask each endpoint's provider whether it can use its secrets; mend, warn, or refuse."""
+    warnings = []
+    for endpoint in ruleset.endpoints.values():
+        provider = ruleset.providers[endpoint.provider]
+        for name in endpoint.secrets:
+            if name not in values:
+                continue
+            verdict = provider.check_secret(values[name])
+            if not verdict.ok:
+                problems[name] = f"secret {name} (endpoint {endpoint.name}): {verdict.error}"
+            elif verdict.warning:
+                warnings.append(f"secret {name} (endpoint {endpoint.name}): {verdict.warning}")
+    warnings += [
+        f"secret {name} is shorter than 16 bytes"
+        for name, value in values.items()
+        if weak(value) and not any(name in w for w in warnings)
+    ]
+    return warnings
+
+
+def signing_key(
+    ruleset: Ruleset,
+    endpoint: str,
+    *,
+    environ: Mapping[str, str],
+    dev_file: DevFile | None,
+    key_file: Path | None = None,
+) -> bytes:
+    """
+    What `send` signs with for an endpoint.
+
+    Raises:
+        UsageError: no key is to be had; the text says how to give one.
+    """
+    if key_file is not None:
+        try:
+            return key_file.read_bytes()
+        except OSError as error:
+            raise UsageError(f"cannot read {key_file}: {error.strerror}") from None
+    names = ruleset.endpoints[endpoint].secrets
+    provider = ruleset.providers[ruleset.endpoints[endpoint].provider]
+    public_key = provider.definition.verify.scheme in _PUBLIC_KEY_SCHEMES
+    for name in names:
+        if not public_key:
+            try:
+                return _value(ruleset.secrets[name], environ)
+            except SecretMissing:
+                pass  # not set in this shell: the dev file may have it
+        if dev_file is not None and name in dev_file.sign:
+            return dev_file.sign[name]
+    if public_key:
+        raise UsageError("a public key cannot sign; give the private one with --key private.pem")
+    wanted = ", ".join(_place(ruleset.secrets[n]) for n in names)
+    raise UsageError(f"no secret to sign with: set {wanted}, or start `router serve --dev` first")
+
+
+def _value(ref: SecretRef, environ: Mapping[str, str]) -> bytes:
+    return resolve(
+        env=ref.env,
+        file=ref.file,
+        credential=ref.credential,
+        environ=environ,
+        read_file=lambda path: Path(path).read_bytes(),
+        credentials_directory=environ.get("CREDENTIALS_DIRECTORY"),
+    )
+
+
+def _place(ref: SecretRef) -> str:
+    return ref.env or ref.file or ref.credential or ref.name

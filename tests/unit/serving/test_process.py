@@ -1,0 +1,107 @@
+"""From ready to gone."""
+
+import asyncio
+import os
+import signal
+from typing import Any
+
+from router import log
+from router.serving.process import Process
+
+
+class Listener:
+    """Notes what it is told."""
+
+    def __init__(self, notes: list[str], name: str) -> None:
+        self.notes, self.name = notes, name
+
+    async def start(self) -> None:
+        self.notes.append(f"start {self.name}")
+
+    async def stop(self, grace_s: float) -> None:
+        self.notes.append(f"stop {self.name}")
+
+
+class Dispatch:
+    """Drains when told, or hangs for its whole grace."""
+
+    def __init__(self, notes: list[str], *, hangs: bool = False) -> None:
+        self.notes, self.hangs = notes, hangs
+
+    async def drain(self, grace_s: float) -> None:
+        self.notes.append(f"drain {grace_s}")
+        if self.hangs and grace_s:
+            await asyncio.Event().wait()
+
+
+def a_process(notes: list[str], **given: Any) -> Process:
+    """A process with one listener and one idle loop."""
+
+    async def idle() -> None:
+        await asyncio.Event().wait()
+
+    async def reload() -> bool:
+        notes.append("reload")
+        return True
+
+    values: dict[str, Any] = {
+        "listeners": [Listener(notes, "public")],
+        "loops": {"idle": idle},
+        "dispatch": Dispatch(notes),
+        "store_failed": asyncio.get_running_loop().create_future(),
+        "reload": reload,
+        "on_drain": lambda: notes.append("not ready"),
+        "grace_s": lambda: 20.0,
+        "log": log.get("test"),
+    }
+    return Process(**{**values, **given})
+
+
+async def test_sigterm_drains_and_exits_0() -> None:
+    """Readiness goes first."""
+    notes: list[str] = []
+    code = await a_process(notes).run(lambda: os.kill(os.getpid(), signal.SIGTERM))
+    assert code == 0
+    assert notes == ["start public", "not ready", "drain 20.0", "stop public"]
+
+
+async def test_a_second_signal_ends_the_grace() -> None:
+    """Running work is ended at once."""
+    notes: list[str] = []
+
+    def twice() -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        asyncio.get_running_loop().call_later(0.01, os.kill, os.getpid(), signal.SIGTERM)
+
+    async with asyncio.timeout(5):
+        await a_process(notes, dispatch=Dispatch(notes, hangs=True)).run(twice)
+    assert notes[-1] == "drain 0"
+
+
+async def test_sighup_reloads() -> None:
+    """And goes on serving."""
+    notes: list[str] = []
+
+    def ready() -> None:
+        os.kill(os.getpid(), signal.SIGHUP)
+        asyncio.get_running_loop().call_later(0.05, os.kill, os.getpid(), signal.SIGTERM)
+
+    assert await a_process(notes).run(ready) == 0
+    assert "reload" in notes
+
+
+async def test_a_failed_store_ends_the_process_with_1() -> None:
+    """It must not go on acking."""
+    notes: list[str] = []
+    failed = asyncio.get_running_loop().create_future()
+    code = await a_process(notes, store_failed=failed).run(lambda: failed.set_result("EIO"))
+    assert (code, notes[-1]) == (1, "stop public")
+
+
+async def test_a_loop_that_ends_ends_the_process() -> None:
+    """A router without its dispatch is no router."""
+
+    async def broken() -> None:
+        raise RuntimeError("defect")
+
+    assert await a_process([], loops={"dispatch": broken}).run(lambda: None) == 1

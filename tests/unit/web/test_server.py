@@ -1,0 +1,111 @@
+"""Listeners: start, say where, stop without losing what is under way."""
+
+import asyncio
+import os
+import signal
+
+import pytest
+
+from router.errors import UsageError
+from router.web.server import bind, split_address
+from tests.unit.web.wire_client import Client, post, serving, until
+
+
+async def test_port_0_reports_the_port() -> None:
+    async with serving() as server:
+        host, port = server.listener.bound
+        assert host == "127.0.0.1"
+        assert port > 0
+
+
+async def test_an_address_in_use_is_said_plainly() -> None:
+    async with serving() as server:
+        address = "{}:{}".format(*server.listener.bound)
+        with pytest.raises(UsageError, match=f"{address}: the address is in use"):
+            bind(address)
+
+
+@pytest.mark.parametrize("address", ["8000", "h:", ":80", "h:x", "h:70000", "h:-1", "h:٣"])
+def test_a_malformed_address_is_refused(address: str) -> None:
+    with pytest.raises(UsageError, match="host:port"):
+        split_address(address)
+
+
+def test_an_address_of_another_machine_is_refused() -> None:
+    with pytest.raises(UsageError, match="no such address"):
+        bind("192.0.2.1:0")
+
+
+def test_v6_addresses_stand_in_brackets() -> None:
+    assert split_address("[::1]:80") == ("::1", 80)
+
+
+async def test_a_v4_sender_on_a_v6_socket_keeps_its_address() -> None:
+    async with serving(listen="[::]:0") as server:
+        port = server.listener.bound[1]
+        client = Client(*await asyncio.open_connection("127.0.0.1", port))
+        await client.send(post())
+        assert (await client.response()).status == 200
+        assert server.intake.accepted[0].peer == "127.0.0.1"
+        await client.close()
+
+
+async def test_two_listeners_share_the_loop() -> None:
+    async with serving() as one, serving() as two:
+        assert (await one.ask(post())).status == (await two.ask(post())).status == 200
+
+
+async def test_stopping_lets_a_request_finish_and_takes_no_new_one() -> None:
+    async with serving() as server:
+        server.intake.gate = asyncio.Event()
+        client = await server.connect()
+        await client.send(post())
+        await server.intake.entered.wait()
+        stopping = asyncio.create_task(server.listener.stop(30))
+        await asyncio.sleep(0)
+        with pytest.raises(ConnectionError):
+            await server.connect()
+        server.intake.gate.set()
+        answer = await client.response()
+        assert (answer.status, answer.closed) == (200, True)
+        await stopping
+
+
+async def test_stopping_closes_idle_connections() -> None:
+    async with serving(keep_alive_s=30) as server:
+        client = await server.connect()
+        await client.send(post())
+        await client.response()
+        await server.listener.stop(30)
+        assert await client.rest() == b""
+
+
+async def test_stopping_is_bounded() -> None:
+    async with serving(answer_s=30) as server:
+        server.intake.gate = asyncio.Event()
+        client = await server.connect()
+        await client.send(post())
+        await server.intake.entered.wait()
+        await server.listener.stop(0.05)
+        assert await client.rest() == b""
+        assert server.intake.accepted == []
+        await until(lambda: server.listener.connections == 0)
+
+
+async def test_stopping_twice_is_harmless() -> None:
+    async with serving() as server:
+        await server.listener.stop(1)
+        await server.listener.stop(1)
+
+
+async def test_signals_stay_ours() -> None:
+    loop = asyncio.get_running_loop()
+    came = asyncio.Event()
+    loop.add_signal_handler(signal.SIGTERM, came.set)
+    try:
+        async with serving() as server:
+            os.kill(os.getpid(), signal.SIGTERM)
+            await came.wait()
+            assert (await server.ask(post())).status == 200
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)

@@ -1,0 +1,178 @@
+"""A real listener on a free port with a made-up intake, and a client that sends raw bytes."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+
+from router.clock import SystemClock
+from router.model.delivery import InboundRequest
+from router.model.settings import Limits
+from router.web.app import public_app
+from router.web.budget import Budget
+from router.web.door import Door
+from router.web.peer import Peers
+from router.web.server import Listener
+from router.web.wire import Wire
+
+PATH = b"/wh_x"
+
+
+class Reply(msgspec.Struct):
+    status: int = 200
+    body: bytes = b'{"status":"accepted"}'
+    content_type: str = "application/json"
+    close: bool = False
+    retry_after: int | None = None
+
+
+class Entry(msgspec.Struct):
+    name: str = "x"
+    body_max: int = 1000
+    methods: frozenset[str] = frozenset({"POST"})
+
+
+class FakeIntake:
+    """Accepts everything at PATH and remembers it, unless told to wait, fail or answer else."""
+
+    def __init__(self) -> None:
+        self.entries: dict[bytes, Entry] = {PATH: Entry()}
+        self.accepted: list[InboundRequest] = []
+        self.refusals: list[tuple[str | None, str, int]] = []
+        self.reply = Reply()
+        self.gate: asyncio.Event | None = None
+        self.entered = asyncio.Event()
+        self.finished = asyncio.Event()
+        self.fault: Exception | None = None
+
+    def find(self, raw_path: bytes) -> Entry | None:
+        return self.entries.get(raw_path)
+
+    async def accept(self, entry: Entry, request: InboundRequest) -> Reply:
+        self.entered.set()
+        if self.fault is not None:
+            raise self.fault
+        if self.gate is not None:
+            await self.gate.wait()
+        self.accepted.append(request)
+        self.finished.set()
+        return self.reply
+
+    def refuse(self, entry: Entry | None, reason: str, status: int, peer: str) -> None:
+        self.refusals.append((entry.name if entry else None, reason, status))
+
+
+class Response(msgspec.Struct):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+    closed: bool
+
+
+class Client:
+    """One connection."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+
+    async def send(self, data: bytes) -> None:
+        self.writer.write(data)
+        await self.writer.drain()
+
+    async def response(self) -> Response:
+        """The next response."""
+        head = await self.reader.readuntil(b"\r\n\r\n")
+        first, *lines = head.decode("latin-1").split("\r\n")[:-2]
+        headers = {k.lower(): v for k, v in (line.split(": ", 1) for line in lines)}
+        body = await self.reader.readexactly(int(headers.get("content-length", "0")))
+        closing = headers.get("connection") == "close"
+        return Response(int(first.split(" ")[1]), headers, body, closing)
+
+    async def rest(self) -> bytes:
+        """Everything until the server closes its side; a reset counts as that."""
+        try:
+            return await self.reader.read()
+        except ConnectionError:
+            return b""
+
+    async def close(self) -> None:
+        self.writer.close()
+        try:
+            await self.writer.wait_closed()
+        except ConnectionError:
+            return
+
+
+class Server(msgspec.Struct):
+    """What a test holds of a running listener."""
+
+    intake: FakeIntake
+    listener: Listener
+    wire: Wire
+    budget: Budget
+    clients: list[Client]
+
+    async def connect(self) -> Client:
+        client = Client(*await asyncio.open_connection(*self.listener.bound))
+        self.clients.append(client)
+        return client
+
+    async def ask(self, data: bytes) -> Response:
+        """One request on its own connection."""
+        client = await self.connect()
+        await client.send(data)
+        return await client.response()
+
+
+@asynccontextmanager
+async def serving(
+    *,
+    trusted: tuple[str, ...] = (),
+    peers: Peers | None = None,
+    linger_s: float = 1.0,
+    listen: str = "127.0.0.1:0",
+    **limits: Any,
+) -> AsyncIterator[Server]:
+    """A listener with these limits, stopped at the end."""
+    given = Limits(**limits)
+    intake = FakeIntake()
+    peers = peers or Peers(trusted)
+    budget = Budget(given.in_flight_bytes, given.in_flight_wait_s)
+    door = Door(intake, clock=SystemClock(), limits=given, peers=peers, budget=budget)
+    wire = Wire(given, peers=peers, refused=door.refused_on_wire, linger_s=linger_s)
+    listener = Listener(public_app(door), listen, wire)
+    await listener.start()
+    server = Server(intake, listener, wire, budget, [])
+    try:
+        yield server
+    finally:
+        for client in server.clients:
+            await client.close()
+        await listener.stop(0.5)
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Let everything else run until this holds; the test's own timeout ends a vain wait."""
+    while not condition():  # noqa: ASYNC110 - what it looks at has no event to wait for
+        await asyncio.sleep(0)
+
+
+def post(
+    body: bytes = b"{}",
+    *,
+    path: bytes = PATH,
+    head: bytes = b"",
+    method: bytes = b"POST",
+    length: bool = True,
+) -> bytes:
+    """A request; `head` holds whole extra header lines."""
+    size = b"Content-Length: %d\r\n" % len(body) if length else b""
+    return method + b" " + path + b" HTTP/1.1\r\nHost: h\r\n" + size + head + b"\r\n" + body
+
+
+def chunked(*parts: bytes) -> bytes:
+    """Parts as the chunks of a whole chunked body."""
+    return b"".join(b"%x\r\n%b\r\n" % (len(p), p) for p in parts) + b"0\r\n\r\n"
