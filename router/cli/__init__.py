@@ -1,0 +1,1 @@
+"""DOORBELL: one file a command group; imports are lazy."""

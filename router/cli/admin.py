@@ -1,0 +1,139 @@
+"""The admin door of a running server, as the command line knocks at it."""
+
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from router.cli.place import Place
+from router.errors import UsageError
+
+if TYPE_CHECKING:
+    import httpx
+
+    from router.rules.ruleset import Ruleset
+
+_TIMEOUT_S = 60.0
+_ANY_HOST = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "[::]": "[::1]", "::": "[::1]"}  # noqa: S104
+
+
+class NoServer(click.ClickException):
+    """Nothing listens at the admin address: verbs may take the store's lock themselves."""
+
+
+def loopback(address: str) -> str:
+    """`http://host:port` to reach on this machine what listens at `address`."""
+    host, _, port = address.rpartition(":")
+    return f"http://{_ANY_HOST.get(host, host)}:{port}"
+
+
+class Door:
+    """
+    Speaks to one admin door. A context manager.
+
+    `store` is the file that the server must hold, None for a remote one: another router on the
+    same port must not be told to replay our deliveries.
+    """
+
+    def __init__(self, base_url: str, token: str | None, *, store: str | None) -> None:
+        import httpx
+
+        headers = {"authorization": f"Bearer {token}"} if token else {}
+        # trust_env off: a proxy of the environment has no business with an admin token.
+        self._client = httpx.Client(
+            base_url=base_url, headers=headers, timeout=_TIMEOUT_S, trust_env=False
+        )
+        self._base_url = base_url
+        self._store = store
+
+    @classmethod
+    def of(cls, place: Place, ruleset: "Ruleset | None" = None) -> "Door":
+        """The door that `--server` names, else that of the server of these rules."""
+        if place.server is not None:
+            return cls(place.server.rstrip("/"), place.token, store=None)
+        if ruleset is None:
+            _, ruleset = place.working()
+        server = ruleset.server
+        return cls(loopback(server.admin), _token(place, server.store), store=server.store)
+
+    def __enter__(self) -> "Door":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._client.close()
+
+    def refusals(self, limit: int) -> list[dict[str, Any]]:
+        """What the server refused lately, newest first."""
+        self._check_store()
+        answer = self._ask("GET", f"/api/refusals?limit={limit}")
+        found: list[dict[str, Any]] = answer["refusals"]
+        return found
+
+    def verb(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Have the server `replay`, `cancel` or `revive`; its answer."""
+        self._check_store()
+        return self._ask("POST", f"/api/{name}", body)
+
+    def _check_store(self) -> None:
+        if self._store is None:
+            return
+        status = self._ask("GET", "/api/status")
+        held = str(status.get("store", {}).get("path", ""))
+        if held and not _same_file(held, self._store):
+            raise UsageError(
+                f"the server at {self._base_url} holds another store, {held}; "
+                "give its rules file with -f, or --store, or --admin HOST:PORT of the right server"
+            )
+
+    def _ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+        import httpx
+
+        try:
+            response = self._client.request(method, path, json=body)
+        except httpx.ConnectError:
+            raise NoServer(f"no server runs at {self._base_url}") from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise click.ClickException(f"{self._base_url} does not answer: {error}") from None
+        if response.status_code in (401, 403):
+            raise click.ClickException(
+                f"the server at {self._base_url} does not accept the token; "
+                "set ROUTER_TOKEN, or run this beside the server's store"
+            )
+        return _object(response)
+
+
+def _object(response: "httpx.Response") -> dict[str, Any]:
+    try:
+        answer = response.json()
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
+        raise click.ClickException(f"{response.url} is not a router's admin door")
+    if response.is_error:
+        words = answer.get("detail") or answer.get("title")
+        raise click.ClickException(str(words or f"{response.url} is not a router's admin door"))
+    return answer
+
+
+def _token(place: Place, store: str) -> str | None:
+    if place.token:
+        return place.token
+    try:
+        return Path(store + ".token").read_text("utf-8").strip()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UsageError(f"cannot read {store}.token: {error.strerror}; set ROUTER_TOKEN") from None
+
+
+def _same_file(one: str, other: str) -> bool:
+    try:
+        return Path(one).samefile(other)
+    except OSError:
+        return Path(one).absolute() == Path(other).absolute()

@@ -1,0 +1,73 @@
+"""`router deliveries`."""
+
+import click
+
+from router.cli.ledger import read_store
+from router.cli.output import note, print_json, print_table, shortened, states, when
+from router.cli.place import Place, place_options
+from router.cli.selection import DELIVERY_STATES, JOB_STATES, selector_options
+from router.clock import SystemClock
+from router.store.protocol import DeliverySummary, Selector
+
+LIMIT = 50
+
+
+@click.command()
+@place_options("dev", "store", "admin", "server")
+@selector_options(states=(*DELIVERY_STATES, *JOB_STATES), limit=LIMIT)
+@click.option("--refused", is_flag=True, help="What the running server refused lately.")
+def deliveries(*, place: Place, selector: Selector, refused: bool) -> None:
+    """What has arrived, newest first. `router show ID` tells all of one."""
+    if refused:
+        _refused(place, selector)
+        return
+    _, ruleset = place.working()
+    found: tuple[DeliverySummary, ...] = read_store(
+        ruleset.server.store, lambda reader: reader.deliveries(selector), absent=()
+    )
+    if place.as_json:
+        print_json(found)
+        return
+    short = shortened(d.id for d in found)
+    now = SystemClock().now()
+    columns = ("received", "delivery", "endpoint", "event", "state", "jobs")
+    print_table(columns, [_cells(d, short[d.id], now) for d in found])
+
+
+def _cells(d: DeliverySummary, short: str, now: int) -> list[str]:
+    copies = f" ×{d.duplicates + 1}" if d.duplicates else ""
+    received = when(d.received_at, now)
+    return [received, short, d.endpoint, _events(d), d.state + copies, states(d.jobs)]
+
+
+def _events(d: DeliverySummary) -> str:
+    names = list(dict.fromkeys(d.events))
+    shown = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
+    return f"{shown} ({d.event_count})" if d.event_count > 1 else shown
+
+
+def _refused(place: Place, selector: Selector) -> None:
+    from router.cli.admin import Door
+
+    with Door.of(place) as door:
+        found = door.refusals(selector.limit or LIMIT)
+    if selector.endpoint is not None:
+        found = [r for r in found if r.get("endpoint") == selector.endpoint]
+    if place.as_json:
+        print_json(found)
+        return
+    if not found:
+        note("the server has refused nothing since it started")
+        return
+    columns = ("at", "endpoint", "event", "status", "reason", "from", "hint")
+    now = SystemClock().now()
+    print_table(columns, [_refusal_cells(r, now) for r in found])
+
+
+def _refusal_cells(refusal: dict[str, object], now: int) -> list[str]:
+    at = refusal.get("at")
+    rest = ("endpoint", "event", "status", "reason", "peer", "hint")
+    return [
+        when(at if isinstance(at, int) else None, now),
+        *("-" if refusal.get(name) is None else str(refusal[name]) for name in rest),
+    ]

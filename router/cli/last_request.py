@@ -1,0 +1,47 @@
+"""The last request sent to each endpoint, kept for `send --again`."""
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from router.errors import UsageError
+
+
+class Request(msgspec.Struct, frozen=True):
+    """One request, whole: `path` on the public door, headers as sent, body byte for byte."""
+
+    method: str
+    path: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+
+def path_of(store: str, endpoint: str) -> Path:
+    """Where the last request of an endpoint lies: beside the store."""
+    return Path(store).parent / f".router-last-{endpoint}.json"
+
+
+def remember(store: str, endpoint: str, request: Request) -> None:
+    """
+    Keep a request, readable by its owner only: a signed request is as good as its secret.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    path = path_of(store, endpoint)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(file.fileno(), 0o600)
+            file.write(msgspec.json.encode(request))
+    except OSError as error:
+        raise UsageError(f"cannot keep the request in {path}: {error.strerror}") from None
+
+
+def last_of(store: str, endpoint: str) -> Request | None:
+    """The request kept for an endpoint; None: none, or not readable as one."""
+    try:
+        return msgspec.json.decode(path_of(store, endpoint).read_bytes(), type=Request)
+    except (OSError, msgspec.DecodeError):
+        return None

@@ -1,0 +1,168 @@
+"""The `router` command: a table of subcommands, and the one place where errors become words."""
+
+import os
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+
+import click
+
+from router import __version__
+from router.errors import ConfigError, RouterError, SecretMissing, UsageError
+
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "serve": ("router.cli.serve", "Receive, store and act, until stopped."),
+    "check": ("router.cli.check", "Say whether a rules file is right, without running it."),
+    "addresses": ("router.cli.addresses", "The URLs to give to the senders."),
+    "rules": ("router.cli.rules", "The rules, and their jobs by state."),
+    "providers": ("router.cli.providers", "The senders known: headers, limits, events."),
+    "deliveries": ("router.cli.deliveries", "What has arrived, newest first."),
+    "show": ("router.cli.show", "Everything about one delivery or job."),
+    "dead": ("router.cli.dead", "Jobs that were given up."),
+    "replay": ("router.cli.operate", "Run stored deliveries or jobs again, as new jobs."),
+    "cancel": ("router.cli.operate", "End jobs that have not run yet."),
+    "revive": ("router.cli.operate", "Give dead jobs a fresh retry schedule."),
+    "send": ("router.cli.send", "Send a really signed test delivery."),
+    "sink": ("router.cli.sink", "Print what it receives: a target to try rules with."),
+    "new": ("router.cli.new", "Make something to paste into a rules file."),
+}
+"""Each command: the module that holds it, under the command's own name, and one line of help."""
+
+NOT_BUILT = frozenset(
+    {"listen", "test", "explain", "diff", "schema", "subscriptions", "dispatch-event"}
+    | {"doctor", "store", "targets"}
+)
+
+DEBUG_VARIABLE = "ROUTER_DEBUG"
+
+
+class LazyGroup(click.Group):
+    """Imports a command's module only when that command is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """In the order of the table: the order in which people meet them."""
+        return list(COMMANDS)
+
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        cmd_name: str,
+    ) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _ = COMMANDS[cmd_name]
+        command = getattr(import_module(module), cmd_name)
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{module}.{cmd_name} is not a command")
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, but an unknown name is answered with the right one."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            raise UsageError(_unknown(name))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        formatter: click.HelpFormatter,
+    ) -> None:
+        """From the table, so that `--help` imports no command."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, words) for name, (_, words) in COMMANDS.items()])
+
+
+@click.command(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Every command takes -h. Exit codes: 0 ok, 1 problems found, 2 wrong usage.",
+)
+@click.version_option(__version__, prog_name="router", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Verify webhooks, drop duplicates, store them, then act by the rules of one file."""
+
+
+def main() -> None:
+    """The entry point of the `router` script."""
+    sys.exit(run(sys.argv[1:], os.environ))
+
+
+def run(args: Sequence[str], environ: Mapping[str, str]) -> int:
+    """
+    Run one command line; the exit code: 0 ok, 1 problems found, 2 usage, 130 interrupted.
+
+    No error reaches the user as a traceback, unless ROUTER_DEBUG is set.
+    """
+    try:
+        code = _invoke(args)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _silence_stdout()
+        return 0
+    except (KeyboardInterrupt, click.Abort):
+        return 130
+    except (click.ClickException, RouterError) as error:
+        return _explained(error)
+    except Exception as error:  # noqa: BLE001 - the last line of defence before a user's eyes
+        return _unexpected(error, debug=bool(environ.get(DEBUG_VARIABLE)))
+    return code
+
+
+def _invoke(args: Sequence[str]) -> int:
+    try:
+        with cli.make_context("router", list(args)) as context:
+            cli.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    return 0
+
+
+def _explained(error: click.ClickException | RouterError) -> int:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message(), err=True)
+        return 2
+    if isinstance(error, click.ClickException):
+        where = getattr(error, "ctx", None)
+        more = f"; see `{where.command_path} -h`" if where and error.exit_code == 2 else ""
+        click.echo(f"router: {error.format_message().rstrip('.')}{more}", err=True)
+        return error.exit_code
+    if isinstance(error, ConfigError):
+        from router.config import render_text
+
+        click.echo(render_text(error.diagnostics), err=True)
+        return 1
+    words = "; ".join(str(error).splitlines())
+    more = "; `router serve --dev` invents what is missing" if type(error) is SecretMissing else ""
+    click.echo(f"router: {words}{more}", err=True)
+    return 2 if isinstance(error, UsageError) else 1
+
+
+def _unexpected(error: Exception, *, debug: bool) -> int:
+    if debug:
+        traceback.print_exc()
+    words = " ".join(str(error).split())
+    click.echo(
+        f"router: unexpected {type(error).__name__}: {words}; "
+        f"run with {DEBUG_VARIABLE}=1 for the traceback",
+        err=True,
+    )
+    return 1
+
+
+def _silence_stdout() -> None:
+    """Nobody reads us any more: keep the interpreter's last flush from complaining about it."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+
+
+def _unknown(name: str) -> str:
+    if name in NOT_BUILT:
+        return f"`router {name}` is not built in this version; `router -h` lists what is"
+    from router.yaml_source.suggest import Suggester
+
+    hint = Suggester().hint(name, COMMANDS)
+    return f"there is no command {name!r}; {hint or '`router -h` lists them all'}"

@@ -1,0 +1,193 @@
+"""Where a command works: its rules file, store and addresses, from options and environment."""
+
+import functools
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from router.errors import ConfigError, UsageError
+
+if TYPE_CHECKING:  # commands that need no rules file must not pay for reading one
+    from router.config import Loaded
+    from router.rules.ruleset import Ruleset
+    from router.wiring.rules import Overrides
+
+DEFAULT_RULES = "rules.yaml"
+
+Command = Callable[..., None]
+
+
+class Place(msgspec.Struct, frozen=True):
+    """
+    What `-f --dev --store --listen --admin --server --json` and their variables say.
+
+    `rules` need not exist. `dev` True: the rules are read, and the store named, as `serve --dev`
+    does. `server` is the admin address of a server elsewhere, which `token` opens.
+    """
+
+    rules: Path
+    as_json: bool = False
+    dev: bool = False
+    store: str | None = None
+    listen: str | None = None
+    admin: str | None = None
+    server: str | None = None
+    token: str | None = None
+    environ: Mapping[str, str] = {}
+
+    def overrides(self) -> "Overrides":
+        """What is said here in place of the rules file's `server:`."""
+        from router.wiring.rules import Overrides
+
+        return Overrides(listen=self.listen, admin=self.admin, store=self.store)
+
+    def loaded(self) -> "Loaded":
+        """
+        The rules file, read and checked.
+
+        Raises:
+            UsageError: it cannot be read.
+        """
+        from router.wiring.rules import read_rules
+
+        if self.rules == Path(DEFAULT_RULES) and not self.rules.exists():
+            raise UsageError(
+                f"there is no {DEFAULT_RULES} in this folder; name a rules file with -f RULES "
+                "or set ROUTER_RULES"
+            )
+        return read_rules(
+            self.rules, environ=self.environ, dev=self.dev, overrides=self.overrides()
+        )
+
+    def ruleset(self) -> "Ruleset":
+        """
+        The ruleset, if the file is right.
+
+        Raises:
+            UsageError: the file cannot be read.
+            ConfigError: it is wrong.
+        """
+        loaded = self.loaded()
+        ruleset: Ruleset | None = loaded.ruleset
+        if ruleset is None:
+            raise ConfigError(loaded.diagnostics)
+        return ruleset
+
+    def working(self) -> "tuple[Place, Ruleset]":
+        """
+        The ruleset beside a store: where only a `--dev` server has worked, its store.
+
+        So that `router deliveries` shows what the development server got, without a word.
+        """
+        ruleset = self.ruleset()
+        if self.dev or self.store is not None or Path(ruleset.server.store).exists():
+            return self, ruleset
+        developing = msgspec.structs.replace(self, dev=True)
+        other = developing.ruleset()
+        return (developing, other) if Path(other.server.store).exists() else (self, ruleset)
+
+
+_OPTIONS: Mapping[str, Callable[[Any], Any]] = {
+    "file": click.option(
+        "-f",
+        "--file",
+        "rules",
+        metavar="RULES",
+        envvar="ROUTER_RULES",
+        default=DEFAULT_RULES,
+        show_default=True,
+        help="The rules file (also ROUTER_RULES).",
+    ),
+    "json": click.option("--json", "as_json", is_flag=True, help="Answer in JSON."),
+    "dev": click.option("--dev", is_flag=True, help="Work as `serve --dev` does: its store."),
+    "serve_dev": click.option(
+        "--dev", is_flag=True, help="No set-up: invent missing secrets, loopback only."
+    ),
+    "store": click.option(
+        "--store",
+        metavar="FILE",
+        envvar="ROUTER_STORE",
+        help="The store, in place of the rules file's (also ROUTER_STORE).",
+    ),
+    "listen": click.option(
+        "--listen",
+        metavar="HOST:PORT",
+        envvar="ROUTER_LISTEN",
+        help="The public door, in place of the rules file's (also ROUTER_LISTEN).",
+    ),
+    "admin": click.option(
+        "--admin",
+        metavar="HOST:PORT",
+        envvar="ROUTER_ADMIN",
+        help="The admin door, in place of the rules file's (also ROUTER_ADMIN).",
+    ),
+    "server": click.option(
+        "--server",
+        metavar="URL",
+        help="The admin door of a server elsewhere; ROUTER_TOKEN opens it.",
+    ),
+}
+
+
+def place_options(*names: str) -> Callable[[Command], Command]:
+    """
+    Gives a command the named options as one `place` argument; `file` and `json` always.
+
+    A command that also has a `rules_argument` takes the file from there first.
+    """
+    chosen = ("file", "json", *names)
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def with_place(rules_argument: str | None = None, **given: Any) -> None:
+            place = _place({n: given.pop(n, None) for n in _FIELDS}, rules_argument)
+            command(place=place, **given)
+
+        decorated: Command = with_place
+        for name in reversed(chosen):
+            decorated = _OPTIONS[name](decorated)
+        return decorated
+
+    return decorate
+
+
+_FIELDS = ("rules", "as_json", "dev", "store", "listen", "admin", "server")
+
+rules_argument = click.argument("rules_argument", metavar="[RULES]", required=False)
+
+
+def _place(given: dict[str, Any], argument: str | None) -> Place:
+    if argument is not None:
+        _refuse_two_files(given["rules"], argument)
+        given["rules"] = argument
+    for name in ("listen", "admin"):
+        _refuse_bad_address(name, given[name])
+    return Place(
+        rules=Path(given["rules"]),
+        as_json=bool(given["as_json"]),
+        dev=bool(given["dev"]),
+        store=given["store"],
+        listen=given["listen"],
+        admin=given["admin"],
+        server=given["server"],
+        token=os.environ.get("ROUTER_TOKEN"),
+        environ=os.environ,
+    )
+
+
+def _refuse_two_files(option: str, argument: str) -> None:
+    source = click.get_current_context().get_parameter_source("rules")
+    if source is click.core.ParameterSource.COMMANDLINE and option != argument:
+        raise UsageError(f"two rules files are named, {option} and {argument}; name one")
+
+
+def _refuse_bad_address(name: str, value: str | None) -> None:
+    if value is None:
+        return
+    host, _, port = value.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65_535:
+        raise UsageError(f"--{name} takes HOST:PORT, like 127.0.0.1:8000, not {value!r}")

@@ -1,0 +1,44 @@
+"""`router serve`."""
+
+import sys
+
+import click
+
+from router.cli.output import note
+from router.cli.place import Place, place_options, rules_argument
+
+
+@click.command()
+@rules_argument
+@place_options("serve_dev", "store", "listen", "admin")
+@click.option("--dry", is_flag=True, help="Record what actions would do, run none.")
+@click.pass_context
+def serve(ctx: click.Context, *, place: Place, dry: bool) -> None:
+    """Receive deliveries, store them, run what matching rules say. Ctrl-C drains, then ends."""
+    from router.wiring.server import ServeOptions, serve
+
+    if place.dev:
+        _greet(place)
+    options = ServeOptions(
+        rules=place.rules,
+        dev=place.dev,
+        dry=dry,
+        overrides=place.overrides(),
+        human=sys.stderr.isatty() and not place.as_json,
+    )
+    ctx.exit(serve(options, place.environ))
+
+
+def _greet(place: Place) -> None:
+    """What to paste into a second terminal."""
+    from router.cli.dev_hints import hints
+
+    loaded = place.loaded()
+    if loaded.ruleset is None:
+        return  # the server says what is wrong
+    lines = hints(loaded.ruleset, place.rules)
+    if lines:
+        note("Paste into another terminal:")
+        for line in lines:
+            note(f"  {line}")
+        note("")

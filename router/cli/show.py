@@ -1,0 +1,167 @@
+"""`router show`: everything about one delivery or job."""
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from router.cli.ledger import read_store
+from router.cli.output import moment, pretty, print_json, span, visible, visible_block
+from router.cli.place import Place, place_options
+from router.errors import NotFound
+from router.model.delivery import Delivery
+from router.model.job import Attempt
+from router.store.protocol import DeliveryRecord, EventEntry
+
+if TYPE_CHECKING:
+    from router.store.reader import SqliteReader
+
+_EVENTS_SHOWN = 20
+
+
+@click.command()
+@click.argument("identity", metavar="ID")
+@place_options("dev", "store")
+def show(*, place: Place, identity: str) -> None:
+    """Everything about one delivery or job. ID may be its first 8 characters or more."""
+    _, ruleset = place.working()
+
+    async def reading(reader: "SqliteReader") -> DeliveryRecord | None:
+        return await _find(reader, identity)
+
+    record = read_store(ruleset.server.store, reading, absent=None)
+    if record is None:
+        raise NotFound(f"nothing here has the id {identity!r}; `router deliveries` lists ids")
+    if place.as_json:
+        print_json(_as_json(record))
+    else:
+        _print(record)
+
+
+async def _find(reader: "SqliteReader", identity: str) -> DeliveryRecord | None:
+    """The delivery of that id; of a job's id, its delivery with that job alone."""
+    if identity.startswith("job_"):
+        return await _find_job(reader, identity)
+    whole = identity if identity.startswith("dlv_") else f"dlv_{identity}"
+    found = await reader.delivery(whole)
+    if found is None and not identity.startswith("dlv_"):
+        return await _find_job(reader, f"job_{identity}")
+    return found
+
+
+async def _find_job(reader: "SqliteReader", identity: str) -> DeliveryRecord | None:
+    job = await reader.job(identity)
+    if job is None:
+        return None
+    record = await reader.delivery(job.delivery)
+    if record is None:
+        return None
+    return msgspec.structs.replace(
+        record,
+        events=tuple(e for e in record.events if e.index == job.event_index),
+        jobs=(job,),
+        attempts=tuple(a for a in record.attempts if a.job == job.id),
+    )
+
+
+def _as_json(record: DeliveryRecord) -> dict[str, Any]:
+    delivery: dict[str, Any] = msgspec.structs.asdict(record.delivery)
+    body = delivery.pop("body")
+    try:
+        delivery["body"] = body.decode("utf-8")
+    except UnicodeDecodeError:
+        delivery["body_base64"] = base64.b64encode(body).decode()
+    events = [
+        {"index": e.index, "id": e.id, "name": e.name, "action": e.action} for e in record.events
+    ]
+    return {
+        "delivery": delivery,
+        "duplicates": record.duplicates,
+        "last_seen_at": record.last_seen_at,
+        "events": events,
+        "jobs": record.jobs,
+        "attempts": record.attempts,
+    }
+
+
+def _print(record: DeliveryRecord) -> None:
+    d = record.delivery
+    click.echo(f"delivery  {d.id}")
+    click.echo(f"received  {moment(d.received_at)} from {visible(d.peer) or 'unknown'}")
+    click.echo(f"endpoint  {d.endpoint} ({d.provider})")
+    click.echo(f"verified  {_verified(d)}")
+    click.echo(f"state     {d.state}{_flags(d)}")
+    if record.duplicates:
+        last = moment(record.last_seen_at)
+        click.echo(f"copies    ×{record.duplicates + 1}, the last at {last}")
+    if d.replay_of:
+        click.echo(f"replay of {d.replay_of}")
+    click.echo(f"rules     generation {d.generation[:16]}")
+    _print_events(record.events)
+    _print_request(d)
+    _print_jobs(record)
+
+
+def _verified(delivery: Delivery) -> str:
+    if delivery.verified_by is None:
+        return "no: the endpoint is unsigned"
+    return f"by secret {delivery.verified_by!r}"
+
+
+def _flags(delivery: Delivery) -> str:
+    return f" ({', '.join(delivery.flags)})" if delivery.flags else ""
+
+
+def _print_events(events: tuple[EventEntry, ...]) -> None:
+    for event in events[:_EVENTS_SHOWN]:
+        name = event.name if event.action is None else f"{event.name}.{event.action}"
+        click.echo(f"event     {event.index}: {visible(name)} {event.id}")
+    if len(events) > _EVENTS_SHOWN:
+        click.echo(f"          … and {len(events) - _EVENTS_SHOWN} more (--json lists them)")
+
+
+def _print_request(d: Delivery) -> None:
+    query = f"?{visible(d.query)}" if d.query else ""
+    click.echo(f"\n{d.method} {visible(d.path)}{query}")
+    for name, value in d.headers:
+        click.echo(f"{visible(name)}: {visible(value)}")
+    click.echo("")
+    click.echo(pretty(d.body))
+
+
+def _print_jobs(record: DeliveryRecord) -> None:
+    if not record.jobs:
+        click.echo("\nno jobs: no live rule wanted it")
+    for job in record.jobs:
+        reason = f": {visible(job.reason)}" if job.reason else ""
+        due = f", due {moment(job.due_at)}" if job.state in ("retryable", "available") else ""
+        click.echo(
+            f"\njob {job.id}  {job.rule}/{job.action} ({job.kind})  {job.state}{due}{reason}"
+        )
+        for attempt in record.attempts:
+            if attempt.job == job.id:
+                _print_attempt(attempt)
+
+
+def _print_attempt(attempt: Attempt) -> None:
+    took = span(max(0, attempt.ended_at - attempt.started_at))
+    reason = f": {visible(attempt.reason)}" if attempt.reason else ""
+    at = moment(attempt.started_at)
+    click.echo(f"  attempt {attempt.number}  {at}  {took}  {attempt.outcome}{reason}")
+    for name, value in attempt.result.items():
+        if name != "json":  # the same as `text` or `stdout`, for expressions
+            _print_result(name, value)
+
+
+def _print_result(name: str, value: Any) -> None:
+    if value in (None, "", {}, []):
+        return
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    lines = visible_block(text).rstrip("\n").split("\n")
+    if len(lines) == 1:
+        click.echo(f"    {visible(name)}: {lines[0]}")
+        return
+    click.echo(f"    {visible(name)}:")
+    for line in lines:
+        click.echo(f"      {line}")

@@ -1,0 +1,106 @@
+"""The operator's commands against a running server: through its admin door, with its token."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from router.cli.main import run
+from tests.acceptance.conftest import MakeRig
+from tests.acceptance.process import ROOT, Rig, free_ports
+
+RULES = """
+rules:
+  - {id: hopeless, from: shop, actions: {shell: {argv: ["false"]}}}
+"""
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def rig(make_rig: MakeRig) -> Iterator[Rig]:
+    """A server with one rule whose action always fails; one delivery has gone through it."""
+    rig = make_rig(RULES)
+    with rig.router() as router:
+        assert called(rig, "send", "shop", "orders/paid")[0] == 0
+        router.until(lambda: len(dead(rig)) == 1, "the dead job")
+        yield rig
+
+
+def called(rig: Rig, *args: str, **environ: str) -> tuple[int, str, str]:
+    """One command in a process of its own, as a person would type it."""
+    plain = {n: os.environ[n] for n in ("PATH", "HOME", "LANG") if n in os.environ}
+    ran = subprocess.run(
+        [sys.executable, "-m", "router", *args],
+        cwd=ROOT,
+        env={**plain, **rig.environ, "ROUTER_RULES": str(rig.path), **environ},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return ran.returncode, ran.stdout, ran.stderr
+
+
+def dead(rig: Rig) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = json.loads(called(rig, "dead", "--json")[1])
+    return found
+
+
+def test_verbs_go_to_the_server_that_holds_the_store(rig: Rig) -> None:
+    assert called(rig, "replay", "--rule", "hopeless") == (0, "1 job of 1 delivery replayed\n", "")
+    code, out, err = called(rig, "revive", str(dead(rig)[0]["id"])[:20])
+    assert (code, err) == (0, "")
+    assert out in ("1 job revived\n", "0 jobs revived\n")
+    assert called(rig, "cancel", "--rule", "none") == (0, "0 jobs cancelled\n", "")
+
+
+def test_refusals_come_from_the_running_server(rig: Rig) -> None:
+    assert called(rig, "send", "shop", "orders/paid", "--tamper", "signature")[0] == 0
+    code, out, _ = called(rig, "deliveries", "--refused", "--json")
+    assert code == 0
+    assert [r["reason"] for r in json.loads(out)] == ["bad_signature"]
+    assert json.loads(called(rig, "deliveries", "--refused", "--endpoint", "x", "--json")[1]) == []
+
+
+def test_a_remote_server_wants_its_token(rig: Rig) -> None:
+    there = (
+        "replay",
+        "--rule",
+        "hopeless",
+        "--dry-run",
+        "--server",
+        f"http://127.0.0.1:{rig.admin}",
+    )
+    code, _, err = called(rig, *there)
+    assert code == 1
+    assert "does not accept the token; set ROUTER_TOKEN" in err
+    token = Path(f"{rig.store}.token").read_text("ascii").strip()
+    code, out, _ = called(rig, *there, ROUTER_TOKEN=token)
+    assert (code, out) == (0, "1 job of 1 delivery would be replayed\n")
+
+
+def test_a_server_of_another_store_is_not_told(rig: Rig, tmp_path: Path) -> None:
+    """Two routers on one machine: the wrong one must not be asked to replay our deliveries."""
+    token = Path(f"{rig.store}.token").read_text("ascii").strip()
+    other = str(tmp_path / "other.db")
+    code, _, err = called(rig, "cancel", "--rule", "x", "--store", other, ROUTER_TOKEN=token)
+    assert code == 2
+    assert f"holds another store, {rig.store}" in err
+
+
+def test_without_its_admin_door_the_lock_says_that_a_server_runs(rig: Rig) -> None:
+    [nobody] = free_ports(1)
+    code, _, err = called(rig, "cancel", "--rule", "x", "--admin", f"127.0.0.1:{nobody}")
+    assert code == 1
+    assert "is in use by another router" in err
+
+
+def test_a_page_that_is_no_admin_door_is_said(rig: Rig, capsys: pytest.CaptureFixture[str]) -> None:
+    public = f"http://127.0.0.1:{rig.listen}"
+    assert run(["cancel", "--rule", "x", "--server", public], {}) == 1
+    err = capsys.readouterr().err
+    assert err == f"router: {public}/api/cancel is not a router's admin door\n"

@@ -1,0 +1,51 @@
+"""docs/operations.md and docs/actions.md say what is."""
+
+import re
+
+import click
+import pytest
+
+from router.cli.main import cli
+from router.metrics import Metrics
+from router.model.retry import BUILT_IN
+from tests.acceptance.process import ROOT
+
+OPERATIONS = (ROOT / "docs" / "operations.md").read_text("utf-8")
+ACTIONS = (ROOT / "docs" / "actions.md").read_text("utf-8")
+_UNITS = {"s": 1_000, "m": 60_000, "h": 3_600_000}
+
+
+def test_every_metric_is_in_the_table_and_no_other() -> None:
+    families = re.findall(r"^# HELP (\w+) ", Metrics().render().decode(), re.MULTILINE)
+    table = OPERATIONS.partition("## Metrics")[2].partition("\n## ")[0]
+    documented = {
+        n
+        for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+        for n in re.findall(r"`(\w+)`", row)
+    }
+    assert documented == {name for name in families if not name.endswith("_created")}
+
+
+@pytest.mark.parametrize("name", sorted(BUILT_IN))
+def test_the_retry_policies_are_as_told(name: str) -> None:
+    row = re.search(rf"^\| `{name}` \| (.*?) \|", ACTIONS, re.MULTILINE)
+    assert row is not None
+    told = [int(n) * _UNITS[u] for n, u in re.findall(r"(\d+)([smh])", row[1])]
+    assert tuple(told) == BUILT_IN[name].schedule_ms
+
+
+def test_the_options_told_are_there() -> None:
+    """Each option and variable of the table, on some command; and no ROUTER_ variable untold."""
+    context = click.Context(cli)
+    options = [
+        option
+        for name in cli.list_commands(context)
+        if (command := cli.get_command(context, name)) is not None
+        for option in command.params
+        if isinstance(option, click.Option)
+    ]
+    table = OPERATIONS.partition("## Options and variables")[2].partition("\n## ")[0]
+    known = {word for option in options for word in option.opts}
+    assert set(re.findall(r"`(--?\w+)`", table)) <= known
+    variables = {str(option.envvar) for option in options if option.envvar}
+    assert variables <= set(re.findall(r"`(ROUTER_\w+)`", table))

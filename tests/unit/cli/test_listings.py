@@ -1,0 +1,96 @@
+"""The commands that need no store: addresses, providers, new, rules."""
+
+import json
+import re
+from pathlib import Path
+
+from tests.unit.cli.conftest import EXAMPLE, Router
+
+
+def test_addresses_give_whole_urls(router: Router, rules: Path) -> None:
+    ran = router("addresses", "-f", rules)
+    assert ran.code == 0
+    header, *rows = ran.out.splitlines()
+    assert header.split() == ["ENDPOINT", "PROVIDER", "URL"]
+    assert rows[0].split() == ["shop", "Shopify", "http://127.0.0.1:8000/wh_shop-0123456789abcdef"]
+
+
+def test_addresses_in_json_are_one_list(router: Router) -> None:
+    listed = json.loads(router("addresses", "-f", EXAMPLE, "--json").out)
+    assert {"endpoint", "provider", "url"} == set(listed[0])
+    privacy = [row["url"] for row in listed if row["endpoint"] == "privacy"]
+    assert len(privacy) == 3
+    assert privacy[0].endswith("/webhooks/customers/redact")
+
+
+def test_a_base_url_with_a_path_is_not_doubled(router: Router, tmp_path: Path) -> None:
+    path = tmp_path / "r.yaml"
+    path.write_text(
+        "version: 1\nserver: {base_url: 'https://hooks.example.com/in'}\n"
+        "endpoints: {e: {id: e-0123456789abcdef0, provider: github, verify: none}}\n"
+        "rules: [{id: a, from: e, actions: {log: hi}}]\n",
+        "utf-8",
+    )
+    assert json.loads(router("addresses", "-f", path, "--json").out)[0]["url"] == (
+        "https://hooks.example.com/in/wh_e-0123456789abcdef0"
+    )
+
+
+def test_new_endpoint_is_128_bits_and_new_each_time(router: Router) -> None:
+    first, second = router("new", "endpoint").out, router("new", "endpoint").out
+    assert re.fullmatch(r"id: [0-9a-f]{32}\n", first)
+    assert first != second
+    assert set(json.loads(router("new", "endpoint", "--json").out)) == {"id", "path"}
+
+
+def test_other_new_things_are_refused_by_name(router: Router) -> None:
+    for what in ("rules", "plugin", "provider"):
+        ran = router("new", what)
+        assert ran.code == 2
+        assert f"`router new {what}` is not built" in ran.err
+    assert router("new", "car").code == 2
+
+
+def test_providers_lists_each_once_with_its_names(router: Router) -> None:
+    ran = router("providers")
+    assert [line.split("  ")[0] for line in ran.out.splitlines()[1:]] == [
+        "commerce = shopify",
+        "email = sendgrid",
+        "code-host = github",
+    ]
+    assert len(json.loads(router("providers", "--json").out)) == 3
+
+
+def test_one_provider_tells_headers_limits_and_events(router: Router) -> None:
+    ran = router("providers", "sendgrid")
+    assert ran.code == 0
+    assert "X-Twilio-Email-Event-Webhook-Signature or" in ran.out
+    assert "1000 events a delivery" in ran.out
+    assert "refused with 403" in ran.out
+    assert re.search(r"^bounce ", ran.out, re.MULTILINE)
+    assert json.loads(router("providers", "github", "--json").out)["name"] == "code-host"
+
+
+def test_an_unknown_provider_is_answered_with_the_nearest(router: Router) -> None:
+    ran = router("providers", "shopfy")
+    assert ran == (1, "", "router: no provider 'shopfy'; did you mean 'shopify'?\n")
+
+
+def test_rules_without_a_store_are_listed_without_jobs(router: Router, rules: Path) -> None:
+    ran = router("rules", "-f", rules)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines()[1].split() == ["paid", "live", "shop", "orders/paid", "log", "-"]
+    assert json.loads(router("rules", "-f", rules, "--json").out)[1]["from"] == ["code", "open"]
+
+
+def test_listings_before_anything_was_received_are_empty(router: Router, rules: Path) -> None:
+    for command in ("deliveries", "dead"):
+        ran = router(command, "-f", rules, "--json")
+        assert (ran.code, json.loads(ran.out)) == (0, [])
+        assert "nothing has been received yet" in ran.err
+
+
+def test_showing_an_unknown_id_says_where_ids_are(router: Router, rules: Path) -> None:
+    ran = router("show", "dlv_01ABCDEFGH", "-f", rules)
+    assert ran.code == 1
+    assert "`router deliveries` lists ids" in ran.err

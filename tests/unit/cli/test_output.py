@@ -1,0 +1,80 @@
+"""How answers look, and what text from strangers cannot do to a terminal."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from router.cli.output import (
+    _rich_table,
+    moment,
+    pretty,
+    print_table,
+    shortened,
+    span,
+    states,
+    visible,
+    when,
+)
+
+
+@given(st.text())
+def test_visible_text_is_one_printable_line(text: str) -> None:
+    shown = visible(text)
+    assert not any(ord(c) < 0x20 or 0x7F <= ord(c) < 0xA0 for c in shown)
+    assert "\u202e" not in shown
+    shown.encode("utf-8")  # no lone surrogate is left
+
+
+def test_visible_leaves_ordinary_text_alone() -> None:
+    assert visible("Zoë's order №1, 注文") == "Zoë's order №1, 注文"
+    assert visible("a\x1b[31mb\r\nc\u202e") == "a\\x1b[31mb\\x0d\\x0ac\\u202e"
+
+
+@given(st.binary())
+def test_pretty_takes_any_bytes(body: bytes) -> None:
+    assert "\x1b" not in pretty(body)
+
+
+def test_pretty_json_keeps_numbers_digit_for_digit() -> None:
+    assert pretty(b'{"a":1.10,"b":12345678901234567890123}') == (
+        '{\n  "a": 1.10,\n  "b": 12345678901234567890123\n}'
+    )
+
+
+def test_a_table_is_aligned_and_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("id", "event"), [["a", "x\x1b"], ["long", "y"]])
+    assert capsys.readouterr().out == "ID    EVENT\na     x\\x1b\nlong  y\n"
+
+
+def test_an_empty_table_is_its_header(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("id", "event"), [])
+    assert capsys.readouterr().out == "ID  EVENT\n"
+
+
+def test_a_terminal_table_takes_no_markup_from_strangers(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _rich_table(("id", "event"), [["a", "[red]x[/red]"]])
+    assert "[red]x[/red]" in capsys.readouterr().out
+
+
+def test_a_list_says_the_time_of_today_and_the_date_of_other_days() -> None:
+    now = 1_790_000_000_000
+    assert when(now, now) == "14:13:20Z"
+    assert when(now - 86_400_000, now) == "2026-09-20 14:13Z"
+    assert when(None, now) == "-"
+
+
+def test_times_and_counts() -> None:
+    assert moment(1_790_000_000_000) == "2026-09-21 14:13:20Z"
+    assert moment(None) == "-"
+    assert [span(850), span(12_340), span(250_000)] == ["850 ms", "12.3 s", "4 m 10 s"]
+    assert states({"dead": 1, "succeeded": 2, "running": 0}) == "1 dead, 2 succeeded"
+    assert states({}) == "-"
+
+
+@given(st.lists(st.text("0123456789ABCDEF", min_size=26, max_size=26), unique=True))
+def test_shortened_ids_still_differ(ids: list[str]) -> None:
+    short = shortened(f"dlv_{i}" for i in ids)
+    assert len(set(short.values())) == len(ids)
+    assert all(whole.startswith(cut) and len(cut) >= 12 for whole, cut in short.items())

@@ -1,0 +1,195 @@
+"""`router send`: what it sends is genuine, new each time, and repeated exactly when asked."""
+
+import json
+import secrets
+import stat
+from pathlib import Path
+
+import pytest
+
+from router.cli.last_request import Request, last_of, path_of, remember
+from router.cli.sink_server import Received
+from router.model.delivery import InboundRequest, LiveSecret, Refused, Verified
+from router.providers import builtin
+from tests.unit.cli.conftest import MakeSink, Router
+
+NOW = 1_790_000_000_000
+
+
+def verdict(provider: str, received: Received, secret: bytes) -> Verified | Refused:
+    """What the router's own judge says of a request."""
+    headers = tuple((n.lower().encode(), v.encode("latin-1")) for n, v in received.headers)
+    path = received.path.encode()
+    request = InboundRequest("POST", path, b"", headers, received.body, "127.0.0.1", NOW)
+    return builtin()[provider].verify(request, [LiveSecret("s", secret)], now_ms=NOW)
+
+
+def header(received: Received, name: str) -> str:
+    return {n.lower(): v for n, v in received.headers}[name.lower()]
+
+
+def test_what_is_sent_is_genuine_and_new_each_time(
+    router: Router, rules: Path, sink: MakeSink
+) -> None:
+    it = sink()
+    ran = router("send", "-f", rules, "shop", "orders/paid", "--to", it.url, "--count", "2")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.count("\n") == 2
+    assert ran.out.startswith("200 ")
+    assert [verdict("shopify", r, b"s" * 32) for r in it.seen] == [Verified("s")] * 2
+    first, second = (header(r, "x-shopify-webhook-id") for r in it.seen)
+    assert first != second
+    assert header(it.seen[0], "x-shopify-topic") == "orders/paid"
+    assert it.seen[0].path == "/wh_shop-0123456789abcdef"
+
+
+def test_set_changes_the_sample(router: Router, rules: Path, sink: MakeSink) -> None:
+    it = sink()
+    router(
+        *("send", "-f", rules, "shop", "orders/paid", "--to", it.url),
+        *("--set", "total_price=512.50", "--set", "shipping_address.country=DE"),
+        *("--set", 'line_items[0].sku="77"'),
+    )
+    sent = json.loads(it.seen[0].body, parse_float=str)
+    assert sent["total_price"] == "512.50"
+    assert sent["shipping_address"]["country"] == "DE"
+    assert sent["line_items"][0]["sku"] == "77"
+    assert verdict("shopify", it.seen[0], b"s" * 32) == Verified("s")
+
+
+def test_an_event_with_an_action_is_named_as_the_sender_does(
+    router: Router, rules: Path, sink: MakeSink
+) -> None:
+    it = sink()
+    assert router("send", "-f", rules, "code", "issues.closed", "--to", it.url).code == 0
+    assert header(it.seen[0], "x-github-event") == "issues"
+    assert json.loads(it.seen[0].body)["action"] == "closed"
+
+
+def test_mail_is_a_batch_of_one_with_a_new_event_id(
+    router: Router, rules: Path, sink: MakeSink, tmp_path: Path
+) -> None:
+    pair = builtin()["email"].invent_secret(secrets.token_bytes)
+    key = tmp_path / "private.pem"
+    key.write_bytes(pair.sign)
+    it = sink()
+    sent = ("send", "-f", rules, "mail", "bounce", "--to", it.url, "--key", key, "--count", "2")
+    assert router(*sent).code == 0
+    assert [verdict("email", r, pair.verify) for r in it.seen] == [Verified("s")] * 2
+    ids = [json.loads(r.body)[0]["sg_event_id"] for r in it.seen]
+    assert ids[0] != ids[1]
+
+
+def test_mail_without_a_private_key_says_what_is_needed(router: Router, rules: Path) -> None:
+    ran = router("send", "-f", rules, "mail", "bounce")
+    assert ran.code == 2
+    assert "--key private.pem" in ran.err
+
+
+def test_a_payload_file_goes_byte_for_byte(
+    router: Router, rules: Path, sink: MakeSink, tmp_path: Path
+) -> None:
+    payload = tmp_path / "p.json"
+    payload.write_bytes(b'{ "id" : 1.0 }\n')
+    it = sink()
+    args = ("send", "-f", rules, "shop", "orders/paid", "--to", it.url, "--payload", payload)
+    assert router(*args).code == 0
+    assert router(*args, "--set", "id=2").code == 0
+    assert [r.body for r in it.seen] == [b'{ "id" : 1.0 }\n', b'{"id":2}']
+
+
+def test_again_repeats_the_last_bytes(router: Router, rules: Path, sink: MakeSink) -> None:
+    it = sink()
+    router("send", "-f", rules, "shop", "orders/paid", "--to", it.url)
+    router("send", "-f", rules, "shop", "orders/paid", "--to", it.url, "--tamper", "body")
+    assert router("send", "-f", rules, "shop", "--again", "--to", it.url).code == 0
+    first, _, again = it.seen
+    assert (first.path, first.body) == (again.path, again.body)
+    assert header(first, "x-shopify-webhook-id") == header(again, "x-shopify-webhook-id")
+
+
+def test_again_needs_something_to_repeat(router: Router, rules: Path) -> None:
+    ran = router("send", "-f", rules, "shop", "--again")
+    assert ran.code == 2
+    assert "send once without --again" in ran.err
+
+
+@pytest.mark.parametrize("part", ["signature", "body"])
+def test_a_forgery_is_one_and_its_refusal_is_a_success(
+    part: str, router: Router, rules: Path, sink: MakeSink
+) -> None:
+    it = sink(401)
+    ran = router("send", "-f", rules, "shop", "orders/paid", "--to", it.url, "--tamper", part)
+    assert ran.code == 0
+    assert "refused, as it should be" in ran.out
+    assert isinstance(verdict("shopify", it.seen[0], b"s" * 32), Refused)
+
+
+def test_a_forgery_that_gets_in_is_a_problem(router: Router, rules: Path, sink: MakeSink) -> None:
+    ran = router(
+        "send", "-f", rules, "shop", "orders/paid", "--to", sink().url, "--tamper", "signature"
+    )
+    assert ran.code == 1
+    assert "NOT refused" in ran.out
+
+
+def test_a_refusal_is_a_problem(router: Router, rules: Path, sink: MakeSink) -> None:
+    ran = router("send", "-f", rules, "shop", "orders/paid", "--to", sink(503).url)
+    assert ran.code == 1
+    assert ran.out.startswith("503 ")
+
+
+def test_an_unsigned_endpoint_is_sent_to_and_not_forged(
+    router: Router, rules: Path, sink: MakeSink
+) -> None:
+    it = sink()
+    assert router("send", "-f", rules, "open", "push", "--to", it.url).code == 0
+    assert header(it.seen[0], "x-github-event") == "push"
+    ran = router("send", "-f", rules, "open", "push", "--to", it.url, "--tamper", "signature")
+    assert ran.code == 2
+    assert "unsigned" in ran.err
+
+
+def test_an_unknown_event_goes_out_with_a_word(router: Router, rules: Path, sink: MakeSink) -> None:
+    it = sink()
+    ran = router("send", "-f", rules, "shop", "orders/pad", "--to", it.url)
+    assert ran.code == 0
+    assert "did you mean 'orders/paid'?" in ran.err
+    assert it.seen[0].body == b"{}"
+
+
+@pytest.mark.parametrize("event", ["a\nb", "ü", "", " push"])
+def test_an_event_that_no_header_can_hold_is_refused(
+    event: str, router: Router, rules: Path
+) -> None:
+    assert router("send", "-f", rules, "shop", event).code == 2
+
+
+def test_an_unknown_endpoint_is_answered_with_the_nearest(router: Router, rules: Path) -> None:
+    ran = router("send", "-f", rules, "shup", "orders/paid")
+    assert ran == (2, "", "router: no endpoint 'shup'; did you mean 'shop'?\n")
+
+
+def test_many_requests_are_summed_up(router: Router, rules: Path, sink: MakeSink) -> None:
+    args = ("send", "-f", rules, "shop", "orders/paid", "--to", sink().url, "--count", "12")
+    ran = router(*args)
+    assert len(ran.out.splitlines()) == 11
+    assert "12 requests in all: 12 × 200" in ran.out
+    assert len(json.loads(router(*args, "--json").out)) == 12
+
+
+def test_nothing_listening_says_how_to_start(router: Router, rules: Path) -> None:
+    ran = router("send", "-f", rules, "shop", "orders/paid", "--listen", "127.0.0.1:1")
+    assert ran.code == 1
+    assert "start it with `router serve`" in ran.err
+
+
+def test_the_last_request_is_its_owners_only(tmp_path: Path) -> None:
+    store = str(tmp_path / "x.db")
+    path_of(store, "shop").touch(0o644)
+    request = Request("POST", "/wh", (("A", "b"),), b"\x00\xff")
+    remember(store, "shop", request)
+    assert last_of(store, "shop") == request
+    assert stat.S_IMODE(path_of(store, "shop").stat().st_mode) == 0o600
+    path_of(store, "shop").write_text("{", "utf-8")
+    assert last_of(store, "shop") is None

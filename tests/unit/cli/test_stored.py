@@ -1,0 +1,189 @@
+"""The commands that read the ledger, and the operator's verbs when no server runs."""
+
+import asyncio
+import json
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from router.clock import SystemClock
+from router.model.delivery import Delivery
+from router.model.job import Attempt, NewJob, Settlement
+from router.store.protocol import Acceptance, EventEntry
+from router.store.sqlite import open_store
+from tests.builders import a_delivery
+from tests.unit.cli.conftest import Ran, Router
+
+DLV = "dlv_01ABCDEFGH0123456789ABCDEF"
+OTHER = "dlv_01ABCDEFGJ0123456789ABCDEF"
+JOB, GONE = "job_01ABCDEFGH0000000000000001", "job_01ABCDEFGJ0000000000000002"
+MINUTE = 60_000
+
+
+class Ledger(NamedTuple):
+    """A rules file and its store: one delivery whose job is dead, one whose rule is gone."""
+
+    rules: Path
+    store: Path
+
+
+def a_job(id_: str, rule: str, now: int) -> NewJob:
+    return NewJob(id_, 0, "evt_" + "0" * 26, "orders/paid", rule, "log", "log", "t", now)
+
+
+async def fill(store: Path, now: int) -> None:
+    ledger = await open_store(str(store), clock=SystemClock())
+    hostile = b'{"id": 1, "note": "\x1b[31mred"}'
+    first = a_delivery(id=DLV, received_at=now - MINUTE, body=hostile)
+    second = a_delivery(id=OTHER, received_at=now, state="routed", body=b"\xff not json")
+    await accept(ledger, first, a_job(JOB, "paid", now - MINUTE))
+    await accept(ledger, second, a_job(GONE, "former", now + MINUTE))
+    batch = await ledger.lease({"t": 1}, lease="boot/1", now=now)
+    [leased] = batch.jobs
+    result = {"exit": 1, "stdout": "two\nlines \x1b[0m", "stderr": ""}
+    attempt = Attempt(leased.job.id, 1, now, now + 12, "dead", "exit 1", result, "feed")
+    await ledger.settle(Settlement(leased.job.id, "boot/1", attempt, "dead", reason="exit 1"))
+    await ledger.close()
+
+
+async def accept(ledger: object, delivery: Delivery, job: NewJob) -> None:
+    key = delivery.id.encode()
+    event = EventEntry(0, "evt_" + delivery.id[4:], "orders/paid", keys=(key,), keys_until=2**50)
+    await ledger.accept(Acceptance(delivery, (event,), (job,)))  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def ledger(rules: Path) -> Ledger:
+    store = rules.parent / "router.db"
+    asyncio.run(fill(store, time.time_ns() // 1_000_000))
+    return Ledger(rules, store)
+
+
+@pytest.fixture
+def ask(router: Router, ledger: Ledger) -> Router:
+    """A command on this ledger; no server runs at its admin address."""
+
+    def asked(command: str, *args: str) -> Ran:
+        return router(command, "-f", ledger.rules, *args)
+
+    return asked
+
+
+def test_deliveries_come_newest_first_with_their_jobs(ask: Router) -> None:
+    ran = ask("deliveries")
+    assert (ran.code, ran.err) == (0, "")
+    header, newest, oldest = ran.out.splitlines()
+    assert header.split() == ["RECEIVED", "DELIVERY", "ENDPOINT", "EVENT", "STATE", "JOBS"]
+    assert newest.split()[1:] == [OTHER[:16], "shop", "orders/paid", "routed", "1", "available"]
+    assert oldest.endswith("1 dead")
+
+
+def test_deliveries_in_json_are_whole(ask: Router) -> None:
+    listed = json.loads(ask("deliveries", "--json").out)
+    assert [d["id"] for d in listed] == [OTHER, DLV]
+    assert listed[1]["jobs"] == {"dead": 1}
+
+
+@pytest.mark.parametrize(
+    ("args", "found"),
+    [
+        (["--state", "dead"], [DLV]),
+        (["--rule", "former"], [OTHER]),
+        (["--since", "30s"], [OTHER]),
+        (["--until", "30s"], [DLV]),
+        (["--limit", "1"], [OTHER]),
+        (["--endpoint", "code"], []),
+        (["--event", "orders/paid"], [OTHER, DLV]),
+    ],
+)
+def test_the_selector_selects(args: list[str], found: list[str], ask: Router) -> None:
+    assert [d["id"] for d in json.loads(ask("deliveries", "--json", *args).out)] == found
+
+
+@pytest.mark.parametrize("identity", [DLV, DLV[:14], DLV[4:14], JOB, JOB[:16]])
+def test_show_finds_a_delivery_or_job_by_its_beginning(identity: str, ask: Router) -> None:
+    ran = ask("show", identity)
+    assert (ran.code, ran.err) == (0, "")
+    assert f"delivery  {DLV}" in ran.out
+    assert "verified  by secret 'shop'" in ran.out
+    assert "\n  attempt 1  " in ran.out
+    assert "12 ms  dead: exit 1" in ran.out
+    assert "    stdout:\n      two\n      lines \\x1b[0m\n" in ran.out
+    assert "\x1b" not in ran.out
+
+
+def test_show_in_json_has_the_body(ask: Router) -> None:
+    text, raw = (json.loads(ask("show", i, "--json").out) for i in (DLV, OTHER))
+    assert text["delivery"]["body"].startswith('{"id": 1')
+    assert raw["delivery"]["body_base64"]
+    assert text["attempts"][0]["result"]["exit"] == 1
+
+
+def test_an_ambiguous_beginning_is_said(ask: Router) -> None:
+    ran = ask("show", "01ABCDEF")
+    assert ran.code == 1
+    assert ran.err.count("\n") == 1
+    assert ask("show", "dlv_99999999").code == 1
+
+
+def test_dead_jobs_are_listed_with_their_reason(ask: Router) -> None:
+    [row] = ask("dead").out.splitlines()[1:]
+    assert row.split()[1:] == [JOB[:16], "paid/log", "shop", "orders/paid", "1", "exit", "1"]
+    assert [j["id"] for j in json.loads(ask("dead", "--json").out)] == [JOB]
+    assert json.loads(ask("dead", "--json", "--rule", "former").out) == []
+
+
+def test_rules_show_jobs_and_orphans(ask: Router) -> None:
+    rows = {row["rule"]: row for row in json.loads(ask("rules", "--json").out)}
+    assert rows["paid"]["jobs"] == {"dead": 1}
+    assert (rows["former"]["mode"], rows["former"]["jobs"]) == ("orphan", {"available": 1})
+    assert "former   orphan" in ask("rules").out
+
+
+def test_a_development_store_is_found_where_only_that_one_is(ask: Router, ledger: Ledger) -> None:
+    ledger.store.rename(ledger.store.with_name("router-dev.db"))
+    assert len(json.loads(ask("deliveries", "--json").out)) == 2
+
+
+def test_revive_without_a_server_waits_for_the_next_one(ask: Router) -> None:
+    ran = ask("revive", JOB[:16])
+    assert (ran.code, ran.out) == (0, "1 job revived\n")
+    assert "wait for the next `router serve`" in ran.err
+    assert json.loads(ask("dead", "--json").out) == []
+    assert json.loads(ask("revive", "--rule", "paid", "--json").out) == {"revived": 0}
+
+
+def test_cancel_ends_an_orphan(ask: Router) -> None:
+    assert ask("cancel", "--rule", "former").out == "1 job cancelled\n"
+    assert "former" not in [r["rule"] for r in json.loads(ask("rules", "--json").out)]
+
+
+def test_a_limit_that_was_reached_is_said(ask: Router) -> None:
+    assert "run it again for the rest" in ask("cancel", "--state", "available", "--limit", "1").err
+
+
+def test_replay_makes_new_jobs_and_a_dry_run_makes_none(ask: Router) -> None:
+    assert ask("replay", JOB, "--dry-run").out == "1 job of 1 delivery would be replayed\n"
+    assert json.loads(ask("deliveries", "--json").out)[1]["jobs"] == {"dead": 1}
+    assert ask("replay", JOB).out == "1 job of 1 delivery replayed\n"
+    assert json.loads(ask("deliveries", "--json").out)[1]["jobs"] == {"available": 1, "dead": 1}
+
+
+def test_an_unknown_id_is_said(ask: Router) -> None:
+    ran = ask("replay", "dlv_99999999")
+    assert ran.code == 1
+    assert "dlv_99999999" in ran.err
+
+
+def test_a_verb_without_server_and_store_makes_no_store(router: Router, rules: Path) -> None:
+    ran = router("cancel", "-f", rules, "--rule", "paid", "--admin", "127.0.0.1:1")
+    assert ran.code == 1
+    assert "nothing has been received yet" in ran.err
+    assert not (rules.parent / "router.db").exists()
+
+
+def test_the_ring_is_only_in_a_running_server(ask: Router) -> None:
+    ran = ask("deliveries", "--refused", "--admin", "127.0.0.1:1")
+    assert (ran.code, ran.err) == (1, "router: no server runs at http://127.0.0.1:1\n")
