@@ -1,0 +1,1 @@
+"""TOOL SHED: effects on the world, one kind a file."""

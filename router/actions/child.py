@@ -1,0 +1,209 @@
+"""A child process with its pipes, driven by the loop's readiness: no thread, no wait."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, cast
+
+KEEP = 64 * 1024
+CHUNK = 64 * 1024
+
+
+class Tail:
+    """The last 64 KiB of a stream, read as it comes."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, pipe: IO[bytes]) -> None:
+        self._loop = loop
+        self._pipe = pipe
+        self._kept = bytearray()
+        self.cut = False
+        self.ended = asyncio.Event()
+        os.set_blocking(pipe.fileno(), False)
+        loop.add_reader(pipe.fileno(), self._read)
+
+    def tail(self) -> bytes:
+        """What is kept."""
+        return bytes(self._kept[-KEEP:])
+
+    def close(self) -> None:
+        """Stop reading; the writer gets EPIPE from now on."""
+        if not self._pipe.closed:
+            self._loop.remove_reader(self._pipe.fileno())
+            self._pipe.close()
+            self.ended.set()
+
+    def _read(self) -> None:
+        try:
+            chunk = os.read(self._pipe.fileno(), CHUNK)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            chunk = b""
+        if not chunk:
+            self.close()
+            return
+        self._kept += chunk
+        if len(self._kept) > KEEP:
+            self.cut = True
+            if len(self._kept) > 4 * KEEP:
+                del self._kept[:-KEEP]
+
+
+class Feed:
+    """Writes bytes to a pipe as it takes them; a reader that has gone is no fault."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, pipe: IO[bytes], data: bytes) -> None:
+        self._loop = loop
+        self._pipe = pipe
+        self._left = memoryview(data)
+        self._waiting = False
+        os.set_blocking(pipe.fileno(), False)
+        self._write()
+
+    def close(self) -> None:
+        """End the stream."""
+        if not self._pipe.closed:
+            if self._waiting:
+                self._loop.remove_writer(self._pipe.fileno())
+            self._pipe.close()
+
+    def _write(self) -> None:
+        fd = self._pipe.fileno()
+        try:
+            while self._left:
+                self._left = self._left[os.write(fd, self._left[: 4 * CHUNK]) :]
+        except (BlockingIOError, InterruptedError):
+            if not self._waiting:
+                self._waiting = True
+                self._loop.add_writer(fd, self._write)
+            return
+        except OSError:
+            self._left = self._left[:0]  # nobody reads any more
+        self.close()
+
+
+class Child:
+    """
+    A started process, leader of its own session and group.
+
+    `code` is the exit status, negative for a signal; it is set once `exited` has returned. The
+    process is not reaped before that, so a signal can never reach a stranger.
+    """
+
+    def __init__(
+        self, argv: Sequence[str], env: Mapping[str, str], cwd: str, stdin: bytes | None
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        process = subprocess.Popen(  # noqa: S603 - argv is a list, no shell reads it
+            list(argv),
+            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(env),
+            cwd=cwd,
+            bufsize=0,
+            start_new_session=True,
+        )
+        self._process = process
+        self._exit: asyncio.Future[None] = loop.create_future()
+        self._doomed = False
+        self.code = 0
+        try:
+            _watch(loop, process.pid, self._on_exit)
+        except OSError:
+            process.kill()
+            process.communicate()
+            raise
+        self.stdout = Tail(loop, cast("IO[bytes]", process.stdout))
+        self.stderr = Tail(loop, cast("IO[bytes]", process.stderr))
+        self._feed = None
+        if stdin and process.stdin is not None:
+            self._feed = Feed(loop, process.stdin, stdin)
+
+    async def exited(self) -> None:
+        """Wait for the process itself, not for whoever holds its pipes; cancelling is harmless."""
+        await asyncio.shield(self._exit)
+
+    async def drained(self, seconds: float) -> None:
+        """Read what is still in the pipes, `seconds` at most, then close them."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.stdout.ended.wait()
+                await self.stderr.ended.wait()
+        self._close_pipes()
+
+    def doom(self) -> None:
+        """SIGTERM to the group; what is left of it when the process has gone gets SIGKILL."""
+        self._doomed = True
+        self._signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """SIGKILL to the group."""
+        self._doomed = True
+        self._signal(signal.SIGKILL)
+
+    async def gone(self, seconds: float) -> None:
+        """Wait for the rest of a killed group, which dies a moment after the signal."""
+        until = asyncio.get_running_loop().time() + seconds
+        while asyncio.get_running_loop().time() < until:
+            try:
+                os.killpg(self._process.pid, 0)
+            except OSError:
+                return
+            await asyncio.sleep(0.005)
+
+    def close(self) -> None:
+        """Let go; a process that still runs is killed with its group."""
+        self._close_pipes()
+        self.kill()
+
+    def _signal(self, number: signal.Signals) -> None:
+        """Only until it is reaped: afterwards the number may be a stranger's."""
+        if not self._exit.done():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, number)
+
+    def _close_pipes(self) -> None:
+        self.stdout.close()
+        self.stderr.close()
+        if self._feed is not None:
+            self._feed.close()
+
+    def _on_exit(self) -> None:
+        if self._doomed:
+            self._signal(signal.SIGKILL)
+        self.code = self._process.wait()
+        if not self._exit.done():
+            self._exit.set_result(None)
+
+
+def _watch(loop: asyncio.AbstractEventLoop, pid: int, ended: Callable[[], None]) -> None:
+    """Call `ended` on the loop when the process has ended but is not reaped."""
+    if not hasattr(os, "pidfd_open"):
+        _watch_from_thread(loop, pid, ended)
+        return
+    fd = os.pidfd_open(pid)
+
+    def readable() -> None:
+        loop.remove_reader(fd)
+        os.close(fd)
+        ended()
+
+    loop.add_reader(fd, readable)
+
+
+def _watch_from_thread(
+    loop: asyncio.AbstractEventLoop, pid: int, ended: Callable[[], None]
+) -> None:
+    """For systems other than Linux."""
+
+    def wait() -> None:
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
+            loop.call_soon_threadsafe(ended)
+
+    threading.Thread(target=wait, daemon=True).start()

@@ -1,0 +1,305 @@
+"""The `http` action: one request, its answer read within bounds, its outcome classed."""
+
+import contextvars
+import io
+import os
+import re
+import socket
+import time
+from collections.abc import Callable, Mapping
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+
+from router.actions.answers import json_of
+from router.actions.resolve import Resolve, system_lookup
+from router.egress import EgressPolicy, is_local_name, literal_address
+from router.errors import EgressRefused
+from router.model.call import Call, HttpCall
+from router.model.delivery import REMOVED
+from router.model.job import Done, Fail, Job, Outcome, Retry
+
+if TYPE_CHECKING:
+    import aiohttp
+
+ANSWER_MAX = 64 * 1024
+HEADERS_MAX = 16 * 1024
+LARGE_BODY = 512 * 1024
+THROTTLED = frozenset({408, 425, 429})
+GONE = 410
+AGENT = "webhook-rules-router"
+CREDENTIAL_WORDS = ("auth", "token", "key", "secret", "cookie", "password", "signature")
+NOT_CREDENTIALS = frozenset({"idempotency-key"})
+
+
+_PLAIN = re.compile(r"[!-~]+").fullmatch
+
+
+class _Aim:
+    """What a running call's connections are checked by, and what came of it."""
+
+    __slots__ = ("refused", "tried", "url", "written")
+
+    def __init__(self, written: str) -> None:
+        self.written = written
+        self.url: Any = None
+        self.refused = self.tried = 0
+
+    def names(self, text: str) -> bool:
+        """Whether the operator wrote this very address down, or `localhost` for a loopback one."""
+        host = (self.url.host or "") if self.url is not None else ""
+        found = literal_address(text)
+        if found is None or host not in self.written:
+            return False
+        return found == literal_address(host) or (is_local_name(host) and found.is_loopback)
+
+
+_aim: contextvars.ContextVar[_Aim] = contextvars.ContextVar("aim")
+
+
+class HttpAction:
+    """
+    Sends calls over one pool of connections.
+
+    Every connection's address is checked as it is made. Nothing is followed (redirects), taken
+    from the environment (proxies) or kept (cookies). Reasons are our own words: an exception's
+    text may quote a URL with a secret in it. `lookup` replaces the system's name resolution.
+    """
+
+    def __init__(
+        self,
+        egress: EgressPolicy,
+        *,
+        lookup: Resolve = system_lookup,
+        now_s: Callable[[], float] = time.time,
+    ) -> None:
+        import aiohttp  # noqa: PLC0415 - 165 ms that `check` must not pay
+
+        self._aiohttp = aiohttp
+        self._egress = egress
+        self._lookup = lookup
+        self._now_s = now_s
+        self._session: aiohttp.ClientSession | None = None
+        self._timeouts: dict[tuple[float, float], aiohttp.ClientTimeout] = {}
+
+    async def run(self, call: Call, job: Job) -> Outcome:
+        """Send it once, read at most 64 KiB of the answer."""
+        del job
+        if not isinstance(call, HttpCall):
+            return Fail("not an http call")
+        aim = _Aim(call.url)
+        token = _aim.set(aim)
+        try:
+            return await self._answer(call, aim)
+        except TimeoutError:
+            return Retry("timeout", f"no answer within {call.timeout_s:g} s")
+        except (self._aiohttp.ClientError, OSError, ValueError) as error:
+            return self._broken(error, aim)
+        finally:
+            _aim.reset(token)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        if self._session is not None:
+            await self._session.close()
+
+    async def _answer(self, call: HttpCall, aim: _Aim) -> Outcome:
+        aim.url = url = _url(call.url)
+        async with self._opened().request(
+            call.method,
+            url,
+            headers=call.headers,
+            data=_body(call.body),
+            allow_redirects=False,
+            timeout=self._timeout(call),
+        ) as response:
+            text, cut = await _read(response)
+            if cut:
+                response.close()
+        result = _result(call, response.status, response.headers, text, cut)
+        return self._classed(call, response.status, response.headers, result)
+
+    def _opened(self) -> "aiohttp.ClientSession":
+        """The session, made within the loop at the first call."""
+        if self._session is None:
+            aiohttp = self._aiohttp
+            connector = aiohttp.TCPConnector(
+                limit=0,  # dispatch counts
+                resolver=self._lookup_for(aiohttp),
+                socket_factory=self._socket,
+            )
+            self._session = aiohttp.ClientSession(
+                connector=connector,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=False,
+                trust_env=False,
+                headers={"User-Agent": AGENT, "Accept-Encoding": "identity"},
+                skip_auto_headers=("Content-Type",),
+            )
+        return self._session
+
+    def _lookup_for(self, aiohttp: Any) -> Any:
+        lookup = self._lookup
+
+        class Resolver(aiohttp.abc.AbstractResolver):  # type: ignore[misc]
+            async def resolve(self, host: str, port: int = 0, family: int = 0) -> Any:
+                del family  # every address of the name; the connector tries them in turn
+                addresses = await lookup(host)
+                return [_resolved(host, address, port) for address in addresses]
+
+            async def close(self) -> None:
+                """Nothing is kept."""
+
+        return Resolver()
+
+    def _socket(self, info: Any) -> socket.socket:
+        """The socket for one resolved address, or a refusal: the last gate before connect."""
+        family, kind, proto, _, place = info
+        aim = _aim.get()
+        try:
+            self._egress.check(place[0], literal=aim.names(place[0]))
+        except EgressRefused:
+            aim.refused += 1
+            raise
+        aim.tried += 1
+        return socket.socket(family, kind, proto)
+
+    def _timeout(self, call: HttpCall) -> "aiohttp.ClientTimeout":
+        key = (call.timeout_s, call.connect_timeout_s)
+        known = self._timeouts.get(key)
+        if known is None:
+            known = self._aiohttp.ClientTimeout(
+                total=call.timeout_s, connect=call.connect_timeout_s
+            )
+            self._timeouts[key] = known
+        return known
+
+    def _classed(
+        self, call: HttpCall, status: int, headers: Mapping[str, str], result: dict[str, Any]
+    ) -> Outcome:
+        reason = f"HTTP {status}"
+        if any(low <= status <= high for low, high in call.accept):
+            return Done(result)
+        if status == GONE:
+            return Fail(reason, result)
+        if status in THROTTLED or status >= 500:
+            after = retry_after(headers.get("Retry-After"), self._now_s())
+            return Retry("throttled" if status in THROTTLED else "server", reason, after, result)
+        return Retry("client", reason, None, result)
+
+    def _broken(self, error: Exception, aim: _Aim) -> Outcome:
+        """Words of our own for a call without an answer."""
+        aiohttp = self._aiohttp
+        if aim.refused and not aim.tried:
+            return Fail("the egress rules do not allow this address")
+        if isinstance(error, ValueError | aiohttp.NonHttpUrlClientError):
+            return Fail("the request cannot be written: a malformed URL or header")
+        for kind, words in (
+            (aiohttp.ClientConnectorCertificateError, "the certificate was not accepted"),
+            (aiohttp.ClientSSLError, "the TLS handshake failed"),
+            (aiohttp.ClientConnectorDNSError, "the name was not found"),
+            (aiohttp.ClientConnectorError, "no connection"),
+            (aiohttp.ServerDisconnectedError, "the connection was closed without an answer"),
+            (aiohttp.ClientPayloadError, "the answer broke off"),
+            (aiohttp.ClientResponseError, "the answer is not acceptable HTTP"),
+        ):
+            if isinstance(error, kind):
+                return Retry("network", words + _errno_words(error))
+        return Retry("network", "the connection broke" + _errno_words(error))
+
+
+def retry_after(value: str | None, now_s: float) -> float | None:
+    """Seconds that a Retry-After asks for, from a number or an HTTP date; None: nothing usable."""
+    if value is None:
+        return None
+    text = value.strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:12])
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - now_s)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+def _url(text: str) -> Any:
+    """As written when every character may stand in a request line; else quoted again."""
+    from yarl import URL  # noqa: PLC0415 - comes with aiohttp
+
+    return URL(text, encoded=_PLAIN(text) is not None)
+
+
+def _body(body: bytes) -> Any:
+    if not body:
+        return None
+    return body if len(body) <= LARGE_BODY else io.BytesIO(body)  # a stream is written in pieces
+
+
+def _resolved(host: str, address: str, port: int) -> dict[str, Any]:
+    return {
+        "hostname": host,
+        "host": address,
+        "port": port,
+        "family": socket.AF_INET6 if ":" in address else socket.AF_INET,
+        "proto": 0,
+        "flags": socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
+    }
+
+
+async def _read(response: "aiohttp.ClientResponse") -> tuple[bytes, bool]:
+    """The answer's first 64 KiB, and whether there is more."""
+    kept = bytearray()
+    while len(kept) <= ANSWER_MAX:
+        chunk = await response.content.read(ANSWER_MAX + 1 - len(kept))
+        if not chunk:
+            return bytes(kept), False
+        kept += chunk
+    return bytes(kept[:ANSWER_MAX]), True
+
+
+def _result(
+    call: HttpCall, status: int, headers: Mapping[str, str], body: bytes, cut: bool
+) -> dict[str, Any]:
+    masks = _masks(call)
+    text = _masked(body.decode("utf-8", "replace"), masks)
+    result = {"status": status, "headers": _kept_headers(headers, masks), "text": text}
+    if cut:
+        result["truncated"] = True
+    elif "json" in headers.get("Content-Type", "") or text[:1] in ("{", "["):
+        result |= json_of(text)
+    return result
+
+
+def _kept_headers(headers: Mapping[str, str], masks: tuple[str, ...]) -> dict[str, str]:
+    kept: dict[str, str] = {}
+    room = HEADERS_MAX
+    for name, value in headers.items():
+        lowered = name.lower()
+        text = REMOVED if lowered == "set-cookie" else _masked(value, masks)
+        room -= len(lowered) + len(text)
+        if room < 0:
+            break
+        kept[lowered] = f"{kept[lowered]}, {text}" if lowered in kept else text
+    return kept
+
+
+def _masks(call: HttpCall) -> tuple[str, ...]:
+    """What a target must not be able to echo into our records: the credentials just sent."""
+    masks = []
+    for name, value in call.headers:
+        lowered = name.lower()
+        if lowered not in NOT_CREDENTIALS and any(word in lowered for word in CREDENTIAL_WORDS):
+            masks += [value, value.rpartition(" ")[2]]
+    if call.url != call.shown_url:
+        masks += [call.url, call.url.partition("://")[2].partition("/")[2]]
+    return tuple(mask for mask in masks if len(mask) >= 4)
+
+
+def _masked(text: str, masks: tuple[str, ...]) -> str:
+    for mask in masks:
+        if mask in text:
+            text = text.replace(mask, "***")
+    return text
+
+
+def _errno_words(error: Exception) -> str:
+    number = getattr(error, "errno", None)
+    return f": {os.strerror(number).lower()}" if number and number > 0 else ""

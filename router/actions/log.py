@@ -1,0 +1,35 @@
+"""The `log` action: one line."""
+
+from collections.abc import Callable
+
+from router.model.call import Call, LogCall
+from router.model.job import Done, Fail, Job, Outcome
+
+LINE_MAX = 8 * 1024
+
+WriteLine = Callable[[str, str, Job], None]
+"""Writes one line: level, message, the job it comes from. Escaping is the writer's."""
+
+
+class LogAction:
+    """Writes the message, cut to 8 KiB of characters, at once."""
+
+    def __init__(self, write: WriteLine) -> None:
+        self._write = write
+
+    def run_now(self, call: Call, job: Job) -> Outcome:
+        """Log it."""
+        if not isinstance(call, LogCall):
+            return Fail("not a log call")
+        message = call.message
+        if len(message) > LINE_MAX:
+            message = message[:LINE_MAX] + "…"
+        self._write(call.level, message, job)
+        return Done({"message": message})
+
+    async def run(self, call: Call, job: Job) -> Outcome:
+        """Log it."""
+        return self.run_now(call, job)
+
+    async def close(self) -> None:
+        """Nothing to close."""

@@ -1,0 +1,137 @@
+"""The `shell` action: one process in a group of its own, bounded in time and output."""
+
+import asyncio
+import contextlib
+import errno
+import signal
+import subprocess
+from typing import Any
+
+from router.actions.answers import json_of
+from router.actions.child import Child
+from router.model.call import Call, ShellCall
+from router.model.job import Done, Fail, Job, Outcome, Retry
+
+TEMPORARY, WRONG = 75, 78
+TERM_S = 0.5
+"""What a process group gets between SIGTERM and SIGKILL."""
+GONE_S = 0.2
+PIPES_S = 0.2
+"""How long pipes are read after the process has gone: a grandchild may hold them for ever."""
+
+
+class ShellAction:
+    """
+    Starts processes. The environment is the call's and nothing else; payload text can only be a
+    whole argument, a variable or stdin.
+    """
+
+    def __init__(self, *, term_s: float = TERM_S) -> None:
+        self._term_s = term_s
+
+    async def run(self, call: Call, job: Job) -> Outcome:
+        """Run it to its end, to its time limit, or to our cancellation: then the group is gone."""
+        del job
+        if not isinstance(call, ShellCall):
+            return Fail("not a shell call")
+        try:
+            child = Child(call.argv, call.env, call.cwd, call.stdin)
+        except (OSError, ValueError) as error:
+            return _not_started(error)
+        try:
+            return await self._ended(call, child)
+        finally:
+            child.close()
+
+    async def close(self) -> None:
+        """Nothing is kept between calls."""
+
+    async def _ended(self, call: ShellCall, child: Child) -> Outcome:
+        try:
+            async with asyncio.timeout(call.timeout_s):
+                await child.exited()
+        except TimeoutError:
+            await self._end(child)
+            reason = f"stopped after {call.timeout_s:g} s"
+            return Retry("timeout", reason, None, await _result(call, child))
+        except asyncio.CancelledError:
+            await self._end(child)
+            raise
+        result = await _result(call, child)
+        return _classed(child.code, result)
+
+    async def _end(self, child: Child) -> None:
+        """SIGTERM to the group, then SIGKILL to what is left of it."""
+        child.doom()
+        try:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._term_s):
+                    await child.exited()
+        finally:
+            child.kill()
+        await child.exited()
+        await child.gone(GONE_S)
+
+
+async def _result(call: ShellCall, child: Child) -> dict[str, Any]:
+    await child.drained(PIPES_S)
+    stdout, stderr = (_text(call, stream.tail()) for stream in (child.stdout, child.stderr))
+    result: dict[str, Any] = {"exit": child.code, "stdout": stdout, "stderr": stderr}
+    if child.stdout.cut or child.stderr.cut:
+        result["truncated"] = True
+    if not child.stdout.cut:
+        result |= json_of(stdout.strip())
+    return result
+
+
+def _text(call: ShellCall, output: bytes) -> str:
+    text = output.decode("utf-8", "replace")
+    for name in call.secret_names:
+        value = call.env.get(name, "")
+        if len(value) >= 4:
+            text = text.replace(value, "***")
+    return text
+
+
+def _classed(code: int, result: dict[str, Any]) -> Outcome:
+    if code == 0:
+        return Done(result)
+    if code == TEMPORARY:
+        return Retry("temporary", f"exit {code}: try again", None, result)
+    if code == WRONG:
+        return Fail(f"exit {code}: must not be tried again", result)
+    if code < 0:
+        return Retry("error", f"killed by {_signal_name(-code)}", None, result)
+    return Retry("error", f"exit {code}", None, result)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _not_started(error: Exception) -> Outcome:
+    """Our own words: the exception's text may quote an argument or a variable."""
+    if isinstance(error, UnicodeEncodeError):
+        return Fail("an argument or a variable holds text that is not valid Unicode")
+    if isinstance(error, ValueError | subprocess.SubprocessError):
+        return Fail(
+            "a NUL character in an argument or a variable, or a variable without a legal name"
+        )
+    number = error.errno if isinstance(error, OSError) else None
+    if number == errno.E2BIG:
+        return Fail("the arguments and variables are too long for the system")
+    words = {
+        errno.ENOENT: "the program or its folder was not found",
+        errno.EACCES: "the program may not be executed",
+        errno.EPERM: "the program may not be executed",
+        errno.ENOEXEC: "the program is not executable: a first line like #!/bin/sh is missing",
+        errno.ENOTDIR: "the working folder is not a folder",
+        errno.EAGAIN: "the system has no room for another process",
+        errno.ENOMEM: "the system has no memory for another process",
+        errno.EMFILE: "the router has too many files open",
+        errno.ENFILE: "the system has too many files open",
+    }
+    return Retry("error", words.get(number or 0, "the process could not be started"))

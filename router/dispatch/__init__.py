@@ -1,0 +1,18 @@
+"""CORRIDOR OUT: lease, limits, act, settle, due times, upkeep."""
+
+from router.dispatch.dispatcher import Dispatcher
+from router.dispatch.live import Listener, Live, Measures, Quiet
+from router.dispatch.protocol import Action, PromptAction, Render, Reread, Work
+
+__all__ = [
+    "Action",
+    "Dispatcher",
+    "Listener",
+    "Live",
+    "Measures",
+    "PromptAction",
+    "Quiet",
+    "Render",
+    "Reread",
+    "Work",
+]

@@ -1,0 +1,399 @@
+"""The corridor out: which leased or due job starts when."""
+
+import asyncio
+import math
+import random
+from collections import deque
+from collections.abc import Coroutine, Mapping, Sequence
+from itertools import count, islice
+from typing import Any
+
+from router.clock import Clock
+from router.dispatch.alarm import Alarm
+from router.dispatch.due import DueTimes
+from router.dispatch.live import Listener, Live, Measures, Quiet
+from router.dispatch.protocol import Action, Work
+from router.dispatch.runner import Runner
+from router.dispatch.slots import Slots
+from router.dispatch.strays import Strays
+from router.dispatch.verdict import Verdicts
+from router.model.job import ActionKind, Job
+from router.store.protocol import LeaseBatch, Recovered, Store
+
+PUMP = 64
+"""Handed-over jobs started in one turn of the loop."""
+LOOK = 512
+"""Ready targets looked at in one round: more than can be held back by slots of their own."""
+PROBES = 16
+"""Targets of unknown kind leased from in one round, one job each."""
+LEASES = 3
+"""Leases under way at once."""
+LEASE_PAUSE_S = 0.1
+LONGEST_LEASE_PAUSE_S = 2.0
+LAST_SETTLES_S = 2.0
+FULL_S = 0.02
+"""How long to wait when too many results are unwritten."""
+
+_Wish = dict[str, tuple[ActionKind | None, int]]
+
+
+class Dispatcher:
+    """
+    Runs jobs: handed over in memory by intake, or leased from the store when due.
+
+    `boot` is this process's own id: its leases are `<boot>/<number>`. The verbs that are not
+    async must be called on the loop that `run` runs on.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        actions: Mapping[ActionKind, Action],
+        live: Live,
+        *,
+        clock: Clock,
+        rng: random.Random,
+        boot: str,
+        listener: Listener | None = None,
+        measures: Measures | None = None,
+    ) -> None:
+        self._store, self._live, self._clock, self._boot = store, live, clock, boot
+        self._listener: Listener = listener or Quiet()
+        self._measures = measures or Measures()
+        self._slots = Slots(live.limits, clock, self._measures.totals)
+        self._due, self._alarm, self._strays = DueTimes(), Alarm(clock), Strays(store, clock)
+        self._runner = Runner(
+            store,
+            actions,
+            live,
+            clock=clock,
+            verdicts=Verdicts(rng, dry=self._measures.dry),
+            listener=self._listener,
+            measures=self._measures,
+        )
+        self._runner.landed, self._runner.due = self._landed, self._due_again
+        self._runner.lost = self._strays.job
+        self._numbers = count(1)
+        self._kinds: dict[str, ActionKind] = {}
+        self._ready: dict[ActionKind | None, dict[str, None]] = {
+            kind: {} for kind in (*self._measures.totals, None)
+        }
+        self._owed: set[str] = set()
+        self._reserved: dict[str, tuple[str, ActionKind]] = {}
+        self._handed: deque[Work] = deque()
+        self._parked: dict[ActionKind, deque[Work]] = {k: deque() for k in self._measures.totals}
+        self._leasing: set[asyncio.Task[None]] = set()
+        self._pause = self._lease_after = 0.0
+        self._draining = False
+
+    # -- intake's verbs ------------------------------------------------------------------------
+
+    def reserve(self, target: str, kind: ActionKind) -> str | None:
+        """
+        A lease for a job about to be committed, if it could start at once; None: commit it
+        `available` and `wake` its target. Every lease given is handed over or released.
+        """
+        if self._draining or self._in_memory() >= self._measures.hand_over:
+            return None
+        if target in self._owed and self._slots.rated(target, kind):
+            return None  # older jobs wait for this rate
+        if not self._slots.room(target, kind):
+            return None
+        self._slots.take(target, kind)
+        lease = self._lease_token()
+        self._reserved[lease] = (target, kind)
+        return lease
+
+    def release(self, lease: str, *, unsure: bool = False) -> None:
+        """
+        Give a reserved lease back. `unsure`: the commit failed without saying whether it did,
+        so a job may hold this lease; it is looked for and made available.
+        """
+        held = self._reserved.pop(lease, None)
+        if held is not None:
+            self._slots.give(*held, unused=True)
+            self._alarm.ring()
+        if unsure:
+            self._strays.lease(lease)
+
+    def hand_over(self, works: Sequence[Work]) -> None:
+        """Start jobs that were just committed under reserved leases, soon but not in this call."""
+        idle = not self._handed
+        for work in works:
+            if self._reserved.pop(work.job.lease or "", None) is None:
+                self._strays.job(work.job)  # released before: nobody may run it under this lease
+            else:
+                self._handed.append(work)
+        if idle and self._handed:
+            asyncio.get_running_loop().call_soon(self._pump)
+
+    def wake(self, target: str, due_at: int, kind: ActionKind | None = None) -> None:
+        """A job of `target` was committed `available`, due at `due_at` (Unix milliseconds)."""
+        if kind is not None:
+            self._kinds[target] = kind
+        if self._due.put(target, due_at):
+            self._alarm.ring()
+
+    # -- the owner's verbs ---------------------------------------------------------------------
+
+    async def recover(self) -> Recovered:
+        """
+        Reclaim what earlier processes left running; before `run`, and before intake opens.
+
+        Raises:
+            StoreUnavailable: nothing is known.
+        """
+        return await self._store.recover(
+            alive=f"{self._boot}/",
+            now=self._clock.now(),
+            on_interrupt_dead=self._live.dead_if_interrupted(),
+        )
+
+    async def run(self) -> None:
+        """Lease and start due jobs until `drain`."""
+        sweeper = asyncio.get_running_loop().create_task(self._sweep_on())
+        try:
+            while not self._draining:
+                wish = self._wish() if self._may_lease() else {}
+                if wish:
+                    self._spawn(self._lease(wish))
+                else:
+                    await self._alarm.wait(self._idle_s())
+        except asyncio.CancelledError:
+            for task in self._leasing:
+                task.cancel()
+            raise
+        finally:
+            sweeper.cancel()
+            self._alarm.close()
+
+    async def drain(self, grace_s: float) -> None:
+        """
+        Start nothing more, give running actions `grace_s`, then interrupt them: their jobs are
+        available again, uncharged. Ends when every result is written or the store is given up.
+        """
+        self._draining = True
+        self._alarm.ring()
+        while self._handed:
+            self._put_back(self._handed.popleft().job)
+        for parked in self._parked.values():
+            while parked:
+                self._runner.put_back(parked.popleft().job)
+        await self._quiet(grace_s)
+        self._runner.interrupt()
+        await self._quiet(LAST_SETTLES_S)
+        self._runner.abandon()
+        await self._quiet(LAST_SETTLES_S)
+
+    # -- starting ------------------------------------------------------------------------------
+
+    def _pump(self) -> None:
+        """Start some of what was handed over; the rest in the loop's next turn."""
+        handed = self._handed
+        for _ in range(min(PUMP, len(handed))):
+            self._begin(handed.popleft())
+        if handed:
+            asyncio.get_running_loop().call_soon(self._pump)
+
+    def _begin(self, work: Work) -> None:
+        """Start a job whose slot is held."""
+        if self._draining:
+            self._put_back(work.job)
+        else:
+            self._runner.start(work)
+
+    def _put_back(self, job: Job) -> None:
+        self._landed(job)
+        self._runner.put_back(job)
+
+    def _landed(self, job: Job) -> None:
+        """A slot is free: for a parked job, or for the next lease."""
+        kind = job.kind
+        self._slots.give(job.target, kind)
+        if self._parked[kind]:
+            self._unpark(kind)
+        if self._ready[kind]:
+            self._alarm.ring()
+
+    def _unpark(self, kind: ActionKind) -> None:
+        """Start parked jobs as far as there is room, each looked at once."""
+        parked = self._parked[kind]
+        for _ in range(len(parked)):
+            work = parked.popleft()
+            if self._slots.room(work.job.target, kind):
+                self._slots.take(work.job.target, kind)
+                self._begin(work)
+            else:
+                parked.append(work)
+
+    def _due_again(self, job: Job, due_at: int) -> None:
+        self.wake(job.target, due_at, job.kind)
+
+    def _in_memory(self) -> int:
+        return len(self._reserved) + len(self._handed) + self._runner.unsettled
+
+    def _lease_token(self) -> str:
+        return f"{self._boot}/{next(self._numbers)}"
+
+    # -- leasing -------------------------------------------------------------------------------
+
+    def _wish(self) -> _Wish:
+        """Which targets may start how many jobs now; their slots are held from here on."""
+        now = self._clock.now()
+        for target in self._due.take(now):
+            self._ready[self._kind_of(target)][target] = None
+        wish: _Wish = {}
+        for kind in self._measures.totals:
+            self._wish_of(kind, now, wish)
+        unknown = self._ready[None]
+        for target in tuple(islice(unknown, PROBES)):
+            del unknown[target]
+            wish[target] = (None, 1)
+        return wish
+
+    def _wish_of(self, kind: ActionKind, now: int, wish: _Wish) -> None:
+        ready, slots = self._ready[kind], self._slots
+        if not ready:
+            return
+        share = max(1, slots.left(kind) // len(ready))
+        for target in tuple(islice(ready, LOOK)):
+            if slots.left(kind) <= 0:
+                return
+            room = min(share, slots.room(target, kind))
+            wait = 0.0 if room else slots.rate_wait(target, kind)
+            if room:
+                slots.take(target, kind, room)
+                wish[target] = (kind, room)
+            elif wait > 0:
+                self._owed.add(target)
+                self._due.put(target, now + math.ceil(wait * 1000))
+            else:
+                continue
+            del ready[target]
+
+    def _kind_of(self, target: str) -> ActionKind | None:
+        return self._kinds.get(target) or self._live.kind_of(target)
+
+    def _may_lease(self) -> bool:
+        return (
+            len(self._leasing) < LEASES
+            and self._runner.unsettled < self._measures.unsettled
+            and self._clock.monotonic() >= self._lease_after
+        )
+
+    def _spawn(self, lease: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(lease)
+        self._leasing.add(task)
+        task.add_done_callback(self._leased)
+
+    def _leased(self, task: asyncio.Task[None]) -> None:
+        self._leasing.discard(task)
+        self._alarm.ring()
+
+    async def _lease(self, wish: _Wish) -> None:
+        """
+        One lease for all that was wished. Several may be under way, each for slots of its own, so
+        that a slot freed meanwhile need not wait for the commit before.
+        """
+        lease, now = self._lease_token(), self._clock.now()
+        slots = {target: room for target, (_, room) in wish.items()}
+        try:
+            batch = await self._store.lease(slots, lease=lease, now=now)
+        except Exception as error:  # noqa: BLE001 - the loop must outlive any store
+            self._listener.store_failed("lease", error)
+            self._strays.lease(lease)
+            self._pause = min(max(self._pause * 2, LEASE_PAUSE_S), LONGEST_LEASE_PAUSE_S)
+            self._lease_after = self._clock.monotonic() + self._pause
+            self._unwish(wish, {}, dict.fromkeys(wish, now))
+        else:
+            self._pause = 0.0
+            self._take_over(wish, batch, now)
+
+    def _take_over(self, wish: _Wish, batch: LeaseBatch, now: int) -> None:
+        used: dict[str, int] = {}
+        for leased in batch.jobs:
+            work = Work(leased.job, leased.delivery, None)
+            target, kind = work.job.target, work.job.kind
+            if wish[target][0] == kind:
+                used[target] = used.get(target, 0) + 1
+                self._begin(work)
+            else:
+                self._begin_or_park(work)
+        self._unwish(wish, used, batch.next_due)
+        for target, due_at in batch.next_due.items():
+            if due_at is None or due_at > now:
+                self._owed.discard(target)
+
+    def _begin_or_park(self, work: Work) -> None:
+        """A job of a kind that was not expected: it has its lease, not yet a slot."""
+        target, kind = work.job.target, work.job.kind
+        self._kinds[target] = kind
+        if self._draining:
+            self._runner.put_back(work.job)
+        elif self._slots.room(target, kind):
+            self._slots.take(target, kind)
+            self._begin(work)
+        else:
+            self._parked[kind].append(work)
+
+    def _unwish(
+        self, wish: _Wish, used: Mapping[str, int], next_due: Mapping[str, int | None]
+    ) -> None:
+        """Give back the slots that no job came for, and remember what comes next."""
+        for target, (kind, room) in wish.items():
+            unused = room - used.get(target, 0)
+            if kind is not None and unused:
+                self._slots.give(target, kind, unused, unused=True)
+            due_at = next_due.get(target)
+            if due_at is not None:
+                self._due.put(target, due_at)
+
+    # -- waiting -------------------------------------------------------------------------------
+
+    def _idle_s(self) -> float:
+        """Seconds until the next due time, at most a sweep's interval."""
+        if self._runner.unsettled >= self._measures.unsettled:
+            return FULL_S
+        if len(self._leasing) >= LEASES:
+            return self._measures.sweep_s  # the end of one rings
+        pause = self._lease_after - self._clock.monotonic()
+        if pause > 0:
+            return pause
+        due_at = self._due.next()
+        if due_at is None:
+            return self._measures.sweep_s
+        wait = (due_at - self._clock.now()) / 1000
+        return min(max(wait, 0.001), self._measures.sweep_s)
+
+    async def _sweep_on(self) -> None:
+        """Now and then ask the store itself what is due: whatever was missed is found here."""
+        while True:
+            try:
+                await self._sweep()
+            except Exception as error:  # noqa: BLE001 - the sweep must outlive any store
+                self._listener.store_failed("targets", error)
+            await self._clock.sleep(self._measures.sweep_s)
+
+    async def _sweep(self) -> None:
+        for target, due_at in (await self._store.targets()).items():
+            self.wake(target, due_at)
+        if len(self._strays):
+            for job in await self._strays.give_back(self._runner.interrupted):
+                self.wake(job.target, self._clock.now(), job.kind)
+        for kind in self._parked:
+            self._unpark(kind)
+        self._slots.forget_full_buckets()
+
+    async def _quiet(self, seconds: float) -> None:
+        """Wait until nothing runs and every result is written, `seconds` at most."""
+        sleeper = asyncio.get_running_loop().create_task(self._clock.sleep(seconds))
+        try:
+            while busy := self._busy():
+                await asyncio.wait({*busy, sleeper}, return_when=asyncio.FIRST_COMPLETED)
+                if sleeper.done():
+                    return
+        finally:
+            sleeper.cancel()
+
+    def _busy(self) -> set[asyncio.Task[None]]:
+        return self._runner.tasks | self._leasing

@@ -1,0 +1,84 @@
+"""What dispatch is given: the live ruleset's answers, a listener, and its own measures."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from router.dispatch.protocol import Render, Reread
+from router.dispatch.slots import TOTALS, Limits
+from router.model.job import ActionKind, Job, Settlement
+from router.model.retry import RetryPolicy
+
+
+def _routed_by(job: Job) -> str:
+    return job.generation
+
+
+def _unknown(_target: str) -> ActionKind | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """
+    The live ruleset as dispatch sees it; each is asked anew for every attempt.
+
+    `generation_of` names the ruleset whose action runs a job. `kind_of` tells a target's kind
+    before its first job is seen (None: unknown, one job is leased to find out).
+    `dead_if_interrupted` holds the (rule, action) pairs with `on_interrupt: dead`.
+    """
+
+    render: Render
+    reread: Reread
+    retry_of: Callable[[Job], RetryPolicy]
+    limits: Limits
+    generation_of: Callable[[Job], str] = _routed_by
+    kind_of: Callable[[str], ActionKind | None] = _unknown
+    dead_if_interrupted: Callable[[], frozenset[tuple[str, str]]] = frozenset
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """
+    Bounds and times in seconds. `hand_over` jobs wait in memory at most; leasing stops above
+    `unsettled` results that the store has not taken; a result is offered for `patience_s`.
+    `guard_s` past its own time limit an action is taken for defective and cancelled.
+    `dry` says that the actions given only describe what they would do.
+    """
+
+    totals: Mapping[ActionKind, int] = field(default_factory=lambda: TOTALS)
+    hand_over: int = 512
+    unsettled: int = 1024
+    sweep_s: float = 5.0
+    patience_s: float = 600.0
+    guard_s: float = 10.0
+    dry: bool = False
+
+
+class Listener(Protocol):
+    """
+    Hears what happens, for metrics and log lines; called on the loop, must be quick.
+
+    `settled` with `held` False: the lease was lost, nothing was written.
+    """
+
+    def settled(self, job: Job, settlement: Settlement, held: bool) -> None: ...
+
+    def leaked(self, job: Job, error: Exception) -> None:
+        """An action or the rendering of a call raised what it should not: a defect of ours."""
+        ...
+
+    def store_failed(self, verb: str, error: Exception) -> None: ...
+
+
+class Quiet:
+    """Hears nothing."""
+
+    def settled(self, job: Job, settlement: Settlement, held: bool) -> None:
+        """Nothing."""
+
+    def leaked(self, job: Job, error: Exception) -> None:
+        """Nothing."""
+
+    def store_failed(self, verb: str, error: Exception) -> None:
+        """Nothing."""

@@ -1,0 +1,56 @@
+"""What dispatch asks of the rooms above it: actions that run calls."""
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol, runtime_checkable
+
+import msgspec
+
+from router.model.call import Call
+from router.model.delivery import Delivery, Event
+from router.model.job import Job, Outcome
+
+
+class Work(msgspec.Struct, frozen=True):
+    """
+    A leased job on its way to its action.
+
+    `event` is None when the job comes from the backlog: dispatch reads it from the delivery.
+    """
+
+    job: Job
+    delivery: Delivery
+    event: Event | None
+
+
+class Action(Protocol):
+    """
+    Runs rendered calls of one kind.
+
+    `run` returns an Outcome for whatever the world does, within the call's own time limit plus a
+    second; cancelling it ends the work (the process group is gone, the connection closed) before
+    the CancelledError leaves it.
+    """
+
+    async def run(self, call: Call, job: Job) -> Outcome: ...
+
+    async def close(self) -> None: ...
+
+
+@runtime_checkable
+class PromptAction(Action, Protocol):
+    """
+    An action that never waits: dispatch calls `run_now` in passing, without a task.
+
+    It takes microseconds, and so needs no slot while it runs.
+    """
+
+    def run_now(self, call: Call, job: Job) -> Outcome: ...
+
+
+Render = Callable[[Job, Delivery, Event], Call]
+"""Builds a job's call from today's version of its action. Raises RenderError."""
+
+Reread = Callable[[Delivery, int], Event]
+"""Reads one event of a stored delivery again. Raises RenderError when it cannot."""
+
+Stop = Callable[[], Awaitable[None]]

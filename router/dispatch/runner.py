@@ -1,0 +1,207 @@
+"""One leased job after another: render, act, settle."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, cast
+
+import msgspec
+
+from router.clock import Clock
+from router.dispatch.live import Listener, Live, Measures
+from router.dispatch.protocol import Action, PromptAction, Work
+from router.dispatch.verdict import TOO_OLD, Verdicts, interrupted, too_old
+from router.errors import EvaluationError, RenderError, StoreUnavailable
+from router.model.call import Call, LogCall
+from router.model.job import ActionKind, Fail, Job, Outcome, Retry, Settlement
+from router.model.retry import STANDARD, RetryPolicy
+from router.store.protocol import Store
+
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 5.0
+
+
+class Runner:
+    """
+    Runs what it is given, at once. Who may run, and when, is decided before.
+
+    `landed` is told each job whose action has ended (its slot is free), `due` each job that is
+    due again, `lost` each job whose result could not be written within the patience.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        actions: Mapping[ActionKind, Action],
+        live: Live,
+        *,
+        clock: Clock,
+        verdicts: Verdicts,
+        listener: Listener,
+        measures: Measures,
+    ) -> None:
+        self._store = store
+        self._actions = actions
+        self._prompt = {k: a for k, a in actions.items() if isinstance(a, PromptAction)}
+        self._live = live
+        self._clock = clock
+        self._verdicts = verdicts
+        self._listener = listener
+        self._measures = measures
+        self._acting: set[asyncio.Task[None]] = set()
+        self._stopping = False
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.unsettled = 0
+        self.landed: Callable[[Job], None] = lambda _job: None
+        self.due: Callable[[Job, int], None] = lambda _job, _due_at: None
+        self.lost: Callable[[Job], None] = lambda _job: None
+
+    def start(self, work: Work) -> None:
+        """Run a leased job to its settlement."""
+        prompt = self._prompt.get(work.job.kind)
+        if prompt is None:
+            self._spawn(self._fly(work))
+            return
+        outcome = self._outcome_now(prompt, work)
+        self.landed(work.job)
+        self._spawn(self._settle(work.job, self._settlement(work.job, outcome)))
+
+    def put_back(self, job: Job) -> None:
+        """Settle a leased job that was never started, as interrupted."""
+        self._spawn(self._settle(job, self.interrupted(job)))
+
+    def interrupt(self) -> None:
+        """Cancel every running action; each job is settled as interrupted."""
+        self._stopping = True
+        for task in self._acting:
+            task.cancel()
+
+    def abandon(self) -> None:
+        """Cancel everything, results included: the store does not answer."""
+        for task in self.tasks:
+            task.cancel()
+
+    def interrupted(self, job: Job) -> Settlement:
+        """The settlement of a job whose attempt we broke off."""
+        dead = (job.rule, job.action) in self._live.dead_if_interrupted()
+        return interrupted(job, self._live.generation_of(job), self._clock.now(), dead=dead)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def _fly(self, work: Work) -> None:
+        """The action's way; a cancellation that is not ours leaves without a settlement."""
+        me = cast("asyncio.Task[None]", asyncio.current_task())
+        self._acting.add(me)
+        outcome: Outcome | None = None
+        try:
+            if not self._stopping:
+                outcome = await self._outcome(work)
+        except asyncio.CancelledError:
+            if not self._stopping:
+                raise
+        finally:
+            self._acting.discard(me)
+            self.landed(work.job)
+        await self._settle(work.job, self._settlement(work.job, outcome))
+
+    async def _outcome(self, work: Work) -> Outcome:
+        job = work.job
+        call = self._prepared(work)
+        if isinstance(call, Fail | Retry):
+            return call
+        limit = 0.0 if isinstance(call, LogCall) else call.timeout_s
+        try:
+            async with asyncio.timeout(limit + self._measures.guard_s):
+                return await self._actions[job.kind].run(call, job)
+        except TimeoutError:
+            return Retry("timeout", f"not done within {limit:g} s")
+        except Exception as error:  # noqa: BLE001 - whatever leaks, the job must end its attempt
+            return self._leaked(job, error)
+
+    def _outcome_now(self, action: PromptAction, work: Work) -> Outcome:
+        call = self._prepared(work)
+        if isinstance(call, Fail | Retry):
+            return call
+        try:
+            return action.run_now(call, work.job)
+        except Exception as error:  # noqa: BLE001 - whatever leaks, the job must end its attempt
+            return self._leaked(work.job, error)
+
+    def _prepared(self, work: Work) -> Call | Fail | Retry:
+        """The call to run, or the outcome when there is nothing to run."""
+        job, delivery = work.job, work.delivery
+        if too_old(job, self._clock.now()):
+            return Fail(TOO_OLD)
+        try:
+            event = work.event
+            if event is None:
+                event = self._live.reread(delivery, job.event_index)
+            return self._live.render(job, delivery, event)
+        except (RenderError, EvaluationError) as error:
+            return Fail(str(error))
+        except Exception as error:  # noqa: BLE001 - whatever leaks, the job must end its attempt
+            return self._leaked(job, error)
+
+    def _leaked(self, job: Job, error: Exception) -> Retry:
+        """Only the exception's name is stored: its text may quote a secret."""
+        self._listener.leaked(job, error)
+        return Retry("error", f"{type(error).__name__} inside the router, see its log")
+
+    def _settlement(self, job: Job, outcome: Outcome | None) -> Settlement:
+        if outcome is None:
+            return self.interrupted(job)
+        policy, generation = self._terms(job)
+        return self._verdicts.settlement(job, outcome, policy, generation, self._clock.now())
+
+    def _terms(self, job: Job) -> tuple[RetryPolicy, str]:
+        """The job's retry policy, and the ruleset whose action ran."""
+        try:
+            return self._live.retry_of(job), self._live.generation_of(job)
+        except Exception as error:  # noqa: BLE001 - whatever leaks, the job must end its attempt
+            self._listener.leaked(job, error)
+            return STANDARD, job.generation
+
+    async def _settle(self, job: Job, settlement: Settlement) -> None:
+        self.unsettled += 1
+        try:
+            held = await self._written(job, settlement)
+        finally:
+            self.unsettled -= 1
+        if held is None:
+            self.lost(job)
+            return
+        self._listener.settled(job, settlement, held)
+        if settlement.due_at is not None:
+            self.due(job, settlement.due_at)
+
+    async def _written(self, job: Job, settlement: Settlement) -> bool | None:
+        """
+        Offer a result until the store takes it: the action must not run again for our trouble.
+
+        A try that failed may have committed, so a later refusal then counts as written. A result
+        that the store chokes on is left out. None: the patience is spent.
+        """
+        pause, unsure, bare = FIRST_PAUSE_S, False, False
+        until = self._clock.monotonic() + self._measures.patience_s
+        while True:
+            try:
+                return await self._store.settle(settlement) or unsure
+            except StoreUnavailable as error:
+                self._listener.store_failed("settle", error)
+            except Exception as error:  # noqa: BLE001 - a job must not hang on its result
+                self._listener.leaked(job, error)
+                if bare:
+                    return None
+                settlement, bare = _without_result(settlement), True
+                continue
+            if self._clock.monotonic() >= until:
+                return None
+            unsure = True
+            await self._clock.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE_S)
+
+
+def _without_result(settlement: Settlement) -> Settlement:
+    replace = msgspec.structs.replace
+    return replace(settlement, attempt=replace(settlement.attempt, result={"lost": True}))

@@ -1,0 +1,113 @@
+"""Who may start: slots by target and kind, and each target's rate."""
+
+from collections.abc import Callable, Mapping
+
+from router.clock import Clock
+from router.model.job import ActionKind
+from router.model.settings import TargetLimits
+
+TOTALS: Mapping[ActionKind, int] = {"http": 128, "shell": 4, "python": 4, "log": 256}
+"""Jobs of a kind at once, over all targets."""
+
+BURST_S = 0.1
+"""A rate may be spent this many seconds ahead, so that fast rates need not start one by one."""
+
+Limits = Callable[[str, ActionKind], TargetLimits]
+
+
+class _Bucket:
+    """A token bucket on the monotonic clock."""
+
+    __slots__ = ("at", "tokens")
+
+    def __init__(self, at: float) -> None:
+        self.at = at
+        self.tokens = 1.0
+
+    def fill(self, rate: float, now: float) -> float:
+        room = 1.0 + rate * BURST_S
+        self.tokens = min(room, self.tokens + max(0.0, now - self.at) * rate)
+        self.at = now
+        return self.tokens
+
+
+class Slots:
+    """
+    Counts what is held. No target holds more than half of what others leave free of its kind
+    (rounded up), so a few hanging targets cannot stop the rest.
+    """
+
+    def __init__(
+        self, limits: Limits, clock: Clock, totals: Mapping[ActionKind, int] = TOTALS
+    ) -> None:
+        self._limits = limits
+        self._clock = clock
+        self._totals = totals
+        self._held: dict[ActionKind, int] = dict.fromkeys(totals, 0)
+        self._held_by: dict[tuple[str, ActionKind], int] = {}
+        self._buckets: dict[tuple[str, ActionKind], _Bucket] = {}
+
+    def left(self, kind: ActionKind) -> int:
+        """Free slots of a kind."""
+        return self._totals[kind] - self._held[kind]
+
+    def room(self, target: str, kind: ActionKind) -> int:
+        """How many jobs of a target may start now."""
+        limits = self._limits(target, kind)
+        mine = self._held_by.get((target, kind), 0)
+        left = self._totals[kind] - self._held[kind]
+        room = min(left, limits.concurrency - mine, (left + mine + 1) // 2 - mine)
+        if room > 0 and limits.rate is not None:
+            room = min(room, int(self._tokens(target, kind, limits.rate)))
+        return max(0, room)
+
+    def rate_wait(self, target: str, kind: ActionKind) -> float:
+        """Seconds until the target's rate allows a start; 0 when rate is not what holds it."""
+        rate = self._limits(target, kind).rate
+        if rate is None:
+            return 0.0
+        missing = 1.0 - self._tokens(target, kind, rate)
+        return max(0.0, missing / rate)
+
+    def rated(self, target: str, kind: ActionKind) -> bool:
+        """Whether the target has a rate."""
+        return self._limits(target, kind).rate is not None
+
+    def take(self, target: str, kind: ActionKind, count: int = 1) -> None:
+        """Hold slots; the caller has asked `room`."""
+        key = (target, kind)
+        self._held[kind] += count
+        self._held_by[key] = self._held_by.get(key, 0) + count
+        bucket = self._buckets.get(key)
+        if bucket is not None:
+            bucket.tokens -= count
+
+    def give(self, target: str, kind: ActionKind, count: int = 1, *, unused: bool = False) -> None:
+        """Give slots back; `unused` ones give their share of the rate back too."""
+        key = (target, kind)
+        self._held[kind] -= count
+        mine = self._held_by[key] - count
+        if mine:
+            self._held_by[key] = mine
+        else:
+            del self._held_by[key]
+        if unused and key in self._buckets:
+            self._buckets[key].tokens += count
+
+    def held(self) -> int:
+        """All slots held."""
+        return sum(self._held.values())
+
+    def forget_full_buckets(self) -> None:
+        """Drop the rate's memory of targets that have been idle long enough not to need it."""
+        now = self._clock.monotonic()
+        for key in [k for k, b in self._buckets.items() if b.tokens >= 1 and now - b.at > 60]:
+            del self._buckets[key]
+
+    def _tokens(self, target: str, kind: ActionKind, rate: float) -> float:
+        now = self._clock.monotonic()
+        key = (target, kind)
+        bucket = self._buckets.get(key)
+        if bucket is None:
+            bucket = self._buckets[key] = _Bucket(now)
+        return bucket.fill(rate, now)

@@ -1,0 +1,51 @@
+"""Leases of ours that nobody runs: found and given back."""
+
+from collections.abc import Callable
+
+from router.clock import Clock
+from router.model.job import Job, Settlement
+from router.store.protocol import Selector, Store
+
+REMEMBER_S = 60.0
+
+
+class Strays:
+    """
+    A verb that failed may have committed all the same: then jobs run under a lease that nobody
+    holds, and no restart comes to reclaim them. Such leases are remembered and looked for.
+    """
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._leases: dict[str, float] = {}
+        self._jobs: set[tuple[str, str]] = set()
+
+    def lease(self, lease: str) -> None:
+        """Every job under this lease, should there be any."""
+        self._leases[lease] = self._clock.monotonic() + REMEMBER_S
+
+    def job(self, job: Job) -> None:
+        """This one job, whose result could not be written."""
+        self._jobs.add((job.lease or "", job.id))
+
+    def __len__(self) -> int:
+        return len(self._leases) + len(self._jobs)
+
+    async def give_back(self, settlement: Callable[[Job], Settlement]) -> list[Job]:
+        """
+        Settle what is found by `settlement`; returns those jobs.
+
+        Raises:
+            StoreUnavailable: try again later.
+        """
+        found = []
+        jobs = set(self._jobs)
+        for job in await self._store.jobs(Selector(state="running", limit=10_000)):
+            if (job.lease or "", job.id) in jobs or job.lease in self._leases:
+                await self._store.settle(settlement(job))
+                found.append(job)
+        self._jobs -= jobs
+        now = self._clock.monotonic()
+        self._leases = {lease: until for lease, until in self._leases.items() if until > now}
+        return found

@@ -1,0 +1,103 @@
+"""What an attempt's end means for its job: pure."""
+
+import random
+from typing import Any, Final
+
+from router.model.job import (
+    Attempt,
+    AttemptOutcome,
+    Done,
+    Fail,
+    Job,
+    JobState,
+    Outcome,
+    Retry,
+    Settlement,
+)
+from router.model.retry import AGE_LIMIT_MS, RetryPolicy, next_delay_ms
+
+TOO_OLD: Final = "too_old"
+INTERRUPTED: Final = "interrupted"
+
+
+def too_old(job: Job, now: int) -> bool:
+    """Whether a job has outlived every attempt it could get."""
+    return now - job.created_at > AGE_LIMIT_MS
+
+
+class Verdicts:
+    """Turns outcomes into settlements; `dry` marks every success as one that ran nothing."""
+
+    def __init__(self, rng: random.Random, *, dry: bool) -> None:
+        self._rng = rng
+        self._success: AttemptOutcome = "dry" if dry else "succeeded"
+
+    def settlement(
+        self, job: Job, outcome: Outcome, policy: RetryPolicy, generation: str, now: int
+    ) -> Settlement:
+        """The settlement of a finished attempt; `now` is its end."""
+        match outcome:
+            case Done(result):
+                attempt = _attempt(job, self._success, None, result, (generation, now))
+                return _settle(job, attempt, "succeeded")
+            case Fail(reason, result):
+                attempt = _attempt(job, "dead", reason, result, (generation, now))
+                return _settle(job, attempt, "dead")
+            case Retry():
+                return self._retry(job, outcome, policy, (generation, now))
+
+    def _retry(
+        self, job: Job, outcome: Retry, policy: RetryPolicy, when: tuple[str, int]
+    ) -> Settlement:
+        delay = next_delay_ms(policy, job.charged + 1, outcome.failure, outcome.after_s, self._rng)
+        if delay is None:
+            return _settle(job, _attempt(job, "dead", outcome.reason, outcome.result, when), "dead")
+        attempt = _attempt(job, "failed", outcome.reason, outcome.result, when)
+        return _settle(job, attempt, "retryable", due_at=when[1] + delay)
+
+
+def interrupted(job: Job, generation: str, now: int, *, dead: bool) -> Settlement:
+    """The settlement of an attempt that we broke off ourselves: not the job's fault, uncharged."""
+    attempt = _attempt(job, INTERRUPTED, INTERRUPTED, {}, (generation, now))
+    if dead:
+        return _settle(job, attempt, "dead", charged=False)
+    return _settle(job, attempt, "available", due_at=now, charged=False)
+
+
+def _attempt(
+    job: Job,
+    outcome: AttemptOutcome,
+    reason: str | None,
+    result: dict[str, Any],
+    when: tuple[str, int],
+) -> Attempt:
+    generation, now = when
+    return Attempt(
+        job=job.id,
+        number=job.attempt,
+        started_at=now if job.started_at is None else job.started_at,
+        ended_at=now,
+        outcome=outcome,
+        reason=reason,
+        result=result,
+        generation=generation,
+    )
+
+
+def _settle(
+    job: Job,
+    attempt: Attempt,
+    state: JobState,
+    *,
+    due_at: int | None = None,
+    charged: bool = True,
+) -> Settlement:
+    return Settlement(
+        job=job.id,
+        lease=job.lease or "",
+        attempt=attempt,
+        state=state,
+        due_at=due_at,
+        reason=attempt.reason if state == "dead" else None,
+        charged=charged,
+    )

@@ -1,0 +1,160 @@
+"""
+Which addresses an action may call: an own table, tested literal by literal.
+
+The standard library's `is_global` calls several tunnels into private networks public, so it
+decides nothing here. An address that carries an IPv4 address inside (mapped, NAT64, 6to4, Teredo,
+ISATAP) is judged by what it carries.
+"""
+
+from collections.abc import Iterable, Iterator
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
+
+from router.errors import EgressRefused
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+_METADATA = frozenset(
+    ip_address(text)
+    for text in (
+        "169.254.169.254",  # nearly every cloud
+        "169.254.170.2",  # containers' credentials
+        "169.254.170.23",
+        "169.254.0.23",
+        "100.100.100.200",
+        "168.63.129.16",
+        "192.0.0.192",
+        "fd00:ec2::254",
+        "fd00:ec2::23",
+        "fd20:ce::254",
+        "fe80::a9fe:a9fe",
+    )
+)
+
+_NOT_PUBLIC_4 = tuple(
+    IPv4Network(text)
+    for text in (
+        "0.0.0.0/8",
+        "10.0.0.0/8",
+        "100.64.0.0/10",
+        "127.0.0.0/8",
+        "169.254.0.0/16",
+        "172.16.0.0/12",
+        "192.0.0.0/24",
+        "192.0.2.0/24",
+        "192.88.99.0/24",
+        "192.168.0.0/16",
+        "198.18.0.0/15",
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+        "224.0.0.0/4",
+        "240.0.0.0/4",
+        "168.63.129.16/32",
+    )
+)
+
+_PUBLIC_6 = IPv6Network("2000::/3")
+_NOT_PUBLIC_6 = tuple(
+    IPv6Network(text)
+    for text in ("2001::/23", "2001:db8::/32", "2002::/16", "3ffe::/16", "3fff::/20")
+)
+
+_MAPPED = IPv6Network("::ffff:0:0/96")
+_TRANSLATED = IPv6Network("::ffff:0:0:0/96")
+_COMPATIBLE = IPv6Network("::/96")
+_NAT64 = IPv6Network("64:ff9b::/96")
+_NAT64_LOCAL = IPv6Network("64:ff9b:1::/48")
+_SIX_TO_FOUR = IPv6Network("2002::/16")
+_TEREDO = IPv6Network("2001::/32")
+_ISATAP = (0x00005EFE, 0x02005EFE)
+_CARRIES_ONLY = (_MAPPED, _NAT64, _SIX_TO_FOUR, _TEREDO)
+"""Where the carried addresses alone decide; every other carrier is not public itself."""
+
+
+class EgressPolicy:
+    """
+    Public addresses may be called; private ones only when `allow` (CIDRs) holds them.
+
+    A literal address that the operator wrote may be called wherever it points. Metadata
+    addresses may never be called, however written or wrapped.
+    """
+
+    def __init__(self, allow: Iterable[str] = ()) -> None:
+        self._allow: tuple[Network, ...] = tuple(ip_network(text) for text in allow)
+
+    def check(self, address: str, *, literal: bool = False) -> None:
+        """
+        Pass if a connection to `address` is allowed.
+
+        Raises:
+            EgressRefused: it is not, or the text is no plain address (`127.1`).
+        """
+        found = literal_address(address)
+        if found is None:
+            raise EgressRefused("not a plain address")
+        faces = (found, *_carried(found))
+        if any(face in _METADATA for face in faces):
+            raise EgressRefused("a metadata address may never be called")
+        if literal or _is_public(found) or any(self._allowed(face) for face in faces):
+            return
+        raise EgressRefused("a name that leads to a private address may not be called")
+
+    def _allowed(self, face: Address) -> bool:
+        return any(face in network for network in self._allow if network.version == face.version)
+
+
+def literal_address(host: str) -> Address | None:
+    """
+    The address a host is the plain spelling of, else None.
+
+    Short, decimal, octal and hexadecimal forms are names: a resolver may read them as addresses,
+    nobody wrote one down.
+    """
+    try:
+        return ip_address(host.strip("[]").partition("%")[0])
+    except ValueError:
+        return None
+
+
+def is_local_name(host: str) -> bool:
+    """Whether a host is `localhost` or below it: loopback as written."""
+    lowered = host.lower().rstrip(".")
+    return lowered == "localhost" or lowered.endswith(".localhost")
+
+
+def _is_public(address: Address) -> bool:
+    if isinstance(address, IPv4Address):
+        return not any(address in network for network in _NOT_PUBLIC_4)
+    carried = tuple(_carried(address))
+    if not all(_is_public(face) for face in carried):
+        return False
+    if carried and any(address in network for network in _CARRIES_ONLY):
+        return True
+    return address in _PUBLIC_6 and not any(address in network for network in _NOT_PUBLIC_6)
+
+
+def _carried(address: Address) -> Iterator[IPv4Address]:
+    """The IPv4 addresses an IPv6 address carries."""
+    if isinstance(address, IPv4Address):
+        return
+    bits = int(address)
+    low = IPv4Address(bits & 0xFFFFFFFF)
+    if any(address in n for n in (_MAPPED, _TRANSLATED, _COMPATIBLE, _NAT64, _NAT64_LOCAL)):
+        yield low
+    if address in _NAT64_LOCAL:
+        # the /48 form keeps the address around an always-zero byte
+        yield IPv4Address(((bits >> 64 & 0xFFFF) << 16) | (bits >> 40 & 0xFFFF))
+    if address in _SIX_TO_FOUR:
+        yield IPv4Address(bits >> 80 & 0xFFFFFFFF)
+    if address in _TEREDO:
+        yield IPv4Address(bits >> 64 & 0xFFFFFFFF)
+        yield IPv4Address(~bits & 0xFFFFFFFF)
+    if bits >> 32 & 0xFFFFFFFF in _ISATAP:
+        yield low

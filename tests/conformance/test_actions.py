@@ -1,0 +1,146 @@
+"""What every action owes to dispatch, kind by kind."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+
+import pytest
+
+from router.actions.dry import DryAction
+from router.actions.http import HttpAction
+from router.actions.log import LINE_MAX, LogAction
+from router.actions.shell import ShellAction
+from router.dispatch.protocol import Action, PromptAction
+from router.egress import EgressPolicy
+from router.model.call import Call, LogCall
+from router.model.job import ActionKind, Done, Fail, Job, Retry
+from tests.sim.makers import a_job, a_shell_call, an_http_call
+from tests.sink import running_sink
+
+CANARY = "s3cr3t-canary-9f2e"
+WAITING: tuple[ActionKind, ...] = ("http", "shell")
+EVERY: tuple[ActionKind, ...] = (*WAITING, "log")
+
+
+@dataclass
+class Case:
+    """An action and calls that make it do what a test is about."""
+
+    action: Action
+    good: Call
+    bad: Call
+    endless: Callable[[float], Call]
+    leaky: Call
+    lines: list[str]
+
+
+@pytest.fixture
+async def cases() -> AsyncIterator[dict[str, Case]]:
+    async with running_sink() as sink:
+        lines: list[str] = []
+        log = LogAction(lambda level, message, job: lines.append(message))
+        made = {
+            "http": Case(
+                HttpAction(EgressPolicy()),
+                an_http_call(f"{sink.url}/status/200"),
+                an_http_call(f"{sink.url}/status/500"),
+                lambda limit: an_http_call(f"{sink.url}/hang", timeout_s=limit),
+                an_http_call(
+                    f"{sink.url}/echo?key={CANARY}",
+                    shown_url=f"{sink.url}/echo?key=***",
+                    headers=(("Authorization", f"Bearer {CANARY}"),),
+                ),
+                lines,
+            ),
+            "shell": Case(
+                ShellAction(term_s=0.05),
+                a_shell_call("true"),
+                a_shell_call("false"),
+                lambda limit: a_shell_call("sleep", "60", timeout_s=limit),
+                a_shell_call(
+                    "sh",
+                    "-c",
+                    'echo "$KEY"; exit 1',
+                    env={"PATH": "/usr/bin:/bin", "KEY": CANARY},
+                    secret_names=frozenset({"KEY"}),
+                ),
+                lines,
+            ),
+            "log": Case(
+                log, LogCall("hi"), a_shell_call("true"), lambda _: LogCall(""), LogCall(""), lines
+            ),
+        }
+        yield made
+        for case in made.values():
+            await case.action.close()
+
+
+@pytest.mark.parametrize("kind", EVERY)
+async def test_success(cases: dict[str, Case], kind: ActionKind) -> None:
+    case = cases[kind]
+    assert isinstance(await case.action.run(case.good, a_job(kind=kind)), Done)
+
+
+@pytest.mark.parametrize("kind", EVERY)
+async def test_failure_is_an_outcome_never_an_exception(
+    cases: dict[str, Case], kind: ActionKind
+) -> None:
+    case = cases[kind]
+    outcome = await case.action.run(case.bad, a_job(kind=kind))
+    assert isinstance(outcome, Retry | Fail)
+    assert outcome.reason
+
+
+@pytest.mark.parametrize("kind", WAITING)
+async def test_the_time_limit(cases: dict[str, Case], kind: ActionKind) -> None:
+    case = cases[kind]
+    async with asyncio.timeout(1.1):
+        outcome = await case.action.run(case.endless(0.1), a_job(kind=kind))
+    assert isinstance(outcome, Retry)
+    assert outcome.failure == "timeout"
+
+
+@pytest.mark.parametrize("kind", WAITING)
+async def test_cancelling_leaves_as_a_cancellation(
+    cases: dict[str, Case], kind: ActionKind
+) -> None:
+    case = cases[kind]
+    task = asyncio.create_task(case.action.run(case.endless(60), a_job(kind=kind)))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+@pytest.mark.parametrize("kind", WAITING)
+async def test_no_secret_in_outcomes(cases: dict[str, Case], kind: ActionKind) -> None:
+    case = cases[kind]
+    assert CANARY not in repr(await case.action.run(case.leaky, a_job(kind=kind)))
+    assert CANARY not in repr(case.leaky)
+
+
+@pytest.mark.parametrize("kind", WAITING)
+async def test_a_dry_action_of_any_kind_touches_nothing(
+    cases: dict[str, Case], kind: ActionKind
+) -> None:
+    outcome = await DryAction().run(cases[kind].leaky, a_job(kind=kind))
+    assert isinstance(outcome, Done)
+    assert outcome.result["kind"] == kind
+    assert CANARY not in repr(outcome)
+
+
+async def test_a_log_line_is_written_and_cut(cases: dict[str, Case]) -> None:
+    case = cases["log"]
+    outcome = await case.action.run(LogCall("x" * 20_000), a_job(kind="log"))
+    assert case.lines == ["x" * LINE_MAX + "…"]
+    assert outcome.result == {"message": case.lines[0]}
+
+
+def test_which_actions_are_prompt() -> None:
+    def write(level: str, message: str, job: Job) -> None:
+        """Nowhere."""
+
+    assert isinstance(LogAction(write), PromptAction)
+    assert isinstance(DryAction(), PromptAction)
+    assert not isinstance(ShellAction(), PromptAction)

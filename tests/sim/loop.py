@@ -1,0 +1,80 @@
+"""A deterministic event loop: time jumps, the order of what is ready is drawn from a seed."""
+
+import asyncio
+import random
+import selectors
+from collections import deque
+from collections.abc import Coroutine
+from typing import Any
+
+START_MS = 1_750_000_000_000
+TICK = 1e-9
+
+
+class Stuck(AssertionError):
+    """Everything waits and no timer will ever end it."""
+
+
+class _NoWorld(selectors.SelectSelector):
+    """Instead of waiting for I/O, time passes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.elapsed = 0.0
+
+    def select(self, timeout: float | None = None) -> list[Any]:
+        if timeout is None:
+            raise Stuck("nothing is ready and nothing is timed")
+        if timeout > 0:
+            self.elapsed += timeout + TICK
+        return []
+
+
+class SimLoop(asyncio.SelectorEventLoop):
+    """The same seed gives the same run: no I/O, no threads, no real time."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._world = _NoWorld()
+        self._rng = rng
+        super().__init__(self._world)
+
+    def time(self) -> float:
+        return self._world.elapsed
+
+    def _run_once(self) -> None:
+        ready: deque[Any] = self._ready  # type: ignore[has-type]
+        if len(ready) > 1:
+            shuffled = list(ready)
+            self._rng.shuffle(shuffled)
+            self._ready = deque(shuffled)
+        super()._run_once()  # type: ignore[misc]
+
+
+class SimClock:
+    """A clock on the running loop's virtual time."""
+
+    def now(self) -> int:
+        return START_MS + int(asyncio.get_running_loop().time() * 1000)
+
+    def monotonic(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+def simulate(main: Coroutine[Any, Any, Any], rng: random.Random) -> Any:
+    """Run `main` to its end on a loop of its own."""
+    loop = SimLoop(rng)
+    leaked: list[dict[str, Any]] = []
+    loop.set_exception_handler(lambda _loop, context: leaked.append(context))
+    try:
+        answer = loop.run_until_complete(main)
+        assert leaked == [], "a task failed and nobody heard it"
+        return answer
+    finally:
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+        loop.run_until_complete(asyncio.sleep(0))
+        loop.run_until_complete(asyncio.sleep(0))
+        loop.close()

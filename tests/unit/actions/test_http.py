@@ -1,0 +1,286 @@
+"""The http action against a real server that behaves as its paths say."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+
+import pytest
+
+from router.actions.http import ANSWER_MAX, HttpAction, retry_after
+from router.egress import EgressPolicy
+from router.model.call import LogCall
+from router.model.job import Done, Fail, Outcome, Retry
+from tests.sim.makers import a_job, an_http_call
+from tests.sink import Sink, running_sink
+from tests.waiting import until
+
+NOW_S = 1_750_000_000.0
+
+
+@pytest.fixture
+async def sink() -> AsyncIterator[Sink]:
+    async with running_sink() as running:
+        yield running
+
+
+@pytest.fixture
+async def action() -> AsyncIterator[HttpAction]:
+    made = HttpAction(EgressPolicy(), now_s=lambda: NOW_S)
+    yield made
+    await made.close()
+
+
+def _expected(status: int) -> type[Outcome] | str:
+    if status < 300:
+        return Done
+    if status == 410:
+        return Fail
+    if status in (408, 425, 429):
+        return "throttled"
+    return "server" if status >= 500 else "client"
+
+
+async def test_every_status_has_its_class(sink: Sink, action: HttpAction) -> None:
+    for status in range(200, 600):
+        outcome = await action.run(an_http_call(f"{sink.url}/status/{status}"), a_job())
+        found = outcome.failure if isinstance(outcome, Retry) else type(outcome)
+        assert found == _expected(status), status
+        assert outcome.result["status"] == status
+        if not isinstance(outcome, Done):
+            assert outcome.reason == f"HTTP {status}"
+
+
+async def test_accept_widens_success(sink: Sink, action: HttpAction) -> None:
+    call = an_http_call(f"{sink.url}/status/409", accept=((200, 299), (409, 409)))
+    assert isinstance(await action.run(call, a_job()), Done)
+
+
+async def test_json_answers_keep_their_digits(sink: Sink, action: HttpAction) -> None:
+    outcome = await action.run(an_http_call(f"{sink.url}/json"), a_job())
+    assert outcome.result["json"]["id"] == 12
+    assert str(outcome.result["json"]["price"]) == "1.50"
+    assert outcome.result["headers"]["content-type"] == "application/json"
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("120", 120.0),
+        ("0", 0.0),
+        ("-1", None),
+        ("1000000000000", 100000000000.0),
+        ("soon", None),
+        ("", None),
+        ("1.5", None),
+        ("²", None),
+        ("Sun, 15 Jun 2025 15:07:40 GMT", 60.0),
+        ("Sun, 15 Jun 2014 15:07:40 GMT", 0.0),
+        ("Sun, 99 Jun 2025 15:07:40 GMT", None),
+        (None, None),
+    ],
+)
+def test_retry_after(value: str | None, seconds: float | None) -> None:
+    assert retry_after(value, NOW_S) == seconds
+
+
+async def test_retry_after_is_heard(sink: Sink, action: HttpAction) -> None:
+    outcome = await action.run(an_http_call(f"{sink.url}/after/120"), a_job())
+    assert isinstance(outcome, Retry)
+    assert (outcome.failure, outcome.after_s) == ("server", 120.0)
+
+
+@pytest.mark.parametrize(
+    ("path", "failure"),
+    [
+        ("reset", "network"),
+        ("cut", "network"),
+        ("garbage", "network"),
+        ("manyheaders", "network"),
+        ("redirect", "client"),
+    ],
+)
+async def test_a_hostile_target(sink: Sink, action: HttpAction, path: str, failure: str) -> None:
+    outcome = await action.run(an_http_call(f"{sink.url}/{path}"), a_job())
+    assert isinstance(outcome, Retry)
+    assert outcome.failure == failure
+    assert len(sink.seen) == 1, "a redirect is not followed, a POST is not sent twice"
+
+
+@pytest.mark.parametrize("path", ["hang", "drip"])
+async def test_the_time_limit_ends_it(sink: Sink, action: HttpAction, path: str) -> None:
+    outcome = await action.run(an_http_call(f"{sink.url}/{path}", timeout_s=0.15), a_job())
+    assert isinstance(outcome, Retry)
+    assert outcome.failure == "timeout"
+
+
+async def test_an_endless_answer_is_cut_and_closed(sink: Sink, action: HttpAction) -> None:
+    outcome = await action.run(an_http_call(f"{sink.url}/huge"), a_job())
+    assert isinstance(outcome, Done)
+    assert len(outcome.result["text"]) == ANSWER_MAX
+    assert outcome.result["truncated"] is True
+    await asyncio.wait_for(sink.closed_by_peer.wait(), 5)
+
+
+async def test_compressed_answers_are_not_unpacked(sink: Sink, action: HttpAction) -> None:
+    outcome = await action.run(an_http_call(f"{sink.url}/badgzip"), a_job())
+    assert isinstance(outcome, Done)
+
+
+async def test_nothing_listens(action: HttpAction) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        call = an_http_call(f"http://127.0.0.1:{taken.getsockname()[1]}/")
+        outcome = await action.run(call, a_job())
+    assert outcome == Retry("network", "no connection: connection refused")
+
+
+async def test_cancelling_closes_the_connection(sink: Sink, action: HttpAction) -> None:
+    task = asyncio.create_task(action.run(an_http_call(f"{sink.url}/hang"), a_job()))
+    await until(lambda: sink.seen)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    sink.release.set()
+    await until(lambda: not sink.open)
+
+
+async def test_what_is_sent(sink: Sink, action: HttpAction) -> None:
+    body = b"x" * 2_000_000
+    call = an_http_call(
+        f"{sink.url}/echo/a%2Fb%20c/?q=%7B1%7D", headers=(("X-One", "1"), ("X-One", "2")), body=body
+    )
+    assert isinstance(await action.run(call, a_job()), Done)
+    seen = sink.seen[0]
+    assert seen.line == "POST /echo/a%2Fb%20c/?q=%7B1%7D HTTP/1.1"
+    assert seen.body == body
+    assert [v for k, v in seen.headers if k == "X-One"] == ["1", "2"]
+    names = {k.lower() for k, _ in seen.headers}
+    assert "content-type" not in names
+    assert dict(seen.headers)["Accept-Encoding"] == "identity"
+
+
+async def test_cookies_are_not_kept(sink: Sink, action: HttpAction) -> None:
+    outcome = await action.run(an_http_call(f"{sink.url}/cookie"), a_job())
+    assert outcome.result["headers"]["set-cookie"] == "[removed]"
+    await action.run(an_http_call(f"{sink.url}/status/200"), a_job())
+    assert "cookie" not in {k.lower() for k, _ in sink.seen[1].headers}
+
+
+async def test_the_environment_names_no_proxy(
+    sink: Sink, action: HttpAction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    outcome = await action.run(an_http_call(f"{sink.url}/status/200"), a_job())
+    assert isinstance(outcome, Done)
+
+
+@pytest.mark.parametrize(
+    "headers", [(("X-A", "one\r\nX-B: two"),), (("X A", "1"),), (("X-A", "\x00"),)]
+)
+async def test_a_broken_header_never_leaves(
+    sink: Sink, action: HttpAction, headers: tuple[tuple[str, str], ...]
+) -> None:
+    await action.run(an_http_call(f"{sink.url}/echo", headers=headers), a_job())
+    assert all("X-B" not in dict(seen.headers) for seen in sink.seen)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://", "ftp://127.0.0.1/", "no url", "http://[::1", "http://h:99999/"]
+)
+async def test_a_malformed_url_is_dead(action: HttpAction, url: str) -> None:
+    assert isinstance(await action.run(an_http_call(url), a_job()), Fail)
+
+
+async def test_another_kind_of_call_is_dead(action: HttpAction) -> None:
+    assert isinstance(await action.run(LogCall("x"), a_job()), Fail)
+
+
+# -- secrets -----------------------------------------------------------------------------------
+
+CANARY = "s3cr3t-canary-9f2e"
+
+
+async def test_a_target_cannot_echo_credentials_into_our_records(
+    sink: Sink, action: HttpAction
+) -> None:
+    call = an_http_call(
+        f"{sink.url}/echo/{CANARY}",
+        shown_url=f"{sink.url}/***",
+        headers=(("Authorization", f"Bearer {CANARY}-a"), ("X-Api-Key", f"{CANARY}-b")),
+        body=b"",
+    )
+    outcome = await action.run(call, a_job())
+    assert isinstance(outcome, Done)
+    assert CANARY not in repr(outcome)
+
+
+@pytest.mark.parametrize("path", ["reset", "cut", "garbage", "status/500", "hang"])
+async def test_no_reason_quotes_the_url(sink: Sink, action: HttpAction, path: str) -> None:
+    call = an_http_call(f"{sink.url}/{path}?token={CANARY}", shown_url="http://***", timeout_s=0.2)
+    if path == "status/500":
+        call = an_http_call(f"{sink.url}/status/500/{CANARY}", shown_url="http://***")
+    assert CANARY not in repr(await action.run(call, a_job()))
+
+
+async def test_no_reason_quotes_the_host() -> None:
+    async def no_such(_host: str) -> list[str]:
+        raise OSError("nothing")
+
+    action = HttpAction(EgressPolicy(), lookup=no_such)
+    outcome = await action.run(an_http_call(f"http://{CANARY}.example/"), a_job())
+    assert isinstance(outcome, Retry)
+    assert outcome.failure == "network"
+    assert CANARY not in repr(outcome)
+    await action.close()
+
+
+# -- egress ------------------------------------------------------------------------------------
+
+
+async def _by_name(sink: Sink, host: str, addresses: list[str], *allow: str) -> Outcome:
+    async def lookup(_host: str) -> list[str]:
+        return addresses
+
+    action = HttpAction(EgressPolicy(allow), lookup=lookup)
+    port = sink.url.rpartition(":")[2]
+    try:
+        return await action.run(an_http_call(f"http://{host}:{port}/status/200"), a_job())
+    finally:
+        await action.close()
+
+
+@pytest.mark.parametrize("addresses", [["127.0.0.1"], ["127.0.0.1", "::1"], ["::ffff:127.0.0.1"]])
+async def test_a_name_may_not_lead_inside(sink: Sink, addresses: list[str]) -> None:
+    outcome = await _by_name(sink, "inside.example", addresses)
+    assert isinstance(outcome, Fail)
+    assert "egress" in outcome.reason
+    assert sink.seen == []
+
+
+async def test_an_allowed_range_may_be_named(sink: Sink) -> None:
+    outcome = await _by_name(sink, "inside.example", ["127.0.0.1"], "127.0.0.0/8")
+    assert isinstance(outcome, Done)
+
+
+async def test_localhost_is_loopback_as_written(sink: Sink) -> None:
+    assert isinstance(await _by_name(sink, "localhost", ["127.0.0.1"]), Done)
+    assert isinstance(await _by_name(sink, "api.localhost", ["127.0.0.1"]), Done)
+    assert isinstance(await _by_name(sink, "localhost", ["10.0.0.1"]), Fail)
+
+
+@pytest.mark.parametrize("host", ["127.1", "2130706433", "0x7f.1", "0177.0.0.1", "①②⑦.⓪.⓪.①"])
+async def test_odd_spellings_of_loopback_are_refused(sink: Sink, host: str) -> None:
+    outcome = await _by_name(sink, host, ["127.0.0.1"])
+    assert isinstance(outcome, Fail)
+    assert sink.seen == []
+
+
+@pytest.mark.parametrize("host", ["169.254.169.254", "[fd00:ec2::254]", "[::ffff:169.254.169.254]"])
+async def test_metadata_is_refused_as_written(sink: Sink, host: str) -> None:
+    assert isinstance(await _by_name(sink, host, []), Fail)
+
+
+async def test_the_systems_resolver(sink: Sink, action: HttpAction) -> None:
+    port = sink.url.rpartition(":")[2]
+    outcome = await action.run(an_http_call(f"http://localhost:{port}/status/200"), a_job())
+    assert isinstance(outcome, Done)

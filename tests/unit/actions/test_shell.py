@@ -1,0 +1,201 @@
+"""The shell action with real processes."""
+
+import asyncio
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from router.actions.child import KEEP
+from router.actions.shell import ShellAction
+from router.model.call import LogCall, ShellCall
+from router.model.job import Done, Fail, Outcome, Retry
+from tests.sim.makers import a_job, a_shell_call
+from tests.waiting import until
+
+CANARY = "s3cr3t-canary-9f2e"
+
+
+async def _run(call: ShellCall) -> Outcome:
+    return await ShellAction().run(call, a_job(kind="shell"))
+
+
+def _sh(script: str, **changes: object) -> ShellCall:
+    return a_shell_call("sh", "-eu", "-c", script, **changes)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [(0, Done), (75, "temporary"), (78, Fail), (1, "error"), (2, "error"), (127, "error")],
+)
+async def test_exit_codes(code: int, expected: object) -> None:
+    outcome = await _run(_sh(f"exit {code}"))
+    assert (outcome.failure if isinstance(outcome, Retry) else type(outcome)) == expected
+    assert outcome.result["exit"] == code
+
+
+async def test_a_signal_is_an_error_with_its_name() -> None:
+    outcome = await _run(_sh("kill -9 $$"))
+    assert isinstance(outcome, Retry)
+    assert (outcome.failure, outcome.reason) == ("error", "killed by SIGKILL")
+
+
+async def test_streams_are_kept_apart_and_json_is_read() -> None:
+    outcome = await _run(_sh("""echo '{"a": 1.50}'; echo problem >&2"""))
+    assert outcome.result["stderr"] == "problem\n"
+    assert str(outcome.result["json"]["a"]) == "1.50"
+
+
+async def test_deep_json_is_left_as_text() -> None:
+    deep = "[" * 500 + "]" * 500
+    outcome = await _run(_sh(f"echo '{deep}'"))
+    assert "json" not in outcome.result
+
+
+async def test_the_tail_is_kept() -> None:
+    outcome = await _run(_sh("seq 1 100000; echo end"))
+    assert outcome.result["stdout"].endswith("99999\n100000\nend\n")
+    assert len(outcome.result["stdout"]) == KEEP
+    assert outcome.result["truncated"] is True
+
+
+async def test_large_input_and_output_do_not_block_each_other() -> None:
+    data = b"0123456789" * 100_000
+    outcome = await _run(_sh("cat; cat /dev/null >&2", stdin=data))
+    assert outcome.result["stdout"] == data[-KEEP:].decode()
+
+
+async def test_input_that_nobody_reads_is_no_fault() -> None:
+    assert isinstance(await _run(_sh("exec <&-; exit 0", stdin=b"x" * 1_000_000)), Done)
+
+
+async def test_only_the_given_environment() -> None:
+    call = a_shell_call(
+        sys.executable,
+        "-c",
+        "import os, json; print(json.dumps(dict(os.environ)))",
+        env={"WEBHOOK_JOB": "job_1", "LC_ALL": "C.UTF-8"},
+    )
+    assert (await _run(call)).result["json"] == {"WEBHOOK_JOB": "job_1", "LC_ALL": "C.UTF-8"}
+
+
+async def test_arguments_arrive_byte_for_byte() -> None:
+    hostile = ("$(id)", "`id`", "; rm -rf /", "--help", "a'b\"c", "*", "\n", "ü😀", "%s", "\\", "")
+    call = a_shell_call(
+        sys.executable,
+        "-c",
+        "import sys, json; print(json.dumps(sys.argv[1:]))",
+        *hostile,
+        env={"LC_ALL": "C.UTF-8"},
+    )
+    assert tuple((await _run(call)).result["json"]) == hostile
+
+
+async def test_the_folder(tmp_path: Path) -> None:
+    assert (await _run(_sh("pwd", cwd=str(tmp_path)))).result["stdout"].strip() == str(tmp_path)
+
+
+async def test_a_time_limit_ends_even_the_stubborn() -> None:
+    began = time.monotonic()
+    outcome = await _run(_sh("trap '' TERM; echo on; while :; do sleep 1; done", timeout_s=0.2))
+    assert isinstance(outcome, Retry)
+    assert outcome.failure == "timeout"
+    assert outcome.result["stdout"] == "on\n"
+    assert time.monotonic() - began < 1.2
+
+
+async def test_the_whole_group_is_gone(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    script = f"(trap '' TERM; echo $$ > {pids}; while :; do sleep 1; done) & wait"
+    outcome = await _run(_sh(script, timeout_s=0.3))
+    assert isinstance(outcome, Retry)
+    assert not _group_lives(int(pids.read_text()))
+
+
+async def test_cancelling_kills_the_group_first(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    task = asyncio.create_task(_run(_sh(f"echo $$ > {pids}.new; mv {pids}.new {pids}; sleep 60")))
+    await until(pids.exists)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not _group_lives(int(pids.read_text()))
+
+
+async def test_a_background_process_does_not_hold_us_up() -> None:
+    began = time.monotonic()
+    outcome = await _run(_sh("sleep 3 & echo hi"))
+    assert isinstance(outcome, Done)
+    assert outcome.result["stdout"] == "hi\n"
+    assert time.monotonic() - began < 1.5
+
+
+async def test_no_zombies_and_no_descriptors_are_left() -> None:
+    await _run(_sh("true"))
+    before = _open_descriptors()
+    for _ in range(5):
+        await _run(_sh("exit 1", stdin=b"x"))
+        await _run(a_shell_call("/nonexistent"))
+    assert _open_descriptors() == before
+    with pytest.raises(ChildProcessError):
+        _reap_any()
+
+
+@pytest.mark.parametrize(
+    ("call", "expected", "words"),
+    [
+        (a_shell_call("/no/such"), Retry, "not found"),
+        (a_shell_call("/etc/passwd"), Retry, "may not be executed"),
+        (a_shell_call("true", cwd="/no/such"), Retry, "not found"),
+        (a_shell_call("true", "x" * 140_000), Fail, "too long"),
+        (a_shell_call("true", f"{CANARY}\0"), Fail, "NUL"),
+        (a_shell_call("true", env={"A": f"{CANARY}\0"}), Fail, "NUL"),
+        (a_shell_call("true", f"{CANARY}\udce9\ud800"), Fail, "Unicode"),
+        (a_shell_call("true", env={"A=B": "x"}), Fail, ""),
+    ],
+)
+async def test_what_cannot_start(call: ShellCall, expected: type[Outcome], words: str) -> None:
+    outcome = await _run(call)
+    assert isinstance(outcome, expected)
+    assert words in outcome.reason  # type: ignore[union-attr]
+    assert CANARY not in repr(outcome)
+
+
+async def test_secrets_of_the_environment_are_masked_in_the_output() -> None:
+    call = _sh(
+        'echo "$TOKEN"; echo "$TOKEN" >&2',
+        env={"PATH": "/usr/bin:/bin", "TOKEN": CANARY},
+        secret_names=frozenset({"TOKEN"}),
+    )
+    outcome = await _run(call)
+    assert CANARY not in json.dumps(outcome.result)
+    assert outcome.result["stdout"] == "***\n"
+
+
+async def test_another_kind_of_call_is_dead() -> None:
+    assert isinstance(await ShellAction().run(LogCall("x"), a_job()), Fail)
+
+
+def _open_descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def _reap_any() -> None:
+    os.waitpid(-1, os.WNOHANG)
+
+
+def _group_lives(group: int) -> bool:
+    """Whether a process of the group still runs (a zombie of init's does not)."""
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            state, _, pgid = (entry / "stat").read_text().rpartition(")")[2].split()[:3]
+        except OSError:
+            continue
+        if int(pgid) == group and state not in "ZX":
+            return True
+    return False

@@ -1,0 +1,161 @@
+"""A workbench for the dispatcher: a ledger, fake actions, virtual time."""
+
+import asyncio
+import random
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from router.dispatch import Dispatcher, Live, Measures
+from router.errors import StoreUnavailable
+from router.model.call import Call
+from router.model.delivery import Delivery, Event
+from router.model.job import ActionKind, Done, Job, NewJob, Outcome, Settlement
+from router.model.retry import STANDARD, RetryPolicy
+from router.model.settings import TargetLimits
+from tests.sim.ledger import Ledger
+from tests.sim.loop import SimClock, simulate
+from tests.sim.makers import a_delivery, a_new_job, an_event, an_http_call
+
+KINDS: tuple[ActionKind, ...] = ("http", "shell", "python", "log")
+
+
+class Heard:
+    """A listener that remembers."""
+
+    def __init__(self) -> None:
+        self.settlements: list[tuple[str, str, bool]] = []
+        self.leaks: list[Exception] = []
+        self.failures: list[str] = []
+
+    def settled(self, job: Job, settlement: Settlement, held: bool) -> None:
+        self.settlements.append((job.id, settlement.state, held))
+
+    def leaked(self, job: Job, error: Exception) -> None:
+        self.leaks.append(error)
+
+    def store_failed(self, verb: str, error: Exception) -> None:
+        self.failures.append(verb)
+
+
+class Act:
+    """An action that does what `how` says and notes when each job began."""
+
+    def __init__(self, clock: SimClock) -> None:
+        self.clock = clock
+        self.began: list[tuple[str, float]] = []
+        self.how: Callable[[Job], Coroutine[Any, Any, Outcome]] = _done
+
+    async def run(self, call: Call, job: Job) -> Outcome:
+        self.began.append((job.id, self.clock.monotonic()))
+        return await self.how(job)
+
+    async def close(self) -> None:
+        """Nothing."""
+
+    def names(self) -> list[str]:
+        return [name for name, _ in self.began]
+
+
+class Bench:
+    """One dispatcher on a ledger; `limits`, `render` and `measures` may be set before `start`."""
+
+    def __init__(self) -> None:
+        self.clock = SimClock()
+        self.ledger = Ledger()
+        self.act = Act(self.clock)
+        self.heard = Heard()
+        self.limits: dict[str, TargetLimits] = {}
+        self.measures = Measures()
+        self.render: Callable[[Job, Delivery, Event], Call] = lambda job, d, e: an_http_call()
+        self.retry_of: Callable[[Job], RetryPolicy] = lambda job: STANDARD
+        self.dead_if_interrupted: frozenset[tuple[str, str]] = frozenset()
+        self.failing: dict[str, list[Exception | None]] = {}
+        self.made = 0
+
+    async def start(self) -> Dispatcher:
+        live = Live(
+            render=self.render,
+            reread=lambda delivery, index: an_event(index),
+            retry_of=self.retry_of,
+            limits=lambda target, kind: self.limits.get(target, TargetLimits(16)),
+            dead_if_interrupted=lambda: self.dead_if_interrupted,
+        )
+        self.dispatcher = Dispatcher(
+            _Failing(self),
+            dict.fromkeys(KINDS, self.act),
+            live,
+            clock=self.clock,
+            rng=random.Random(1),
+            boot="boot",
+            listener=self.heard,
+            measures=self.measures,
+        )
+        self.loop_task = asyncio.create_task(self.dispatcher.run())
+        await asyncio.sleep(0.001)
+        return self.dispatcher
+
+    def new(self, count: int = 1, **changes: Any) -> list[NewJob]:
+        self.made += count
+        names = range(self.made - count, self.made)
+        return [a_new_job(f"job_{n}", **{"due_at": self.clock.now(), **changes}) for n in names]
+
+    async def commit(self, *jobs: NewJob) -> list[Job]:
+        return await self.ledger.commit(a_delivery(), jobs, self.clock.now())
+
+    async def commit_and_wake(self, *jobs: NewJob) -> None:
+        for job in await self.commit(*jobs):
+            self.dispatcher.wake(job.target, job.due_at, job.kind)
+
+    def states(self) -> dict[str, str]:
+        return {name: job.state for name, job in self.ledger.records.items()}
+
+
+class _Failing:
+    """The ledger, with the exceptions planned for a verb raised first (None: let it pass)."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+
+    def __getattr__(self, name: str) -> Any:
+        verb = getattr(self._bench.ledger, name)
+
+        async def asked(*args: Any, **named: Any) -> Any:
+            planned = self._bench.failing.get(name, [])
+            error = planned.pop(0) if planned else None
+            if isinstance(error, _After):
+                await verb(*args, **named)
+            if error is not None:
+                raise error
+            return await verb(*args, **named)
+
+        return asked
+
+
+class _After(StoreUnavailable):
+    """Raised when the work has been done."""
+
+
+AFTER, BEFORE = _After("after"), StoreUnavailable("before")
+
+
+async def _done(_job: Job) -> Outcome:
+    return Done({"ok": True})
+
+
+def on_bench(test: Callable[[Bench], Coroutine[Any, Any, None]]) -> Callable[[], None]:
+    """Run an async test in virtual time, drain included."""
+
+    def run() -> None:
+        simulate(_with_bench(test), random.Random(1))
+
+    run.__name__, run.__doc__ = test.__name__, test.__doc__
+    return run
+
+
+async def _with_bench(test: Callable[[Bench], Coroutine[Any, Any, None]]) -> None:
+    bench = Bench()
+    await test(bench)
+    if hasattr(bench, "dispatcher"):
+        await bench.dispatcher.drain(0)
+        await bench.loop_task
+        assert bench.ledger.wrong == []

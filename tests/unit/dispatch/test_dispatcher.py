@@ -1,0 +1,332 @@
+"""The dispatcher's promises, one by one, in virtual time."""
+
+import asyncio
+from itertools import pairwise
+
+from router.dispatch import Measures, Work
+from router.errors import RenderError
+from router.model.call import Call
+from router.model.delivery import Delivery, Event
+from router.model.job import Done, Job, Outcome, Retry
+from router.model.retry import AGE_LIMIT_MS, RetryPolicy
+from router.model.settings import TargetLimits
+from tests.sim.makers import a_delivery, an_event
+from tests.unit.dispatch.bench import AFTER, BEFORE, Bench, on_bench
+
+
+async def _for_ever(_job: Job) -> Outcome:
+    await asyncio.Event().wait()
+    return Done()
+
+
+async def _at_once(_job: Job) -> Outcome:
+    return Done()
+
+
+async def _hand_over(bench: Bench, *leases: str | None) -> None:
+    new = [job for lease in leases for job in bench.new(lease=lease)]
+    works = [Work(job, a_delivery(), an_event()) for job in await bench.commit(*new)]
+    bench.dispatcher.hand_over(works)
+
+
+@on_bench
+async def test_a_job_handed_over_runs_without_a_lease_call(bench: Bench) -> None:
+    dispatcher = await bench.start()
+    lease = dispatcher.reserve("erp", "http")
+    assert lease == "boot/1"
+    await _hand_over(bench, lease)
+    assert bench.act.began == [], "never within intake's own turn"
+    await asyncio.sleep(0.01)
+    assert bench.states() == {"job_0": "succeeded"}
+    assert bench.ledger.attempts[0].number == 1
+
+
+@on_bench
+async def test_reserving_stops_where_slots_end(bench: Bench) -> None:
+    bench.limits["erp"] = TargetLimits(2)
+    dispatcher = await bench.start()
+    leases = [dispatcher.reserve("erp", "http") for _ in range(3)]
+    assert [bool(lease) for lease in leases] == [True, True, False]
+    dispatcher.release(leases[0] or "")
+    assert dispatcher.reserve("erp", "http")
+
+
+@on_bench
+async def test_the_hand_over_is_bounded(bench: Bench) -> None:
+    bench.measures = Measures(hand_over=3)
+    dispatcher = await bench.start()
+    leases = [dispatcher.reserve(f"t{n}", "http") for n in range(4)]
+    assert [bool(lease) for lease in leases] == [True, True, True, False]
+
+
+@on_bench
+async def test_a_released_lease_cannot_be_handed_over(bench: Bench) -> None:
+    dispatcher = await bench.start()
+    lease = dispatcher.reserve("erp", "http")
+    dispatcher.release(lease or "", unsure=True)
+    await _hand_over(bench, lease)
+    await asyncio.sleep(12)
+    assert bench.act.names() == ["job_0"], "found by the sweep, run once"
+    assert bench.ledger.records["job_0"].attempt == 2
+
+
+@on_bench
+async def test_a_woken_job_runs_at_once_and_a_later_one_when_due(bench: Bench) -> None:
+    await bench.start()
+    began = bench.clock.monotonic()
+    later = bench.clock.now() + 700
+    await bench.commit_and_wake(*bench.new(), *bench.new(due_at=later))
+    await asyncio.sleep(1)
+    times = [at - began for _, at in bench.act.began]
+    assert times[0] < 0.01
+    assert 0.699 <= times[1] < 0.71
+
+
+@on_bench
+async def test_what_nobody_woke_is_found_by_the_sweep(bench: Bench) -> None:
+    await bench.start()
+    await bench.commit(*bench.new())
+    await asyncio.sleep(5.1)
+    assert bench.states() == {"job_0": "succeeded"}
+
+
+@on_bench
+async def test_the_backlog_of_the_last_process_runs_in_order(bench: Bench) -> None:
+    bench.limits["erp"] = TargetLimits(1)
+    now = bench.clock.now()
+    await bench.commit(*bench.new(due_at=now - 1), *bench.new(due_at=now - 3), *bench.new())
+    await bench.start()
+    await asyncio.sleep(1)
+    assert bench.act.names() == ["job_1", "job_0", "job_2"]
+
+
+@on_bench
+async def test_a_hanging_target_delays_no_other(bench: Bench) -> None:
+    async def how(job: Job) -> Outcome:
+        return await _for_ever(job) if job.target.startswith("hang") else Done()
+
+    bench.act.how = how
+    await bench.start()
+    hanging = [job for n in range(5) for job in bench.new(100, target=f"hang{n}")]
+    await bench.commit_and_wake(*hanging)
+    await asyncio.sleep(1)
+    await bench.commit_and_wake(*bench.new(50, target="fine"))
+    await asyncio.sleep(0.1)
+    assert list(bench.states().values()).count("succeeded") == 50
+    assert list(bench.states().values()).count("running") == 5 * 16
+
+
+@on_bench
+async def test_a_rate_spreads_the_starts(bench: Bench) -> None:
+    bench.limits["erp"] = TargetLimits(16, 5.0)
+    await bench.start()
+    await bench.commit_and_wake(*bench.new(40))
+    await asyncio.sleep(4)
+    times = [at for _, at in bench.act.began]
+    assert 19 <= len(times) <= 22
+    assert all(b - a > 0.19 for a, b in pairwise(times[1:]))
+    assert bench.dispatcher.reserve("erp", "http") is None, "older jobs first"
+
+
+@on_bench
+async def test_one_lease_of_an_unknown_target_tells_its_kind(bench: Bench) -> None:
+    bench.act.how = _for_ever
+    await bench.commit(*(j for n in range(9) for j in bench.new(3, target=f"r{n}/s", kind="shell")))
+    await bench.start()
+    await asyncio.sleep(10)
+    assert len(bench.act.began) == 4, "never more than the kind's total"
+    bench.act.how = _at_once
+    await asyncio.sleep(60)
+    assert set(bench.states().values()) == {"succeeded"}
+
+
+@on_bench
+async def test_a_render_error_is_dead_at_once(bench: Bench) -> None:
+    def render(job: Job, delivery: Delivery, event: Event) -> Call:
+        raise RenderError("http.path", "an empty segment")
+
+    bench.render = render
+    await bench.start()
+    await bench.commit_and_wake(*bench.new())
+    await asyncio.sleep(0.1)
+    job = bench.ledger.records["job_0"]
+    assert (job.state, job.reason) == ("dead", "http.path: an empty segment")
+    assert bench.act.began == []
+
+
+@on_bench
+async def test_a_leak_is_a_retry_and_its_text_is_not_stored(bench: Bench) -> None:
+    async def how(job: Job) -> Outcome:
+        raise KeyError("s3cr3t")
+
+    bench.act.how = how
+    await bench.start()
+    await bench.commit_and_wake(*bench.new())
+    await asyncio.sleep(0.1)
+    assert bench.states() == {"job_0": "retryable"}
+    assert "s3cr3t" not in repr(bench.ledger.attempts)
+    assert isinstance(bench.heard.leaks[0], KeyError)
+
+
+@on_bench
+async def test_a_missing_policy_strands_nobody(bench: Bench) -> None:
+    def none(job: Job) -> RetryPolicy:
+        raise KeyError(job.rule)
+
+    bench.retry_of = none
+    await bench.start()
+    await bench.commit_and_wake(*bench.new())
+    await asyncio.sleep(0.1)
+    assert bench.states() == {"job_0": "succeeded"}
+    assert len(bench.heard.leaks) == 1
+
+
+@on_bench
+async def test_a_defective_action_is_cancelled(bench: Bench) -> None:
+    bench.act.how = _for_ever
+    await bench.start()
+    await bench.commit_and_wake(*bench.new())
+    await asyncio.sleep(10 + bench.measures.guard_s + 0.1)
+    assert bench.ledger.attempts[0].reason == "not done within 10 s"
+
+
+@on_bench
+async def test_retries_come_by_themselves(bench: Bench) -> None:
+    outcomes: list[Outcome] = [Retry("server", "HTTP 503"), Retry("timeout", "late"), Done()]
+
+    async def how(job: Job) -> Outcome:
+        return outcomes.pop(0)
+
+    bench.act.how = how
+    await bench.start()
+    await bench.commit_and_wake(*bench.new())
+    await asyncio.sleep(50)
+    assert bench.states() == {"job_0": "succeeded"}
+    assert [a.outcome for a in bench.ledger.attempts] == ["failed", "failed", "succeeded"]
+    gaps = [b[1] - a[1] for a, b in pairwise(bench.act.began)]
+    assert 4 <= gaps[0] <= 6.01
+    assert 24 <= gaps[1] <= 36.01
+
+
+@on_bench
+async def test_a_job_too_old_is_dead_without_running(bench: Bench) -> None:
+    await bench.start()
+    await bench.ledger.commit(a_delivery(), bench.new(), bench.clock.now() - AGE_LIMIT_MS - 1)
+    bench.dispatcher.wake("erp", bench.clock.now(), "http")
+    await asyncio.sleep(0.1)
+    assert bench.ledger.records["job_0"].reason == "too_old"
+    assert bench.act.began == []
+
+
+@on_bench
+async def test_a_result_is_offered_until_the_store_is_back(bench: Bench) -> None:
+    bench.failing["settle"] = [BEFORE, AFTER, BEFORE]
+    await bench.start()
+    await bench.commit_and_wake(*bench.new())
+    await asyncio.sleep(5)
+    assert bench.act.names() == ["job_0"]
+    assert bench.heard.settlements == [("job_0", "succeeded", True)]
+
+
+@on_bench
+async def test_patience_ends_and_the_job_is_given_back(bench: Bench) -> None:
+    bench.measures = Measures(patience_s=3)
+    bench.failing["settle"] = [BEFORE] * 8
+    await bench.start()
+    await bench.commit_and_wake(*bench.new())
+    await asyncio.sleep(30)
+    assert bench.act.names() == ["job_0", "job_0"]
+    assert bench.states() == {"job_0": "succeeded"}
+
+
+@on_bench
+async def test_a_result_that_cannot_be_stored_is_left_out(bench: Bench) -> None:
+    bench.failing["settle"] = [TypeError("not JSON")]
+    await bench.start()
+    await bench.commit_and_wake(*bench.new())
+    await asyncio.sleep(0.1)
+    assert bench.states() == {"job_0": "succeeded"}
+    assert bench.ledger.attempts[0].result == {"lost": True}
+
+
+@on_bench
+async def test_a_lost_lease_is_heard_of(bench: Bench) -> None:
+    async def how(job: Job) -> Outcome:
+        await bench.ledger.recover(alive="other/", now=0, on_interrupt_dead=frozenset())
+        return Done()
+
+    bench.act.how = how
+    await bench.start()
+    await bench.commit_and_wake(*bench.new())
+    await asyncio.sleep(0.1)
+    assert bench.heard.settlements == [("job_0", "succeeded", False)]
+    assert bench.states() == {"job_0": "available"}
+
+
+@on_bench
+async def test_a_lease_of_unknown_outcome_strands_nobody(bench: Bench) -> None:
+    bench.failing["lease"] = [AFTER]
+    await bench.start()
+    await bench.commit_and_wake(*bench.new(3))
+    await asyncio.sleep(12)
+    assert set(bench.states().values()) == {"succeeded"}
+    assert bench.heard.failures == ["lease"]
+
+
+@on_bench
+async def test_the_loop_outlives_a_store_that_raises_anything(bench: Bench) -> None:
+    bench.failing = {"lease": [BEFORE, KeyError("x"), BEFORE], "targets": [KeyError("x")]}
+    await bench.start()
+    await bench.commit_and_wake(*bench.new(3))
+    await asyncio.sleep(12)
+    assert set(bench.states().values()) == {"succeeded"}
+
+
+@on_bench
+async def test_draining_gives_grace_then_interrupts(bench: Bench) -> None:
+    async def how(job: Job) -> Outcome:
+        await asyncio.sleep(2 if job.id == "job_0" else 60)
+        return Done()
+
+    bench.act.how = how
+    bench.dead_if_interrupted = frozenset({("once", "a")})
+    dispatcher = await bench.start()
+    await bench.commit_and_wake(*bench.new(2), *bench.new(rule="once"))
+    await asyncio.sleep(0.1)
+    began = bench.clock.monotonic()
+    await dispatcher.drain(5.0)
+    assert 4.9 < bench.clock.monotonic() - began < 5.2
+    assert bench.states() == {"job_0": "succeeded", "job_1": "available", "job_2": "dead"}
+    job = bench.ledger.records["job_1"]
+    assert (job.charged, job.attempt) == (0, 1)
+    assert bench.ledger.records["job_2"].reason == "interrupted"
+    assert dispatcher.reserve("erp", "http") is None
+
+
+@on_bench
+async def test_what_is_handed_over_while_draining_is_given_back(bench: Bench) -> None:
+    dispatcher = await bench.start()
+    lease = dispatcher.reserve("erp", "http")
+    draining = asyncio.create_task(dispatcher.drain(1.0))
+    await asyncio.sleep(0)
+    await _hand_over(bench, lease)
+    await draining
+    await asyncio.sleep(0.1)
+    assert bench.states() == {"job_0": "available"}
+    assert bench.act.began == []
+
+
+@on_bench
+async def test_recovering_spares_our_own_leases(bench: Bench) -> None:
+    dispatcher = await bench.start()
+    await bench.commit(*bench.new(lease="boot/9"), *bench.new(lease="boot2/9"))
+    assert (await dispatcher.recover()).reclaimed == 1
+    assert bench.states() == {"job_0": "running", "job_1": "available"}
+
+
+@on_bench
+async def test_waiting_jobs_are_left_alone(bench: Bench) -> None:
+    await bench.start()
+    await bench.commit_and_wake(*bench.new(state="waiting"))
+    await asyncio.sleep(12)
+    assert bench.states() == {"job_0": "waiting"}

@@ -1,0 +1,90 @@
+"""Outcomes become settlements."""
+
+import random
+
+import pytest
+
+from router.dispatch.verdict import Verdicts, interrupted, too_old
+from router.model.job import Done, Fail, Outcome, Retry, Settlement
+from router.model.retry import AGE_LIMIT_MS, NONE, STANDARD, RetryPolicy
+from tests.sim.makers import NOW, a_job
+
+END = NOW + 250
+
+
+def _settled(outcome: Outcome, charged: int = 0, policy: RetryPolicy = STANDARD) -> Settlement:
+    verdicts = Verdicts(random.Random(1), dry=False)
+    return verdicts.settlement(a_job(charged=charged), outcome, policy, "g2", END)
+
+
+def test_done() -> None:
+    settlement = _settled(Done({"status": 200}))
+    assert (settlement.state, settlement.reason, settlement.due_at) == ("succeeded", None, None)
+    attempt = settlement.attempt
+    assert (attempt.outcome, attempt.number, attempt.generation) == ("succeeded", 1, "g2")
+    assert (attempt.started_at, attempt.ended_at) == (NOW, END)
+    assert attempt.result == {"status": 200}
+    assert settlement.lease == "boot/1"
+
+
+def test_dry() -> None:
+    settlement = Verdicts(random.Random(1), dry=True).settlement(
+        a_job(), Done({}), STANDARD, "g", END
+    )
+    assert (settlement.state, settlement.attempt.outcome) == ("succeeded", "dry")
+
+
+def test_fail() -> None:
+    settlement = _settled(Fail("HTTP 410"))
+    assert (settlement.state, settlement.reason) == ("dead", "HTTP 410")
+    assert settlement.attempt.outcome == "dead"
+
+
+@pytest.mark.parametrize("charged", range(10))
+def test_the_standard_schedule(charged: int) -> None:
+    settlement = _settled(Retry("server", "HTTP 503"), charged)
+    assert settlement.state == "retryable"
+    assert settlement.attempt.outcome == "failed"
+    assert settlement.due_at is not None
+    share = (settlement.due_at - END) / STANDARD.schedule_ms[charged]
+    assert 0.8 <= share <= 1.2
+
+
+@pytest.mark.parametrize(
+    ("failure", "policy", "charged", "state"),
+    [
+        ("server", STANDARD, 10, "dead"),
+        ("client", STANDARD, 4, "retryable"),
+        ("client", STANDARD, 5, "dead"),
+        ("error", NONE, 0, "dead"),
+        ("temporary", NONE, 0, "retryable"),
+        ("temporary", NONE, 1, "retryable"),
+        ("temporary", NONE, 2, "dead"),
+    ],
+)
+def test_when_it_ends(failure: str, policy: RetryPolicy, charged: int, state: str) -> None:
+    settlement = _settled(Retry(failure, "why"), charged, policy)  # type: ignore[arg-type]
+    assert settlement.state == state
+    assert settlement.reason == ("why" if state == "dead" else None)
+
+
+@pytest.mark.parametrize(
+    ("after_s", "least", "most"), [(0, 4, 6), (-1, 4, 6), (3600, 3600, 3600), (1e12, 86400, 86400)]
+)
+def test_a_targets_wish_is_clamped(after_s: float, least: float, most: float) -> None:
+    due_at = _settled(Retry("throttled", "HTTP 429", after_s)).due_at
+    assert due_at is not None
+    assert least * 1000 <= due_at - END <= most * 1000
+
+
+def test_an_interruption_is_not_charged() -> None:
+    settlement = interrupted(a_job(), "g", END, dead=False)
+    assert (settlement.state, settlement.charged, settlement.due_at) == ("available", False, END)
+    assert settlement.attempt.outcome == "interrupted"
+    settlement = interrupted(a_job(), "g", END, dead=True)
+    assert (settlement.state, settlement.reason) == ("dead", "interrupted")
+
+
+def test_the_age_limit() -> None:
+    assert not too_old(a_job(), NOW + AGE_LIMIT_MS)
+    assert too_old(a_job(), NOW + AGE_LIMIT_MS + 1)

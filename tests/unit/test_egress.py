@@ -1,0 +1,109 @@
+"""The address table, literal by literal."""
+
+import pytest
+
+from router.egress import EgressPolicy, is_local_name, literal_address
+from router.errors import EgressRefused
+
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+PUBLIC = _words("""
+1.1.1.1 8.8.8.8 93.184.216.34 100.63.255.255 100.128.0.1 172.15.255.255 172.32.0.1 192.167.255.255
+192.169.0.1 198.17.255.255 198.20.0.1 223.255.255.255 11.0.0.1 126.255.255.255 128.0.0.1
+2606:4700:4700::1111 2001:4860:4860::8888 2a00:1450:4001::1 ::ffff:8.8.8.8 64:ff9b::8.8.8.8
+2002:808:808::1
+""")
+
+PRIVATE = _words("""
+0.0.0.0 0.1.2.3 10.0.0.1 10.255.255.255 100.64.0.1 100.127.255.255 127.0.0.1 127.255.255.254
+169.254.0.1 169.254.255.255 172.16.0.1 172.31.255.255 192.0.0.8 192.0.2.1 192.88.99.1 192.168.0.1
+192.168.255.255 198.18.0.1 198.19.255.255 198.51.100.1 203.0.113.1 224.0.0.1 239.255.255.255
+240.0.0.1 255.255.255.255
+:: ::1 ::2 ::127.0.0.1 ::ffff:127.0.0.1 ::ffff:10.0.0.1 ::ffff:192.168.1.1 ::ffff:0:127.0.0.1
+::ffff:0:8.8.8.8 64:ff9b::10.0.0.1 64:ff9b::7f00:1 64:ff9b:1::a00:1 64:ff9b:1::808:808
+100::1 2001::1 2001:0:7f00:1::f5ff:fffe 2001:0:808:808::f5ff:fffe 2001:10::1 2001:20::1
+2001:db8::1 2002:a00:1::1 2002:7f00:1::1 3ffe::1 3fff::1 5f00::1 fc00::1 fd12:3456::1 fe80::1
+fe80::1%eth0 fec0::1 ff02::1 ff0e::1 2606:4700::5efe:10.0.0.1 2606:4700::200:5efe:10.0.0.1
+""")
+
+METADATA = _words("""
+169.254.169.254 169.254.170.2 169.254.170.23 100.100.100.200 168.63.129.16 192.0.0.192
+fd00:ec2::254 fd00:ec2::23 fd20:ce::254 fe80::a9fe:a9fe ::ffff:169.254.169.254
+64:ff9b::169.254.169.254 64:ff9b:1:a9fe:a9:fe00:: 2002:a9fe:a9fe::1 ::169.254.169.254
+2606:4700::5efe:169.254.169.254
+""")
+
+NOT_PLAIN = _words("""
+127.1 0x7f.1 0x7f000001 2130706433 0177.0.0.1 127.0.0.01 ①②⑦.⓪.⓪.① 127.0.0.1.nip.io localhost
+\N{FULLWIDTH DIGIT ONE}27.0.0.1 1.1.1 256.1.1.1
+""")
+
+EVERYTHING = EgressPolicy(["0.0.0.0/0", "::/0"])
+
+
+@pytest.mark.parametrize("address", PUBLIC)
+def test_public_addresses_may_be_called(address: str) -> None:
+    EgressPolicy().check(address)
+
+
+@pytest.mark.parametrize("address", PRIVATE)
+def test_names_may_not_lead_to_private_addresses(address: str) -> None:
+    with pytest.raises(EgressRefused):
+        EgressPolicy().check(address)
+
+
+@pytest.mark.parametrize("address", PRIVATE)
+def test_an_operator_may_write_a_private_address(address: str) -> None:
+    EgressPolicy().check(address, literal=True)
+
+
+@pytest.mark.parametrize("policy", [EgressPolicy(), EVERYTHING], ids=["none", "all"])
+@pytest.mark.parametrize("literal", [False, True])
+@pytest.mark.parametrize("address", METADATA)
+def test_metadata_is_never_called(address: str, literal: bool, policy: EgressPolicy) -> None:
+    with pytest.raises(EgressRefused):
+        policy.check(address, literal=literal)
+
+
+@pytest.mark.parametrize("text", NOT_PLAIN)
+def test_odd_spellings_are_no_literals_and_no_addresses(text: str) -> None:
+    assert literal_address(text) is None
+    with pytest.raises(EgressRefused):
+        EVERYTHING.check(text, literal=True)
+
+
+@pytest.mark.parametrize(
+    ("address", "allowed"),
+    [
+        ("10.20.1.1", True),
+        ("::ffff:10.20.1.1", True),
+        ("64:ff9b::10.20.1.1", True),
+        ("10.21.0.1", False),
+        ("fd00::5", True),
+        ("fd01::5", False),
+    ],
+)
+def test_allowed_ranges_hold_for_what_an_address_carries(address: str, allowed: bool) -> None:
+    policy = EgressPolicy(["10.20.0.0/16", "fd00::/64"])
+    if allowed:
+        policy.check(address)
+    else:
+        with pytest.raises(EgressRefused):
+            policy.check(address)
+
+
+def test_the_table_is_long_enough() -> None:
+    assert len(PUBLIC) + len(PRIVATE) + len(METADATA) + len(NOT_PLAIN) >= 60
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "localhost.", "api.localhost"])
+def test_local_names(host: str) -> None:
+    assert is_local_name(host)
+
+
+@pytest.mark.parametrize("host", ["localhost.example.com", "notlocalhost", "127.0.0.1", ""])
+def test_other_names_are_not_local(host: str) -> None:
+    assert not is_local_name(host)
