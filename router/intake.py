@@ -320,6 +320,7 @@ def leased_job(job: NewJob, delivery: Delivery) -> Job:
         lease=job.lease,
         started_at=job.due_at,
         replay_of=job.replay_of,
+        covers=job.covers,
     )
 
 

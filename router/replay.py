@@ -132,7 +132,11 @@ class Operator:
         planner = Planner(live, self._ids, _never)
         again = msgspec.structs.replace(delivery, replay_of=delivery.id)
         plan = planner.plan(again, reading, _UNGUARDED, self._clock.now())
-        return [msgspec.structs.replace(job, replay_of=delivery.id) for job in plan.jobs]
+        generation = live.ruleset.generation
+        return [
+            msgspec.structs.replace(job, replay_of=delivery.id, generation=generation)
+            for job in plan.jobs
+        ]
 
     def _again(self, job: Job) -> NewJob:
         found = self._live.action_of(job)
@@ -149,6 +153,8 @@ class Operator:
             target,
             now,
             replay_of=job.id,
+            generation=self._live.current.ruleset.generation,
+            covers=job.covers,
         )
 
 

@@ -11,6 +11,8 @@ from typing import IO, cast
 
 KEEP = 64 * 1024
 CHUNK = 64 * 1024
+TAKE_CHUNKS = 64
+"""Whoever writes without end does not hold up a taking."""
 
 
 class Tail:
@@ -29,6 +31,20 @@ class Tail:
         """What is kept."""
         return bytes(self._kept[-KEEP:])
 
+    def take(self) -> tuple[bytes, bool]:
+        """
+        What has been written up to now, and whether more was than is kept; begins anew.
+
+        For a process that does one thing after another.
+        """
+        for _ in range(TAKE_CHUNKS):
+            if self._pipe.closed or not self._read():
+                break
+        taken = self.tail(), self.cut
+        self._kept.clear()
+        self.cut = False
+        return taken
+
     def close(self) -> None:
         """Stop reading; the writer gets EPIPE from now on."""
         if not self._pipe.closed:
@@ -36,21 +52,23 @@ class Tail:
             self._pipe.close()
             self.ended.set()
 
-    def _read(self) -> None:
+    def _read(self) -> bool:
+        """Read once; whether there was anything."""
         try:
             chunk = os.read(self._pipe.fileno(), CHUNK)
         except (BlockingIOError, InterruptedError):
-            return
+            return False
         except OSError:
             chunk = b""
         if not chunk:
             self.close()
-            return
+            return False
         self._kept += chunk
         if len(self._kept) > KEEP:
             self.cut = True
             if len(self._kept) > 4 * KEEP:
                 del self._kept[:-KEEP]
+        return True
 
 
 class Feed:
@@ -95,7 +113,13 @@ class Child:
     """
 
     def __init__(
-        self, argv: Sequence[str], env: Mapping[str, str], cwd: str, stdin: bytes | None
+        self,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        cwd: str,
+        stdin: bytes | None,
+        *,
+        pass_fds: Sequence[int] = (),
     ) -> None:
         loop = asyncio.get_running_loop()
         process = subprocess.Popen(  # noqa: S603 - argv is a list, no shell reads it
@@ -107,6 +131,7 @@ class Child:
             cwd=cwd,
             bufsize=0,
             start_new_session=True,
+            pass_fds=pass_fds,
         )
         self._process = process
         self._exit: asyncio.Future[None] = loop.create_future()

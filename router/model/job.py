@@ -34,6 +34,8 @@ class NewJob(msgspec.Struct, frozen=True):
     `target` is the name its limits belong to. `lease` is set when it is committed already leased
     to be handed over in memory; its first attempt counts as recorded then. `due_at` is Unix
     milliseconds. `generation` names the ruleset that wanted it, None for its delivery's.
+    `covers` are the event indexes of one run for a whole batch (`per: delivery`), of which
+    `event_index` is the first; empty: that event alone.
     """
 
     id: str
@@ -49,6 +51,7 @@ class NewJob(msgspec.Struct, frozen=True):
     lease: str | None = None
     replay_of: str | None = None
     generation: str | None = None
+    covers: tuple[int, ...] = ()
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -57,7 +60,7 @@ class Job(msgspec.Struct, frozen=True):
 
     `attempt` counts the attempts begun, `charged` those that spend the retry schedule, `deaths`
     the consecutive ones that ended with our own process. `lease` is the fencing token of the
-    running attempt. Times are Unix milliseconds.
+    running attempt. `covers` as in NewJob. Times are Unix milliseconds.
     """
 
     id: str
@@ -82,6 +85,7 @@ class Job(msgspec.Struct, frozen=True):
     ended_at: int | None = None
     reason: str | None = None
     replay_of: str | None = None
+    covers: tuple[int, ...] = ()
 
 
 class Done(msgspec.Struct, frozen=True):

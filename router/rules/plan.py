@@ -52,6 +52,29 @@ def body_identity(event: str, body: bytes) -> bytes:
     return hashlib.sha256(event.encode() + b"\0" + body).digest()
 
 
+class _Run:
+    """One rule and the event it wants, or under `per: delivery` all it wants of the batch."""
+
+    __slots__ = ("events", "rule")
+
+    def __init__(self, rule: CompiledRule, event: Event) -> None:
+        self.rule = rule
+        self.events = [event]
+
+
+def _gather(
+    runs: list[_Run], batches: dict[str, _Run], event: Event, rules: tuple[CompiledRule, ...]
+) -> None:
+    for rule in rules:
+        if rule.per_delivery and rule.id in batches:
+            batches[rule.id].events.append(event)
+            continue
+        run = _Run(rule, event)
+        runs.append(run)
+        if rule.per_delivery:
+            batches[rule.id] = run
+
+
 class Planner:
     """Plans deliveries by one live generation."""
 
@@ -68,7 +91,8 @@ class Planner:
         shared = delivery_roots(delivery, ruleset.variables)
         events: list[Event] = []
         matches: list[Matches] = []
-        wanted: list[tuple[Event, CompiledRule]] = []
+        runs: list[_Run] = []
+        batches: dict[str, _Run] = {}
         flags = reading.flags
         for read in reading.events:
             event = _named(read, self._ids.new("evt", now))
@@ -81,29 +105,33 @@ class Planner:
             found = self._live.matcher.match(delivery.endpoint, event.name, event.action, scope)
             events.append(event)
             matches.append(found)
-            wanted += [(event, rule) for rule in found.live]
-        if sum(len(rule.actions) for _, rule in wanted) > JOBS_MAX:
+            _gather(runs, batches, event, (*found.live, *found.paused))
+        if sum(len(run.rule.actions) for run in runs) > JOBS_MAX:
             reason = f"more than {JOBS_MAX} jobs"
             return self._unrouted(delivery, reading, endpoint, "too_complex", reason, now)
-        jobs = tuple(job for event, rule in wanted for job in self._jobs(event, rule, now))
+        jobs = tuple(job for run in runs for job in self._jobs(run, now))
         state: DeliveryState = "routed" if jobs else "unmatched"
         return Plan(state, tuple(events), jobs, tuple(matches), flags)
 
-    def _jobs(self, event: Event, rule: CompiledRule, now: int) -> Iterator[NewJob]:
-        for action in rule.actions:
-            lease = self._reserve(action.target, action.kind)
+    def _jobs(self, run: _Run, now: int) -> Iterator[NewJob]:
+        first = run.events[0]
+        covers = tuple(e.index for e in run.events) if run.rule.per_delivery else ()
+        paused = run.rule.mode == "paused"
+        for action in run.rule.actions:
+            lease = None if paused else self._reserve(action.target, action.kind)
             yield NewJob(
                 self._ids.new("job", now),
-                event.index,
-                event.id,
-                event.name,
-                rule.id,
+                first.index,
+                first.id,
+                first.name,
+                run.rule.id,
                 action.id,
                 action.kind,
                 action.target,
                 now,
-                "running" if lease else "available",
+                "waiting" if paused else "running" if lease else "available",
                 lease,
+                covers=covers,
             )
 
     def _keys(

@@ -19,7 +19,11 @@ CHILD_VARIABLES = ("PATH", "HOME", "LANG")
 
 
 class Material(msgspec.Struct, frozen=True):
-    """All that rendering one job needs, gathered."""
+    """
+    All that rendering one job needs, gathered.
+
+    `covered` are the events of a run for a whole batch (`per: delivery`), `event` their first.
+    """
 
     live: Live
     action: CompiledAction
@@ -27,6 +31,7 @@ class Material(msgspec.Struct, frozen=True):
     delivery: Delivery
     event: Event
     environ: Mapping[str, str]
+    covered: tuple[Event, ...] = ()
 
 
 def render(material: Material) -> Call:
@@ -43,6 +48,8 @@ def render(material: Material) -> Call:
     shared = delivery_roots(m.delivery, ruleset.variables)
     scope = event_scope(shared, m.delivery, m.event, ruleset.defines)
     scope["secret"] = m.live.secrets.texts
+    if m.covered:
+        scope["events"] = [event.payload for event in m.covered]
     spec = m.action.spec
     match spec:
         case LogSpec():
@@ -60,9 +67,10 @@ def render(material: Material) -> Call:
 def default_body(m: Material) -> tuple[bytes, str]:
     """
     What an action gets that names no body, with its content type: the exact bytes received, or
-    the event's own JSON where the provider splits batches or wraps them in a form.
+    the event's own JSON where the provider splits batches or wraps them in a form. A run for a
+    whole batch gets the exact bytes.
     """
-    if m.event.raw is not None:
+    if m.event.raw is not None and not m.covered:
         return m.event.raw, "application/json"
     sent = dict(m.delivery.headers).get("content-type", "application/json")
     if sent.startswith("application/x-www-form-urlencoded"):

@@ -26,7 +26,7 @@ UNNAMED = {
 }
 
 
-def renderer(live: LiveRef, environ: Mapping[str, str]) -> Render:
+def renderer(live: LiveRef, environ: Mapping[str, str], reread: Reread) -> Render:
     """Renders a job by today's version of its action, or the last there was."""
 
     def rendered(job: Job, delivery: Delivery, event: Event) -> Call:
@@ -38,7 +38,8 @@ def renderer(live: LiveRef, environ: Mapping[str, str]) -> Render:
             event = msgspec.structs.replace(event, id=job.event_id)
         if job.replay_of:
             delivery = msgspec.structs.replace(delivery, replay_of=job.replay_of)
-        return render(Material(owner, action, job, delivery, event, environ))
+        covered = tuple(reread(delivery, index) for index in job.covers)
+        return render(Material(owner, action, job, delivery, event, environ, covered))
 
     return rendered
 

@@ -275,9 +275,10 @@ def _actions(options: ServeOptions, live: LiveRef) -> dict[ActionKind, Action]:
 
 
 def _dispatch_live(live: LiveRef, environ: Mapping[str, str]) -> DispatchLive:
+    reread = acting.rereader(live)
     return DispatchLive(
-        render=acting.renderer(live, environ),
-        reread=acting.rereader(live),
+        render=acting.renderer(live, environ, reread),
+        reread=reread,
         retry_of=acting.retry_policies(live),
         limits=acting.target_limits(live),
         generation_of=acting.generations(live),

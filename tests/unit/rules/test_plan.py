@@ -156,3 +156,21 @@ def test_a_replay_guard_adds_a_key_of_event_and_body() -> None:
     )
     assert one.keys[0] != other.keys[0]
     assert one.keys[1] == other.keys[1]
+
+
+def test_per_delivery_makes_one_run_of_a_batch() -> None:
+    """It covers the events that match, in order; other rules run an event each."""
+    body = b'[{"event":"open","sg_event_id":"a"},{"event":"click"},{"event":"open"}]'
+    whole = a_rule("w", sources=("mail",), events=("open",), per_delivery=True)
+    plan = planned(mail_rules(whole, a_rule("e", sources=("mail",))), body, endpoint="mail")
+    assert [(j.rule, j.event_index, j.covers) for j in plan.jobs if j.rule == "w"] == [
+        ("w", 0, (0, 2))
+    ]
+    assert [j.event_index for j in plan.jobs if j.rule == "e"] == [0, 1, 2]
+
+
+def test_a_paused_rule_makes_waiting_jobs_and_reserves_nothing() -> None:
+    """They run when the rule is live again."""
+    plan = planned(a_ruleset(a_rule("p", mode="paused")), reserve=lambda target, kind: "b/1")
+    assert [(j.state, j.lease) for j in plan.jobs] == [("waiting", None)]
+    assert plan.state == "routed"

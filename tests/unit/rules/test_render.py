@@ -231,3 +231,15 @@ def test_a_log_line_shows_anything() -> None:
     """Null, lists and objects too."""
     call = rendered(a_log("x {{ payload.l }} {{ payload.nope }}"), {"l": [1, None]})
     assert LogCall("x [1,null] null") == call
+
+
+def test_a_run_for_a_batch_sees_its_events_and_gets_the_exact_bytes() -> None:
+    """`events` are the payloads of those it covers."""
+    body = b'[{"e": 1}, {"e": 2}, {"e": 3}]'
+    events = tuple(an_event(index=i, payload={"e": i + 1}, raw=b"x") for i in (0, 2))
+    live = Live(a_ruleset(), SECRETS)
+    delivery = a_delivery(body=body)
+    action = a_shell(argv=(T("x"), T("{{ join(',', map(&to_string(e), events)) }}")))
+    call = render(Material(live, action, a_job(), delivery, events[0], {}, events))
+    assert isinstance(call, ShellCall)
+    assert (call.stdin, call.argv[1]) == (body, "1,3")

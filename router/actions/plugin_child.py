@@ -1,0 +1,103 @@
+"""One child process that runs plugin functions, as the router sees it."""
+
+import asyncio
+import socket
+import sys
+from collections.abc import Mapping
+
+import msgspec
+
+from router.actions.child import Child
+from router.plugin_host import Answer, Begun, Ended, Ready
+
+ANSWER_MAX = 1024 * 1024
+LAST_WORDS_S = 0.2
+"""How long an answer may still be on its way when the process has gone."""
+
+_ANSWERS = msgspec.json.Decoder(Answer)
+
+
+class Broken(Exception):
+    """The process sent what is no answer to what it was asked."""
+
+
+class PluginChild:
+    """
+    A running `router.plugin_host`, asked one thing at a time.
+
+    `module` is the SHA-256 of the module that the present call runs, empty until that is known.
+    `asked` counts the calls. `version` is the caller's own mark.
+
+    Raises:
+        OSError, ValueError, SubprocessError: it cannot be started.
+    """
+
+    def __init__(self, folder: str, env: Mapping[str, str], memory: int, version: object) -> None:
+        ours, theirs = socket.socketpair()
+        command = [sys.executable, "-P", "-u", "-X", "utf8", "-X", "faulthandler"]
+        command += ["-m", "router.plugin_host", str(theirs.fileno()), str(memory)]
+        try:
+            self._child = Child(command, env, folder, None, pass_fds=(theirs.fileno(),))
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        ours.setblocking(False)
+        self._socket = ours
+        self._read = bytearray()
+        self._ready = False
+        self.gone = asyncio.ensure_future(self._child.exited())
+        self.folder, self.version = folder, version
+        self.asked = 0
+        self.module = ""
+
+    @property
+    def code(self) -> int:
+        """The exit status, negative for a signal, once `gone` is done."""
+        return self._child.code
+
+    @property
+    def usable(self) -> bool:
+        """Whether it lives and what it prints is still heard."""
+        streams = (self._child.stdout, self._child.stderr)
+        return not self.gone.done() and not any(s.ended.is_set() for s in streams)
+
+    async def ready(self) -> bool:
+        """Wait for a started process to listen; False: it has ended instead."""
+        if not self._ready:
+            self._ready = isinstance(await self._unless_gone(self._answer()), Ready)
+        return self._ready
+
+    async def ask(self, turn: int, request: bytes, body: bytes) -> Ended | None:
+        """
+        The end of one call, or None when the process ended without a word.
+
+        Raises:
+            Broken: the process talks nonsense.
+        """
+        self.asked += 1
+        self.module = ""
+        self.output()  # what an earlier call's threads still printed is not this one's
+        return await self._unless_gone(self._exchange(turn, request, body))
+
+    def output(self) -> tuple[bytes, bytes, bool]:
+        """What was printed since the last time: stdout, stderr, and whether some was cut off."""
+        (out, cut), (err, also) = self._child.stdout.take(), self._child.stderr.take()
+        return out, err, cut or also
+
+    async def end(self) -> None:
+        """Kill the process and its group; they are gone when this returns."""
+        self._child.kill()
+        await self._child.exited()
+
+    async def drained(self) -> None:
+        """Read the last of what an ended process printed."""
+        await self._child.drained(LAST_WORDS_S)
+
+    def close(self) -> None:
+        """Let go of it; if it still runs it is killed with its group."""
+        self._socket.close()
+        self._child.close()
+
+    async def _unless_gone[T](self, answer): ...

@@ -1,0 +1,321 @@
+"""`actions:` of a rule: kinds, addresses, bodies, and what may stand where."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from router.config import targets as addresses
+from router.config.context import Context
+from router.config.language import Language, Place
+from router.config.schema import ActionEntry, HttpEntry, RetryEntry, ShellEntry
+from router.config.settings import NAME, VARIABLE, above_zero, chosen_retry, shape
+from router.config.units import statuses
+from router.expressions import Template
+from router.model.job import ActionKind
+from router.model.retry import NONE, STANDARD, RetryPolicy
+from router.model.settings import Target
+from router.rules.specs import CompiledAction, HttpSpec, LogSpec, ShellSpec
+from router.yaml_source import Scalar, Table, Text
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+HTTP_TIMEOUT_S = 30.0
+SHELL_TIMEOUT_S = 600.0
+_KINDS: tuple[Literal["http", "shell", "log"], ...] = ("http", "shell", "log")
+_BODIES = ("json", "form", "text", "body")
+_DEFAULT_RETRY = {"http": STANDARD, "shell": NONE, "log": NONE}
+_TEMPLATE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_AUTHORITY = re.compile(r"https?://[^/?#{]*[/?#]", re.IGNORECASE)
+
+Pairs = tuple[tuple[str, Template], ...]
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """What a rule's actions are compiled with; `roots` are those its endpoints offer."""
+
+    rule: str
+    roots: frozenset[str]
+    retry: RetryPolicy | None
+
+
+class Actions:
+    """Compiles the actions of every rule against one file's targets and policies."""
+
+    def __init__(
+        self,
+        language: Language,
+        targets: Mapping[str, Target],
+        policies: Mapping[str, RetryPolicy],
+    ) -> None:
+        self.context: Context = language.context
+        self.language = language
+        self.targets = targets
+        self.policies = policies
+        self._target_headers: dict[tuple[str, frozenset[str]], addresses.Headers] = {}
+
+    def compile(
+        self, entries: list[ActionEntry], around: Surroundings
+    ) -> tuple[CompiledAction, ...]:
+        """The actions of one rule in the order of the file."""
+        found: dict[str, CompiledAction] = {}
+        for entry in entries:
+            action = self._action(entry, around)
+            if action is None:
+                continue
+            if action.id in found:
+                self._twice(entry, action.id)
+            found[action.id] = action
+        return tuple(found.values())
+
+    def _twice(self, entry: ActionEntry, name: str) -> None:
+        hint = None if entry.id else "give each an 'id'; an omitted id is the action's kind"
+        node = entry.id.node if entry.id else entry.node
+        self.context.error(
+            "duplicate-action", f"this rule has two actions with the id '{name}'", node, hint
+        )
+
+    def _action(self, entry: ActionEntry, around: Surroundings) -> CompiledAction | None:
+        if entry.id is not None:
+            shape(self.context, entry.id, NAME, "an action")
+        if entry.broken & set(_KINDS):
+            return None
+        kind = self.context.one_of("action-kind", entry, _KINDS)
+        if kind is None:
+            return None
+        name = entry.id.value if entry.id else kind
+        spec, target = self._spec(entry, around)
+        return CompiledAction(
+            id=name,
+            kind=_kind(kind),
+            spec=spec,
+            target=target or f"{around.rule}/{name}",
+            retry=self._retry(entry.retry, around, kind),
+            on_interrupt=entry.on_interrupt or "rerun",
+        )
+
+    def _retry(self, entry: RetryEntry | None, around: Surroundings, kind: str) -> RetryPolicy:
+        chosen = chosen_retry(self.context, entry, self.policies)
+        return chosen or around.retry or _DEFAULT_RETRY[kind]
+
+    def _spec(
+        self, entry: ActionEntry, around: Surroundings
+    ) -> tuple[HttpSpec | ShellSpec | LogSpec, str | None]:
+        if entry.http is not None:
+            return self._http(entry.http, around)
+        if entry.shell is not None:
+            return self._shell(entry.shell, around), None
+        message = self._template(entry.log, Place("a log line", around.roots))
+        return LogSpec(message), None  # type: ignore[arg-type]
+
+    def _template(self, text: Text | None, place: Place) -> Template | None:
+        return None if text is None else self.language.template(text, place)
+
+    def _pairs(self, table: Table[Text] | None, place: Place) -> Pairs:
+        found = ((name.value, self._template(text, place)) for name, text in table or ())
+        return tuple((name, template) for name, template in found if template is not None)
+
+    # -- http -----------------------------------------------------------------------------------
+
+    def _http(self, entry: HttpEntry, around: Surroundings) -> tuple[HttpSpec, str | None]:
+        entry = _long_form(entry)
+        self._address_keys(entry)
+        above_zero(self.context, entry.timeout, entry.at("timeout"), "timeout")
+        target, url, name = self._place_of_call(entry, around)
+        kind, body = self._body(entry, around)
+        roots = around.roots
+        return HttpSpec(
+            target=target,
+            url=url,
+            method=self._method(entry.method),
+            path=self._template(entry.path, Place("a path", roots)),
+            query=self._pairs(entry.query, Place("a query", roots, "any")),
+            headers=self._headers(entry, target, roots),
+            body_kind=kind,
+            body=body,
+            accept=self._accept(entry.accept),
+            auth=addresses.auth(self.context, entry.auth) or (target.auth if target else None),
+            timeout_s=_timeout(entry.timeout, target.timeout_s if target else HTTP_TIMEOUT_S),
+        ), name
+
+    def _address_keys(self, entry: HttpEntry) -> None:
+        if entry.short is None and not entry.broken & {"target", "url"}:
+            self.context.one_of("exactly-one", entry, ("target", "url"))
+        if entry.path is not None and entry.url is not None:
+            message = "'path' is appended to a target's address; with 'url' write it there"
+            self.context.error("path-without-target", message, entry.key_at("path"))
+
+    def _place_of_call(
+        self, entry: HttpEntry, around: Surroundings
+    ) -> tuple[Target | None, Template | None, str | None]:
+        if entry.target is not None:
+            target = self.targets.get(entry.target.value)
+            if target is None and entry.target.value not in (self.context.file.targets or ()):
+                self.context.unknown("unknown-target", "target", entry.target, self.targets)
+            return target, None, entry.target.value
+        if entry.url is None:
+            return None, None, None
+        url = self._template(entry.url, Place("a url", around.roots, "whole"))
+        return None, url, self._limit_name(entry.url, url) if url else None
+
+    def _limit_name(self, text: Text, url: Template) -> str | None:
+        """The unnamed target of a bare address; its scheme and host never hold a template."""
+        if url.whole is not None and url.roots == {"secret"}:
+            return "secret:" + ",".join(sorted(field for _, field in url.uses))
+        literal = url.parts[0] if url.parts and isinstance(url.parts[0], str) else ""
+        dynamic = len(url.parts) > 1 or url.whole is not None
+        if dynamic and not _AUTHORITY.match(literal):
+            message = "scheme and host of a url cannot come from a template"
+            hint = "name a target whose url comes from env or a secret"
+            self.context.error("template-not-here", message, text, hint)
+            return None
+        parts = addresses.checked_url(self.context, text, literal)
+        return addresses.limit_name(parts) if parts else None
+
+    def _method(self, text: Text | None) -> str:
+        if text is None:
+            return "POST"
+        if text.value not in METHODS:
+            found = text.value.upper() if text.value.upper() in METHODS else None
+            hint = f"did you mean '{found}'?" if found else f"known: {', '.join(METHODS)}"
+            self.context.error("unknown-value", f"'{text.value[:40]}' is not a method", text, hint)
+        return text.value
+
+    def _headers(
+        self, entry: HttpEntry, target: Target | None, roots: frozenset[str]
+    ) -> addresses.Headers:
+        place = Place("a header", roots, "any")
+        own = addresses.headers(self.language, entry.headers, place)
+        if target is None or not target.headers:
+            return own
+        key = (target.name, roots)
+        if key not in self._target_headers:
+            table = self.context.file.targets
+            held = table.items[target.name][1] if table else None
+            given = held.headers if held else None
+            self._target_headers[key] = addresses.headers(self.language, given, place)
+        return addresses.merged(self._target_headers[key], own)
+
+    def _body(
+        self, entry: HttpEntry, around: Surroundings
+    ) -> tuple[Literal["default", "json", "form", "text", "body"], Any]:
+        place = Place("a body", around.roots, "any")
+        given = [kind for kind in _BODIES if getattr(entry, kind) is not None]
+        if len(given) > 1:
+            message = f"'{given[0]}' and '{given[1]}' cannot both be the body"
+            self.context.error("two-bodies", message, entry.key_at(given[1]))
+        if entry.json is not None:
+            return "json", self.language.json(entry.json, place)
+        if entry.form is not None:
+            return "form", self._pairs(entry.form, place)
+        if entry.text is not None:
+            return "text", self._template(entry.text, place)
+        if entry.body is not None:
+            return "body", self._template(entry.body, place)
+        return "default", None
+
+    def _accept(self, texts: list[Text] | None) -> tuple[tuple[int, int], ...]:
+        found = []
+        for text in texts or ():
+            try:
+                found.append(statuses(text.value))
+            except ValueError as reason:
+                self.context.error("bad-value", str(reason), text)
+        return tuple(found) or ((200, 299),)
+
+    # -- shell ----------------------------------------------------------------------------------
+
+    def _shell(self, entry: ShellEntry, around: Surroundings) -> ShellSpec:
+        if not entry.broken & {"argv", "script"}:
+            self.context.one_of("exactly-one", entry, ("argv", "script"))
+        above_zero(self.context, entry.timeout, entry.at("timeout"), "timeout")
+        self._static(entry.script, "a script", "hand the value over in 'env' and write \"$NAME\"")
+        self._static(entry.cwd, "'cwd'", None)
+        return ShellSpec(
+            argv=self._argv(entry, around),
+            script=entry.script.value if entry.script else None,
+            interpreter=self._interpreter(entry),
+            stdin=self._stdin(entry, around),
+            env=self._env(entry.env, around),
+            pass_env=self._passed(entry.pass_env),
+            cwd=str(self.context.folder / entry.cwd.value if entry.cwd else self.context.folder),
+            timeout_s=_timeout(entry.timeout, SHELL_TIMEOUT_S),
+        )
+
+    def _static(self, text: Text | None, what: str, hint: str | None) -> None:
+        """No template; other uses of two braces in a script are the script's own."""
+        for found in _TEMPLATE.finditer(text.value if text else ""):
+            if text is not None and self._is_template(found[0]):
+                message = f"{what} never holds a template"
+                self.context.error_within("template-not-here", message, text, found.span(), hint)
+
+    def _is_template(self, text: str) -> bool:
+        whole = self.language.quiet_template(text)
+        return whole is not None and bool(whole.roots)
+
+    def _argv(self, entry: ShellEntry, around: Surroundings) -> tuple[Template, ...] | None:
+        texts = entry.argv
+        if texts is None:
+            return None
+        if not texts:
+            self.context.error("bad-program", "'argv' names no program", entry.key_at("argv"))
+        place = Place("an argument", around.roots)
+        found = [self.language.template(text, place) for text in texts]
+        if found and found[0] is not None and found[0].roots - {"var"}:
+            message = "the program to run cannot come from the event"
+            self.context.error("bad-program", message, texts[0])
+        return tuple(template for template in found if template is not None)
+
+    def _interpreter(self, entry: ShellEntry) -> tuple[str, ...]:
+        if entry.script is None:
+            if entry.interpreter is not None:
+                message = "'interpreter' goes with 'script' only"
+                self.context.error(
+                    "interpreter-without-script", message, entry.key_at("interpreter")
+                )
+            return ()
+        return tuple(text.value for text in entry.interpreter or ()) or ("sh", "-eu")
+
+    def _stdin(self, entry: ShellEntry, around: Surroundings) -> Any:
+        node = entry.stdin
+        if node is None:
+            return "default"
+        if isinstance(node, Scalar) and node.value in ("none", "default"):
+            return node.value
+        return self.language.json(node, Place("stdin", around.roots))
+
+    def _env(self, table: Table[Text] | None, around: Surroundings) -> Pairs:
+        for name, _ in table or ():
+            self._variable_name(name)
+        return self._pairs(table, Place("an environment variable", around.roots, "any"))
+
+    def _passed(self, texts: list[Text] | None) -> tuple[str, ...]:
+        for text in texts or ():
+            self._variable_name(text)
+        return tuple(text.value for text in texts or ())
+
+    def _variable_name(self, name: Text) -> None:
+        if not VARIABLE.fullmatch(name.value):
+            message = f"'{name.value[:60]}' cannot be the name of a variable"
+            self.context.error("bad-variable", message, name)
+        elif name.value.startswith("WEBHOOK_"):
+            message = f"the variable '{name.value[:60]}' is set by the router itself"
+            self.context.error("bad-variable", message, name)
+
+
+def _long_form(entry: HttpEntry) -> HttpEntry:
+    """`http: URL` is short for `{url: URL}`."""
+    return (
+        entry
+        if entry.short is None
+        else HttpEntry(node=entry.node, url=entry.short, short=entry.short)
+    )
+
+
+def _timeout(given_ms: int | None, default_s: float) -> float:
+    return given_ms / 1_000 if given_ms else default_s
+
+
+def _kind(name: str) -> ActionKind:
+    kinds: dict[str, ActionKind] = {"http": "http", "shell": "shell", "log": "log"}
+    return kinds[name]

@@ -1,0 +1,127 @@
+"""Every code a diagnostic of a rules file can have; docs/diagnostics.md is made of this table."""
+
+import msgspec
+
+from router.errors import Severity
+
+
+class Code(msgspec.Struct, frozen=True):
+    """What a code says, and how serious it is."""
+
+    about: str
+    severity: Severity = "error"
+
+
+YAML = {
+    "unreadable-text": Code(
+        "The file is not UTF-8, or holds a character that YAML does not allow."
+    ),
+    "too-big": Code("A bound is passed: 16 MiB, 64 levels, 2,000,000 nodes or 100 aliases."),
+    "empty-file": Code("The file holds nothing."),
+    "yaml-syntax": Code("The text is not YAML at this place."),
+    "needs-quotes": Code(
+        "An expression or template collides with YAML's own signs; quote all of it."
+    ),
+    "yaml-tag": Code(
+        "YAML tags are not supported; an expression that begins with `!` needs quotes."
+    ),
+    "merge-key": Code("Merge keys (`<<`) are not supported."),
+    "second-document": Code("A rules file is one YAML document."),
+    "duplicate-key": Code("The same key stands twice in one mapping."),
+    "key-not-text": Code("A key is a number, a boolean, null, a list or a mapping."),
+    "bad-alias": Code("An alias names no earlier anchor, or stands inside its own."),
+    "cut-by-comment": Code("A ` #` begins a comment inside an expression that has no quotes."),
+}
+SHAPE = {
+    "unknown-key": Code("This mapping has no such key."),
+    "missing-key": Code("A key that must be there is not."),
+    "wrong-type": Code(
+        "A list, mapping, text, number or boolean stands where another is expected."
+    ),
+    "unknown-value": Code("The text is none of the words that may stand here."),
+    "bad-value": Code(
+        "A duration, size, rate, day, status or number is not written as it should be."
+    ),
+    "exactly-one": Code("Exactly one of several keys is expected."),
+    "not-available": Code("The design has this, and this version of the router does not yet."),
+    "unknown-version": Code("`version` is not one this router reads."),
+}
+NAMES = {
+    "bad-name": Code("A name has characters that names cannot have, or is reserved."),
+    "built-in-name": Code("A retry policy has the name of a built-in one."),
+    "bad-variable": Code("This cannot be an environment variable, or the router sets it itself."),
+    "variable-not-set": Code("An environment variable is not set and has no default."),
+    "unknown-endpoint": Code("`from` names an endpoint that the file does not have."),
+    "unknown-provider": Code("`provider` names none of the known providers."),
+    "unknown-secret": Code("A secret is named that the file does not have."),
+    "unknown-target": Code("A target is named that the file does not have."),
+    "unknown-retry": Code("A retry policy is named that neither the file nor the router has."),
+    "unused-secret": Code("A secret is used nowhere.", "warning"),
+}
+PLACES = {
+    "bad-url": Code("This is not an http or https address."),
+    "password-in-url": Code("An address holds a user or password."),
+    "bad-address": Code("This is not an address to listen on."),
+    "bad-store": Code("This is not a store."),
+    "bad-range": Code("This is not a range of addresses in CIDR notation."),
+    "nothing-verified": Code("An endpoint has neither `secrets` nor `verify: none`."),
+    "verify-conflict": Code("An endpoint has both `secrets` and `verify: none`."),
+    "no-address": Code("An endpoint has neither `id` nor `paths`."),
+    "bad-endpoint-id": Code("An endpoint id has characters that it cannot have, or is too long."),
+    "short-endpoint-id": Code("An endpoint id is short enough to be guessed.", "warning"),
+    "bad-path": Code("This cannot be the path of an endpoint."),
+    "shared-address": Code("Two endpoints have the same address."),
+    "bad-header": Code("A header's name is not one, or the router sets that header itself."),
+}
+EXPRESSIONS = {
+    "expression-syntax": Code("The expression or template is not written as the language wants."),
+    "expression-too-complex": Code("The expression is longer or deeper than is allowed."),
+    "unknown-function": Code("There is no such function."),
+    "function-arity": Code("A function is called with too few or too many arguments."),
+    "function-argument": Code("A function's argument can never be of the right type."),
+    "unknown-root": Code("The first name of a path is none that can be read here."),
+    "root-not-here": Code("A secret or result is read where it may not be."),
+    "bare-word": Code("A word without quotes, or in double quotes, is a field, not a text."),
+    "unknown-name": Code("`var`, `def`, `secret` or `delivery` has no such name."),
+    "secret-not-named": Code("`secret` is read without the name of one."),
+    "secret-not-whole": Code("In a url a secret must be the whole text."),
+    "template-not-here": Code(
+        "A template stands in a script, a scheme, a host or another fixed place."
+    ),
+    "define-cycle": Code("A definition needs itself."),
+}
+RULES = {
+    "duplicate-rule": Code("Two rules have the same id."),
+    "misspelt-event": Code("An event name is nearly one that the provider has."),
+    "unknown-event": Code("The provider's catalogue has no such event.", "warning"),
+    "glob-without-event": Code("No event of the provider's catalogue fits the pattern.", "warning"),
+    "otherwise-with-match": Code("`otherwise` and `match` exclude each other."),
+    "never-matches": Code("An empty list means that the rule could never match."),
+    "no-actions": Code("A rule has an empty list of actions."),
+    "action-kind": Code("An action has no kind, or several."),
+    "duplicate-action": Code("Two actions of one rule have the same id."),
+    "path-without-target": Code("`path` goes with `target`; with `url` it is part of the url."),
+    "two-bodies": Code("Only one of `json`, `form`, `text`, `body` can be the body."),
+    "bad-program": Code("`argv` is empty, or its program would come from the event."),
+    "interpreter-without-script": Code("`interpreter` goes with `script`."),
+}
+SECTIONS: dict[str, dict[str, Code]] = {
+    "YAML": YAML,
+    "Keys and values": SHAPE,
+    "Names": NAMES,
+    "Addresses and endpoints": PLACES,
+    "Expressions and templates": EXPRESSIONS,
+    "Rules and actions": RULES,
+}
+CODES: dict[str, Code] = {k: v for table in SECTIONS.values() for k, v in table.items()}
+
+
+def codes_markdown() -> str:
+    """The tables of docs/diagnostics.md."""
+    return "\n".join(_section(title, table) for title, table in SECTIONS.items())
+
+
+def _section(title: str, table: dict[str, Code]) -> str:
+    rows = [f"| `{code}` | {c.severity} | {c.about} |" for code, c in table.items()]
+    head = [f"## {title}", "", "| code | severity | what is wrong |", "|---|---|---|"]
+    return "\n".join([*head, *rows]) + "\n"

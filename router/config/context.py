@@ -1,0 +1,121 @@
+"""What every check of one load shares: the report, the names of the file, and its surroundings."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from router.config.schema import FileEntry
+from router.providers import Provider
+from router.yaml_source import Entry, Node, Report, Suggester, Text, file_offset, opening
+
+
+class Context:
+    """
+    One load of one file.
+
+    `resolved` collects every environment value that was used (None where a default stood in);
+    `used_secrets` the secrets that something refers to.
+    """
+
+    def __init__(
+        self,
+        report: Report,
+        file: FileEntry,
+        *,
+        env: Mapping[str, str],
+        dev: bool,
+        providers: Mapping[str, Provider],
+        suggest: Suggester,
+    ) -> None:
+        self.report = report
+        self.file = file
+        self.env = env
+        self.dev = dev
+        self.providers = providers
+        self.suggest = suggest
+        self.folder = Path(report.source.path).absolute().parent
+        self.resolved: dict[str, str | None] = {}
+        self.used_secrets: set[str] = set()
+
+    def error(self, code: str, message: str, node: Node | Text, hint: str | None = None) -> None:
+        """An error at a whole node."""
+        start, end = opening(_node(node))
+        self.report.error(code, message, start, end, hint)
+
+    def warning(self, code: str, message: str, node: Node | Text, hint: str | None = None) -> None:
+        """A warning at a whole node."""
+        start, end = opening(_node(node))
+        self.report.warning(code, message, start, end, hint)
+
+    def error_within(
+        self, code: str, message: str, text: Text, span: tuple[int, int], hint: str | None = None
+    ) -> None:
+        """An error at some characters of a text's value."""
+        self.report.error(code, message, *self.span(text, span), hint)
+
+    def span(self, text: Text, span: tuple[int, int]) -> tuple[int, int]:
+        """Offsets within a text's value as offsets of the file."""
+        source, node = self.report.source.text, text.node
+        start = file_offset(source, node, span[0])  # type: ignore[arg-type]
+        last = file_offset(source, node, max(span[0], span[1] - 1))  # type: ignore[arg-type]
+        return start, max(last, start) + 1
+
+    def unknown(self, code: str, what: str, name: Text, known: Iterable[str]) -> None:
+        """An error for a name that nothing in the file has."""
+        names = list(known)
+        hint = self.suggest.hint(name.value, names)
+        if hint is None:
+            hint = f"there is no {what} in this file" if not names else _listed(what, names)
+        self.error(code, f"no {what} is called '{_cut(name.value)}'", name, hint)
+
+    def secret(self, name: Text | None) -> str:
+        """The name of a secret that must exist."""
+        if name is None:
+            return ""
+        self.used_secrets.add(name.value)
+        known = self.file.secrets
+        if known is None or name.value not in known:
+            self.unknown("unknown-secret", "secret", name, known.items if known else ())
+        return name.value
+
+    def one_of(self, code: str, entry: Entry, names: tuple[str, ...]) -> str | None:
+        """The single one of these keys that the entry has; an error if none or several."""
+        given = [n for n in names if self._has(entry, n)]
+        if len(given) == 1:
+            return given[0]
+        if not given and entry.broken:
+            return None
+        listed = ", ".join(f"'{n}'" for n in names)
+        found = "has none" if not given else "has " + " and ".join(f"'{g}'" for g in given)
+        self.error(
+            code,
+            f"{entry.called} needs exactly one of {listed}, but {found}",
+            entry.key_at(given[1]) if given else entry.node,
+        )
+        return None
+
+    @staticmethod
+    def _has(entry: Entry, key: str) -> bool:
+        return entry.key_at(key) is not entry.node
+
+    def variable(self, name: Text, default: Text | None) -> str | None:
+        """The value of an environment variable, its default, or None."""
+        value = self.env.get(name.value)
+        self.resolved[name.value] = value
+        if value is None and default is not None:
+            return default.value
+        return value
+
+
+def _node(node: Node | Text) -> Node:
+    return node.node if isinstance(node, Text) else node
+
+
+def _listed(what: str, names: list[str]) -> str:
+    shown = ", ".join(names[:8])
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    plural = "retry policies" if what == "retry policy" else f"{what}s"
+    return f"known {plural}: {shown}{more}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 60 else text[:59] + "…"

@@ -1,0 +1,77 @@
+"""Diagnostics for people (one line, the source, a caret, a hint) and for programs (JSON)."""
+
+import unicodedata
+from collections.abc import Iterable
+
+import msgspec
+
+from router.errors import Diagnostic
+
+SHOWN_MAX = 200
+_BEFORE = 80
+
+
+def render_text(diagnostics: Iterable[Diagnostic]) -> str:
+    """Every diagnostic as `file:line:column: error CODE: message`, its line and a caret below."""
+    return "".join(_one(diagnostic) for diagnostic in diagnostics)
+
+
+def render_json(diagnostics: Iterable[Diagnostic]) -> str:
+    """A JSON list of objects, with the fields of Diagnostic; `source` is cut to what is shown."""
+    cut = [msgspec.structs.replace(d, file=_whole(d.file), source=_cut(d)) for d in diagnostics]
+    encoded = msgspec.json.encode(cut)
+    return msgspec.json.format(encoded, indent=2).decode() + "\n"
+
+
+def _one(diagnostic: Diagnostic) -> str:
+    d = diagnostic
+    head = f"{d.file}:{d.line}:{d.column}: {d.severity} {d.code}: {d.message}\n"
+    if d.source is None or not d.source.strip():
+        return head + (f"    hint: {d.hint}\n" if d.hint else "")
+    shown, column, width = _window(d.source, d.column, d.width)
+    gutter = f"{d.line:>5} | "
+    blank = " " * (len(gutter) - 2) + "| "
+    before = _cells(shown[: column - 1])
+    marks = "^" * max(1, _cells(shown[column - 1 : column - 1 + width]))
+    hint = f" {d.hint}" if d.hint else ""
+    return f"{head}{gutter}{shown}\n{blank}{' ' * before}{marks}{hint}\n"
+
+
+def _cut(diagnostic: Diagnostic) -> str | None:
+    if diagnostic.source is None or len(diagnostic.source) <= SHOWN_MAX:
+        return None if diagnostic.source is None else _whole(diagnostic.source)
+    return _window(diagnostic.source, diagnostic.column, diagnostic.width)[0]
+
+
+def _whole(text: str) -> str:
+    """Halves of characters cannot be written as UTF-8."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _window(source: str, column: int, width: int) -> tuple[str, int, int]:
+    """At most `SHOWN_MAX` characters of the line around the caret, and where it is in them."""
+    if len(source) <= SHOWN_MAX:
+        return _printable(source), column, width
+    start = min(max(0, column - 1 - _BEFORE), len(source) - SHOWN_MAX + 2)
+    head = "…" if start else ""
+    room = SHOWN_MAX - 2
+    tail = "…" if start + room < len(source) else ""
+    shown = head + _printable(source[start : start + room]) + tail
+    at = column - start + len(head)
+    return shown, at, max(1, min(width, len(shown) - at + 1))
+
+
+def _printable(text: str) -> str:
+    """One cell a character, so that the caret stays under what it means."""
+    return "".join(" " if c == "\t" else c if c.isprintable() else "·" for c in text)
+
+
+def _cells(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    return sum(_width(c) for c in text)
+
+
+def _width(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

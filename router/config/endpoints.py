@@ -1,0 +1,178 @@
+"""`endpoints:`: addresses, providers, secrets, dedupe."""
+
+import re
+from urllib.parse import urlsplit
+
+from router.config.context import Context
+from router.config.language import ROOTS, Language, Place
+from router.config.schema import DedupeEntry, EndpointEntry
+from router.config.settings import ID, above_zero, ranges, setting, shape
+from router.expressions import Expression
+from router.model.settings import MIB, Dedupe, Endpoint
+from router.providers import Provider
+from router.yaml_source import Text
+
+RESERVED = frozenset({"all", "router"})
+_ENDPOINT_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
+_ID_MIN = 16
+_PATH = re.compile(r"/[!-~]*")
+
+
+def endpoints(context: Context, base_url: str) -> dict[str, Endpoint]:
+    """Every endpoint; addresses include the path of `base_url`."""
+    try:
+        prefix = urlsplit(base_url).path.rstrip("/")
+    except ValueError:
+        prefix = ""
+    found: dict[str, Endpoint] = {}
+    taken: dict[str, str] = {}
+    for name, entry in context.file.endpoints or ():
+        _name(context, name)
+        _mended_away(context, entry)
+        found[name.value] = _endpoint(
+            context, name.value, entry, _addresses(context, entry, prefix)
+        )
+        _shared(context, name, entry, (found[name.value].addresses, taken))
+    return found
+
+
+def dedupe_keys(context: Context, language: Language) -> dict[str, Expression]:
+    """The `dedupe.key` expressions by endpoint."""
+    found = {}
+    for name, entry in context.file.endpoints or ():
+        if entry.dedupe is None or entry.dedupe.key is None:
+            continue
+        provider = provider_of(context, entry)
+        own = provider.root_fields if provider else frozenset()
+        place = Place("a dedupe key", (ROOTS - {"delivery"}) | own)
+        expression = language.expression(entry.dedupe.key, place)
+        if expression is not None:
+            found[name.value] = expression
+    return found
+
+
+def provider_of(context: Context, entry: EndpointEntry) -> Provider | None:
+    """The provider an endpoint names, if it exists."""
+    return context.providers.get(entry.provider.value) if entry.provider else None
+
+
+def _name(context: Context, name: Text) -> None:
+    shape(context, name, ID, "an endpoint")
+    if name.value in RESERVED:
+        context.error("bad-name", f"the endpoint name '{name.value}' is reserved", name)
+
+
+def _mended_away(context: Context, entry: EndpointEntry) -> None:
+    _known_provider(context, entry)
+    _secrets_or_unsigned(context, entry)
+    for key, value in (("body_max", entry.body_max), ("tolerance", entry.tolerance)):
+        above_zero(context, value, entry.at(key), key)
+
+
+def _known_provider(context: Context, entry: EndpointEntry) -> None:
+    if entry.provider is not None and entry.provider.value not in context.providers:
+        context.unknown("unknown-provider", "provider", entry.provider, context.providers)
+
+
+def _secrets_or_unsigned(context: Context, entry: EndpointEntry) -> None:
+    for secret in entry.secrets or ():
+        context.secret(secret)
+    if entry.broken & {"secrets", "verify"}:
+        return
+    if entry.verify and entry.secrets:
+        message = "'verify: none' and 'secrets' contradict each other"
+        context.error("verify-conflict", message, entry.key_at("verify"))
+    if not entry.verify and not entry.secrets:
+        message = "this endpoint has no 'secrets', so nothing could be verified"
+        hint = "name a secret, or write 'verify: none' to accept everybody"
+        context.error("nothing-verified", message, entry.node, hint)
+
+
+def _addresses(context: Context, entry: EndpointEntry, prefix: str) -> tuple[str, ...]:
+    found = []
+    text = setting(context, entry.id)
+    if text is not None:
+        _endpoint_id(context, text)
+        found.append(f"{prefix}/wh_{text.value}")
+    for path in entry.paths or ():
+        text = setting(context, path)
+        if text is not None:
+            _path(context, text)
+            found.append(prefix + text.value)
+    if entry.id is None and entry.paths is None and not entry.broken & {"id", "paths"}:
+        message = "this endpoint has no address"
+        context.error("no-address", message, entry.node, "give it an 'id' or 'paths'")
+    return tuple(found)
+
+
+def _endpoint_id(context: Context, text: Text) -> None:
+    if not _ENDPOINT_ID.fullmatch(text.value):
+        message = f"'{text.value[:60]}' cannot be an endpoint id: use 16 to 128 of A-Z a-z 0-9 _ -"
+        context.error("bad-endpoint-id", message, text)
+    elif len(text.value) < _ID_MIN:
+        message = f"the endpoint id is shorter than {_ID_MIN} characters, so it can be guessed"
+        context.warning(
+            "short-endpoint-id", message, text, "`router new endpoint` makes a good one"
+        )
+
+
+def _path(context: Context, text: Text) -> None:
+    if not _PATH.fullmatch(text.value) or set(text.value) & set("?#{}"):
+        message = f"'{text.value[:60]}' is not a path like '/webhooks/shop'"
+        context.error("bad-path", message, text)
+
+
+def _shared(
+    context: Context,
+    name: Text,
+    entry: EndpointEntry,
+    addresses: tuple[tuple[str, ...], dict[str, str]],
+) -> None:
+    own, taken = addresses
+    seen: set[str] = set()
+    for address in own:
+        first = taken.setdefault(address, name.value)
+        again = address in seen
+        seen.add(address)
+        if first != name.value or again:
+            node = entry.at("id") if address.endswith(f"/wh_{_id(entry)}") else entry.at("paths")
+            whose = f"endpoint '{first}'" if first != name.value else "this endpoint twice"
+            context.error(
+                "shared-address", f"the address '{address[:80]}' belongs to {whose} already", node
+            )
+            return
+
+
+def _id(entry: EndpointEntry) -> str:
+    return entry.id.text.value if entry.id is not None and entry.id.text is not None else ""
+
+
+def _endpoint(
+    context: Context, name: str, entry: EndpointEntry, addresses: tuple[str, ...]
+) -> Endpoint:
+    provider = provider_of(context, entry)
+    unsigned = entry.verify == "none"
+    own_max = MIB if unsigned or provider is None else provider.body_max
+    return Endpoint(
+        name=name,
+        provider=provider.name if provider else "",
+        addresses=addresses,
+        secrets=tuple(secret.value for secret in entry.secrets or ()),
+        unsigned=unsigned,
+        body_max=entry.body_max or own_max,
+        dedupe=_dedupe(context, entry.dedupe),
+        tolerance_s=None if entry.tolerance is None else max(1, entry.tolerance // 1_000),
+        allow_from=ranges(context, entry.allow_from),
+    )
+
+
+def _dedupe(context: Context, entry: DedupeEntry | None) -> Dedupe:
+    if entry is None:
+        return Dedupe()
+    above_zero(context, entry.window, entry.at("window"), "window")
+    window = entry.window or Dedupe().window_ms
+    if entry.mode is not None:
+        return Dedupe(entry.mode, None, window)
+    if entry.key is not None:
+        return Dedupe("key", entry.key.value, window)
+    return Dedupe("id", None, window)

@@ -1,0 +1,262 @@
+"""Expressions and templates of the file: compiled once each, their faults under the caret."""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Literal
+
+import msgspec
+
+from router import expressions
+from router.config.context import Context
+from router.config.diagnostics import SHOWN_MAX
+from router.errors import ExpressionError
+from router.expressions import Expression, Template
+from router.rules.specs import JsonSpec
+from router.yaml_source import (
+    Mapping,
+    Node,
+    NumberError,
+    Scalar,
+    Sequence,
+    Text,
+    quoted,
+    resolve,
+)
+
+_EVENT_ROOTS = {"event", "action", "payload", "headers", "query", "delivery"}
+ROOTS = frozenset({*_EVENT_ROOTS, "endpoint", "provider", "var", "def"})
+DELIVERY_FIELDS = frozenset(
+    {"id", "event_id", "received_at", "index", "count", "verified_by", "replay_of"}
+)
+_BARE_WORD = re.compile(r"""[\w-]+|"[^"]*\"""")
+_COMMENT = re.compile(r"[ \t]+(#[^\r\n]*)")
+_COMPARISON = re.compile(r"(?:==|!=)\s*$")
+
+
+class Place(msgspec.Struct, frozen=True):
+    """
+    A place where expressions stand: what may be read there.
+
+    `secrets`: whether `secret.NAME` may; `whole` only as the one and only content.
+    """
+
+    name: str
+    roots: frozenset[str]
+    secrets: Literal["none", "any", "whole"] = "none"
+
+
+class Language:
+    """Compiles the texts of one file and checks the names that they read."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self._compiled: dict[tuple[str, str], Expression | Template | ExpressionError] = {}
+
+    def expression(self, text: Text, place: Place) -> Expression | None:
+        """The text as an expression, or None with its faults reported."""
+        if self._cut_off(text):
+            return None
+        compiled = self._compile(expressions.compile, text)
+        if not isinstance(compiled, Expression):
+            return None
+        self._names(text, compiled, 0, place)
+        return compiled
+
+    def template(self, text: Text, place: Place) -> Template | None:
+        """The text as a template, or None with its faults reported."""
+        if self._cut_off(text):
+            return None
+        compiled = self._compile(expressions.compile_template, text)
+        if not isinstance(compiled, Template):
+            return None
+        for index, part in enumerate(compiled.parts):
+            if isinstance(part, Expression):
+                self._names(text, part, compiled.offset_of(index), place)
+        if place.secrets == "whole" and "secret" in compiled.roots and compiled.whole is None:
+            message = f"in {place.name} a secret must be the whole text"
+            self.context.error("secret-not-whole", message, text)
+        return compiled
+
+    @staticmethod
+    def quiet_template(text: str) -> Template | None:
+        """The text as a template if it is one; nothing is reported."""
+        try:
+            return expressions.compile_template(text)
+        except ExpressionError:
+            return None
+
+    def json(self, node: Node, place: Place) -> JsonSpec:
+        """A JSON value whose texts are templates."""
+        if isinstance(node, Mapping):
+            return {key.value: self.json(child, place) for key, child in node}
+        if isinstance(node, Sequence):
+            return [self.json(child, place) for child in node.items]
+        value = plain_value(self.context, node)
+        if not isinstance(value, str):
+            return value
+        return self.template(Text(value, node), place)
+
+    # -- compiling ------------------------------------------------------------------------------
+
+    def _compile(
+        self, compile_: Callable[[str], Expression | Template], text: Text
+    ) -> Expression | Template | None:
+        key = (compile_.__name__, text.value)
+        found = self._compiled.get(key)
+        if found is None:
+            try:
+                found = compile_(text.value)
+            except ExpressionError as error:
+                found = error
+            self._compiled[key] = found
+        if not isinstance(found, ExpressionError):
+            return found
+        self._refused(text, found)
+        return None
+
+    def _refused(self, text: Text, error: ExpressionError) -> None:
+        hint = error.hint or self._split_by_yaml(text)
+        span = (error.start, max(error.end, error.start + 1))
+        self.context.error_within(error.code, error.message, text, span, hint)
+
+    def _split_by_yaml(self, text: Text) -> str | None:
+        """A comma inside `[ ]` or `{ }` of YAML ends a text that has no quotes."""
+        node = text.node
+        unbalanced = text.value.count("(") + text.value.count("[") > (
+            text.value.count(")") + text.value.count("]")
+        )
+        if not isinstance(node, Scalar) or node.style or not unbalanced:
+            return None
+        if self.context.report.source.text[node.end : node.end + 1] == ",":
+            return "YAML ended the text at the ','; put the whole expression in quotes"
+        return None
+
+    def _cut_off(self, text: Text) -> bool:
+        """A ` #` in a text without quotes begins a comment, even inside an expression."""
+        node, source = text.node, self.context.report.source
+        if not isinstance(node, Scalar) or node.style:
+            return False
+        found = _COMMENT.match(source.text, node.end)
+        if found is None or not _looks_cut(text.value, found[1]):
+            return False
+        line, start = source.line_at(node.end)
+        whole = line[max(0, node.start - start) :].rstrip()
+        message = "a ' #' in a text without quotes begins a comment, so the text ends before it"
+        hint = f"quote it: {quoted(whole)}" if len(whole) <= SHOWN_MAX else None
+        self.context.report.error("cut-by-comment", message, *found.span(1), hint)
+        return True
+
+    # -- names ----------------------------------------------------------------------------------
+
+    def _names(self, text: Text, expression: Expression, base: int, place: Place) -> None:
+        known = place.roots if place.secrets == "none" else place.roots | {"secret"}
+        for root in expression.roots:
+            if root not in known:
+                self._unknown_root(text, expression, base, (root, place))
+        for use in expression.uses:
+            if use[0] in known:
+                self._use(text, expression, base, use)
+        if "secret" in expression.roots and "secret" in known:
+            self._secret_named(text, expression, base)
+
+    def _unknown_root(
+        self, text: Text, expression: Expression, base: int, what: tuple[str, Place]
+    ) -> None:
+        root, place = what
+        start, end = expression.spans.get(root, (0, len(expression.text)))
+        written = expression.text[start:end]
+        span = (base + start, base + end)
+        if root in ("secret", "results"):
+            message = f"'{root}' cannot be read in {place.name}"
+            self.context.error_within("root-not-here", message, text, span, _SECRET_HINT.get(root))
+            return
+        if written.startswith('"') or _COMPARISON.search(expression.text[:start]):
+            self._bare_word(text, root, span, quoted_name=written.startswith('"'))
+            return
+        message = f"'{root}' is not a name that {place.name} can read"
+        hint = self.context.suggest.hint(root, place.roots) or self._elsewhere(root, place)
+        self.context.error_within("unknown-root", message, text, span, hint)
+
+    def _elsewhere(self, root: str, place: Place) -> str:
+        """Where an unknown root might have been meant to come from."""
+        owners = {p.name for p in self.context.providers.values() if root in p.root_fields}
+        if owners:
+            return f"only events of {' or '.join(sorted(owners))} have it"
+        if root in ROOTS:
+            return f"known names: {', '.join(sorted(place.roots))}"
+        return f"a field of the event is written payload.{root}"
+
+    def _bare_word(
+        self, text: Text, root: str, span: tuple[int, int], *, quoted_name: bool
+    ) -> None:
+        if quoted_name:
+            message = f'"{root}" in double quotes is the name of a field, not a text'
+        else:
+            message = f"'{root}' is a bare word and means a field, not a text"
+        hint = f"if the text is meant, write '{root}' in single quotes"
+        self.context.error_within("bare-word", message, text, span, hint)
+
+    def _use(self, text: Text, expression: Expression, base: int, use: tuple[str, str]) -> None:
+        root, field = use
+        known = self._fields(root)
+        if root == "secret":
+            self.context.used_secrets.add(field)
+        if known is None or field in known:
+            return
+        start, end = expression.spans.get(use, expression.spans.get(root, (0, 1)))
+        hint = self.context.suggest.hint(field, known)
+        if hint is None and known:
+            hint = "known names: " + ", ".join(sorted(known)[:8])
+        message = f"no '{field}' in '{root}'"
+        self.context.error_within("unknown-name", message, text, (base + start, base + end), hint)
+
+    def _fields(self, root: str) -> Iterable[str] | None:
+        """The closed set of names below a root, or None if anything may stand there."""
+        file = self.context.file
+        tables = {"var": file.vars, "def": file.define, "secret": file.secrets}
+        if root in tables:
+            table = tables[root]
+            return table.items if table is not None else ()
+        return DELIVERY_FIELDS if root == "delivery" else None
+
+    def _secret_named(self, text: Text, expression: Expression, base: int) -> None:
+        if any(root == "secret" for root, _ in expression.uses):
+            return
+        start, end = expression.spans.get("secret", (0, len(expression.text)))
+        message = "a secret must be named directly, as in secret.NAME"
+        self.context.error_within("secret-not-named", message, text, (base + start, base + end))
+
+
+_SECRET_HINT = {
+    "secret": "secrets may stand in url, headers, query, auth, body and env of an action"
+}
+
+
+def _looks_cut(value: str, comment: str) -> bool:
+    """Something is open where the comment begins, or the comment holds a template."""
+    return (
+        "{{" in comment
+        or any(value.count(quote) % 2 for quote in "'\"`")
+        or value.count("{{") > value.count("}}")
+        or value.count("(") > value.count(")")
+    )
+
+
+def plain_value(context: Context, node: Scalar) -> object:
+    """A scalar as a JSON value: plain ones by the core schema, the rest as text."""
+    if node.style:
+        return node.value
+    try:
+        return resolve(node.value)
+    except NumberError as reason:
+        context.error("bad-value", str(reason), node)
+        return None
+
+
+def json_value(context: Context, node: Node) -> object:
+    """Any YAML value as a JSON value, texts as they are."""
+    if isinstance(node, Mapping):
+        return {key.value: json_value(context, child) for key, child in node}
+    if isinstance(node, Sequence):
+        return [json_value(context, child) for child in node.items]
+    return plain_value(context, node)

@@ -1,0 +1,182 @@
+"""`define:` and `rules:`: names, conditions, and the checks that look at a whole rule."""
+
+from collections.abc import Mapping
+
+from router.config.actions import Actions, Surroundings
+from router.config.context import Context
+from router.config.endpoints import provider_of
+from router.config.events import Events
+from router.config.language import ROOTS, Language, Place
+from router.config.schema import ConditionEntry, RuleEntry
+from router.config.settings import ID, NAME, chosen_retry, shape
+from router.config.unbuilt import RESERVED_WORDS
+from router.expressions import Expression
+from router.providers import Provider
+from router.rules.specs import CompiledRule, Condition
+from router.yaml_source import Text
+
+ALL = "all"
+
+
+def defines(context: Context, language: Language) -> dict[str, Expression]:
+    """The named expressions, each readable by the others but never by itself."""
+    everybody = _offered(_providers(context, None))
+    place = Place("'define'", everybody)
+    found = {}
+    for name, entry in context.file.define or ():
+        shape(context, name, NAME, "a definition")
+        _reserved(context, name)
+        expression = language.expression(entry, place)
+        if expression is not None:
+            found[name.value] = expression
+    _no_cycles(context, found)
+    return found
+
+
+def _reserved(context: Context, name: Text) -> None:
+    refusal = RESERVED_WORDS.get(name.value)
+    if refusal:
+        context.error(refusal.code, refusal.message, name, refusal.hint)
+
+
+def _no_cycles(context: Context, found: Mapping[str, Expression]) -> None:
+    """Depth first without recursion; a definition on the path from itself is reported once."""
+    done: set[str] = set()
+    for start in found:
+        path: dict[str, None] = {}
+        pending: list[tuple[str, bool]] = [(start, False)]
+        while pending:
+            name, leaving = pending.pop()
+            if leaving:
+                del path[name]
+                done.add(name)
+            elif name in path:
+                _cycle(context, name, list(path))
+            elif name not in done:
+                path[name] = None
+                pending.append((name, True))
+                pending.extend((used, False) for used in _used(found, name))
+
+
+def _used(found: Mapping[str, Expression], name: str) -> list[str]:
+    return sorted(field for root, field in found[name].uses if root == "def" and field in found)
+
+
+def _cycle(context: Context, name: str, path: list[str]) -> None:
+    table = context.file.define
+    if table is not None:
+        circle = [*path[path.index(name) :], name]
+        shown = " -> ".join(circle[:8]) + (" …" if len(circle) > 8 else "")
+        message = f"the definition '{name}' needs itself: {shown}"
+        context.error("define-cycle", message, table.items[name][0])
+
+
+class Rules:
+    """Compiles the rules of one file."""
+
+    def __init__(self, language: Language, actions: Actions) -> None:
+        self.context = language.context
+        self.language = language
+        self.actions = actions
+        self.events = Events(self.context)
+        self._lines: dict[str, int] = {}
+        self._places: dict[frozenset[str], frozenset[str]] = {}
+
+    def compile(self, entries: list[RuleEntry]) -> tuple[CompiledRule, ...]:
+        """Every rule in the order of the file."""
+        return tuple(self._rule(entry) for entry in entries)
+
+    def _rule(self, entry: RuleEntry) -> CompiledRule:
+        name = self._name(entry)
+        sources = self._sources(entry)
+        providers = _providers(self.context, sources)
+        self.events.check(entry.events or (), providers)
+        self._whole(entry)
+        roots = self._roots(providers)
+        retry = chosen_retry(self.context, entry.retry, self.actions.policies)
+        place = Place("'match'", roots)
+        conditions = (self._condition(item, place) for item in entry.match or ())
+        return CompiledRule(
+            id=name,
+            about=entry.about.value if entry.about else "",
+            mode=entry.mode or "live",
+            sources=sources,
+            events=tuple(t.value for t in entry.events) if entry.events is not None else None,
+            match=tuple(c for c in conditions if c is not None),
+            otherwise=bool(entry.otherwise),
+            actions=self.actions.compile(entry.actions or [], Surroundings(name, roots, retry)),
+        )
+
+    def _roots(self, providers: dict[str, Provider]) -> frozenset[str]:
+        key = frozenset(providers)
+        if key not in self._places:
+            self._places[key] = _offered(providers)
+        return self._places[key]
+
+    def _name(self, entry: RuleEntry) -> str:
+        if entry.id is None:
+            return ""
+        shape(self.context, entry.id, ID, "a rule")
+        start = self._lines.setdefault(entry.id.value, entry.id.node.start)
+        if start != entry.id.node.start:
+            line, _ = self.context.report.source.position(start)
+            message = f"the rule id '{entry.id.value[:60]}' is taken by the rule in line {line}"
+            self.context.error("duplicate-rule", message, entry.id)
+        return entry.id.value
+
+    def _sources(self, entry: RuleEntry) -> tuple[str, ...] | None:
+        known = self.context.file.endpoints
+        names = [text.value for text in entry.sources or ()]
+        for text in entry.sources or ():
+            if text.value != ALL and (known is None or text.value not in known):
+                self.context.unknown(
+                    "unknown-endpoint", "endpoint", text, known.items if known else ()
+                )
+        return None if ALL in names else tuple(dict.fromkeys(names))
+
+    def _whole(self, entry: RuleEntry) -> None:
+        """Checks that look at several keys of one rule."""
+        if entry.otherwise and entry.match:
+            message = "'otherwise' runs when nothing else matched, so it cannot have a 'match'"
+            self.context.error("otherwise-with-match", message, entry.key_at("match"))
+        if entry.actions is not None and not entry.actions and "actions" not in entry.broken:
+            self.context.error("no-actions", "this rule has no actions", entry.key_at("actions"))
+        for key, value in (("from", entry.sources), ("events", entry.events)):
+            if value is not None and not value:
+                message = f"'{key}' is an empty list, so this rule can never match"
+                self.context.error("never-matches", message, entry.key_at(key))
+
+    def _condition(self, entry: ConditionEntry, place: Place) -> Condition | None:
+        if entry.test is not None:
+            test = self.language.expression(entry.test, place)
+            return Condition(entry.test.value, test=test)
+        if not entry.broken and self.context.one_of("exactly-one", entry, ("not", "any")) is None:
+            return None
+        if entry.negated is not None:
+            inner = self._condition(entry.negated, place)
+            return Condition(f"not: {inner.source}", negate=inner) if inner else None
+        several = tuple(self._condition(item, place) for item in entry.any_of or ())
+        parts = tuple(c for c in several if c is not None)
+        if entry.any_of is not None and not entry.any_of:
+            self.context.error(
+                "never-matches", "'any' of nothing is never true", entry.key_at("any")
+            )
+        return Condition(f"any: [{', '.join(c.source for c in parts)}]", any_of=parts)
+
+
+def _providers(context: Context, sources: tuple[str, ...] | None) -> dict[str, Provider]:
+    """The providers behind these endpoints, by canonical name; None means every endpoint."""
+    table = context.file.endpoints
+    items = table.items if table is not None else {}
+    found = {}
+    for name in items if sources is None else sources:
+        entry = items[name][1] if name in items else None
+        provider = provider_of(context, entry) if entry is not None else None
+        if provider is not None:
+            found[provider.name] = provider
+    return found
+
+
+def _offered(providers: dict[str, Provider]) -> frozenset[str]:
+    """The roots that at least one of the providers offers."""
+    return ROOTS.union(*(provider.root_fields for provider in providers.values()))

@@ -1,0 +1,289 @@
+"""`server`, `secrets`, `vars`, `retries` of the file to the settings that rooms above take."""
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from router.config.context import Context
+from router.config.language import json_value
+from router.config.schema import (
+    AdminEntry,
+    LimitsEntry,
+    RetentionEntry,
+    RetryEntry,
+    SecretEntry,
+    ServerEntry,
+    SettingEntry,
+)
+from router.config.unbuilt import POSTGRES
+from router.model.retry import BUILT_IN, RetryPolicy
+from router.model.settings import Limits, Retention, SecretRef, Server
+from router.yaml_source import Mapping as MappingNode
+from router.yaml_source import Node, Scalar, Text
+
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+ID = re.compile(r"[a-z0-9][a-z0-9_-]*")
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ADDRESS = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.*_-]*):([0-9]{1,5})")
+_LIMITS = {
+    "headers": ("header_count", 1),
+    "header_bytes": ("header_bytes", 1),
+    "uri_bytes": ("uri_bytes", 1),
+    "header_timeout": ("header_s", 1_000),
+    "body_idle": ("body_idle_s", 1_000),
+    "body_total": ("body_total_s", 1_000),
+    "keep_alive": ("keep_alive_s", 1_000),
+    "answer": ("answer_s", 1_000),
+    "in_flight": ("in_flight_bytes", 1),
+    "in_flight_wait": ("in_flight_wait_s", 1_000),
+    "connections": ("connections_per_address", 1),
+}
+SCHEDULE_MAX = 100
+
+
+def server(context: Context, entry: ServerEntry | None) -> Server:
+    """`server:` with everything left out filled in."""
+    entry = entry or ServerEntry(node=context.file.node)
+    default_listen = "127.0.0.1:8000" if context.dev else "0.0.0.0:8000"
+    settings: dict[str, Any] = {
+        "base_url": _base_url(context, entry.base_url),
+        "listen": _address(context, entry.listen, default_listen),
+        "admin": _address(context, entry.admin, "127.0.0.1:8001"),
+        "store": _store(context, entry.store),
+        "trusted_proxies": ranges(context, entry.trusted_proxies),
+        "egress_allow": ranges(context, entry.egress.allow if entry.egress else None),
+        "retention": _retention(entry.retention),
+        "limits": _limits(context, entry.limits),
+    }
+    if entry.grace is not None:
+        settings["grace_s"] = entry.grace / 1_000
+    return Server(**settings)
+
+
+def setting(context: Context, entry: SettingEntry | None) -> Text | None:
+    """A text, or the value of the variable it names, or None with the fault reported."""
+    if entry is None:
+        return None
+    if entry.text is not None:
+        return entry.text
+    if entry.env is None:
+        if "env" not in entry.broken:
+            context.error(
+                "missing-key", f"{entry.called} needs a text or the key 'env'", entry.node
+            )
+        return None
+    return from_env(context, entry.env, entry.default)
+
+
+def from_env(context: Context, name: Text, default: Text | None) -> Text | None:
+    """The value of a variable, or its default; an error naming the variable if neither is there."""
+    if not VARIABLE.fullmatch(name.value):
+        context.error("bad-variable", f"'{name.value}' cannot be the name of a variable", name)
+        return None
+    value = context.variable(name, default)
+    if value is None:
+        message = f"environment variable '{name.value}' is not set and has no default"
+        context.error(
+            "variable-not-set", message, name, "set it, or write a 'default' beside 'env'"
+        )
+        return None
+    return Text(value, name.node)
+
+
+def _base_url(context: Context, entry: SettingEntry | None) -> str:
+    text = setting(context, entry)
+    if text is None:
+        return Server().base_url
+    url = parsed_url(text.value)
+    if url is None or url.query or url.fragment or url.username is not None:
+        message = f"'{text.value[:60]}' is not an address like 'https://hooks.example.com'"
+        context.error("bad-url", message, text)
+    return text.value.rstrip("/")
+
+
+def parsed_url(text: str) -> Any:
+    """The parts of an http or https address, or None if it is none."""
+    if re.search(r"[\s\x00-\x1f\x7f]", text):
+        return None
+    try:
+        url = urlsplit(text)
+        usable = url.scheme in ("http", "https") and url.hostname and (url.port or 1)
+    except ValueError:
+        return None
+    return url if usable else None
+
+
+def _address(context: Context, entry: SettingEntry | None, default: str) -> str:
+    text = (
+        entry.listen if isinstance(entry, AdminEntry) and entry.listen else setting(context, entry)
+    )
+    if text is None:
+        return default
+    found = _ADDRESS.fullmatch(text.value)
+    if not found or int(found[1]) > 65_535:
+        message = f"'{text.value[:60]}' is not an address to listen on, like '127.0.0.1:8001'"
+        context.error("bad-address", message, text)
+    return text.value
+
+
+def _store(context: Context, entry: SettingEntry | None) -> str:
+    text = setting(context, entry)
+    if text is None:
+        return str(context.folder / ("router-dev.db" if context.dev else "router.db"))
+    scheme, _, path = text.value.partition(":")
+    if scheme in ("postgresql", "postgres"):
+        context.error(POSTGRES.code, POSTGRES.message, text, POSTGRES.hint)
+    elif scheme != "sqlite" or not path:
+        message = f"'{text.value[:60]}' is not a store"
+        context.error("bad-store", message, text, "write 'sqlite:router.db', relative to this file")
+    return str(context.folder / path)
+
+
+def _retention(entry: RetentionEntry | None) -> Retention:
+    if entry is None:
+        return Retention()
+    names = ("succeeded", "unmatched", "dead", "max_size")
+    given = {n: getattr(entry, n) for n in names if getattr(entry, n) is not None}
+    return Retention(**given)
+
+
+def _limits(context: Context, entry: LimitsEntry | None) -> Limits:
+    if entry is None:
+        return Limits()
+    given: dict[str, Any] = {}
+    for key, (field, divisor) in _LIMITS.items():
+        value = getattr(entry, key)
+        if value is not None:
+            above_zero(context, value, entry.at(key), key)
+            given[field] = value if divisor == 1 else value / divisor
+    return Limits(**given)
+
+
+def above_zero(context: Context, value: float | None, node: Node, key: str) -> None:
+    """A number that may not be zero or less."""
+    if value is not None and value <= 0:
+        context.error("bad-value", f"'{key}' must be above zero", node)
+
+
+def ranges(context: Context, texts: list[Text] | None) -> tuple[str, ...]:
+    """Address ranges in CIDR notation, lone addresses allowed."""
+    found = []
+    for text in texts or ():
+        try:
+            found.append(str(ipaddress.ip_network(text.value, strict=False)))
+        except ValueError:
+            message = f"'{text.value[:60]}' is not a range of addresses like '10.0.0.0/8'"
+            context.error("bad-range", message, text)
+    return tuple(found)
+
+
+# -- secrets, variables, retries ------------------------------------------------------------------
+
+
+def secrets(context: Context) -> dict[str, SecretRef]:
+    """`secrets:` as references; nothing is read."""
+    found = {}
+    for name, entry in context.file.secrets or ():
+        shape(context, name, NAME, "a secret")
+        found[name.value] = _secret(context, name.value, entry)
+    return found
+
+
+def _secret(context: Context, name: str, entry: SecretEntry) -> SecretRef:
+    if not entry.broken & {"env", "file", "credential"}:
+        context.one_of("exactly-one", entry, ("env", "file", "credential"))
+    if entry.env is not None and not VARIABLE.fullmatch(entry.env.value):
+        message = f"'{entry.env.value[:60]}' cannot be the name of a variable"
+        hint = "secrets are named here, never written"
+        context.error("bad-variable", message, entry.env, hint)
+    return SecretRef(
+        name=name,
+        env=entry.env.value if entry.env else None,
+        file=str(context.folder / entry.file.value) if entry.file else None,
+        credential=entry.credential.value if entry.credential else None,
+        until=entry.until,
+    )
+
+
+def shape(context: Context, name: Text, pattern: re.Pattern[str], what: str) -> None:
+    """The shape of a name: `[a-z][a-z0-9_]*` where expressions use it, with `-` elsewhere."""
+    if pattern.fullmatch(name.value):
+        return
+    allowed = "small letters, digits and '_'"
+    if pattern is ID:
+        allowed = "small letters, digits, '_' and '-'"
+    message = f"'{name.value[:60]}' cannot be the name of {what}: use {allowed}"
+    mended = re.sub(r"[^a-z0-9_-]" if pattern is ID else r"[^a-z0-9_]", "_", name.value.lower())
+    hint = f"for example '{mended}'" if pattern.fullmatch(mended) else None
+    context.error("bad-name", message, name, hint)
+
+
+def variables(context: Context) -> dict[str, Any]:
+    """`vars:` with environment values filled in."""
+    found = {}
+    for name, node in context.file.vars or ():
+        shape(context, name, NAME, "a variable")
+        found[name.value] = _variable(context, node)
+    return found
+
+
+def _variable(context: Context, node: Node) -> Any:
+    if not isinstance(node, MappingNode) or not _is_env(node):
+        return json_value(context, node)
+    name = node.get("env")
+    if not isinstance(name, Scalar):
+        return None
+    default = node.get("default")
+    value = context.variable(Text(name.value, name), None)
+    if value is None and default is not None:
+        return json_value(context, default)
+    if value is None:
+        from_env(context, Text(name.value, name), None)
+    return value
+
+
+def _is_env(node: MappingNode) -> bool:
+    return (
+        "env" in node.entries
+        and set(node.entries) <= {"env", "default"}
+        and (isinstance(node.get("env"), Scalar))
+    )
+
+
+def retries(context: Context) -> dict[str, RetryPolicy]:
+    """The built-in policies and those of `retries:`."""
+    found = dict(BUILT_IN)
+    for name, entry in context.file.retries or ():
+        shape(context, name, ID, "a retry policy")
+        if name.value in BUILT_IN:
+            context.error("built-in-name", f"the retry policy '{name.value}' is built in", name)
+        found[name.value] = policy(context, entry, name.value)
+    return found
+
+
+def policy(context: Context, entry: RetryEntry, name: str) -> RetryPolicy:
+    """An inline or named policy."""
+    if entry.name is not None:
+        context.error("wrong-type", "expected a mapping with 'schedule', found a name", entry.name)
+    schedule = tuple(entry.schedule or ())
+    if len(schedule) > SCHEDULE_MAX:
+        message = f"a schedule has at most {SCHEDULE_MAX} delays"
+        context.error("bad-value", message, entry.at("schedule"))
+    jitter = RetryPolicy("", ()).jitter if entry.jitter is None else entry.jitter
+    return RetryPolicy(name, schedule, jitter)
+
+
+def chosen_retry(
+    context: Context, entry: RetryEntry | None, policies: Mapping[str, RetryPolicy]
+) -> RetryPolicy | None:
+    """The policy that a `retry:` names or holds, or None if there is no `retry:`."""
+    if entry is None:
+        return None
+    if entry.name is None:
+        return policy(context, entry, "inline")
+    found = policies.get(entry.name.value)
+    if found is None:
+        context.unknown("unknown-retry", "retry policy", entry.name, policies)
+    return found

@@ -1,0 +1,155 @@
+"""`targets:`, and what named targets and single calls share: addresses, auth, headers."""
+
+import re
+from collections.abc import Mapping
+from urllib.parse import SplitResult
+
+from router.config.context import Context
+from router.config.language import Language, Place
+from router.config.schema import AuthEntry, TargetEntry, UrlEntry
+from router.config.settings import ID, above_zero, from_env, parsed_url, shape
+from router.expressions import Template
+from router.model.settings import Auth, Target
+from router.yaml_source import Table, Text
+
+SINK = "http://127.0.0.1:9000"
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_OURS = frozenset({"host", "content-length", "transfer-encoding", "connection", "idempotency-key"})
+
+Headers = tuple[tuple[str, Template], ...]
+
+
+def targets(context: Context) -> dict[str, Target]:
+    """The named targets."""
+    found = {}
+    for name, entry in context.file.targets or ():
+        shape(context, name, ID, "a target")
+        found[name.value] = _target(context, name.value, entry)
+    return found
+
+
+def _target(context: Context, name: str, entry: TargetEntry) -> Target:
+    for key, value in (("concurrency", entry.concurrency), ("timeout", entry.timeout)):
+        above_zero(context, value, entry.at(key), key)
+    url, url_secret = _url(context, name, entry.url)
+    defaults = Target(name)
+    return Target(
+        name=name,
+        url=url,
+        url_secret=url_secret,
+        auth=auth(context, entry.auth),
+        headers=tuple((key.value, value.value) for key, value in entry.headers or ()),
+        rate=entry.rate,
+        concurrency=entry.concurrency or defaults.concurrency,
+        timeout_s=entry.timeout / 1_000 if entry.timeout else defaults.timeout_s,
+    )
+
+
+def _url(context: Context, name: str, entry: UrlEntry | None) -> tuple[str | None, str | None]:
+    """The address of a target and the secret that holds it, one of them None."""
+    if entry is None:
+        return None, None
+    if entry.text is None and not entry.broken:
+        given = context.one_of("exactly-one", entry, ("env", "secret"))
+        if given is None:
+            return None, None
+    if entry.secret is not None:
+        return None, context.secret(entry.secret)
+    text = entry.text or _url_from_env(context, name, entry)
+    if text is not None:
+        _static_url(context, text)
+    return (text.value if text else None), None
+
+
+def _url_from_env(context: Context, name: str, entry: UrlEntry) -> Text | None:
+    if entry.env is None:
+        return None
+    if context.dev and entry.default is None and context.variable(entry.env, None) is None:
+        return Text(f"{SINK}/{name}", entry.env.node)
+    return from_env(context, entry.env, entry.default)
+
+
+def _static_url(context: Context, text: Text) -> None:
+    if "{{" in text.value:
+        message = "a target's 'url' holds no templates"
+        context.error(
+            "template-not-here", message, text, "put the changing part into the action's 'path'"
+        )
+    else:
+        checked_url(context, text, text.value)
+
+
+def checked_url(context: Context, text: Text, url: str) -> SplitResult | None:
+    """The parts of an address that may be called, or None with the fault reported."""
+    parts: SplitResult | None = parsed_url(url)
+    if parts is None:
+        message = f"'{url[:60]}' is not an address like 'https://erp.example.net/orders'"
+        context.error("bad-url", message, text)
+    elif parts.username is not None:
+        message = "an address holds no user or password"
+        context.error("password-in-url", message, text, "use 'auth' with the name of a secret")
+    return parts
+
+
+def limit_name(parts: SplitResult) -> str:
+    """The unnamed target of a bare address: `scheme://host:port`, the port filled in."""
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    host = parts.hostname or ""
+    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def auth(context: Context, entry: AuthEntry | None) -> Auth | None:
+    """`auth:` of a target or call, its secrets checked."""
+    if entry is None:
+        return None
+    if not entry.broken:
+        context.one_of("exactly-one", entry, ("bearer", "basic", "header"))
+    if entry.basic is not None:
+        user = entry.basic.user.value if entry.basic.user else ""
+        return Auth(basic=(user, context.secret(entry.basic.password)))
+    if entry.header is not None:
+        return _header_auth(context, entry)
+    return Auth(bearer=context.secret(entry.bearer))
+
+
+def _header_auth(context: Context, entry: AuthEntry) -> Auth:
+    named = list(entry.header or ())
+    if len(named) != 1:
+        context.error(
+            "exactly-one", "'header' needs exactly one name and secret", entry.at("header")
+        )
+        return Auth()
+    name, secret = named[0]
+    header_name(context, name)
+    return Auth(header=(name.value, context.secret(secret)))
+
+
+def headers(language: Language, table: Table[Text] | None, place: Place) -> Headers:
+    """Header templates, their names checked."""
+    found = []
+    for name, text in table or ():
+        header_name(language.context, name)
+        template = language.template(text, place)
+        if template is not None:
+            found.append((name.value, template))
+    return tuple(found)
+
+
+def header_name(context: Context, name: Text) -> None:
+    """A header that a call may set."""
+    lower = name.value.lower()
+    if not _HEADER.fullmatch(name.value):
+        context.error("bad-header", f"'{name.value[:60]}' cannot be the name of a header", name)
+    elif lower in _OURS or lower.startswith("router-"):
+        context.error(
+            "bad-header", f"the header '{name.value[:60]}' is set by the router itself", name
+        )
+
+
+def merged(first: Headers, second: Headers) -> Headers:
+    """Headers of a target overridden by those of the call; names compare without case."""
+    own = {name.lower() for name, _ in second}
+    return tuple(h for h in first if h[0].lower() not in own) + second
+
+
+TargetHeaders = Mapping[str, Headers]

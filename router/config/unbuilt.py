@@ -1,0 +1,51 @@
+"""
+What the design has and this version does not: refused by name rather than as a misspelling.
+
+Building one of them means deleting its line here.
+"""
+
+from router.yaml_source import Refusal
+
+_CODE = "not-available"
+
+
+def _later(what: str, instead: str | None = None) -> Refusal:
+    return Refusal(_CODE, f"{what} is not available in this version of the router", instead)
+
+
+REFUSED: dict[tuple[str, ...], Refusal] = {
+    # keys, by the entry of schema.py that would have them
+    ("ActionEntry", "after"): _later("'after'", "actions of a rule run independently"),
+    ("ActionEntry", "when"): _later("'when'", "put the condition into the rule's 'match'"),
+    ("ActionEntry", "python"): _later("the action kind 'python'", "use 'shell' or 'http'"),
+    ("RuleEntry", "after"): _later("'after'", "actions of a rule run independently"),
+    ("RuleEntry", "when"): _later("'when'", "put the condition into the rule's 'match'"),
+    ("RuleEntry", "concurrency"): _later("'concurrency'", "limits belong to targets"),
+    ("RuleEntry", "per"): _later("'per: delivery'", "a rule runs once for each event"),
+    ("RuleEntry", "window"): _later("'window'"),
+    ("RuleEntry", "correlate"): _later("'correlate'"),
+    ("RuleEntry", "redact"): _later("'redact'"),
+    ("HttpEntry", "forward_headers"): _later("'forward_headers'", "name headers under 'headers'"),
+    ("EndpointEntry", "answer"): _later("'answer'"),
+    ("EndpointEntry", "replay_guard"): _later("'replay_guard'"),
+    ("EndpointEntry", "redact"): _later("'redact'"),
+    ("AdminEntry", "tokens"): _later("'tokens'", "the token is in the file beside the store"),
+    ("FileEntry", "tests"): _later("'tests'"),
+    ("FileEntry", "include"): _later("'include'", "put everything into one file"),
+    ("FileEntry", "actions"): _later("'actions'", "write actions inside rules"),
+    ("FileEntry", "providers"): _later("'providers'", "use a built-in provider"),
+    ("FileEntry", "window"): _later("'window'"),
+    ("FileEntry", "correlate"): _later("'correlate'"),
+    ("FileEntry", "redact"): _later("'redact'"),
+    # values
+    ("RuleEntry", "mode", "paused"): _later("'mode: paused'", "use 'shadow', or remove the rule"),
+    ("EndpointEntry", "on_redelivery", "revive"): _later("'on_redelivery: revive'"),
+    ("EndpointEntry", "allow_from", "provider"): _later(
+        "'allow_from: provider'", "list the ranges: [192.0.2.0/24, …]"
+    ),
+}
+
+POSTGRES = _later("a PostgreSQL store", "use sqlite:router.db")
+RESERVED_WORDS: dict[str, Refusal] = {
+    word: _later(f"'{word}' (a reserved word)") for word in ("window", "correlate", "redact")
+}

@@ -1,0 +1,165 @@
+"""The HTTP client of a plugin's context: every address is checked as it is connected to."""
+
+import asyncio
+import functools
+import socket
+import ssl
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import httpcore
+import httpx
+
+from router.egress import EgressPolicy, is_local_name, literal_address
+from router.errors import EgressRefused
+
+TIMEOUT_S, CONNECT_S = 30.0, 5.0
+AGENT = "webhook-rules-router"
+
+
+def async_client(egress: Iterable[str], hosts: Iterable[str]) -> httpx.AsyncClient:
+    """The client for `async def`; `hosts` are those that the operator wrote down."""
+    return httpx.AsyncClient(transport=_Transport(_Guard(egress, hosts)), **_settings())
+
+
+def plain_client(egress: Iterable[str], hosts: Iterable[str]) -> httpx.Client:
+    """The client for a plain `def`; `hosts` are those that the operator wrote down."""
+    return httpx.Client(transport=_PlainTransport(_Guard(egress, hosts)), **_settings())
+
+
+def _settings() -> dict[str, Any]:
+    return {
+        "timeout": httpx.Timeout(TIMEOUT_S, connect=CONNECT_S),
+        "trust_env": False,
+        "headers": {"User-Agent": AGENT},
+    }
+
+
+@functools.cache
+def _trust() -> ssl.SSLContext:
+    """Made once a process: it costs more than a request."""
+    return httpx.create_ssl_context(trust_env=False)
+
+
+class _Guard:
+    """Which of a host's addresses may be called."""
+
+    def __init__(self, egress: Iterable[str], hosts: Iterable[str]) -> None:
+        self._policy = EgressPolicy(egress)
+        self._written = frozenset(hosts)
+
+    def allowed(self, host: str, infos: Sequence[Any]) -> list[str]:
+        """
+        The addresses that a connection may go to, in the resolver's order.
+
+        Raises:
+            EgressRefused: there is none.
+        """
+        found, refusal = [], EgressRefused("the name has no address")
+        for address in dict.fromkeys(str(info[4][0]) for info in infos):
+            try:
+                self._policy.check(address, literal=self._names(host, address))
+            except EgressRefused as error:
+                refusal = error
+            else:
+                found.append(address)
+        if not found:
+            raise refusal
+        return found
+
+    def _names(self, host: str, address: str) -> bool:
+        """Whether the operator wrote this very address, or `localhost` for a loopback one."""
+        found = literal_address(address)
+        if found is None or host.lower() not in self._written:
+            return False
+        return found == literal_address(host) or (is_local_name(host) and found.is_loopback)
+
+
+class _Network(httpcore.AsyncNetworkBackend):
+    """Connects to checked addresses only."""
+
+    def __init__(self, guard: _Guard) -> None:
+        self._guard = guard
+        self._inner = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - httpcore's own word
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(timeout):
+                infos = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except TimeoutError as error:
+            raise httpcore.ConnectTimeout("the name was not looked up in time") from error
+        except (OSError, UnicodeError) as error:
+            raise httpcore.ConnectError("the name was not found") from error
+        failure: Exception = httpcore.ConnectError("no connection")
+        for address in self._guard.allowed(host, infos):
+            try:
+                return await self._inner.connect_tcp(
+                    address, port, timeout, local_address, socket_options
+                )
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                failure = error
+        raise failure
+
+    async def sleep(self, seconds: float) -> None:
+        await self._inner.sleep(seconds)
+
+
+class _PlainNetwork(httpcore.NetworkBackend):
+    """Connects to checked addresses only, for the plain client."""
+
+    def __init__(self, guard: _Guard) -> None:
+        self._guard = guard
+        self._inner = httpcore.SyncBackend()
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.NetworkStream:
+        try:
+            infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as error:
+            raise httpcore.ConnectError("the name was not found") from error
+        failure: Exception = httpcore.ConnectError("no connection")
+        for address in self._guard.allowed(host, infos):
+            try:
+                return self._inner.connect_tcp(
+                    address, port, timeout, local_address, socket_options
+                )
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                failure = error
+        raise failure
+
+    def sleep(self, seconds: float) -> None:
+        self._inner.sleep(seconds)
+
+
+class _Transport(httpx.AsyncHTTPTransport):
+    """httpx's transport over a pool that asks the guard."""
+
+    def __init__(self, guard: _Guard) -> None:
+        super().__init__(verify=_trust(), trust_env=False)
+        self._pool = httpcore.AsyncConnectionPool(
+            ssl_context=_trust(), network_backend=_Network(guard)
+        )
+
+
+class _PlainTransport(httpx.HTTPTransport):
+    """httpx's plain transport over a pool that asks the guard."""
+
+    def __init__(self, guard: _Guard) -> None:
+        super().__init__(verify=_trust(), trust_env=False)
+        self._pool = httpcore.ConnectionPool(
+            ssl_context=_trust(), network_backend=_PlainNetwork(guard)
+        )

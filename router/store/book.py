@@ -1,0 +1,142 @@
+"""What the writer's thread holds: the connection, and the little it remembers between batches."""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from router.clock import Clock
+
+ROWS = 64
+"""Rows to a statement: enough to make steps rare, few enough to keep every size prepared."""
+
+LAST_DELIVERY_STEP = 4096
+"""A generation's last delivery is written this many numbers ahead, so once in as many."""
+
+Row = Sequence[Any]
+
+
+class Book:
+    """
+    The store as its writer sees it. Used by one thread.
+
+    Everything remembered here can be found again in the file. `later` are changes to it that
+    count only once the transaction has committed, `undo` what to do if it does not.
+    """
+
+    def __init__(self, db: sqlite3.Connection, path: Path, clock: Clock) -> None:
+        self.db = db
+        self.path = path
+        self.clock = clock
+        self.later: list[Callable[[], object]] = []
+        self.undo: list[Callable[[], object]] = []
+        self.live: set[int] = set()  # generations kept by this process: never removed by it
+        self.running: dict[str, int] = {}  # job id -> number, of jobs this process has begun
+        self.copies: dict[str, tuple[int, int]] = {}  # delivery id -> count, last seen: unwritten
+        self.next_delivery = 1 + _first(db, "SELECT max(n) FROM deliveries")
+        self._generations: dict[str, int] = dict(db.execute("SELECT id, n FROM generations"))
+        self._spans: dict[int, tuple[int, int]] = {}
+        self._rules: set[tuple[str, int]] = set()
+        self.broken = False  # a sync failed: nothing is written any more
+        self.pages = 0  # written since the last checkpoint, estimated
+
+    def mark(self) -> tuple[int, int]:
+        """A point to `unwind` to."""
+        return len(self.later), len(self.undo)
+
+    def unwind(self, mark: tuple[int, int] = (0, 0)) -> None:
+        """What was written since `mark` was rolled back."""
+        for undo in reversed(self.undo[mark[1] :]):
+            undo()
+        del self.later[mark[0] :], self.undo[mark[1] :]
+
+    def committed(self) -> None:
+        """What was written is durable."""
+        for change in self.later:
+            change()
+        self.later.clear()
+        self.undo.clear()
+
+    def insert(self, table: str, rows: Sequence[Row], conflict: str = "") -> int:
+        """Insert rows, many to a statement; returns how many were written."""
+        written = 0
+        for start in range(0, len(rows), ROWS):
+            chunk = rows[start : start + ROWS]
+            sql = _insertion(table, len(chunk), len(chunk[0]), conflict)
+            written += self.db.execute(sql, [v for row in chunk for v in row]).rowcount
+        return written
+
+    def one(self, sql: str, values: Sequence[Any] = ()) -> Any:
+        """The single value a statement yields."""
+        row = self.db.execute(sql, values).fetchone()
+        return None if row is None else row[0]
+
+    def generation(self, id_: str) -> int:
+        """The number of a generation, noted in the file when it is new."""
+        number = self._generations.get(id_)
+        if number is None:
+            number = 1 + _first(self.db, "SELECT max(n) FROM generations")
+            self.db.execute(
+                "INSERT INTO generations (n, id, created_at) VALUES (?, ?, ?)",
+                (number, id_, self.clock.now()),
+            )
+            self._generations[id_] = number
+            self.undo.append(lambda: self._generations.pop(id_, None))
+        return number
+
+    def forget_generations(self, numbers: Iterable[int]) -> None:
+        """These were removed: drop what is remembered of them, once that has committed."""
+        gone = set(numbers)
+
+        def forget() -> None:
+            self._generations = {i: n for i, n in self._generations.items() if n not in gone}
+            self._rules = {pair for pair in self._rules if pair[1] not in gone}
+            for number in gone:
+                self._spans.pop(number, None)
+
+        self.later.append(forget)
+
+    def named(self, generation: int, first: int, last: int) -> None:
+        """Deliveries `first` to `last` name this generation: it must be kept with them."""
+        low, high = self._spans.get(generation) or self._span(generation)
+        if low <= first and last <= high:
+            return
+        low = min(low, first)
+        high = high if last <= high else last + LAST_DELIVERY_STEP
+        self.db.execute(
+            "UPDATE generations SET first_delivery = ?, last_delivery = ? WHERE n = ?",
+            (low, high, generation),
+        )
+        self._spans[generation] = (low, high)
+        self.undo.append(lambda: self._spans.pop(generation, None))
+
+    def ruled(self, pairs: set[tuple[str, int]]) -> None:
+        """Jobs of these rules name these generations."""
+        new = pairs - self._rules
+        if new:
+            self.db.executemany("INSERT OR IGNORE INTO rule_generations VALUES (?, ?)", list(new))
+            self._rules |= new
+            self.undo.append(lambda: self._rules.difference_update(new))
+
+    def _span(self, generation: int) -> tuple[int, int]:
+        row = self.db.execute(
+            "SELECT first_delivery, last_delivery FROM generations WHERE n = ?", (generation,)
+        ).fetchone()
+        return int(row[0]), int(row[1])
+
+
+@lru_cache(maxsize=1024)
+def _insertion(table: str, rows: int, columns: int, conflict: str) -> str:
+    return f"INSERT INTO {table} {values(rows, columns)} {conflict}"
+
+
+@lru_cache(maxsize=1024)
+def values(rows: int, columns: int) -> str:
+    """`VALUES (?,?),(?,?)…`."""
+    row = f"({','.join('?' * columns)})"
+    return f"VALUES {','.join([row] * rows)}"
+
+
+def _first(db: sqlite3.Connection, sql: str) -> int:
+    return int(db.execute(sql).fetchone()[0] or 0)

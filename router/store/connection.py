@@ -1,0 +1,103 @@
+"""Connections to SQLite: how they are set, and the proof that they are set so."""
+
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import quote
+
+from router.errors import StoreRefused
+
+FIXED_IN = (3, 51, 3)
+"""From here on SQLite is free of the race between a WAL reset and a second checkpointer."""
+
+WRITER = {
+    "journal_mode": "wal",
+    "synchronous": 2,
+    "trusted_schema": 0,
+    "cell_size_check": 1,
+    "busy_timeout": 1000,
+    "journal_size_limit": 64 * 1024 * 1024,
+    "mmap_size": 0,
+    "temp_store": 2,
+    "foreign_keys": 0,
+    "wal_autocheckpoint": 0,
+    "secure_delete": 2,
+    "cache_size": -32_000,
+}
+"""
+Every setting is read back.
+
+foreign_keys is off: the verbs keep the references, and checking them costs a lookup a row.
+wal_autocheckpoint is off: SQLite hides a failing sync of its own checkpoints, the writer does not.
+"""
+
+_SPELT = {"secure_delete": "fast"}  # reads back as 2, but 2 would be taken for a plain "yes"
+
+READER = {
+    "query_only": 1,
+    "trusted_schema": 0,
+    "cell_size_check": 1,
+    "busy_timeout": 1000,
+    "mmap_size": 0,
+    "temp_store": 2,
+}
+
+
+def open_writer(path: Path) -> sqlite3.Connection:
+    """The one connection that writes and checkpoints. Raises StoreRefused."""
+    return _opened(f"file:{quote(str(path))}?mode=rw", path, WRITER)
+
+
+def open_read_only(path: Path) -> sqlite3.Connection:
+    """A connection that cannot write. Raises StoreRefused."""
+    return _opened(f"file:{quote(str(path))}?mode=ro", path, READER)
+
+
+def warning() -> str | None:
+    """What is to be said about the SQLite this Python uses, if anything."""
+    if sqlite3.sqlite_version_info >= FIXED_IN:
+        return None
+    wanted = ".".join(map(str, FIXED_IN))
+    return (
+        f"SQLite {sqlite3.sqlite_version} is older than {wanted}, which mends a rare race between "
+        "two checkpointing connections; let no other program write to the store"
+    )
+
+
+def _opened(uri: str, path: Path, settings: Mapping[str, object]) -> sqlite3.Connection:
+    db: sqlite3.Connection | None = None
+    try:
+        # One thread uses it at a time, but close() may come from another.
+        db = sqlite3.connect(
+            uri, uri=True, isolation_level=None, check_same_thread=False, cached_statements=512
+        )
+        _set(db, settings)
+    except (sqlite3.Error, StoreRefused) as error:
+        if db is not None:
+            db.close()
+        if isinstance(error, StoreRefused):
+            raise
+        raise refusal(path, error) from error
+    return db
+
+
+def _set(db: sqlite3.Connection, settings: Mapping[str, object]) -> None:
+    db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    for name, wanted in settings.items():
+        db.execute(f"PRAGMA {name} = {_SPELT.get(name, wanted)}").fetchall()
+        found = db.execute(f"PRAGMA {name}").fetchone()
+        if found is not None and found[0] != wanted:
+            raise StoreRefused(f"SQLite keeps {name} at {found[0]}, the store needs {wanted}")
+
+
+def refusal(path: Path, error: sqlite3.Error) -> StoreRefused:
+    """Why the store cannot be opened, in words for its operator."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return StoreRefused(
+            f"{path} is damaged or not a store ({error}); it was left as it is: "
+            "restore a backup, or move it away to begin anew"
+        )
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StoreRefused(f"{path} is locked by another program ({error})")
+    return StoreRefused(f"{path} cannot be opened ({error})")

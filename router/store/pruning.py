@@ -1,0 +1,162 @@
+"""What retention removes, in bounded steps: deliveries, expired keys, unused generations."""
+
+import sqlite3
+from typing import Any
+
+import msgspec
+
+from router.store.book import Book
+from router.store.protocol import Pruned, Retain
+from router.store.selection import JOBS_OF
+
+WINDOW = 10_000
+"""Rows looked at in one query of a search for something to remove."""
+KEYS_EXAMINED = 100_000
+
+_FINISHED = f"""
+    SELECT d.n FROM %s d LEFT JOIN jobs j ON {JOBS_OF}
+    GROUP BY d.n
+    HAVING coalesce(max(j.state < 4), 0) = 0 AND (
+        d.received_at < :finished OR coalesce(max(j.ended_at), d.received_at) < CASE
+            WHEN count(j.n) = 0 THEN :unmatched
+            ELSE min(CASE j.state WHEN 4 THEN :dead ELSE :succeeded END)
+        END
+    )
+"""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What a search found removable: delivery numbers, and a range of keys with expired ones."""
+
+    deliveries: tuple[int, ...]
+    keys: tuple[bytes, bytes] | None
+
+
+class Search:
+    """
+    Looks for what may go, on a reading connection, so that writing does not wait for it.
+
+    Each call goes on where the last one stopped, and begins anew at the end.
+    """
+
+    def __init__(self) -> None:
+        self._delivery = ""
+        self._key = b""
+
+    def plan(self, db: sqlite3.Connection, retain: Retain, now: int) -> Plan:
+        """Up to `retain.limit` deliveries, oldest first, and a range of keys."""
+        return Plan(self._deliveries(db, retain), self._keys(db, retain.limit, now))
+
+    def _deliveries(self, db: sqlite3.Connection, retain: Retain) -> tuple[int, ...]:
+        found: list[int] = []
+        newest = max(
+            retain.succeeded_before,
+            retain.unmatched_before,
+            retain.dead_before,
+            retain.finished_before or 0,
+        )
+        while len(found) < retain.limit:
+            row = db.execute(
+                "SELECT count(*), max(id), min(received_at) FROM (SELECT id, received_at FROM "
+                "deliveries WHERE id > ? ORDER BY id LIMIT ?)",
+                (self._delivery, WINDOW),
+            ).fetchone()
+            count, last, oldest = row
+            if count:
+                window = "(SELECT n, received_at FROM deliveries WHERE id > :after AND id <= :last)"
+                found += [
+                    n
+                    for (n,) in db.execute(
+                        _FINISHED % window,
+                        {**_times(retain), "after": self._delivery, "last": last},
+                    )
+                ]
+            done = count < WINDOW or oldest >= newest
+            self._delivery = "" if done else last
+            if done:
+                break
+        return tuple(found[: retain.limit])
+
+    def _keys(self, db: sqlite3.Connection, limit: int, now: int) -> tuple[bytes, bytes] | None:
+        rows = db.execute(
+            "SELECT min(key), max(key) FROM (SELECT key FROM (SELECT key, until FROM keys "
+            "WHERE key > ? ORDER BY key LIMIT ?) WHERE until <= ? LIMIT ?)",
+            (self._key, KEYS_EXAMINED, now, limit),
+        ).fetchone()
+        last = db.execute(
+            "SELECT count(*), max(key) FROM (SELECT key FROM keys WHERE key > ? ORDER BY key "
+            "LIMIT ?)",
+            (self._key, KEYS_EXAMINED),
+        ).fetchone()
+        if rows[0] is not None:
+            self._key = rows[1]
+            return rows[0], rows[1]
+        self._key = last[1] if last[0] == KEYS_EXAMINED else b""
+        return None
+
+
+def prune(book: Book, plan: Plan, retain: Retain, now: int) -> Pruned:
+    """Remove what was planned and may still go, within the open transaction."""
+    removed = _remove_deliveries(book, plan.deliveries, retain)
+    keys = 0
+    if plan.keys is not None:
+        keys = book.db.execute(
+            "DELETE FROM keys WHERE key BETWEEN ? AND ? AND until <= ?", (*plan.keys, now)
+        ).rowcount
+        book.pages += keys
+    return Pruned(removed, keys, _remove_generations(book))
+
+
+def _remove_deliveries(book: Book, numbers: tuple[int, ...], retain: Retain) -> int:
+    if not numbers:
+        return 0
+    asked = msgspec.json.encode(numbers).decode()
+    window = (
+        "(SELECT n, received_at FROM deliveries WHERE n IN (SELECT value FROM json_each(:asked)))"
+    )
+    gone = [n for (n,) in book.db.execute(_FINISHED % window, {**_times(retain), "asked": asked})]
+    chosen = {"gone": msgspec.json.encode(gone).decode()}
+    jobs = f"SELECT j.n FROM (SELECT value AS n FROM json_each(:gone)) d JOIN jobs j ON {JOBS_OF}"
+    book.db.execute(f"DELETE FROM attempts WHERE job IN ({jobs})", chosen)
+    book.db.execute(f"DELETE FROM jobs WHERE n IN ({jobs})", chosen)
+    for table, column in (("copies", "delivery"), ("deliveries", "n")):
+        book.db.execute(
+            f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(:gone))",
+            chosen,
+        )
+    book.pages += 4 * len(gone)
+    return len(gone)
+
+
+_UNNAMED = """
+    SELECT n FROM generations g WHERE
+    (SELECT 1 FROM deliveries d WHERE d.n BETWEEN g.first_delivery AND g.last_delivery
+     AND d.generation = g.n ORDER BY d.n DESC LIMIT 1) IS NULL
+    AND (SELECT 1 FROM jobs j WHERE j.n BETWEEN g.first_delivery << 20
+     AND (g.last_delivery + 1) << 20 AND j.generation = g.n ORDER BY j.n DESC LIMIT 1) IS NULL
+    AND (SELECT 1 FROM attempts a WHERE a.job BETWEEN g.first_delivery << 20
+     AND (g.last_delivery + 1) << 20 AND a.generation = g.n ORDER BY a.job DESC LIMIT 1) IS NULL
+"""
+"""
+Looks from the end of what a generation may be named by: while it is named, its own are there.
+"""
+
+
+def _remove_generations(book: Book) -> int:
+    """Remove generations that nothing names and that this process did not ask to keep."""
+    unused = [n for (n,) in book.db.execute(_UNNAMED) if n not in book.live]
+    for n in unused:
+        book.db.execute("DELETE FROM rule_generations WHERE generation = ?", (n,))
+        book.db.execute("DELETE FROM generations WHERE n = ?", (n,))
+    if unused:
+        book.forget_generations(unused)
+    return len(unused)
+
+
+def _times(retain: Retain) -> dict[str, Any]:
+    return {
+        "succeeded": retain.succeeded_before,
+        "unmatched": retain.unmatched_before,
+        "dead": retain.dead_before,
+        "finished": retain.finished_before or 0,
+    }

@@ -1,0 +1,120 @@
+"""The reading half of a store: its own connection, its own thread, nothing that can write."""
+
+import asyncio
+import contextlib
+import sqlite3
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from router.errors import StoreRefused, StoreUnavailable
+from router.model.job import Job, JobState
+from router.store import reading, schema
+from router.store.connection import open_read_only, refusal
+from router.store.protocol import DeliveryRecord, DeliverySummary, Generation, Selector
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+class SqliteReader:
+    """The reading verbs of the Store protocol over a read-only connection."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._db = open_read_only(path)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="store-reader")
+
+    async def deliveries(self, selector: Selector) -> tuple[DeliverySummary, ...]:
+        return await self.ask(reading.deliveries, selector)
+
+    async def delivery(self, prefix: str) -> DeliveryRecord | None:
+        return await self.ask(reading.delivery, prefix)
+
+    async def jobs(self, selector: Selector) -> tuple[Job, ...]:
+        return await self.ask(reading.jobs, selector)
+
+    async def job(self, prefix: str) -> Job | None:
+        return await self.ask(reading.job, prefix)
+
+    async def counts(self) -> Mapping[str, Mapping[JobState, int]]:
+        return await self.ask(reading.counts)
+
+    async def targets(self) -> Mapping[str, int]:
+        return await self.ask(reading.targets)
+
+    async def generation(self, prefix: str) -> Generation | None:
+        return await self.ask(reading.generation, prefix)
+
+    async def latest_generation_with(self, rule: str) -> tuple[str, ...]:
+        return await self.ask(reading.generations_with, rule)
+
+    async def size(self) -> int:
+        return await self.ask(reading.held_bytes) + _journal_bytes(self._path)
+
+    async def close(self) -> None:
+        """Close the connection."""
+        self._thread.shutdown(wait=True)
+        self._db.close()
+
+    async def ask(
+        self,
+        question: Callable[Concatenate[sqlite3.Connection, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """The answer to a question, from one consistent state. Raises StoreUnavailable."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(
+            self._thread, lambda: self._answered(lambda db: question(db, *args, **kwargs))
+        )
+
+    def _answered(self, question: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            self._db.execute("BEGIN")
+            return question(self._db)
+        except sqlite3.Error as error:
+            raise StoreUnavailable(f"the store cannot be read: {error}") from error
+        finally:
+            with contextlib.suppress(sqlite3.Error):
+                self._db.execute("COMMIT")
+
+
+def open_reader(path: str) -> SqliteReader:
+    """
+    Open a store for reading, beside a running server, after it, or after its crash.
+
+    Raises:
+        StoreRefused: there is none, it is damaged, or its schema is not this router's.
+    """
+    place = Path(path)
+    if not place.is_file():
+        raise StoreRefused(f"there is no store at {place}; `router serve` makes one")
+    reader = SqliteReader(place)
+    try:
+        _check(reader)
+    except StoreRefused:
+        reader._db.close()  # noqa: SLF001 - not handed out yet
+        raise
+    return reader
+
+
+def _check(reader: SqliteReader) -> None:
+    db: Any = reader._db  # noqa: SLF001 - not handed out yet
+    try:
+        version = schema.check(db)
+    except sqlite3.Error as error:
+        raise refusal(reader._path, error) from error  # noqa: SLF001
+    if version < len(schema.MIGRATIONS):
+        raise StoreRefused(
+            f"the store has schema {version}, this router reads {len(schema.MIGRATIONS)}; "
+            "`router store migrate` brings it there"
+        )
+
+
+def _journal_bytes(path: Path) -> int:
+    try:
+        return Path(f"{path}-wal").stat().st_size
+    except FileNotFoundError:
+        return 0

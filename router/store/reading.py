@@ -1,0 +1,199 @@
+"""Questions a reading connection answers, each in one short transaction."""
+
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from router.errors import NotFound
+from router.model.job import Job, JobState
+from router.store import selection
+from router.store.protocol import DeliveryRecord, DeliverySummary, Generation, Selector
+from router.store.rows import (
+    DELIVERY_COLUMNS,
+    DELIVERY_STATES,
+    JOB_COLUMNS,
+    PLACES,
+    STATES,
+    decode_events,
+    decode_json,
+    decode_meta,
+    decode_names,
+    to_attempt,
+    to_delivery,
+    to_job,
+)
+from router.store.selection import JOBS_JOINED, PAGE
+
+
+def deliveries(db: sqlite3.Connection, selector: Selector) -> tuple[DeliverySummary, ...]:
+    """Newest first."""
+    sql, asked = selection.deliveries(selector)
+    limit = PAGE if selector.limit is None else selector.limit
+    rows = db.execute(
+        "SELECT d.n, d.id, d.endpoint, d.received_at, d.state, d.names, d.meta, length(d.body), "
+        "c.count, c.last_seen_at FROM (SELECT d.n FROM deliveries d "
+        f"WHERE {sql} ORDER BY d.id DESC LIMIT ?) chosen "
+        "JOIN deliveries d ON d.n = chosen.n LEFT JOIN copies c ON c.delivery = d.n "
+        "ORDER BY d.id DESC",
+        [*asked, limit],
+    ).fetchall()
+    jobs = _job_counts(db, [row[0] for row in rows])
+    return tuple([_summary(row, jobs.get(row[0], {})) for row in rows])
+
+
+def _summary(row: Any, jobs: dict[str, int]) -> DeliverySummary:
+    _, id_, endpoint, received_at, state, names, meta, size, copies, seen = row
+    m = decode_meta(meta)
+    return DeliverySummary(
+        id=id_,
+        endpoint=endpoint,
+        provider=m.provider,
+        received_at=received_at,
+        state=DELIVERY_STATES[state],
+        events=decode_names(names),
+        event_count=m.event_count,
+        body_bytes=size,
+        verified_by=m.verified_by,
+        duplicates=copies or 0,
+        last_seen_at=seen,
+        jobs=jobs,
+        flags=m.flags,
+        replay_of=m.replay_of,
+    )
+
+
+def _job_counts(db: sqlite3.Connection, numbers: list[int]) -> dict[int, dict[str, int]]:
+    counts: dict[int, dict[str, int]] = {}
+    rows = db.execute(
+        "SELECT d.n, j.state, count(*) FROM (SELECT value AS n FROM json_each(?)) d "
+        f"JOIN jobs j ON {selection.JOBS_OF} GROUP BY d.n, j.state",
+        (msgspec.json.encode(numbers).decode(),),
+    )
+    for number, state, count in rows:
+        counts.setdefault(number, {})[STATES[state]] = count
+    return counts
+
+
+def delivery(db: sqlite3.Connection, prefix: str) -> DeliveryRecord | None:
+    """By id or unique prefix. Raises NotFound when it fits several."""
+    number = _found(db, "deliveries", prefix, "dlv")
+    if number is None:
+        return None
+    row = db.execute(
+        f"SELECT {DELIVERY_COLUMNS}, d.events, c.count, c.last_seen_at FROM deliveries d "
+        "JOIN generations g ON g.n = d.generation LEFT JOIN copies c ON c.delivery = d.n "
+        "WHERE d.n = ?",
+        (number,),
+    ).fetchone()
+    span = (number * PLACES, number * PLACES + PLACES - 1)
+    jobs = db.execute(
+        f"SELECT {JOB_COLUMNS} FROM {JOBS_JOINED} WHERE j.n BETWEEN ? AND ? ORDER BY j.n",
+        span,
+    )
+    attempts = db.execute(
+        "SELECT j.id, a.number, a.started_at, a.ended_at, a.outcome, a.reason, a.result, g.id "
+        "FROM attempts a JOIN jobs j ON j.n = a.job JOIN generations g ON g.n = a.generation "
+        "WHERE a.job BETWEEN ? AND ? ORDER BY a.job, a.number",
+        span,
+    )
+    return DeliveryRecord(
+        to_delivery(row[:7]),
+        decode_events(row[7]),
+        row[8] or 0,
+        row[9],
+        tuple([to_job(r) for r in jobs]),
+        tuple([to_attempt(r) for r in attempts]),
+    )
+
+
+def jobs(db: sqlite3.Connection, selector: Selector) -> tuple[Job, ...]:
+    """Newest first."""
+    sql, asked = selection.jobs(selector)
+    limit = PAGE if selector.limit is None else selector.limit
+    rows = db.execute(
+        f"SELECT {JOB_COLUMNS} FROM {JOBS_JOINED} WHERE {sql} ORDER BY j.id DESC LIMIT ?",
+        [*asked, limit],
+    )
+    return tuple([to_job(row) for row in rows])
+
+
+def job(db: sqlite3.Connection, prefix: str) -> Job | None:
+    """By id or unique prefix. Raises NotFound when it fits several."""
+    number = _found(db, "jobs", prefix, "job")
+    if number is None:
+        return None
+    row = db.execute(
+        f"SELECT {JOB_COLUMNS} FROM {JOBS_JOINED} WHERE j.n = ?",
+        (number,),
+    ).fetchone()
+    return to_job(row)
+
+
+def counts(db: sqlite3.Connection) -> Mapping[str, Mapping[JobState, int]]:
+    """Jobs by rule and state."""
+    found: dict[str, dict[JobState, int]] = {}
+    for rule, state, count in db.execute(
+        "SELECT rule, state, count(*) FROM jobs GROUP BY rule, state"
+    ):
+        found.setdefault(rule, {})[STATES[state]] = count
+    return found
+
+
+def targets(db: sqlite3.Connection) -> Mapping[str, int]:
+    """Every target with work to come, and its earliest due time: one index step a target."""
+    rows = db.execute(
+        "WITH RECURSIVE t (target) AS ("
+        "SELECT min(target) FROM jobs WHERE state < 2 UNION ALL "
+        "SELECT (SELECT min(target) FROM jobs WHERE state < 2 AND target > t.target) FROM t "
+        "WHERE t.target IS NOT NULL) "
+        "SELECT target, (SELECT due_at FROM jobs WHERE state < 2 AND jobs.target = t.target "
+        "ORDER BY due_at LIMIT 1) FROM t WHERE target IS NOT NULL"
+    )
+    return dict(rows.fetchall())
+
+
+def generation(db: sqlite3.Connection, prefix: str) -> Generation | None:
+    """The kept generation with this id or unique prefix. Raises NotFound when it fits several."""
+    rows = db.execute(
+        "SELECT id, text, context, created_at FROM generations "
+        "WHERE text IS NOT NULL AND id >= ? AND id < ? ORDER BY id LIMIT 2",
+        (prefix, prefix + "\U0010ffff"),
+    ).fetchall()
+    if not rows:
+        return None
+    if len(rows) > 1 and rows[0][0] != prefix:
+        raise NotFound(f"{prefix} fits several generations; write more of it")
+    id_, text, context, created_at = rows[0]
+    return Generation(id_, text, decode_json(context), created_at)
+
+
+def generations_with(db: sqlite3.Connection, rule: str) -> tuple[str, ...]:
+    """Ids of kept generations that jobs of this rule have named, newest first."""
+    rows = db.execute(
+        "SELECT g.id FROM rule_generations r JOIN generations g ON g.n = r.generation "
+        "WHERE r.rule = ? AND g.text IS NOT NULL ORDER BY g.created_at DESC, g.n DESC",
+        (rule,),
+    )
+    return tuple([row[0] for row in rows])
+
+
+def held_bytes(db: sqlite3.Connection) -> int:
+    """Bytes of the main file that hold something: pages freed by retention are used again."""
+    pages, free, size = (
+        db.execute(f"PRAGMA {name}").fetchone()[0]
+        for name in ("page_count", "freelist_count", "page_size")
+    )
+    return int((pages - free) * size)
+
+
+def _found(db: sqlite3.Connection, table: str, prefix: str, kind: str) -> int | None:
+    sql, asked = selection.id_matches("id", prefix, kind)
+    rows = db.execute(
+        f"SELECT n, id FROM {table} WHERE {sql} ORDER BY id LIMIT 2",
+        asked,
+    ).fetchall()
+    if len(rows) > 1 and rows[0][1] != prefix:
+        raise NotFound(f"{prefix} fits several; write more of it")
+    return int(rows[0][0]) if rows else None

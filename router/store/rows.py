@@ -1,0 +1,173 @@
+"""How values become rows and rows values again."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from router.model.delivery import Delivery, DeliveryState
+from router.model.job import ActionKind, Attempt, AttemptOutcome, Job, JobState
+from router.store.protocol import EventEntry
+
+STATES: tuple[JobState, ...] = (
+    "available",
+    "retryable",
+    "waiting",
+    "running",
+    "dead",
+    "succeeded",
+    "cancelled",
+)
+KINDS: tuple[ActionKind, ...] = ("http", "shell", "python", "log")
+OUTCOMES: tuple[AttemptOutcome, ...] = ("succeeded", "failed", "dead", "interrupted", "dry")
+DELIVERY_STATES: tuple[DeliveryState, ...] = ("routed", "unmatched", "unparsed", "too_complex")
+
+STATE = {name: number for number, name in enumerate(STATES)}
+KIND = {name: number for number, name in enumerate(KINDS)}
+OUTCOME = {name: number for number, name in enumerate(OUTCOMES)}
+DELIVERY_STATE = {name: number for number, name in enumerate(DELIVERY_STATES)}
+
+PLACE_BITS = 20
+"""A job's number is its delivery's number shifted by this, plus its place among the jobs."""
+PLACES = 1 << PLACE_BITS
+
+MARK = "\x1f"
+"""Stands around each event name in the names column, so that a whole name can be searched."""
+
+JOB_COLUMNS = """
+    j.id, d.id, d.endpoint, j.event_index, j.event_id, j.event, j.rule, j.action, j.kind,
+    j.target, j.state, j.due_at, j.created_at, g.id, j.attempt, j.charged, j.deaths, j.lease,
+    j.started_at, j.ended_at, j.reason, j.replay_of
+"""
+"""In the order of Job's fields; j jobs, d deliveries, g generations."""
+
+DELIVERY_COLUMNS = "d.id, d.endpoint, d.received_at, d.state, g.id, d.meta, d.body"
+
+
+class Meta(msgspec.Struct, frozen=True, array_like=True):
+    """The part of a delivery that no query asks for."""
+
+    provider: str
+    method: str
+    path: str
+    query: str
+    headers: tuple[tuple[str, str], ...]
+    verified_by: str | None
+    event_count: int
+    flags: tuple[str, ...]
+    peer: str
+    replay_of: str | None
+
+
+_StoredEvent = tuple[int, str, str, str | None, tuple[bytes, ...], int]
+
+_encoder = msgspec.msgpack.Encoder()
+_to_json = msgspec.json.Encoder(decimal_format="number")
+_from_json = msgspec.json.Decoder(float_hook=Decimal)
+_meta = msgspec.msgpack.Decoder(Meta)
+_events = msgspec.msgpack.Decoder(tuple[_StoredEvent, ...])
+
+
+def encode_meta(d: Delivery) -> bytes:
+    """A delivery's meta column."""
+    return _encoder.encode(
+        (
+            d.provider,
+            d.method,
+            d.path,
+            d.query,
+            d.headers,
+            d.verified_by,
+            d.event_count,
+            d.flags,
+            d.peer,
+            d.replay_of,
+        )
+    )
+
+
+def decode_meta(blob: bytes) -> Meta:
+    """The meta column's value."""
+    return _meta.decode(blob)
+
+
+def encode_events(events: Sequence[EventEntry]) -> bytes:
+    """A delivery's events column."""
+    return _encoder.encode(
+        [(e.index, e.id, e.name, e.action, e.keys, e.keys_until) for e in events]
+    )
+
+
+def decode_events(blob: bytes) -> tuple[EventEntry, ...]:
+    """The events column's value."""
+    return tuple([EventEntry(*stored) for stored in _events.decode(blob)])
+
+
+def encode_names(events: Sequence[EventEntry]) -> str:
+    """A delivery's names column."""
+    if len(events) == 1:
+        return f"{MARK}{events[0].name}{MARK}"
+    return MARK + MARK.join(dict.fromkeys([e.name for e in events])) + MARK if events else ""
+
+
+def decode_names(text: str) -> tuple[str, ...]:
+    """The names column's value."""
+    return tuple(text[1:-1].split(MARK)) if text else ()
+
+
+def encode_json(value: Any) -> bytes:
+    """A result or context column."""
+    return _to_json.encode(value)
+
+
+def decode_json(text: bytes | str) -> Any:
+    """A result's or context's value; fractions come back as exact decimals."""
+    return _from_json.decode(text)
+
+
+def to_delivery(row: Sequence[Any]) -> Delivery:
+    """A delivery from a row of DELIVERY_COLUMNS."""
+    id_, endpoint, received_at, state, generation, meta, body = row
+    m = _meta.decode(meta)
+    return Delivery(
+        id_,
+        endpoint,
+        m.provider,
+        received_at,
+        m.method,
+        m.path,
+        m.query,
+        m.headers,
+        body,
+        m.verified_by,
+        DELIVERY_STATES[state],
+        m.event_count,
+        generation,
+        m.flags,
+        m.peer,
+        m.replay_of,
+    )
+
+
+def to_job(row: Sequence[Any]) -> Job:
+    """A job from a row of JOB_COLUMNS."""
+    values = list(row)
+    values[8] = KINDS[values[8]]
+    values[10] = STATES[values[10]]
+    return Job(*values)
+
+
+def to_attempt(row: Sequence[Any]) -> Attempt:
+    """An attempt from its row: the job's id, then the columns, the generation as its id."""
+    job, number, started_at, ended_at, outcome, reason, result, generation = row
+    return Attempt(
+        job,
+        number,
+        started_at,
+        ended_at,
+        OUTCOMES[outcome],
+        reason,
+        decode_json(result),
+        generation,
+    )

@@ -1,0 +1,120 @@
+"""Selectors as SQL: one reading of them for lists and for the operator's verbs."""
+
+from typing import Any
+
+from router.store.protocol import Selector
+from router.store.rows import DELIVERY_STATE, MARK, PLACE_BITS, PLACES, STATES
+
+SHORTEST_PREFIX = 8
+PAGE = 50
+"""Rows of a list whose selector sets no limit."""
+
+_TOP = "\U0010ffff"
+JOBS_OF = f"j.n BETWEEN d.n << {PLACE_BITS} AND (d.n << {PLACE_BITS}) + {PLACES - 1}"
+JOBS_JOINED = (
+    f"jobs j JOIN deliveries d ON {JOBS_OF} AND d.n = j.n >> {PLACE_BITS} "
+    "JOIN generations g ON g.n = j.generation"
+)
+"""Both directions are offered, so that either side can lead."""
+
+Condition = tuple[str, list[Any]]
+
+
+def prefix_range(prefix: str, kind: str) -> tuple[str, str] | None:
+    """
+    The ids a prefix may mean, as a closed range; None: too short to mean any.
+
+    A whole id is always long enough to be tried as itself: see `exact`.
+    """
+    full = prefix if prefix.startswith(f"{kind}_") else f"{kind}_{prefix}"
+    if len(full) < len(kind) + 1 + SHORTEST_PREFIX:
+        return None
+    return full, full + _TOP
+
+
+def deliveries(selector: Selector) -> Condition:
+    """The condition on `d` that a selector puts on deliveries."""
+    parts = [_times(selector, "d.received_at"), _equal("d.endpoint", selector.endpoint)]
+    parts.append(_any_of([_delivery_id(one) for one in selector.ids]))
+    if selector.state in DELIVERY_STATE:
+        parts.append(("d.state = ?", [DELIVERY_STATE[selector.state]]))
+    inner = [_equal("j.rule", selector.rule)]
+    if selector.event is not None:
+        parts.append(("instr(d.names, ?) > 0", [f"{MARK}{selector.event}{MARK}"]))
+    if selector.state is not None and selector.state not in DELIVERY_STATE:
+        inner.append(_job_state(selector.state))
+    sql, values = _all_of(inner)
+    if values or sql != "1":
+        parts.append((f"EXISTS (SELECT 1 FROM jobs j WHERE {JOBS_OF} AND {sql})", values))
+    return _all_of(parts)
+
+
+def jobs(selector: Selector) -> Condition:
+    """The condition on `j` and its delivery `d` that a selector puts on jobs."""
+    parts = [
+        _times(selector, "j.created_at"),
+        _equal("d.endpoint", selector.endpoint),
+        _equal("j.rule", selector.rule),
+        _equal("j.event", selector.event),
+        _any_of([_job_id(one) for one in selector.ids]),
+    ]
+    if selector.state is not None:
+        parts.append(_job_state(selector.state))
+    return _all_of(parts)
+
+
+def _job_state(name: str) -> Condition:
+    number = STATES.index(name) if name in STATES else -1
+    if number in (2, 3, 4):  # the words of the partial index, so that it is used
+        return f"j.state > 1 AND j.state < 5 AND j.state = {number}", []
+    if number in (0, 1):
+        return f"j.state < 2 AND j.state = {number}", []
+    return f"j.state = {number}", []
+
+
+def _delivery_id(prefix: str) -> Condition:
+    if prefix.startswith("job_"):
+        sql, values = id_matches("id", prefix, "job")
+        return f"d.n IN (SELECT n >> {PLACE_BITS} FROM jobs WHERE {sql})", values
+    return id_matches("d.id", prefix, "dlv")
+
+
+def _job_id(prefix: str) -> Condition:
+    by_delivery = id_matches("d.id", prefix, "dlv")
+    if prefix.startswith("dlv_"):
+        return by_delivery
+    by_job = id_matches("j.id", prefix, "job")
+    return by_job if prefix.startswith("job_") else _any_of([by_job, by_delivery])
+
+
+def id_matches(column: str, prefix: str, kind: str) -> Condition:
+    """The condition that an id is this text, or begins with it if it is long enough."""
+    found = prefix_range(prefix, kind)
+    if found is None:
+        return f"{column} = ?", [prefix]
+    return f"({column} = ? OR ({column} >= ? AND {column} < ?))", [prefix, *found]
+
+
+def _times(selector: Selector, column: str) -> Condition:
+    parts: list[Condition] = []
+    if selector.since is not None:
+        parts.append((f"{column} >= ?", [selector.since]))
+    if selector.until is not None:
+        parts.append((f"{column} < ?", [selector.until]))
+    return _all_of(parts)
+
+
+def _equal(column: str, value: str | None) -> Condition:
+    return ("1", []) if value is None else (f"{column} = ?", [value])
+
+
+def _all_of(parts: list[Condition]) -> Condition:
+    used = [part for part in parts if part[0] != "1"]
+    return " AND ".join(sql for sql, _ in used) or "1", [v for _, values in used for v in values]
+
+
+def _any_of(parts: list[Condition]) -> Condition:
+    if not parts:
+        return "1", []
+    sql = " OR ".join(f"({sql})" for sql, _ in parts)
+    return f"({sql})", [v for _, values in parts for v in values]

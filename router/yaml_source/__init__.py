@@ -1,0 +1,43 @@
+"""YAML text to positioned, bounded nodes to typed values, all faults collected."""
+
+from router.yaml_source.decode import (
+    Decoder,
+    Entry,
+    Refusal,
+    Table,
+    Text,
+    described,
+    opening,
+)
+from router.yaml_source.nodes import Mapping, Node, Scalar, Sequence
+from router.yaml_source.offsets import file_offset
+from router.yaml_source.reading import read, scalars, shown
+from router.yaml_source.refusals import quoted
+from router.yaml_source.scalars import NumberError, Plain, resolve
+from router.yaml_source.source import Report, Source
+from router.yaml_source.suggest import Suggester
+
+__all__ = [
+    "Decoder",
+    "Entry",
+    "Mapping",
+    "Node",
+    "NumberError",
+    "Plain",
+    "Refusal",
+    "Report",
+    "Scalar",
+    "Sequence",
+    "Source",
+    "Suggester",
+    "Table",
+    "Text",
+    "described",
+    "file_offset",
+    "opening",
+    "quoted",
+    "read",
+    "resolve",
+    "scalars",
+    "shown",
+]

@@ -1,0 +1,375 @@
+"""
+Nodes to typed values, driven by msgspec Structs; every fault is reported, none stops the others.
+
+A field's type says what is expected:
+
+    Text                 any scalar as written, with its node
+    str-like NewType     a scalar that one of the given parsers understands (durations, sizes, …)
+    bool, int            a plain scalar of the core schema
+    Literal[…]           one of these words
+    list[T]              a list, or one item standing alone
+    Table[T]             a mapping with names of the user's choice
+    an Entry subclass    a mapping with these keys; `shorthand` names the field a lone scalar means
+    Node                 whatever stands there, untouched
+"""
+
+import re
+import types
+from collections.abc import Callable, Iterator
+from collections.abc import Mapping as MappingABC
+from typing import Any, ClassVar, Generic, Literal, TypeVar, Union, get_args, get_origin
+
+import msgspec
+
+from router.yaml_source.nodes import Mapping, Node, Scalar, Sequence
+from router.yaml_source.reading import shown
+from router.yaml_source.refusals import collision, quoted
+from router.yaml_source.scalars import NumberError, resolve
+from router.yaml_source.source import Report
+from router.yaml_source.suggest import Suggester
+
+T = TypeVar("T")
+E = TypeVar("E", bound="Entry")
+
+
+class Text:
+    """A text and the scalar it was written as."""
+
+    __slots__ = ("node", "value")
+
+    def __init__(self, value: str, node: Node) -> None:
+        self.value = value
+        self.node = node
+
+    def __repr__(self) -> str:
+        return f"Text({self.value!r})"
+
+
+class Table(Generic[T]):
+    """Named entries in the order of the file; a value that could not be read is None."""
+
+    __slots__ = ("items", "node")
+
+    def __init__(self, node: Node, items: dict[str, tuple[Text, T | None]]) -> None:
+        self.node = node
+        self.items = items
+
+    def __iter__(self) -> Iterator[tuple[Text, T]]:
+        return ((name, value) for name, value in self.items.values() if value is not None)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.items
+
+
+class Entry(msgspec.Struct, kw_only=True, eq=False):
+    """
+    A mapping of the file with known keys.
+
+    `broken` names the fields that were there but could not be read, or were required and are
+    missing; checks about them would only repeat what has been reported.
+    """
+
+    node: Node
+    broken: frozenset[str] = frozenset()
+
+    called: ClassVar[str] = "this mapping"
+    shorthand: ClassVar[str | None] = None
+    required: ClassVar[tuple[str, ...]] = ()
+
+    def at(self, key: str) -> Node:
+        """The value of a key for a message to point at; the entry itself if it has none."""
+        found = self.node.get(key) if isinstance(self.node, Mapping) else None
+        return found if found is not None else self.node
+
+    def key_at(self, key: str) -> Node:
+        """The key itself for a message to point at."""
+        found = self.node.key(key) if isinstance(self.node, Mapping) else None
+        return found if found is not None else self.node
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Why a key or a value of the design is not accepted; shown instead of 'unknown key'."""
+
+    code: str
+    message: str
+    hint: str | None = None
+
+
+Parser = Callable[[str], Any]
+Read = Callable[[Node], Any]
+
+_KEY = re.compile(r"[\w-]+")
+_IGNORED = ("x-", "\0", "<<")
+"""Keys of the user's own, and two kinds that reading has already refused."""
+
+FAULTY: Any = type("Faulty", (), {"__repr__": lambda _: "FAULTY"})()
+"""Stands for a value that could not be read; its fault has been reported."""
+
+
+class Decoder:
+    """
+    Decodes nodes for one report.
+
+    `parsers` maps NewTypes to functions that read their texts and raise ValueError with the
+    reason. `refused` maps (entry class, key) and (entry class, key, value) to refusals.
+    """
+
+    def __init__(
+        self,
+        report: Report,
+        suggest: Suggester,
+        parsers: MappingABC[Any, Parser],
+        refused: MappingABC[tuple[str, ...], Refusal],
+    ) -> None:
+        self.report = report
+        self._suggest = suggest
+        self._parsers = parsers
+        self._refused = refused
+        self._readers: dict[Any, Read] = {}
+
+    def decode(self, node: Node, kind: type[E]) -> E | None:
+        """The node as this kind of entry, or None if it is no mapping at all."""
+        value = self._reader(kind)(node)
+        return None if value is FAULTY else value
+
+    def _reader(self, kind: Any) -> Read:
+        reader = self._readers.get(kind)
+        if reader is None:
+            reader = self._readers[kind] = self._make(kind)
+        return reader
+
+    def _make(self, kind: Any) -> Read:  # noqa: PLR0911 - one line a kind of type
+        origin, arguments = get_origin(kind), get_args(kind)
+        if origin in (Union, types.UnionType):
+            return self._make_optional(arguments)
+        if origin is Literal:
+            return lambda node: self._word(node, arguments)
+        if origin is list:
+            return self._make_many(arguments[0])
+        if origin is Table:
+            return self._make_table(arguments[0])
+        if kind in self._parsers:
+            return lambda node: self._parsed(node, self._parsers[kind])
+        if kind in (bool, int, Text):
+            return {bool: self._boolean, int: self._integer, Text: self._text}[kind]
+        return self._make_entry(kind)
+
+    def _make_optional(self, arguments: tuple[Any, ...]) -> Read:
+        if Scalar in arguments:
+            return lambda node: node
+        (inner,) = [a for a in arguments if a is not types.NoneType]
+        return self._reader(inner)
+
+    # -- scalars ------------------------------------------------------------------------------
+
+    def _text(self, node: Node) -> Any:
+        if not isinstance(node, Scalar):
+            return self._unexpected(node, "text")
+        if node.style == "" and node.value in ("", "~", "null"):
+            return self._unexpected(node, "text")
+        return Text(node.value, node)
+
+    def _boolean(self, node: Node) -> Any:
+        value = self._core(node)
+        if isinstance(value, bool):
+            return value
+        return FAULTY if value is FAULTY else self._unexpected(node, "true or false")
+
+    def _integer(self, node: Node) -> Any:
+        value = self._core(node)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        return FAULTY if value is FAULTY else self._unexpected(node, "a whole number")
+
+    def _core(self, node: Node) -> Any:
+        if not isinstance(node, Scalar) or node.style:
+            return None
+        try:
+            return resolve(node.value)
+        except NumberError as reason:
+            return self._fault("bad-value", str(reason), node)
+
+    def _word(self, node: Node, words: tuple[str, ...]) -> Any:
+        text = self._text(node)
+        if text is FAULTY or text.value in words:
+            return text if text is FAULTY else text.value
+        listed = " or ".join(f"'{w}'" for w in words)
+        hint = self._suggest.hint(text.value, words)
+        return self._fault(
+            "unknown-value", f"expected {listed}, found '{shown(text.value)}'", node, hint
+        )
+
+    def _parsed(self, node: Node, parse: Parser) -> Any:
+        text = self._text(node)
+        if text is FAULTY:
+            return FAULTY
+        try:
+            return parse(text.value)
+        except ValueError as reason:
+            return self._fault("bad-value", str(reason), node)
+
+    # -- lists and tables ---------------------------------------------------------------------
+
+    def _make_many(self, item: Any) -> Read:
+        read = self._reader(item)
+
+        def many(node: Node) -> Any:
+            nodes = node.items if isinstance(node, Sequence) else [node]
+            values = [read(n) for n in nodes]
+            if all(v is FAULTY for v in values) and values:
+                return FAULTY
+            return [v for v in values if v is not FAULTY]
+
+        return many
+
+    def _make_table(self, item: Any) -> Read:
+        read = self._reader(item)
+
+        def table(node: Node) -> Any:
+            if not isinstance(node, Mapping):
+                return self._unexpected(node, "a mapping of names")
+            found: dict[str, tuple[Text, Any]] = {}
+            for key, child in node:
+                value = read(child)
+                found[key.value] = (Text(key.value, key), None if value is FAULTY else value)
+            return Table(node, found)
+
+        return table
+
+    # -- entries ------------------------------------------------------------------------------
+
+    def _make_entry(self, kind: type[Entry]) -> Read:
+        shape = _Shape(kind)
+        # Entered before the fields are looked at: conditions hold conditions.
+        self._readers[kind] = read = lambda node: self._entry(node, shape)
+        shape.readers = {name: (field, self._reader(type_)) for name, field, type_ in shape.fields}
+        return read
+
+    def _entry(self, node: Node, shape: "_Shape") -> Any:
+        if isinstance(node, Scalar) and shape.shorthand:
+            field, read = shape.readers[shape.shorthand]
+            value = read(node)
+            return FAULTY if value is FAULTY else shape.kind(node=node, **{field: value})
+        if not isinstance(node, Mapping):
+            return self._unexpected(node, f"a mapping ({shape.kind.called})")
+        if shape.shorthand and self._collided(node):
+            return FAULTY
+        return self._fields(node, shape)
+
+    def _fields(self, node: Mapping, shape: "_Shape") -> Entry:
+        values: dict[str, Any] = {}
+        broken: list[str] = []
+        meant: set[str] = set()
+        for key, child in node:
+            known = None if key.value == shape.shorthand else shape.readers.get(key.value)
+            if known is None:
+                if not key.value.startswith(_IGNORED):
+                    meant.add(self._unknown(key, shape))
+                continue
+            field, read = known
+            refusal = self._refused_value(shape, key, child)
+            value = FAULTY if refusal else read(child)
+            if value is FAULTY:
+                broken.append(field)
+            else:
+                values[field] = value
+        broken += self._missing(node, shape, meant)
+        return shape.kind(node=node, broken=frozenset(broken), **values)
+
+    def _missing(self, node: Mapping, shape: "_Shape", meant: set[str]) -> list[str]:
+        missing = [name for name in shape.kind.required if name not in node.entries]
+        for name in missing:
+            if name not in meant:
+                message = f"{shape.kind.called} needs the key '{name}'"
+                self._fault("missing-key", message, node, first=True)
+        return [shape.readers[n][0] if n in shape.readers else n for n in {*missing, *meant}]
+
+    def _unknown(self, key: Scalar, shape: "_Shape") -> str:
+        """Report a key; gives the one that was probably meant, '?' if none can be told."""
+        name = key.value
+        refusal = self._refused.get((shape.kind.__name__, name))
+        if refusal:
+            self._fault(refusal.code, refusal.message, key, refusal.hint)
+            return "?"
+        names = [n for n in shape.readers if n != shape.shorthand]
+        near = self._suggest.nearest(name, names)
+        hint = f"did you mean '{near}'?" if near else f"known keys: {', '.join(names)}"
+        message = f"unknown key '{shown(name)}' in {shape.kind.called}"
+        self._fault("unknown-key", message, key, hint)
+        return near or "?"
+
+    def _refused_value(self, shape: "_Shape", key: Scalar, child: Node) -> bool:
+        if not isinstance(child, Scalar):
+            return False
+        refusal = self._refused.get((shape.kind.__name__, key.value, child.value))
+        if refusal:
+            self._fault(refusal.code, refusal.message, child, refusal.hint)
+        return refusal is not None
+
+    # -- faults -------------------------------------------------------------------------------
+
+    def _unexpected(self, node: Node, expected: str) -> Any:
+        hint = None
+        if isinstance(node, Mapping) and expected == "text":
+            if self._collided(node):
+                return FAULTY
+            hint = "if it is an expression or a template, put the whole text in quotes"
+        return self._fault(
+            "wrong-type", f"expected {expected}, found {described(node)}", node, hint, first=True
+        )
+
+    def _collided(self, node: Mapping) -> bool:
+        """A text with a `: ` in it that YAML took for a mapping."""
+        first = next(iter(node), None)
+        if first is None or first[0].start != node.start or _KEY.fullmatch(first[0].value):
+            return False
+        whole = collision(self.report.source, node.start)
+        message = "YAML cannot read this text without quotes around all of it"
+        hint = f"quote it: {quoted(whole)}"
+        self.report.error("needs-quotes", message, node.start, node.start + len(whole), hint)
+        return True
+
+    def _fault(
+        self, code: str, message: str, node: Node, hint: str | None = None, *, first: bool = False
+    ) -> Any:
+        start, end = node.start, max(node.end, node.start + 1)
+        if first and not isinstance(node, Scalar):
+            start, end = opening(node)
+        self.report.error(code, message, start, end, hint)
+        return FAULTY
+
+
+class _Shape:
+    """An entry class, looked at once."""
+
+    def __init__(self, kind: type[Entry]) -> None:
+        self.kind = kind
+        self.shorthand = kind.shorthand
+        self.fields = [
+            (field.encode_name, field.name, field.type)
+            for field in msgspec.structs.fields(kind)
+            if field.name not in ("node", "broken")
+        ]
+        self.readers: dict[str, tuple[str, Read]] = {}
+
+
+def opening(node: Node) -> tuple[int, int]:
+    """What to underline of a node that may span many lines: its first key, or its first sign."""
+    if isinstance(node, Mapping):
+        first = next(iter(node), None)
+        if first is not None and first[0].start == node.start:
+            return first[0].start, first[0].end
+    if isinstance(node, Scalar):
+        return node.start, max(node.end, node.start + 1)
+    return node.start, node.start + 1
+
+
+def described(node: Node) -> str:
+    """What stands there, for messages: `a list`, `nothing`, `'abc'`."""
+    if isinstance(node, Sequence):
+        return "a list"
+    if isinstance(node, Mapping):
+        return "a mapping"
+    if node.style == "" and node.value in ("", "~", "null"):
+        return "nothing" if node.value == "" else node.value
+    return f"'{shown(node.value)}'"

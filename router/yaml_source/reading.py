@@ -1,0 +1,284 @@
+"""
+YAML events to nodes, bounded while they arrive.
+
+Nodes are built from the event stream rather than composed: composing recurses, and the C
+composer dies on deep nesting before anybody can count.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from router.yaml_source.nodes import Mapping, Node, Scalar, Sequence
+from router.yaml_source.refusals import explain, tag_fault, template_as_key
+from router.yaml_source.scalars import NumberError, resolve
+from router.yaml_source.source import Report
+
+BYTES_MAX = 16 * 1024 * 1024
+DEPTH_MAX = 64
+NODES_MAX = 2_000_000
+ALIASES_MAX = 100
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_ANCHOR_SPACE = " \t\r\n"
+
+
+class _StoppedError(Exception):
+    """Reading cannot go on; the fault has been reported."""
+
+
+def read(report: Report, loader: Any = None) -> Node | None:
+    """
+    The document of the report's source as nodes, or None if it cannot be read at all.
+
+    Faults that leave a readable rest (a tag, a key that stands twice) are reported and reading
+    goes on. `loader` is a PyYAML loader class, by default the fastest there is.
+    """
+    text = report.source.text
+    if _too_big(text):
+        report.error("too-big", "the file is larger than 16 MiB", 0, 1)
+        return None
+    lone = _SURROGATE.search(text)
+    if lone:
+        report.error("unreadable-text", "this is half a character", *lone.span())
+        return None
+    builder = _Builder(report)
+    try:
+        for event in yaml.parse(text, Loader=loader or _Loader):
+            builder.take(event)
+    except _StoppedError:
+        return None
+    except yaml.YAMLError as error:
+        explain(error, report)
+        return None
+    if builder.root is None and not report.failed:
+        report.error("empty-file", "the file is empty; expected at least 'version: 1'", 0, 1)
+    return builder.root
+
+
+def _too_big(text: str) -> bool:
+    if len(text) * 4 <= BYTES_MAX:
+        return False
+    return len(text) > BYTES_MAX or len(text.encode("utf-8", "surrogatepass")) > BYTES_MAX
+
+
+class _Frame:
+    """A list or mapping that is being filled; `size` and `height` count aliases in full."""
+
+    __slots__ = ("anchor", "height", "key", "node", "size", "template")
+
+    def __init__(self, node: Sequence | Mapping, anchor: str | None) -> None:
+        self.node = node
+        self.anchor = anchor
+        self.key: Scalar | None = None
+        self.size = 1
+        self.height = 1
+        self.template: str | None = None
+
+    def as_template(self) -> Scalar:
+        """What was meant where YAML saw a mapping in the place of a key."""
+        return Scalar(self.template or "", "'", self.node.start, self.node.end)
+
+
+class _Builder:
+    """Takes events one by one and keeps the stack of what is open."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.root: Node | None = None
+        self._stack: list[_Frame] = []
+        self._anchors: dict[str, tuple[Node, int, int]] = {}
+        self._nodes = 0
+        self._aliases = 0
+        self._documents = 0
+        self._take = {
+            yaml.ScalarEvent: self._scalar,
+            yaml.SequenceStartEvent: self._open_sequence,
+            yaml.MappingStartEvent: self._open_mapping,
+            yaml.SequenceEndEvent: self._close,
+            yaml.MappingEndEvent: self._close,
+            yaml.AliasEvent: self._alias,
+            yaml.DocumentStartEvent: self._document,
+        }
+
+    def take(self, event: Any) -> None:
+        handler = self._take.get(type(event))
+        if handler:
+            handler(event)
+
+    def _document(self, event: Any) -> None:
+        self._documents += 1
+        if self._documents > 1:
+            start = event.start_mark.index
+            self._stop(
+                "second-document",
+                "a second document starts here; a rules file is one document",
+                start,
+            )
+
+    def _scalar(self, event: Any) -> None:
+        start, end = event.start_mark.index, event.end_mark.index
+        value, style = event.value, event.style or ""
+        if event.tag is not None:
+            meant = tag_fault(self.report, event)
+            value, style = (value, style) if meant is None else (meant, "'")
+        elif event.anchor is not None:
+            start = self._content_start(start)
+        node = Scalar(value, style, start, end)
+        self._count(1)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = (node, 1, 0)
+        self._place(node, 1, 0)
+
+    def _open_sequence(self, event: Any) -> None:
+        self._open(Sequence(event.start_mark.index), event)
+
+    def _open_mapping(self, event: Any) -> None:
+        self._open(Mapping(event.start_mark.index), event)
+
+    def _open(self, node: Sequence | Mapping, event: Any) -> None:
+        if event.tag is not None:
+            tag_fault(self.report, event)
+        if len(self._stack) >= DEPTH_MAX:
+            self._stop("too-big", f"nested deeper than {DEPTH_MAX} levels", node.start)
+        self._count(1)
+        self._refuse_as_key(node.start)
+        self._stack.append(_Frame(node, event.anchor))
+        if event.anchor is not None:
+            self._anchors.pop(event.anchor, None)
+
+    def _close(self, event: Any) -> None:
+        frame = self._stack.pop()
+        frame.node.end = event.end_mark.index
+        if frame.anchor is not None:
+            self._anchors[frame.anchor] = (frame.node, frame.size, frame.height)
+        node = frame.node if frame.template is None else frame.as_template()
+        self._place(node, frame.size, frame.height)
+
+    def _alias(self, event: Any) -> None:
+        self._aliases += 1
+        start, end = event.start_mark.index, event.end_mark.index
+        if self._aliases > ALIASES_MAX:
+            self._stop("too-big", f"more than {ALIASES_MAX} aliases", start)
+        known = self._anchors.get(event.anchor)
+        if known is None:
+            self._unknown_alias(event.anchor, start, end)
+        node, size, height = known  # type: ignore[misc]
+        if len(self._stack) + height > DEPTH_MAX:
+            self._stop("too-big", f"nested deeper than {DEPTH_MAX} levels by this alias", start)
+        self._count(size)
+        if not isinstance(node, Scalar):
+            self._refuse_as_key(start)
+        self._place(node, size, height)
+
+    def _unknown_alias(self, name: str, start: int, end: int) -> None:
+        if any(frame.anchor == name for frame in self._stack):
+            self._stop("bad-alias", f"alias '*{name}' stands inside its own anchor", start, end)
+        self._stop(
+            "bad-alias",
+            f"no anchor '&{name}' comes before this alias",
+            start,
+            end,
+            "if a literal '*' is meant, quote the text",
+        )
+
+    def _place(self, node: Node, size: int, height: int) -> None:
+        if not self._stack:
+            self.root = node
+            return
+        frame = self._stack[-1]
+        frame.size += size
+        frame.height = max(frame.height, height + 1)
+        parent = frame.node
+        if isinstance(parent, Sequence):
+            parent.items.append(node)
+        elif frame.key is None:
+            frame.key = self._checked_key(node)
+        else:
+            self._pair(parent, frame.key, node)
+            frame.key = None
+
+    def _pair(self, parent: Mapping, key: Scalar, value: Node) -> None:
+        first = parent.entries.setdefault(key.value, (key, value))[0]
+        if first is not key:
+            line, _ = self.report.source.position(first.start)
+            self.report.error(
+                "duplicate-key",
+                f"key '{shown(key.value)}' stands twice in this mapping, first in line {line}",
+                key.start,
+                key.end,
+            )
+
+    def _checked_key(self, node: Node) -> Scalar:
+        if not isinstance(node, Scalar):
+            # Reported when it was opened; a key nobody can have written keeps the pairs in step.
+            return Scalar(f"\0{node.start}", "", node.start, node.end)
+        if node.style == "":
+            self._check_plain_key(node)
+        return node
+
+    def _check_plain_key(self, key: Scalar) -> None:
+        if key.value == "<<":
+            self.report.error(
+                "merge-key", "merge keys ('<<') are not supported", key.start, key.end
+            )
+            return
+        try:
+            text = isinstance(resolve(key.value), str)
+        except NumberError:
+            text = False
+        if not text:
+            shown_key = shown(key.value)
+            message = f"a key must be text, but {shown_key or 'nothing'} is not"
+            hint = f'write "{shown_key}"' if shown_key else None
+            self.report.error("key-not-text", message, key.start, max(key.end, key.start + 1), hint)
+
+    def _refuse_as_key(self, start: int) -> None:
+        if not self._stack:
+            return
+        frame = self._stack[-1]
+        if isinstance(frame.node, Mapping) and frame.key is None:
+            frame.template = template_as_key(self.report, start) or frame.template
+
+    def _count(self, nodes: int) -> None:
+        self._nodes += nodes
+        if self._nodes > NODES_MAX:
+            self._stop("too-big", "more than 2,000,000 nodes, aliases counted in full", 0)
+
+    def _content_start(self, start: int) -> int:
+        """Where the value begins after its `&anchor` or `!tag`."""
+        text = self.report.source.text
+        while start < len(text) and text[start] in "&!":
+            while start < len(text) and text[start] not in _ANCHOR_SPACE:
+                start += 1
+            while start < len(text) and text[start] in _ANCHOR_SPACE:
+                start += 1
+        return start
+
+    def _stop(
+        self, code: str, message: str, start: int, end: int | None = None, hint: str | None = None
+    ) -> None:
+        self.report.error(code, message, start, start + 1 if end is None else end, hint)
+        raise _StoppedError
+
+
+def shown(text: str, limit: int = 60) -> str:
+    """A text as messages may show it: one line, bounded, printable."""
+    cut = text if len(text) <= limit else text[: limit - 1] + "…"
+    return "".join(c if c.isprintable() else "·" for c in cut)
+
+
+def scalars(node: Node) -> Iterator[Scalar]:
+    """Every scalar value below a node, in the order of the file."""
+    pending: list[Node] = [node]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, Scalar):
+            yield current
+        elif isinstance(current, Sequence):
+            pending.extend(reversed(current.items))
+        else:
+            pending.extend(value for _, value in reversed(list(current)))

@@ -1,0 +1,226 @@
+"""
+What YAML itself refuses, said in our words.
+
+Most of these faults are expressions that YAML read as its own syntax; the answer is how to quote
+them.
+"""
+
+import re
+from typing import Any
+
+import yaml
+
+from router.yaml_source.source import Report, Source
+
+_VALUE = re.compile(r"""\s*(?:-\s+)*(?:(?:[\w./-]+|"[^"]*"|'[^']*')\s*:\s+)?(?:-\s+)*(?=\S)""")
+_FLOW_VALUE = re.compile(r"""[{,\[]\s*(?:(?:[\w./-]+|"[^"]*"|'[^']*')\s*:\s+)?(?=[^\s,\]}])""")
+_BLOCK_KEY = re.compile(r"\s*(?:-\s+)*[\w./-]+\s*:(?:\s|$)")
+_OPERATOR = re.compile(r"==|!=|<=|>=|&&|\|\||[<>|]")
+
+# (what PyYAML says, what we say); the first that fits wins.
+_WORDS: tuple[tuple[str, str], ...] = (
+    ("tab character", "a tab stands where YAML allows only spaces"),
+    ("'\\t'", "a tab stands where YAML allows only spaces"),
+    ("cannot start any token", "a text cannot begin with this character unless it is quoted"),
+    ("sequence entries are not allowed", "a list item '- …' must begin on a line of its own"),
+    ("mapping values are not allowed", "a ': ' in a text without quotes, or a wrong indentation"),
+    ("unexpected end of stream", "a quote is opened here and never closed"),
+    ("unknown escape", "no such escape; between double quotes write '\\\\' for a backslash"),
+    ("undefined tag handle", "'!' at the start of a value is a YAML tag"),
+    ("',' or '}'", "expected ',' or '}' in the mapping that begins with '{'"),
+    ("',' or ']'", "expected ',' or ']' in the list that begins with '['"),
+    ("expected ':'", "expected 'key: value', but the line has no ': '"),
+    ("'-' indicator", "expected another '- ' item here, as in the lines above"),
+    ("found '?'", "expected another '- ' item here, as in the lines above"),
+    ("alphabetic or numeric", "'&' or '*' at the start of a value must be followed by a name"),
+    ("comment or", "after '|' or '>' the text begins on the next line"),
+    ("indentation", "the indentation does not fit the lines above"),
+    ("expected key", "this does not fit the lines above: expected a key with the same indentation"),
+    ("block end", "this does not fit the lines above: expected a key with the same indentation"),
+    ("document start", "expected nothing more here: the lines above are a complete value"),
+    ("node content", "expected a value here"),
+    ("directive", "'%' at the start of a line is a YAML directive, which a rules file cannot have"),
+)  # fmt: skip
+
+
+def explain(error: yaml.YAMLError, report: Report) -> None:
+    """Turn PyYAML's error into a diagnostic, with the way to quote an expression if it is one."""
+    start = _offset(error, report.source)
+    problem = str(getattr(error, "problem", None) or error)
+    if _unprintable(problem):
+        report.error(
+            "unreadable-text", "this character cannot stand in a YAML file", start, start + 1
+        )
+        return
+    tab = report.source.text[start : start + 1] == "\t"
+    words = _in_our_words("tab character" if tab else problem)
+    value = None if tab else _value_around(report.source, start)
+    if value is None:
+        report.error("yaml-syntax", words, start, start + 1)
+        return
+    hint = f"quote it: {quoted(value)}"
+    if all(other.hint != hint for other in report.found):
+        message = "YAML cannot read this text without quotes around all of it"
+        report.error("needs-quotes", message, start, start + 1, hint)
+
+
+def tag_fault(report: Report, event: Any) -> str | None:
+    """
+    A tag; nearly always an expression that begins with `!`.
+
+    Gives the expression, so that reading can go on as if it had been quoted.
+    """
+    start = max(event.start_mark.index, report.source.text.find("!", event.start_mark.index))
+    line, line_start = report.source.line_at(start)
+    rest = _without_comment(line[start - line_start :])
+    if event.tag.startswith("tag:yaml.org") or rest.startswith("!!"):
+        message, hint = f"YAML tags ('{rest.split()[0]}') are not supported", "leave it out"
+        report.error("yaml-tag", message, start, start + len(rest.split()[0]), hint)
+        return None
+    message = "'!' at the start of a value is a YAML tag, not a negation"
+    report.error("yaml-tag", message, start, start + len(rest), f"quote it: {quoted(rest)}")
+    return rest
+
+
+def template_as_key(report: Report, start: int) -> str | None:
+    """
+    A mapping or list in the place of a key; nearly always `{{ … }}` without quotes.
+
+    Gives the template's text, so that reading can go on as if it had been quoted.
+    """
+    source = report.source
+    text = source.text
+    if text[start - 1 : start + 1] == "{{":
+        line, line_start = source.line_at(start)
+        value = _template_value(line, start - 1 - line_start)
+        report.error(
+            "needs-quotes",
+            "'{{' at the start of a value is YAML syntax, not a template",
+            start - 1,
+            start - 1 + len(value),
+            f"quote it: {quoted(value)}",
+        )
+        return value
+    report.error("key-not-text", "a key must be text, not a list or mapping", start, start + 1)
+    return None
+
+
+def collision(source: Source, start: int) -> str:
+    """The text of a value that YAML took for `key: value`, up to the end of its line."""
+    line, line_start = source.line_at(start)
+    return _without_comment(line[start - line_start :])
+
+
+def quoted(text: str) -> str:
+    """The text as a YAML scalar in quotes that need the least escaping."""
+    if "'" not in text:
+        return f"'{text}'"
+    if '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _offset(error: yaml.YAMLError, source: Source) -> int:
+    mark = getattr(error, "problem_mark", None)
+    if "end of stream" in str(getattr(error, "problem", "")):
+        mark = getattr(error, "context_mark", None) or mark
+    offset = mark.index if mark is not None else getattr(error, "position", 0)
+    if not isinstance(offset, int):
+        return 0
+    # A fault at the very end of the text is shown after the last thing that was written.
+    return min(offset, max(0, len(source.text.rstrip()) - 1)) if source.text.strip() else 0
+
+
+def _unprintable(problem: str) -> bool:
+    return "acceptable character" in problem or "characters are not allowed" in problem
+
+
+def _in_our_words(problem: str) -> str:
+    for theirs, ours in _WORDS:
+        if theirs in problem:
+            return ours
+    return "this is not YAML: the text here does not fit the lines above"
+
+
+def _value_around(source: Source, offset: int) -> str | None:
+    """The value that YAML stumbled over, if it looks like an expression or a template."""
+    line, line_start = source.line_at(offset)
+    at = offset - line_start
+    value = "" if line.startswith("%") else _block_value(line)
+    if value[:1] in "{[" and not value.startswith("{{"):
+        value = _flow_value(line, at)
+    elif value[:1] in "'\"" and _whole_is_quoted(value):
+        return None
+    return value if _looks_like_expression(value) else None
+
+
+def _block_value(line: str) -> str:
+    prefix = _VALUE.match(line)
+    return _without_comment(line[prefix.end() if prefix else 0 :])
+
+
+def _flow_value(line: str, at: int) -> str:
+    """The innermost value of a flow mapping or list in which the fault lies."""
+    for begin in _FLOW_VALUE.finditer(line):
+        start = begin.end()
+        if start > at:
+            break
+        template = "{{" in line[start : at + 2]
+        value = _template_value(line, start) if template else _until_flow_end(line[start:])
+        if (start + len(value) > at and value[:1] not in ("[", "{")) or value[:2] == "{{":
+            return value
+    return ""
+
+
+def _until_flow_end(text: str) -> str:
+    """A value up to the `,` or bracket that ends it, outside quotes and brackets of its own."""
+    quote, depth = "", 0
+    for i, c in enumerate(text):
+        if quote:
+            quote = "" if c == quote else quote
+        elif c in "'\"`":
+            quote = c
+        elif c in "([{":
+            depth += 1
+        elif c in ")]}" and depth:
+            depth -= 1
+        elif c in ",]}" and not depth:
+            return text[:i].rstrip()
+    return text.rstrip()
+
+
+def _template_value(line: str, start: int) -> str:
+    """From `start` to the end of the last `}}` that belongs to the value."""
+    flow = line[:start].count("{") > line[:start].count("}")
+    end = line.find("}}", line.find("{{", start))
+    if end < 0:
+        return _without_comment(line[start:])
+    return line[start : end + 2] if flow else _without_comment(line[start:])
+
+
+def _whole_is_quoted(value: str) -> bool:
+    return len(value) > 1 and value[0] == value[-1] and value.count(value[0]) == 2
+
+
+def _looks_like_expression(value: str) -> bool:
+    if len(value) < 2:
+        return False
+    return (
+        "{{" in value
+        or value[0] in "!@`%*&"
+        or bool(_OPERATOR.search(value.strip("|>")))
+        or bool(re.fullmatch(r"['\"`]?[\w.]+\(.*\).*", value))
+    )
+
+
+def _without_comment(text: str) -> str:
+    """The text up to a ` #` outside quotes."""
+    quote = ""
+    for i, c in enumerate(text):
+        if quote:
+            quote = "" if c == quote else quote
+        elif c in "'\"`":
+            quote = c
+        elif c == "#" and i and text[i - 1] in " \t":
+            return text[:i].rstrip()
+    return text.rstrip()

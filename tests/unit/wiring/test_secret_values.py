@@ -1,0 +1,88 @@
+"""References to values, invented ones included."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from router.config import load
+from router.errors import SecretMissing, UsageError
+from router.rules.ruleset import Ruleset
+from router.wiring.dev import DevFile
+from router.wiring.secret_values import resolve_secrets, signing_key
+
+RULES = """
+version: 1
+secrets:
+  shop: {env: SHOP}
+  mail: {file: mail.pem}
+  chat_url: {env: CHAT_URL}
+targets:
+  chat: {url: {secret: chat_url}}
+endpoints:
+  shop: {id: 8c1f0e7a5b6d4c3e9f2a1b0c7d8e6f54, provider: shopify, secrets: shop}
+  mail: {id: 2b7d0e7a5b6d4c3e9f2a1b0c7d8e6f54, provider: sendgrid, secrets: mail}
+rules:
+  - {id: r, from: shop, actions: {http: {target: chat}}}
+"""
+GOOD = "a-secret-of-some-length"
+
+
+@pytest.fixture
+def ruleset(tmp_path: Path) -> Ruleset:
+    """The rules above, in a folder of their own."""
+    loaded = load(RULES, path=str(tmp_path / "rules.yaml"), env={})
+    assert loaded.ruleset is not None, loaded.diagnostics
+    return loaded.ruleset
+
+
+def test_all_missing_secrets_are_named_at_once(ruleset: Ruleset) -> None:
+    """By variable and file, never by value."""
+    with pytest.raises(SecretMissing) as caught:
+        resolve_secrets(ruleset, environ={"SHOP": GOOD}, dev_file=None)
+    assert "CHAT_URL" in str(caught.value)
+    assert "mail.pem" in str(caught.value)
+    assert "SHOP" not in str(caught.value)
+
+
+def test_dev_invents_only_what_is_missing_and_keeps_it(ruleset: Ruleset, tmp_path: Path) -> None:
+    """0600, the same at the next start; a URL secret points at the sink."""
+    path = tmp_path / ".router-dev.json"
+    first, _ = resolve_secrets(ruleset, environ={"SHOP": GOOD}, dev_file=DevFile.load(path))
+    again, _ = resolve_secrets(ruleset, environ={"SHOP": GOOD}, dev_file=DevFile.load(path))
+    assert first.texts == again.texts
+    assert (first.texts["shop"], first.texts["chat_url"]) == (
+        GOOD,
+        "http://127.0.0.1:9000/chat_url",
+    )
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_send_signs_with_what_the_router_verifies(ruleset: Ruleset, tmp_path: Path) -> None:
+    """A shared secret from the environment, an invented private key from the dev file."""
+    dev = DevFile.load(tmp_path / ".router-dev.json")
+    resolve_secrets(ruleset, environ={"SHOP": GOOD}, dev_file=dev)
+    key = signing_key(ruleset, "shop", environ={"SHOP": GOOD}, dev_file=dev)
+    assert key == GOOD.encode()
+    assert b"PRIVATE KEY" in signing_key(ruleset, "mail", environ={}, dev_file=dev)
+
+
+def test_a_public_key_cannot_sign(ruleset: Ruleset) -> None:
+    """The fix is named."""
+    with pytest.raises(UsageError, match="--key"):
+        signing_key(ruleset, "mail", environ={}, dev_file=None)
+
+
+def test_an_unusable_key_is_refused_at_start(ruleset: Ruleset, tmp_path: Path) -> None:
+    """A PEM that is none."""
+    (tmp_path / "mail.pem").write_text("not a key")
+    with pytest.raises(SecretMissing, match="mail"):
+        resolve_secrets(ruleset, environ={"SHOP": GOOD, "CHAT_URL": "http://x"}, dev_file=None)
+
+
+def test_a_short_secret_is_warned_of(ruleset: Ruleset, tmp_path: Path) -> None:
+    """It still works."""
+    dev = DevFile.load(tmp_path / ".router-dev.json")
+    _, warnings = resolve_secrets(ruleset, environ={"SHOP": "short"}, dev_file=dev)
+    assert any("shop" in warning for warning in warnings)
+    assert not any("short" in w.replace("shorter", "") for w in warnings)
