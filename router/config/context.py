@@ -5,7 +5,7 @@ from pathlib import Path
 
 from router.config.schema import FileEntry
 from router.providers import Provider
-from router.yaml_source import Entry, Node, Report, Suggester, Text, file_offset, opening
+from router.yaml_source import Entry, Node, Report, Scalar, Suggester, Text, offsets, opening
 
 
 class Context:
@@ -35,6 +35,8 @@ class Context:
         self.folder = Path(report.source.path).absolute().parent
         self.resolved: dict[str, str | None] = {}
         self.used_secrets: set[str] = set()
+        # Faults of one scalar share its table: a long template may have thousands.
+        self._mapped: tuple[Node, list[int]] = (file.node, [])
 
     def error(self, code: str, message: str, node: Node | Text, hint: str | None = None) -> None:
         """An error at a whole node."""
@@ -50,14 +52,22 @@ class Context:
         self, code: str, message: str, text: Text, span: tuple[int, int], hint: str | None = None
     ) -> None:
         """An error at some characters of a text's value."""
-        self.report.error(code, message, *self.span(text, span), hint)
+        if not self.report.full:
+            self.report.error(code, message, *self.span(text, span), hint)
 
     def span(self, text: Text, span: tuple[int, int]) -> tuple[int, int]:
         """Offsets within a text's value as offsets of the file."""
-        source, node = self.report.source.text, text.node
-        start = file_offset(source, node, span[0])  # type: ignore[arg-type]
-        last = file_offset(source, node, max(span[0], span[1] - 1))  # type: ignore[arg-type]
+        start = self._offset(text.node, span[0])
+        last = self._offset(text.node, max(span[0], span[1] - 1))
         return start, max(last, start) + 1
+
+    def _offset(self, node: Node, offset: int) -> int:
+        if not isinstance(node, Scalar):
+            return node.start
+        if self._mapped[0] is not node:
+            self._mapped = (node, offsets(self.report.source.text, node))
+        places = self._mapped[1]
+        return places[min(max(offset, 0), len(places) - 1)]
 
     def unknown(self, code: str, what: str, name: Text, known: Iterable[str]) -> None:
         """An error for a name that nothing in the file has."""

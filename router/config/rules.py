@@ -79,6 +79,7 @@ class Rules:
         self.language = language
         self.actions = actions
         self.events = Events(self.context)
+        self._everybody = _providers(self.context, None)
         self._lines: dict[str, int] = {}
         self._places: dict[frozenset[str], frozenset[str]] = {}
 
@@ -89,7 +90,7 @@ class Rules:
     def _rule(self, entry: RuleEntry) -> CompiledRule:
         name = self._name(entry)
         sources = self._sources(entry)
-        providers = _providers(self.context, sources)
+        providers = self._everybody if sources is None else _providers(self.context, sources)
         self.events.check(entry.events or (), providers)
         self._whole(entry)
         roots = self._roots(providers)

@@ -10,7 +10,7 @@ from router.yaml_source.decode import (
     opening,
 )
 from router.yaml_source.nodes import Mapping, Node, Scalar, Sequence
-from router.yaml_source.offsets import file_offset
+from router.yaml_source.offsets import file_offset, offsets
 from router.yaml_source.reading import read, scalars, shown
 from router.yaml_source.refusals import quoted
 from router.yaml_source.scalars import NumberError, Plain, resolve
@@ -34,6 +34,7 @@ __all__ = [
     "Text",
     "described",
     "file_offset",
+    "offsets",
     "opening",
     "quoted",
     "read",

@@ -70,6 +70,8 @@ def tag_fault(report: Report, event: Any) -> str | None:
 
     Gives the expression, so that reading can go on as if it had been quoted.
     """
+    if report.full:
+        return None
     start = max(event.start_mark.index, report.source.text.find("!", event.start_mark.index))
     line, line_start = report.source.line_at(start)
     rest = _without_comment(line[start - line_start :])
@@ -90,6 +92,8 @@ def template_as_key(report: Report, start: int) -> str | None:
     """
     source = report.source
     text = source.text
+    if report.full or text[start - 2 : start + 1] == "{{{":
+        return None
     if text[start - 1 : start + 1] == "{{":
         line, line_start = source.line_at(start)
         value = _template_value(line, start - 1 - line_start)

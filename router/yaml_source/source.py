@@ -68,6 +68,11 @@ class Report:
         self.found: list[Diagnostic] = []
         self.failed = False
 
+    @property
+    def full(self) -> bool:
+        """Nothing more will be kept, so nothing more need be worked out."""
+        return len(self.found) >= REPORTED_MAX
+
     def error(self, code: str, message: str, start: int, end: int, hint: str | None = None) -> None:
         """Something that must be mended before the file can be used."""
         self.failed = True
@@ -82,7 +87,7 @@ class Report:
     def _add(
         self, severity: Severity, code: str, message: str, span: tuple[int, int], hint: str | None
     ) -> None:
-        if len(self.found) >= REPORTED_MAX:
+        if self.full:
             return
         line, column = self.source.position(span[0])
         text = self.source.line(line)

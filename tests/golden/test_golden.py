@@ -1,0 +1,36 @@
+"""
+Rules files and exactly what is said about them.
+
+`ok/*.yaml` must be silent; each `err/*.yaml` has the rendered text beside it as `.out`. Set
+GOLDEN=write to write those anew, then read the difference before keeping it.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from router.config import load, render_text
+
+HERE = Path(__file__).parent
+OK = sorted((HERE / "ok").glob("*.yaml"))
+ERR = sorted((HERE / "err").glob("*.yaml"))
+
+
+def said(path: Path) -> str:
+    text = path.read_bytes().decode()
+    return render_text(load(text, path=path.name, env={}).diagnostics)
+
+
+@pytest.mark.parametrize("path", OK, ids=lambda path: path.stem)
+def test_a_right_file_is_silent(path: Path) -> None:
+    assert said(path) == ""
+    assert load(path.read_text("utf-8"), path=path.name, env={}).ruleset is not None
+
+
+@pytest.mark.parametrize("path", ERR, ids=lambda path: path.stem)
+def test_a_wrong_file_is_answered_like_this(path: Path) -> None:
+    expected = path.with_suffix(".out")
+    if os.environ.get("GOLDEN") == "write":
+        expected.write_text(said(path), "utf-8")
+    assert said(path) == expected.read_text("utf-8")

@@ -1,0 +1,87 @@
+"""Carets stand under what they mean; JSON says the same."""
+
+import json
+import re
+from pathlib import Path
+
+from router.config import render_json, render_text
+from router.config.codes import CODES, codes_markdown
+from router.errors import Diagnostic
+
+ROOT = Path(__file__).parents[3]
+
+
+def diagnostic(source: str, column: int, width: int = 1, hint: str | None = None) -> Diagnostic:
+    return Diagnostic(
+        code="some-code",
+        message="a message",
+        file="r.yaml",
+        column=column,
+        width=width,
+        source=source,
+        hint=hint,
+    )
+
+
+def test_the_caret_underlines() -> None:
+    lines = render_text([diagnostic("  key: value", 8, 5, "say 'x'")]).splitlines()
+    assert lines == [
+        "r.yaml:1:8: error some-code: a message",
+        "    1 |   key: value",
+        "      |        ^^^^^ say 'x'",
+    ]
+
+
+def test_tabs_and_wide_characters_keep_the_caret_in_place() -> None:
+    shown, marks = render_text([diagnostic("\t日本: x", 6)]).splitlines()[1:]
+    assert shown == "    1 |  日本: x"
+    assert marks.index("^") == shown.index("x") + 2
+
+
+def test_a_long_line_is_cut_around_the_caret() -> None:
+    source = "a" * 500 + "X" + "b" * 500
+    shown, marks = render_text([diagnostic(source, 501)]).splitlines()[1:]
+    assert len(shown) - len("    1 | ") <= 200
+    assert shown[marks.index("^")] == "X"
+
+
+def test_control_characters_are_not_printed() -> None:
+    assert "\x1b" not in render_text([diagnostic("a\x1b[31m", 1)])
+
+
+def test_without_a_source_line_the_hint_has_its_own() -> None:
+    assert render_text([diagnostic("", 1, hint="do")]).splitlines()[1] == "    hint: do"
+
+
+def test_json() -> None:
+    (found,) = json.loads(render_json([diagnostic("abc", 2)]))
+    assert (found["code"], found["line"], found["column"], found["severity"]) == (
+        "some-code",
+        1,
+        2,
+        "error",
+    )
+
+
+def test_every_code_in_use_is_in_the_table_and_the_other_way_round() -> None:
+    rooms = [p for room in ("config", "yaml_source", "expressions") for p in room_files(room)]
+    text = "\n".join(p.read_text("utf-8") for p in rooms)
+    used = set(re.findall(r'"([a-z]+(?:-[a-z]+)+)"', text))
+    assert set(CODES) <= used
+    told = re.compile(r'(?:error|warning|error_within|one_of|unknown|_fault|_stop)\(\s*"([a-z-]+)"')
+    assert set(told.findall(text)) <= set(CODES)
+
+
+def room_files(room: str) -> list[Path]:
+    return [p for p in (ROOT / "router" / room).glob("*.py") if p.name != "codes.py"]
+
+
+def test_every_code_has_a_golden_file() -> None:
+    out = "\n".join(p.read_text("utf-8") for p in (ROOT / "tests/golden/err").glob("*.out"))
+    shown = set(re.findall(r": (?:error|warning) ([a-z-]+): ", out))
+    assert set(CODES) - shown <= {"expression-too-complex", "function-argument"}
+
+
+def test_the_page_of_codes_is_current() -> None:
+    page = (ROOT / "docs" / "diagnostics.md").read_text("utf-8")
+    assert page.endswith(codes_markdown())
