@@ -8,7 +8,7 @@ point down):
     log, metrics         one logging set-up; counters as values
     secrets, egress      references to values; which addresses may be called
     model/               NOUNS: frozen values: delivery, job, rule, call
-    yaml_source/         YAML text to positioned, bounded nodes to typed values, all faults collected
+    yaml_source/         YAML text to positioned, bounded nodes to typed values, all faults kept
     expressions/         LANGUAGE: parse with positions, compile, functions, templates
     providers/           JUDGE: definitions as data, verify, split, sign; no I/O
     rules/               ROUTER: match, plan, render; no I/O, no clock

@@ -136,6 +136,7 @@ class Actions:
             accept=self._accept(entry.accept),
             auth=addresses.auth(self.context, entry.auth) or (target.auth if target else None),
             timeout_s=_timeout(entry.timeout, target.timeout_s if target else HTTP_TIMEOUT_S),
+            forward_headers=self._forwarded(entry),
         ), name
 
     def _address_keys(self, entry: HttpEntry) -> None:
@@ -195,6 +196,15 @@ class Actions:
             given = held.headers if held else None
             self._target_headers[key] = addresses.headers(self.language, given, place)
         return addresses.merged(self._target_headers[key], own)
+
+    def _forwarded(self, entry: HttpEntry) -> tuple[str, ...]:
+        """The sender's headers to pass on, in lower case; never those of the connection or ours."""
+        for text in entry.forward_headers or ():
+            if not addresses.forwardable(text.value):
+                message = f"the header '{text.value[:40]}' cannot be forwarded"
+                hint = "headers of the connection, credentials and the router's own stay here"
+                self.context.error("bad-header", message, text, hint)
+        return tuple(text.value.lower() for text in entry.forward_headers or ())
 
     def _body(
         self, entry: HttpEntry, around: Surroundings

@@ -18,7 +18,16 @@ def render_text(diagnostics: Iterable[Diagnostic]) -> str:
 
 def render_json(diagnostics: Iterable[Diagnostic]) -> str:
     """A JSON list of objects, with the fields of Diagnostic; `source` is cut to what is shown."""
-    cut = [msgspec.structs.replace(d, file=_whole(d.file), source=_cut(d)) for d in diagnostics]
+    cut = [
+        msgspec.structs.replace(
+            d,
+            file=_whole(d.file),
+            message=_whole(d.message),
+            hint=None if d.hint is None else _whole(d.hint),
+            source=_cut(d),
+        )
+        for d in diagnostics
+    ]
     encoded = msgspec.json.encode(cut)
     return msgspec.json.format(encoded, indent=2).decode() + "\n"
 

@@ -5,16 +5,18 @@ from urllib.parse import urlsplit
 
 from router.config.context import Context
 from router.config.language import ROOTS, Language, Place
-from router.config.schema import DedupeEntry, EndpointEntry
+from router.config.schema import AnswerEntry, DedupeEntry, EndpointEntry
 from router.config.settings import ID, above_zero, ranges, setting, shape
 from router.expressions import Expression
-from router.model.settings import MIB, Dedupe, Endpoint
+from router.model.settings import MIB, Answer, Dedupe, Endpoint
 from router.providers import Provider
 from router.yaml_source import Text
 
 RESERVED = frozenset({"all", "router"})
 _ENDPOINT_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _ID_MIN = 16
+_DELIVERY_ID = re.compile(r"\{\{\s*delivery\.id\s*\}\}")
+_MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(?:;[ -~]*)?", re.ASCII)
 _PATH = re.compile(r"/[!-~]*")
 
 
@@ -163,7 +165,27 @@ def _endpoint(
         dedupe=_dedupe(context, entry.dedupe),
         tolerance_s=None if entry.tolerance is None else max(1, entry.tolerance // 1_000),
         allow_from=ranges(context, entry.allow_from),
+        replay_guard=bool(entry.replay_guard),
+        on_redelivery=entry.on_redelivery or "ignore",
+        answer=_answer(context, entry.answer),
     )
+
+
+def _answer(context: Context, entry: AnswerEntry | None) -> Answer | None:
+    if entry is None:
+        return None
+    usual = Answer()
+    if entry.status is not None and entry.status not in range(200, 300):
+        message = f"an answer's status must be 200 to 299, {entry.status} tells of a failure"
+        context.error("bad-value", message, entry.at("status"))
+    kind = entry.type.value if entry.type else usual.type
+    if entry.type is not None and not _MEDIA_TYPE.fullmatch(kind):
+        context.error("bad-value", f"'{kind[:60]}' is not a media type", entry.type)
+    body = _DELIVERY_ID.split(entry.body.value if entry.body else "")
+    if entry.body is not None and any("{{" in piece for piece in body):
+        message = "an answer is static text; only {{ delivery.id }} may stand in it"
+        context.error("template-not-here", message, entry.body)
+    return Answer(entry.status or usual.status, kind, tuple(body))
 
 
 def _dedupe(context: Context, entry: DedupeEntry | None) -> Dedupe:

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+import msgspec
+
 from router.config.actions import Actions, Surroundings
 from router.config.context import Context
 from router.config.endpoints import provider_of
@@ -12,7 +14,7 @@ from router.config.settings import ID, NAME, chosen_retry, shape
 from router.config.unbuilt import RESERVED_WORDS
 from router.expressions import Expression
 from router.providers import Provider
-from router.rules.specs import CompiledRule, Condition
+from router.rules.specs import CompiledAction, CompiledRule, Condition
 from router.yaml_source import Text
 
 ALL = "all"
@@ -105,8 +107,15 @@ class Rules:
             events=tuple(t.value for t in entry.events) if entry.events is not None else None,
             match=tuple(c for c in conditions if c is not None),
             otherwise=bool(entry.otherwise),
-            actions=self.actions.compile(entry.actions or [], Surroundings(name, roots, retry)),
+            actions=self._actions(entry, Surroundings(name, roots, retry)),
+            per_delivery=entry.per == "delivery",
         )
+
+    def _actions(self, entry: RuleEntry, around: Surroundings) -> tuple[CompiledAction, ...]:
+        """Only the actions of a run for a whole batch can read its `events`."""
+        if entry.per == "delivery":
+            around = msgspec.structs.replace(around, roots=around.roots | {"events"})
+        return self.actions.compile(entry.actions or [], around)
 
     def _roots(self, providers: dict[str, Provider]) -> frozenset[str]:
         key = frozenset(providers)

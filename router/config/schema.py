@@ -150,6 +150,15 @@ class DedupeEntry(Entry):
     window: Duration | None = None
 
 
+class AnswerEntry(Entry):
+    """An endpoint's `answer`: what stands in place of the 200's JSON."""
+
+    called: ClassVar[str] = "'answer'"
+    status: int | None = None
+    type: Text | None = None
+    body: Text | None = None
+
+
 class EndpointEntry(Entry):
     """One entry of `endpoints`: a receiving address."""
 
@@ -164,7 +173,9 @@ class EndpointEntry(Entry):
     body_max: Size | None = None
     allow_from: list[Text] | None = None
     tolerance: Duration | None = None
-    on_redelivery: Literal["ignore"] | None = None
+    replay_guard: bool | None = None
+    on_redelivery: Literal["ignore", "revive"] | None = None
+    answer: AnswerEntry | None = None
 
 
 class ConditionEntry(Entry):
@@ -189,6 +200,7 @@ class HttpEntry(Entry):
     path: Text | None = None
     query: Table[Text] | None = None
     headers: Table[Text] | None = None
+    forward_headers: list[Text] | None = None
     json: Node | None = None
     form: Table[Text] | None = None
     text: Text | None = None
@@ -242,7 +254,8 @@ class RuleEntry(Entry):
     required: ClassVar[tuple[str, ...]] = ("id", "from", "actions")
     id: Text | None = None
     about: Text | None = None
-    mode: Literal["live", "shadow"] | None = None
+    mode: Literal["live", "shadow", "paused"] | None = None
+    per: Literal["event", "delivery"] | None = None
     sources: list[Text] | None = msgspec.field(default=None, name="from")
     events: list[Text] | None = None
     match: list[ConditionEntry] | None = None

@@ -14,6 +14,8 @@ from router.yaml_source import Table, Text
 
 SINK = "http://127.0.0.1:9000"
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_CREDENTIALS = frozenset({"authorization", "cookie"})
+_HOP_BY_HOP = frozenset({"keep-alive", "te", "trailer", "upgrade", "accept-encoding", "expect"})
 _OURS = frozenset({"host", "content-length", "transfer-encoding", "connection", "idempotency-key"})
 
 Headers = tuple[tuple[str, Template], ...]
@@ -144,6 +146,16 @@ def header_name(context: Context, name: Text) -> None:
         context.error(
             "bad-header", f"the header '{name.value[:60]}' is set by the router itself", name
         )
+
+
+def forwardable(name: str) -> bool:
+    """A sender's header that may travel on: no credential, none of the connection, none of ours."""
+    lower = name.lower()
+    return (
+        _HEADER.fullmatch(name) is not None
+        and lower not in _OURS | _HOP_BY_HOP | _CREDENTIALS
+        and not lower.startswith(("router-", "proxy-"))
+    )
 
 
 def merged(first: Headers, second: Headers) -> Headers:

@@ -21,13 +21,9 @@ REFUSED: dict[tuple[str, ...], Refusal] = {
     ("RuleEntry", "after"): _later("'after'", "actions of a rule run independently"),
     ("RuleEntry", "when"): _later("'when'", "put the condition into the rule's 'match'"),
     ("RuleEntry", "concurrency"): _later("'concurrency'", "limits belong to targets"),
-    ("RuleEntry", "per"): _later("'per: delivery'", "a rule runs once for each event"),
     ("RuleEntry", "window"): _later("'window'"),
     ("RuleEntry", "correlate"): _later("'correlate'"),
     ("RuleEntry", "redact"): _later("'redact'"),
-    ("HttpEntry", "forward_headers"): _later("'forward_headers'", "name headers under 'headers'"),
-    ("EndpointEntry", "answer"): _later("'answer'"),
-    ("EndpointEntry", "replay_guard"): _later("'replay_guard'"),
     ("EndpointEntry", "redact"): _later("'redact'"),
     ("AdminEntry", "tokens"): _later("'tokens'", "the token is in the file beside the store"),
     ("FileEntry", "tests"): _later("'tests'"),
@@ -38,8 +34,6 @@ REFUSED: dict[tuple[str, ...], Refusal] = {
     ("FileEntry", "correlate"): _later("'correlate'"),
     ("FileEntry", "redact"): _later("'redact'"),
     # values
-    ("RuleEntry", "mode", "paused"): _later("'mode: paused'", "use 'shadow', or remove the rule"),
-    ("EndpointEntry", "on_redelivery", "revive"): _later("'on_redelivery: revive'"),
     ("EndpointEntry", "allow_from", "provider"): _later(
         "'allow_from: provider'", "list the ranges: [192.0.2.0/24, …]"
     ),

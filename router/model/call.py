@@ -54,12 +54,23 @@ class LogCall(msgspec.Struct, frozen=True):
 
 
 class PythonCall(msgspec.Struct, frozen=True):
-    """One function of a plugin to call in a child process."""
+    """
+    One function of a plugin to call in a child process.
+
+    `event` has the fields of `router.plugin.Event` as JSON, but for its `body`. `env` is the whole
+    environment, `cwd` the folder that holds `plugins/`. `hosts` are those that the operator wrote
+    into `args`.
+    """
 
     function: str
     args: dict[str, Any]
     secrets: dict[str, str]
     timeout_s: float
+    event: dict[str, Any] = {}
+    body: bytes = b""
+    env: dict[str, str] = {}
+    cwd: str = "."
+    hosts: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"PythonCall({self.function})"
