@@ -71,6 +71,8 @@ class Search:
                         {**_times(retain), "after": self._delivery, "last": last},
                     )
                 ]
+            if len(found) >= retain.limit:
+                break  # the rest of this window is found by the next call
             done = count < WINDOW or oldest >= newest
             self._delivery = "" if done else last
             if done:
@@ -78,20 +80,27 @@ class Search:
         return tuple(found[: retain.limit])
 
     def _keys(self, db: sqlite3.Connection, limit: int, now: int) -> tuple[bytes, bytes] | None:
-        rows = db.execute(
-            "SELECT min(key), max(key) FROM (SELECT key FROM (SELECT key, until FROM keys "
-            "WHERE key > ? ORDER BY key LIMIT ?) WHERE until <= ? LIMIT ?)",
+        begun = self._key
+        found = self._expired(db, limit, now)
+        if found is None and begun and not self._key:
+            found = self._expired(db, limit, now)  # the end was near: go on from the beginning
+        return found
+
+    def _expired(self, db: sqlite3.Connection, limit: int, now: int) -> tuple[bytes, bytes] | None:
+        """The first and last of up to `limit` expired keys after the one reached so far."""
+        examined = "SELECT key, until FROM keys WHERE key > ? ORDER BY key LIMIT ?"
+        first, last = db.execute(
+            f"SELECT min(key), max(key) FROM (SELECT key FROM ({examined}) "
+            "WHERE until <= ? ORDER BY key LIMIT ?)",
             (self._key, KEYS_EXAMINED, now, limit),
         ).fetchone()
-        last = db.execute(
-            "SELECT count(*), max(key) FROM (SELECT key FROM keys WHERE key > ? ORDER BY key "
-            "LIMIT ?)",
-            (self._key, KEYS_EXAMINED),
+        if first is not None:
+            self._key = last
+            return first, last
+        count, end = db.execute(
+            f"SELECT count(*), max(key) FROM ({examined})", (self._key, KEYS_EXAMINED)
         ).fetchone()
-        if rows[0] is not None:
-            self._key = rows[1]
-            return rows[0], rows[1]
-        self._key = last[1] if last[0] == KEYS_EXAMINED else b""
+        self._key = end if count == KEYS_EXAMINED else b""
         return None
 
 
