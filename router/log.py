@@ -4,13 +4,19 @@ The one logging set-up: JSON lines, or lines for a person, never a secret in eit
 `get` costs nothing and imports nothing: until `configure` runs, what is logged goes nowhere.
 """
 
+import asyncio
+import atexit
+import contextlib
 import json
 import logging
 import re
 import sys
+import time
 import traceback
-from collections.abc import Callable, Iterable, MutableMapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from types import NoneType
 from typing import Any, TextIO
 
@@ -88,6 +94,7 @@ REDACTOR = Redactor()
 
 class _State:
     root: Any = None
+    quick: Any = None
 
 
 class Log:
@@ -116,6 +123,8 @@ class Log:
 
     def at(self, level: str, event: str, fields: dict[str, Any]) -> None:
         """A line of a level known only at run time."""
+        if _State.quick is not None and _State.quick.wrote(level, event, fields, self.name):
+            return
         if _State.root is not None:
             # The name travels as a field of its own so that a caller's `name=` cannot clash.
             getattr(_State.root, level)(event, **{**fields, "logger": self.name})
@@ -132,43 +141,69 @@ def configure(
     human: bool = False,
     level: str = "info",
     redactor: Redactor = REDACTOR,
+    phrase: Callable[[Mapping[str, Any]], str | None] | None = None,
 ) -> None:
     """
     Log to `stream` (stderr), from `level` (debug, info, warning, error) up.
 
-    One JSON object a line, or with `human` one line for a person. What the standard library's
-    loggers warn of (asyncio, uvicorn) takes the same way.
+    One JSON object a line, or with `human` one line for a person: the one that `phrase` makes of
+    the masked fields, or `time level event key=value…` where it makes None. What the standard
+    library's loggers warn of (asyncio, uvicorn) takes the same way.
     """
     import structlog  # noqa: PLC0415 - costly: only who logs pays
 
     out = _Stream(stream if stream is not None else sys.stderr)
     _State.root = structlog.wrap_logger(
         out,
-        processors=[
-            _Rendering(redactor, _render_human if human else _render_json, quick=not human)
-        ],
+        processors=[_Rendering(redactor, _human(phrase) if human else _render_json)],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
     ).bind()
+    _State.quick = None if human else _Quick(out, redactor, _LEVELS[level])
+    atexit.register(out.flush)
     _adopt_standard_logging()
 
 
 def reset() -> None:
     """Log nowhere, as before `configure`."""
-    _State.root = None
+    _State.root = _State.quick = None
     root = logging.getLogger()
     root.handlers = [h for h in root.handlers if not isinstance(h, _Bridge)]
 
 
 class _Stream:
-    """Where lines go. A closed pipe loses lines, never the work that wrote them."""
+    """
+    Where lines go: on an event loop all lines of one turn in one write, elsewhere at once.
+
+    A closed pipe loses lines, never the work that wrote them.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self._waiting: deque[str] = deque()
+        self._called = False
 
     def msg(self, line: str) -> None:
-        """Write one line."""
+        """Write one line, in this turn of the loop."""
+        self._waiting.append(line)
+        if self._called:
+            return
         try:
-            self._stream.write(line + "\n")
+            asyncio.get_running_loop().call_soon(self.flush)
+            self._called = True
+        except RuntimeError:  # no loop in this thread
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits."""
+        self._called = False
+        lines = []
+        with contextlib.suppress(IndexError):
+            while True:
+                lines.append(self._waiting.popleft())
+        if not lines:
+            return
+        try:
+            self._stream.write("\n".join(lines) + "\n")
             self._stream.flush()
         except (OSError, ValueError):
             return
@@ -207,29 +242,44 @@ def _format_exception(event: EventDict) -> EventDict:
 
 
 class _Rendering:
-    """
-    The one step from an event to its line: stamp, mask, render.
+    """The one step from an event to its line: stamp, mask value by value, render."""
 
-    The usual line holds plain values and no secret; it is encoded once and searched as a whole.
-    Any other is masked value by value first.
-    """
-
-    def __init__(
-        self, redactor: Redactor, render: Callable[[EventDict], str], *, quick: bool
-    ) -> None:
+    def __init__(self, redactor: Redactor, render: Callable[[EventDict], str]) -> None:
         self._redactor = redactor
         self._render = render
-        self._quick = quick
 
     def __call__(self, _: Any, level: str, event: EventDict) -> str:
         event["level"] = level
         event["timestamp"] = _timestamp()
-        if self._quick and all(map(_is_plain, event.values())):
-            line = msgspec.json.encode(event).decode()
-            if line.isascii() and len(line) < LINE_BYTES and not self._redactor.hits(line):
-                return line
         masked: EventDict = self._redactor.value(dict(_format_exception(event)))
         return self._render(masked)
+
+
+class _Quick:
+    """
+    Writes the usual JSON line: plain values, ASCII, no secret in it.
+
+    Such a line is encoded once and searched as a whole; any other goes the careful way.
+    """
+
+    def __init__(self, out: "_Stream", redactor: Redactor, least: int) -> None:
+        self._out = out
+        self._redactor = redactor
+        self._least = least
+
+    def wrote(self, level: str, event: str, fields: Mapping[str, Any], name: str) -> bool:
+        """Whether the line is done with: written, or below the level."""
+        if _LEVELS[level] < self._least:
+            return True
+        if event.__class__ is not str or not all(map(_is_plain, fields.values())):
+            return False
+        whole = {**fields, "logger": name, "event": event, "level": level}
+        whole["timestamp"] = _timestamp()
+        line = msgspec.json.encode(whole).decode()
+        if not line.isascii() or len(line) >= LINE_BYTES or self._redactor.hits(line):
+            return False
+        self._out.msg(line)
+        return True
 
 
 _PLAIN = (str, int, float, bool, NoneType)
@@ -241,7 +291,13 @@ def _is_plain(value: Any) -> bool:
 
 
 def _timestamp() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    seconds, rest = divmod(time.time_ns() // 1_000_000, 1000)  # an operator's log: real time
+    return f"{_second(seconds)}.{rest:03d}Z"
+
+
+@lru_cache(maxsize=4)
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _render_json(event: EventDict) -> str:
@@ -251,6 +307,12 @@ def _render_json(event: EventDict) -> str:
     text = json.dumps(str(event.get("event", "")))[1:-1][: LINE_BYTES // 2]
     kept = {key: event[key] for key in ("timestamp", "level", "logger") if key in event}
     return json.dumps({**kept, "event": text, "cut": True})
+
+
+def _human(phrase: Callable[[Mapping[str, Any]], str | None] | None) -> Callable[[EventDict], str]:
+    if phrase is None:
+        return _render_human
+    return lambda event: phrase(event) or _render_human(event)
 
 
 def _render_human(event: EventDict) -> str:

@@ -61,12 +61,15 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 
     `name` is as rules name it (`orders/paid`). `headers` have lower-case names; credentials in
     them are `[removed]`. `fields` are the names that the provider adds (`shop`, `branch`).
-    `body` is the exact bytes: of this event alone where the sender sends batches.
+    `body` is the exact bytes: of this event alone where the sender sends batches. In a run for a
+    whole batch (`per: delivery`) `events` are the payloads that matched, `payload` the first of
+    them, and `body` is the batch.
     `idempotency_key` is the job's id: the same at every attempt, new on a replay. `attempt`
     counts from 1. `replay_of` names what was replayed, None for an ordinary run.
     """
 
     payload: Any = None
+    events: list[Any] = []
     name: str = ""
     action: str | None = None
     headers: dict[str, str] = {}
@@ -155,6 +158,11 @@ class Context(_Context):
             self._client = plugin_http.async_client(self._egress, self._hosts)
         return self._client
 
+    def using(self, client: "httpx.AsyncClient") -> "Context":
+        """The same context with a client of your own: for tests of a plugin."""
+        self._client = client
+        return self
+
     async def close(self) -> None:
         """Close the client's connections; the router does it after each call."""
         if self._client is not None:
@@ -175,6 +183,11 @@ class PlainContext(_Context):
 
             self._client = plugin_http.plain_client(self._egress, self._hosts)
         return self._client
+
+    def using(self, client: "httpx.Client") -> "PlainContext":
+        """The same context with a client of your own: for tests of a plugin."""
+        self._client = client
+        return self
 
     def close(self) -> None:
         """Close the client's connections; the router does it after each call."""

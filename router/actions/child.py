@@ -109,7 +109,8 @@ class Child:
     A started process, leader of its own session and group.
 
     `code` is the exit status, negative for a signal; it is set once `exited` has returned. The
-    process is not reaped before that, so a signal can never reach a stranger.
+    process is not reaped before that, so a signal can never reach a stranger. With `whole_group`
+    the rest of the group goes with it, however it ends.
     """
 
     def __init__(
@@ -120,6 +121,7 @@ class Child:
         stdin: bytes | None,
         *,
         pass_fds: Sequence[int] = (),
+        whole_group: bool = False,
     ) -> None:
         loop = asyncio.get_running_loop()
         process = subprocess.Popen(  # noqa: S603 - argv is a list, no shell reads it
@@ -135,7 +137,7 @@ class Child:
         )
         self._process = process
         self._exit: asyncio.Future[None] = loop.create_future()
-        self._doomed = False
+        self._doomed = whole_group
         self.code = 0
         try:
             _watch(loop, process.pid, self._on_exit)

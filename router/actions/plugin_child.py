@@ -3,18 +3,21 @@
 import asyncio
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
+from typing import Any, TypeVar
 
 import msgspec
 
 from router.actions.child import Child
-from router.plugin_host import Answer, Begun, Ended, Ready
+from router.plugin_host.wire import Answer, Ended, Ready
 
 ANSWER_MAX = 1024 * 1024
 LAST_WORDS_S = 0.2
 """How long an answer may still be on its way when the process has gone."""
 
-_ANSWERS = msgspec.json.Decoder(Answer)
+A = TypeVar("A")
+
+_ANSWERS: msgspec.json.Decoder[Answer] = msgspec.json.Decoder(Answer)
 
 
 class Broken(Exception):
@@ -26,7 +29,7 @@ class PluginChild:
     A running `router.plugin_host`, asked one thing at a time.
 
     `module` is the SHA-256 of the module that the present call runs, empty until that is known.
-    `asked` counts the calls. `version` is the caller's own mark.
+    `asked` counts the calls. `version` and `doubted` are the caller's own marks.
 
     Raises:
         OSError, ValueError, SubprocessError: it cannot be started.
@@ -37,7 +40,9 @@ class PluginChild:
         command = [sys.executable, "-P", "-u", "-X", "utf8", "-X", "faulthandler"]
         command += ["-m", "router.plugin_host", str(theirs.fileno()), str(memory)]
         try:
-            self._child = Child(command, env, folder, None, pass_fds=(theirs.fileno(),))
+            self._child = Child(
+                command, env, folder, None, pass_fds=(theirs.fileno(),), whole_group=True
+            )
         except BaseException:
             ours.close()
             raise
@@ -50,6 +55,7 @@ class PluginChild:
         self.gone = asyncio.ensure_future(self._child.exited())
         self.folder, self.version = folder, version
         self.asked = 0
+        self.doubted = False
         self.module = ""
 
     @property
@@ -100,4 +106,55 @@ class PluginChild:
         self._socket.close()
         self._child.close()
 
-    async def _unless_gone[T](self, answer): ...
+    async def _unless_gone(self, answer: Coroutine[Any, Any, A]) -> A | None:
+        """What is answered, or None if the process ends first, whoever else holds its socket."""
+        task = asyncio.ensure_future(answer)
+        try:
+            await asyncio.wait({task, self.gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                await asyncio.wait({task}, timeout=LAST_WORDS_S)
+            return task.result() if task.done() else None
+        except OSError:
+            return None  # closed or reset: it ends, or is about to be ended
+        finally:
+            task.cancel()
+
+    async def _exchange(self, turn: int, request: bytes, body: bytes) -> Ended | None:
+        loop = asyncio.get_running_loop()
+        await loop.sock_sendall(self._socket, request)
+        if body:
+            await loop.sock_sendall(self._socket, body)
+        while (answer := await self._answer()) is not None:
+            if isinstance(answer, Ready) or answer.turn != turn:
+                raise Broken
+            if isinstance(answer, Ended):
+                return answer
+            self.module = answer.module
+        return None
+
+    async def _answer(self) -> Answer | None:
+        head = await self._bytes(4)
+        if head is None:
+            return None
+        length = int.from_bytes(head, "big")
+        if length > ANSWER_MAX:
+            raise Broken
+        text = await self._bytes(length)
+        if text is None:
+            return None
+        try:
+            return _ANSWERS.decode(text)
+        except (ValueError, RecursionError):
+            raise Broken from None
+
+    async def _bytes(self, count: int) -> bytes | None:
+        """So many bytes, or None at the end of the stream."""
+        loop = asyncio.get_running_loop()
+        while len(self._read) < count:
+            chunk = await loop.sock_recv(self._socket, ANSWER_MAX)
+            if not chunk:
+                return None
+            self._read += chunk
+        found = bytes(self._read[:count])
+        del self._read[:count]
+        return found

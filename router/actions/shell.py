@@ -101,11 +101,12 @@ def _classed(code: int, result: dict[str, Any]) -> Outcome:
     if code == WRONG:
         return Fail(f"exit {code}: must not be tried again", result)
     if code < 0:
-        return Retry("error", f"killed by {_signal_name(-code)}", None, result)
+        return Retry("error", f"killed by {signal_name(-code)}", None, result)
     return Retry("error", f"exit {code}", None, result)
 
 
-def _signal_name(number: int) -> str:
+def signal_name(number: int) -> str:
+    """SIGKILL for 9."""
     try:
         return signal.Signals(number).name
     except ValueError:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 
 import click
+from click.shell_completion import CompletionItem
 
 from router import __version__
 from router.errors import ConfigError, RouterError, SecretMissing, UsageError
@@ -25,7 +26,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "revive": ("router.cli.operate", "Give dead jobs a fresh retry schedule."),
     "send": ("router.cli.send", "Send a really signed test delivery."),
     "sink": ("router.cli.sink", "Print what it receives: a target to try rules with."),
-    "new": ("router.cli.new", "Make something to paste into a rules file."),
+    "new": ("router.cli.new", "Make a rules file, or something to paste into one."),
+    "completion": ("router.cli.completion", "Let the tab key of bash, zsh or fish complete."),
 }
 """Each command: the module that holds it, under the command's own name, and one line of help."""
 
@@ -35,6 +37,8 @@ NOT_BUILT = frozenset(
 )
 
 DEBUG_VARIABLE = "ROUTER_DEBUG"
+COMPLETE_VARIABLE = "_ROUTER_COMPLETE"
+"""Set by the shell's completion script: say what may stand here instead of running anything."""
 
 
 class LazyGroup(click.Group):
@@ -66,6 +70,16 @@ class LazyGroup(click.Group):
             raise UsageError(_unknown(name))
         return super().resolve_command(ctx, args)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """From the table too: a key press imports no command but the one it is about."""
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        return [
+            CompletionItem(name, help=words)
+            for name, (_, words) in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+
     def format_commands(
         self,
         ctx: click.Context,  # noqa: ARG002
@@ -88,7 +102,17 @@ def cli() -> None:
 
 def main() -> None:
     """The entry point of the `router` script."""
+    instruction = os.environ.get(COMPLETE_VARIABLE)
+    if instruction:
+        sys.exit(complete(instruction))
     sys.exit(run(sys.argv[1:], os.environ))
+
+
+def complete(instruction: str) -> int:
+    """Answer a shell's completion script (`bash_complete`); exit code 1: not understood."""
+    from click.shell_completion import shell_complete
+
+    return shell_complete(cli, {}, "router", COMPLETE_VARIABLE, instruction)
 
 
 def run(args: Sequence[str], environ: Mapping[str, str]) -> int:
@@ -135,10 +159,21 @@ def _explained(error: click.ClickException | RouterError) -> int:
 
         click.echo(render_text(error.diagnostics), err=True)
         return 1
-    words = "; ".join(str(error).splitlines())
-    more = "; `router serve --dev` invents what is missing" if type(error) is SecretMissing else ""
-    click.echo(f"router: {words}{more}", err=True)
+    if isinstance(error, SecretMissing):
+        click.echo(_secrets_missing(str(error)), err=True)
+        return 1
+    click.echo(f"router: {'; '.join(str(error).splitlines())}", err=True)
     return 2 if isinstance(error, UsageError) else 1
+
+
+def _secrets_missing(text: str) -> str:
+    """All of them, a line each, and a way to try without."""
+    lines = text.splitlines()
+    what = "a secret is" if len(lines) == 1 else f"{len(lines)} secrets are"
+    said = [f"router: {what} missing or unusable:", *(f"  {line}" for line in lines)]
+    if any(word in text for word in ("is not set", "cannot be read", "is empty")):
+        said.append("to try without: `router serve --dev` invents secrets that are missing")
+    return "\n".join(said)
 
 
 def _unexpected(error: Exception, *, debug: bool) -> int:

@@ -3,18 +3,21 @@
 from typing import Any
 
 import click
+import msgspec
 
+from router.cli.completing import provider_names
 from router.cli.output import print_json, print_table
 from router.errors import NotFound
 from router.providers import Provider, builtin
 from router.providers.definition import Names, spelled
+from router.providers.provider import EventInfo
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=provider_names)
 @click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
 def providers(*, name: str | None, as_json: bool) -> None:
-    """The senders known: headers, signature, limits, events."""
+    """The senders known: headers, signature, limits, what they expect of us, events."""
     known = builtin()
     if name is not None and name not in known:
         from router.yaml_source.suggest import Suggester
@@ -40,18 +43,39 @@ def _print_one(provider: Provider, *, as_json: bool) -> None:
         return
     click.echo(f"{' = '.join((provider.name, *provider.aliases))}  {provider.label}")
     click.echo(provider.definition.about)
-    click.echo(f"\nsignature  {_signature(provider)}; refused with {provider.refuse_with}")
-    click.echo(f"limits     {_limits(provider)}")
+    click.echo(f"\n{'signature':<10} {_signature(provider)}")
+    click.echo(f"{'expects':<10} {_expectation(provider)}")
+    click.echo(f"{'limits':<10} {_limits(provider)}")
+    for note in provider.definition.notes:
+        click.echo(f"{'':<10} {note}")
     for use, names in _headers(provider).items():
         click.echo(f"{use:<10} {' or '.join(names)}")
     if provider.root_fields:
         click.echo(f"{'roots':<10} {', '.join(sorted(provider.root_fields))}")
     click.echo("")
-    rows = [
-        [info.name, info.group, ", ".join(info.actions) or "-", "assumed" if info.assumed else ""]
-        for info in provider.events
+    rows = [_event_cells(provider, info) for info in provider.events]
+    print_table(("group", "event", "actions", "payload"), rows)
+    click.echo("\n* assumed: known from elsewhere, the interface does not show it; accepted alike")
+
+
+def _event_cells(provider: Provider, info: EventInfo) -> list[str]:
+    actions = [f"{a}*" if a in info.assumed_actions else a for a in info.actions]
+    return [
+        info.group,
+        f"{info.name}*" if info.assumed else info.name,
+        ", ".join(actions) or "-",
+        "assumed*" if provider.sample_assumed(info.name) else "as shown",
     ]
-    print_table(("event", "group", "actions", ""), rows)
+
+
+def _expectation(provider: Provider) -> str:
+    """What the sender wants to hear from us, and when."""
+    within = provider.definition.ack_within
+    time = f"within {within}" if within else "soon (no time is named; ours is 2.5 s at most)"
+    accepted = f"{', '.join(provider.definition.methods)} answered with 200 {time}"
+    if not provider.signed:
+        return accepted
+    return f"{accepted}; {provider.refuse_with} when the signature does not match"
 
 
 def _described(provider: Provider) -> dict[str, Any]:
@@ -62,12 +86,18 @@ def _described(provider: Provider) -> dict[str, Any]:
         "about": provider.definition.about,
         "signature": _signature(provider),
         "refuse_with": provider.refuse_with,
+        "expects": _expectation(provider),
+        "methods": provider.definition.methods,
+        "notes": provider.definition.notes,
         "headers": _headers(provider),
         "splits": provider.definition.split,
         "body_max": provider.body_max,
         "ack_within_s": provider.ack_within_s,
         "roots": sorted(provider.root_fields),
-        "events": provider.events,
+        "events": [
+            {**msgspec.structs.asdict(e), "payload_assumed": provider.sample_assumed(e.name)}
+            for e in provider.events
+        ],
     }
 
 

@@ -9,6 +9,7 @@ from typing import Any, get_args
 import click
 import msgspec
 
+from router.cli.completing import endpoint_names, event_names, rule_ids
 from router.clock import SystemClock
 from router.errors import UsageError
 from router.model.delivery import DeliveryState
@@ -76,9 +77,19 @@ _FIELDS = ("endpoint", "rule", "event", "state", "since", "until", "where", "lim
 def _options(states: tuple[str, ...] | None, limit: int) -> list[Callable[[Any], Any]]:
     when = "2h (ago) or an RFC 3339 time."
     options = [
-        click.option("--endpoint", metavar="NAME", help="Only of this endpoint."),
-        click.option("--rule", metavar="ID", help="Only of this rule."),
-        click.option("--event", metavar="NAME", help="Only events of this name."),
+        click.option(
+            "--endpoint",
+            metavar="NAME",
+            shell_complete=endpoint_names,
+            help="Only of this endpoint.",
+        ),
+        click.option("--rule", metavar="ID", shell_complete=rule_ids, help="Only of this rule."),
+        click.option(
+            "--event",
+            metavar="NAME",
+            shell_complete=event_names,
+            help="Only events of this name.",
+        ),
         click.option("--since", metavar="TIME", help=f"Not before: {when}"),
         click.option("--until", metavar="TIME", help=f"Before: {when}"),
         click.option("--where", hidden=True),

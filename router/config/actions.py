@@ -2,29 +2,31 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import msgspec
 
 from router.config import targets as addresses
 from router.config.context import Context
 from router.config.language import Language, Place
-from router.config.schema import ActionEntry, HttpEntry, RetryEntry, ShellEntry
+from router.config.plugins import Plugins
+from router.config.schema import ActionEntry, HttpEntry, PythonEntry, RetryEntry, ShellEntry
 from router.config.settings import NAME, VARIABLE, above_zero, chosen_retry, shape
 from router.config.units import statuses
 from router.expressions import Template
 from router.model.job import ActionKind
-from router.model.retry import NONE, STANDARD, RetryPolicy
+from router.model.retry import NONE, SHORT, STANDARD, RetryPolicy
 from router.model.settings import Target
-from router.rules.specs import CompiledAction, HttpSpec, LogSpec, ShellSpec
+from router.rules.specs import CompiledAction, HttpSpec, LogSpec, PythonSpec, ShellSpec
 from router.yaml_source import Scalar, Table, Text
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 HTTP_TIMEOUT_S = 30.0
 SHELL_TIMEOUT_S = 600.0
-_KINDS: tuple[Literal["http", "shell", "log"], ...] = ("http", "shell", "log")
+PYTHON_TIMEOUT_S = 60.0
+_KINDS: tuple[ActionKind, ...] = ("http", "shell", "python", "log")
 _BODIES = ("json", "form", "text", "body")
-_DEFAULT_RETRY = {"http": STANDARD, "shell": NONE, "log": NONE}
+_DEFAULT_RETRY = {"http": STANDARD, "shell": NONE, "python": SHORT, "log": NONE}
 _TEMPLATE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _AUTHORITY = re.compile(r"https?://[^/?#{]*[/?#]", re.IGNORECASE)
 
@@ -53,6 +55,7 @@ class Actions:
         self.targets = targets
         self.policies = policies
         self._target_headers: dict[tuple[str, frozenset[str]], addresses.Headers] = {}
+        self._plugins = Plugins(self.context)
 
     def compile(
         self, entries: list[ActionEntry], around: Surroundings
@@ -87,7 +90,7 @@ class Actions:
         spec, target = self._spec(entry, around)
         return CompiledAction(
             id=name,
-            kind=_kind(kind),
+            kind=cast("ActionKind", kind),
             spec=spec,
             target=target or f"{around.rule}/{name}",
             retry=self._retry(entry.retry, around, kind),
@@ -100,11 +103,13 @@ class Actions:
 
     def _spec(
         self, entry: ActionEntry, around: Surroundings
-    ) -> tuple[HttpSpec | ShellSpec | LogSpec, str | None]:
+    ) -> tuple[HttpSpec | ShellSpec | PythonSpec | LogSpec, str | None]:
         if entry.http is not None:
             return self._http(entry.http, around)
         if entry.shell is not None:
             return self._shell(entry.shell, around), None
+        if entry.python is not None:
+            return self._python(entry.python, around), None
         message = self._template(entry.log, Place("a log line", around.roots))
         return LogSpec(message), None  # type: ignore[arg-type]
 
@@ -312,6 +317,21 @@ class Actions:
             message = f"the variable '{name.value[:60]}' is set by the router itself"
             self.context.error("bad-variable", message, name)
 
+    # -- python ---------------------------------------------------------------------------------
+
+    def _python(self, entry: PythonEntry, around: Surroundings) -> PythonSpec:
+        above_zero(self.context, entry.timeout, entry.at("timeout"), "timeout")
+        if entry.call is not None and "args" not in entry.broken:
+            self._plugins.check(entry.call, entry.args)
+        place = Place("an argument", around.roots)
+        return PythonSpec(
+            call=entry.call.value if entry.call else "",
+            args={n.value: self.language.json(node, place) for n, node in entry.args or ()},
+            secrets=tuple(self.context.secret(name) for name in entry.secrets or ()),
+            cwd=str(self.context.folder),
+            timeout_s=_timeout(entry.timeout, PYTHON_TIMEOUT_S),
+        )
+
 
 def _long_form(entry: HttpEntry) -> HttpEntry:
     """`http: URL` is short for `{url: URL}`."""
@@ -324,8 +344,3 @@ def _long_form(entry: HttpEntry) -> HttpEntry:
 
 def _timeout(given_ms: int | None, default_s: float) -> float:
     return given_ms / 1_000 if given_ms else default_s
-
-
-def _kind(name: str) -> ActionKind:
-    kinds: dict[str, ActionKind] = {"http": "http", "shell": "shell", "log": "log"}
-    return kinds[name]

@@ -105,6 +105,14 @@ RULES = {
     "bad-program": Code("`argv` is empty, or its program would come from the event."),
     "interpreter-without-script": Code("`interpreter` goes with `script`."),
 }
+PLUGINS = {
+    "bad-plugin-call": Code("`call` is not written MODULE:FUNCTION."),
+    "unknown-plugin": Code("There is no such file in `plugins/`, and no such entry point."),
+    "plugin-name-taken": Code("A plugin has the name of an installed module, which would win."),
+    "plugin-unreadable": Code("A plugin's source is not Python, or cannot be read."),
+    "unknown-plugin-function": Code("The plugin has no such function at its top level."),
+    "plugin-arguments": Code("`args` do not fit the parameters of the plugin's function."),
+}
 SECTIONS: dict[str, dict[str, Code]] = {
     "YAML": YAML,
     "Keys and values": SHAPE,
@@ -112,6 +120,7 @@ SECTIONS: dict[str, dict[str, Code]] = {
     "Addresses and endpoints": PLACES,
     "Expressions and templates": EXPRESSIONS,
     "Rules and actions": RULES,
+    "Plugins": PLUGINS,
 }
 CODES: dict[str, Code] = {k: v for table in SECTIONS.values() for k, v in table.items()}
 

@@ -224,6 +224,17 @@ class ShellEntry(Entry):
     timeout: Duration | None = None
 
 
+class PythonEntry(Entry):
+    """A `python` action: a function of a plugin."""
+
+    called: ClassVar[str] = "'python'"
+    required: ClassVar[tuple[str, ...]] = ("call",)
+    call: Text | None = None
+    args: Table[Node] | None = None
+    secrets: list[Text] | None = None
+    timeout: Duration | None = None
+
+
 class RetryEntry(Entry):
     """A retry policy; a lone text is the name of one."""
 
@@ -242,6 +253,7 @@ class ActionEntry(Entry):
     id: Text | None = None
     http: HttpEntry | None = None
     shell: ShellEntry | None = None
+    python: PythonEntry | None = None
     log: Text | None = None
     retry: RetryEntry | None = None
     on_interrupt: Literal["rerun", "dead"] | None = None

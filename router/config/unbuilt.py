@@ -17,7 +17,6 @@ REFUSED: dict[tuple[str, ...], Refusal] = {
     # keys, by the entry of schema.py that would have them
     ("ActionEntry", "after"): _later("'after'", "actions of a rule run independently"),
     ("ActionEntry", "when"): _later("'when'", "put the condition into the rule's 'match'"),
-    ("ActionEntry", "python"): _later("the action kind 'python'", "use 'shell' or 'http'"),
     ("RuleEntry", "after"): _later("'after'", "actions of a rule run independently"),
     ("RuleEntry", "when"): _later("'when'", "put the condition into the rule's 'match'"),
     ("RuleEntry", "concurrency"): _later("'concurrency'", "limits belong to targets"),

@@ -8,6 +8,7 @@ Times: RFC 3339 texts, and the delivery's own time instead of a clock.
 import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from router.errors import EvaluationError
@@ -25,8 +26,13 @@ _SECONDS_MAX = 253_402_300_799  # the end of the year 9999
 
 def rfc3339(milliseconds: int) -> str:
     """Unix milliseconds as RFC 3339 in UTC: `2026-11-20T12:00:00.123Z`."""
-    moment = _EPOCH + timedelta(milliseconds=milliseconds)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{milliseconds % 1000:03d}Z"
+    seconds, rest = divmod(milliseconds, 1000)
+    return f"{_second(seconds)}.{rest:03d}Z"
+
+
+@lru_cache(maxsize=16)  # deliveries of one second come together
+def _second(seconds: int) -> str:
+    return (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _moment(time: str | int | Decimal) -> datetime:

@@ -14,12 +14,22 @@ class Ids:
 
     def __init__(self, rng: random.Random) -> None:
         self._bits = rng.getrandbits
+        self._at = -1
+        self._time = ""
 
     def new(self, prefix: Prefix, now_ms: int) -> str:
         """A new id of the millisecond `now_ms`."""
-        n = (now_ms << 80) | self._bits(80)
-        pairs = _PAIRS
-        return f"{prefix}_" + "".join([pairs[(n >> shift) & 1023] for shift in _SHIFTS])
+        if now_ms != self._at:
+            self._at, self._time = now_ms, _digits(now_ms, 5)
+        n = self._bits(80)
+        p = _PAIRS
+        return (
+            f"{prefix}_{self._time}{p[n >> 70]}{p[n >> 60 & 1023]}{p[n >> 50 & 1023]}"
+            f"{p[n >> 40 & 1023]}{p[n >> 30 & 1023]}{p[n >> 20 & 1023]}{p[n >> 10 & 1023]}"
+            f"{p[n & 1023]}"
+        )
 
 
-_SHIFTS = tuple(range(120, -1, -10))
+def _digits(number: int, pairs: int) -> str:
+    """`pairs` pairs of base-32 digits, most significant first."""
+    return "".join([_PAIRS[number >> 10 * i & 1023] for i in range(pairs - 1, -1, -1)])

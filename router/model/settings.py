@@ -47,7 +47,7 @@ class Server(msgspec.Struct, frozen=True):
     """
 
     base_url: str = "http://127.0.0.1:8000"
-    listen: str = "0.0.0.0:8000"  # noqa: S104 - providers call from outside
+    listen: str = "0.0.0.0:8000"
     admin: str = "127.0.0.1:8001"
     store: str = "router.db"
     trusted_proxies: tuple[str, ...] = ()

@@ -62,18 +62,25 @@ class EventGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Sample(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"events": "for"}):
-    """A believable payload for the named events; `*` is for every event not named before it."""
+    """
+    A believable payload for the named events; `*` is for every event not named before it.
+
+    `assumed` names those of them (`*`: all) whose payload the interface does not show.
+    """
 
     events: Names
     payload: Any
+    assumed: Names = ()
 
 
 class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
     A provider, whole. The first of `names` is its name, the others are aliases.
 
-    `split`: the body is an array of at most so many events. `form_field`: a form-encoded body
-    holds the JSON in this field. `body_max` is a size (`5MiB`), `ack_within` a time (`5s`).
+    `split`: the body is an array of at most so many events; `split_lines`: the sender ends each
+    of them with CRLF and writes `<` `>` `&` as escapes. `form_field`: a form-encoded body holds
+    the JSON in this field. `body_max` is a size (`5MiB`), `ack_within` a time (`5s`). `notes` are
+    further limits and habits of the sender, for people.
     """
 
     names: tuple[str, ...]
@@ -88,9 +95,11 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     action: Source | None = None
     id: Source | None = None
     split: int | None = None
+    split_lines: bool = False
     fields: dict[str, Source] = {}
     ack_within: str | None = None
     body_max: str = "5MiB"
+    notes: tuple[str, ...] = ()
     events: tuple[EventGroup, ...] = ()
     samples: tuple[Sample, ...] = ()
 
@@ -211,7 +220,7 @@ def _check_measures(d: Definition) -> list[str]:
 
 def _check_split(d: Definition) -> list[str]:
     if d.split is None:
-        return []
+        return ["`split_lines` needs `split`"] if d.split_lines else []
     problems = []
     # One id for all events of a batch would make all but the first of them duplicates.
     if d.id is not None and d.id.field is None:

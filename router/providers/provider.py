@@ -114,9 +114,16 @@ class Provider:
         """A believable payload of one event (`name` or `name.action`), None for an unknown one."""
         return self._sender.sample(event)
 
-    def compose(self, payload: JSON, provider_id: str) -> bytes:
-        """The body that carries one event; `provider_id` goes into it where ids stand there."""
-        return self._sender.compose(payload, provider_id)
+    def sample_assumed(self, event: str) -> bool:
+        """Is the shape of this event's sample known from elsewhere, not from the interface?"""
+        return self._sender.sample_assumed(event)
+
+    def compose(self, payload: JSON, *provider_ids: str) -> bytes:
+        """
+        The body that carries one event; an id goes into it where ids stand there. Several ids
+        make a batch, where the sender sends batches.
+        """
+        return self._sender.compose(payload, provider_ids)
 
     def split_name(self, event: str) -> tuple[str, str | None]:
         """`workflow_run.completed` as name and action; other names as they are, with None."""

@@ -10,7 +10,7 @@ import msgspec
 from router.expressions import encode_json
 from router.model.delivery import JSON
 from router.providers import keys
-from router.providers.definition import Definition, Names, spelled
+from router.providers.definition import Definition, Names, Sample, spelled
 from router.providers.headers import wire
 from router.providers.signatures import digest, encode, hmac_digest
 from router.providers.verify import filled, message_template, spellings
@@ -72,19 +72,19 @@ class Sender:
     def sample(self, event: str) -> JSON | None:
         """A fresh payload for an event of the catalogue (`name` or `name.action`), else None."""
         name, action = self.split_name(event)
-        payload = self._sample(name)
-        if payload is None:
+        sample = self._sample(name)
+        if sample is None:
             return None
-        payload = copy.deepcopy(payload)
+        payload = copy.deepcopy(sample.payload)
         _put(payload, self._definition.event.field, name)
         if self._definition.action is not None:
             _put(payload, self._definition.action.field, action or self._action(name, payload))
         return payload
 
-    def _sample(self, name: str) -> JSON | None:
+    def _sample(self, name: str) -> Sample | None:
         for sample in self._definition.samples:
             if name in spelled(sample.events) or (sample.events == "*" and name in self._names):
-                return sample.payload
+                return sample
         return None
 
     def _action(self, name: str, payload: JSON) -> str | None:
@@ -97,16 +97,35 @@ class Sender:
         groups = (g for g in self._definition.events if name in g.names)
         return next((a for g in groups for a in (*g.actions, *g.assumed_actions)), None)
 
-    def compose(self, payload: JSON, provider_id: str) -> bytes:
+    def sample_assumed(self, event: str) -> bool:
+        """Is the sample's shape known from elsewhere, not shown by the interface?"""
+        name, _ = self.split_name(event)
+        sample = self._sample(name)
+        return sample is not None and (sample.assumed == "*" or name in spelled(sample.assumed))
+
+    def compose(self, payload: JSON, provider_ids: Sequence[str]) -> bytes:
         """
-        The body that carries this event: numbered where ids stand in the event, a batch of one
-        where the sender sends batches.
+        The body that carries this event once for each id, numbered where ids stand in the event:
+        a batch where the sender sends batches, else just the event.
         """
-        d = self._definition
-        if d.id is not None and d.id.field is not None and isinstance(payload, dict):
-            payload = copy.deepcopy(payload)
-            _put(payload, d.id.field, provider_id)
-        return encode_json([payload] if d.split is not None else payload)
+        each = [encode_json(self._numbered(payload, number)) for number in provider_ids]
+        if self._definition.split is None:
+            return each[0]
+        if not self._definition.split_lines:
+            return b"[" + b",".join(each) + b"]"
+        # These three stand in texts only, so that escapes may take their place anywhere.
+        lines = b",\r\n".join(each)
+        for sign in b"<>&":
+            lines = lines.replace(b"%c" % sign, b"\\u%04x" % sign)
+        return b"[" + lines + b"]\r\n"
+
+    def _numbered(self, payload: JSON, provider_id: str) -> JSON:
+        where = self._definition.id
+        if where is None or where.field is None or not isinstance(payload, dict):
+            return payload
+        payload = copy.deepcopy(payload)
+        _put(payload, where.field, provider_id)
+        return payload
 
     def invent(self, rng_bytes: Callable[[int], bytes]) -> Invented:
         """A new secret or key pair."""

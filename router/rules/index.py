@@ -47,11 +47,7 @@ class Index:
                 bucket.setdefault(key, []).append(candidate)
         self._always = tuple(always)
         self._filed = tuple(filed.items())
-
-    def __len__(self) -> int:
-        return len(self._always) + sum(
-            len(b) for _, buckets in self._filed for b in buckets.values()
-        )
+        self.empty = not candidates
 
     def candidates(self, scope: Scope) -> Iterable[Candidate]:
         """The rules that may match this scope."""

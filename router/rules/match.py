@@ -62,7 +62,7 @@ class Matcher:
         errors: list[tuple[str, str]] = []
         _judge(wanting.rules, scope, hits, errors)
         # `from: all` rules do not name the endpoint, so they do not keep `otherwise` quiet.
-        if len(wanting.otherwise) and not any(
+        if not wanting.otherwise.empty and not any(
             r.mode == "live" and r.sources is not None for r in hits
         ):
             _judge(wanting.otherwise, scope, hits, errors)

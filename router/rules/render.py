@@ -6,14 +6,15 @@ from typing import Any
 import msgspec
 
 from router.errors import RenderError
-from router.expressions import Template, encode_json
-from router.model.call import Call, LogCall, ShellCall
+from router.expressions import Template, encode_json, rfc3339
+from router.model.call import Call, LogCall, PythonCall, ShellCall
 from router.model.delivery import Delivery, Event
 from router.model.job import Job
+from router.plugin import hosts_of
 from router.rules.live import Live
 from router.rules.render_http import json_value, render_http
 from router.rules.scope import delivery_roots, event_scope
-from router.rules.specs import CompiledAction, HttpSpec, LogSpec, ShellSpec
+from router.rules.specs import CompiledAction, HttpSpec, LogSpec, PythonSpec, ShellSpec
 
 CHILD_VARIABLES = ("PATH", "HOME", "LANG")
 
@@ -60,8 +61,8 @@ def render(material: Material) -> Call:
             return render_http(spec, m.job, scope, masked, body, content_type)
         case ShellSpec():
             return _shell(spec, m, scope)
-        case _:
-            raise RenderError(m.action.kind, "this kind of action is not built in this version")
+        case PythonSpec():
+            return _python(spec, m, scope)
 
 
 def default_body(m: Material) -> tuple[bytes, str]:
@@ -83,17 +84,22 @@ def _shell(spec: ShellSpec, m: Material, scope: Mapping[str, Any]) -> ShellCall:
         argv = tuple(_arguments(spec.argv, scope))
     else:
         argv = (*spec.interpreter, "-c", spec.script or "", m.job.rule)
-    env = {k: v for k in (*CHILD_VARIABLES, *spec.pass_env) if (v := m.environ.get(k)) is not None}
-    env |= {
+    env = _environment(m, spec.pass_env)
+    for name, template in spec.env:
+        env[name] = _without_nul(template.render(scope, place=f"shell.env.{name}"), f"env.{name}")
+    secret_names = frozenset(n for n, t in spec.env if "secret" in t.roots)
+    return ShellCall(argv, _stdin(spec, m, scope), env, spec.cwd, spec.timeout_s, secret_names)
+
+
+def _environment(m: Material, passed: tuple[str, ...] = ()) -> dict[str, str]:
+    """What every child process gets."""
+    env = {k: v for k in (*CHILD_VARIABLES, *passed) if (v := m.environ.get(k)) is not None}
+    return env | {
         "WEBHOOK_JOB": m.job.id,
         "WEBHOOK_DELIVERY": m.delivery.id,
         "WEBHOOK_EVENT": m.event.name.replace("\0", ""),
         "WEBHOOK_ATTEMPT": str(m.job.attempt),
     }
-    for name, template in spec.env:
-        env[name] = _without_nul(template.render(scope, place=f"shell.env.{name}"), f"env.{name}")
-    secret_names = frozenset(n for n, t in spec.env if "secret" in t.roots)
-    return ShellCall(argv, _stdin(spec, m, scope), env, spec.cwd, spec.timeout_s, secret_names)
 
 
 def _arguments(argv: tuple[Template, ...], scope: Mapping[str, Any]) -> Iterator[str]:
@@ -114,6 +120,57 @@ def _stdin(spec: ShellSpec, m: Material, scope: Mapping[str, Any]) -> bytes | No
         return None
     value = json_value(spec.stdin, scope, "shell.stdin")
     return value.encode() if isinstance(value, str) else encode_json(value)
+
+
+def _python(spec: PythonSpec, m: Material, scope: Mapping[str, Any]) -> PythonCall:
+    values = m.live.secrets.texts
+    return PythonCall(
+        function=spec.call,
+        args=json_value(spec.args, scope, "python.args"),
+        secrets={name: values[name] for name in spec.secrets if name in values},
+        timeout_s=spec.timeout_s,
+        event=_told(m, scope),
+        body=m.delivery.body if m.event.raw is None or m.covered else m.event.raw,
+        env=_environment(m),
+        cwd=spec.cwd,
+        hosts=tuple(sorted(hosts_of(_written(spec.args)))),
+    )
+
+
+def _told(m: Material, scope: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of `router.plugin.Event`."""
+    return {
+        "payload": m.event.payload,
+        "events": [event.payload for event in m.covered],
+        "name": m.event.name,
+        "action": m.event.action,
+        "headers": scope["headers"],
+        "query": m.delivery.query,
+        "fields": m.event.fields,
+        "endpoint": m.delivery.endpoint,
+        "provider": m.delivery.provider,
+        "delivery": m.delivery.id,
+        "id": m.event.id,
+        "index": m.event.index,
+        "count": m.delivery.event_count,
+        "received_at": rfc3339(m.delivery.received_at),
+        "rule": m.job.rule,
+        "idempotency_key": m.job.id,
+        "attempt": m.job.attempt,
+        "replay_of": m.delivery.replay_of,
+    }
+
+
+def _written(spec: Any) -> Iterator[str]:
+    """The texts of a JsonSpec that hold no expression: they are the operator's own."""
+    if isinstance(spec, Template) and not spec.uses and not spec.roots:
+        yield spec.text
+    elif isinstance(spec, dict):
+        for child in spec.values():
+            yield from _written(child)
+    elif isinstance(spec, list | tuple):
+        for child in spec:
+            yield from _written(child)
 
 
 def _without_nul(text: str, place: str) -> str:

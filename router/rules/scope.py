@@ -1,21 +1,13 @@
 """What an expression sees: the roots of one event."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qsl
 
-from router.expressions import Definitions, Expression
+from router.expressions import Definitions, Expression, rfc3339
 from router.model.delivery import Delivery, Event
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _QUERY_FIELDS_MAX = 1000
-
-
-def timestamp_text(unix_ms: int) -> str:
-    """RFC 3339 in UTC with milliseconds."""
-    moment = _EPOCH + timedelta(milliseconds=unix_ms)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def delivery_roots(delivery: Delivery, variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -45,7 +37,7 @@ def event_scope(
         "delivery": {
             "id": delivery.id,
             "event_id": event.id,
-            "received_at": timestamp_text(delivery.received_at),
+            "received_at": rfc3339(delivery.received_at),
             "index": event.index,
             "count": delivery.event_count,
             "verified_by": delivery.verified_by,

@@ -61,11 +61,16 @@ class LogSpec(msgspec.Struct, frozen=True):
 
 
 class PythonSpec(msgspec.Struct, frozen=True):
-    """A `python` action: `module:function`, arguments as a JsonSpec, secrets by name."""
+    """
+    A `python` action: `module:function`, arguments as JsonSpecs, secrets by name.
+
+    `cwd` is absolute: the folder that holds `plugins/`.
+    """
 
     call: str
-    args: Any
+    args: dict[str, Any]
     secrets: tuple[str, ...]
+    cwd: str
     timeout_s: float
 
 

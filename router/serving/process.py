@@ -56,7 +56,12 @@ class Process:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def run(self, on_ready: Callable[[], None]) -> int:
-        """Serve; returns the exit code."""
+        """
+        Serve; returns the exit code.
+
+        Raises:
+            UsageError: a listener cannot start; nothing is left running.
+        """
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._signalled)
@@ -65,8 +70,12 @@ class Process:
             self._spawn(name, start, must_live=True)
         watcher = asyncio.ensure_future(self._store_failed)
         watcher.add_done_callback(lambda _: self._fail("the store failed"))
-        for listener in self._listeners:
-            await listener.start()
+        try:
+            for listener in self._listeners:
+                await listener.start()
+        except BaseException:
+            await self._undo()
+            raise
         on_ready()
         await self._stop.wait()
         await self._drain()
@@ -117,6 +126,17 @@ class Process:
             await self._dispatch.drain(0)
         await asyncio.gather(work, return_exceptions=True)
         hurry.cancel()
+        await self._end_tasks()
+
+    async def _undo(self) -> None:
+        """Not everything could start: end what has, before the store it works on is closed."""
+        self._stop.set()
+        for listener in self._listeners:
+            await listener.stop(0)
+        await self._dispatch.drain(0)
+        await self._end_tasks()
+
+    async def _end_tasks(self) -> None:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

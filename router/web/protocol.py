@@ -35,6 +35,36 @@ class HeadRefused(Exception):
         self.word = word
 
 
+class CorkedTransport:
+    """A transport that sends an answer's head together with its body: one call, not two."""
+
+    __slots__ = ("_head", "_transport", "is_closing")
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._head: bytes | None = None
+        self.is_closing = transport.is_closing
+
+    def write(self, data: bytes) -> None:
+        """Keep the head until the body comes."""
+        if self._head is None:
+            self._head = data
+        else:
+            self._transport.write(self._head + data)
+            self._head = b""
+
+    def flush(self) -> None:
+        """Send a head that has no body."""
+        if self._head:
+            self._transport.write(self._head)
+            self._head = b""
+
+    def close(self) -> None:
+        """Send what is kept, then close."""
+        self.flush()
+        self._transport.close()
+
+
 class LingeringTransport:
     """A transport whose `close` lets the peer finish sending: for requests not wholly read."""
 
@@ -267,11 +297,16 @@ class WireProtocol(HttpToolsProtocol):
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._active = cycle
         self._answer_since = self._now
+        if not cycle.waiting_for_100_continue and cycle.transport is self.transport:
+            cycle.transport = CorkedTransport(self.transport)  # type: ignore[assignment]
         super()._start_asgi_task(cycle, app)
 
     def on_response_complete(self) -> None:
         """An answer is out: start the next pipelined request, or wait for one."""
         self.server_state.total_requests += 1
+        sent = self._active.transport if self._active is not None else None
+        if isinstance(sent, CorkedTransport):
+            sent.flush()
         if self.transport.is_closing() or self._leaving_since is not None:
             return
         self._now = self._idle_since = self.loop.time()

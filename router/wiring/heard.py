@@ -22,12 +22,16 @@ class Heard:
         self._metrics.attempted(job.kind, attempt.outcome)
         if settlement.state == "succeeded":
             self._metrics.job_ended(job.kind, "succeeded")
-            self._log.debug("succeeded", job=job.id, rule=job.rule, action=job.action)
+            self._say_success(job, settlement)
         elif settlement.state == "dead":
             self._metrics.job_ended(job.kind, "dead")
             self._say("error", "dead letter", job, settlement)
         else:
             self._say("warning", "attempt failed", job, settlement)
+
+    def _say_success(self, job: Job, _: Settlement) -> None:
+        """Kept short: on a busy router this is the most frequent of all calls."""
+        self._log.debug("succeeded", job=job.id, rule=job.rule, action=job.action)
 
     def _say(self, level: str, words: str, job: Job, settlement: Settlement) -> None:
         fields = {

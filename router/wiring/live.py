@@ -44,7 +44,7 @@ class Source:
         if loaded.ruleset is None:
             raise ConfigError(loaded.diagnostics)
         secrets, warnings = resolve_secrets(
-            loaded.ruleset, environ=self.environ, dev_file=self.dev_file
+            loaded.ruleset, environ=self.environ, dev_file=self.dev_file, path=self.path
         )
         return Live(loaded.ruleset, secrets), warnings
 

@@ -1,6 +1,6 @@
 """References to values: what the secrets of a ruleset are, now."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from router.errors import SecretMissing, UsageError
@@ -9,12 +9,18 @@ from router.rules.live import Secrets
 from router.rules.ruleset import Ruleset
 from router.secrets import resolve, weak
 from router.wiring.dev import DevFile
+from router.yaml_source import Mapping as MappingNode
+from router.yaml_source import Report, Source, read
 
 _PUBLIC_KEY_SCHEMES = ("ecdsa", "ed25519")
 
 
 def resolve_secrets(
-    ruleset: Ruleset, *, environ: Mapping[str, str], dev_file: DevFile | None
+    ruleset: Ruleset,
+    *,
+    environ: Mapping[str, str],
+    dev_file: DevFile | None,
+    path: Path | None = None,
 ) -> tuple[Secrets, list[str]]:
     """
     Every secret's value, and warnings for weak or mended ones.
@@ -22,7 +28,8 @@ def resolve_secrets(
     With a `dev_file`, secrets that are not set come from it (invented there when new).
 
     Raises:
-        SecretMissing: one or more are not set or unusable; the text names each variable or file.
+        SecretMissing: one or more are not set or unusable; a line for each says which variable
+            or file, and where it is named: in the rules file at `path`, if that is given.
     """
     values: dict[str, bytes] = {}
     problems: dict[str, str] = {}
@@ -30,15 +37,42 @@ def resolve_secrets(
         try:
             values[ref.name] = _value(ref, environ)
         except SecretMissing as error:
-            problems[ref.name] = f"secret {ref.name}: {error}"
+            problems[ref.name] = str(error)
     if dev_file is not None:
         dev_file.ensure(ruleset, list(problems))
         values |= {name: dev_file.verify[name] for name in problems}
         problems = {}
     warnings = _judge(ruleset, values, problems)
     if problems:
-        raise SecretMissing("\n".join(problems.values()))
+        raise SecretMissing(_told(problems, ruleset, path))
     return Secrets(values, {n: r.until for n, r in ruleset.secrets.items()}), warnings
+
+
+def _told(problems: Mapping[str, str], ruleset: Ruleset, path: Path | None) -> str:
+    """A line for each problem, in the order of the file."""
+    entries = _entries(ruleset.text, path) if path else None
+    lines = []
+    for name in ruleset.secrets:
+        if name in problems:
+            where = f"{entries(name)}: " if entries else ""
+            lines.append(f"{where}secrets.{name}: {problems[name]}")
+    return "\n".join(lines)
+
+
+def _entries(text: str, path: Path) -> Callable[[str], str]:
+    """Says where a secret's entry stands: file:line:column."""
+    source = Source(text, str(path))
+    top = read(Report(source))
+    section = top.get("secrets") if isinstance(top, MappingNode) else None
+
+    def place(name: str) -> str:
+        key = section.key(name) if isinstance(section, MappingNode) else None
+        if key is None:
+            return str(path)
+        line, column = source.position(key.start)
+        return f"{path}:{line}:{column}"
+
+    return place
 
 
 def _judge(ruleset: Ruleset, values: dict[str, bytes], problems: dict[str, str]) -> list[str]:
@@ -51,7 +85,8 @@ def _judge(ruleset: Ruleset, values: dict[str, bytes], problems: dict[str, str])
                 continue
             verdict = provider.check_secret(values[name])
             if not verdict.ok:
-                problems[name] = f"secret {name} (endpoint {endpoint.name}): {verdict.error}"
+                place = _place(ruleset.secrets[name])
+                problems[name] = f"{place}: {verdict.error} (endpoint {endpoint.name})"
             elif verdict.warning:
                 warnings.append(f"secret {name} (endpoint {endpoint.name}): {verdict.warning}")
     warnings += [

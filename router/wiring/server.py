@@ -1,6 +1,7 @@
 """`router serve`, put together from its parts."""
 
 import asyncio
+import gc
 import os
 import random
 import secrets
@@ -14,6 +15,7 @@ from router import log as logs
 from router.actions.dry import DryAction
 from router.actions.http import HttpAction
 from router.actions.log import LogAction
+from router.actions.python import PythonAction
 from router.actions.shell import ShellAction
 from router.clock import Clock, SystemClock
 from router.config import render_text
@@ -39,14 +41,14 @@ from router.web.door import Door
 from router.web.peer import Peers
 from router.web.server import Listener
 from router.web.wire import Wire
-from router.wiring import acting
+from router.wiring import acting, terminal
 from router.wiring.heard import Heard
 from router.wiring.live import Source, generation_of, restore_former
 from router.wiring.rules import Overrides, content_hash
 
 
 class ServeOptions(msgspec.Struct, frozen=True):
-    """What `router serve` was asked. `on_ready` gets the lines that tell a person what to do."""
+    """What `router serve` was asked. `human`: somebody reads along on a terminal."""
 
     rules: Path
     dev: bool = False
@@ -63,7 +65,7 @@ def serve(options: ServeOptions, environ: Mapping[str, str]) -> int:
         ConfigError, SecretMissing, StoreRefused, UsageError: it cannot start; nothing was changed.
     """
     os.umask(0o077)
-    logs.configure(human=options.human)
+    logs.configure(human=options.human, phrase=terminal.phrasing(colour=terminal.colours(environ)))
     source = Source(options.rules, environ=environ, dev=options.dev, overrides=options.overrides)
     live, warnings = source.build()
     if sys.platform != "win32":
@@ -103,7 +105,7 @@ async def _with_store(
     if mended.reclaimed or mended.dead:
         log.warning("recovered", reclaimed=mended.reclaimed, dead=mended.dead)
     try:
-        return await built.process().run(built.say_ready)
+        return await built.process().run(built.ready)
     finally:
         await built.close()
 
@@ -139,6 +141,7 @@ class Built:
         rng = random.Random(secrets.randbits(128))  # noqa: S311 - jitter and ids, not secrets
         ids = Ids(rng)
         self.actions = _actions(options, live)
+        listener = terminal.Narrator if options.human else Heard
         self.dispatch = Dispatcher(
             store,
             self.actions,
@@ -146,7 +149,7 @@ class Built:
             clock=clock,
             rng=rng,
             boot=secrets.token_hex(6),
-            listener=Heard(self.metrics, logs.get("dispatch")),
+            listener=listener(self.metrics, logs.get("dispatch")),
             measures=Measures(dry=options.dry),
         )
         self.intake = Intake(
@@ -196,8 +199,9 @@ class Built:
             log=self.log,
         )
 
-    def say_ready(self) -> None:
-        """One line that tells where what is served."""
+    def ready(self) -> None:
+        """Settle the collector, and say in one line where what is served."""
+        _settle_collector()
         ruleset = self.live.current.ruleset
         self.log.info(
             "ready",
@@ -261,7 +265,7 @@ class Built:
 def _actions(options: ServeOptions, live: LiveRef) -> dict[ActionKind, Action]:
     if options.dry:
         dry = DryAction()
-        return {"http": dry, "shell": dry, "log": dry}
+        return {"http": dry, "shell": dry, "python": dry, "log": dry}
     lines = logs.get("action")
 
     def write(level: str, message: str, job: Job) -> None:
@@ -270,6 +274,10 @@ def _actions(options: ServeOptions, live: LiveRef) -> dict[ActionKind, Action]:
     return {
         "http": HttpAction(acting.LiveEgress(live)),
         "shell": ShellAction(),
+        "python": PythonAction(
+            version=lambda: live.current,
+            egress=lambda: live.current.ruleset.server.egress_allow,
+        ),
         "log": LogAction(write),
     }
 
@@ -285,6 +293,17 @@ def _dispatch_live(live: LiveRef, environ: Mapping[str, str]) -> DispatchLive:
         kind_of=acting.kinds(live),
         dead_if_interrupted=acting.interrupt_dead(live),
     )
+
+
+def _settle_collector() -> None:
+    """
+    Keep the cycle collector away from what stays: rules, modules and the like live as long as the
+    process, and looking through them for every few hundred new objects stopped the loop for tens
+    of milliseconds at a time.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 def _token(store: str) -> str:

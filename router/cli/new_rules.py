@@ -1,0 +1,225 @@
+"""`router new rules`: a first rules file, commented, that `check` has nothing to say about."""
+
+import json
+import os
+import secrets
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import msgspec
+
+from router.cli.output import print_json
+from router.cli.place import DEFAULT_RULES
+from router.errors import UsageError
+from router.providers import builtin
+
+SINK = "http://127.0.0.1:9000"
+
+
+class Start(msgspec.Struct, frozen=True):
+    """What a first file holds for one provider. `rule` is YAML; URL stands for the target."""
+
+    endpoint: str
+    secret: str
+    variable: str
+    where: str
+    event: str
+    rule: str
+
+
+STARTS = {
+    "commerce": Start(
+        endpoint="shop",
+        secret="shop",  # noqa: S106 - a name
+        variable="SHOP_WEBHOOK_SECRET",
+        where="the webhook secret that the shop's settings show",
+        event="orders/paid",
+        rule="""\
+  - id: large-orders
+    about: Paid orders of 100 and more
+    from: shop
+    events: orders/paid                 # a topic, a list of them, or a pattern like orders/*
+    match: decimal(payload.total_price) >= 100
+    actions:
+      - log: "order {{ payload.name }}: {{ payload.total_price }} {{ payload.currency }}"
+      - http: URL
+""",
+    ),
+    "email": Start(
+        endpoint="mail",
+        secret="mail_key",  # noqa: S106 - a name
+        variable="MAIL_VERIFICATION_KEY",
+        where="the verification key of signed requests, as shown; {file: mail.pem} works too",
+        event="bounce",
+        rule="""\
+  - id: hard-bounces
+    about: Addresses that do not exist
+    from: mail
+    events: bounce                      # each event of a batch is routed by itself
+    match: payload.type == 'bounce'     # `blocked` is soft
+    actions:
+      - log: "{{ payload.email }} bounced: {{ default(payload.reason, 'no reason') }}"
+      - http: URL
+""",
+    ),
+    "code-host": Start(
+        endpoint="code",
+        secret="hub",  # noqa: S106 - a name
+        variable="CODE_WEBHOOK_SECRET",
+        where="the secret that you enter in the webhook's settings",
+        event="push",
+        rule="""\
+  - id: pushes-to-main
+    about: What reaches the main branch
+    from: code
+    events: push                        # or pull_request.opened: an event and its action
+    match: branch == 'main'
+    actions:
+      - log: "{{ length(payload.commits) }} commit(s) to {{ repository }}"
+      - http: URL
+""",
+    ),
+}
+
+
+def make(*, file: str, providers: Sequence[str], forward: str | None, as_json: bool) -> None:
+    """
+    Ask for what is missing (on a terminal), write the file, say what to do next.
+
+    Raises:
+        UsageError: a sender is unknown, the URL is none, or the file is there already.
+    """
+    path = Path(file)
+    _refuse_existing(path)
+    asking = not providers and sys.stdin.isatty()
+    if asking:
+        providers, forward = _ask(forward)
+    chosen = _chosen(providers)
+    text = written(chosen, forward or SINK)
+    _judge(text, path, forward)
+    _save(path, text)
+    commands = _next(path, chosen, to_sink=forward in (None, SINK))
+    if as_json:
+        print_json({"file": str(path), "endpoints": [s.endpoint for s in chosen.values()]})
+        return
+    click.echo(f"{path} is written. Next, each in a terminal of its own:")
+    for command in commands:
+        click.echo(f"  {command}")
+
+
+def written(chosen: dict[str, Start], url: str) -> str:
+    """The file's text: what to start with by the provider name to write; where events go."""
+    lines = [
+        "# Made by `router new rules`. After a change, `router check` says whether it is right.",
+        "version: 1",
+        "",
+        "# server: {base_url: https://hooks.example.com}   # what senders are told",
+        "",
+        "secrets:                                # references, never values",
+    ]
+    for start in chosen.values():
+        lines.append(f"  # {start.where}")
+        lines.append(f"  {start.secret}: {{env: {start.variable}}}")
+    lines += ["", "endpoints:                              # `router addresses` lists their URLs"]
+    for name, start in chosen.items():
+        lines.append(f"  {start.endpoint}:")
+        lines.append(f"    id: {secrets.token_hex(16)}")
+        lines.append(f"    provider: {name}")
+        lines.append(f"    secrets: {start.secret}")
+    lines += ["", "rules:                                  # every rule that matches runs"]
+    text = "\n".join(lines) + "\n"
+    return text + "\n".join(s.rule.replace("URL", _target(url, s)) for s in chosen.values())
+
+
+def _target(url: str, start: Start) -> str:
+    """A URL of the user's as it stands; under the sink each rule has a path of its own."""
+    return json.dumps(f"{SINK}/{start.endpoint}" if url == SINK else url)
+
+
+def _refuse_existing(path: Path) -> None:
+    if path.exists():
+        raise UsageError(f"{path} is there already and stays as it is; name another file")
+
+
+def _ask(forward: str | None) -> tuple[list[str], str | None]:
+    """The senders, and where to forward to; both have an answer ready."""
+    labels = ", ".join(_names())
+    answer = click.prompt(f"Who sends ({labels}; several with commas)", default="shopify", err=True)
+    names = [name.strip().lower() for name in answer.split(",") if name.strip()]
+    _chosen(names)  # a wrong name is told before the next question
+    if forward is None:
+        forward = click.prompt("Where the rules send events", default=SINK, err=True)
+    return names, forward
+
+
+def _names() -> list[str]:
+    """Each sender once, by the name people know."""
+    known = builtin()
+    return [known[name].aliases[0] for name in STARTS]
+
+
+def _chosen(names: Sequence[str]) -> dict[str, Start]:
+    """
+    The name to write to what it starts with; two names of one sender count once.
+
+    Raises:
+        UsageError: none, or one that is unknown.
+    """
+    if not names:
+        raise UsageError(f"name a sender with --provider: {', '.join(_names())}")
+    known = builtin()
+    found: dict[str, Start] = {}
+    for name in names:
+        if name not in known:
+            from router.yaml_source.suggest import Suggester
+
+            hint = Suggester().hint(name, known) or f"known are {', '.join(_names())}"
+            raise UsageError(f"no provider {name!r}; {hint}")
+        start = STARTS[known[name].name]
+        if start not in found.values():
+            found[name] = start
+    return found
+
+
+def _judge(text: str, path: Path, forward: str | None) -> None:
+    """
+    What is written is right; only the URL is not ours.
+
+    Raises:
+        UsageError: it cannot be called.
+    """
+    from router.config import load
+
+    said = load(text, path=str(path), env={}).diagnostics
+    if said:
+        raise UsageError(f"--forward {forward!r}: {said[0].message}")
+
+
+def _save(path: Path, text: str) -> None:
+    try:
+        # "x": whoever made the file since we looked keeps it.
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        _refuse_existing(path)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _next(path: Path, chosen: dict[str, Start], *, to_sink: bool) -> list[str]:
+    """The three commands that show the file at work."""
+    from router.cli.dev_hints import program_name
+
+    called = program_name(sys.argv[0], os.environ.get("PATH"))
+    name = shlex.quote(str(path))
+    usual = str(path) == DEFAULT_RULES
+    start = next(iter(chosen.values()))
+    option = "" if usual else f" -f {name}"
+    return [
+        f"{called} serve --dev" + ("" if usual else f" {name}"),
+        f"{called} sink" if to_sink else f"{called} deliveries{option}",
+        f"{called} send{option} {start.endpoint} {start.event}",
+    ]

@@ -1,0 +1,251 @@
+"""What `send` sends: requests built as the sender builds them, and each one's answer."""
+
+import secrets
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import click
+import msgspec
+
+from router import __version__
+from router.cli.admin import loopback
+from router.cli.last_request import Request
+from router.cli.output import note
+from router.cli.place import Place
+from router.cli.set_values import set_value
+from router.clock import SystemClock
+from router.errors import UsageError
+from router.model.settings import Endpoint
+from router.providers import Provider
+from router.rules.ruleset import Ruleset
+
+if TYPE_CHECKING:
+    import httpx
+
+_TIMEOUT_S = 60.0
+_EVENT_BYTES_MAX = 256
+
+Bodies = Callable[[], bytes]
+"""Makes the body of one more request, its ids new."""
+
+
+class Result(msgspec.Struct, frozen=True):
+    """One request's answer. `took_ms` runs from the first byte out to the last byte in."""
+
+    status: int
+    answer: str
+    delivery: str | None
+    took_ms: float
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """What the command line asks of the request."""
+
+    endpoint: str
+    event: str | None
+    assignments: tuple[tuple[str, Any], ...]
+    payload: str | None
+    to: str | None
+    count: int
+    batch: int | None
+    all: bool
+    again: bool
+    tamper: str | None
+    key: Path | None
+
+
+class Signer:
+    """Makes requests to one endpoint, really signed (or really forged) with one key."""
+
+    def __init__(self, place: Place, ruleset: Ruleset, wish: Wish) -> None:
+        self._endpoint = ruleset.endpoints[wish.endpoint]
+        self.provider = ruleset.providers[self._endpoint.provider]
+        self._wish = wish
+        self._key = _key(place, ruleset, self._endpoint, wish)
+
+    def request(self, event: str, body: bytes) -> Request:
+        """
+        One request with this body and a new id.
+
+        Raises:
+            UsageError: the key cannot sign.
+        """
+        try:
+            headers = self.provider.sign(
+                event=event,
+                body=body,
+                key=self._key,
+                delivery_id=_new_id(self.provider),
+                now_ms=SystemClock().now(),
+            )
+        except ValueError as error:
+            raise UsageError(f"cannot sign: {error}") from None
+        sent = body + b" " if self._wish.tamper == "body" else body
+        return Request("POST", _address(self._endpoint, event), headers, sent)
+
+    def sample(self, event: str) -> bytes:
+        """The body of a sample of this event, with what `--set` says, in new ids."""
+        payload = self.provider.sample(event)
+        return self.provider.compose(_changed(payload, self._wish), *_new_ids(self.provider, 1))
+
+
+def fresh(signer: Signer, wish: Wish) -> Callable[[], Request]:
+    """Makes the request that is wished for, new each time."""
+    event = wish.event or ""
+    _judge_event(signer.provider, event)
+    bodies = _bodies(signer.provider, event, wish)
+    return lambda: signer.request(event, bodies())
+
+
+def _judge_event(provider: Provider, event: str) -> None:
+    """Unknown events go out, as they would from the sender; impossible ones do not."""
+    printable = event.isascii() and event.isprintable() and event.strip() == event
+    if not printable or not 0 < len(event) <= _EVENT_BYTES_MAX:
+        raise UsageError(f"{event!r} cannot stand in a header as an event's name")
+    name, _ = provider.split_name(event)
+    known = [info.name for info in provider.events]
+    if name not in known:
+        from router.yaml_source.suggest import Suggester
+
+        hint = Suggester().hint(name, known)
+        label = provider.label
+        note(f"{label} has no event {event!r} that we know of{f'; {hint}' if hint else ''}")
+
+
+def _key(place: Place, ruleset: Ruleset, endpoint: Endpoint, wish: Wish) -> bytes:
+    provider = ruleset.providers[endpoint.provider]
+    if wish.tamper == "signature" or endpoint.unsigned:
+        # A stranger's key; where nothing is verified the headers must only look right.
+        return provider.invent_secret(secrets.token_bytes).sign
+    from router.wiring.dev import DevFile
+    from router.wiring.secret_values import signing_key
+
+    return signing_key(
+        ruleset,
+        endpoint.name,
+        environ=place.environ,
+        dev_file=DevFile.load(DevFile.path_for(place.rules)),
+        key_file=wish.key,
+    )
+
+
+def _bodies(provider: Provider, event: str, wish: Wish) -> Bodies:
+    from router.expressions import encode_json
+
+    if wish.payload is not None:
+        given = _read(wish.payload)
+        if not wish.assignments:
+            return lambda: given
+        changed = _changed(_json(given, wish.payload), wish)
+        return lambda: encode_json(changed)
+    sample = provider.sample(event)
+    if sample is None:
+        note("there is no sample of this event: an empty object goes; give one with --payload")
+        sample = {}
+    changed = _changed(sample, wish)
+    return lambda: provider.compose(changed, *_new_ids(provider, wish.batch or 1))
+
+
+def _read(name: str) -> bytes:
+    if name == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(name).read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read {name}: {error.strerror}") from None
+
+
+def _json(data: bytes, name: str) -> Any:
+    from router.expressions import NotJson, decode_json
+
+    try:
+        return decode_json(data)
+    except NotJson as error:
+        raise UsageError(f"{name} is not JSON, so --set has no place in it: {error}") from None
+
+
+def _changed(payload: Any, wish: Wish) -> Any:
+    for path, value in wish.assignments:
+        payload = set_value(payload, path, value)
+    return payload
+
+
+def _new_id(provider: Provider) -> str:
+    """In the shape that such ids have: a UUID in a header, plain text in an event."""
+    if provider.splits:
+        return secrets.token_urlsafe(16)
+    h = secrets.token_hex(16)
+    return f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
+
+
+def _new_ids(provider: Provider, count: int) -> list[str]:
+    return [_new_id(provider) for _ in range(count)]
+
+
+def _address(endpoint: Endpoint, event: str) -> str:
+    """Of several paths the one that is named after the event."""
+    fitting = (a for a in endpoint.addresses if a.endswith("/" + event))
+    return next(fitting, endpoint.addresses[0])
+
+
+def url_of(to: str | None, ruleset: Ruleset, path: str) -> str:
+    if to is None:
+        return loopback(ruleset.server.listen) + path
+    parts = urlsplit(to)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise UsageError(f"--to takes a URL like http://127.0.0.1:8000, not {to!r}")
+    return to if parts.path not in ("", "/") else f"{parts.scheme}://{parts.netloc}{path}"
+
+
+def send_each(requests: Iterable[Request], wish: Wish, ruleset: Ruleset) -> Iterator[Result]:
+    """
+    Send them one after the other.
+
+    Raises:
+        click.ClickException: nothing answers.
+    """
+    import httpx
+
+    # trust_env off: what goes to our own door goes there and not through a proxy.
+    headers = {"user-agent": f"router-send/{__version__}"}
+    with httpx.Client(timeout=_TIMEOUT_S, headers=headers, trust_env=wish.to is not None) as client:
+        for request in requests:
+            yield _send(client, url_of(wish.to, ruleset, request.path), request)
+
+
+def _send(client: "httpx.Client", url: str, request: Request) -> Result:
+    import httpx
+
+    clock = SystemClock()
+    began = clock.monotonic()
+    try:
+        response = client.request(
+            request.method, url, content=request.body, headers=list(request.headers)
+        )
+    except httpx.ConnectError:
+        raise click.ClickException(
+            f"nothing listens at {url}; start it with `router serve`, or name it with --to"
+        ) from None
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise click.ClickException(f"{url}: {type(error).__name__}: {error}") from None
+    took = round((clock.monotonic() - began) * 1000, 1)
+    return Result(response.status_code, response.text, _delivery(response), took)
+
+
+def _delivery(response: "httpx.Response") -> str | None:
+    try:
+        answer = response.json()
+    except ValueError:
+        return None
+    found = answer.get("delivery") if isinstance(answer, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def as_hoped(result: Result, wish: Wish) -> bool:
+    """A 2xx; for a forgery, its refusal."""
+    if wish.tamper is not None:
+        return result.status in (401, 403)
+    return 200 <= result.status < 300

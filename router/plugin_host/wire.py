@@ -1,0 +1,77 @@
+"""
+What travels between the router and a child: frames, four bytes of length, then JSON.
+
+A Request is followed by the event's body, bare; answers are Ready (once), Begun and Ended. What a
+plugin prints goes to stdout and stderr and never here.
+"""
+
+from decimal import Decimal
+from typing import Any, Literal
+
+import msgspec
+
+from router.plugin import Event
+
+
+class Request(msgspec.Struct, kw_only=True):
+    """
+    One call. `turn` comes back in its answers; `body_bytes` of body follow the frame.
+
+    `env` is the whole environment. `egress` and `hosts` are as in `router.plugin.Context`.
+    """
+
+    turn: int
+    call: str
+    event: Event
+    args: dict[str, Any]
+    secrets: dict[str, str]
+    egress: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    env: dict[str, str]
+    body_bytes: int = 0
+
+
+class Ready(msgspec.Struct, tag=True):
+    """The process has started."""
+
+
+class Begun(msgspec.Struct, tag=True):
+    """The function is found and about to run; `module` is the SHA-256 of its module's source."""
+
+    turn: int
+    module: str
+
+
+class Ended(msgspec.Struct, tag=True, kw_only=True):
+    """
+    How the call ended.
+
+    `value` is what it returned. `trace` is the plugin's own part of the traceback. `rss` is the
+    memory of the process in bytes; `spoilt` says that it should not be used again.
+    """
+
+    turn: int
+    kind: Literal["done", "retry", "fail", "error"]
+    value: msgspec.Raw = msgspec.Raw(b"null")
+    reason: str = ""
+    after: float | None = None
+    trace: str = ""
+    rss: int = 0
+    spoilt: bool = False
+
+
+Answer = Ready | Begun | Ended
+
+_REQUEST = msgspec.json.Decoder(Request, float_hook=Decimal)
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
+
+
+def frame(value: Any) -> bytes:
+    """A value as it travels."""
+    text = _ENCODER.encode(value)
+    return len(text).to_bytes(4, "big") + text
+
+
+def decode_request(text: bytes | bytearray) -> Request:
+    """A request as the router wrote it; fractions come as decimals."""
+    return _REQUEST.decode(text)

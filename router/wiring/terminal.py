@@ -1,0 +1,177 @@
+"""
+What `serve` shows on a terminal: one line a delivery, one for each action as it ends.
+
+    12:30:01  shop        orders/paid             accepted   large-orders  2.4 ms  dlv_01J…
+    12:30:01  shop        orders/paid               ok       large-orders/http 200  31 ms
+    12:30:02  shop        -                       refused    bad_signature, from 203.0.113.9
+
+Anything else keeps the plain form of `router.log`. JSON lines do not come this way.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from router.log import Log, visible
+from router.metrics import Metrics
+from router.model.job import Job, Settlement
+from router.wiring.heard import Heard
+
+WORD_MAX = 120
+MESSAGE_MAX = 1_000
+
+_CODES = {"green": "32", "yellow": "33", "red": "31", "cyan": "36", "dim": "2"}
+
+Fields = Mapping[str, Any]
+Paint = Callable[[str, str], str]
+"""(text, colour) to the text in that colour, or as it is."""
+
+
+class Narrator(Heard):
+    """Tells of every attempt, successes too, in as many words as a person wants to see."""
+
+    def __init__(self, metrics: Metrics, log: Log) -> None:
+        super().__init__(metrics, log)
+        self._lines = log
+
+    def _say_success(self, job: Job, settlement: Settlement) -> None:
+        if settlement.attempt.outcome == "dry":
+            self._tell("info", "dry", job, settlement)
+        elif job.kind != "log":  # its own line has been seen
+            self._tell("info", "ok", job, settlement)
+
+    def _say(self, level: str, words: str, job: Job, settlement: Settlement) -> None:
+        self._tell(level, "dead" if words == "dead letter" else "failed", job, settlement)
+
+    def _tell(self, level: str, word: str, job: Job, settlement: Settlement) -> None:
+        attempt, due = settlement.attempt, settlement.due_at
+        reason = None if settlement.state == "succeeded" else settlement.reason or attempt.reason
+        fields = {
+            "job": job.id,
+            "endpoint": job.endpoint,
+            "name": job.event,
+            "rule": job.rule,
+            "action": job.action,
+            "attempt": attempt.number,
+            "result": _result(attempt.result),
+            "reason": reason,
+            "again_in_s": None if due is None else max(0, round((due - attempt.ended_at) / 1000)),
+            "ms": attempt.ended_at - attempt.started_at,
+        }
+        self._lines.at(level, word, fields)
+
+
+def _result(result: Mapping[str, Any]) -> str | None:
+    """The part of a result that says most: an HTTP status, an exit code."""
+    if "status" in result:
+        return str(result["status"])
+    if "exit" in result:
+        return f"exit {result['exit']}"
+    return None
+
+
+def colours(environ: Mapping[str, str]) -> bool:
+    """Whether a terminal is to show colour: not if NO_COLOR is set, or it has none."""
+    return not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+
+
+def phrasing(*, colour: bool) -> Callable[[Fields], str | None]:
+    """What `log.configure` asks for its lines."""
+    paint = _painted if colour else _plain
+
+    def phrase(fields: Fields) -> str | None:
+        teller = _TELLERS.get((fields.get("logger", ""), fields.get("event", "")))
+        if teller is None and fields.get("logger") == "action":
+            teller = _logged
+        if teller is None or "exception" in fields:
+            return None
+        stamp = paint(str(fields.get("timestamp", ""))[11:19], "dim")
+        return f"{stamp}  {teller(fields, paint)}".rstrip()
+
+    return phrase
+
+
+def _painted(text: str, colour: str) -> str:
+    return f"\x1b[{_CODES[colour]}m{text}\x1b[0m" if text else text
+
+
+def _plain(text: str, _: str) -> str:
+    return text
+
+
+def _delivery(fields: Fields, paint: Paint) -> str:
+    verdict, state = _word(fields.get("verdict")), _word(fields.get("state"))
+    rules = ", ".join(_word(r) for r in fields.get("rules") or ())
+    if verdict == "duplicate":
+        told = "known already, nothing runs"
+    elif state != "routed":
+        told = {"unmatched": "no rule matched"}.get(state, state)
+    else:
+        told = rules
+    shade = "green" if verdict == "accepted" and rules else "yellow"
+    return _row(
+        _where(fields, ", ".join(_word(e) for e in fields.get("events") or ()) or "-"),
+        paint(f"{verdict:<9}", shade),
+        _cut(told),
+        paint(f"{fields.get('ms')} ms  {_word(fields.get('delivery'))}", "dim"),
+    )
+
+
+def _refused(fields: Fields, paint: Paint) -> str:
+    hint = fields.get("hint")
+    why = _word(fields.get("reason")) + (f" ({_word(hint)})" if hint else "")
+    said = f"{why}, from {_word(fields.get('peer'))}"
+    return _row(_where(fields, "-"), paint(f"{'refused':<9}", "red"), said)
+
+
+def _ended(shade: str) -> Callable[[Fields, Paint], str]:
+    def told(fields: Fields, paint: Paint) -> str:
+        word, again = _word(fields.get("event")), fields.get("again_in_s")
+        parts = [f"{_word(fields.get('rule'))}/{_word(fields.get('action'))}"]
+        if fields.get("result") is not None and not fields.get("reason"):
+            parts.append(_word(fields["result"]))
+        if fields.get("reason"):
+            parts.append(_word(fields["reason"]))
+        if again is not None:
+            parts.append(f"(attempt {fields.get('attempt')}, again in {again} s)")
+        where = _where(fields, _word(fields.get("name")))
+        return _row(
+            where,
+            paint(f"  {word:<7}", shade),
+            " ".join(parts),
+            paint(f"{fields.get('ms')} ms", "dim"),
+        )
+
+    return told
+
+
+def _logged(fields: Fields, paint: Paint) -> str:
+    shade = {"warning": "yellow", "error": "red"}.get(str(fields.get("level")), "cyan")
+    message = visible(str(fields.get("event", "")))
+    message = message if len(message) <= MESSAGE_MAX else message[:MESSAGE_MAX] + "…"
+    return _row(f"{_word(fields.get('rule')):<34}", paint(f"  {'log':<7}", shade), message)
+
+
+def _where(fields: Fields, events: str) -> str:
+    return f"{_word(fields.get('endpoint') or '-'):<10}  {_cut(events):<22}"
+
+
+def _row(*cells: str) -> str:
+    return "  ".join(cells)
+
+
+def _word(value: Any) -> str:
+    return _cut(visible(str(value)))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= WORD_MAX else text[: WORD_MAX - 1] + "…"
+
+
+_TELLERS: Mapping[tuple[str, str], Callable[[Fields, Paint], str]] = {
+    ("intake", "delivery"): _delivery,
+    ("intake", "refused"): _refused,
+    ("dispatch", "ok"): _ended("green"),
+    ("dispatch", "dry"): _ended("cyan"),
+    ("dispatch", "failed"): _ended("yellow"),
+    ("dispatch", "dead"): _ended("red"),
+}
