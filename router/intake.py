@@ -35,6 +35,7 @@ from router.store.protocol import (
     EventEntry,
     Selector,
     Store,
+    narrowed,
 )
 
 RING_SIZE = 500
@@ -227,13 +228,14 @@ class Intake:
         """Hand the leased jobs over, name the others' targets; drop those of known events."""
         events = {e.index: e for e in plan.events}
         works: list[Taken] = []
-        for job in plan.jobs:
-            if new is not None and job.event_index not in new:
-                if job.lease:
-                    self._dispatch.release(job.lease)
+        for planned in plan.jobs:
+            job = planned if new is None else narrowed(planned, entries(plan, 0), new)
+            if job is None:
+                if planned.lease:
+                    self._dispatch.release(planned.lease)
             elif job.lease:
                 works.append(Taken(leased_job(job, delivery), delivery, events[job.event_index]))
-            else:
+            elif job.state == "available":
                 self._dispatch.wake(job.target, job.due_at, job.kind)
         if works:
             self._dispatch.hand_over(works)
@@ -292,11 +294,17 @@ def _first(names: list[str]) -> list[str]:
 def acceptance(delivery: Delivery, plan: Plan, door: Door) -> Acceptance:
     """What the store is asked to commit."""
     until = delivery.received_at + door.endpoint.dedupe.window_ms
-    entries = tuple(
-        EventEntry(e.index, e.id, e.name, e.action, e.keys, until if e.keys else 0)
-        for e in plan.events
+    return Acceptance(delivery, entries(plan, until), plan.jobs)
+
+
+def entries(plan: Plan, until: int) -> tuple[EventEntry, ...]:
+    """The plan's events as the ledger keeps them, their keys known until then."""
+    return tuple(
+        [
+            EventEntry(e.index, e.id, e.name, e.action, e.keys, until if e.keys else 0)
+            for e in plan.events
+        ]
     )
-    return Acceptance(delivery, entries, plan.jobs)
 
 
 def leased_job(job: NewJob, delivery: Delivery) -> Job:

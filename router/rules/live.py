@@ -56,6 +56,7 @@ class Live:
             for door in map(self._door, ruleset.endpoints.values())
             for address in door.endpoint.addresses
         }
+        self.paused = frozenset(r.id for r in ruleset.rules if r.mode == "paused")
         self.actions = {(r.id, a.id): a for r in ruleset.rules for a in r.actions}
 
     def _door(self, endpoint: Endpoint) -> Door:

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import NamedTuple
 
 from router.clock import Clock
-from router.errors import ConfigError, RouterError
+from router.errors import ConfigError, RouterError, StoreUnavailable
 from router.log import Log
 from router.metrics import Metrics
 from router.model.settings import Server
@@ -15,59 +16,63 @@ POLL_S = 1.0
 _NEEDS_RESTART = ("listen", "admin", "store")
 
 
-class Reloader:
+class Steps(NamedTuple):
     """
-    Swaps the live ruleset.
+    What a reload is made of.
 
-    `build` reads, checks and resolves the file (it may take seconds and runs in a thread);
-    `keep` makes the new generation durable; `fingerprint` tells cheaply whether files changed.
+    `fingerprint` tells cheaply whether files changed; `build` reads, checks and resolves the file
+    (it may take seconds and runs in a thread); `keep` makes the new generation durable before it
+    is in force; `after` applies to stored jobs what it says of them; `render` shows diagnostics.
     """
+
+    fingerprint: Callable[[], str]
+    build: Callable[[], Live]
+    keep: Callable[[Live], Awaitable[None]]
+    after: Callable[[], Awaitable[object]]
+    render: Callable[[ConfigError], str]
+
+
+class Reloader:
+    """Swaps the live ruleset."""
 
     def __init__(
-        self,
-        *,
-        live: LiveRef,
-        build: Callable[[], Live],
-        keep: Callable[[Live], Awaitable[None]],
-        fingerprint: Callable[[], str],
-        render: Callable[[ConfigError], str],
-        clock: Clock,
-        log: Log,
-        metrics: Metrics,
+        self, steps: Steps, *, live: LiveRef, clock: Clock, log: Log, metrics: Metrics
     ) -> None:
+        self._steps = steps
         self._live = live
-        self._build = build
-        self._keep = keep
-        self._fingerprint = fingerprint
-        self._render = render
         self._clock = clock
         self._log = log
         self._metrics = metrics
         self._turn = asyncio.Lock()
-        self._seen = fingerprint()
+        self._seen = steps.fingerprint()
         self.state = ReloadState(at=clock.now())
 
     async def watch(self) -> None:
         """Poll the files every second, by content; reload when they differ."""
         while True:
             await self._clock.sleep(POLL_S)
-            if await asyncio.to_thread(self._fingerprint) != self._seen:
+            if await asyncio.to_thread(self._steps.fingerprint) != self._seen:
                 await self.reload()
 
     async def reload(self) -> bool:
         """Read the file again; True when another generation is in force now. Never raises."""
         async with self._turn:
-            self._seen = await asyncio.to_thread(self._fingerprint)
+            self._seen = await asyncio.to_thread(self._steps.fingerprint)
             try:
-                new = await asyncio.to_thread(self._build)
-                await self._keep(new)
+                new = await asyncio.to_thread(self._steps.build)
+                await self._steps.keep(new)
             except RouterError as error:
                 self._failed(error)
                 return False
-            return self._swapped(new)
+            changed = self._swapped(new)
+            try:
+                await self._steps.after()
+            except StoreUnavailable as error:  # upkeep does it again in a moment
+                self._log.error("jobs of paused rules not yet held", error=str(error))
+            return changed
 
     def _failed(self, error: RouterError) -> None:
-        text = self._render(error) if isinstance(error, ConfigError) else str(error)
+        text = self._steps.render(error) if isinstance(error, ConfigError) else str(error)
         self.state.ok, self.state.at, self.state.error = False, self._clock.now(), text
         self._metrics.reload_failed()
         self._log.error(

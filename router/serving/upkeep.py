@@ -1,4 +1,6 @@
-"""Upkeep: retention in small steps, the size cap, and lost leases."""
+"""Upkeep: retention in small steps, the size cap, and the jobs of paused rules."""
+
+from collections.abc import Callable
 
 from router.clock import Clock
 from router.errors import StoreUnavailable
@@ -18,8 +20,16 @@ class Upkeep:
     """Keeps the store within `server.retention`."""
 
     def __init__(
-        self, *, store: Store, live: LiveRef, intake: Intake, clock: Clock, log: Log
+        self,
+        *,
+        store: Store,
+        live: LiveRef,
+        intake: Intake,
+        wake: Callable[[str, int], None],
+        clock: Clock,
+        log: Log,
     ) -> None:
+        self._wake = wake
         self._store = store
         self._live = live
         self._intake = intake
@@ -37,6 +47,7 @@ class Upkeep:
 
     async def step(self) -> int:
         """One turn: measure, refuse or accept again, remove what is due; returns removals."""
+        await self.hold()
         size = await self._store.size()
         cap = self._live.current.ruleset.server.retention.max_size
         full = size >= REFUSE_AT * cap
@@ -50,6 +61,12 @@ class Upkeep:
         if removed.deliveries:
             self._log.info("pruned", deliveries=removed.deliveries, keys=removed.keys)
         return removed.deliveries
+
+    async def hold(self) -> None:
+        """Make jobs of paused rules wait, also those whose attempt failed since; free the rest."""
+        if await self._store.hold(self._live.current.paused):
+            for target, due_at in (await self._store.targets()).items():
+                self._wake(target, due_at)
 
     def _retain(self, *, trim: bool) -> Retain:
         now = self._clock.now()

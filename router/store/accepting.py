@@ -6,7 +6,7 @@ import msgspec
 
 from router.model.job import NewJob
 from router.store.book import ROWS, Book, Row
-from router.store.protocol import Acceptance, Accepted, Duplicate, EventEntry
+from router.store.protocol import Acceptance, Accepted, Duplicate, EventEntry, narrowed
 from router.store.rows import (
     DELIVERY_STATE,
     KIND,
@@ -21,7 +21,7 @@ Receipt = Accepted | Duplicate
 
 _JOB = (
     "jobs (n, id, state, due_at, target, rule, action, kind, event_index, event_id, event, "
-    "created_at, generation, attempt, lease, started_at, replay_of)"
+    "created_at, generation, attempt, lease, started_at, replay_of, covers)"
 )
 _PAGE = 4096
 
@@ -96,6 +96,7 @@ def job_rows(
                 job.lease if begun else None,
                 now if begun else None,
                 job.replay_of,
+                msgspec.json.encode(job.covers).decode() if job.covers else None,
             )
         )
         if begun:
@@ -126,7 +127,8 @@ def _lay_out(
     if new is not None:
         kept = [e for e in prepared.acceptance.events if e.index in new]
         names, events = encode_names(kept), encode_events(kept)
-        wanted = tuple([job for job in wanted if job.event_index in new])
+        left = [narrowed(job, prepared.acceptance.events, new) for job in wanted]
+        wanted = tuple([job for job in left if job is not None])
     deliveries.append(
         (
             number,

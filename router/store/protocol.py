@@ -49,6 +49,22 @@ class Accepted(msgspec.Struct, frozen=True):
     new: frozenset[int] | None = None
 
 
+def narrowed(job: NewJob, events: Sequence[EventEntry], new: frozenset[int]) -> NewJob | None:
+    """
+    What is left of a job when only the events `new` are: itself, a run of fewer events of a
+    batch, or None.
+    """
+    if not job.covers:
+        return job if job.event_index in new else None
+    kept = tuple(i for i in job.covers if i in new)
+    if not kept or kept == job.covers:
+        return job if kept else None
+    first = next(e for e in events if e.index == kept[0])
+    return msgspec.structs.replace(
+        job, covers=kept, event_index=first.index, event_id=first.id, event=first.name
+    )
+
+
 class Duplicate(msgspec.Struct, frozen=True):
     """Every event was known; `delivery` is the one that brought the first of them."""
 
@@ -215,6 +231,13 @@ class Store(Protocol):
 
     async def revive(self, selector: Selector, *, now: int) -> int:
         """Make dead jobs available again with a fresh retry schedule; returns how many."""
+        ...
+
+    async def hold(self, paused: frozenset[str]) -> int:
+        """
+        Make the available and retryable jobs of these rules wait, and release the waiting jobs
+        of all others; returns how many changed. Running ones go on.
+        """
         ...
 
     async def keep_generation(self, generation: Generation) -> None:

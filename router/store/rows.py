@@ -38,7 +38,7 @@ MARK = "\x1f"
 JOB_COLUMNS = """
     j.id, d.id, d.endpoint, j.event_index, j.event_id, j.event, j.rule, j.action, j.kind,
     j.target, j.state, j.due_at, j.created_at, g.id, j.attempt, j.charged, j.deaths, j.lease,
-    j.started_at, j.ended_at, j.reason, j.replay_of
+    j.started_at, j.ended_at, j.reason, j.replay_of, j.covers
 """
 """In the order of Job's fields; j jobs, d deliveries, g generations."""
 
@@ -155,6 +155,7 @@ def to_job(row: Sequence[Any]) -> Job:
     values = list(row)
     values[8] = KINDS[values[8]]
     values[10] = STATES[values[10]]
+    values[-1] = tuple(msgspec.json.decode(values[-1])) if values[-1] else ()
     return Job(*values)
 
 

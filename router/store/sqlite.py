@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+import msgspec
+
 from router.clock import Clock
 from router.errors import StoreRefused, StoreUnavailable
 from router.model.job import Job, JobState, NewJob, Settlement
@@ -97,6 +99,13 @@ class SqliteStore:
 
     async def revive(self, selector: Selector, *, now: int) -> int:
         return await self._in_steps(lambda book, after: verbs.revive(book, selector, now, after))
+
+    async def hold(self, paused: frozenset[str]) -> int:
+        rules = msgspec.json.encode(sorted(paused)).decode()
+        changed = 0
+        while step := await self._writer.submit("work", lambda book: verbs.hold(book, rules)):
+            changed += step
+        return changed
 
     async def keep_generation(self, generation: Generation) -> None:
         await self._writer.submit("work", lambda book: verbs.keep_generation(book, generation))

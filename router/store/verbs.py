@@ -85,6 +85,23 @@ def _change(
     return len(numbers), numbers[-1] if not whole and len(numbers) == STEP else None
 
 
+def hold(book: Book, paused: str) -> int:
+    """Some jobs of paused rules (a JSON list) made to wait, some of others released: one step."""
+    held = book.db.execute(
+        "UPDATE jobs SET state = 2 WHERE n IN (SELECT n FROM jobs WHERE state < 2 "
+        "AND rule IN (SELECT value FROM json_each(?)) LIMIT ?)",
+        (paused, STEP),
+    ).rowcount
+    released = book.db.execute(
+        "UPDATE jobs SET state = attempt > 0 WHERE n IN (SELECT n FROM jobs "
+        "WHERE state > 1 AND state < 5 AND state = 2 "
+        "AND rule NOT IN (SELECT value FROM json_each(?)) LIMIT ?)",
+        (paused, STEP),
+    ).rowcount
+    book.pages += held + released
+    return held + released
+
+
 def keep_generation(book: Book, generation: Generation) -> None:
     """Keep a ruleset's text."""
     number = book.generation(generation.id)

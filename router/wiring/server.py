@@ -31,7 +31,7 @@ from router.model.job import ActionKind, Job
 from router.replay import Operator
 from router.rules.live import Live, LiveRef
 from router.serving.process import Process
-from router.serving.reload import Reloader
+from router.serving.reload import Reloader, Steps
 from router.serving.upkeep import Upkeep
 from router.serving.verbs import Verbs
 from router.store.sqlite import SqliteStore, open_store
@@ -102,6 +102,7 @@ async def _with_store(
     await store.keep_generation(generation_of(live.ruleset, clock))
     await restore_former(built.live, store, source, built.log)
     mended = await built.dispatch.recover()
+    await built.upkeep.hold()
     if mended.reclaimed or mended.dead:
         log.warning("recovered", reclaimed=mended.reclaimed, dead=mended.dead)
     try:
@@ -161,6 +162,14 @@ class Built:
             metrics=self.metrics,
             log=logs.get("intake"),
         )
+        self.upkeep = Upkeep(
+            store=store,
+            live=live,
+            intake=self.intake,
+            wake=self.dispatch.wake,
+            clock=clock,
+            log=logs.get("upkeep"),
+        )
         self.reloader = self._reloader()
         self.verbs = Verbs(
             operator=Operator(
@@ -177,18 +186,11 @@ class Built:
 
     def process(self) -> Process:
         """The loops and listeners, ready to run."""
-        upkeep = Upkeep(
-            store=self.store,
-            live=self.live,
-            intake=self.intake,
-            clock=self.clock,
-            log=logs.get("upkeep"),
-        )
         return Process(
             listeners=[self.admin, self.public],
             loops={
                 "dispatch": self.dispatch.run,
-                "upkeep": upkeep.run,
+                "upkeep": self.upkeep.run,
                 "watch": self.reloader.watch,
             },
             dispatch=self.dispatch,
@@ -234,16 +236,14 @@ class Built:
         async def keep(live: Live) -> None:
             await self.store.keep_generation(generation_of(live.ruleset, self.clock))
 
-        return Reloader(
-            live=self.live,
+        steps = Steps(
+            fingerprint=lambda: content_hash(self.options.rules, ruleset.folder),
             build=build,
             keep=keep,
-            fingerprint=lambda: content_hash(self.options.rules, ruleset.folder),
+            after=self.upkeep.hold,
             render=lambda error: render_text(error.diagnostics),
-            clock=self.clock,
-            log=self.log,
-            metrics=self.metrics,
         )
+        return Reloader(steps, live=self.live, clock=self.clock, log=self.log, metrics=self.metrics)
 
     def _listeners(self) -> tuple[Listener, Listener]:
         server = self.live.current.ruleset.server

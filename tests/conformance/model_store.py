@@ -23,6 +23,7 @@ from router.store.protocol import (
     Recovered,
     Retain,
     Selector,
+    narrowed,
 )
 
 DUE = ("available", "retryable")
@@ -54,9 +55,8 @@ class ModelStore:
         indexes = frozenset(e.index for e in new)
         everything = len(new) == len(acceptance.events)
         self._deliveries[delivery.id] = (delivery, tuple(new))
-        self._make(
-            delivery, [j for j in acceptance.jobs if everything or j.event_index in indexes], now
-        )
+        left = [narrowed(j, acceptance.events, indexes) for j in acceptance.jobs]
+        self._make(delivery, [j for j in left if j is not None], now)
         return Accepted(delivery.id, None if everything else indexes)
 
     def _take(self, event: EventEntry, delivery: str, now: int) -> str | None:
@@ -90,6 +90,7 @@ class ModelStore:
                 lease=new.lease if begun else None,
                 started_at=now if begun else None,
                 replay_of=new.replay_of,
+                covers=new.covers,
             )
             self._ruled.append((new.rule, generation))
 
@@ -184,6 +185,17 @@ class ModelStore:
                 job, state="available", due_at=now, charged=0, deaths=0, reason=None, ended_at=None
             )
         return len(chosen[: selector.limit])
+
+    async def hold(self, paused: frozenset[str]) -> int:
+        changed = 0
+        for job in list(self._jobs.values()):
+            if job.state in DUE and job.rule in paused:
+                self._change(job, state="waiting")
+                changed += 1
+            elif job.state == "waiting" and job.rule not in paused:
+                self._change(job, state="retryable" if job.attempt else "available")
+                changed += 1
+        return changed
 
     async def keep_generation(self, generation: Generation) -> None:
         self._generations.setdefault(generation.id, generation)

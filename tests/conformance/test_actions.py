@@ -3,23 +3,33 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from router.actions.dry import DryAction
 from router.actions.http import HttpAction
 from router.actions.log import LINE_MAX, LogAction
+from router.actions.python import PythonAction
 from router.actions.shell import ShellAction
 from router.dispatch.protocol import Action, PromptAction
 from router.egress import EgressPolicy
 from router.model.call import Call, LogCall
 from router.model.job import ActionKind, Done, Fail, Job, Retry
+from tests.plugin_rig import a_python_call
 from tests.sim.makers import a_job, a_shell_call, an_http_call
 from tests.sink import running_sink
 
 CANARY = "s3cr3t-canary-9f2e"
-WAITING: tuple[ActionKind, ...] = ("http", "shell")
+WAITING: tuple[ActionKind, ...] = ("http", "shell", "python")
 EVERY: tuple[ActionKind, ...] = (*WAITING, "log")
+PLUGIN = """
+def good(event, context): return 1
+def bad(event, context): raise ValueError("bad")
+def endless(event, context):
+    while True: pass
+def leaky(event, context): raise ValueError(context.secrets["key"])
+"""
 
 
 @dataclass
@@ -35,7 +45,9 @@ class Case:
 
 
 @pytest.fixture
-async def cases() -> AsyncIterator[dict[str, Case]]:
+async def cases(tmp_path: Path) -> AsyncIterator[dict[str, Case]]:
+    (tmp_path / "plugins").mkdir()
+    (tmp_path / "plugins" / "tried.py").write_text(PLUGIN)
     async with running_sink() as sink:
         lines: list[str] = []
         log = LogAction(lambda level, message, job: lines.append(message))
@@ -64,6 +76,14 @@ async def cases() -> AsyncIterator[dict[str, Case]]:
                     env={"PATH": "/usr/bin:/bin", "KEY": CANARY},
                     secret_names=frozenset({"KEY"}),
                 ),
+                lines,
+            ),
+            "python": Case(
+                PythonAction(),
+                a_python_call(tmp_path, "tried:good"),
+                a_python_call(tmp_path, "tried:bad"),
+                lambda limit: a_python_call(tmp_path, "tried:endless", timeout_s=limit),
+                a_python_call(tmp_path, "tried:leaky", secrets={"key": CANARY}),
                 lines,
             ),
             "log": Case(
@@ -144,3 +164,4 @@ def test_which_actions_are_prompt() -> None:
     assert isinstance(LogAction(write), PromptAction)
     assert isinstance(DryAction(), PromptAction)
     assert not isinstance(ShellAction(), PromptAction)
+    assert not isinstance(PythonAction(), PromptAction)

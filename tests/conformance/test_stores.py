@@ -638,3 +638,46 @@ async def test_what_cannot_be_stored_spoils_no_other(tmp_path: Path, make: Maker
     assert receipts == [Accepted(a.delivery.id) for a in good]
     assert await store.accept(make.acceptance(b"bad")) != Duplicate(bad.delivery.id)
     await store.close()
+
+
+# Runs for a whole batch, and paused rules
+
+
+async def test_a_run_for_a_batch_covers_only_its_new_events(store: Store, make: Maker) -> None:
+    await store.accept(make.acceptance(b"mail\0a"))
+    events = [make.event(i, b"mail\0" + key) for i, key in enumerate((b"a", b"b", b"c"))]
+    whole = make.job(event_index=0, covers=(0, 1, 2))
+    known = make.job(event_index=0, covers=(0,))
+    acceptance = make.acceptance(events=events, jobs=[whole, known], event_count=3)
+    assert await store.accept(acceptance) == Accepted(acceptance.delivery.id, frozenset({1, 2}))
+    record = await store.delivery(acceptance.delivery.id)
+    assert record is not None
+    (job,) = record.jobs
+    assert (job.id, job.covers, job.event_index, job.event_id) == (
+        whole.id,
+        (1, 2),
+        1,
+        events[1].id,
+    )
+
+
+async def test_jobs_of_paused_rules_wait_until_they_are_live_again(
+    store: Store, make: Maker
+) -> None:
+    await store.accept(make.acceptance(jobs=[make.job(rule="p"), make.job(rule="q")]))
+    failed = await lease_one(store)
+    await store.settle(a_settlement(failed, "retryable", due_at=FAR))
+    assert await store.hold(frozenset({"p", "q"})) == 2
+    assert await store.targets() == {}
+    assert {job.state for job in await store.jobs(ALL)} == {"waiting"}
+    assert await store.hold(frozenset({"q"})) == 1
+    states = {job.rule: job.state for job in await store.jobs(ALL)}
+    assert states == {"q": "waiting", "p": "retryable" if failed.rule == "p" else "available"}
+    assert await store.hold(frozenset({"q"})) == 0
+
+
+async def test_running_jobs_are_not_held(store: Store, make: Maker) -> None:
+    await store.accept(make.acceptance(jobs=[make.job(rule="p")]))
+    job = await lease_one(store)
+    assert await store.hold(frozenset({"p"})) == 0
+    assert await store.settle(a_settlement(job, "succeeded"))

@@ -84,6 +84,10 @@ class Histories(RuleBasedStateMachine):
         told = self.run(at_once())
         assert told == [self.run(self.model.accept(one)) for one in accepted]
 
+    @rule(paused=st.frozensets(st.sampled_from(RULES)))
+    def hold(self, paused: frozenset[str]) -> None:
+        self.both("hold", paused)
+
     @rule(keys=EVENT_KEYS)
     def hand_over(self, keys: list[bytes]) -> None:
         self.leases += 1

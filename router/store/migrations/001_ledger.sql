@@ -62,7 +62,8 @@ CREATE TABLE jobs (
     charged INTEGER NOT NULL DEFAULT 0,
     deaths INTEGER NOT NULL DEFAULT 0,
     ended_at INTEGER,
-    reason TEXT
+    reason TEXT,
+    covers TEXT                     -- JSON list of event indexes, NULL: event_index alone
 );
 CREATE UNIQUE INDEX jobs_by_id ON jobs (id);
 CREATE INDEX jobs_due ON jobs (target, due_at) WHERE state < 2;

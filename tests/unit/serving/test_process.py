@@ -5,7 +5,10 @@ import os
 import signal
 from typing import Any
 
+import pytest
+
 from router import log
+from router.errors import UsageError
 from router.serving.process import Process
 
 
@@ -105,3 +108,36 @@ async def test_a_loop_that_ends_ends_the_process() -> None:
         raise RuntimeError("defect")
 
     assert await a_process([], loops={"dispatch": broken}).run(lambda: None) == 1
+
+
+class Taken(Listener):
+    """An address that another server has."""
+
+    async def start(self) -> None:
+        raise UsageError("cannot listen on 127.0.0.1:8000: the address is in use")
+
+
+async def test_an_address_in_use_ends_what_has_begun() -> None:
+    """Before the store closes: a loop that still ran would find it gone and cry out."""
+    notes: list[str] = []
+
+    async def loop() -> None:
+        notes.append("loop begins")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            notes.append("loop ends")
+
+    class Admin(Listener):
+        async def start(self) -> None:
+            await super().start()
+            await asyncio.sleep(0)  # the loops get their turn
+
+    listeners = [Admin(notes, "admin"), Taken(notes, "public")]
+    process = a_process(notes, listeners=listeners, loops={"dispatch": loop})
+    with pytest.raises(UsageError, match="in use"):
+        await process.run(lambda: notes.append("ready"))
+    assert notes == [
+        *("start admin", "loop begins"),
+        *("stop admin", "stop public", "drain 0", "loop ends"),
+    ]

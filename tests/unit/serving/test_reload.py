@@ -7,7 +7,7 @@ from router import log
 from router.errors import ConfigError, Diagnostic, SecretMissing
 from router.metrics import Metrics
 from router.rules.live import Live, LiveRef, Secrets
-from router.serving.reload import POLL_S, Reloader
+from router.serving.reload import POLL_S, Reloader, Steps
 from tests.builders import a_job, a_log, a_rule, a_ruleset
 from tests.clocks import ManualClock, settle
 
@@ -27,15 +27,15 @@ class World:
         self.print = "a"
         self.clock = ManualClock()
         self.ref = LiveRef(live("g0", "old", "both"))
-        self.reloader = Reloader(
-            live=self.ref,
+        steps = Steps(
+            fingerprint=lambda: self.print,
             build=self.build,
             keep=self.keep,
-            fingerprint=lambda: self.print,
+            after=self.after,
             render=lambda error: error.diagnostics[0].message,
-            clock=self.clock,
-            log=log.get("test"),
-            metrics=Metrics(),
+        )
+        self.reloader = Reloader(
+            steps, live=self.ref, clock=self.clock, log=log.get("test"), metrics=Metrics()
         )
 
     def build(self) -> Live:
@@ -47,6 +47,9 @@ class World:
     async def keep(self, new: Live) -> None:
         self.kept.append(new.ruleset.generation)
 
+    async def after(self) -> None:
+        self.kept.append("held")
+
     @property
     def generation(self) -> str:
         """The one in force."""
@@ -57,7 +60,7 @@ async def test_a_good_file_is_kept_then_swapped() -> None:
     """What only the old one knows stays reachable for its jobs."""
     world = World(live("g1", "both", "new"))
     assert await world.reloader.reload()
-    assert (world.generation, world.kept) == ("g1", ["g1"])
+    assert (world.generation, world.kept) == ("g1", ["g1", "held"])
     found = world.ref.action_of(a_job(rule="old", action="log"))
     assert found is not None
     assert found[0].ruleset.generation == "g0"

@@ -1,0 +1,88 @@
+"""Upkeep on a real SQLite file: retention, the size cap, paused rules."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import msgspec
+import pytest
+
+from router import log
+from router.model.settings import Retention, Server
+from router.rules.live import Live, LiveRef, Secrets
+from router.serving.upkeep import Upkeep
+from router.store.protocol import Selector
+from router.store.sqlite import SqliteStore, open_store
+from tests.builders import a_rule, a_ruleset
+from tests.clocks import ManualClock
+from tests.store_values import Maker
+
+DAY = 86_400
+
+
+class World:
+    """A store, its upkeep, and a clock."""
+
+    def __init__(self, store: SqliteStore, clock: ManualClock) -> None:
+        self.store, self.clock = store, clock
+        self.live = LiveRef(Live(a_ruleset(), Secrets({}, {})))
+        self.intake = SimpleNamespace(full=False)
+        self.woken: list[str] = []
+        self.upkeep = Upkeep(
+            store=store,
+            live=self.live,
+            intake=self.intake,  # type: ignore[arg-type]
+            wake=lambda target, due_at: self.woken.append(target),
+            clock=clock,
+            log=log.get("test"),
+        )
+
+    def say(self, *rules: object, **retention: int) -> None:
+        """Put other rules and retention in force."""
+        server = Server(retention=msgspec.structs.replace(Retention(), **retention))
+        self.live.swap(Live(a_ruleset(*rules, server=server), Secrets({}, {})))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    """An empty store."""
+    clock = ManualClock()
+    store = await open_store(str(tmp_path / "router.db"), clock=clock)
+    yield World(store, clock)
+    await store.close()
+
+
+async def test_what_is_past_its_time_goes_and_open_jobs_stay(world: World) -> None:
+    """A week for unmatched deliveries, never for those with work to do."""
+    make = Maker()
+    await world.store.accept(make.acceptance(jobs=[]))
+    await world.store.accept(make.acceptance())
+    assert await world.upkeep.step() == 0
+    await world.clock.advance(8 * DAY)
+    assert await world.upkeep.step() == 1
+    assert [d.jobs for d in await world.store.deliveries(Selector())] == [{"available": 1}]
+
+
+async def test_a_full_store_refuses_until_there_is_room(world: World) -> None:
+    """At 95 % of the cap; the cap may be raised by a reload."""
+    await world.store.accept(Maker().acceptance())
+    world.say(max_size=1000)
+    await world.upkeep.step()
+    assert world.intake.full
+    world.say(max_size=1024**3)
+    await world.upkeep.step()
+    assert not world.intake.full
+
+
+async def test_pausing_a_rule_holds_its_jobs_and_resuming_wakes_them(world: World) -> None:
+    """Jobs already made wait too."""
+    make = Maker()
+    await world.store.accept(make.acceptance(jobs=[make.job(rule="r", target="erp")]))
+    world.say(a_rule("r", mode="paused"))
+    await world.upkeep.step()
+    assert [j.state for j in await world.store.jobs(Selector())] == ["waiting"]
+    world.woken.clear()
+    world.say(a_rule("r"))
+    await world.upkeep.step()
+    assert [j.state for j in await world.store.jobs(Selector())] == ["available"]
+    assert world.woken == ["erp"]
