@@ -1,0 +1,61 @@
+"""A ledger full of jobs that wait, made through the store's own verbs."""
+
+import asyncio
+
+from benchmarks import pushes
+from router.clock import SystemClock
+from router.model.delivery import Delivery
+from router.model.job import NewJob
+from router.store.protocol import Acceptance, EventEntry
+from router.store.sqlite import open_store
+from tests.acceptance.process import Rig
+
+NOW = 1_700_000_000_000
+GROUP = 500
+
+
+def jobs(seconds: int) -> int:
+    """20,000 in a run worth its name, fewer in a short one."""
+    return 20_000 if seconds >= 3 else 1_000
+
+
+def acceptance(number: int, body: bytes) -> Acceptance:
+    """One push, routed to the rule `main`, its job due since long."""
+    delivery = Delivery(
+        id=f"dlv_{number:026d}",
+        endpoint="code",
+        provider="code-host",
+        received_at=NOW,
+        method="POST",
+        path=pushes.PATH,
+        query="",
+        headers=(("content-type", "application/json"), ("x-github-event", "push")),
+        body=body,
+        verified_by="code",
+        state="routed",
+        event_count=1,
+        generation="0" * 64,
+    )
+    event = EventEntry(0, f"evt_{number:026d}", "push")
+    job = NewJob(
+        id=f"job_{number:026d}",
+        event_index=0,
+        event_id=event.id,
+        event="push",
+        rule="main",
+        action="http",
+        kind="http",
+        target="sink",
+        due_at=NOW,
+    )
+    return Acceptance(delivery, (event,), (job,))
+
+
+async def seed(rig: Rig, count: int) -> None:
+    """Store `count` deliveries, each with one waiting job."""
+    body = pushes.body()
+    store = await open_store(str(rig.store), clock=SystemClock())
+    for first in range(1, count + 1, GROUP):
+        numbers = range(first, min(first + GROUP, count + 1))
+        await asyncio.gather(*(store.accept(acceptance(n, body)) for n in numbers))
+    await store.close()

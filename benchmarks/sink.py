@@ -1,0 +1,41 @@
+"""
+A target that answers 200 as fast as Python can: `python -m benchmarks.sink PORT`.
+
+It understands requests with a content-length and nothing else, which is what the router sends.
+"""
+
+import asyncio
+import re
+import sys
+
+import uvloop
+
+ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
+LENGTH = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
+
+
+class Quick(asyncio.Protocol):
+    """One connection; requests may come in pieces or several at once."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport
+        self.held = b""
+
+    def data_received(self, data: bytes) -> None:
+        self.held += data
+        while (end := self.held.find(b"\r\n\r\n")) >= 0:
+            length = LENGTH.search(self.held, 0, end)
+            past = end + 4 + (int(length[1]) if length else 0)
+            if len(self.held) < past:
+                return
+            self.held = self.held[past:]
+            self.transport.write(ANSWER)  # type: ignore[attr-defined]
+
+
+async def serve(port: int) -> None:
+    server = await asyncio.get_running_loop().create_server(Quick, "127.0.0.1", port)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    uvloop.run(serve(int(sys.argv[1])))

@@ -1,0 +1,204 @@
+"""
+A real router in a process of its own, with a rules file and a store in a folder of its own.
+
+`Rig` lays out the folder; `RouterProcess` is one run of `python -m router serve` in it. Waiting is
+done on the process itself, so a router that dies ends every wait at once with its output shown.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+POLL_S = 0.01
+PATIENCE_S = 20.0
+ROOT = Path(__file__).parents[2]
+
+
+class RouterDied(Exception):
+    """The router ended while it was needed; the text is its output."""
+
+
+class TookTooLong(Exception):
+    """What was waited for did not come; the text is the router's output."""
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on, all different."""
+    held = [socket.socket() for _ in range(count)]
+    try:
+        for one in held:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in held]
+    finally:
+        for one in held:
+            one.close()
+
+
+@dataclass
+class RouterProcess:
+    """
+    One run of the router.
+
+    `environ` is added to what a bare process needs; `tracer` is a command that runs the router.
+    """
+
+    rules: Path
+    listen: int
+    admin: int
+    environ: Mapping[str, str]
+    arguments: tuple[str, ...] = ()
+    tracer: tuple[str, ...] = ()
+    process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        if self.running:
+            self.kill()
+
+    @property
+    def running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    @property
+    def log(self) -> Path:
+        return self.rules.parent / "router.log"
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.listen}"
+
+    @property
+    def admin_url(self) -> str:
+        return f"http://127.0.0.1:{self.admin}"
+
+    def launch(self) -> Self:
+        """Start it and do not wait."""
+        serve = [sys.executable, "-m", "router", "serve", str(self.rules), *self.arguments]
+        command = [*self.tracer, *serve]
+        plain = {n: os.environ[n] for n in ("PATH", "HOME", "LANG") if n in os.environ}
+        with self.log.open("ab") as out:
+            self.process = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env={**plain, **self.environ},
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+            )
+        return self
+
+    def start(self) -> Self:
+        """Start it and wait until it can take deliveries."""
+        self.launch()
+        self.until(self.ready, "ready")
+        return self
+
+    def ready(self) -> bool:
+        """Whether /readyz says yes; a plain socket, for it is asked a hundred times a second."""
+        try:
+            with socket.create_connection(("127.0.0.1", self.admin), timeout=2) as link:
+                link.sendall(
+                    b"GET /readyz HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n"
+                )
+                return link.recv(12).endswith(b" 200")
+        except OSError:
+            return False
+
+    def until(self, true: Callable[[], bool], what: str, *, seconds: float = PATIENCE_S) -> None:
+        """
+        Wait until `true()` says so.
+
+        Raises:
+            RouterDied, TookTooLong: it will not, or has not within `seconds`.
+        """
+        assert self.process is not None
+        deadline = time.monotonic() + seconds
+        while not true():
+            if self.ended(within=POLL_S) is not None:
+                raise RouterDied(f"waiting for {what}, the router ended:\n{self.output()}")
+            if time.monotonic() > deadline:
+                raise TookTooLong(f"{what}: not within {seconds} s:\n{self.output()}")
+
+    def ended(self, *, within: float) -> int | None:
+        """The exit status, if it ends within so many seconds."""
+        assert self.process is not None
+        try:
+            return self.process.wait(within)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def signal(self, number: signal.Signals) -> None:
+        assert self.process is not None
+        self.process.send_signal(number)
+
+    def stop(self, *, within: float = PATIENCE_S) -> int | None:
+        """SIGTERM; the exit status, None if it has not ended in time."""
+        self.signal(signal.SIGTERM)
+        return self.ended(within=within)
+
+    def kill(self) -> None:
+        """SIGKILL, and wait for the end."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+    def output(self) -> str:
+        return self.log.read_text("utf-8", "replace")[-6000:]
+
+
+@dataclass
+class Rig:
+    """
+    A folder with a rules file, a store and made-up secrets.
+
+    `rules` is YAML from `endpoints:` on; what stands above it (server, secrets) is written here.
+    """
+
+    folder: Path
+    rules: str
+    environ: dict[str, str] = field(default_factory=dict)
+    server: str = ""
+    listen: int = 0
+    admin: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.listen:
+            self.listen, self.admin = free_ports(2)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.write(self.rules)
+
+    @property
+    def path(self) -> Path:
+        return self.folder / "rules.yaml"
+
+    @property
+    def store(self) -> Path:
+        return self.folder / "router.db"
+
+    def head(self) -> str:
+        return (
+            "version: 1\n"
+            "server:\n"
+            f"  listen: 127.0.0.1:{self.listen}\n"
+            f"  admin: 127.0.0.1:{self.admin}\n"
+            "  store: sqlite:router.db\n" + self.server
+        )
+
+    def write(self, rules: str) -> None:
+        """Put new rules in place, as a careful editor does: whole or not at all."""
+        self.rules = rules
+        fresh = self.folder / "rules.yaml.new"
+        fresh.write_text(self.head() + rules, "utf-8")
+        fresh.replace(self.path)
+
+    def router(self, *arguments: str) -> RouterProcess:
+        return RouterProcess(self.path, self.listen, self.admin, self.environ, arguments)

@@ -1,0 +1,1 @@
+"""Faults made on purpose: power cuts (`powercut`) and kills (`kill`), each a command as well."""
