@@ -162,8 +162,11 @@ class Planner:
         return None, None
 
     def _expression_identity(self, endpoint: str, scope: dict[str, Any]) -> bytes | None:
+        key = self._live.ruleset.dedupe_keys.get(endpoint)
+        if key is None:  # the endpoint went with a reload while its request was being read
+            return None
         try:
-            value = self._live.ruleset.dedupe_keys[endpoint].value(scope)
+            value = key.value(scope)
         except EvaluationError:
             return None
         return None if value is None else encode_json(value)

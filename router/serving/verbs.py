@@ -36,7 +36,9 @@ class Verbs:
         refusals: Callable[[int], list[dict[str, Any]]],
         reload: Callable[[], Awaitable[bool]],
         reload_state: ReloadState,
+        full: Callable[[], bool] = lambda: False,
     ) -> None:
+        self._full = full
         self._operator = operator
         self._store = store
         self._live = live
@@ -48,7 +50,7 @@ class Verbs:
 
     async def ready(self) -> bool:
         """Whether a delivery could be committed now."""
-        if self.draining:
+        if self.draining or self._full():
             return False
         try:
             await self._store.ready()

@@ -1,0 +1,120 @@
+"""The operator's verbs over JSON."""
+
+import random
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from router.errors import StoreUnavailable, UsageError
+from router.model.ids import Ids
+from router.replay import Operator
+from router.rules.live import Live, LiveRef, Secrets
+from router.serving.verbs import ReloadState, Verbs
+from router.store.protocol import Selector
+from router.store.sqlite import SqliteStore, open_store
+from tests.builders import a_rule, a_ruleset
+from tests.clocks import ManualClock
+from tests.store_values import Maker
+
+
+class World:
+    """Verbs over a real store; `full`, `reloads` and `state` are the test's to set."""
+
+    def __init__(self, store: SqliteStore, clock: ManualClock) -> None:
+        self.store = store
+        self.full = False
+        self.state = ReloadState()
+        live = LiveRef(Live(a_ruleset(a_rule("paid")), Secrets({}, {})))
+        operator = Operator(
+            store=store,
+            live=live,
+            clock=clock,
+            ids=Ids(random.Random(1)),
+            wake=lambda target, due_at: None,
+        )
+        self.verbs = Verbs(
+            operator=operator,
+            store=store,
+            live=live,
+            clock=clock,
+            refusals=lambda limit: [{"reason": "bad_signature"}][:limit],
+            reload=self.reload,
+            reload_state=self.state,
+            full=lambda: self.full,
+        )
+
+    async def reload(self) -> bool:
+        return True
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    """A store with one delivery and one waiting job."""
+    clock = ManualClock()
+    store = await open_store(str(tmp_path / "router.db"), clock=clock)
+    await store.accept(Maker().acceptance())
+    yield World(store, clock)
+    await store.close()
+
+
+async def test_ready_means_that_a_delivery_could_be_committed_now(world: World) -> None:
+    """Not while draining, not when full, not when the store is gone."""
+    assert await world.verbs.ready()
+    world.full = True
+    assert not await world.verbs.ready()
+    world.full, world.verbs.draining = False, True
+    assert not await world.verbs.ready()
+    world.verbs.draining = False
+    await world.store.close()
+    with pytest.raises(StoreUnavailable):
+        await world.store.ready()
+    assert not await world.verbs.ready()
+
+
+async def test_status_tells_what_runs(world: World) -> None:
+    """Counted by state, over all rules."""
+    status = await world.verbs.status()
+    assert status["jobs"] == {"available": 1}
+    assert status["endpoints"] == ["shop"]
+    assert status["store"]["bytes"] > 0
+
+
+async def test_cancel_and_replay_take_ids_or_a_selector(world: World) -> None:
+    """And answer how many."""
+    selector = {"rule": "paid", "limit": None}
+    assert await world.verbs.replay({"selector": selector, "dry_run": True}) == {
+        "deliveries": 1,
+        "jobs": 1,
+        "dry_run": True,
+    }
+    assert await world.verbs.cancel({"selector": selector}) == {"cancelled": 1}
+    assert await world.verbs.revive({"selector": selector}) == {"revived": 0}
+    assert [job.state for job in await world.store.jobs(Selector())] == ["cancelled"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"id": "x"},
+        {"ids": "dlv_x"},
+        {"ids": [1]},
+        {"selector": {"rules": "x"}},
+        {"selector": {"since": "yesterday"}},
+        {},
+    ],
+)
+async def test_a_body_that_is_not_understood_changes_nothing(world: World, body: Any) -> None:
+    """It is answered as a mistake."""
+    with pytest.raises(UsageError):
+        await world.verbs.cancel(body)
+    assert [job.state for job in await world.store.jobs(Selector())] == ["available"]
+
+
+async def test_a_failed_reload_is_answered_with_its_diagnostics(world: World) -> None:
+    """The old rules stay in force."""
+    assert (await world.verbs.reload())["changed"] is True
+    world.state.ok, world.state.error = False, "rules.yaml:3:1: error"
+    with pytest.raises(UsageError, match=r"rules\.yaml:3:1"):
+        await world.verbs.reload()
