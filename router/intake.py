@@ -273,6 +273,9 @@ class Intake:
             self._log.warning(
                 "refused", endpoint=name, reason=refused.reason, hint=refused.hint, peer=peer
             )
+        else:  # strangers at the door can be many: only for who looks closely
+            said = {"reason": refused.reason, "status": refused.status, "peer": peer}
+            self._log.at("debug", "turned away", {"endpoint": name, **said})
         word = _WORDS.get(refused.status, b"refused")
         return Reply(refused.status, b'{"error":"%b"}' % word)
 

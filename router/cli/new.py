@@ -7,6 +7,7 @@ import click
 
 from router.cli.completing import provider_names
 from router.cli.output import print_json
+from router.cli.place import Place, place_options
 from router.errors import UsageError
 
 _NOT_BUILT = ("provider",)
@@ -71,10 +72,9 @@ def rules(**given: Any) -> None:
 
 @new.command()
 @click.argument("name")
-@rules_option
-@click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
-def plugin(*, name: str, file: str | None, as_json: bool) -> None:
+@place_options()
+def plugin(*, name: str, place: Place) -> None:
     """Write plugins/NAME.py and its test, tests/test_NAME.py, beside the rules file."""
     from router.cli.new_plugin import make
 
-    make(name, place, as_json=as_json)
+    make(name, place.rules.parent, as_json=place.as_json)

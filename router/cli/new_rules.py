@@ -93,7 +93,8 @@ def make(*, file: str, providers: Sequence[str], forward: str | None, as_json: b
         UsageError: a sender is unknown, the URL is none, or the file is there already.
     """
     path = Path(file)
-    _refuse_existing(path)
+    if path.exists():
+        raise _taken(path)
     asking = not providers and sys.stdin.isatty()
     if asking:
         providers, forward = _ask(forward)
@@ -139,9 +140,8 @@ def _target(url: str, start: Start) -> str:
     return json.dumps(f"{SINK}/{start.endpoint}" if url == SINK else url)
 
 
-def _refuse_existing(path: Path) -> None:
-    if path.exists():
-        raise UsageError(f"{path} is there already and stays as it is; name another file")
+def _taken(path: Path) -> UsageError:
+    return UsageError(f"{path} is there already and stays as it is; name another file")
 
 
 def _ask(forward: str | None) -> tuple[list[str], str | None]:
@@ -204,7 +204,7 @@ def _save(path: Path, text: str) -> None:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        _refuse_existing(path)
+        raise _taken(path) from None
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from None
 

@@ -6,15 +6,15 @@ from typing import Any
 
 from router.clock import Clock
 from router.config import load
-from router.errors import ConfigError, SecretMissing
+from router.errors import ConfigError, Diagnostic, SecretMissing
 from router.log import Log
 from router.model.job import OPEN
 from router.rules.live import Live, LiveRef, Secrets
 from router.rules.ruleset import Ruleset
 from router.store.protocol import Generation, Store
 from router.wiring.dev import DevFile
-from router.wiring.rules import Overrides, read_rules
-from router.wiring.secret_values import resolve_secrets
+from router.wiring.rules import Overrides, read_rules, read_text
+from router.wiring.secret_values import resolve_secrets, unset_variables
 
 
 class Source:
@@ -42,11 +42,18 @@ class Source:
             self.path, environ=self.environ, dev=self._dev, overrides=self._overrides
         )
         if loaded.ruleset is None:
-            raise ConfigError(loaded.diagnostics)
+            raise ConfigError(self._with_unset_secrets(loaded.diagnostics))
         secrets, warnings = resolve_secrets(
             loaded.ruleset, environ=self.environ, dev_file=self.dev_file, path=self.path
         )
         return Live(loaded.ruleset, secrets), warnings
+
+    def _with_unset_secrets(self, found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+        """Where only variables are missing, those of secrets belong to the same list."""
+        errors = {d.code for d in found if d.severity == "error"}
+        if errors != {"variable-not-set"} or self.dev_file is not None:
+            return found
+        return (*found, *unset_variables(read_text(self.path), self.path, self.environ))
 
 
 def generation_of(ruleset: Ruleset, clock: Clock) -> Generation:

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from router.errors import SecretMissing, UsageError
+from router.errors import Diagnostic, SecretMissing, UsageError
 from router.model.settings import SecretRef
 from router.rules.live import Secrets
 from router.rules.ruleset import Ruleset
 from router.secrets import resolve, weak
 from router.wiring.dev import DevFile
 from router.yaml_source import Mapping as MappingNode
-from router.yaml_source import Report, Source, read
+from router.yaml_source import Report, Scalar, Source, read
 
 _PUBLIC_KEY_SCHEMES = ("ecdsa", "ed25519")
 
@@ -62,17 +62,36 @@ def _told(problems: Mapping[str, str], ruleset: Ruleset, path: Path | None) -> s
 def _entries(text: str, path: Path) -> Callable[[str], str]:
     """Says where a secret's entry stands: file:line:column."""
     source = Source(text, str(path))
-    top = read(Report(source))
-    section = top.get("secrets") if isinstance(top, MappingNode) else None
+    section = _section(source)
 
     def place(name: str) -> str:
-        key = section.key(name) if isinstance(section, MappingNode) else None
+        key = section.key(name) if section else None
         if key is None:
             return str(path)
         line, column = source.position(key.start)
         return f"{path}:{line}:{column}"
 
     return place
+
+
+def _section(source: Source) -> MappingNode | None:
+    top = read(Report(source))
+    section = top.get("secrets") if isinstance(top, MappingNode) else None
+    return section if isinstance(section, MappingNode) else None
+
+
+def unset_variables(text: str, path: Path, environ: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+    """
+    The variables of secrets that are not set, for a file that gives no ruleset because others
+    are not: so that all of them are told in one run.
+    """
+    report = Report(Source(text, str(path)))
+    for name, entry in _section(report.source) or ():
+        variable = entry.get("env") if isinstance(entry, MappingNode) else None
+        if isinstance(variable, Scalar) and not environ.get(variable.value):
+            message = f"secrets.{name.value}: environment variable {variable.value} is not set"
+            report.error("variable-not-set", message, variable.start, variable.end)
+    return report.sorted()
 
 
 def _judge(ruleset: Ruleset, values: dict[str, bytes], problems: dict[str, str]) -> list[str]:

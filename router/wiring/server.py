@@ -65,7 +65,11 @@ def serve(options: ServeOptions, environ: Mapping[str, str]) -> int:
         ConfigError, SecretMissing, StoreRefused, UsageError: it cannot start; nothing was changed.
     """
     os.umask(0o077)
-    logs.configure(human=options.human, phrase=terminal.phrasing(colour=terminal.colours(environ)))
+    logs.configure(
+        human=options.human,
+        level="debug" if options.human else "info",
+        phrase=terminal.phrasing(colour=terminal.colours(environ)),
+    )
     source = Source(options.rules, environ=environ, dev=options.dev, overrides=options.overrides)
     live, warnings = source.build()
     if sys.platform != "win32":
@@ -181,6 +185,7 @@ class Built:
             refusals=lambda limit: list(self.intake.ring)[::-1][:limit],
             reload=self.reloader.reload,
             reload_state=self.reloader.state,
+            full=lambda: self.intake.full,
         )
         self.public, self.admin = self._listeners()
 

@@ -123,6 +123,18 @@ def _refused(fields: Fields, paint: Paint) -> str:
     return _row(_where(fields, "-"), paint(f"{'refused':<9}", "red"), said)
 
 
+def _turned_away(fields: Fields, paint: Paint) -> str:
+    """By the door: no such address, too large, too slow."""
+    said = f"{_word(fields.get('status'))} {_word(fields.get('reason'))}"
+    said += f", from {_word(fields.get('peer'))}"
+    return _row(_where(fields, "-"), paint(f"{'refused':<9}", "red"), said)
+
+
+def _rule_error(fields: Fields, paint: Paint) -> str:
+    said = f"the condition erred, so no match: {_word(fields.get('reason'))}"
+    return _row(f"{_word(fields.get('rule')):<34}", paint(f"  {'error':<7}", "yellow"), said)
+
+
 def _ended(shade: str) -> Callable[[Fields, Paint], str]:
     def told(fields: Fields, paint: Paint) -> str:
         word, again = _word(fields.get("event")), fields.get("again_in_s")
@@ -170,6 +182,8 @@ def _cut(text: str) -> str:
 _TELLERS: Mapping[tuple[str, str], Callable[[Fields, Paint], str]] = {
     ("intake", "delivery"): _delivery,
     ("intake", "refused"): _refused,
+    ("intake", "turned away"): _turned_away,
+    ("intake", "rule error"): _rule_error,
     ("dispatch", "ok"): _ended("green"),
     ("dispatch", "dry"): _ended("cyan"),
     ("dispatch", "failed"): _ended("yellow"),

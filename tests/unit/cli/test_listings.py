@@ -44,11 +44,12 @@ def test_new_endpoint_is_128_bits_and_new_each_time(router: Router) -> None:
 
 
 def test_other_new_things_are_refused_by_name(router: Router) -> None:
-    for what in ("rules", "plugin", "provider"):
+    for what in ("provider",):
         ran = router("new", what)
         assert ran.code == 2
         assert f"`router new {what}` is not built" in ran.err
     assert router("new", "car").code == 2
+    assert "`router new -h` lists" in router("new", "car").err
 
 
 def test_providers_lists_each_once_with_its_names(router: Router) -> None:
@@ -66,9 +67,28 @@ def test_one_provider_tells_headers_limits_and_events(router: Router) -> None:
     assert ran.code == 0
     assert "X-Twilio-Email-Event-Webhook-Signature or" in ran.out
     assert "1000 events a delivery" in ran.out
-    assert "refused with 403" in ran.out
-    assert re.search(r"^bounce ", ran.out, re.MULTILINE)
+    assert "answered with 200 soon" in ran.out
+    assert "403 when the signature does not match" in ran.out
+    assert re.search(r"^Delivery +bounce ", ran.out, re.MULTILINE)
     assert json.loads(router("providers", "github", "--json").out)["name"] == "code-host"
+
+
+def test_a_provider_tells_what_it_expects_of_us(router: Router) -> None:
+    assert "POST answered with 200 within 5s; 401 when" in router("providers", "shopify").out
+    told = json.loads(router("providers", "shopify", "--json").out)
+    assert told["expects"].startswith("POST answered with 200 within 5s")
+    assert "at most 1,000 webhooks an app, made at most 4 a second" in told["notes"]
+
+
+def test_a_provider_tells_which_events_and_samples_are_assumed(router: Router) -> None:
+    lines = [re.split(r"  +", line) for line in router("providers", "github").out.splitlines()]
+    assert ["Repository", "push", "-", "as shown"] in lines
+    assert ["Set-up and dispatch", "repository_dispatch*", "-", "assumed*"] in lines
+    (issues,) = [line for line in lines if line[1:2] == ["issues"]]
+    assert issues[2].startswith("opened, closed, labeled, reopened*")
+    told = json.loads(router("providers", "shopify", "--json").out)["events"]
+    assumed = {event["name"]: event["payload_assumed"] for event in told}
+    assert (assumed["orders/create"], assumed["orders/paid"]) == (False, True)
 
 
 def test_an_unknown_provider_is_answered_with_the_nearest(router: Router) -> None:

@@ -5,15 +5,18 @@ from typing import Any
 
 import pytest
 
+from router.model.delivery import Verified
 from router.providers import Provider, builtin
 from tests.unit.providers.makers import (
     NOW_MS,
     PROVIDERS,
     a_definition,
+    a_delivery,
     a_provider,
     fixed_bytes,
     invented,
     other_bytes,
+    verdict,
 )
 
 TABLES: dict[tuple[str, str], str] = {
@@ -63,6 +66,87 @@ def test_every_event_of_every_catalogue_has_a_sample() -> None:
     for name in PROVIDERS:
         provider = a_provider(name)
         assert all(isinstance(provider.sample(e.name), dict) for e in provider.events)
+
+
+ASSUMED = """
+orders/paid products/create customers/update refunds/create customers/redact carts/update
+dropped deferred spamreport group_unsubscribe issues.opened release repository_dispatch ping
+"""
+SHOWN = "orders/create products/update customers/create bounce click push workflow_run.completed"
+
+
+def test_a_sample_tells_whether_the_interface_shows_it() -> None:
+    def assumed(event: str) -> bool:
+        (provider,) = (p for p in map(a_provider, PROVIDERS) if p.sample(event) is not None)
+        return provider.sample_assumed(event)
+
+    assert [event for event in SHOWN.split() if assumed(event)] == []
+    assert [event for event in ASSUMED.split() if not assumed(event)] == []
+
+
+NESTED: dict[tuple[str, str], dict[str, str]] = {
+    ("commerce", "orders/create"): {
+        "customer": "id email first_name last_name",
+        "line_items.0": (
+            "id variant_id product_id title sku variant_title vendor fulfillment_service quantity"
+            " price price_set"
+        ),
+        "line_items.0.price_set.shop_money": "amount currency_code",
+        "shipping_address": "first_name last_name address1 city province country zip",
+    },
+    ("commerce", "products/update"): {
+        "variants.0": "id product_id title sku price inventory_quantity old_inventory_quantity",
+        "options.0": "id product_id name position values",
+        "images.0": "id product_id src",
+    },
+    ("commerce", "customers/create"): {
+        "addresses.0": (
+            "id customer_id first_name last_name address1 city province country zip default"
+        ),
+    },
+    ("email", "click"): {"url_offset": "index type"},
+    ("code-host", "push"): {
+        "repository": "id name full_name owner",
+        "repository.owner": "name email",
+        "pusher": "name email",
+        "commits.0": "id message timestamp author",
+        "commits.0.author": "name email",
+    },
+    ("code-host", "pull_request"): {
+        "pull_request": "id number title state user head base body merged",
+        "pull_request.user": "login id",
+        "pull_request.head": "ref sha",
+        "pull_request.base": "ref sha",
+        "repository": "name full_name",
+    },
+    ("code-host", "workflow_run"): {
+        "workflow_run": (
+            "id workflow_id run_number name status conclusion event created_at updated_at"
+        ),
+        "workflow": "id name path",
+        "repository": "name full_name",
+    },
+}
+
+
+@pytest.mark.parametrize(("provider", "event"), NESTED)
+def test_samples_hold_the_fields_within_fields(provider: str, event: str) -> None:
+    for path, names in NESTED[provider, event].items():
+        value = a_provider(provider).sample(event)
+        for step in path.split("."):
+            value = value[int(step) if step.isdigit() else step]
+        assert set(value) == set(names.split()), path
+
+
+def test_every_event_and_action_is_genuine_and_read_as_what_it_is() -> None:
+    for name in PROVIDERS:
+        provider = a_provider(name)
+        for event in provider.events:
+            for action in event.actions or (None,):
+                request = a_delivery(provider, f"{event.name}.{action}" if action else event.name)
+                assert verdict(provider, request) == Verified("s0")
+                (read,) = provider.read(request).events
+                assert (read.name, action or read.action) == (event.name, read.action)
 
 
 def test_events_of_no_catalogue_have_none() -> None:
@@ -156,7 +240,22 @@ def test_bodies_are_composed_as_the_sender_does() -> None:
         {"event": "open", "sg_event_id": "n7"}
     ]
     assert hub.compose({"a": 1}, "n7") == b'{"a":1}'
-    assert mail.compose(5, "n7") == b"[5]"
+    assert mail.compose(5, "n7") == b"[5]\r\n"
+
+
+def test_a_batch_is_written_as_the_mailer_does() -> None:
+    """Each event on a line of its own, CRLF at the end, the signs of HTML as escapes."""
+    body = a_provider("email").compose({"smtp-id": "<a&b>"}, "n1", "n2")
+    assert body == (
+        b'[{"smtp-id":"\\u003ca\\u0026b\\u003e","sg_event_id":"n1"},\r\n'
+        b'{"smtp-id":"\\u003ca\\u0026b\\u003e","sg_event_id":"n2"}]\r\n'
+    )
+    assert [e["smtp-id"] for e in json.loads(body)] == ["<a&b>"] * 2
+
+
+def test_a_batch_of_a_sender_without_such_habits_is_plain() -> None:
+    acme = Provider(a_definition(event={"field": "type"}, id={"field": "id"}, split=10))
+    assert acme.compose({"t": "<"}, "1", "2") == b'[{"t":"<","id":"1"},{"t":"<","id":"2"}]'
 
 
 def test_names_and_ids_may_stand_deep_in_the_payload() -> None:

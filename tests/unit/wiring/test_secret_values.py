@@ -45,6 +45,18 @@ def test_all_missing_secrets_are_named_at_once(ruleset: Ruleset) -> None:
     assert "SHOP" not in str(caught.value)
 
 
+def test_each_problem_says_where_its_secret_is_named(ruleset: Ruleset, tmp_path: Path) -> None:
+    """All at once, in the order of the file, with line and column; no value is shown."""
+    (tmp_path / "mail.pem").write_text("not a key at all")
+    with pytest.raises(SecretMissing) as caught:
+        resolve_secrets(ruleset, environ={"CHAT_URL": ""}, dev_file=None, path=Path("r.yaml"))
+    shop, mail, chat = str(caught.value).splitlines()
+    assert shop == "r.yaml:4:3: secrets.shop: environment variable SHOP is not set"
+    assert mail.startswith(f"r.yaml:5:3: secrets.mail: {tmp_path / 'mail.pem'}: ")
+    assert mail.endswith("(endpoint mail)")
+    assert chat == "r.yaml:6:3: secrets.chat_url: environment variable CHAT_URL is empty"
+
+
 def test_dev_invents_only_what_is_missing_and_keeps_it(ruleset: Ruleset, tmp_path: Path) -> None:
     """0600, the same at the next start; a URL secret points at the sink."""
     path = tmp_path / ".router-dev.json"
