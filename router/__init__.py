@@ -8,6 +8,8 @@ point down):
     log, metrics         one logging set-up; counters as values
     secrets, egress      references to values; which addresses may be called
     model/               NOUNS: frozen values: delivery, job, rule, call
+    plugin, plugin_http  all that a plugin author imports; the client behind the egress rules
+    plugin_host/         the child process that runs plugins, imports little
     yaml_source/         YAML text to positioned, bounded nodes to typed values, all faults kept
     expressions/         LANGUAGE: parse with positions, compile, functions, templates
     providers/           JUDGE: definitions as data, verify, split, sign; no I/O

@@ -1,7 +1,7 @@
 """
 The `python` action: a function of a plugin, always in a child process.
 
-Children are started as jobs need them and used again. One is ended after 200 jobs, over 256 MiB,
+Children are started as jobs need them and used again. One is ended after 1,000 jobs, over 256 MiB,
 after two errors in a row, when a plugin spoilt it, and when the rules were reloaded. Whatever a
 plugin does to its process costs one attempt: the process is killed with its group, and the next
 job gets another.
@@ -22,7 +22,7 @@ from router.model.call import Call, PythonCall
 from router.model.job import Done, Fail, Job, Outcome, Retry
 from router.plugin_host.wire import Ended
 
-JOBS_MAX = 200
+JOBS_MAX = 1_000
 RSS_MAX = 256 * 1024 * 1024
 MEMORY = 1024 * 1024 * 1024
 """What a child may allocate at all; beyond it a plugin meets MemoryError."""

@@ -17,6 +17,12 @@ OK = sorted((HERE / "ok").glob("*.yaml"))
 ERR = sorted((HERE / "err").glob("*.yaml"))
 
 
+@pytest.fixture(autouse=True)
+def _here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the files' plugins are."""
+    monkeypatch.chdir(HERE)
+
+
 def said(path: Path) -> str:
     text = path.read_bytes().decode()
     return render_text(load(text, path=path.name, env={}).diagnostics)

@@ -1,0 +1,1 @@
+def parse(event, context):

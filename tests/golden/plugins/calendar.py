@@ -1,0 +1,2 @@
+def enter(event, context):
+    """Its name is taken."""

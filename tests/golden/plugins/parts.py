@@ -1,0 +1,2 @@
+def notify(event, context, *, text, channel="general"):
+    """Called by err/plugins.yaml."""
