@@ -36,7 +36,11 @@ class Tried(msgspec.Struct, frozen=True):
 @click.argument("event", required=False, shell_complete=event_names)
 @place_options("dev", "store", "listen")
 @click.option(
-    "--set", "assignments", metavar="A.B=V", multiple=True, help="Change the sample: JSON or text."
+    "--set",
+    "assignments",
+    metavar="A.B=V",
+    multiple=True,
+    help="Change the sample: JSON or text (a number stays text where the sender sends text).",
 )
 @click.option("--payload", metavar="FILE", help="Send these bytes, not the sample (- is stdin).")
 @click.option("--to", metavar="URL", help="Another router (or a whole address) than `listen` here.")

@@ -1,6 +1,7 @@
 """`--set a.b[0]=v`: values put into a payload."""
 
 import re
+from decimal import Decimal
 from typing import Any
 
 from router.errors import UsageError
@@ -34,7 +35,8 @@ def set_value(payload: Any, path: str, value: Any) -> Any:
     """
     The payload with `value` at `path`; what is missing on the way is made.
 
-    A number steps into a list (`items.0.sku`, `items[0].sku`); one past the end appends.
+    A number steps into a list (`items.0.sku`, `items[0].sku`); one past the end appends. A number
+    put where the sender sends text stays text: prices are texts, and a rule must see them so.
 
     Raises:
         UsageError: the path leads through a value that has no such part.
@@ -56,7 +58,8 @@ def _steps(path: str) -> Path:
 
 def _put(node: Any, steps: Path, value: Any, path: str) -> Any:
     if not steps:
-        return value
+        number = isinstance(value, int | Decimal) and not isinstance(value, bool)
+        return str(value) if number and isinstance(node, str) else value
     step, rest = steps[0], steps[1:]
     if isinstance(node, list):
         return _put_item(node, step, rest, value, path)

@@ -38,8 +38,8 @@ def test_what_is_no_assignment_is_refused(text: str) -> None:
     [
         ("a", {"a": 9, "items": [{"sku": "x"}]}),
         ("b.c", {"a": 1, "items": [{"sku": "x"}], "b": {"c": 9}}),
-        ("items[0].sku", {"a": 1, "items": [{"sku": 9}]}),
-        ("items.0.sku", {"a": 1, "items": [{"sku": 9}]}),
+        ("items[0].sku", {"a": 1, "items": [{"sku": "9"}]}),
+        ("items.0.sku", {"a": 1, "items": [{"sku": "9"}]}),
         ("items[1]", {"a": 1, "items": [{"sku": "x"}, 9]}),
         ("new[0].x", {"a": 1, "items": [{"sku": "x"}], "new": [{"x": 9}]}),
     ],
@@ -54,3 +54,11 @@ def test_a_path_leads_to_its_place(path: str, expected: Any) -> None:
 def test_a_path_that_leads_nowhere_is_refused(path: str) -> None:
     with pytest.raises(UsageError, match="--set"):
         set_value({"a": 1, "items": [{"sku": "x"}]}, path, 9)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(Decimal("512.50"), "512.50"), (7, "7"), (True, True), (None, None), ("x", "x")],
+)
+def test_a_number_stays_text_where_the_sender_sends_text(value: Any, expected: Any) -> None:
+    assert set_value({"total_price": "1.00"}, "total_price", value) == {"total_price": expected}
