@@ -70,7 +70,7 @@ def simulate(main: Coroutine[Any, Any, Any], rng: random.Random) -> Any:
     loop.set_exception_handler(lambda _loop, context: leaked.append(context))
     try:
         answer = loop.run_until_complete(main)
-        assert leaked == [], "a task failed and nobody heard it"
+        assert leaked == [], f"a task failed and nobody heard it: {leaked}"
         return answer
     finally:
         for task in asyncio.all_tasks(loop):
