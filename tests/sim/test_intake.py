@@ -217,5 +217,6 @@ def test_what_is_acknowledged_is_kept_once_and_done_once(seed: int) -> None:
         number = int(record.delivery.body[11:-1])
         assert record.delivery.id in world.acked[f"w-{number}"]
         assert sorted((j.rule, j.action) for j in record.jobs) == _wanted(number)
-        assert {j.state for j in record.jobs} == {"succeeded"}
-        assert all(world.ran[j.id] >= 1 for j in record.jobs)
+        for job in record.jobs:
+            died_with_us = (job.state, job.reason, job.deaths) == ("dead", "crash_loop", 3)
+            assert died_with_us or (job.state == "succeeded" and world.ran[job.id] >= 1)
