@@ -5,7 +5,7 @@ import asyncio
 from benchmarks import pushes
 from router.clock import SystemClock
 from router.model.delivery import Delivery
-from router.model.job import NewJob
+from router.model.job import ActionKind, NewJob
 from router.store.protocol import Acceptance, EventEntry
 from router.store.sqlite import open_store
 from tests.acceptance.process import Rig
@@ -19,7 +19,9 @@ def jobs(seconds: int) -> int:
     return 20_000 if seconds >= 3 else 1_000
 
 
-def acceptance(number: int, body: bytes) -> Acceptance:
+def acceptance(
+    number: int, body: bytes, kind: ActionKind = "http", target: str = "sink"
+) -> Acceptance:
     """One push, routed to the rule `main`, its job due since long."""
     delivery = Delivery(
         id=f"dlv_{number:026d}",
@@ -43,19 +45,20 @@ def acceptance(number: int, body: bytes) -> Acceptance:
         event_id=event.id,
         event="push",
         rule="main",
-        action="http",
-        kind="http",
-        target="sink",
+        action=kind,
+        kind=kind,
+        target=target,
         due_at=NOW,
     )
     return Acceptance(delivery, (event,), (job,))
 
 
-async def seed(rig: Rig, count: int) -> None:
+async def seed(rig: Rig, count: int, *, kind: ActionKind = "http", target: str = "sink") -> None:
     """Store `count` deliveries, each with one waiting job."""
     body = pushes.body()
     store = await open_store(str(rig.store), clock=SystemClock())
     for first in range(1, count + 1, GROUP):
         numbers = range(first, min(first + GROUP, count + 1))
-        await asyncio.gather(*(store.accept(acceptance(n, body)) for n in numbers))
+        each = [acceptance(n, body, kind, target) for n in numbers]
+        await asyncio.gather(*(store.accept(one) for one in each))
     await store.close()

@@ -6,9 +6,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
+from benchmarks.pace import connect, read_answer
 from tests.acceptance.process import ROOT, free_ports
 from tests.acceptance.senders import CODE_KEY
 
@@ -65,6 +66,13 @@ def sink(folder: Path) -> Iterator[int]:
     command = [sys.executable, "-m", "benchmarks.sink", str(port)]
     with running(command, port, log=folder / "sink.log"):
         yield port
+
+
+def calls(port: int) -> int:
+    """How many calls the sink at this port has answered."""
+    with closing(connect(port)) as link:
+        link.sendall(b"GET /calls HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+        return int(read_answer(link).rpartition(b"\r\n\r\n")[2])
 
 
 @contextmanager

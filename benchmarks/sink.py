@@ -2,6 +2,7 @@
 A target that answers 200 as fast as Python can: `python -m benchmarks.sink PORT`.
 
 It understands requests with a content-length and nothing else, which is what the router sends.
+`GET /calls` is answered with how many other requests there were.
 """
 
 import asyncio
@@ -12,10 +13,13 @@ import uvloop
 
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
 LENGTH = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
+QUESTION = b"GET /calls "
 
 
 class Quick(asyncio.Protocol):
     """One connection; requests may come in pieces or several at once."""
+
+    calls = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport
@@ -28,8 +32,15 @@ class Quick(asyncio.Protocol):
             past = end + 4 + (int(length[1]) if length else 0)
             if len(self.held) < past:
                 return
+            asked = self.held.startswith(QUESTION)
             self.held = self.held[past:]
-            self.transport.write(ANSWER)  # type: ignore[attr-defined]
+            self.transport.write(told() if asked else ANSWER)  # type: ignore[attr-defined]
+            Quick.calls += not asked
+
+
+def told() -> bytes:
+    count = str(Quick.calls).encode()
+    return b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(count), count)
 
 
 async def serve(port: int) -> None:

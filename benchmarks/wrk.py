@@ -17,7 +17,7 @@ local head, tail = string.sub(whole, 1, at - 1), string.sub(whole, past + 1)
 local count = 0
 request = function()
   count = count + 1
-  return head .. string.format("%(round)08x-0000-4000-8000-%%012x", count) .. tail
+  return head .. string.format(%(name)s) .. tail
 end
 done = function(summary, latency, requests)
   io.write(string.format(
@@ -28,6 +28,10 @@ done = function(summary, latency, requests)
     latency:percentile(50) / 1000, latency:percentile(99) / 1000))
 end
 """
+
+IN_ORDER = '"%08x-0000-4000-8000-%%012x", count'
+SPREAD = '"%%08x-%04x-4000-8000-%%012x", count * 2654435761 %% 4294967296, count'
+"""Spread ids differ in their first digits, as random ones do; the factor is odd, so none twice."""
 
 
 class Load(msgspec.Struct, frozen=True):
@@ -46,13 +50,23 @@ class Load(msgspec.Struct, frozen=True):
         return (self.answers - self.not_2xx) / (self.microseconds / 1e6)
 
 
-def load(port: int, request: Path, *, number: int, seconds: int, connections: int = 32) -> Load:
+def load(
+    port: int,
+    request: Path,
+    *,
+    number: int,
+    seconds: int,
+    connections: int = 32,
+    spread: bool = False,
+) -> Load:
     """
     Send for so many seconds on 127.0.0.1.
 
     `request` holds the bytes to send; `number` must differ from run to run, for it is in the ids.
+    `spread` makes ids that lie far apart from one another instead of in order.
     """
-    values = {"request": request, "slot": SLOT.decode(), "round": number}
+    name = (SPREAD if spread else IN_ORDER) % number
+    values = {"request": request, "slot": SLOT.decode(), "name": name}
     script = request.with_suffix(f".{number}.lua")
     script.write_text(SCRIPT % values, "utf-8")
     plan = ["-t1", f"-c{connections}", f"-d{seconds}s", "-s", str(script)]

@@ -1,0 +1,108 @@
+"""
+What every measurement needs: a place and a time, rows, and the ledger's word on the figures.
+
+A row that uses the router asks its ledger afterwards whether the figures are true: what was
+answered 200 is stored, each stored job succeeded, and each ran once.
+"""
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from benchmarks import pushes
+from benchmarks.wrk import Load
+from tests import ledger
+from tests.acceptance.process import ROOT, Rig, RouterProcess
+
+CONNECTIONS = 32
+SETTLE_S = 60.0
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One line of the table. `goal` is in words; `met` is None where there is none to meet."""
+
+    name: str
+    figure: float
+    unit: str
+    goal: str = ""
+    met: bool | None = None
+
+
+class WrongFigures(Exception):
+    """The ledger contradicts what the load generator counted: no figure is worth showing."""
+
+
+@dataclass
+class Bench:
+    """Where a run keeps its files, and how long and how often it measures."""
+
+    folder: Path
+    seconds: int = 5
+    rounds: int = 3
+    numbers: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def number(self) -> int:
+        """A number that no other load of this run has: it keeps delivery ids apart."""
+        self.numbers += 1
+        return self.numbers
+
+    def rig(self, name: str, rules: str, server: str = "") -> Rig:
+        return Rig(self.folder / name, rules, pushes.ENVIRON, server)
+
+
+def at_least(name: str, figure: float, unit: str, goal: float) -> Row:
+    return Row(name, figure, unit, f">= {goal:,}", figure >= goal)
+
+
+def at_most(name: str, figure: float, unit: str, goal: float) -> Row:
+    return Row(name, figure, unit, f"<= {goal:,}", figure <= goal)
+
+
+def answered(loads: list[Load]) -> int:
+    """How many got their 200."""
+    if any(one.not_2xx or one.broken for one in loads):
+        raise WrongFigures(f"the router refused or broke requests: {loads}")
+    return sum(one.answers for one in loads)
+
+
+def agree(
+    rig: Rig, router: RouterProcess, count: int, *, slack: int = 0, extra_jobs: int = 0
+) -> str:
+    """
+    Compare the ledger with `count` answers of 200, once all jobs have ended.
+
+    Every delivery has one job, `extra_jobs` aside. `slack` is how many requests may have been
+    stored whose answer the generator did not wait for.
+
+    Raises:
+        WrongFigures: they differ.
+    """
+
+    def ended() -> bool:
+        now = ledger.counts(rig.store)
+        return now.jobs == now.succeeded
+
+    router.until(ended, "all jobs to succeed", seconds=SETTLE_S)
+    found = ledger.counts(rig.store)
+    exact = found.deliveries + extra_jobs == found.jobs == found.succeeded == found.attempts
+    if not exact or not count <= found.deliveries <= count + slack:
+        raise WrongFigures(f"{count} answers of 200, but the ledger has {found}")
+    return f"{rig.folder.name}: {count} answers of 200; ledger: {found}"
+
+
+def generator(module: str, *arguments: object) -> list[str]:
+    """The command that runs a load generator in a process of its own."""
+    return [sys.executable, "-m", module, *map(str, arguments)]
+
+
+def child(module: str, *arguments: object) -> dict[str, float]:
+    """Run a generator in its own process; the JSON it prints."""
+    command = generator(module, *arguments)
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=300)
+    found: dict[str, float] = json.loads(run.stdout)
+    return found

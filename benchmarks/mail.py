@@ -1,0 +1,103 @@
+"""
+A thousand events in one delivery, a million keys in the store, and everybody else meanwhile.
+
+Every event is wanted by one of 20 rules, so each batch commits 1,000 keys and 1,000 jobs.
+"""
+
+import json
+import socket
+import subprocess
+import time
+from statistics import median
+
+from benchmarks import pushes, seed
+from benchmarks.bench import Bench, Row, WrongFigures, agree, at_most, generator
+from benchmarks.pace import connect, read_answer
+from router.providers import builtin
+from tests.acceptance.process import ROOT, Rig
+from tests.acceptance.senders import ENDPOINTS, MAIL_ID, environ, mail_keys
+
+EVENTS = 1_000
+PAUSE_S = 0.25
+OTHERS_RATE = 200
+PATH = f"/wh_{MAIL_ID}"
+
+
+def rules() -> str:
+    """20 rules for mail, of which one wants every `delivered`; one for pushes."""
+    text = ENDPOINTS + "rules:\n"
+    for number in range(19):
+        text += (
+            f"  - id: mail-{number}\n    from: mail\n    events: delivered\n"
+            f"    match: payload.category == 'other-{number}'\n"
+            f"    actions: {{log: 'category {number}'}}\n"
+        )
+    return text + (
+        "  - id: delivered\n    from: mail\n    events: delivered\n"
+        "    match: payload.email != 'nobody@example.com'\n"
+        "    actions: {log: 'delivered to {{ payload.email }}'}\n"
+        "  - id: main\n    from: code\n    events: push\n"
+        "    match: payload.ref == 'refs/heads/main'\n"
+        "    actions: {log: 'push to {{ payload.repository.full_name }}'}\n"
+    )
+
+
+def request(port: int, number: int) -> bytes:
+    """Batch `number`, signed now: 1,000 new events as the sender spells them."""
+    email = builtin()["email"]
+    ids = [f"b{number:08d}-{n:04d}-{n * 2654435761 % 2**32:08x}" for n in range(EVENTS)]
+    content = email.compose(email.sample("delivered"), *ids)
+    headers = email.sign(
+        event="delivered",
+        body=content,
+        key=mail_keys()[1],
+        delivery_id="",
+        now_ms=int(time.time() * 1000),
+    )
+    return pushes.http(port, PATH, headers, content)
+
+
+def batch(bench: Bench) -> list[Row]:
+    """Batches one after another with short pauses, while pushes arrive at 200 a second."""
+    rig = Rig(bench.folder / "batch", rules(), environ())
+    seed.keys(rig.store, "mail")
+    push = pushes.write_request(rig.listen, rig.folder / "push.http")
+    count = max(5, min(40, bench.seconds * 3))
+    batches = [request(rig.listen, n) for n in range(count)]
+    others = round(OTHERS_RATE * PAUSE_S * (count + 2) * 1.2)
+    command = generator("benchmarks.pace", rig.listen, push, OTHERS_RATE, others, bench.number())
+    with rig.router() as router:
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as pace:
+            taken = deliver(rig.listen, batches)
+            told, _ = pace.communicate(timeout=120)
+        found = json.loads(told)
+        if found["not_200"] or found["answers"] != others:
+            raise WrongFigures(f"beside the batches: {found}")
+        extra = count * (EVENTS - 1)
+        bench.notes.append(agree(rig, router, count + others, extra_jobs=extra))
+    return [
+        at_most("batch of 1,000, 1,000,000 keys", median(taken), "ms", 60),
+        Row("batch of 1,000, the slowest", max(taken), "ms"),
+        at_most("others' acks meanwhile, p99", found["p99_ms"], "ms", 50),
+    ]
+
+
+def deliver(port: int, batches: list[bytes]) -> list[float]:
+    """Milliseconds from before each one's first byte to its whole answer."""
+    taken = []
+    for content in batches:
+        time.sleep(PAUSE_S)
+        link = connect(port)
+        taken.append(once(link, content) * 1000)
+        link.close()
+    return taken
+
+
+def once(link: socket.socket, content: bytes) -> float:
+    began = time.perf_counter()
+    link.sendall(content)
+    answer = read_answer(link)
+    taken = time.perf_counter() - began
+    if not answer.startswith(b"HTTP/1.1 200") or b"accepted" not in answer:
+        raise WrongFigures(f"a batch was answered {answer[:200]!r}")
+    return taken

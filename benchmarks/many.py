@@ -1,0 +1,174 @@
+"""What a million known keys and ten thousand rules cost: ratios, and matching by itself."""
+
+import gc
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks import orders, pushes, seed
+from benchmarks.bench import (
+    CONNECTIONS,
+    Bench,
+    Row,
+    WrongFigures,
+    agree,
+    answered,
+    at_least,
+    at_most,
+)
+from benchmarks.wrk import Load, load
+from router.model.delivery import Delivery, Event
+from router.rules.match import Matcher
+from router.rules.ruleset import Ruleset
+from router.rules.scope import delivery_roots, event_scope
+from router.wiring.rules import read_rules
+from tests.acceptance.process import Rig
+
+AnEvent = tuple[str, str, Mapping[str, Any]]
+"""Topic, shop, and what the rules see."""
+
+RULES = 10_000
+START_S = 90.0
+PASSES = 5
+WARM_S = 1
+
+
+def side_by_side(bench: Bench, rigs: dict[str, tuple[Rig, Path]]) -> dict[str, list[Load]]:
+    """
+    Load each router in turn, round by round, all of them running; then ask the ledgers.
+
+    A round before the first warms up: what a router makes at its first delivery is made then.
+    """
+    found: dict[str, list[Load]] = {name: [] for name in rigs}
+    unread = CONNECTIONS * (bench.rounds + 1)  # wrk hangs up on these at the end of each round
+    with ExitStack() as stack:
+        routers = {name: rig.router().launch() for name, (rig, _) in rigs.items()}
+        for router in routers.values():
+            stack.callback(router.kill)
+        for router in routers.values():
+            router.until(router.ready, "ready", seconds=START_S)
+        for turn in range(-1, bench.rounds):
+            for name, (rig, request) in rigs.items():
+                found[name].append(
+                    load(
+                        rig.listen,
+                        request,
+                        number=bench.number(),
+                        seconds=bench.seconds if turn >= 0 else WARM_S,
+                        connections=CONNECTIONS,
+                        spread=True,
+                    )
+                )
+        for name, (rig, _) in rigs.items():
+            bench.notes.append(agree(rig, routers[name], answered(found[name]), slack=unread))
+    return {name: loads[1:] for name, loads in found.items()}
+
+
+def rate_rows(found: dict[str, list[Load]], many: str, few: str, name: str) -> list[Row]:
+    """Both rates and the median of the rounds' own ratios."""
+    pairs = zip(found[many], found[few], strict=True)
+    ratio = median(a.rate / b.rate for a, b in pairs)
+    plain = [Row(n, round(median(r.rate for r in found[n])), "deliveries/s") for n in (few, many)]
+    return [*plain, at_least(name, ratio, "x", 0.9)]
+
+
+def keys(bench: Bench) -> list[Row]:
+    """Durable accept and run with a million live keys in the store, and with none."""
+    many, few = "accept and run, 1,000,000 keys", "accept and run, no keys before"
+    rigs = {}
+    for label, folder in ((few, "keys-none"), (many, "keys-million")):
+        rig = bench.rig(folder, pushes.rules(20))
+        rigs[label] = (rig, pushes.write_request(rig.listen, rig.folder / "push.http"))
+    seed.keys(rigs[many][0].store, "code")
+    found = side_by_side(bench, rigs)
+    return rate_rows(found, many, few, "ratio, 1,000,000 keys to none")
+
+
+def rules(bench: Bench) -> list[Row]:
+    """Ten thousand rules beside ten, over the wire and in process."""
+    many, few = "accept and run, 10,000 rules", "accept and run, 10 rules"
+    rigs = {}
+    for label, count in ((few, 10), (many, RULES)):
+        rig = Rig(bench.folder / f"rules-{count}", orders.rules(count), orders.ENVIRON)
+        request = rig.folder / "order.http"
+        request.write_bytes(orders.request(rig.listen))
+        rigs[label] = (rig, request)
+    found = side_by_side(bench, rigs)
+    (few_us, _), (many_us, first) = (matching(rigs[name][0]) for name in (few, many))
+    return [
+        *rate_rows(found, many, few, "ratio, 10,000 rules to 10"),
+        Row("matching among 10 rules", few_us, "us/event"),
+        at_most("matching among 10,000 rules", many_us, "us/event", 10),
+        Row("the same, a topic's first event, worst", first * 1000, "ms"),
+    ]
+
+
+def matching(rig: Rig) -> tuple[float, float]:
+    """
+    Microseconds to match one event: median of passes over an event for each shop and topic.
+
+    Beside it the worst seconds of an event whose topic came for the first time.
+    """
+    loaded = read_rules(rig.path, environ=orders.ENVIRON)
+    if loaded.ruleset is None:
+        raise WrongFigures(f"the rules do not load: {loaded.diagnostics[:3]}")
+    ruleset = loaded.ruleset
+    matcher = Matcher(ruleset)
+    shops = [orders.shop(n, len(ruleset.rules) // 10) for n in range(len(ruleset.rules) // 10)]
+    events = [(t, s, a_scope(ruleset, t, s)) for s in shops for t in orders.TOPICS]
+    gc.collect()
+    gc.freeze()  # as the server does once it has started
+    first = max([first_match(matcher, *event) for event in events])
+    passes = [one_pass(matcher, events) for _ in range(PASSES)]
+    gc.unfreeze()
+    return median(passes) / len(events) * 1e6, first
+
+
+def first_match(matcher: Matcher, topic: str, shop: str, scope: Mapping[str, Any]) -> float:
+    """
+    Seconds to match one event.
+
+    Raises:
+        WrongFigures: another rule matches than its own.
+    """
+    began = time.perf_counter()
+    found = matcher.match("shop", topic, None, scope)
+    taken = time.perf_counter() - began
+    hits = [rule.id for rule in found.live]
+    if hits != [orders.rule_id(topic, shop)]:
+        raise WrongFigures(f"{topic} of {shop} matches {hits}")
+    return taken
+
+
+def one_pass(matcher: Matcher, events: list[AnEvent]) -> float:
+    """Seconds to match all events."""
+    began = time.perf_counter()
+    for topic, _, scope in events:
+        matcher.match("shop", topic, None, scope)
+    return time.perf_counter() - began
+
+
+def a_scope(ruleset: Ruleset, topic: str, shop: str) -> Mapping[str, Any]:
+    """What the rules see of one order."""
+    delivery = Delivery(
+        id=f"dlv_{1:026d}",
+        endpoint="shop",
+        provider="commerce",
+        received_at=0,
+        method="POST",
+        path=orders.PATH,
+        query="",
+        headers=(("content-type", "application/json"),),
+        body=b"",
+        verified_by="shop",
+        state="routed",
+        event_count=1,
+        generation=ruleset.generation,
+    )
+    fields = {"topic": topic, "shop": shop, "api_version": "2024-01"}
+    event = Event(f"evt_{1:026d}", 0, topic, None, orders.payload(), None, fields)
+    roots = delivery_roots(delivery, ruleset.variables)
+    return event_scope(roots, delivery, event, ruleset.defines)
