@@ -6,7 +6,7 @@ that fewest rules share. Skipping a rule so is exact: its condition could only b
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -31,8 +31,7 @@ class Candidate(msgspec.Struct, frozen=True):
 class Index:
     """The candidates of an event among some rules, in file order."""
 
-    def __init__(self, rules: Iterable[CompiledRule]) -> None:
-        candidates = [Candidate(i, rule, judge_of(rule)) for i, rule in enumerate(rules)]
+    def __init__(self, candidates: Sequence[Candidate]) -> None:
         needs = [_needs(candidate.rule) for candidate in candidates]
         sharing = Counter(entry for each in needs for need in each for entry in _entries(need))
         always: list[Candidate] = []
@@ -49,7 +48,7 @@ class Index:
         self._filed = tuple(filed.items())
         self.empty = not candidates
 
-    def candidates(self, scope: Scope) -> Iterable[Candidate]:
+    def candidates(self, scope: Scope) -> Sequence[Candidate]:
         """The rules that may match this scope."""
         found: list[Candidate] = []
         sources = 1 if self._always else 0
@@ -62,8 +61,18 @@ class Index:
                 found += hits
                 sources += 1
         if not self._always:
-            return found if sources <= 1 else sorted(found, key=_place)
-        return self._always if not found else sorted((*self._always, *found), key=_place)
+            return found if sources <= 1 else sorted(found, key=place)
+        return self._always if not found else sorted((*self._always, *found), key=place)
+
+
+def candidates_of(rules: Iterable[CompiledRule]) -> list[Candidate]:
+    """Rules with their places and conditions, compiled here and now rather than at first use."""
+    return [Candidate(i, rule, judge_of(rule)) for i, rule in enumerate(rules)]
+
+
+def place(candidate: Candidate) -> int:
+    """Where in the file it stands."""
+    return candidate.place
 
 
 def judge_of(rule: CompiledRule) -> Judge | None:
@@ -119,7 +128,3 @@ def _needs(rule: CompiledRule) -> list[Need]:
 
 def _entries(need: Need) -> list[tuple[tuple[str, ...], Any]]:
     return [(need.path, index_key(value)) for value in need.values]
-
-
-def _place(candidate: Candidate) -> int:
-    return candidate.place

@@ -1,16 +1,16 @@
 """Which rules want an event: by endpoint and event from a hash, by index, then by condition."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from router.rules.index import Index
+from router.rules.index import Candidate, Index, candidates_of, place
 from router.rules.patterns import wants_event
 from router.rules.ruleset import Ruleset
 from router.rules.specs import CompiledRule
 
-_INDEXES_MAX = 4_096
+_KNOWN_MAX = 16_384
 
 
 class Matches(msgspec.Struct, frozen=True):
@@ -27,65 +27,117 @@ class Matches(msgspec.Struct, frozen=True):
 
 
 class Wanting(msgspec.Struct, frozen=True):
-    """The rules whose head (`from`, `events`) names an event: conditional, and `otherwise`."""
+    """
+    The rules that an event's name lets in: those that take every event of the endpoint, and
+    those that name this one.
+    """
 
-    rules: Index
-    otherwise: Index
+    every: Index
+    named: Index
+
+    def candidates(self, scope: Mapping[str, Any]) -> Sequence[Candidate]:
+        """Those that may match, in file order."""
+        if self.named.empty:
+            return self.every.candidates(scope)
+        if self.every.empty:
+            return self.named.candidates(scope)
+        return sorted((*self.every.candidates(scope), *self.named.candidates(scope)), key=place)
+
+
+class Wanted:
+    """Some rules of one endpoint, ready for any event's name."""
+
+    def __init__(self, candidates: Sequence[Candidate]) -> None:
+        self._every = Index([c for c in candidates if c.rule.events is None])
+        self._exact: dict[str, list[Candidate]] = {}
+        self._globs: list[Candidate] = []
+        for candidate in candidates:
+            for pattern in dict.fromkeys(candidate.rule.events or ()):
+                if "*" in pattern:
+                    self._globs.append(candidate)
+                else:
+                    self._exact.setdefault(pattern, []).append(candidate)
+        self._nobody = Wanting(self._every, Index([]))
+
+    @property
+    def names(self) -> Iterable[str]:
+        """The names that rules write out."""
+        return self._exact
+
+    def by(self, event: str, action: str | None) -> Wanting:
+        """The rules whose `events` let this one in."""
+        full = f"{event}.{action}" if action else event
+        found = {
+            c.place: c
+            for c in (
+                *self._exact.get(event, ()),
+                *self._exact.get(full, ()),
+                *(c for c in self._globs if wants_event(c.rule.events, event, action)),
+            )
+        }
+        if not found:
+            return self._nobody
+        return Wanting(self._every, Index(sorted(found.values(), key=place)))
 
 
 class Matcher:
-    """Answers for one ruleset; remembers an index for each (endpoint, event, action) it meets."""
+    """
+    Answers for one ruleset.
+
+    Conditions are compiled and indexes built when it is made, off the event loop: a first
+    delivery waits for neither. Events that no rule writes out get theirs when they first come.
+    """
 
     def __init__(self, ruleset: Ruleset) -> None:
-        self._by_endpoint: dict[str, tuple[CompiledRule, ...]] = {
-            name: tuple(r for r in ruleset.rules if r.sources is None or name in r.sources)
-            for name in ruleset.endpoints
-        }
-        self._indexes: dict[tuple[str, str, str | None], Wanting] = {}
+        candidates = candidates_of(ruleset.rules)
+        self._endpoints: dict[str, tuple[Wanted, Wanted]] = {}
+        for name in ruleset.endpoints:
+            mine = [c for c in candidates if c.rule.sources is None or name in c.rule.sources]
+            usual = Wanted([c for c in mine if not c.rule.otherwise])
+            self._endpoints[name] = (usual, Wanted([c for c in mine if c.rule.otherwise]))
+        self._known: dict[tuple[str, str, str | None], tuple[Wanting, Wanting]] = {}
+        for name, both in self._endpoints.items():
+            for written in (*both[0].names, *both[1].names):
+                self.wanting(name, written, None)
+                event, dot, action = written.partition(".")
+                if dot:
+                    self.wanting(name, event, action)
 
-    def wanting(self, endpoint: str, event: str, action: str | None) -> Wanting:
-        """The rules whose head names this event."""
+    def wanting(self, endpoint: str, event: str, action: str | None) -> tuple[Wanting, Wanting]:
+        """The rules whose head names this event: the usual ones, and the `otherwise` ones."""
         key = (endpoint, event, action)
-        found = self._indexes.get(key)
+        found = self._known.get(key)
         if found is None:
-            found = self._collect(key)
-            if len(self._indexes) < _INDEXES_MAX:  # event names are the sender's: keep a bound
-                self._indexes[key] = found
+            usual, otherwise = self._endpoints.get(endpoint, _NOWHERE)
+            found = usual.by(event, action), otherwise.by(event, action)
+            if len(self._known) < _KNOWN_MAX:  # event names are the sender's: keep a bound
+                self._known[key] = found
         return found
 
     def match(
         self, endpoint: str, event: str, action: str | None, scope: Mapping[str, Any]
     ) -> Matches:
         """Every rule that matches; a rule that errs does not match and touches no other."""
-        wanting = self.wanting(endpoint, event, action)
+        usual, otherwise = self.wanting(endpoint, event, action)
         hits: list[CompiledRule] = []
         errors: list[tuple[str, str]] = []
-        _judge(wanting.rules, scope, hits, errors)
+        _judge(usual, scope, hits, errors)
         # `from: all` rules do not name the endpoint, so they do not keep `otherwise` quiet.
-        if not wanting.otherwise.empty and not any(
-            r.mode == "live" and r.sources is not None for r in hits
-        ):
-            _judge(wanting.otherwise, scope, hits, errors)
+        if not any(r.mode == "live" and r.sources is not None for r in hits):
+            _judge(otherwise, scope, hits, errors)
         return _sorted_by_mode(hits, errors)
 
-    def _collect(self, key: tuple[str, str, str | None]) -> Wanting:
-        endpoint, event, action = key
-        wanted = [
-            r for r in self._by_endpoint.get(endpoint, ()) if wants_event(r.events, event, action)
-        ]
-        return Wanting(
-            Index(r for r in wanted if not r.otherwise),
-            Index(r for r in wanted if r.otherwise),
-        )
+
+_NOWHERE = (Wanted([]), Wanted([]))
 
 
 def _judge(
-    index: Index,
+    wanting: Wanting,
     scope: Mapping[str, Any],
     hits: list[CompiledRule],
     errors: list[tuple[str, str]],
 ) -> None:
-    for candidate in index.candidates(scope):
+    for candidate in wanting.candidates(scope):
         result = True if candidate.judge is None else candidate.judge(scope)
         if result is True:
             hits.append(candidate.rule)

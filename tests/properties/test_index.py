@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.rules.index import Index, judge_of
+from router.rules.index import Index, candidates_of, judge_of
 from tests.builders import a_rule
 
 FIELDS = st.sampled_from(["payload.a", "payload.b", "payload.a.c", "event", "payload.gone"])
@@ -39,7 +39,7 @@ def test_indexed_and_linear_match_the_same_rules(
     scope = {"payload": payload, "event": event}
     indexed = [
         c.rule.id
-        for c in Index(rules).candidates(scope)
+        for c in Index(candidates_of(rules)).candidates(scope)
         if c.judge is None or c.judge(scope) is True
     ]
     linear = [r.id for r in rules if (j := judge_of(r)) is None or j(scope) is True]

@@ -88,3 +88,25 @@ def test_otherwise_only_when_no_live_rule_of_the_endpoint_matched() -> None:
     assert ids(matched(a_rule("err", "payload.nope > 1"), rest).live) == ["rest"]
     assert ids(matched(a_rule("all", sources=None), rest).live) == ["all", "rest"]
     assert ids(matched(a_rule("s", mode="shadow"), rest).live) == ["rest"]
+
+
+def test_rules_for_every_event_and_rules_that_name_it_come_in_file_order() -> None:
+    """However they were found."""
+    rules = (
+        a_rule("named", events=("orders/paid",)),
+        a_rule("every"),
+        a_rule("glob", events=("orders/*",)),
+        a_rule("indexed", "payload.total == 10"),
+        a_rule("action", events=("orders/paid.done", "orders/paid")),
+    )
+    assert ids(matched(*rules).live) == ["named", "every", "glob", "indexed", "action"]
+    assert ids(matched(*rules, event="orders/new").live) == ["every", "glob", "indexed"]
+
+
+def test_conditions_are_compiled_before_the_first_event() -> None:
+    """A first delivery waits for nobody."""
+    rule = a_rule("r", "payload.total == 10", events=("orders/*",))
+    Matcher(a_ruleset(rule))
+    expression = rule.match[0].test
+    slot = type(expression).__dict__["verdict"]  # reading it any other way would compile it now
+    assert callable(slot.__get__(expression))
