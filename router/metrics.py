@@ -19,42 +19,44 @@ class Metrics:
     """
     Everything the router counts. Times in seconds.
 
-    Hot counters are bound once per label value, then found in a dict.
+    Counters are plain numbers in a dict, turned into samples when somebody looks.
     """
 
     def __init__(self) -> None:
         import prometheus_client as prom  # noqa: PLC0415 - costly: `check` never counts
+        from prometheus_client.core import CounterMetricFamily  # noqa: PLC0415
 
         self._registry = prom.CollectorRegistry()
         registry = self._registry
         self._render = prom.generate_latest
 
-        def counter(name: str, about: str, *labels: str) -> Any:
-            return prom.Counter(name, about, labels, registry=registry)
+        def counter(name: str, about: str, *labels: str) -> _Count:
+            family = CounterMetricFamily
+            counted = _Count(lambda: family(name, about, labels=labels))
+            registry.register(counted)
+            return counted
 
         def histogram(name: str, about: str, buckets: tuple[float, ...], *labels: str) -> Any:
             return prom.Histogram(name, about, labels, registry=registry, buckets=buckets)
 
-        self._deliveries = _Bound(
-            counter("router_deliveries", "Genuine deliveries, by what became of them", *_BY_RESULT)
+        self._deliveries = counter(
+            "router_deliveries", "Genuine deliveries, by what became of them", "endpoint", "result"
         )
-        self._refused = _Bound(
-            counter("router_refused", "Requests refused, by reason", "endpoint", "reason")
+        self._refused = counter(
+            "router_refused", "Requests refused, by reason", "endpoint", "reason"
         )
         self._ack = _Bound(
             histogram("router_ack_seconds", "Last body byte to answer", ACK_BUCKETS, "provider")
         )
-        self._jobs = _Bound(counter("router_jobs", "Jobs ended, by outcome", "kind", "outcome"))
-        self._attempts = _Bound(counter("router_attempts", "Attempts ended", "kind", "outcome"))
-        self._matched = _Bound(counter("router_rule_matches", "Events a rule matched", "rule"))
-        self._errors = _Bound(counter("router_rule_errors", "Events a rule erred on", "rule"))
-        self._secrets = _Bound(
-            counter("router_secret_uses", "Deliveries a secret verified", "secret")
-        )
+        self._jobs = counter("router_jobs", "Jobs ended, by outcome", "kind", "outcome")
+        self._attempts = counter("router_attempts", "Attempts ended", "kind", "outcome")
+        self._matched = counter("router_rule_matches", "Events a rule matched", "rule")
+        self._errors = counter("router_rule_errors", "Events a rule erred on", "rule")
+        self._secrets = counter("router_secret_uses", "Deliveries a secret verified", "secret")
         self._batch = histogram("router_commit_batch", "Writes in one commit", BATCH_BUCKETS)
         self._commit = histogram("router_commit_seconds", "One commit and sync", COMMIT_BUCKETS)
         self._leases = counter("router_leases_lost", "Results dropped: the lease was another's")
-        self._reloads = _Bound(counter("router_reloads", "Reloads of the rules file", "outcome"))
+        self._reloads = counter("router_reloads", "Reloads of the rules file", "outcome")
         self._generation = prom.Gauge(
             "router_ruleset_info", "The generation in force", ("generation",), registry=registry
         )
@@ -62,11 +64,11 @@ class Metrics:
 
     def delivered(self, endpoint: str, result: str) -> None:
         """One genuine delivery: accepted, duplicate, unmatched, unparsed or too_complex."""
-        self._deliveries(endpoint, result).inc()
+        self._deliveries.add(endpoint, result)
 
     def refused(self, endpoint: str | None, reason: str) -> None:
         """One request refused; None: it named no endpoint of ours."""
-        self._refused(endpoint or NO_ENDPOINT, reason).inc()
+        self._refused.add(endpoint or NO_ENDPOINT, reason)
 
     def acked(self, provider: str, seconds: float) -> None:
         """One 2xx, so long after the last body byte."""
@@ -74,23 +76,23 @@ class Metrics:
 
     def job_ended(self, kind: str, outcome: str) -> None:
         """One job ended: succeeded, dead or cancelled."""
-        self._jobs(kind, outcome).inc()
+        self._jobs.add(kind, outcome)
 
     def attempted(self, kind: str, outcome: str) -> None:
         """One attempt ended: succeeded, failed, dead, interrupted or dry."""
-        self._attempts(kind, outcome).inc()
+        self._attempts.add(kind, outcome)
 
     def rule_matched(self, rule: str) -> None:
         """One event matched a rule."""
-        self._matched(rule).inc()
+        self._matched.add(rule)
 
     def rule_erred(self, rule: str) -> None:
         """A rule's condition failed on an event, so it did not match."""
-        self._errors(rule).inc()
+        self._errors.add(rule)
 
     def secret_used(self, secret: str) -> None:
         """A secret, by its name, proved a delivery genuine."""
-        self._secrets(secret).inc()
+        self._secrets.add(secret)
 
     def committed(self, writes: int, seconds: float) -> None:
         """One transaction was committed and synced."""
@@ -99,17 +101,17 @@ class Metrics:
 
     def lease_lost(self) -> None:
         """A result came from a holder that no longer held the job."""
-        self._leases.inc()
+        self._leases.add()
 
     def reloaded(self, generation: str) -> None:
         """A ruleset took effect."""
-        self._reloads("ok").inc()
+        self._reloads.add("ok")
         self._generation.clear()
         self._generation.labels(generation).set(1)
 
     def reload_failed(self) -> None:
         """The rules file was wrong; the ruleset before it stays."""
-        self._reloads("failed").inc()
+        self._reloads.add("failed")
 
     def watch(self, name: str, about: str, read: Callable[[], float]) -> None:
         """A gauge whose value is asked for when somebody looks (`router_NAME`)."""
@@ -125,9 +127,33 @@ class Metrics:
         return 0.0 if found is None else found
 
 
-_BY_RESULT = ("endpoint", "result")
-
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class _Count:
+    """A counter by label values; a few of them move with every delivery."""
+
+    __slots__ = ("_family", "_values")
+
+    def __init__(self, family: Callable[[], Any]) -> None:
+        self._family = family
+        self._values: dict[tuple[str, ...], int] = {}
+
+    def add(self, *labels: str) -> None:
+        """One more."""
+        values = self._values
+        values[labels] = values.get(labels, 0) + 1
+
+    def describe(self) -> list[Any]:
+        """The family without samples, for the registry."""
+        return [self._family()]
+
+    def collect(self) -> list[Any]:
+        """The family as it stands."""
+        family = self._family()
+        for labels, value in list(self._values.items()):
+            family.add_metric(labels, value)
+        return [family]
 
 
 class _Bound:

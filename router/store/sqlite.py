@@ -40,6 +40,7 @@ class SqliteStore:
     The ledger in one file: one thread writes, one reads, the event loop waits for neither.
 
     `failure` is set, with the reason, when the store will never write again; serving then ends.
+    `on_commit` hears of every transaction: its writes and its seconds.
     `warning` is what is to be said about this machine's SQLite, if anything.
     """
 
@@ -47,11 +48,12 @@ class SqliteStore:
         self._path = path
         self._clock = clock
         self._lock = lock
-        self._writer = Writer(lambda: _open_book(path, clock), self._fail)
+        self._writer = Writer(lambda: _open_book(path, clock), self._fail, self._committed)
         self._reader: SqliteReader
         self._search = pruning.Search()
         self._counting: asyncio.Task[None] | None = None
         self._closed = False
+        self.on_commit: Callable[[int, float], None] = lambda _writes, _seconds: None
         self.failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.warning = warning()
 
@@ -59,6 +61,9 @@ class SqliteStore:
         """Open the file. Raises StoreRefused."""
         await self._writer.start()
         self._reader = SqliteReader(self._path)
+
+    def _committed(self, writes: int, seconds: float) -> None:
+        self.on_commit(writes, seconds)
 
     async def accept(self, acceptance: Acceptance) -> Accepted | Duplicate:
         prepared = accepting.prepare(acceptance, self._clock.now())

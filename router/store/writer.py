@@ -69,12 +69,19 @@ class Writer:
     Commits operations in its own thread.
 
     After a sync has failed nothing is written any more: what reached the disk is unknown, and
-    a second sync may succeed without having written. `failed` is told once, on the loop.
+    a second sync may succeed without having written. `failed` is told once, `committed` of every
+    transaction with its operations and seconds; both on the loop.
     """
 
-    def __init__(self, open_book: Callable[[], Book], failed: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        open_book: Callable[[], Book],
+        failed: Callable[[str], None],
+        committed: Callable[[int, float], None],
+    ) -> None:
         self._open_book = open_book
         self._failed = failed
+        self._committed = committed
         self._loop = asyncio.get_running_loop()
         self._queue: queue.SimpleQueue[Operation | None] = queue.SimpleQueue()
         self._closed: str | None = None
@@ -117,7 +124,9 @@ class Writer:
         while not last:
             batch, last = self._take()
             if batch:
-                self._answer(self._commit(book, batch))
+                began = book.clock.monotonic()
+                answers = self._commit(book, batch)
+                self._answer(answers, book.clock.monotonic() - began)
             if book.pages >= min(CHECKPOINT_PAGES * len(batch), CHECKPOINT_MOST):
                 self._checkpoint(book)
         self._finish(book)
@@ -208,8 +217,14 @@ class Writer:
             book.db.close()
         self._tell(_set, [(self._ended, None)])
 
-    def _answer(self, answers: Answers) -> None:
-        self._tell(_set, [(operation.future, answer) for operation, answer in answers])
+    def _answer(self, answers: Answers, seconds: float) -> None:
+        self._tell(self._settled, (answers, seconds))
+
+    def _settled(self, done: tuple[Answers, float]) -> None:
+        """On the loop: everybody hears at once."""
+        answers, seconds = done
+        _set([(operation.future, answer) for operation, answer in answers])
+        self._committed(len(answers), seconds)
 
     def _tell(self, callback: Callable[[Any], None], argument: Any) -> None:
         # The loop is gone when its owner did not close the store: nobody is left to be told.

@@ -143,6 +143,7 @@ class Built:
         self.store, self.clock = store, clock
         self.log = logs.get("router")
         self.metrics = Metrics()
+        store.on_commit = self.metrics.committed
         rng = random.Random(secrets.randbits(128))  # noqa: S311 - jitter and ids, not secrets
         ids = Ids(rng)
         self.actions = _actions(options, live)

@@ -1,5 +1,6 @@
 """What only the store in a file promises."""
 
+import asyncio
 import sqlite3
 from pathlib import Path
 
@@ -143,3 +144,10 @@ async def test_a_verb_over_many_jobs_goes_in_steps(store: SqliteStore, make: Mak
         await store.accept(make.acceptance(jobs=[make.job() for _ in range(1000)]))
     assert await store.cancel(ALL, reason="x", now=FAR) == 5000
     assert await store.counts() == {"paid": {"cancelled": 5000}}
+
+
+async def test_every_transaction_is_told_with_its_writes(store: SqliteStore, make: Maker) -> None:
+    heard: list[int] = []
+    store.on_commit = lambda writes, seconds: heard.append(writes if seconds >= 0 else -1)
+    await asyncio.gather(*(store.accept(make.acceptance()) for _ in range(5)))
+    assert sum(heard) == 5
