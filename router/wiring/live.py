@@ -2,10 +2,8 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from router.clock import Clock
-from router.config import load
 from router.errors import ConfigError, Diagnostic, SecretMissing
 from router.log import Log
 from router.model.job import OPEN
@@ -13,6 +11,7 @@ from router.rules.live import Live, LiveRef, Secrets
 from router.rules.ruleset import Ruleset
 from router.store.protocol import Generation, Store
 from router.wiring.dev import DevFile
+from router.wiring.generations import read_generation
 from router.wiring.rules import Overrides, read_rules, read_text
 from router.wiring.secret_values import resolve_secrets, unset_variables
 
@@ -84,8 +83,9 @@ async def restore_former(ref: LiveRef, store: Store, source: Source, log: Log) -
 
 def _rebuilt(kept: Generation, current: Live, source: Source) -> Live | None:
     """An old generation, with its own variables and today's secrets, limits and egress."""
-    environ: dict[str, str] = {**source.environ, **_texts(kept.context.get("env", {}))}
-    loaded = load(kept.text, path=str(source.path), env=environ, dev=source.dev_file is not None)
+    loaded = read_generation(
+        kept, path=source.path, environ=source.environ, dev=source.dev_file is not None
+    )
     if loaded.ruleset is None:
         return None
     return Live(loaded.ruleset, _todays(current.secrets, loaded.ruleset, source))
@@ -96,7 +96,3 @@ def _todays(secrets: Secrets, ruleset: Ruleset, source: Source) -> Secrets:
         return resolve_secrets(ruleset, environ=source.environ, dev_file=source.dev_file)[0]
     except SecretMissing:
         return secrets
-
-
-def _texts(values: Mapping[str, Any]) -> dict[str, str]:
-    return {k: v for k, v in values.items() if isinstance(v, str)}

@@ -47,6 +47,10 @@ from router.wiring.live import Source, generation_of, restore_former
 from router.wiring.rules import Overrides, content_hash
 
 
+ADMIN_ANSWER_S = 120.0
+"""An operator's replay of many deliveries may take its time; a sender's delivery may not."""
+
+
 class ServeOptions(msgspec.Struct, frozen=True):
     """What `router serve` was asked. `human`: somebody reads along on a terminal."""
 
@@ -262,9 +266,10 @@ class Built:
             render_metrics=self.metrics.render,
             hosts=(server.admin.rpartition(":")[0].strip("[]"),),
         )
+        patient = msgspec.structs.replace(server.limits, answer_s=ADMIN_ANSWER_S)
         return (
             Listener(public_app(door), server.listen, wire),
-            Listener(admin_app(admin), server.admin, Wire(server.limits)),
+            Listener(admin_app(admin), server.admin, Wire(patient)),
         )
 
 
