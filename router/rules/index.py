@@ -64,6 +64,15 @@ class Index:
             return found if sources <= 1 else sorted(found, key=place)
         return self._always if not found else sorted((*self._always, *found), key=place)
 
+    def filing(self) -> dict[int, tuple[str, ...]]:
+        """For `explain`: the path by which each filed rule is found, by the rule's place."""
+        return {
+            candidate.place: path
+            for path, buckets in self._filed
+            for bucket in buckets.values()
+            for candidate in bucket
+        }
+
 
 def candidates_of(rules: Iterable[CompiledRule]) -> list[Candidate]:
     """Rules with their places and conditions, compiled here and now rather than at first use."""

@@ -46,7 +46,6 @@ from router.wiring.heard import Heard
 from router.wiring.live import Source, generation_of, restore_former
 from router.wiring.rules import Overrides, content_hash
 
-
 ADMIN_ANSWER_S = 120.0
 """An operator's replay of many deliveries may take its time; a sender's delivery may not."""
 
