@@ -1,0 +1,90 @@
+"""`router explain`."""
+
+import click
+import msgspec
+
+from router.cli.completing import endpoint_names, rule_ids
+from router.cli.explaining import Explanation, explain_payload, explain_stored
+from router.cli.place import Place, place_options
+from router.errors import NotFound, UsageError
+
+
+@click.command()
+@click.argument("delivery", required=False, metavar="[DELIVERY]")
+@place_options("dev", "store")
+@click.option("--event", metavar="N", help="One event of a batch; with --payload, its name.")
+@click.option("--rule", metavar="ID", help="One rule, whole.", shell_complete=rule_ids)
+@click.option("--payload", metavar="FILE", help="Explain this body instead (- is stdin).")
+@click.option(
+    "--endpoint",
+    metavar="NAME",
+    help="With --payload: where it would arrive.",
+    shell_complete=endpoint_names,
+)
+def explain(
+    *,
+    place: Place,
+    delivery: str | None,
+    event: str | None,
+    rule: str | None,
+    payload: str | None,
+    endpoint: str | None,
+) -> None:
+    """
+    Why each rule did, or did not, want a delivery.
+
+    A stored DELIVERY (its id, or the first 8 characters or more) is explained by the rules that
+    decided it; with -f, by that file. With --payload nothing need be stored:
+    --payload FILE --endpoint NAME --event NAME.
+    """
+    if payload is None:
+        if delivery is None or endpoint is not None:
+            raise UsageError(
+                "name a delivery, or a body: --payload FILE --endpoint NAME --event NAME"
+            )
+        found = explain_stored(place, delivery, _number(event))
+    else:
+        if delivery is not None or endpoint is None or event is None:
+            raise UsageError("--payload takes --endpoint NAME and --event NAME, and no delivery")
+        found = explain_payload(place, payload, endpoint, event)
+    if rule is not None:
+        found = _only(found, rule)
+    _answer(place, found, whole=rule is not None)
+
+
+def _number(event: str | None) -> int | None:
+    if event is None:
+        return None
+    if not (event.isascii() and event.isdecimal() and len(event) < 10):
+        raise UsageError(f"--event takes the number of an event of the delivery, not {event!r}")
+    return int(event)
+
+
+def _only(found: Explanation, rule: str) -> Explanation:
+    """
+    One rule of it.
+
+    Raises:
+        NotFound: those rules have none of that id.
+    """
+    events = tuple(
+        msgspec.structs.replace(e, rules=tuple(r for r in e.rules if r.rule.id == rule))
+        for e in found.events
+    )
+    if any(not event.rules for event in events):
+        raise NotFound(f"there is no rule {rule!r} in {found.by}")
+    return msgspec.structs.replace(found, events=events)
+
+
+def _answer(place: Place, found: Explanation, *, whole: bool) -> None:
+    if place.as_json:
+        from router.cli.explain_json import explanation_json
+        from router.expressions import encode_json
+
+        text = msgspec.json.format(encode_json(explanation_json(found)), indent=2)
+        click.echo(text.decode("utf-8"))
+        return
+    from router.cli.explain_text import explanation_lines
+
+    for line in explanation_lines(found, whole=whole):
+        click.echo(line)

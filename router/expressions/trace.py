@@ -1,0 +1,268 @@
+"""
+The verdict of an expression again, slower and with every leaf told: what was found, and why.
+
+The leaves are judged by the closures of the fast verdict, made from the same tree; only what joins
+them is read here. So the two agree, which a property test holds them to.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from router.expressions.absent import ABSENT, JSON, Failed, Lazy
+from router.expressions.compare import type_word
+from router.expressions.expression import Expression, Scope
+from router.expressions.faults import FAULTS, reason_of
+from router.expressions.nodes import Node
+from router.expressions.value import build
+from router.expressions.verdict import STRICT, build_verdict
+
+LeafVerdict = Literal["true", "false", "error", "not evaluated"]
+JoinKind = Literal["all", "any", "not"]
+
+
+class Found(msgspec.Struct, frozen=True):
+    """
+    What one operand of a leaf was. `type` is JMESPath's word, `absent`, or `error`; then `value` is
+    None, and for an error the reason as text.
+    """
+
+    text: str
+    type: str
+    value: JSON
+
+
+class Leaf(msgspec.Struct, frozen=True):
+    """
+    One test that cannot be divided: characters `start` to `end` of `expression`.
+
+    `number` counts from 1. `wanted` is the verdict that helps the whole become true, which under
+    `!` or `not:` is False. `reason` is set for an error.
+    """
+
+    number: int
+    expression: str
+    start: int
+    end: int
+    wanted: bool
+    verdict: LeafVerdict
+    found: tuple[Found, ...] = ()
+    reason: str | None = None
+    node: Node | None = None
+
+    @property
+    def text(self) -> str:
+        """Its own text."""
+        return self.expression[self.start : self.end]
+
+    @property
+    def failed(self) -> bool:
+        """It was evaluated and did not help."""
+        return self.verdict not in ("not evaluated", "true" if self.wanted else "false")
+
+
+class Trace(msgspec.Struct, frozen=True):
+    """
+    A verdict and the leaves that made it.
+
+    `missing` is the least number of leaves that would have to answer otherwise for the verdict to
+    be true (at least: leaves that were not evaluated count as helping); `pivots` are the numbers of
+    those of which one alone would do.
+    """
+
+    verdict: bool | Failed
+    leaves: tuple[Leaf, ...]
+    missing: int
+    pivots: tuple[int, ...] = ()
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A test: one leaf (`node` of `expression`), or others joined; `all` of none is true."""
+
+    kind: Literal["leaf"] | JoinKind
+    parts: tuple["Part", ...] = ()
+    expression: str = ""
+    node: Node | None = None
+
+
+def part_of(expression: Expression) -> Part:
+    """An expression as its leaves, joined by `&&`, `||` and `!`."""
+    return _divided(expression.text, expression.tree)
+
+
+def joined(kind: JoinKind, *parts: Part) -> Part:
+    """Several tests as one, as `match` joins its items; `not` takes one."""
+    return Part(kind, parts)
+
+
+def trace(
+    test: Expression | Part, scope: Scope, *, thorough: bool = False, first: int = 1
+) -> Trace:
+    """
+    Judge a test and keep what was seen; never raises. Leaves are numbered from `first`.
+
+    As in the fast reading, what cannot change the verdict is not evaluated. `thorough` evaluates
+    also what else stands in the way: all parts of an AND that should be true, of an OR that should
+    be false. It changes no verdict.
+    """
+    part = test if isinstance(test, Part) else part_of(test)
+    reader = _Reader(scope, thorough, first)
+    verdict, missing, pivots = reader.read(part, wanted=True)
+    return Trace(verdict, tuple(reader.leaves), missing, pivots if missing == 1 else ())
+
+
+# -- a tree as parts
+
+_JOINS: dict[str, JoinKind] = {"and": "all", "or": "any"}
+
+
+def _divided(text: str, node: Node) -> Part:
+    kind = _JOINS.get(node.kind)
+    if kind is not None:
+        return Part(kind, tuple(_divided(text, child) for child in node.children))
+    if node.kind == "not" and _is_joined(node.children[0]):
+        return Part("not", (_divided(text, node.children[0]),))
+    return Part("leaf", (), text, node)
+
+
+def _is_joined(node: Node) -> bool:
+    """Whether there is more than one leaf in it; `!path` is one leaf for its reader."""
+    while node.kind == "not":
+        node = node.children[0]
+    return node.kind in _JOINS
+
+
+# -- reading
+
+_Outcome = tuple[bool | Failed, int, tuple[int, ...]]
+
+
+class _Reader:
+    """One trace in the making."""
+
+    def __init__(self, scope: Scope, thorough: bool, first: int) -> None:
+        self.leaves: list[Leaf] = []
+        self._scope = scope
+        self._thorough = thorough
+        self._first = first
+
+    def read(self, part: Part, *, wanted: bool) -> _Outcome:
+        """The verdict; how many leaves stand in the way of `wanted`; those that do so alone."""
+        if part.kind == "leaf":
+            return self._leaf(part, wanted)
+        if part.kind == "not":
+            verdict, missing, pivots = self.read(part.parts[0], wanted=not wanted)
+            return verdict if isinstance(verdict, Failed) else not verdict, missing, pivots
+        return self._joined(part, wanted)
+
+    def _joined(self, part: Part, wanted: bool) -> _Outcome:
+        decisive = part.kind == "any"  # the verdict of one part that settles the whole
+        go_on = self._thorough and wanted is not decisive
+        failed: Failed | None = None
+        decided = False
+        ways: list[tuple[int, tuple[int, ...]]] = []
+        for inner in part.parts:
+            if decided and not go_on:
+                self._skip(inner, wanted)
+                continue
+            verdict, missing, pivots = self.read(inner, wanted=wanted)
+            ways.append((missing, pivots))
+            if isinstance(verdict, Failed):
+                failed = failed or verdict
+            elif verdict is decisive:
+                decided = True
+        missing, pivots = (_one_way if wanted is decisive else _every_way)(ways)
+        if decided:
+            return decisive, missing, pivots
+        return (not decisive) if failed is None else failed, missing, pivots
+
+    def _leaf(self, part: Part, wanted: bool) -> _Outcome:
+        node = _node(part)
+        verdict = build_verdict(node)(self._scope, self._scope)
+        leaf = self._keep(part, wanted, verdict)
+        missing = 0 if verdict is wanted else 1
+        return verdict, missing, (leaf.number,) * missing
+
+    def _keep(self, part: Part, wanted: bool, verdict: bool | Failed) -> Leaf:
+        node = _node(part)
+        found = tuple(_found(part.expression, operand, self._scope) for operand in _operands(node))
+        word: LeafVerdict = "error"
+        reason = verdict.reason if isinstance(verdict, Failed) else None
+        if reason is None:
+            word = "true" if verdict is True else "false"
+        return self._add(Leaf(0, part.expression, *_span(node), wanted, word, found, reason, node))
+
+    def _skip(self, part: Part, wanted: bool) -> None:
+        for leaf, helping in _leaves(part, wanted):
+            node = _node(leaf)
+            self._add(Leaf(0, leaf.expression, *_span(node), helping, "not evaluated", node=node))
+
+    def _add(self, leaf: Leaf) -> Leaf:
+        numbered = msgspec.structs.replace(leaf, number=self._first + len(self.leaves))
+        self.leaves.append(numbered)
+        return numbered
+
+
+def _node(part: Part) -> Node:
+    assert part.node is not None  # noqa: S101 - every leaf has one
+    return part.node
+
+
+def _span(node: Node) -> tuple[int, int]:
+    return node.start, node.end
+
+
+def _leaves(part: Part, wanted: bool) -> Iterator[tuple[Part, bool]]:
+    if part.kind == "leaf":
+        yield part, wanted
+    for inner in part.parts:
+        yield from _leaves(inner, wanted is not (part.kind == "not"))
+
+
+def _every_way(ways: list[tuple[int, tuple[int, ...]]]) -> tuple[int, tuple[int, ...]]:
+    """All parts must help."""
+    missing = sum(way[0] for way in ways)
+    return missing, tuple(n for way in ways for n in way[1]) if missing == 1 else ()
+
+
+def _one_way(ways: list[tuple[int, tuple[int, ...]]]) -> tuple[int, tuple[int, ...]]:
+    """One part must help: the nearest."""
+    missing = min((way[0] for way in ways), default=1)
+    return missing, tuple(n for way in ways if way[0] == 1 for n in way[1]) if missing == 1 else ()
+
+
+# -- what was found
+
+
+def _operands(node: Node) -> list[Node]:
+    """The parts of a leaf whose values explain its verdict."""
+    while node.kind == "not":
+        node = node.children[0]
+    if node.kind not in ("compare", "call"):
+        return [node]
+    return [child for child in node.children if child.kind not in ("literal", "expref")]
+
+
+def _found(text: str, node: Node, scope: Scope) -> Found:
+    own = text[node.start : node.end]
+    try:
+        value = _plain(build(node, STRICT)(scope, scope))
+    except FAULTS as fault:
+        return Found(own, "error", reason_of(fault))
+    return Found(own, "absent", None) if value is ABSENT else Found(own, type_word(value), value)
+
+
+def _plain(value: Any) -> Any:
+    """With nothing lazy in it: inside `$` the definitions, which may hold `$`, are only named."""
+    return _bare(value.everything()) if isinstance(value, Lazy) else _bare(value)
+
+
+def _bare(value: Any) -> Any:
+    if isinstance(value, Lazy):
+        return "(definitions)"
+    if isinstance(value, list):
+        return [_bare(item) for item in value]
+    if isinstance(value, Mapping):
+        return {name: _bare(item) for name, item in value.items()}
+    return value

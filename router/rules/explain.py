@@ -1,0 +1,196 @@
+"""
+Why each rule did, or did not, want an event: every rule read, none passed over.
+
+What the index would have spared is read too, and named. The verdicts are those of the matcher.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from router.expressions import JSON, Failed, index_key, needs_of
+from router.expressions.absent import ABSENT
+from router.expressions.trace import Leaf, Part, joined, part_of, trace
+from router.model.delivery import Event
+from router.rules.match import Matcher
+from router.rules.patterns import wants_event
+from router.rules.ruleset import Ruleset
+from router.rules.specs import CompiledRule, Condition
+
+Scope = Mapping[str, Any]
+Status = Literal[
+    "matched",  # it acts
+    "shadow",  # it would have, were it live
+    "paused",  # it matched, and its jobs wait
+    "quiet",  # an `otherwise` rule beside a live rule that matched
+    "not matched",
+    "error",
+    "not for this event",
+    "not for this endpoint",
+]
+
+
+class Passed(msgspec.Struct, frozen=True):
+    """
+    The index passes over the rule: the field at `path` is none of `wanted`.
+
+    `there` is False if there is no such field; `found` is then None.
+    """
+
+    path: tuple[str, ...]
+    wanted: tuple[JSON, ...]
+    found: JSON
+    there: bool
+
+
+class ItemReading(msgspec.Struct, frozen=True):
+    """One item of `match`: its text, its verdict, its leaves (numbered through the rule)."""
+
+    source: str
+    verdict: bool | Failed
+    leaves: tuple[Leaf, ...]
+    missing: int
+    pivots: tuple[int, ...]
+
+
+class RuleReading(msgspec.Struct, frozen=True):
+    """
+    One rule beside one event. `items` is empty unless the head (`from`, `events`) lets the event
+    in; so is `quieted_by`, the live rules because of which an `otherwise` rule is not asked.
+
+    `missing` is the least number of leaves that would have to answer otherwise for `match` to
+    hold; if it is 1, `pivots` are the leaves of which one alone would do.
+    """
+
+    rule: CompiledRule
+    status: Status
+    from_holds: bool
+    events_hold: bool
+    items: tuple[ItemReading, ...] = ()
+    passed: Passed | None = None
+    quieted_by: tuple[str, ...] = ()
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        return tuple(leaf for item in self.items for leaf in item.leaves)
+
+    @property
+    def missing(self) -> int:
+        return sum(item.missing for item in self.items)
+
+    @property
+    def pivots(self) -> tuple[int, ...]:
+        if self.missing != 1:
+            return ()
+        return tuple(number for item in self.items for number in item.pivots)
+
+
+class Explainer:
+    """Explains events by one ruleset."""
+
+    def __init__(self, ruleset: Ruleset) -> None:
+        self._rules = ruleset.rules
+        self._matcher = Matcher(ruleset)
+
+    def explain(self, endpoint: str, event: Event, scope: Scope) -> tuple[RuleReading, ...]:
+        """Every rule of the file, in its order."""
+        passed = self._passed(endpoint, event, scope)
+        usual = {
+            rule.id: _read(rule, endpoint, event, scope)
+            for rule in self._rules
+            if not rule.otherwise
+        }
+        louder = tuple(
+            r.rule.id
+            for r in usual.values()
+            if r.status == "matched" and r.rule.sources is not None
+        )
+        found = [
+            usual.get(rule.id) or _quieted(_read(rule, endpoint, event, scope), louder)
+            for rule in self._rules
+        ]
+        return tuple(
+            msgspec.structs.replace(reading, passed=passed.get(place))
+            for place, reading in enumerate(found)
+        )
+
+    def _passed(self, endpoint: str, event: Event, scope: Scope) -> dict[int, Passed]:
+        """What the index keeps from being evaluated, by the rule's place."""
+        found: dict[int, Passed] = {}
+        for wanting in self._matcher.wanting(endpoint, event.name, event.action):
+            asked = {candidate.place for candidate in wanting.candidates(scope)}
+            for index in (wanting.every, wanting.named):
+                for place, path in index.filing().items():
+                    if place not in asked:
+                        found[place] = _passed(self._rules[place], path, scope)
+        return found
+
+
+def near_misses(readings: Sequence[RuleReading]) -> list[RuleReading]:
+    """The rules that looked at the event and did not match, the nearest first."""
+    missed = [r for r in readings if r.status == "not matched"]
+    return sorted(missed, key=lambda r: (r.missing, sum(leaf.failed for leaf in r.leaves)))
+
+
+def _quieted(reading: RuleReading, louder: tuple[str, ...]) -> RuleReading:
+    if not louder or not (reading.from_holds and reading.events_hold):
+        return reading
+    return msgspec.structs.replace(reading, status="quiet", quieted_by=louder)
+
+
+def _read(rule: CompiledRule, endpoint: str, event: Event, scope: Scope) -> RuleReading:
+    mine = rule.sources is None or endpoint in rule.sources
+    named = wants_event(rule.events, event.name, event.action)
+    if not mine or not named:
+        status: Status = "not for this event" if mine else "not for this endpoint"
+        return RuleReading(rule, status, mine, named)
+    items = _items(rule, scope)
+    return RuleReading(rule, _status(rule, items), mine, named, items)
+
+
+def _status(rule: CompiledRule, items: tuple[ItemReading, ...]) -> Status:
+    verdicts = [item.verdict for item in items]
+    if any(verdict is False for verdict in verdicts):
+        return "not matched"
+    if any(isinstance(verdict, Failed) for verdict in verdicts):
+        return "error"
+    return "matched" if rule.mode == "live" else rule.mode
+
+
+def _items(rule: CompiledRule, scope: Scope) -> tuple[ItemReading, ...]:
+    items: list[ItemReading] = []
+    number = 1
+    for condition in rule.match:
+        seen = trace(_part(condition), scope, thorough=True, first=number)
+        number += len(seen.leaves)
+        items.append(
+            ItemReading(condition.source, seen.verdict, seen.leaves, seen.missing, seen.pivots)
+        )
+    return tuple(items)
+
+
+def _part(condition: Condition) -> Part:
+    if condition.test is not None:
+        return part_of(condition.test)
+    if condition.negate is not None:
+        return joined("not", _part(condition.negate))
+    return joined("any", *map(_part, condition.any_of or ()))
+
+
+def _passed(rule: CompiledRule, path: tuple[str, ...], scope: Scope) -> Passed:
+    """By the need the index filed it under: the first on that path that the value cannot meet."""
+    value: Any = scope
+    for name in path:
+        value = value.get(name, ABSENT) if value.__class__ is dict else ABSENT
+    needs = [
+        need
+        for condition in rule.match
+        if condition.test is not None
+        for need in needs_of(condition.test)
+        if need.path == path
+    ]
+    key = None if value is ABSENT else index_key(value)
+    need = next(n for n in needs if key not in {index_key(v) for v in n.values})
+    there = value is not ABSENT
+    return Passed(path, need.values, value if there else None, there)
