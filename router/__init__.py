@@ -19,6 +19,7 @@ point down):
     intake               CORRIDOR IN: judge, read, route, commit, answer
     dispatch/            CORRIDOR OUT: lease, limits, act, settle, upkeep
     replay               the operator's verbs
+    rehearsal/           rules tried without the world: the tests of a rules file
     actions/             TOOL SHED: an action runs a Call; one kind a file
     web/                 DOOR AND WINDOWS: the only room that knows Litestar
     serving              the living process: signals, file watch, the live ruleset, drain

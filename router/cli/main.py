@@ -15,11 +15,13 @@ from router.errors import ConfigError, RouterError, SecretMissing, UsageError
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "serve": ("router.cli.serve", "Receive, store and act, until stopped."),
     "check": ("router.cli.check", "Say whether a rules file is right, without running it."),
+    "test": ("router.cli.test", "Run the tests of a rules file: nothing listens or is called."),
     "addresses": ("router.cli.addresses", "The URLs to give to the senders."),
     "rules": ("router.cli.rules", "The rules, and their jobs by state."),
     "providers": ("router.cli.providers", "The senders known: headers, limits, events."),
     "deliveries": ("router.cli.deliveries", "What has arrived, newest first."),
     "show": ("router.cli.show", "Everything about one delivery or job."),
+    "explain": ("router.cli.explain", "Why each rule did, or did not, want a delivery."),
     "dead": ("router.cli.dead", "Jobs that were given up."),
     "replay": ("router.cli.operate", "Run stored deliveries or jobs again, as new jobs."),
     "cancel": ("router.cli.operate", "End jobs that have not run yet."),
@@ -32,8 +34,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 """Each command: the module that holds it, under the command's own name, and one line of help."""
 
 NOT_BUILT = frozenset(
-    {"listen", "test", "explain", "diff", "schema", "subscriptions", "dispatch-event"}
-    | {"doctor", "store", "targets"}
+    {"listen", "diff", "schema", "subscriptions", "dispatch-event"} | {"doctor", "store", "targets"}
 )
 
 DEBUG_VARIABLE = "ROUTER_DEBUG"

@@ -113,6 +113,14 @@ PLUGINS = {
     "unknown-plugin-function": Code("The plugin has no such function at its top level."),
     "plugin-arguments": Code("`args` do not fit the parameters of the plugin's function."),
 }
+TESTS = {
+    "duplicate-test": Code("Two tests have the same name."),
+    "unknown-rule": Code("A test names a rule that the file does not have."),
+    "unknown-action": Code("A test names an action that the file does not have."),
+    "bad-step": Code("A test cannot send this."),
+    "bad-reply": Code("An action of this kind cannot be answered so."),
+    "bad-expectation": Code("Nothing is expected, or something that can never come."),
+}
 SECTIONS: dict[str, dict[str, Code]] = {
     "YAML": YAML,
     "Keys and values": SHAPE,
@@ -121,6 +129,7 @@ SECTIONS: dict[str, dict[str, Code]] = {
     "Expressions and templates": EXPRESSIONS,
     "Rules and actions": RULES,
     "Plugins": PLUGINS,
+    "Tests": TESTS,
 }
 CODES: dict[str, Code] = {k: v for table in SECTIONS.values() for k, v in table.items()}
 

@@ -17,9 +17,11 @@ from router.config.language import Language
 from router.config.rules import Rules, defines
 from router.config.schema import FileEntry
 from router.config.targets import targets
+from router.config.trials import Trials
 from router.config.unbuilt import REFUSED
 from router.config.units import PARSERS
 from router.errors import ConfigError, Diagnostic
+from router.model.trial import Trial
 from router.rules.ruleset import Ruleset
 from router.yaml_source import Decoder, Report, Source, Suggester, read
 
@@ -27,10 +29,13 @@ VERSION = 1
 
 
 class Loaded(msgspec.Struct, frozen=True):
-    """What a load gives: the ruleset, None if there is any error, and everything to say."""
+    """
+    What a load gives: the ruleset, None if there is any error, everything to say, and `tests:`.
+    """
 
     ruleset: Ruleset | None
     diagnostics: tuple[Diagnostic, ...]
+    trials: tuple[Trial, ...] = ()
 
 
 def load(text: str, *, path: str, env: Mapping[str, str], dev: bool = False) -> Loaded:
@@ -55,7 +60,10 @@ def _load(text: str, path: str, env: Mapping[str, str], *, dev: bool) -> Loaded:
     known = providers.builtin()
     context = Context(report, file, env=env, dev=dev, providers=known, suggest=suggest)
     ruleset = _compile(context, text)
-    return Loaded(None if report.failed else ruleset, report.sorted())
+    trials = Trials(context, ruleset.rules).compile(file.tests) if file.tests else ()
+    if report.failed:
+        return Loaded(None, report.sorted())
+    return Loaded(ruleset, report.sorted(), trials)
 
 
 @contextmanager

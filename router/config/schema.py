@@ -20,6 +20,8 @@ Day = NewType("Day", int)
 """Unix milliseconds of 00:00 UTC; written as 2026-12-01."""
 Fraction = NewType("Fraction", float)
 """A number from 0 to 1."""
+Moment = NewType("Moment", int)
+"""Unix milliseconds; written as 2026-12-01 or 2026-12-01T08:30:00Z."""
 
 
 class SettingEntry(Entry):
@@ -276,6 +278,72 @@ class RuleEntry(Entry):
     retry: RetryEntry | None = None
 
 
+class SendEntry(Entry):
+    """One step of a test's `send`: deliveries of one event."""
+
+    called: ClassVar[str] = "'send'"
+    required: ClassVar[tuple[str, ...]] = ("endpoint", "event")
+    endpoint: Text | None = None
+    event: Text | None = None
+    set: Table[Node] | None = None
+    payload: Node | None = None
+    tamper: Literal["signature", "body"] | None = None
+    redeliver: bool | None = None
+    repeat: int | None = None
+
+
+class ReplyEntry(Entry):
+    """One of a test's `replies`; a lone number is a status or an exit code."""
+
+    called: ClassVar[str] = "this reply"
+    shorthand: ClassVar[str | None] = "code"
+    code: int | None = None
+    status: int | None = None
+    exit: int | None = None
+    error: Literal["network", "timeout"] | None = None
+    raises: Literal["Retry", "Fail"] | None = None
+    after: Duration | None = None
+
+
+class CallEntry(Entry):
+    """One of a test's expected `calls`."""
+
+    called: ClassVar[str] = "this call"
+    times: int | None = None
+    method: Text | None = None
+    url: Text | None = None
+    headers: Table[Text] | None = None
+    json: Node | None = None
+    argv: list[Text] | None = None
+    env: Table[Text] | None = None
+    stdin: Text | None = None
+    args: Node | None = None
+    message: Text | None = None
+
+
+class ExpectEntry(Entry):
+    """What a test expects; what is left out is not judged."""
+
+    called: ClassVar[str] = "'expect'"
+    status: list[int] | None = None
+    matched: list[Text] | None = None
+    shadow: list[Text] | None = None
+    calls: Table[CallEntry] | None = None
+    dead: list[Text] | None = None
+
+
+class TrialEntry(Entry):
+    """One entry of `tests`."""
+
+    called: ClassVar[str] = "this test"
+    required: ClassVar[tuple[str, ...]] = ("name", "send", "expect")
+    name: Text | None = None
+    send: list[SendEntry] | None = None
+    replies: Table[list[ReplyEntry]] | None = None
+    clock: Moment | None = None
+    expect: ExpectEntry | None = None
+
+
 class FileEntry(Entry):
     """The whole file."""
 
@@ -290,3 +358,4 @@ class FileEntry(Entry):
     define: Table[Text] | None = None
     rules: list[RuleEntry] | None = None
     retries: Table[RetryEntry] | None = None
+    tests: list[TrialEntry] | None = None

@@ -25,13 +25,19 @@ REFUSED: dict[tuple[str, ...], Refusal] = {
     ("RuleEntry", "redact"): _later("'redact'"),
     ("EndpointEntry", "redact"): _later("'redact'"),
     ("AdminEntry", "tokens"): _later("'tokens'", "the token is in the file beside the store"),
-    ("FileEntry", "tests"): _later("'tests'"),
     ("FileEntry", "include"): _later("'include'", "put everything into one file"),
     ("FileEntry", "actions"): _later("'actions'", "write actions inside rules"),
     ("FileEntry", "providers"): _later("'providers'", "use a built-in provider"),
     ("FileEntry", "window"): _later("'window'"),
     ("FileEntry", "correlate"): _later("'correlate'"),
     ("FileEntry", "redact"): _later("'redact'"),
+    ("TrialEntry", "real"): _later("'real'", "actions of a test are recorded, never run"),
+    ("SendEntry", "headers"): _later("'headers'"),
+    ("SendEntry", "every"): _later("'every'"),
+    ("SendEntry", "advance"): _later("'advance'", "'clock' sets the time of a whole test"),
+    ("SendEntry", "again"): _later("'again'", "'redeliver: true' sends the same bytes again"),
+    ("ExpectEntry", "because"): _later("'because'", "a failed 'matched' shows the conditions"),
+    ("ExpectEntry", "cancelled"): _later("'cancelled'"),
     # values
     ("EndpointEntry", "allow_from", "provider"): _later(
         "'allow_from: provider'", "list the ranges: [192.0.2.0/24, …]"

@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from router.config.schema import Day, Duration, Fraction, Rate, Size
+from router.config.schema import Day, Duration, Fraction, Moment, Rate, Size
 
 _DURATION_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _SIZE = {"KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 _RATE_S = {"s": 1, "m": 60, "h": 3_600}
 _WHOLE = re.compile(r"([0-9]{1,12})\s*([A-Za-z]*)")
+_YEAR_MIN, _YEAR_MAX = 1971, 9000
 _STATUS = re.compile(r"([1-5])(?:xx|([0-9]{2})(?:-([1-5][0-9]{2}))?)")
 
 
@@ -45,6 +46,21 @@ def day(text: str) -> int:
     except ValueError:
         raise ValueError(f"'{_cut(text)}' is not a day; expected one like '2026-12-01'") from None
     return int(moment.timestamp()) * 1_000
+
+
+def moment(text: str) -> int:
+    """Unix milliseconds of `2026-12-01` or `2026-12-01T08:30:00Z`; without an offset UTC."""
+    try:
+        found = datetime.fromisoformat(text)
+        if found.tzinfo is None:
+            found = found.replace(tzinfo=UTC)
+        if not _YEAR_MIN <= found.year <= _YEAR_MAX:
+            raise ValueError
+    except ValueError:
+        raise ValueError(
+            f"'{_cut(text)}' is not a time; expected one like '2026-12-01T08:30:00Z'"
+        ) from None
+    return int(found.timestamp() * 1_000)
 
 
 def fraction(text: str) -> float:
@@ -82,4 +98,11 @@ def _cut(text: str) -> str:
     return text if len(text) <= 40 else text[:39] + "…"
 
 
-PARSERS: dict[Any, Any] = {Duration: duration, Size: size, Rate: rate, Day: day, Fraction: fraction}
+PARSERS: dict[Any, Any] = {
+    Duration: duration,
+    Size: size,
+    Rate: rate,
+    Day: day,
+    Fraction: fraction,
+    Moment: moment,
+}

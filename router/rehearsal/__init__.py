@@ -1,0 +1,5 @@
+"""REHEARSAL: rules tried without the world: nothing listens, nothing is called, no time passes."""
+
+from router.rehearsal.run import Result, Stage
+
+__all__ = ["Result", "Stage"]

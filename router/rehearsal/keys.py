@@ -1,0 +1,47 @@
+"""Secrets for trials: invented, so that no real one is needed and none can leak."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+import msgspec
+
+from router.rules.live import Secrets
+from router.rules.ruleset import Ruleset
+from router.rules.specs import HttpSpec
+
+RandomBytes = Callable[[int], bytes]
+URL = "https://secret.invalid/"
+"""A secret that is a whole URL is this and its name; what is sent to targets `secret-NAME`."""
+
+
+class Keys(msgspec.Struct, frozen=True):
+    """What verifies, and by the name of each secret what its sender signs with."""
+
+    secrets: Secrets
+    sign: Mapping[str, bytes]
+
+
+def invented(ruleset: Ruleset, random_bytes: RandomBytes) -> Keys:
+    """A value for every secret of the ruleset, of the kind that its users need."""
+    verify: dict[str, bytes] = {}
+    sign: dict[str, bytes] = {}
+    for endpoint in ruleset.endpoints.values():
+        for name in endpoint.secrets:
+            if name not in verify:
+                made = ruleset.providers[endpoint.provider].invent_secret(random_bytes)
+                verify[name], sign[name] = made.verify, made.sign
+    urls = frozenset(_urls(ruleset))
+    for name in ruleset.secrets:
+        text = f"{URL}{name}" if name in urls else f"secret-{name}"
+        verify.setdefault(name, text.encode())
+    until = {name: ref.until for name, ref in ruleset.secrets.items()}
+    return Keys(Secrets(verify, until), sign)
+
+
+def _urls(ruleset: Ruleset) -> Iterator[str]:
+    for target in ruleset.targets.values():
+        if target.url_secret is not None:
+            yield target.url_secret
+    for rule in ruleset.rules:
+        for action in rule.actions:
+            if isinstance(action.spec, HttpSpec) and action.spec.url is not None:
+                yield from (field for root, field in action.spec.url.uses if root == "secret")

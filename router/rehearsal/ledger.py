@@ -1,0 +1,119 @@
+"""What a trial remembers: deliveries, dedupe keys and jobs, in memory, for that trial alone."""
+
+import msgspec
+
+from router.model.delivery import Delivery
+from router.model.job import Job, NewJob, Settlement
+from router.rehearsal.clock import VirtualClock
+from router.store.protocol import (
+    Acceptance,
+    Accepted,
+    Duplicate,
+    EventEntry,
+    Selector,
+    narrowed,
+)
+
+_DUE = ("available", "retryable")
+
+
+class Ledger:
+    """The verbs of the Store that intake asks for, and what the trial's own loop needs."""
+
+    def __init__(self, clock: VirtualClock) -> None:
+        self._clock = clock
+        self._keys: dict[bytes, tuple[str, int]] = {}
+        self.deliveries: dict[str, Delivery] = {}
+        self.jobs: dict[str, Job] = {}
+
+    # -- what intake asks -----------------------------------------------------------------------
+
+    async def accept(self, acceptance: Acceptance) -> Accepted | Duplicate:
+        """As the Store protocol says."""
+        delivery = acceptance.delivery
+        owners = [self._take(event, delivery.id) for event in acceptance.events]
+        known = [owner for owner in owners if owner is not None]
+        if known and len(known) == len(owners):
+            return Duplicate(known[0])
+        new = frozenset(
+            e.index for e, owner in zip(acceptance.events, owners, strict=True) if owner is None
+        )
+        self.deliveries[delivery.id] = delivery
+        for planned in acceptance.jobs:
+            job = narrowed(planned, acceptance.events, new)
+            if job is not None:
+                self.jobs[job.id] = _made(job, delivery)
+        return Accepted(delivery.id, new if known else None)
+
+    def _take(self, event: EventEntry, delivery: str) -> str | None:
+        now = self._clock.now()
+        for key in event.keys:
+            if key in self._keys and self._keys[key][1] > now:
+                return self._keys[key][0]
+        for key in event.keys:
+            self._keys[key] = (delivery, event.keys_until)
+        return None
+
+    async def revive(self, selector: Selector, *, now: int) -> int:
+        """The dead jobs of the deliveries named: what `on_redelivery: revive` asks."""
+        dead = [j for j in self.jobs.values() if j.state == "dead" and j.delivery in selector.ids]
+        for job in dead:
+            self.jobs[job.id] = msgspec.structs.replace(
+                job, state="available", due_at=now, charged=0, reason=None
+            )
+        return len(dead)
+
+    async def targets(self) -> dict[str, int]:
+        """Nobody waits to be woken here."""
+        return {}
+
+    # -- what the trial's loop asks -------------------------------------------------------------
+
+    def next_due(self) -> Job | None:
+        """The job that is due first, of several the oldest."""
+        waiting = [job for job in self.jobs.values() if job.state in _DUE]
+        return min(waiting, key=lambda job: job.due_at, default=None)
+
+    def begin(self, job: Job) -> Job:
+        """The job with its next attempt begun."""
+        begun = msgspec.structs.replace(
+            job,
+            state="running",
+            attempt=job.attempt + 1,
+            lease=f"rehearsal/{job.attempt + 1}",
+            started_at=self._clock.now(),
+        )
+        self.jobs[job.id] = begun
+        return begun
+
+    def settle(self, settlement: Settlement) -> None:
+        """Write an attempt's end."""
+        job = self.jobs[settlement.job]
+        self.jobs[job.id] = msgspec.structs.replace(
+            job,
+            state=settlement.state,
+            due_at=job.due_at if settlement.due_at is None else settlement.due_at,
+            reason=settlement.reason,
+            lease=None,
+            charged=job.charged + settlement.charged,
+        )
+
+
+def _made(new: NewJob, delivery: Delivery) -> Job:
+    return Job(
+        id=new.id,
+        delivery=delivery.id,
+        endpoint=delivery.endpoint,
+        event_index=new.event_index,
+        event_id=new.event_id,
+        event=new.event,
+        rule=new.rule,
+        action=new.action,
+        kind=new.kind,
+        target=new.target,
+        state=new.state,
+        due_at=new.due_at,
+        created_at=delivery.received_at,
+        generation=delivery.generation,
+        covers=new.covers,
+    )

@@ -1,0 +1,190 @@
+"""One trial after another, each in a world of its own: real intake, plan, calls and retries."""
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from router.dispatch.verdict import TOO_OLD, Verdicts, too_old
+from router.errors import EvaluationError, RenderError
+from router.intake import Intake
+from router.model.call import Call
+from router.model.delivery import Delivery, Event
+from router.model.ids import Ids
+from router.model.job import Fail, Job, Outcome
+from router.model.retry import AGE_LIMIT_MS
+from router.model.trial import Trial
+from router.rehearsal.answers import SUCCESS, outcome
+from router.rehearsal.clock import START_MS, VirtualClock
+from router.rehearsal.judge import failures
+from router.rehearsal.keys import RandomBytes, invented
+from router.rehearsal.ledger import Ledger
+from router.rehearsal.seen import Hearing, Seen, Silent
+from router.rehearsal.senders import Senders
+from router.replay import as_request
+from router.rules.live import Live, LiveRef
+from router.rules.render import Material, render
+from router.rules.ruleset import Ruleset
+from router.store.protocol import Store
+
+_SEED = 1
+
+
+class Result(msgspec.Struct, frozen=True):
+    """A trial, what came of it, and each expectation that was not met (none: it passed)."""
+
+    trial: Trial
+    seen: Seen
+    failures: tuple[str, ...]
+
+
+class Stage:
+    """Where the trials of one ruleset run: compiled once, with secrets invented once."""
+
+    def __init__(
+        self, ruleset: Ruleset, *, environ: Mapping[str, str], random_bytes: RandomBytes
+    ) -> None:
+        self._keys = invented(ruleset, random_bytes)
+        self._live = Live(ruleset, self._keys.secrets)
+        self._environ = environ
+        self._random_bytes = random_bytes
+
+    async def run(self, trial: Trial) -> Result:
+        """Run one trial: nothing of it is left for the next."""
+        clock = VirtualClock(START_MS if trial.clock is None else trial.clock)
+        rng = random.Random(_SEED)  # noqa: S311 - ids and jitter, the same at every run
+        senders = Senders(
+            self._live.ruleset,
+            self._keys,
+            clock=clock,
+            rng=rng,
+            random_bytes=self._random_bytes,
+        )
+        world = _World(self._live, trial, clock, rng, self._environ)
+        for sending in trial.sends:
+            for request in senders.requests(sending):
+                await world.receive(request)
+        world.run_on()
+        return Result(trial, world.seen, failures(trial, world.seen, self._live))
+
+
+class _World:
+    """One trial's ledger, clock and answers."""
+
+    def __init__(
+        self,
+        live: Live,
+        trial: Trial,
+        clock: VirtualClock,
+        rng: random.Random,
+        environ: Mapping[str, str],
+    ) -> None:
+        self.seen = Seen()
+        self._live = live
+        self._clock = clock
+        self._environ = environ
+        self._ledger = Ledger(clock)
+        self._replies = {key: list(answers) for key, answers in trial.replies.items()}
+        self._verdicts = Verdicts(rng, dry=False)
+        self._events: dict[str, dict[int, Event]] = {}
+        self._intake = Intake(
+            live=LiveRef(live),
+            store=cast("Store", self._ledger),  # intake asks for no more verbs than it has
+            dispatch=_Later(),
+            clock=clock,
+            ids=Ids(rng),
+            metrics=Hearing(self.seen),
+            log=Silent("rehearsal"),
+        )
+
+    async def receive(self, request: Any) -> None:
+        """One request through the real intake, then whatever is due at once."""
+        door = self._intake.find(request.raw_path)
+        if door is None:
+            self.seen.statuses.append(404)
+            return
+        if len(request.body) > door.body_max:  # the web door's one word in this
+            self._intake.refuse(door, "too_large", 413, request.peer)
+            self.seen.statuses.append(413)
+            return
+        reply = await self._intake.accept(door, request)
+        self.seen.statuses.append(reply.status)
+        self._run_until(self._clock.now())
+
+    def run_on(self) -> None:
+        """Let time pass until nothing is due, a job's longest life at most; then sum up."""
+        self._run_until(self._clock.now() + AGE_LIMIT_MS)
+        for rule in self._live.ruleset.rules:
+            if rule.id in self.seen.hits:
+                told = self.seen.shadow if rule.mode == "shadow" else self.seen.matched
+                told.append(rule.id)
+        self.seen.deliveries = list(self._ledger.deliveries.values())
+        for job in self._ledger.jobs.values():
+            if job.state == "dead":
+                self.seen.dead.setdefault((job.rule, job.action), job.reason or "")
+
+    def _run_until(self, until: int) -> None:
+        while (job := self._ledger.next_due()) is not None and job.due_at <= until:
+            self._clock.jump(job.due_at)
+            self._attempt(self._ledger.begin(job))
+
+    def _attempt(self, job: Job) -> None:
+        action = self._live.actions[job.rule, job.action]
+        generation, now = self._live.ruleset.generation, self._clock.now()
+        ended = self._acted(job)
+        self._ledger.settle(self._verdicts.settlement(job, ended, action.retry, generation, now))
+
+    def _acted(self, job: Job) -> Outcome:
+        """Render and record the call, and answer it."""
+        if too_old(job, self._clock.now()):
+            return Fail(TOO_OLD)
+        try:
+            call = self._call(job)
+        except (RenderError, EvaluationError) as error:
+            return Fail(str(error))
+        key = (job.rule, job.action)
+        self.seen.calls.setdefault(key, []).append(call)
+        return outcome(call, self._answer(self._replies.get(key, [])))
+
+    @staticmethod
+    def _answer(answers: list[Any]) -> Any:
+        """The next one; the last stays."""
+        if not answers:
+            return SUCCESS
+        return answers.pop(0) if len(answers) > 1 else answers[0]
+
+    def _call(self, job: Job) -> Call:
+        delivery = self._ledger.deliveries[job.delivery]
+        events = self._reread(delivery)
+        event = msgspec.structs.replace(events[job.event_index], id=job.event_id)
+        action = self._live.actions[job.rule, job.action]
+        covered = tuple(events[index] for index in job.covers)
+        return render(Material(self._live, action, job, delivery, event, self._environ, covered))
+
+    def _reread(self, delivery: Delivery) -> dict[int, Event]:
+        if delivery.id not in self._events:
+            reading = self._live.ruleset.providers[delivery.provider].read(as_request(delivery))
+            self._events[delivery.id] = {
+                e.index: Event("", e.index, e.name, e.action, e.payload, e.raw, e.fields)
+                for e in reading.events
+            }
+        return self._events[delivery.id]
+
+
+class _Later:
+    """Takes no job in memory: the trial's loop finds every one in the ledger."""
+
+    def reserve(self, target: str, kind: Any) -> str | None:
+        """Never."""
+        del target, kind
+        return None
+
+    def release(self, lease: str, *, unsure: bool = False) -> None:
+        """Nothing was reserved."""
+
+    def hand_over(self, works: Sequence[Any]) -> None:
+        """Nothing was reserved."""
+
+    def wake(self, target: str, due_at: int, kind: Any = None) -> None:
+        """Nobody sleeps."""

@@ -1,0 +1,67 @@
+"""What came of a trial, as its parts told it."""
+
+from typing import Any
+
+import msgspec
+
+from router.log import Log
+from router.metrics import Metrics
+from router.model.call import Call
+from router.model.delivery import Delivery
+from router.model.trial import ActionKey
+
+
+class Seen(msgspec.Struct):
+    """
+    Statuses in the order of sending, and the reasons behind those that are no 2xx; the rules
+    that matched, and those of them that are only shadows; each action's calls, attempt by
+    attempt; why jobs are dead.
+    """
+
+    statuses: list[int] = []
+    refusals: list[str] = []
+    hits: dict[str, None] = {}
+    errors: dict[str, None] = {}
+    matched: list[str] = []
+    shadow: list[str] = []
+    calls: dict[ActionKey, list[Call]] = {}
+    dead: dict[ActionKey, str] = {}
+    deliveries: list[Delivery] = []
+
+
+class Hearing(Metrics):
+    """Hears from intake which rules matched; counts nothing."""
+
+    def __init__(self, seen: Seen) -> None:  # no registry: nobody reads figures of a trial
+        self._seen = seen
+
+    def delivered(self, endpoint: str, result: str) -> None:
+        """Nothing."""
+
+    def refused(self, endpoint: str | None, reason: str) -> None:
+        """Why a request was turned away."""
+        del endpoint
+        self._seen.refusals.append(reason)
+
+    def acked(self, provider: str, seconds: float) -> None:
+        """Nothing."""
+
+    def secret_used(self, secret: str) -> None:
+        """Nothing."""
+
+    def rule_matched(self, rule: str) -> None:
+        """A rule matched, whatever its mode."""
+        self._seen.hits[rule] = None
+
+    def rule_erred(self, rule: str) -> None:
+        """A rule could not be evaluated."""
+        self._seen.errors[rule] = None
+
+
+class Silent(Log):
+    """Writes no line."""
+
+    __slots__ = ()
+
+    def at(self, level: str, event: str, fields: dict[str, Any]) -> None:
+        """Nothing."""

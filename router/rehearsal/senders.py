@@ -1,0 +1,101 @@
+"""The senders of a trial: requests built and signed as the real ones build and sign them."""
+
+import ipaddress
+import random
+import uuid
+from collections.abc import Iterator
+
+from router.errors import UsageError
+from router.model.delivery import JSON, InboundRequest
+from router.model.settings import Endpoint
+from router.model.trial import Sending
+from router.providers import Provider
+from router.rehearsal.clock import VirtualClock
+from router.rehearsal.keys import Keys, RandomBytes
+from router.rules.ruleset import Ruleset
+
+
+class Senders:
+    """Makes the requests of one trial; ids come from `rng`, forgers' keys from `random_bytes`."""
+
+    def __init__(
+        self,
+        ruleset: Ruleset,
+        keys: Keys,
+        *,
+        clock: VirtualClock,
+        rng: random.Random,
+        random_bytes: RandomBytes,
+    ) -> None:
+        self._ruleset = ruleset
+        self._keys = keys
+        self._clock = clock
+        self._rng = rng
+        self._random_bytes = random_bytes
+
+    def requests(self, sending: Sending) -> Iterator[InboundRequest]:
+        """Every request of one step, in order."""
+        for _ in range(sending.repeat):
+            request = self._request(sending)
+            yield request
+            if sending.redeliver:
+                yield request
+
+    def _request(self, sending: Sending) -> InboundRequest:
+        """
+        One request with new ids.
+
+        Raises:
+            UsageError: the endpoint's secret is also that of a sender who signs otherwise.
+        """
+        endpoint = self._ruleset.endpoints[sending.endpoint]
+        provider = self._ruleset.providers[endpoint.provider]
+        body = self._body(provider, sending.payload)
+        try:
+            headers = provider.sign(
+                event=sending.event,
+                body=body,
+                key=self._key(endpoint, provider, forged=sending.tamper == "signature"),
+                delivery_id=self._id(),
+                now_ms=self._clock.now(),
+            )
+        except ValueError as error:
+            raise UsageError(f"endpoint {endpoint.name}: cannot sign: {error}") from None
+        return InboundRequest(
+            method="POST",
+            raw_path=_address(endpoint, sending.event).encode("latin-1"),
+            query_string=b"",
+            headers=tuple((n.lower().encode(), v.encode("latin-1")) for n, v in headers),
+            body=body + b" " if sending.tamper == "body" else body,
+            peer=_peer(endpoint),
+            received_at=self._clock.now(),
+        )
+
+    def _body(self, provider: Provider, payload: JSON) -> bytes:
+        if not provider.splits or not isinstance(payload, list):
+            return provider.compose(payload, self._id())
+        each = [provider.compose(event, self._id()).strip() for event in payload]
+        return b"[" + b",".join(event[1:-1] for event in each) + b"]"
+
+    def _key(self, endpoint: Endpoint, provider: Provider, *, forged: bool) -> bytes:
+        """The first secret that verifies at this time; a stranger's for a forgery."""
+        if forged or endpoint.unsigned:
+            return provider.invent_secret(self._random_bytes).sign
+        live = self._keys.secrets.verifying(endpoint.secrets, self._clock.now())
+        return self._keys.sign[live[0].name if live else endpoint.secrets[0]]
+
+    def _id(self) -> str:
+        return str(uuid.UUID(int=self._rng.getrandbits(128)))
+
+
+def _address(endpoint: Endpoint, event: str) -> str:
+    """Of several paths the one that is named after the event."""
+    fitting = (a for a in endpoint.addresses if a.endswith("/" + event))
+    return next(fitting, endpoint.addresses[0])
+
+
+def _peer(endpoint: Endpoint) -> str:
+    """An address that the endpoint lets in."""
+    if not endpoint.allow_from:
+        return "192.0.2.1"
+    return str(ipaddress.ip_network(endpoint.allow_from[0], strict=False).network_address)

@@ -1,0 +1,39 @@
+"""docs/testing.md: its tests pass, its lines work, and its failure is the one that comes."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from router.cli.main import run
+from tests.acceptance.process import ROOT
+from tests.docs.pages import reading, steps
+
+PAGE = (ROOT / "docs" / "testing.md").read_text("utf-8")
+
+
+def test_the_page_does_what_it_says(tmp_path: Path) -> None:
+    with reading(tmp_path) as reader:
+        for kind, text in steps("testing.md"):
+            if kind == "yaml":
+                reader.write(text)
+            else:
+                reader.do(text)
+    assert "<testsuite" in (tmp_path / "results.xml").read_text("utf-8")
+
+
+def test_the_failure_shown_comes_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (shown,) = re.findall(r"^```text\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    (rules,) = [text for kind, text in steps("testing.md") if kind == "yaml"]
+    wrong = rules.replace("country: DE, name", "country: US, name")
+    (tmp_path / "rules.yaml").write_text(wrong, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert run(["test", "rules.yaml"], {}) == 1
+    assert capsys.readouterr().out.startswith(shown)
+
+
+def test_the_tests_of_the_example_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["test", str(ROOT / "rules.example.yaml")], {}) == 0
+    assert " passed, 0 failed" in capsys.readouterr().out
