@@ -18,6 +18,7 @@ from benchmarks.bench import (
     at_most,
     child,
 )
+from benchmarks.settled import settle
 from benchmarks.wrk import Load, load
 from tests import ledger
 from tests.acceptance.process import free_ports
@@ -40,6 +41,8 @@ def throughput(bench: Bench) -> list[Row]:
             for name, (port, path) in ports.items():
                 request = pushes.write_request(port, bench.folder / f"{port}.http", path)
                 number = bench.number()
+                if not settle():
+                    bench.notes.append(f"throughput: the machine was busy before a round of {name}")
                 found = load(
                     port, request, number=number, seconds=bench.seconds, connections=CONNECTIONS
                 )
