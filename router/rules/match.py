@@ -90,6 +90,7 @@ class Matcher:
 
     def __init__(self, ruleset: Ruleset) -> None:
         candidates = candidates_of(ruleset.rules)
+        self._places = {c.rule.id: c.place for c in candidates}
         self._endpoints: dict[str, tuple[Wanted, Wanted]] = {}
         for name in ruleset.endpoints:
             mine = [c for c in candidates if c.rule.sources is None or name in c.rule.sources]
@@ -124,7 +125,10 @@ class Matcher:
         _judge(usual, scope, hits, errors)
         # `from: all` rules do not name the endpoint, so they do not keep `otherwise` quiet.
         if not any(r.mode == "live" and r.sources is not None for r in hits):
+            usual_hits = len(hits)
             _judge(otherwise, scope, hits, errors)
+            if 0 < usual_hits < len(hits):
+                hits.sort(key=lambda rule: self._places[rule.id])
         return _sorted_by_mode(hits, errors)
 
 

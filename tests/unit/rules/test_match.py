@@ -110,3 +110,9 @@ def test_conditions_are_compiled_before_the_first_event() -> None:
     expression = rule.match[0].test
     slot = type(expression).__dict__["verdict"]  # reading it any other way would compile it now
     assert callable(slot.__get__(expression))
+
+
+def test_an_otherwise_rule_keeps_its_place_among_the_others() -> None:
+    """A rule for all endpoints does not keep it quiet, and does not overtake it."""
+    found = matched(a_rule("rest", otherwise=True), a_rule("all", sources=None))
+    assert ids(found.live) == ["rest", "all"]
