@@ -1,7 +1,6 @@
 """`targets:`, and what named targets and single calls share: addresses, auth, headers."""
 
 import re
-from collections.abc import Mapping
 from urllib.parse import SplitResult
 
 from router.config.context import Context
@@ -162,6 +161,3 @@ def merged(first: Headers, second: Headers) -> Headers:
     """Headers of a target overridden by those of the call; names compare without case."""
     own = {name.lower() for name, _ in second}
     return tuple(h for h in first if h[0].lower() not in own) + second
-
-
-TargetHeaders = Mapping[str, Headers]

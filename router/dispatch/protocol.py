@@ -1,6 +1,6 @@
 """What dispatch asks of the rooms above it: actions that run calls."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 import msgspec
@@ -52,5 +52,3 @@ Render = Callable[[Job, Delivery, Event], Call]
 
 Reread = Callable[[Delivery, int], Event]
 """Reads one event of a stored delivery again. Raises RenderError when it cannot."""
-
-Stop = Callable[[], Awaitable[None]]

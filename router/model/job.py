@@ -113,7 +113,6 @@ class Fail(msgspec.Struct, frozen=True):
 Outcome = Done | Retry | Fail
 
 AttemptOutcome = Literal["succeeded", "failed", "dead", "interrupted", "dry"]
-Cause = Literal["first", "retry", "crash", "interrupted", "handover", "replay"]
 
 
 class Attempt(msgspec.Struct, frozen=True):

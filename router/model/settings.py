@@ -4,8 +4,6 @@ from typing import Literal
 
 import msgspec
 
-from router.model.retry import RetryPolicy
-
 KIB, MIB, GIB = 1024, 1024**2, 1024**3
 DAY_MS = 86_400_000
 
@@ -147,7 +145,3 @@ class TargetLimits(msgspec.Struct, frozen=True):
 
     concurrency: int
     rate: float | None = None
-
-
-Mode = Literal["live", "shadow", "paused"]
-Retries = dict[str, RetryPolicy]

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from router.expressions import Expression
-from router.model.settings import Endpoint, SecretRef, Server, Target, TargetLimits
+from router.model.settings import Endpoint, SecretRef, Server, Target
 from router.providers import Provider
-from router.rules.specs import CompiledAction, CompiledRule
+from router.rules.specs import CompiledRule
 
 
 class Ruleset(msgspec.Struct, frozen=True):
@@ -32,14 +32,3 @@ class Ruleset(msgspec.Struct, frozen=True):
     defines: Mapping[str, Expression]
     dedupe_keys: Mapping[str, Expression]
     rules: tuple[CompiledRule, ...]
-
-    def action(self, rule: str, action: str) -> CompiledAction | None:
-        """The action of that rule and id, or None if this generation has none."""
-        for candidate in self.rules:
-            if candidate.id == rule:
-                return next((a for a in candidate.actions if a.id == action), None)
-        return None
-
-    def limits(self) -> dict[str, TargetLimits]:
-        """The limits of every named target."""
-        return {t.name: TargetLimits(t.concurrency, t.rate) for t in self.targets.values()}
