@@ -16,10 +16,10 @@ TOPICS = (
     "orders/paid",
     "orders/cancelled",
     "orders/fulfilled",
-    "products/create",
-    "products/update",
-    "customers/create",
-    "customers/update",
+    "orders/partially_fulfilled",
+    "checkouts/create",
+    "checkouts/update",
+    "transactions/create",
     "refunds/create",
 )
 EVENT = "orders/paid"

@@ -5,10 +5,12 @@ A delivery enters by one door and walks forward only. The map of the house, bott
 point down):
 
     errors, clock        every exception and the Diagnostic value; time as a parameter
+    legible              text from strangers, for terminals and pages
     log, metrics         one logging set-up; counters as values
     secrets, egress      references to values; which addresses may be called
     model/               NOUNS: frozen values: delivery, job, rule, call
     plugin, plugin_http  all that a plugin author imports; the client behind the egress rules
+    refusals             the last refused requests, where the operator wants them kept
     plugin_host/         the child process that runs plugins, imports little
     yaml_source/         YAML text to positioned, bounded nodes to typed values, all faults kept
     expressions/         LANGUAGE: parse with positions, compile, functions, templates

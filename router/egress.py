@@ -35,8 +35,25 @@ _METADATA = frozenset(
         "fd00:ec2::23",
         "fd20:ce::254",
         "fe80::a9fe:a9fe",
+        "169.254.42.42",
+        "fd00:42::42",
+        "fd00:a9fe:a9fe::1",
     )
 )
+
+_METADATA_NAMES = frozenset(
+    {
+        "metadata.google.internal",
+        "metadata.goog",
+        "metadata.azure.internal",
+        "metadata.tencentyun.com",
+        "metadata.platformequinix.com",
+        "metadata.packet.net",
+        "instance-data",
+        "instance-data.ec2.internal",
+    }
+)
+"""They lead to metadata services from inside their clouds, whatever they resolve to elsewhere."""
 
 _NOT_PUBLIC_4 = tuple(
     IPv4Network(text)
@@ -123,10 +140,23 @@ def literal_address(host: str) -> Address | None:
         return None
 
 
+def plain_network(network: Network) -> Network:
+    """A range of v4-mapped addresses as the IPv4 range it is: peers are compared so."""
+    if isinstance(network, IPv6Network) and network.subnet_of(_MAPPED):
+        address = IPv4Address(int(network.network_address) & 0xFFFFFFFF)
+        return IPv4Network((address, network.prefixlen - _MAPPED.prefixlen))
+    return network
+
+
 def is_local_name(host: str) -> bool:
     """Whether a host is `localhost` or below it: loopback as written."""
     lowered = host.lower().rstrip(".")
     return lowered == "localhost" or lowered.endswith(".localhost")
+
+
+def is_metadata_name(host: str) -> bool:
+    """Whether a host is the name of a cloud's metadata service: never to be called."""
+    return host.lower().rstrip(".") in _METADATA_NAMES
 
 
 def _is_public(address: Address) -> bool:

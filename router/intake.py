@@ -6,7 +6,7 @@ Nothing is read before it is proved genuine, and no 2xx leaves before the store 
 
 import ipaddress
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -26,6 +26,9 @@ from router.model.delivery import (
 )
 from router.model.ids import Ids
 from router.model.job import Job, NewJob
+from router.model.settings import PUBLISHED, Endpoint
+from router.providers import Reading
+from router.refusals import KNOCK, KeptRefusals, is_knock
 from router.rules.live import Door, Live, LiveRef
 from router.rules.plan import JOBS_MAX, Plan, Planner
 from router.store.protocol import (
@@ -41,8 +44,12 @@ from router.store.protocol import (
 RING_SIZE = 500
 RETRY_AFTER_S = 5
 NAMES_SHOWN = 10
+TIMED_EVERY = 16
+ODD_VERSIONS_MAX = 100
+API_VERSION_FLAG = "api_version"
 _WORDS = {401: b"unauthorized", 403: b"forbidden"}
 _SENSITIVE = frozenset({b"authorization", b"cookie", b"proxy-authorization"})
+_STRANGERS = frozenset({"address_not_allowed", "ranges_unknown"})
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -64,7 +71,9 @@ class Handover(Protocol):
 
     def hand_over(self, works: Sequence[Any]) -> None: ...
 
-    def wake(self, target: str, due_at: int, kind: Any = None) -> None: ...
+    def wake(
+        self, target: str, due_at: int, kind: Any = None, fresh: tuple[str, str] | None = None
+    ) -> None: ...
 
 
 class Taken(msgspec.Struct, frozen=True):
@@ -74,6 +83,9 @@ class Taken(msgspec.Struct, frozen=True):
     delivery: Delivery
     event: Event
 
+
+Published = Callable[[Endpoint], tuple[str, ...] | None]
+"""The address ranges that an endpoint's sender publishes; None: not known yet."""
 
 UNAVAILABLE = Reply(503, b'{"error":"unavailable"}', close=True, retry_after=RETRY_AFTER_S)
 
@@ -91,7 +103,10 @@ class Intake:
         ids: Ids,
         metrics: Metrics,
         log: Log,
+        published: Published = lambda _: None,
     ) -> None:
+        self._published = published
+        self._odd_versions: dict[tuple[str, str], None] = {}
         self._live = live
         self._store = store
         self._dispatch = dispatch
@@ -101,7 +116,10 @@ class Intake:
         self._log = log
         self._planners: tuple[Live, Planner] | None = None
         self.ring: deque[dict[str, Any]] = deque(maxlen=RING_SIZE)
+        self.kept = KeptRefusals()
         self.full = False
+        self._routings = -1  # so that the first one is timed
+        self.told: Callable[[Delivery, Plan, Accepted | Duplicate], None] | None = None
 
     def find(self, raw_path: bytes) -> Door | None:
         """The endpoint at exactly this raw path."""
@@ -123,9 +141,14 @@ class Intake:
         verdict = self._judge(live, door, request, peer)
         if isinstance(verdict, Refused):
             return self._refused(door, verdict, peer, request)
+        if door.provider.particular:
+            reply = self._greeted(door, request)
+            if reply is not None:
+                return reply
+            request = door.provider.hidden(request)
         if self.full:
             return UNAVAILABLE
-        delivery, plan = self._plan(live, door, request, verdict, peer)
+        delivery, plan = self._routed(live, door, request, verdict, peer)
         try:
             receipt = await self._store.accept(acceptance(delivery, plan, door))
         except StoreUnavailable as error:
@@ -144,19 +167,56 @@ class Intake:
         self, live: Live, door: Door, request: InboundRequest, peer: str
     ) -> Verified | Refused:
         endpoint = door.endpoint
-        if endpoint.allow_from and not in_ranges(peer, endpoint.allow_from):
-            return Refused("address_not_allowed", 403)
-        if endpoint.unsigned:
-            return door.provider.accept_unsigned(request)
+        if endpoint.allow_from and (stranger := self._stranger(endpoint, peer)):
+            return stranger
         now = self._clock.now()
         secrets = live.secrets.verifying(endpoint.secrets, now)
+        if door.provider.particular and request.method not in door.provider.methods:
+            return door.provider.asked(request, secrets)
+        if endpoint.unsigned:
+            return door.provider.accept_unsigned(request)
         return door.provider.verify(request, secrets, now_ms=now, tolerance_s=endpoint.tolerance_s)
+
+    def _greeted(self, door: Door, request: InboundRequest) -> Reply | None:
+        """The answer to a handshake, which is stored and routed nowhere."""
+        text = door.provider.answer(request)
+        if text is None:
+            return None
+        self._metrics.delivered(door.name, "handshake")
+        self._log.info("handshake", endpoint=door.name, peer=request.peer)
+        return Reply(200, text, "text/plain; charset=utf-8")
+
+    def _stranger(self, endpoint: Endpoint, peer: str) -> Refused | None:
+        """Who may not deliver here. Ranges that nobody knows yet let nobody in."""
+        if in_ranges(peer, tuple(r for r in endpoint.allow_from if r != PUBLISHED)):
+            return None
+        if PUBLISHED in endpoint.allow_from:
+            published = self._published(endpoint)
+            if published is None:
+                return Refused("ranges_unknown", 503)
+            if in_ranges(peer, published):
+                return None
+        return Refused("address_not_allowed", 403)
+
+    def _routed(
+        self, live: Live, door: Door, request: InboundRequest, verdict: Verified, peer: str
+    ) -> tuple[Delivery, Plan]:
+        """Read and route it; every so often that is timed, as timing costs as much as a match."""
+        self._routings += 1
+        if self._routings % TIMED_EVERY:
+            return self._plan(live, door, request, verdict, peer)
+        began = self._clock.monotonic()
+        routed = self._plan(live, door, request, verdict, peer)
+        self._metrics.routed(self._clock.monotonic() - began)
+        return routed
 
     def _plan(
         self, live: Live, door: Door, request: InboundRequest, verdict: Verified, peer: str
     ) -> tuple[Delivery, Plan]:
         now = request.received_at
         reading = door.provider.read(request)
+        if door.endpoint.api_version is not None:
+            reading = self._versioned(door, request, reading)
         draft = Delivery(
             id=self._ids.new("dlv", now),
             endpoint=door.name,
@@ -178,6 +238,20 @@ class Intake:
             return draft, plan
         return msgspec.structs.replace(draft, state=plan.state, flags=plan.flags), plan
 
+    def _versioned(self, door: Door, request: InboundRequest, reading: Reading) -> Reading:
+        """The reading, flagged if the delivery bears another API version than it should."""
+        version, expected = door.provider.api_version(request), door.endpoint.api_version
+        if version is None or version == expected:
+            return reading
+        self._metrics.version_differed(door.name)
+        odd = (door.name, version[:20])
+        # Said once each: a sender that has moved on says the same with every delivery.
+        if odd not in self._odd_versions and len(self._odd_versions) < ODD_VERSIONS_MAX:
+            self._odd_versions[odd] = None
+            said = {"endpoint": odd[0], "version": odd[1], "expected": expected}
+            self._log.at("warning", "another api version", said)
+        return msgspec.structs.replace(reading, flags=(*reading.flags, API_VERSION_FLAG))
+
     def _planner(self, live: Live) -> Planner:
         if self._planners is None or self._planners[0] is not live:
             self._planners = (live, Planner(live, self._ids, self._dispatch.reserve))
@@ -194,15 +268,21 @@ class Intake:
     ) -> None:
         """After the commit: start or release the jobs, count, and say one line."""
         if verdict.secret is not None:
-            self._metrics.secret_used(verdict.secret)
+            self._metrics.secret_used(verdict.secret, delivery.received_at)
         if isinstance(receipt, Duplicate):
             self._release(plan.jobs)
             self._metrics.delivered(door.name, "duplicate")
         else:
+            for reason in receipt.cancelled:
+                self._metrics.cancelled(reason)
+            for rule in plan.ungrouped:
+                self._metrics.ungrouped(rule)
             self._start(delivery, plan, receipt.new)
             self._count(door, delivery, plan)
+        if self.told is not None:  # only while somebody watches
+            self.told(delivery, plan, receipt)
         took = self._clock.monotonic() - started
-        self._metrics.acked(door.endpoint.provider, took)
+        self._metrics.acked(door.endpoint.provider, took, door.provider.ack_within_s)
         self._log.info(
             "delivery",
             endpoint=door.name,
@@ -236,18 +316,14 @@ class Intake:
             elif job.lease:
                 works.append(Taken(leased_job(job, delivery), delivery, events[job.event_index]))
             elif job.state == "available":
-                self._dispatch.wake(job.target, job.due_at, job.kind)
+                fresh = delivery.endpoint, job.id
+                self._dispatch.wake(job.target, job.due_at, job.kind, fresh)
         if works:
             self._dispatch.hand_over(works)
 
     def _count(self, door: Door, delivery: Delivery, plan: Plan) -> None:
         self._metrics.delivered(door.name, delivery.state)
-        for found in plan.matches:
-            for rule in (*found.live, *found.shadow, *found.paused):
-                self._metrics.rule_matched(rule.id)
-            for rule_id, reason in found.errors:
-                self._metrics.rule_erred(rule_id)
-                self._log.debug("rule error", rule=rule_id, reason=reason, delivery=delivery.id)
+        count_matches(self._metrics, self._log, delivery, plan)
 
     def _release(self, jobs: tuple[NewJob, ...], *, unsure: bool = False) -> None:
         for job in jobs:
@@ -259,14 +335,18 @@ class Intake:
     ) -> Reply:
         name = door.name if door else None
         self._metrics.refused(name, refused.reason)
+        now = self._clock.now()
+        if request is not None and is_knock(request):
+            refused = msgspec.structs.replace(refused, hint=KNOCK)
         self.ring.append(
             {
-                "at": self._clock.now(),
+                "at": now,
                 "endpoint": name,
                 "reason": refused.reason,
                 "status": refused.status,
                 "peer": peer,
                 "hint": refused.hint,
+                "kept": self._keep(door, refused, request, now) if self.kept.wanted() else None,
             }
         )
         if request is not None:
@@ -276,8 +356,21 @@ class Intake:
         else:  # strangers at the door can be many: only for who looks closely
             said = {"reason": refused.reason, "status": refused.status, "peer": peer}
             self._log.at("debug", "turned away", {"endpoint": name, **said})
+        if refused.status == UNAVAILABLE.status:
+            return UNAVAILABLE
         word = _WORDS.get(refused.status, b"refused")
         return Reply(refused.status, b'{"error":"%b"}' % word)
+
+    def _keep(
+        self, door: Door | None, refused: Refused, request: InboundRequest | None, now: int
+    ) -> str | None:
+        """Keep what was judged and found unproved, without credentials; nothing of strangers."""
+        if door is None or request is None or refused.reason in _STRANGERS:
+            return None
+        texts = kept_headers(request.headers)
+        headers = tuple((n.encode("latin-1"), v.encode("latin-1")) for n, v in texts)
+        clean = door.provider.hidden(msgspec.structs.replace(request, headers=headers))
+        return self.kept.keep(door.name, refused.reason, now, clean)
 
 
 def _reply(door: Door, receipt: Accepted | Duplicate) -> Reply:
@@ -292,6 +385,19 @@ def _reply(door: Door, receipt: Accepted | Duplicate) -> Reply:
 def _first(names: list[str]) -> list[str]:
     """A few of the names, each once: a batch of a thousand still makes one short line."""
     return names if len(names) < 2 else list(dict.fromkeys(names))[:NAMES_SHOWN]
+
+
+def count_matches(metrics: Metrics, log: Log, delivery: Delivery, plan: Plan) -> None:
+    """Count which rules were asked, and what each made of each event."""
+    for found in plan.matches:
+        metrics.rules_asked(found.asked)
+        for shadow in found.shadow:
+            metrics.rule_shadowed(shadow.id)
+        for rule in (*found.live, *found.shadow, *found.paused):
+            metrics.rule_matched(rule.id)
+        for rule_id, reason in found.errors:
+            metrics.rule_erred(rule_id)
+            log.debug("rule error", rule=rule_id, reason=reason, delivery=delivery.id)
 
 
 def acceptance(delivery: Delivery, plan: Plan, door: Door) -> Acceptance:
@@ -332,6 +438,7 @@ def leased_job(job: NewJob, delivery: Delivery) -> Job:
         started_at=job.due_at,
         replay_of=job.replay_of,
         covers=job.covers,
+        after=job.after,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import httpcore
 import httpx
 
-from router.egress import EgressPolicy, is_local_name, literal_address
+from router.egress import EgressPolicy, is_local_name, is_metadata_name, literal_address
 from router.errors import EgressRefused
 
 TIMEOUT_S, CONNECT_S = 30.0, 5.0
@@ -55,6 +55,8 @@ class _Guard:
         Raises:
             EgressRefused: there is none.
         """
+        if is_metadata_name(host):
+            raise EgressRefused("the name of a metadata service may never be called")
         found, refusal = [], EgressRefused("the name has no address")
         for address in dict.fromkeys(str(info[4][0]) for info in infos):
             try:

@@ -53,3 +53,24 @@ async def settle(turns: int = 30) -> None:
     """Let every runnable task run until it waits for time or I/O."""
     for _ in range(turns):
         await asyncio.sleep(0)
+
+
+class JumpingClock:
+    """Every sleep is over at once, and the time has passed; `slept` holds how long each was."""
+
+    def __init__(self, now_ms: int = START_MS) -> None:
+        self._start = now_ms
+        self.elapsed = 0.0
+        self.slept: list[float] = []
+
+    def now(self) -> int:
+        return self._start + round(self.elapsed * 1000)
+
+    def monotonic(self) -> float:
+        return self.elapsed
+
+    async def sleep(self, seconds: float) -> None:
+        """Let that much time be over."""
+        self.slept.append(seconds)
+        self.elapsed += max(0.0, seconds)
+        await asyncio.sleep(0)

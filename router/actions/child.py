@@ -7,7 +7,17 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import IO, cast
+from typing import IO, NamedTuple, cast
+
+from router.actions.descent import Descent
+
+
+class Owner(NamedTuple):
+    """Whom a process runs as when not as the router does: in no group but that user's own."""
+
+    user: int
+    group: int
+
 
 KEEP = 64 * 1024
 CHUNK = 64 * 1024
@@ -23,6 +33,8 @@ class Tail:
         self._pipe = pipe
         self._kept = bytearray()
         self.cut = False
+        self.seen = 0
+        """Bytes read in all."""
         self.ended = asyncio.Event()
         os.set_blocking(pipe.fileno(), False)
         loop.add_reader(pipe.fileno(), self._read)
@@ -64,6 +76,7 @@ class Tail:
             self.close()
             return False
         self._kept += chunk
+        self.seen += len(chunk)
         if len(self._kept) > KEEP:
             self.cut = True
             if len(self._kept) > 4 * KEEP:
@@ -109,8 +122,8 @@ class Child:
     A started process, leader of its own session and group.
 
     `code` is the exit status, negative for a signal; it is set once `exited` has returned. The
-    process is not reaped before that, so a signal can never reach a stranger. With `whole_group`
-    the rest of the group goes with it, however it ends.
+    process is not reaped before that, so a signal can never reach a stranger. Whatever it started
+    goes with it when it is doomed or killed; with `whole_group` always, however it ends.
     """
 
     def __init__(
@@ -122,19 +135,26 @@ class Child:
         *,
         pass_fds: Sequence[int] = (),
         whole_group: bool = False,
+        owner: Owner | None = None,
     ) -> None:
         loop = asyncio.get_running_loop()
-        process = subprocess.Popen(  # noqa: S603 - argv is a list, no shell reads it
-            list(argv),
-            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=dict(env),
-            cwd=cwd,
-            bufsize=0,
-            start_new_session=True,
-            pass_fds=pass_fds,
-        )
+        self._descent = Descent()
+        with self._descent.inherited():
+            process = subprocess.Popen(  # noqa: S603 - argv is a list, no shell reads it
+                list(argv),
+                stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=dict(env),
+                cwd=cwd,
+                bufsize=0,
+                start_new_session=True,
+                pass_fds=pass_fds,
+                user=owner.user if owner else None,
+                group=owner.group if owner else None,
+                extra_groups=[] if owner else None,
+            )
+        self._descent.began(process.pid)
         self._process = process
         self._exit: asyncio.Future[None] = loop.create_future()
         self._doomed = whole_group
@@ -144,6 +164,7 @@ class Child:
         except OSError:
             process.kill()
             process.communicate()
+            self._descent.ended()
             raise
         self.stdout = Tail(loop, cast("IO[bytes]", process.stdout))
         self.stderr = Tail(loop, cast("IO[bytes]", process.stderr))
@@ -164,24 +185,25 @@ class Child:
         self._close_pipes()
 
     def doom(self) -> None:
-        """SIGTERM to the group; what is left of it when the process has gone gets SIGKILL."""
+        """SIGTERM to the group; all that is left when the process has gone gets SIGKILL."""
         self._doomed = True
         self._signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """SIGKILL to the group."""
+        """SIGKILL to the process, its group and everything that it started."""
         self._doomed = True
         self._signal(signal.SIGKILL)
+        if not self._exit.done():
+            self._descent.kill()
 
     async def gone(self, seconds: float) -> None:
-        """Wait for the rest of a killed group, which dies a moment after the signal."""
-        until = asyncio.get_running_loop().time() + seconds
-        while asyncio.get_running_loop().time() < until:
-            try:
-                os.killpg(self._process.pid, 0)
-            except OSError:
-                return
-            await asyncio.sleep(0.005)
+        """Kill the rest until nothing is left of it."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + seconds
+        while (  # noqa: ASYNC110 - nobody tells us when they have gone
+            self._descent.kill() or self._group_lives()
+        ) and loop.time() < until:
+            await asyncio.sleep(0.002)
 
     def close(self) -> None:
         """Let go; a process that still runs is killed with its group."""
@@ -194,6 +216,13 @@ class Child:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, number)
 
+    def _group_lives(self) -> bool:
+        try:
+            os.killpg(self._process.pid, 0)
+        except OSError:
+            return False
+        return True
+
     def _close_pipes(self) -> None:
         self.stdout.close()
         self.stderr.close()
@@ -203,7 +232,9 @@ class Child:
     def _on_exit(self) -> None:
         if self._doomed:
             self._signal(signal.SIGKILL)
+            self._descent.kill()
         self.code = self._process.wait()
+        self._descent.ended()
         if not self._exit.done():
             self._exit.set_result(None)
 

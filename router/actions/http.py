@@ -3,6 +3,7 @@
 import contextvars
 import io
 import os
+import random
 import re
 import socket
 import time
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from router.actions.answers import json_of
 from router.actions.resolve import Resolve, system_lookup
-from router.egress import EgressPolicy, is_local_name, literal_address
+from router.actions.securing import Contexts, UnusableError, UnusableFilesError, signatures
+from router.egress import EgressPolicy, is_local_name, is_metadata_name, literal_address
 from router.errors import EgressRefused
 from router.model.call import Call, HttpCall
 from router.model.delivery import REMOVED
@@ -26,6 +28,7 @@ HEADERS_MAX = 16 * 1024
 LARGE_BODY = 512 * 1024
 THROTTLED = frozenset({408, 425, 429})
 GONE = 410
+FORBIDDEN = "the egress rules do not allow this address"
 AGENT = "webhook-rules-router"
 CREDENTIAL_WORDS = ("auth", "token", "key", "secret", "cookie", "password", "signature")
 NOT_CREDENTIALS = frozenset({"idempotency-key"})
@@ -71,6 +74,7 @@ class HttpAction:
         *,
         lookup: Resolve = system_lookup,
         now_s: Callable[[], float] = time.time,
+        random_bits: Callable[[int], int] = random.getrandbits,
     ) -> None:
         import aiohttp  # noqa: PLC0415 - 165 ms that `check` must not pay
 
@@ -78,18 +82,23 @@ class HttpAction:
         self._egress = egress
         self._lookup = lookup
         self._now_s = now_s
+        self._random_bits = random_bits
+        self._contexts = Contexts()
         self._session: aiohttp.ClientSession | None = None
         self._timeouts: dict[tuple[float, float], aiohttp.ClientTimeout] = {}
 
     async def run(self, call: Call, job: Job) -> Outcome:
         """Send it once, read at most 64 KiB of the answer."""
-        del job
         if not isinstance(call, HttpCall):
             return Fail("not an http call")
         aim = _Aim(call.url)
         token = _aim.set(aim)
         try:
-            return await self._answer(call, aim)
+            return await self._answer(call, job, aim)
+        except UnusableFilesError as error:
+            return Retry("network", str(error))
+        except UnusableError as error:
+            return Fail(str(error))
         except TimeoutError:
             return Retry("timeout", f"no answer within {call.timeout_s:g} s")
         except (self._aiohttp.ClientError, OSError, ValueError) as error:
@@ -102,21 +111,35 @@ class HttpAction:
         if self._session is not None:
             await self._session.close()
 
-    async def _answer(self, call: HttpCall, aim: _Aim) -> Outcome:
+    async def _answer(self, call: HttpCall, job: Job, aim: _Aim) -> Outcome:
         aim.url = url = _url(call.url)
+        if is_metadata_name(url.host or ""):
+            return Fail(FORBIDDEN)
         async with self._opened().request(
             call.method,
             url,
-            headers=call.headers,
+            headers=self._headers(call, job),
             data=_body(call.body),
             allow_redirects=False,
             timeout=self._timeout(call),
+            ssl=True if call.tls is None else self._contexts.of(call.tls, call.tls_key),
         ) as response:
             text, cut = await _read(response)
             if cut:
                 response.close()
         result = _result(call, response.status, response.headers, text, cut)
         return self._classed(call, response.status, response.headers, result)
+
+    def _headers(self, call: HttpCall, job: Job) -> tuple[tuple[str, str], ...]:
+        """The call's own, and those that each attempt makes anew."""
+        headers = call.headers
+        if call.trace is not None:
+            trace, flags = call.trace
+            span = self._random_bits(64) or 1  # none of zeros only
+            headers = (*headers, ("traceparent", f"00-{trace}-{span:016x}-{flags}"))
+        if call.sign is not None:
+            headers = (*headers, *signatures(call, job.id, self._now_s()))
+        return headers
 
     def _opened(self) -> "aiohttp.ClientSession":
         """The session, made within the loop at the first call."""
@@ -190,8 +213,9 @@ class HttpAction:
         """Words of our own for a call without an answer."""
         aiohttp = self._aiohttp
         if aim.refused and not aim.tried:
-            return Fail("the egress rules do not allow this address")
-        if isinstance(error, ValueError | aiohttp.NonHttpUrlClientError):
+            return Fail(FORBIDDEN)
+        certificate = isinstance(error, aiohttp.ClientConnectorCertificateError)  # a ValueError
+        if isinstance(error, ValueError | aiohttp.NonHttpUrlClientError) and not certificate:
             return Fail("the request cannot be written: a malformed URL or header")
         for kind, words in (
             (aiohttp.ClientConnectorCertificateError, "the certificate was not accepted"),
@@ -203,7 +227,8 @@ class HttpAction:
             (aiohttp.ClientResponseError, "the answer is not acceptable HTTP"),
         ):
             if isinstance(error, kind):
-                return Retry("network", words + _errno_words(error))
+                tls = isinstance(error, aiohttp.ClientSSLError)  # whose numbers are OpenSSL's
+                return Retry("network", words if tls else words + _errno_words(error))
         return Retry("network", "the connection broke" + _errno_words(error))
 
 

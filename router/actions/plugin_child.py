@@ -15,6 +15,8 @@ ANSWER_MAX = 1024 * 1024
 LAST_WORDS_S = 0.2
 """How long an answer may still be on its way when the process has gone."""
 
+GONE_S = 0.5
+
 A = TypeVar("A")
 
 _ANSWERS: msgspec.json.Decoder[Answer] = msgspec.json.Decoder(Answer)
@@ -93,9 +95,10 @@ class PluginChild:
         return out, err, cut or also
 
     async def end(self) -> None:
-        """Kill the process and its group; they are gone when this returns."""
+        """Kill the process and all that it started; they are gone when this returns."""
         self._child.kill()
         await self._child.exited()
+        await self._child.gone(GONE_S)
 
     async def drained(self) -> None:
         """Read the last of what an ended process printed."""

@@ -8,7 +8,9 @@ import subprocess
 from typing import Any
 
 from router.actions.answers import json_of
-from router.actions.child import Child
+from router.actions.child import Child, Owner
+from router.actions.footing import FootingError, bounded, handed, owner_of
+from router.actions.watching import Watching
 from router.model.call import Call, ShellCall
 from router.model.job import Done, Fail, Job, Outcome, Retry
 
@@ -23,28 +25,44 @@ PIPES_S = 0.2
 class ShellAction:
     """
     Starts processes. The environment is the call's and nothing else; payload text can only be a
-    whole argument, a variable or stdin.
+    whole argument, a variable, a file or stdin.
+
+    `watching` is told what runs, for whoever looks on.
     """
 
-    def __init__(self, *, term_s: float = TERM_S) -> None:
+    def __init__(self, *, term_s: float = TERM_S, watching: Watching | None = None) -> None:
         self._term_s = term_s
+        self._watching = watching or Watching()
 
     async def run(self, call: Call, job: Job) -> Outcome:
         """Run it to its end, to its time limit, or to our cancellation: then the group is gone."""
-        del job
         if not isinstance(call, ShellCall):
             return Fail("not a shell call")
         try:
-            child = Child(call.argv, call.env, call.cwd, call.stdin)
-        except (OSError, ValueError) as error:
+            owner, variables = owner_of(call)
+            with handed(call.files, owner) as paths:
+                return await self._run(call, job, {**variables, **call.env, **paths}, owner)
+        except FootingError as error:
+            return Fail(str(error))
+        except OSError as error:  # no room for the files
             return _not_started(error)
-        try:
-            return await self._ended(call, child)
-        finally:
-            child.close()
 
     async def close(self) -> None:
         """Nothing is kept between calls."""
+
+    async def _run(
+        self, call: ShellCall, job: Job, env: dict[str, str], owner: Owner | None
+    ) -> Outcome:
+        argv = bounded(call.argv, call.limits)
+        try:
+            child = Child(argv, env, call.cwd, call.stdin, owner=owner)
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            return _not_started(error)
+        try:
+            with self._watching.of(job, child, call):
+                return await self._ended(call, child)
+        finally:
+            child.close()
 
     async def _ended(self, call: ShellCall, child: Child) -> Outcome:
         try:
@@ -101,7 +119,8 @@ def _classed(code: int, result: dict[str, Any]) -> Outcome:
     if code == WRONG:
         return Fail(f"exit {code}: must not be tried again", result)
     if code < 0:
-        return Retry("error", f"killed by {signal_name(-code)}", None, result)
+        over = ": over its limit of processor time" if -code == signal.SIGXCPU else ""
+        return Retry("error", f"killed by {signal_name(-code)}{over}", None, result)
     return Retry("error", f"exit {code}", None, result)
 
 
@@ -117,7 +136,9 @@ def _not_started(error: Exception) -> Outcome:
     """Our own words: the exception's text may quote an argument or a variable."""
     if isinstance(error, UnicodeEncodeError):
         return Fail("an argument or a variable holds text that is not valid Unicode")
-    if isinstance(error, ValueError | subprocess.SubprocessError):
+    if isinstance(error, subprocess.SubprocessError):
+        return Retry("error", "the process could not be started")
+    if isinstance(error, ValueError):
         return Fail(
             "a NUL character in an argument or a variable, or a variable without a legal name"
         )

@@ -3,6 +3,7 @@
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import click
 
@@ -68,6 +69,12 @@ class Door:
     ) -> None:
         self._client.close()
 
+    @property
+    def address(self) -> tuple[str, dict[str, str]]:
+        """Its URL, and the headers that open it, for who speaks to it otherwise."""
+        token = self._client.headers.get("authorization")
+        return self._base_url, {"authorization": token} if token else {}
+
     def refusals(self, limit: int) -> list[dict[str, Any]]:
         """What the server refused lately, newest first."""
         self._check_store()
@@ -75,10 +82,35 @@ class Door:
         found: list[dict[str, Any]] = answer["refusals"]
         return found
 
+    def refusal(self, wanted: str, endpoint: str | None) -> dict[str, Any]:
+        """One refused request, whole: by its id, or the `last` (of an endpoint)."""
+        self._check_store()
+        query = {"id": wanted} | ({"endpoint": endpoint} if endpoint else {})
+        return self._ask("GET", f"/api/refusal?{urlencode(query)}")
+
+    def status(self) -> dict[str, Any]:
+        """What runs there."""
+        self._check_store()
+        return self._ask("GET", "/api/status")
+
+    def output(self, job: str, after: str) -> dict[str, Any]:
+        """What the command of a job has written since `after`, if it runs there."""
+        return self._ask("GET", f"/api/output?job={job}&after={after}")
+
     def verb(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
         """Have the server `replay`, `cancel` or `revive`; its answer."""
         self._check_store()
         return self._ask("POST", f"/api/{name}", body)
+
+    def replayed(self, replay: str) -> dict[str, Any]:
+        """How far a replay is."""
+        return self._ask("GET", f"/api/replays/{replay}")
+
+    def targets(self) -> list[dict[str, Any]]:
+        """Where work goes, and how that stands."""
+        self._check_store()
+        found: list[dict[str, Any]] = self._ask("GET", "/api/targets")["targets"]
+        return found
 
     def _check_store(self) -> None:
         if self._store is None:
@@ -100,7 +132,7 @@ class Door:
             raise NoServer(f"no server runs at {self._base_url}") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise click.ClickException(f"{self._base_url} does not answer: {error}") from None
-        if response.status_code in (401, 403):
+        if response.status_code == 401:
             raise click.ClickException(
                 f"the server at {self._base_url} does not accept the token; "
                 "set ROUTER_TOKEN, or run this beside the server's store"

@@ -1,37 +1,122 @@
 """`router check`."""
 
-import click
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from router.cli.place import Place, place_options, rules_argument
+import click
+import msgspec
+
+from router.cli.place import Place, place_options, refuse_two_files
+from router.errors import UsageError
+
+if TYPE_CHECKING:
+    from router.config import Loaded
+
+FORMATS = ("text", "json", "github", "gitlab", "sarif", "junit")
 
 
 @click.command()
-@rules_argument
+@click.argument("files", nargs=-1, metavar="[RULES]...")
 @place_options()
 @click.option("--strict", is_flag=True, help="Warnings are problems too.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(FORMATS),
+    help="Text, JSON, or what a CI service shows beside the lines; --json is short for json.",
+)
+@click.option("--cost", is_flag=True, help="Say by what each rule is looked up, or why by nothing.")
+@click.option("--explain", "code", metavar="CODE", help="Print the page of a code, and no more.")
 @click.pass_context
-def check(ctx: click.Context, *, place: Place, strict: bool) -> None:
-    """Say whether a rules file is right. Needs no secrets, starts nothing, calls nobody."""
-    from router.config import render_json, render_text
+def check(
+    ctx: click.Context,
+    *,
+    files: tuple[str, ...],
+    place: Place,
+    strict: bool,
+    format_: str | None,
+    cost: bool,
+    code: str | None,
+) -> None:
+    """
+    Say whether a rules file is right. Needs no secrets, starts nothing, calls nobody.
 
-    loaded = place.loaded()
-    errors = sum(d.severity == "error" for d in loaded.diagnostics)
-    if place.as_json:
-        click.echo(render_json(loaded.diagnostics))
-    elif loaded.diagnostics:
-        click.echo(render_text(loaded.diagnostics))
-    if loaded.ruleset is not None and not place.as_json:
-        rules = loaded.ruleset.rules
-        actions = sum(len(rule.actions) for rule in rules)
-        counted = [
-            _count(len(loaded.ruleset.endpoints), "endpoint"),
-            _count(len(rules), "rule"),
-            _count(actions, "action"),
-        ]
-        click.echo(f"{place.rules}: ok, {', '.join(counted)}")
-    if errors or loaded.ruleset is None or (strict and loaded.diagnostics):
+    Several files are checked one by one, each as a rules file of its own.
+    """
+    if code is not None:
+        click.echo(_page(code))
+        return
+    places = _places(place, files)
+    results = [(p, p.loaded(thorough=True, tests=True)) for p in places]
+    wrong = any(_is_wrong(loaded, strict=strict) for _, loaded in results)
+    format_ = format_ or ("json" if place.as_json else "text")
+    if cost:
+        _print_costs(results, format_, strict=strict)
+    else:
+        _print(results, format_, strict=strict)
+    if wrong:
         ctx.exit(1)
 
 
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+def _places(place: Place, files: tuple[str, ...]) -> list[Place]:
+    for file in files:
+        refuse_two_files(str(place.rules), file)
+    return [msgspec.structs.replace(place, rules=Path(file)) for file in files] or [place]
+
+
+def _is_wrong(loaded: "Loaded", *, strict: bool) -> bool:
+    return loaded.ruleset is None or (strict and bool(loaded.diagnostics))
+
+
+def _print(results: "list[tuple[Place, Loaded]]", format_: str, *, strict: bool) -> None:
+    from router.config.annotations import render
+
+    found = list(dict.fromkeys(d for _, loaded in results for d in loaded.diagnostics))
+    said = render(format_, found, [str(p.rules) for p, _ in results])
+    if format_ != "text":
+        click.echo(said, nl=False)
+        return
+    if found:
+        click.echo(said)
+        click.echo("more about each: router check --explain CODE")
+    for place, loaded in results:
+        if not _is_wrong(loaded, strict=strict):
+            click.echo(f"{place.rules}: ok, {_counted(loaded)}")
+
+
+def _print_costs(results: "list[tuple[Place, Loaded]]", format_: str, *, strict: bool) -> None:
+    from router.cli.costing import costs_json, costs_lines
+
+    read = [(str(place.rules), loaded) for place, loaded in results]
+    if format_ == "json":
+        click.echo(costs_json(read))
+        return
+    if format_ != "text":
+        raise UsageError(f"--cost goes with text and json, not with {format_}")
+    _print(results, format_, strict=strict)
+    for line in costs_lines(read):
+        click.echo(line)
+
+
+def _counted(loaded: "Loaded") -> str:
+    if loaded.ruleset is None:
+        return ""
+    rules = loaded.ruleset.rules
+    actions = sum(len(rule.actions) for rule in rules)
+    counts = (
+        (len(loaded.ruleset.addressed), "endpoint"),
+        (len(rules), "rule"),
+        (actions, "action"),
+    )
+    return ", ".join(f"{n} {noun}" if n == 1 else f"{n} {noun}s" for n, noun in counts)
+
+
+def _page(code: str) -> str:
+    from router.config.codes import CODES
+    from router.config.pages import page
+    from router.yaml_source import Suggester
+
+    if code not in CODES:
+        hint = Suggester().hint(code, CODES) or "`router check` names them, docs/diagnostics.md all"
+        raise UsageError(f"there is no code '{code}'; {hint}")
+    return page(code)

@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 _FILE_BYTES_MAX = 128 * 1024  # a larger file takes longer to read than a key press may take
 
 
-def endpoint_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """The endpoints of the rules file."""
+def endpoint_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """The endpoints of the rules file; where one is an argument, those with an address."""
     ruleset = _ruleset(ctx)
-    return _beginning(incomplete, ruleset.endpoints) if ruleset else []
+    if ruleset is None:
+        return []
+    argument = isinstance(param, click.Argument)
+    return _beginning(incomplete, ruleset.addressed if argument else ruleset.endpoints)
 
 
 def rule_ids(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:

@@ -1,26 +1,101 @@
-"""`router dead`."""
+"""`router dead`: why jobs died, and which."""
+
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
 from router.cli.ledger import read_store
-from router.cli.output import print_json, print_table, shortened, when
+from router.cli.output import note, print_json, print_table, shortened, when
 from router.cli.place import Place, place_options
+from router.cli.searching import search
 from router.cli.selection import selector_options
 from router.clock import SystemClock
 from router.model.job import Job
+from router.model.operating import Cause
 from router.store.protocol import Selector
+
+if TYPE_CHECKING:
+    from router.rules.ruleset import Ruleset
+    from router.store.reader import SqliteReader
+
+LIMIT = 50
 
 
 @click.command()
 @place_options("dev", "store")
-@selector_options(states=None, limit=50)
-def dead(*, place: Place, selector: Selector) -> None:
-    """Jobs that were given up, newest first: `router revive ID` tries one of them again."""
+@selector_options(states=None, limit=None)
+@click.option("--list", "listed", is_flag=True, help=f"Each job, the newest {LIMIT}, or --limit.")
+def dead(*, place: Place, selector: Selector, listed: bool) -> None:
+    """
+    Jobs that were given up, by cause: the same action and target, the same words but for ids and
+    numbers. `router revive --cause KEY` tries exactly these again.
+    """
     _, ruleset = place.working()
     wanted = msgspec.structs.replace(selector, state="dead")
+    if listed:
+        _show_list(place, wanted, ruleset)
+    else:
+        _show_causes(place, wanted, ruleset)
+
+
+# -- by cause
+
+
+def _show_causes(place: Place, wanted: Selector, ruleset: "Ruleset") -> None:
+    found: tuple[Cause, ...] = read_store(
+        ruleset.server.store, lambda reader: _causes(reader, wanted, ruleset), absent=()
+    )
+    if place.as_json:
+        print_json([{**msgspec.structs.asdict(c), "replay": replaying(c)} for c in found])
+        return
+    columns = ("jobs", "last", "first", "rule/action", "target", "cause", "key", "job")
+    now = SystemClock().now()
+    print_table(columns, [_cause_cells(cause, now) for cause in found])
+    if found:
+        note(f"again, for instance: `{replaying(found[0])}`; each of them: `router dead --list`")
+
+
+def replaying(cause: Cause) -> str:
+    """The command that makes exactly these jobs again."""
+    return f"router replay --cause {cause.key}"
+
+
+async def _causes(
+    reader: "SqliteReader", wanted: Selector, ruleset: "Ruleset"
+) -> tuple[Cause, ...]:
+    if wanted.where is None:
+        return await reader.causes(wanted)
+    from router.store.causes import by_cause
+
+    fitting = await search(reader, wanted, ruleset, jobs=True)
+    return by_cause(
+        (j.rule, j.action, j.target, j.reason, j.id, j.ended_at or 0)
+        for stored in fitting
+        for j in stored.jobs
+    )
+
+
+def _cause_cells(cause: Cause, now: int) -> list[str]:
+    return [
+        str(cause.count),
+        when(cause.last_at, now),
+        when(cause.first_at, now),
+        f"{cause.rule}/{cause.action}",
+        cause.target,
+        cause.reason or "-",
+        cause.key,
+        cause.examples[0],
+    ]
+
+
+# -- one by one
+
+
+def _show_list(place: Place, wanted: Selector, ruleset: "Ruleset") -> None:
+    wanted = msgspec.structs.replace(wanted, limit=wanted.limit or LIMIT)
     found: tuple[Job, ...] = read_store(
-        ruleset.server.store, lambda reader: reader.jobs(wanted), absent=()
+        ruleset.server.store, lambda reader: _jobs(reader, wanted, ruleset), absent=()
     )
     if place.as_json:
         print_json(found)
@@ -29,6 +104,13 @@ def dead(*, place: Place, selector: Selector) -> None:
     columns = ("ended", "job", "rule/action", "endpoint", "event", "attempts", "reason")
     now = SystemClock().now()
     print_table(columns, [_cells(job, short[job.id], now) for job in found])
+
+
+async def _jobs(reader: "SqliteReader", wanted: Selector, ruleset: "Ruleset") -> tuple[Job, ...]:
+    if wanted.where is None:
+        return await reader.jobs(wanted)
+    fitting = await search(reader, wanted, ruleset, jobs=True)
+    return tuple([job for stored in fitting for job in stored.jobs])
 
 
 def _cells(job: Job, short: str, now: int) -> list[str]:

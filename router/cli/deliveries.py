@@ -1,15 +1,24 @@
 """`router deliveries`."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from router.cli.ledger import read_store
 from router.cli.output import note, print_json, print_table, shortened, states, when
 from router.cli.place import Place, place_options
+from router.cli.searching import search
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, selector_options
 from router.clock import SystemClock
+from router.errors import UsageError
 from router.store.protocol import DeliverySummary, Selector
 
+if TYPE_CHECKING:
+    from router.rules.ruleset import Ruleset
+    from router.store.reader import SqliteReader
+
 LIMIT = 50
+_AT_ONCE = 50
 
 
 @click.command()
@@ -23,7 +32,7 @@ def deliveries(*, place: Place, selector: Selector, refused: bool) -> None:
         return
     _, ruleset = place.working()
     found: tuple[DeliverySummary, ...] = read_store(
-        ruleset.server.store, lambda reader: reader.deliveries(selector), absent=()
+        ruleset.server.store, lambda reader: _found(reader, selector, ruleset), absent=()
     )
     if place.as_json:
         print_json(found)
@@ -32,6 +41,20 @@ def deliveries(*, place: Place, selector: Selector, refused: bool) -> None:
     now = SystemClock().now()
     columns = ("received", "delivery", "endpoint", "event", "state", "jobs")
     print_table(columns, [_cells(d, short[d.id], now) for d in found])
+
+
+async def _found(
+    reader: "SqliteReader", selector: Selector, ruleset: "Ruleset"
+) -> tuple[DeliverySummary, ...]:
+    if selector.where is None:
+        return await reader.deliveries(selector)
+    fitting = await search(reader, selector, ruleset, jobs=False)
+    ids = [stored.delivery.id for stored in fitting]
+    found: list[DeliverySummary] = []
+    for start in range(0, len(ids), _AT_ONCE):
+        some = tuple(ids[start : start + _AT_ONCE])
+        found += await reader.deliveries(Selector(ids=some, limit=_AT_ONCE))
+    return tuple(found)
 
 
 def _cells(d: DeliverySummary, short: str, now: int) -> list[str]:
@@ -51,6 +74,8 @@ def _refused(place: Place, selector: Selector) -> None:
 
     with Door.of(place) as door:
         found = door.refusals(selector.limit or LIMIT)
+    if selector.where is not None:
+        raise UsageError("--where is for deliveries that were stored, not for --refused")
     if selector.endpoint is not None:
         found = [r for r in found if r.get("endpoint") == selector.endpoint]
     if place.as_json:

@@ -23,7 +23,7 @@ def hints(ruleset: Ruleset, rules_path: Path, *, program: str | None = None) -> 
     where = "" if str(rules_path) == DEFAULT_RULES else f" -f {shlex.quote(str(rules_path))}"
     return [
         f"{called} send{where} {shlex.quote(endpoint.name)} {shlex.quote(event)}"
-        for endpoint in ruleset.endpoints.values()
+        for endpoint in ruleset.addressed.values()
         if (event := _event(ruleset, endpoint)) is not None
     ]
 

@@ -1,6 +1,5 @@
 """What `explain` explains: a stored delivery by the rules that decided it, or a payload at hand."""
 
-import secrets
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,31 +7,23 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from router.cli.arriving import as_arriving
+from router.cli.generations import ruleset_of
 from router.cli.ledger import read_store
 from router.cli.output import note, visible
 from router.cli.place import Place
-from router.clock import SystemClock
 from router.errors import NotFound, UsageError
-from router.model.delivery import Delivery, Event, InboundRequest
-from router.providers import Provider, ReadEvent, Reading
+from router.model.delivery import Delivery
+from router.providers import Provider, Reading
 from router.replay import as_request
-from router.rules.explain import Explainer, RuleReading
+from router.rules.explaining import EventReading, explain_events, unrouted
 from router.rules.ruleset import Ruleset
-from router.rules.scope import delivery_roots, event_scope
 from router.store.protocol import DeliveryRecord, Generation
 
 if TYPE_CHECKING:
     from router.store.reader import SqliteReader
 
 _Stored = tuple[DeliveryRecord, Generation | None]
-
-
-class EventReading(msgspec.Struct, frozen=True):
-    """One event and every rule beside it. `known`: a copy of an earlier one, so never routed."""
-
-    event: Event
-    known: bool
-    rules: tuple[RuleReading, ...]
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -88,12 +79,8 @@ def explain_payload(place: Place, payload: str, endpoint: str, event: str) -> Ex
         hint = Suggester().hint(endpoint, ruleset.endpoints)
         known = ", ".join(ruleset.endpoints) or "none"
         raise UsageError(f"no endpoint {endpoint!r}; {hint or f'the file has: {known}'}")
-    found = ruleset.endpoints[endpoint]
-    provider = ruleset.providers[found.provider]
-    request = _request(provider, event, _whole(provider, _bytes(payload)), found.addresses[0])
-    reading = provider.read(request)
+    delivery, reading = as_arriving(ruleset, endpoint, event, _bytes(payload))
     _say_other_name(event, reading)
-    delivery = _delivery(request, endpoint, found.provider, reading, ruleset)
     return _explained(delivery, None, reading, ruleset, f"{place.rules}", None)
 
 
@@ -127,18 +114,10 @@ def _then(
     hint = f"`-f {place.rules}` explains it by the present file"
     if kept is None:
         raise NotFound(f"the store no longer has generation {wanted[:16]}, which decided; {hint}")
-    from router.wiring.generations import read_generation
-
-    dev = bool(kept.context.get("dev", place.dev))
-    loaded = read_generation(kept, path=place.rules, environ=place.environ, dev=dev)
-    if loaded.ruleset is None:
-        first = next(d for d in loaded.diagnostics if d.severity == "error")
-        raise NotFound(
-            f"generation {wanted[:16]}, which decided, cannot be read any more "
-            f"(line {first.line}: {first.message}); {hint}"
-        )
-    ruleset: Ruleset = msgspec.structs.replace(loaded.ruleset, generation=wanted)
-    return ruleset
+    try:
+        return ruleset_of(kept, place)
+    except NotFound as error:
+        raise NotFound(f"{error}; {hint}") from None
 
 
 def _provider(ruleset: Ruleset, delivery: Delivery) -> Provider:
@@ -159,27 +138,6 @@ def _bytes(name: str) -> bytes:
         raise UsageError(f"cannot read {name}: {error.strerror}") from None
 
 
-def _whole(provider: Provider, body: bytes) -> bytes:
-    """One event stands for a batch of one where the sender sends batches."""
-    return b"[" + body + b"]" if provider.splits and body.lstrip()[:1] == b"{" else body
-
-
-def _request(provider: Provider, event: str, body: bytes, address: str) -> InboundRequest:
-    now = SystemClock().now()
-    try:
-        headers = provider.sign(
-            event=event,
-            body=body,
-            key=provider.invent_secret(secrets.token_bytes).sign,  # nobody verifies it
-            delivery_id=secrets.token_hex(16),
-            now_ms=now,
-        )
-        sent = tuple((n.lower().encode("latin-1"), v.encode("latin-1")) for n, v in headers)
-    except ValueError as error:  # UnicodeEncodeError is one too
-        raise UsageError(f"{event!r} cannot be an event's name here: {error}") from None
-    return InboundRequest("POST", address.encode("latin-1"), b"", sent, body, "", now)
-
-
 def _say_other_name(event: str, reading: Reading) -> None:
     """Some senders name the event, or its action, in the body; then the body is believed."""
     names = {n for e in reading.events for n in (e.name, f"{e.name}.{e.action}")}
@@ -187,26 +145,6 @@ def _say_other_name(event: str, reading: Reading) -> None:
         first = reading.events[0]
         said = f"{first.name}.{first.action}" if first.action else first.name
         note(f"by its payload this is {visible(said)}, not {visible(event)}")
-
-
-def _delivery(
-    request: InboundRequest, endpoint: str, provider: str, reading: Reading, ruleset: Ruleset
-) -> Delivery:
-    return Delivery(
-        id="",
-        endpoint=endpoint,
-        provider=provider,
-        received_at=request.received_at,
-        method=request.method,
-        path=request.raw_path.decode("latin-1"),
-        query="",
-        headers=tuple((n.decode("latin-1"), v.decode("latin-1")) for n, v in request.headers),
-        body=request.body,
-        verified_by=None,
-        state=reading.state,
-        event_count=len(reading.events),
-        generation=ruleset.generation,
-    )
 
 
 # -- both
@@ -220,7 +158,9 @@ def _explained(
     by: str,
     number: int | None,
 ) -> Explanation:
-    reason = _unrouted(delivery, reading)
+    reason = unrouted(delivery, reading)
+    if reason is not None:
+        reason = visible(reason)
     events: tuple[EventReading, ...] = ()
     if reason is None:
         if number is not None and not 0 <= number < len(reading.events):
@@ -228,40 +168,6 @@ def _explained(
                 f"it has no event {number}: they count from 0 to {len(reading.events) - 1}"
             )
         chosen = reading.events if number is None else reading.events[number : number + 1]
-        events = _events(delivery, record, chosen, ruleset)
+        ids = None if record is None else {e.index: e.id for e in record.events}
+        events = explain_events(delivery, chosen, ruleset, ids)
     return Explanation(delivery, record, ruleset.generation, by, events, reason)
-
-
-def _unrouted(delivery: Delivery, reading: Reading) -> str | None:
-    """Why no rule is asked about it."""
-    if reading.state != "routed":
-        return f"{reading.state}: {visible(reading.reason or 'its body cannot be read')}"
-    if delivery.state in ("unparsed", "too_complex"):
-        return f"{delivery.state}: it was stored without asking any rule"
-    return None
-
-
-def _events(
-    delivery: Delivery,
-    record: DeliveryRecord | None,
-    chosen: tuple[ReadEvent, ...],
-    ruleset: Ruleset,
-) -> tuple[EventReading, ...]:
-    explainer = Explainer(ruleset)
-    shared = delivery_roots(delivery, ruleset.variables)
-    ids = {entry.index: entry.id for entry in record.events} if record else {}
-    found = []
-    for read in chosen:
-        event = Event(
-            ids.get(read.index, ""),
-            read.index,
-            read.name,
-            read.action,
-            read.payload,
-            read.raw,
-            read.fields,
-        )
-        scope = event_scope(shared, delivery, event, ruleset.defines)
-        rules = explainer.explain(delivery.endpoint, event, scope)
-        found.append(EventReading(event, record is not None and read.index not in ids, rules))
-    return tuple(found)

@@ -17,25 +17,33 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "check": ("router.cli.check", "Say whether a rules file is right, without running it."),
     "test": ("router.cli.test", "Run the tests of a rules file: nothing listens or is called."),
     "addresses": ("router.cli.addresses", "The URLs to give to the senders."),
-    "rules": ("router.cli.rules", "The rules, and their jobs by state."),
+    "rules": ("router.cli.rules", "The rules: jobs by state, and how often each matched."),
+    "targets": ("router.cli.targets", "Where work goes, and how that stands; pause and resume."),
     "providers": ("router.cli.providers", "The senders known: headers, limits, events."),
     "deliveries": ("router.cli.deliveries", "What has arrived, newest first."),
     "show": ("router.cli.show", "Everything about one delivery or job."),
     "explain": ("router.cli.explain", "Why each rule did, or did not, want a delivery."),
+    "diff": ("router.cli.diff", "What a change of the rules would do to deliveries that came."),
     "dead": ("router.cli.dead", "Jobs that were given up."),
-    "replay": ("router.cli.operate", "Run stored deliveries or jobs again, as new jobs."),
+    "replay": ("router.cli.replay", "Run stored deliveries or jobs again, as new jobs."),
     "cancel": ("router.cli.operate", "End jobs that have not run yet."),
     "revive": ("router.cli.operate", "Give dead jobs a fresh retry schedule."),
+    "audit": ("router.cli.audit", "Who changed what, and when."),
     "send": ("router.cli.send", "Send a really signed test delivery."),
+    "subscriptions": (
+        "router.cli.subscriptions",
+        "Subscribe at a sender by its API, and ask for a test.",
+    ),
+    "dispatch-event": ("router.cli.dispatch_event", "Trigger a repository dispatch event."),
+    "doctor": ("router.cli.doctor", "Why deliveries do not come, or are refused."),
+    "listen": ("router.cli.listen", "Forward what arrives to your own machine."),
     "sink": ("router.cli.sink", "Print what it receives: a target to try rules with."),
+    "store": ("router.cli.store", "The store: back it up, restore, prune, migrate, look at it."),
+    "schema": ("router.cli.schema", "The JSON Schema of rules files: editors complete by it."),
     "new": ("router.cli.new", "Make a rules file, or something to paste into one."),
     "completion": ("router.cli.completion", "Let the tab key of bash, zsh or fish complete."),
 }
 """Each command: the module that holds it, under the command's own name, and one line of help."""
-
-NOT_BUILT = frozenset(
-    {"listen", "diff", "schema", "subscriptions", "dispatch-event"} | {"doctor", "store", "targets"}
-)
 
 DEBUG_VARIABLE = "ROUTER_DEBUG"
 COMPLETE_VARIABLE = "_ROUTER_COMPLETE"
@@ -57,7 +65,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, _ = COMMANDS[cmd_name]
-        command = getattr(import_module(module), cmd_name)
+        command = getattr(import_module(module), cmd_name.replace("-", "_"))
         if not isinstance(command, click.Command):
             raise TypeError(f"{module}.{cmd_name} is not a command")
         return command
@@ -196,8 +204,6 @@ def _silence_stdout() -> None:
 
 
 def _unknown(name: str) -> str:
-    if name in NOT_BUILT:
-        return f"`router {name}` is not built in this version; `router -h` lists what is"
     from router.yaml_source.suggest import Suggester
 
     hint = Suggester().hint(name, COMMANDS)

@@ -1,6 +1,7 @@
-"""`router new`: a fresh endpoint id, a first rules file, a plugin."""
+"""`router new`: a fresh endpoint id, a first rules file, a plugin, a sender's definition."""
 
 import secrets
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,22 +11,15 @@ from router.cli.output import print_json
 from router.cli.place import Place, place_options
 from router.errors import UsageError
 
-_NOT_BUILT = ("provider",)
-
 
 class _New(click.Group):
-    """Answers what cannot be made yet, or at all, in our own words."""
+    """Answers what cannot be made in our own words."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         what = args[0]
         known = self.list_commands(ctx)
-        if what in _NOT_BUILT and what not in known:
-            raise UsageError(
-                f"`router new {what}` is not built in this version; "
-                f"`router new {' and `router new '.join(f'{n}`' for n in known)} are"
-            )
         if what not in known and not what.startswith("-"):
             raise UsageError(f"cannot make a new {what!r}; `router new -h` lists what can be made")
         return super().resolve_command(ctx, args)
@@ -78,3 +72,42 @@ def plugin(*, name: str, place: Place) -> None:
     from router.cli.new_plugin import make
 
     make(name, place.rules.parent, as_json=place.as_json)
+
+
+@new.command()
+@click.argument("name", default="acme")
+@click.option(
+    "--from",
+    "file",
+    metavar="FILE",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="A captured request: raw HTTP text, or JSON with headers and body.",
+)
+@click.option("--secret-env", metavar="VAR", help="The variable that holds the sender's secret.")
+@click.option(
+    "--secret-file", type=click.Path(path_type=Path), help="The file that holds it, or its key."
+)
+@click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
+@click.pass_context
+def provider(
+    ctx: click.Context,
+    /,
+    *,
+    name: str,
+    file: Path,
+    secret_env: str | None,
+    secret_file: Path | None,
+    as_json: bool,
+) -> None:
+    """
+    Print a definition of the sender NAME, made from a captured request, for `providers:`.
+
+    With its secret every scheme is tried, and the one that verifies the request is written down;
+    exit code 1 if none does. The secret is never printed.
+    """
+    from router.cli.new_provider import given_secret, make
+
+    secret = given_secret(secret_env, secret_file)
+    if not make(name, file, secret, as_json=as_json) and secret is not None:
+        ctx.exit(1)

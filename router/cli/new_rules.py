@@ -14,13 +14,17 @@ import msgspec
 from router.cli.output import print_json
 from router.cli.place import DEFAULT_RULES
 from router.errors import UsageError
-from router.providers import builtin
+from router.providers import Provider, builtin
 
 SINK = "http://127.0.0.1:9000"
 
 
 class Start(msgspec.Struct, frozen=True):
-    """What a first file holds for one provider. `rule` is YAML; URL stands for the target."""
+    """
+    What a first file holds for one provider. `rule` is YAML; URL stands for the target.
+
+    Without a `secret` everybody is let in.
+    """
 
     endpoint: str
     secret: str
@@ -85,6 +89,37 @@ STARTS = {
 }
 
 
+_OTHER = """\
+  - id: all-of-{name}
+    about: What {label} sends
+    from: {name}{events}
+    actions:
+      - log: "{{{{ event }}}} came to {{{{ endpoint }}}}"
+      - http: URL
+"""
+
+
+def start_of(provider: Provider) -> Start:
+    """What to start with: the senders people know best have a rule of their own."""
+    if provider.name in STARTS:
+        return STARTS[provider.name]
+    name = provider.name
+    event = next((info.name for info in provider.events), None)
+    named = name.replace("-", "_")
+    return Start(
+        endpoint=name,
+        secret=named if provider.signed else "",
+        variable=f"{named.upper()}_SECRET",
+        where=f"docs/providers/{name}.md says which secret it is",
+        event=event or "made",
+        rule=_OTHER.format(
+            name=name,
+            label=provider.label,
+            events=f"\n    events: {event}                   # or a list, or *" if event else "",
+        ),
+    )
+
+
 def make(*, file: str, providers: Sequence[str], forward: str | None, as_json: bool) -> None:
     """
     Ask for what is missing (on a terminal), write the file, say what to do next.
@@ -113,15 +148,18 @@ def make(*, file: str, providers: Sequence[str], forward: str | None, as_json: b
 
 def written(chosen: dict[str, Start], url: str) -> str:
     """The file's text: what to start with by the provider name to write; where events go."""
+    signed = [start for start in chosen.values() if start.secret]
     lines = [
         "# Made by `router new rules`. After a change, `router check` says whether it is right.",
         "version: 1",
         "",
         "# server: {base_url: https://hooks.example.com}   # what senders are told",
         "",
-        "secrets:                                # references, never values",
     ]
-    for start in chosen.values():
+    lines += (
+        ["secrets:                                # references, never values"] if signed else []
+    )
+    for start in signed:
         lines.append(f"  # {start.where}")
         lines.append(f"  {start.secret}: {{env: {start.variable}}}")
     lines += ["", "endpoints:                              # `router addresses` lists their URLs"]
@@ -129,7 +167,7 @@ def written(chosen: dict[str, Start], url: str) -> str:
         lines.append(f"  {start.endpoint}:")
         lines.append(f"    id: {secrets.token_hex(16)}")
         lines.append(f"    provider: {name}")
-        lines.append(f"    secrets: {start.secret}")
+        lines.append(f"    secrets: {start.secret}" if start.secret else "    verify: none")
     lines += ["", "rules:                                  # every rule that matches runs"]
     text = "\n".join(lines) + "\n"
     return text + "\n".join(s.rule.replace("URL", _target(url, s)) for s in chosen.values())
@@ -158,7 +196,8 @@ def _ask(forward: str | None) -> tuple[list[str], str | None]:
 def _names() -> list[str]:
     """Each sender once, by the name people know."""
     known = builtin()
-    return [known[name].aliases[0] for name in STARTS]
+    others = (p.name for p in known.values() if p.name not in STARTS)
+    return [*(known[name].aliases[0] for name in STARTS), *dict.fromkeys(others)]
 
 
 def _chosen(names: Sequence[str]) -> dict[str, Start]:
@@ -178,7 +217,7 @@ def _chosen(names: Sequence[str]) -> dict[str, Start]:
 
             hint = Suggester().hint(name, known) or f"known are {', '.join(_names())}"
             raise UsageError(f"no provider {name!r}; {hint}")
-        start = STARTS[known[name].name]
+        start = start_of(known[name])
         if start not in found.values():
             found[name] = start
     return found

@@ -1,87 +1,65 @@
-"""`router replay`, `cancel`, `revive`: through the running server, else under the store's lock."""
+"""`router cancel` and `revive`: through the running server, else under the store's lock."""
 
 import asyncio
 from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
 from router.cli.admin import Door, NoServer
 from router.cli.output import note, print_json
 from router.cli.place import Place, place_options
 from router.cli.selection import JOB_STATES, is_narrowed, selector_options
 from router.errors import NotFound, UsageError
+from router.replay.asked import said
 from router.rules.ruleset import Ruleset
 from router.store.protocol import Selector
 
-_ALL = 10_000
-_IDS = click.argument("ids", nargs=-1, metavar="[ID]…")
-_PLACE = place_options("dev", "store", "admin", "server")
+IDS = click.argument("ids", nargs=-1, metavar="[ID]…")
+PLACE = place_options("dev", "store", "admin", "server")
 
 
 @click.command()
-@_IDS
-@_PLACE
-@selector_options(states=JOB_STATES, limit=_ALL)
-@click.option("--recorded", is_flag=True, help="The jobs it had then, not what rules want now.")
-@click.option("--dry-run", is_flag=True, help="Count, change nothing.")
-def replay(
-    *, place: Place, ids: tuple[str, ...], selector: Selector, recorded: bool, dry_run: bool
-) -> None:
-    """
-    Run stored deliveries or jobs again, as new jobs with new keys; dedupe does not stop them.
-
-    A delivery is routed anew by today's rules. A job, or a selection with --rule or --state,
-    is made again alone.
-    """
-    body = {"ids": list(ids), "recorded": recorded, "dry_run": dry_run}
-    answer, waits = _run("replay", place, body, selector)
-    if place.as_json:
-        print_json(answer)
-        return
-    verb = "would be replayed" if dry_run else "replayed"
-    jobs, deliveries = answer["jobs"], answer["deliveries"]
-    click.echo(f"{_count(jobs, 'job')} of {_count(deliveries, 'delivery')} {verb}")
-    _say_waits(waits and not dry_run and jobs > 0)
-
-
-@click.command()
-@_IDS
-@_PLACE
-@selector_options(states=JOB_STATES, limit=_ALL)
+@IDS
+@PLACE
+@selector_options(states=JOB_STATES, limit=None)
 def cancel(*, place: Place, ids: tuple[str, ...], selector: Selector) -> None:
-    """End jobs that are available, waiting or between retries. What runs now runs on."""
-    answer, _ = _run("cancel", place, {"ids": list(ids)}, selector)
+    """
+    End jobs that are available, waiting or between retries. What runs now runs on.
+
+    With --replay, that replay also makes no more jobs.
+    """
+    answer, _ = ask("cancel", place, {"ids": list(ids)}, selector)
     _report(place, answer, "cancelled", selector.limit)
 
 
 @click.command()
-@_IDS
-@_PLACE
-@selector_options(states=("dead",), limit=_ALL)
+@IDS
+@PLACE
+@selector_options(states=("dead",), limit=None)
 def revive(*, place: Place, ids: tuple[str, ...], selector: Selector) -> None:
     """Make dead jobs available again, with a fresh retry schedule and the same key."""
-    answer, waits = _run("revive", place, {"ids": list(ids)}, selector)
+    answer, waits = ask("revive", place, {"ids": list(ids)}, selector)
     _report(place, answer, "revived", selector.limit)
-    _say_waits(waits and not place.as_json and answer["revived"] > 0)
+    say_waits(waits and not place.as_json and answer["revived"] > 0)
 
 
 def _report(place: Place, answer: dict[str, Any], word: str, limit: int | None) -> None:
     if place.as_json:
         print_json(answer)
     else:
-        click.echo(f"{_count(answer[word], 'job')} {word}")
+        click.echo(f"{counted(answer[word], 'job')} {word}")
     if limit is not None and answer[word] >= limit:
         note(f"that is --limit {limit}; run it again for the rest")
 
 
-def _say_waits(waits: bool) -> None:
+def say_waits(waits: bool) -> None:
+    """Say, if it is so, that nobody runs the jobs now."""
     if waits:
         note("no server runs: the jobs wait for the next `router serve`")
 
 
-def _run(
+def ask(
     verb: str, place: Place, body: dict[str, Any], selector: Selector
 ) -> tuple[dict[str, Any], bool]:
     """The verb's answer, and whether it was done without a server."""
@@ -93,7 +71,7 @@ def _run(
         )
     if chosen is not None and ids and verb == "replay":
         raise UsageError("name ids or select some, not both")
-    body["selector"] = None if chosen is None else _wire(chosen)
+    body["selector"] = None if chosen is None else said(chosen)
     if place.server is not None:
         with Door.of(place) as door:
             return door.verb(verb, body), False
@@ -122,12 +100,7 @@ async def _offline(verb: str, ruleset: Ruleset, body: dict[str, Any]) -> dict[st
                 return await verbs.revive(body)
 
 
-def _wire(selector: Selector) -> dict[str, Any]:
-    named: dict[str, Any] = msgspec.structs.asdict(selector)
-    del named["ids"]
-    return named
-
-
-def _count(n: int, noun: str) -> str:
+def counted(n: int, noun: str) -> str:
+    """`1 job`, `2 deliveries`."""
     many = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
     return f"{n} {noun if n == 1 else many}"

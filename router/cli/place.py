@@ -45,9 +45,9 @@ class Place(msgspec.Struct, frozen=True):
 
         return Overrides(listen=self.listen, admin=self.admin, store=self.store)
 
-    def loaded(self) -> "Loaded":
+    def loaded(self, *, thorough: bool = False, tests: bool = False) -> "Loaded":
         """
-        The rules file, read and checked.
+        The rules file, read and checked; `thorough` as `check` does, `tests` with files of tests.
 
         Raises:
             UsageError: it cannot be read.
@@ -60,7 +60,12 @@ class Place(msgspec.Struct, frozen=True):
                 "or set ROUTER_RULES"
             )
         return read_rules(
-            self.rules, environ=self.environ, dev=self.dev, overrides=self.overrides()
+            self.rules,
+            environ=self.environ,
+            dev=self.dev,
+            overrides=self.overrides(),
+            tests=tests,
+            thorough=thorough,
         )
 
     def ruleset(self) -> "Ruleset":
@@ -162,7 +167,7 @@ rules_argument = click.argument("rules_argument", metavar="[RULES]", required=Fa
 
 def _place(given: dict[str, Any], argument: str | None) -> Place:
     if argument is not None:
-        _refuse_two_files(given["rules"], argument)
+        refuse_two_files(given["rules"], argument)
         given["rules"] = argument
     for name in ("listen", "admin"):
         _refuse_bad_address(name, given[name])
@@ -179,7 +184,8 @@ def _place(given: dict[str, Any], argument: str | None) -> Place:
     )
 
 
-def _refuse_two_files(option: str, argument: str) -> None:
+def refuse_two_files(option: str, argument: str) -> None:
+    """An argument beside `-f` must mean the same file."""
     source = click.get_current_context().get_parameter_source("rules")
     if source is click.core.ParameterSource.COMMANDLINE and option != argument:
         raise UsageError(f"two rules files are named, {option} and {argument}; name one")

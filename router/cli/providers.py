@@ -6,35 +6,55 @@ import click
 import msgspec
 
 from router.cli.completing import provider_names
-from router.cli.output import print_json, print_table
+from router.cli.output import note, print_json, print_table
+from router.cli.place import Place, place_options
 from router.errors import NotFound
-from router.providers import Provider, builtin
-from router.providers.definition import Names, spelled
+from router.model.settings import OWN
+from router.providers import Provider, builtin, own
+from router.providers.definition import Names, VerifyRule, spelled
 from router.providers.provider import EventInfo
 
 
 @click.command()
 @click.argument("name", required=False, shell_complete=provider_names)
-@click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
-def providers(*, name: str | None, as_json: bool) -> None:
-    """The senders known: headers, signature, limits, what they expect of us, events."""
-    known = builtin()
+@place_options()
+def providers(*, name: str | None, place: Place) -> None:
+    """
+    The senders known: headers, proof, limits, what they expect of us, events.
+
+    Those that the rules file defines itself are among them, if there is a rules file.
+    """
+    known = {**builtin(), OWN: own(), **_own(place)}
     if name is not None and name not in known:
         from router.yaml_source.suggest import Suggester
 
         hint = Suggester().hint(name, known) or f"known are {', '.join(known)}"
         raise NotFound(f"no provider {name!r}; {hint}")
     if name is not None:
-        _print_one(known[name], as_json=as_json)
+        _print_one(known[name], as_json=place.as_json)
         return
-    distinct = list({known[n].name: known[n] for n in known}.values())
-    if as_json:
+    # No endpoint can name the router itself: it is shown when it is asked for.
+    distinct = list({known[n].name: known[n] for n in known if n != OWN}.values())
+    if place.as_json:
         print_json([_described(p) for p in distinct])
         return
     rows = [
-        [" = ".join((p.name, *p.aliases)), p.label, _signature(p), _limits(p)] for p in distinct
+        [" = ".join((p.name, *p.aliases)), p.label, _proof(p.definition.verify), _limits(p)]
+        for p in distinct
     ]
-    print_table(("provider", "sender", "signature", "limits"), rows)
+    print_table(("provider", "sender", "proof", "limits"), rows)
+
+
+def _own(place: Place) -> dict[str, Provider]:
+    """The providers that the rules file adds, as far as it can be read."""
+    if not place.rules.exists():
+        return {}
+    loaded = place.loaded()
+    if loaded.ruleset is None:
+        note(f"{place.rules} has faults (`router check`): its own providers are not among these")
+        return {}
+    named = loaded.ruleset.providers.items()
+    return {name: provider for name, provider in named if name not in builtin()}
 
 
 def _print_one(provider: Provider, *, as_json: bool) -> None:
@@ -43,16 +63,22 @@ def _print_one(provider: Provider, *, as_json: bool) -> None:
         return
     click.echo(f"{' = '.join((provider.name, *provider.aliases))}  {provider.label}")
     click.echo(provider.definition.about)
-    click.echo(f"\n{'signature':<10} {_signature(provider)}")
-    click.echo(f"{'expects':<10} {_expectation(provider)}")
+    for index, rule in enumerate(provider.definition.ways):
+        click.echo(f"{'' if index else chr(10)}{'or' if index else 'proof':<10} {_proof(rule)}")
+    if provider.name != OWN:
+        click.echo(f"{'expects':<10} {_expectation(provider)}")
     click.echo(f"{'limits':<10} {_limits(provider)}")
-    for note in provider.definition.notes:
-        click.echo(f"{'':<10} {note}")
+    for habit in provider.definition.notes:
+        click.echo(f"{'':<10} {habit}")
     for use, names in _headers(provider).items():
         click.echo(f"{use:<10} {' or '.join(names)}")
     if provider.root_fields:
         click.echo(f"{'roots':<10} {', '.join(sorted(provider.root_fields))}")
     click.echo("")
+    if not provider.events:
+        any_name = "any: its senders name them" if provider.names_freely else "always `unknown`"
+        click.echo(f"{'events':<10} {any_name}")
+        return
     rows = [_event_cells(provider, info) for info in provider.events]
     print_table(("group", "event", "actions", "payload"), rows)
     click.echo("\n* assumed: known from elsewhere, the interface does not show it; accepted alike")
@@ -75,7 +101,8 @@ def _expectation(provider: Provider) -> str:
     accepted = f"{', '.join(provider.definition.methods)} answered with 200 {time}"
     if not provider.signed:
         return accepted
-    return f"{accepted}; {provider.refuse_with} when the signature does not match"
+    matching = "signature does" if provider.definition.verify.signs_body else "secret does"
+    return f"{accepted}; {provider.refuse_with} when the {matching} not match"
 
 
 def _described(provider: Provider) -> dict[str, Any]:
@@ -84,7 +111,7 @@ def _described(provider: Provider) -> dict[str, Any]:
         "aliases": provider.aliases,
         "label": provider.label,
         "about": provider.definition.about,
-        "signature": _signature(provider),
+        "proof": [_proof(rule) for rule in provider.definition.ways],
         "refuse_with": provider.refuse_with,
         "expects": _expectation(provider),
         "methods": provider.definition.methods,
@@ -101,12 +128,15 @@ def _described(provider: Provider) -> dict[str, Any]:
     }
 
 
-def _signature(provider: Provider) -> str:
-    rule = provider.definition.verify
+def _proof(rule: VerifyRule) -> str:
     if rule.scheme == "none":
         return "none"
+    if not rule.signs_body:
+        where = f"query {rule.query}" if rule.query else " or ".join(spelled(rule.place))
+        return f"{rule.scheme} in {where}"
     prefix = f", prefix {rule.prefix}" if rule.prefix else ""
-    return f"{rule.scheme} {rule.algorithm} of {rule.message}, {rule.encoding}{prefix}"
+    kind = "ed25519" if rule.scheme == "ed25519" else f"{rule.scheme} {rule.algorithm}"
+    return f"{kind} of {rule.message}, {rule.encoding}{prefix}"
 
 
 def _limits(provider: Provider) -> str:
@@ -121,7 +151,7 @@ def _limits(provider: Provider) -> str:
 def _headers(provider: Provider) -> dict[str, tuple[str, ...]]:
     """What each header is for, in every spelling taken."""
     d = provider.definition
-    found: dict[str, Names] = {"signed in": d.verify.header, "timestamp": d.verify.timestamp}
+    found: dict[str, Names] = {"proof in": d.verify.place, "timestamp": d.verify.timestamp}
     found["event"] = d.event.header
     found["id"] = d.id.header if d.id is not None else ()
     found |= {name: source.header for name, source in d.fields.items()}

@@ -1,9 +1,7 @@
-"""The one selector: `--endpoint --rule --event --state --since --until --limit`."""
+"""The one selector: `--endpoint --rule --event --state --since --until --where --limit` …"""
 
 import functools
-import re
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any, get_args
 
 import click
@@ -14,43 +12,22 @@ from router.clock import SystemClock
 from router.errors import UsageError
 from router.model.delivery import DeliveryState
 from router.model.job import JobState
+from router.store.asking import instant
 from router.store.protocol import Selector
 
 JOB_STATES: tuple[str, ...] = get_args(JobState)
 DELIVERY_STATES: tuple[str, ...] = get_args(DeliveryState)
 
-_UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-_DURATION = re.compile(r"([0-9]{1,9})(ms|s|m|h|d)")
-
 Command = Callable[..., None]
 
 
-def instant(text: str, now_ms: int) -> int:
-    """
-    Unix milliseconds of `2h` (that long ago) or of an RFC 3339 time (without offset: UTC).
-
-    Raises:
-        UsageError: it is neither.
-    """
-    ago = _DURATION.fullmatch(text)
-    if ago is not None:
-        return now_ms - int(ago[1]) * _UNITS_MS[ago[2]]
-    try:
-        when = datetime.fromisoformat(text)
-    except ValueError:
-        raise UsageError(
-            f"{text!r} is not a time; write 2h (ago), 2026-03-01 or 2026-03-01T12:00:00Z"
-        ) from None
-    if when.tzinfo is None:
-        when = when.replace(tzinfo=UTC)
-    return round(when.timestamp() * 1000)
-
-
-def selector_options(*, states: tuple[str, ...] | None, limit: int) -> Callable[[Command], Command]:
+def selector_options(
+    *, states: tuple[str, ...] | None, limit: int | None
+) -> Callable[[Command], Command]:
     """
     Gives a command the selector's options as one `selector` argument.
 
-    `states` None leaves `--state` out. `limit` is what `--limit` is when not given.
+    `states` None leaves `--state` out. `limit` is what `--limit` is when not given, None: all.
     """
 
     def decorate(command: Command) -> Command:
@@ -71,10 +48,12 @@ def is_narrowed(selector: Selector) -> bool:
     return msgspec.structs.replace(selector, limit=0) != Selector(limit=0)
 
 
-_FIELDS = ("endpoint", "rule", "event", "state", "since", "until", "where", "limit")
+_FIELDS = (
+    "endpoint", "rule", "event", "state", "since", "until", "where", "replay", "cause", "limit",
+)  # fmt: skip
 
 
-def _options(states: tuple[str, ...] | None, limit: int) -> list[Callable[[Any], Any]]:
+def _options(states: tuple[str, ...] | None, limit: int | None) -> list[Callable[[Any], Any]]:
     when = "2h (ago) or an RFC 3339 time."
     options = [
         click.option(
@@ -92,13 +71,21 @@ def _options(states: tuple[str, ...] | None, limit: int) -> list[Callable[[Any],
         ),
         click.option("--since", metavar="TIME", help=f"Not before: {when}"),
         click.option("--until", metavar="TIME", help=f"Before: {when}"),
-        click.option("--where", hidden=True),
+        click.option(
+            "--where",
+            metavar="EXPR",
+            help="Only deliveries for which this holds: payload.total_price == '10.00'.",
+        ),
+        click.option("--replay", metavar="ID", help="Only jobs that this replay made."),
+        click.option(
+            "--cause", metavar="KEY", help="Only jobs that died of this; `router dead` has its key."
+        ),
         click.option(
             "--limit",
             type=click.IntRange(1, 10_000),
             default=limit,
-            show_default=True,
-            help="At most so many, newest first.",
+            show_default=limit is not None,
+            help="At most so many, the newest.",
         ),
     ]
     if states is not None:
@@ -108,8 +95,6 @@ def _options(states: tuple[str, ...] | None, limit: int) -> list[Callable[[Any],
 
 
 def _selector(given: dict[str, Any]) -> Selector:
-    if given["where"] is not None:
-        raise UsageError("--where is not built in this version; use --rule, --event, --state")
     now = SystemClock().now()
     times = {n: None if given[n] is None else instant(given[n], now) for n in ("since", "until")}
     if None not in times.values() and times["since"] > times["until"]:  # type: ignore[operator]
@@ -122,4 +107,7 @@ def _selector(given: dict[str, Any]) -> Selector:
         since=times["since"],
         until=times["until"],
         limit=given["limit"],
+        where=given["where"],
+        replay=given["replay"],
+        cause=given["cause"],
     )

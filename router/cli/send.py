@@ -14,7 +14,9 @@ from router.cli.place import Place, place_options
 from router.cli.sending import Result, Signer, Wish, as_hoped, fresh, send_each
 from router.cli.set_values import parse_assignment
 from router.errors import UsageError
+from router.model.settings import OWN
 from router.providers import Provider
+from router.providers.read import dug
 from router.rules.ruleset import Ruleset
 
 _LINES_MAX = 10
@@ -108,10 +110,8 @@ def _send_all(place: Place, ruleset: Ruleset, wish: Wish) -> list[Result]:
 def _action(provider: Provider, name: str) -> str | None:
     """The action that the sample of this event has."""
     source, payload = provider.definition.action, provider.sample(name)
-    if source is None or source.field is None or not isinstance(payload, dict):
-        return None
-    action = payload.get(source.field)
-    return action if isinstance(action, str) else None
+    found = [dug(payload, path) for path in source.paths] if source is not None else []
+    return next((action for action in found if isinstance(action, str)), None)
 
 
 def _cells(tried: Tried) -> list[str]:
@@ -120,11 +120,16 @@ def _cells(tried: Tried) -> list[str]:
 
 
 def _refuse_contradictions(wish: Wish, ruleset: Ruleset) -> None:
-    if wish.endpoint not in ruleset.endpoints:
+    if wish.endpoint == OWN:
+        raise UsageError(
+            "nobody sends the router's own events; try one by a test: "
+            "`send: {endpoint: router, event: job.dead}`"
+        )
+    if wish.endpoint not in ruleset.addressed:
         from router.yaml_source.suggest import Suggester
 
-        hint = Suggester().hint(wish.endpoint, ruleset.endpoints)
-        known = ", ".join(ruleset.endpoints) or "none"
+        hint = Suggester().hint(wish.endpoint, ruleset.addressed)
+        known = ", ".join(ruleset.addressed) or "none"
         raise UsageError(f"no endpoint {wish.endpoint!r}; {hint or f'the file has: {known}'}")
     if wish.all:
         _refuse_with_all(wish)

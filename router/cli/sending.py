@@ -84,7 +84,9 @@ class Signer:
         except ValueError as error:
             raise UsageError(f"cannot sign: {error}") from None
         sent = body + b" " if self._wish.tamper == "body" else body
-        return Request("POST", _address(self._endpoint, event), headers, sent)
+        address, query = _address(self._endpoint, event), self.provider.query(self._key)
+        method = self.provider.definition.methods[0]
+        return Request(method, f"{address}?{query}" if query else address, headers, sent)
 
     def sample(self, event: str) -> bytes:
         """The body of a sample of this event, with what `--set` says, in new ids."""
@@ -107,7 +109,7 @@ def _judge_event(provider: Provider, event: str) -> None:
         raise UsageError(f"{event!r} cannot stand in a header as an event's name")
     name, _ = provider.split_name(event)
     known = [info.name for info in provider.events]
-    if name not in known:
+    if known and name not in known:
         from router.yaml_source.suggest import Suggester
 
         hint = Suggester().hint(name, known)
@@ -193,7 +195,8 @@ def _address(endpoint: Endpoint, event: str) -> str:
 
 def url_of(to: str | None, ruleset: Ruleset, path: str) -> str:
     if to is None:
-        return loopback(ruleset.server.listen) + path
+        url = loopback(ruleset.server.listen) + path
+        return url if ruleset.server.tls is None else url.replace("http:", "https:", 1)
     parts = urlsplit(to)
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise UsageError(f"--to takes a URL like http://127.0.0.1:8000, not {to!r}")
@@ -209,9 +212,10 @@ def send_each(requests: Iterable[Request], wish: Wish, ruleset: Ruleset) -> Iter
     """
     import httpx
 
-    # trust_env off: what goes to our own door goes there and not through a proxy.
-    headers = {"user-agent": f"router-send/{__version__}"}
-    with httpx.Client(timeout=_TIMEOUT_S, headers=headers, trust_env=wish.to is not None) as client:
+    # What goes to our own door goes there and not through a proxy; its certificate is for the name
+    # that senders know and not for loopback.
+    headers, away = {"user-agent": f"router-send/{__version__}"}, wish.to is not None
+    with httpx.Client(timeout=_TIMEOUT_S, headers=headers, trust_env=away, verify=away) as client:
         for request in requests:
             yield _send(client, url_of(wish.to, ruleset, request.path), request)
 

@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from router.cli.flags import told
 from router.cli.ledger import read_store
 from router.cli.output import moment, pretty, print_json, span, visible, visible_block
 from router.cli.place import Place, place_options
-from router.errors import NotFound
+from router.errors import NotFound, UsageError
 from router.model.delivery import Delivery
-from router.model.job import Attempt
+from router.model.job import Attempt, Job
 from router.store.protocol import DeliveryRecord, EventEntry
 
 if TYPE_CHECKING:
+    from router.rules.ruleset import Ruleset
     from router.store.reader import SqliteReader
 
 _EVENTS_SHOWN = 20
@@ -22,8 +24,9 @@ _EVENTS_SHOWN = 20
 
 @click.command()
 @click.argument("identity", metavar="ID")
-@place_options("dev", "store")
-def show(*, place: Place, identity: str) -> None:
+@click.option("--follow", is_flag=True, help="Print a job's output while it runs.")
+@place_options("dev", "store", "admin", "server")
+def show(*, place: Place, identity: str, follow: bool) -> None:
     """Everything about one delivery or job. ID may be its first 8 characters or more."""
     _, ruleset = place.working()
 
@@ -31,12 +34,31 @@ def show(*, place: Place, identity: str) -> None:
         return await _find(reader, identity)
 
     record = read_store(ruleset.server.store, reading, absent=None)
+    if record is not None and follow:
+        _follow(place, ruleset, record)
+        record = read_store(ruleset.server.store, reading, absent=None)
     if record is None:
         raise NotFound(f"nothing here has the id {identity!r}; `router deliveries` lists ids")
     if place.as_json:
         print_json(_as_json(record))
     else:
         _print(record)
+
+
+def _follow(place: Place, ruleset: "Ruleset", record: DeliveryRecord) -> None:
+    from router.cli.admin import Door
+    from router.cli.following import follow
+
+    if len(record.jobs) != 1:
+        ids = ", ".join(job.id for job in record.jobs[:8])
+        raise UsageError(f"--follow takes one job; this delivery has {ids or 'none'}")
+    job = record.jobs[0]
+
+    async def again(reader: "SqliteReader") -> Job | None:
+        return await reader.job(job.id)
+
+    with Door.of(place, ruleset) as door:
+        follow(door, lambda: read_store(ruleset.server.store, again, absent=None), job)
 
 
 async def _find(reader: "SqliteReader", identity: str) -> DeliveryRecord | None:
@@ -91,7 +113,9 @@ def _print(record: DeliveryRecord) -> None:
     click.echo(f"received  {moment(d.received_at)} from {visible(d.peer) or 'unknown'}")
     click.echo(f"endpoint  {d.endpoint} ({d.provider})")
     click.echo(f"verified  {_verified(d)}")
-    click.echo(f"state     {d.state}{_flags(d)}")
+    click.echo(f"state     {d.state}")
+    if d.flags:
+        click.echo(f"flags     {told(d.flags)}")
     if record.duplicates:
         last = moment(record.last_seen_at)
         click.echo(f"copies    ×{record.duplicates + 1}, the last at {last}")
@@ -107,10 +131,6 @@ def _verified(delivery: Delivery) -> str:
     if delivery.verified_by is None:
         return "no: the endpoint is unsigned"
     return f"by secret {delivery.verified_by!r}"
-
-
-def _flags(delivery: Delivery) -> str:
-    return f" ({', '.join(delivery.flags)})" if delivery.flags else ""
 
 
 def _print_events(events: tuple[EventEntry, ...]) -> None:
@@ -136,8 +156,9 @@ def _print_jobs(record: DeliveryRecord) -> None:
     for job in record.jobs:
         reason = f": {visible(job.reason)}" if job.reason else ""
         due = f", due {moment(job.due_at)}" if job.state in ("retryable", "available") else ""
+        waits = f" for {visible('; '.join(job.waits_for))}" if job.waits_for else ""
         click.echo(
-            f"\njob {job.id}  {job.rule}/{job.action} ({job.kind})  {job.state}{due}{reason}"
+            f"\njob {job.id}  {job.rule}/{job.action} ({job.kind})  {job.state}{waits}{due}{reason}"
         )
         for attempt in record.attempts:
             if attempt.job == job.id:

@@ -1,24 +1,23 @@
 """`router test`."""
 
 import asyncio
-import os
 import re
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from router.cli.output import note, print_json, visible
+from router.cli.output import note, print_json
 from router.cli.place import Place, place_options, rules_argument
 from router.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
     from router.config import Loaded
-    from router.model.trial import Trial
-    from router.rehearsal import Result
+    from router.wiring.trying import Tried
 
-_NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+Chosen = Callable[[str], object]
 
 
 @click.command()
@@ -31,35 +30,61 @@ _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010fff
     type=click.Path(dir_okay=False, path_type=Path),
     help="Also write the results as JUnit XML.",
 )
+@click.option("--real", is_flag=True, help="Let tests with `real: true` start their actions.")
+@click.option("--coverage", is_flag=True, help="Tell which conditions and actions were tried.")
+@click.option(
+    "--min-coverage",
+    "least",
+    metavar="PERCENT",
+    type=click.FloatRange(0, 100),
+    help="Fail below this coverage.",
+)
 @click.pass_context
-def test(ctx: click.Context, *, place: Place, pattern: str | None, junit: Path | None) -> None:
+def test(
+    ctx: click.Context,
+    *,
+    place: Place,
+    pattern: str | None,
+    junit: Path | None,
+    real: bool,
+    coverage: bool,
+    least: float | None,
+) -> None:
     """
-    Run the `tests:` of a rules file: real signatures and rules, no call leaves the machine.
+    Run the tests of a rules file: real signatures and rules, no call leaves the machine.
 
-    PATTERN is a part of a test's name, or with * and ? the whole of it; case does not count.
+    Tests stand under `tests:` and in NAME.test.yaml beside each file. PATTERN is a part of a
+    test's name, with * and ? the whole of it, or a /regular expression/; case does not count.
     """
-    loaded = place.loaded()
-    if loaded.ruleset is None:
-        raise ConfigError(loaded.diagnostics)
-    chosen = [t for t in loaded.trials if _is_chosen(t.name, pattern)]
-    results = asyncio.run(_rehearsed(place, loaded, chosen))
+    from router.cli.test_report import print_results, results_json, write_junit
+
+    chosen = _chosen(pattern)
+    loaded = place.loaded(tests=True)
+    tried = asyncio.run(
+        _tried(place, loaded, chosen, real=real, coverage=coverage or least is not None)
+    )
     if junit is not None:
-        _write_junit(junit, place.rules, results)
+        write_junit(junit, place.rules, tried.results)
     if place.as_json:
-        print_json([_as_json(place.rules, result) for result in results])
+        print_json(results_json(tried))
     else:
-        _print(place.rules, results)
-    if not results:
+        print_results(tried)
+    if not tried.results:
         note(_nothing_chosen(place.rules, loaded, pattern))
-    if not results or any(result.failures for result in results):
+    if not tried.results or any(r.failures for r in tried.results) or _lacking(tried, least):
         ctx.exit(1)
 
 
-def _is_chosen(name: str, pattern: str | None) -> bool:
+def _chosen(pattern: str | None) -> Chosen:
     if pattern is None:
-        return True
-    wanted, found = pattern.casefold(), name.casefold()
-    return wanted in found or fnmatchcase(found, wanted)
+        return lambda _: True
+    if len(pattern) > 2 and pattern[0] == pattern[-1] == "/":
+        try:
+            return re.compile(pattern[1:-1], re.IGNORECASE).search
+        except re.error as error:
+            raise UsageError(f"--run {pattern}: not a regular expression: {error}") from None
+    wanted = pattern.casefold()
+    return lambda name: wanted in name.casefold() or fnmatchcase(name.casefold(), wanted)
 
 
 def _nothing_chosen(rules: Path, loaded: "Loaded", pattern: str | None) -> str:
@@ -72,65 +97,21 @@ def _nothing_chosen(rules: Path, loaded: "Loaded", pattern: str | None) -> str:
     return f"router: no test of {rules} fits {pattern!r}; {hint or f'it has {len(names)}'}"
 
 
-async def _rehearsed(place: Place, loaded: "Loaded", chosen: "list[Trial]") -> "list[Result]":
-    from router.rehearsal import Stage
+async def _tried(
+    place: Place, loaded: "Loaded", chosen: Chosen, *, real: bool, coverage: bool
+) -> "Tried":
+    from router.wiring.trying import Tried, tried
 
-    if loaded.ruleset is None or not chosen:
-        return []
-    stage = Stage(loaded.ruleset, environ=place.environ, random_bytes=os.urandom)
-    return [await stage.run(trial) for trial in chosen]
-
-
-def _print(rules: Path, results: "list[Result]") -> None:
-    for result in results:
-        word = "FAIL" if result.failures else "ok  "
-        click.echo(f"{rules}:{result.trial.line}: {word} {visible(result.trial.name)}")
-        for line in result.failures:
-            click.echo(f"    {visible(line)}")
-    failed = sum(bool(result.failures) for result in results)
-    if results:
-        click.echo(f"{len(results) - failed} passed, {failed} failed")
+    if loaded.ruleset is None:
+        raise ConfigError(loaded.diagnostics)
+    trials = [trial for trial in loaded.trials if chosen(trial.name)]
+    if not trials:
+        return Tried([], None)
+    return await tried(loaded.ruleset, trials, environ=place.environ, real=real, coverage=coverage)
 
 
-def _as_json(rules: Path, result: "Result") -> dict[str, Any]:
-    from router.model.call import described
-
-    seen = result.seen
-    return {
-        "name": result.trial.name,
-        "file": str(rules),
-        "line": result.trial.line,
-        "passed": not result.failures,
-        "failures": list(result.failures),
-        "status": seen.statuses,
-        "matched": seen.matched,
-        "shadow": seen.shadow,
-        "errors": list(seen.errors),
-        "calls": {
-            "/".join(key): [described(c) for c in calls] for key, calls in seen.calls.items()
-        },
-        "dead": {"/".join(key): reason for key, reason in seen.dead.items()},
-    }
-
-
-def _write_junit(path: Path, rules: Path, results: "list[Result]") -> None:
-    from xml.etree import ElementTree as Xml
-
-    failed = sum(bool(result.failures) for result in results)
-    suite = Xml.Element("testsuite", name=str(rules), tests=str(len(results)), failures=str(failed))
-    for result in results:
-        name, line = _for_xml(result.trial.name), str(result.trial.line)
-        case = Xml.SubElement(
-            suite, "testcase", classname=str(rules), name=name, file=str(rules), line=line
-        )
-        if result.failures:
-            lines = [_for_xml(text) for text in result.failures]
-            Xml.SubElement(case, "failure", message=lines[0]).text = "\n".join(lines)
-    try:
-        Xml.ElementTree(suite).write(path, encoding="utf-8", xml_declaration=True)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from None
-
-
-def _for_xml(text: str) -> str:
-    return _NOT_IN_XML.sub("\ufffd", text)
+def _lacking(tried: "Tried", least: float | None) -> bool:
+    if least is None or tried.coverage is None or tried.coverage.percent >= least:
+        return False
+    note(f"router: the coverage of {tried.coverage.percent:.1f} % is below {least:g} %")
+    return True

@@ -1,6 +1,15 @@
 """READING ROOM: text in; a ruleset or diagnostics out."""
 
 from router.config.diagnostics import render_json, render_text
-from router.config.loading import Loaded, decode_text, generation, load
+from router.config.files import KeptFiles, decode_text
+from router.config.loading import Loaded, generation, load
 
-__all__ = ["Loaded", "decode_text", "generation", "load", "render_json", "render_text"]
+__all__ = [
+    "KeptFiles",
+    "Loaded",
+    "decode_text",
+    "generation",
+    "load",
+    "render_json",
+    "render_text",
+]

@@ -7,16 +7,26 @@ from typing import Any, Literal, cast
 import msgspec
 
 from router.config import targets as addresses
+from router.config.chains import Chains
 from router.config.context import Context
+from router.config.dispatches import Dispatches
 from router.config.language import Language, Place
 from router.config.plugins import Plugins
-from router.config.schema import ActionEntry, HttpEntry, PythonEntry, RetryEntry, ShellEntry
+from router.config.schema import (
+    ActionEntry,
+    HttpEntry,
+    PythonEntry,
+    RetryEntry,
+    ShellEntry,
+    ShellLimitsEntry,
+)
 from router.config.settings import NAME, VARIABLE, above_zero, chosen_retry, shape
+from router.config.shared import SharedActions, Use
 from router.config.units import statuses
 from router.expressions import Template
 from router.model.job import ActionKind
 from router.model.retry import NONE, SHORT, STANDARD, RetryPolicy
-from router.model.settings import Target
+from router.model.settings import ShellLimits, Target, Tls
 from router.rules.specs import CompiledAction, HttpSpec, LogSpec, PythonSpec, ShellSpec
 from router.yaml_source import Scalar, Table, Text
 
@@ -24,7 +34,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 HTTP_TIMEOUT_S = 30.0
 SHELL_TIMEOUT_S = 600.0
 PYTHON_TIMEOUT_S = 60.0
-_KINDS: tuple[ActionKind, ...] = ("http", "shell", "python", "log")
+_KINDS = ("http", "shell", "python", "log", "repository_dispatch")
 _BODIES = ("json", "form", "text", "body")
 _DEFAULT_RETRY = {"http": STANDARD, "shell": NONE, "python": SHORT, "log": NONE}
 _TEMPLATE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
@@ -56,20 +66,43 @@ class Actions:
         self.policies = policies
         self._target_headers: dict[tuple[str, frozenset[str]], addresses.Headers] = {}
         self._plugins = Plugins(self.context)
+        self.shared = SharedActions(language)
+        self._dispatches = Dispatches(language)
 
     def compile(
         self, entries: list[ActionEntry], around: Surroundings
     ) -> tuple[CompiledAction, ...]:
         """The actions of one rule in the order of the file."""
         found: dict[str, CompiledAction] = {}
+        chains = Chains(self.context, entries)
         for entry in entries:
-            action = self._action(entry, around)
+            action = self._chained(entry, around, chains)
             if action is None:
                 continue
             if action.id in found:
                 self._twice(entry, action.id)
             found[action.id] = action
         return tuple(found.values())
+
+    def _chained(
+        self, entry: ActionEntry, around: Surroundings, chains: Chains
+    ) -> CompiledAction | None:
+        """An action with what it waits for; only then it can read `results`."""
+        self.language.results = chains.results(entry)
+        action = self._action(entry, around)
+        place = Place("'when'", around.roots)
+        when = None if entry.when is None else self.language.expression(entry.when, place)
+        self.language.results = None
+        after = chains.after(entry)
+        if action is None or (when is None and not after):
+            return action
+        return msgspec.structs.replace(action, after=after, when=when)
+
+    def check_unused(self, roots: frozenset[str]) -> None:
+        """Find the faults of shared actions that no rule uses, as if any rule might."""
+        around = Surroundings("", roots, None)
+        for use in self.shared.unused():
+            self.shared.alone(use, lambda use=use: self._step(use, around))  # type: ignore[misc]
 
     def _twice(self, entry: ActionEntry, name: str) -> None:
         hint = None if entry.id else "give each an 'id'; an omitted id is the action's kind"
@@ -81,12 +114,22 @@ class Actions:
     def _action(self, entry: ActionEntry, around: Surroundings) -> CompiledAction | None:
         if entry.id is not None:
             shape(self.context, entry.id, NAME, "an action")
-        if entry.broken & set(_KINDS):
+        if entry.broken & {*_KINDS, "use"}:
             return None
-        kind = self.context.one_of("action-kind", entry, _KINDS)
-        if kind is None:
+        if self.context.one_of("action-kind", entry, (*_KINDS, "use")) is None:
+            return None
+        use = self.shared.used_by(entry, around.roots)
+        if use is None:
+            return None
+        return self.shared.within(use, around.rule, entry, lambda: self._step(use, around))
+
+    def _step(self, use: Use, around: Surroundings) -> CompiledAction | None:
+        entry = use.entry
+        kind = self.context.one_of("action-kind", entry, _KINDS) if use.shared else _kind(entry)
+        if kind is None or entry.broken & set(_KINDS):
             return None
         name = entry.id.value if entry.id else kind
+        kind = "http" if kind == "repository_dispatch" else kind
         spec, target = self._spec(entry, around)
         return CompiledAction(
             id=name,
@@ -95,6 +138,7 @@ class Actions:
             target=target or f"{around.rule}/{name}",
             retry=self._retry(entry.retry, around, kind),
             on_interrupt=entry.on_interrupt or "rerun",
+            given=use.given,
         )
 
     def _retry(self, entry: RetryEntry | None, around: Surroundings, kind: str) -> RetryPolicy:
@@ -110,6 +154,8 @@ class Actions:
             return self._shell(entry.shell, around), None
         if entry.python is not None:
             return self._python(entry.python, around), None
+        if entry.repository_dispatch is not None:
+            return self._dispatches.compile(entry.repository_dispatch, around.roots)
         message = self._template(entry.log, Place("a log line", around.roots))
         return LogSpec(message), None  # type: ignore[arg-type]
 
@@ -127,6 +173,8 @@ class Actions:
         self._address_keys(entry)
         above_zero(self.context, entry.timeout, entry.at("timeout"), "timeout")
         target, url, name = self._place_of_call(entry, around)
+        signed = addresses.sign(self.context, entry.sign) or (target.sign if target else None)
+        addresses.not_signed_twice(self.context, entry.headers, signed)
         kind, body = self._body(entry, around)
         roots = around.roots
         return HttpSpec(
@@ -140,9 +188,15 @@ class Actions:
             body=body,
             accept=self._accept(entry.accept),
             auth=addresses.auth(self.context, entry.auth) or (target.auth if target else None),
+            tls=self._tls(entry, target),
+            sign=signed,
             timeout_s=_timeout(entry.timeout, target.timeout_s if target else HTTP_TIMEOUT_S),
             forward_headers=self._forwarded(entry),
         ), name
+
+    def _tls(self, entry: HttpEntry, target: Target | None) -> Tls | None:
+        url = entry.url.value if entry.url else target.url if target else None
+        return addresses.tls(self.context, entry.tls, url) or (target.tls if target else None)
 
     def _address_keys(self, entry: HttpEntry) -> None:
         if entry.short is None and not entry.broken & {"target", "url"}:
@@ -246,6 +300,7 @@ class Actions:
         above_zero(self.context, entry.timeout, entry.at("timeout"), "timeout")
         self._static(entry.script, "a script", "hand the value over in 'env' and write \"$NAME\"")
         self._static(entry.cwd, "'cwd'", None)
+        self._static(entry.user, "'user'", None)
         return ShellSpec(
             argv=self._argv(entry, around),
             script=entry.script.value if entry.script else None,
@@ -255,7 +310,30 @@ class Actions:
             pass_env=self._passed(entry.pass_env),
             cwd=str(self.context.folder / entry.cwd.value if entry.cwd else self.context.folder),
             timeout_s=_timeout(entry.timeout, SHELL_TIMEOUT_S),
+            limits=self._limits(entry.limits),
+            user=entry.user.value if entry.user else None,
+            files=self._files(entry, around),
         )
+
+    def _limits(self, entry: ShellLimitsEntry | None) -> ShellLimits | None:
+        if entry is None:
+            return None
+        for key, value in (("cpu", entry.cpu), ("memory", entry.memory), ("files", entry.files)):
+            above_zero(self.context, value, entry.at(key), key)
+        cpu_s = None if entry.cpu is None else -(-entry.cpu // 1_000)
+        return ShellLimits(cpu_s, entry.memory, entry.files)
+
+    def _files(self, entry: ShellEntry, around: Surroundings) -> tuple[tuple[str, Any], ...]:
+        place = Place("a file", around.roots)
+        found = []
+        for name, node in entry.files or ():
+            self._variable_name(name)
+            if name.value in (entry.env or ()):
+                message = f"'{name.value[:60]}' stands in 'env' as well"
+                self.context.error("bad-variable", message, name)
+            whole = isinstance(node, Scalar) and node.value == "body"
+            found.append((name.value, "body" if whole else self.language.json(node, place)))
+        return tuple(found)
 
     def _static(self, text: Text | None, what: str, hint: str | None) -> None:
         """No template; other uses of two braces in a script are the script's own."""
@@ -331,6 +409,10 @@ class Actions:
             cwd=str(self.context.folder),
             timeout_s=_timeout(entry.timeout, PYTHON_TIMEOUT_S),
         )
+
+
+def _kind(entry: ActionEntry) -> str | None:
+    return next((kind for kind in _KINDS if getattr(entry, kind) is not None), None)
 
 
 def _long_form(entry: HttpEntry) -> HttpEntry:

@@ -6,10 +6,21 @@ from router.errors import Severity
 
 
 class Code(msgspec.Struct, frozen=True):
-    """What a code says, and how serious it is."""
+    """
+    What a code says, and how serious it is.
+
+    `meant`: whether somebody can mean it so, and a pragma may set it aside; by default every
+    warning and no error. An error can only be meant if the file could be used all the same.
+    """
 
     about: str
     severity: Severity = "error"
+    meant: bool | None = None
+
+    @property
+    def ignorable(self) -> bool:
+        """Whether `# check: ignore` may name it."""
+        return self.severity == "warning" if self.meant is None else self.meant
 
 
 YAML = {
@@ -44,11 +55,20 @@ SHAPE = {
     ),
     "exactly-one": Code("Exactly one of several keys is expected."),
     "not-available": Code("The design has this, and this version of the router does not yet."),
+    "bad-include": Code("This file cannot be included, or this cannot stand in an included file."),
+    "includes-nothing": Code("No file fits a pattern of `include`.", "warning"),
     "unknown-version": Code("`version` is not one this router reads."),
 }
 NAMES = {
     "bad-name": Code("A name has characters that names cannot have, or is reserved."),
-    "built-in-name": Code("A retry policy has the name of a built-in one."),
+    "duplicate-name": Code("Two included files give the same name to two things."),
+    "bad-provider": Code(
+        "A definition under `providers`, or an endpoint's `verify`, contradicts itself."
+    ),
+    "verify-fixed": Code(
+        "An endpoint's `verify` has keys, but its provider says itself how it signs."
+    ),
+    "built-in-name": Code("A retry policy or a provider has the name of a built-in one."),
     "bad-variable": Code("This cannot be an environment variable, or the router sets it itself."),
     "variable-not-set": Code("An environment variable is not set and has no default."),
     "unknown-endpoint": Code("`from` names an endpoint that the file does not have."),
@@ -57,15 +77,20 @@ NAMES = {
     "unknown-target": Code("A target is named that the file does not have."),
     "unknown-retry": Code("A retry policy is named that neither the file nor the router has."),
     "unused-secret": Code("A secret is used nowhere.", "warning"),
+    "unused-target": Code("A target is used by no action.", "warning"),
 }
 PLACES = {
     "bad-url": Code("This is not an http or https address."),
     "password-in-url": Code("An address holds a user or password."),
-    "bad-address": Code("This is not an address to listen on."),
+    "bad-address": Code("This is not an address to listen on, or the name of a host."),
+    "admin-without-token": Code(
+        "The admin door is open beyond this machine, and `server.admin.tokens` names nobody."
+    ),
     "bad-store": Code("This is not a store."),
     "bad-range": Code("This is not a range of addresses in CIDR notation."),
     "nothing-verified": Code("An endpoint has neither `secrets` nor `verify: none`."),
     "verify-conflict": Code("An endpoint has both `secrets` and `verify: none`."),
+    "not-for-provider": Code("This key or value means nothing for the endpoint's provider."),
     "no-address": Code("An endpoint has neither `id` nor `paths`."),
     "bad-endpoint-id": Code("An endpoint id has characters that it cannot have, or is too long."),
     "short-endpoint-id": Code("An endpoint id is short enough to be guessed.", "warning"),
@@ -82,8 +107,9 @@ EXPRESSIONS = {
     "unknown-root": Code("The first name of a path is none that can be read here."),
     "root-not-here": Code("A secret or result is read where it may not be."),
     "bare-word": Code("A word without quotes, or in double quotes, is a field, not a text."),
-    "unknown-name": Code("`var`, `def`, `secret` or `delivery` has no such name."),
+    "unknown-name": Code("`var`, `def`, `secret`, `delivery` or a closed object has no such name."),
     "secret-not-named": Code("`secret` is read without the name of one."),
+    "result-not-named": Code("`results` is read without the id of an action."),
     "secret-not-whole": Code("In a url a secret must be the whole text."),
     "template-not-here": Code(
         "A template stands in a script, a scheme, a host or another fixed place."
@@ -92,18 +118,44 @@ EXPRESSIONS = {
 }
 RULES = {
     "duplicate-rule": Code("Two rules have the same id."),
-    "misspelt-event": Code("An event name is nearly one that the provider has."),
+    "misspelt-event": Code("An event name is nearly one that the provider has.", meant=True),
+    "unknown-own-event": Code("The router has no such event of its own: see own-events.md."),
     "unknown-event": Code("The provider's catalogue has no such event.", "warning"),
     "glob-without-event": Code("No event of the provider's catalogue fits the pattern.", "warning"),
     "otherwise-with-match": Code("`otherwise` and `match` exclude each other."),
     "never-matches": Code("An empty list means that the rule could never match."),
+    "empty-match": Code("`match` is an empty list: the rule would take every event."),
     "no-actions": Code("A rule has an empty list of actions."),
     "action-kind": Code("An action has no kind, or several."),
+    "unknown-predecessor": Code("`after` names no other action of the same rule."),
+    "chain-cycle": Code("An action would have to wait for itself."),
+    "halt-without-queue": Code("`on_dead: halt` goes with `on_busy: queue`."),
     "duplicate-action": Code("Two actions of one rule have the same id."),
     "path-without-target": Code("`path` goes with `target`; with `url` it is part of the url."),
     "two-bodies": Code("Only one of `json`, `form`, `text`, `body` can be the body."),
+    "bad-repository": Code("A repository is not written OWNER/REPO."),
+    "tls-incomplete": Code(
+        "`tls` names nothing, has a `key` without its `cert`, or stands beside an http address."
+    ),
+    "sign-incomplete": Code(
+        "`sign` names no secret, or mixes a scheme with a header of one's own."
+    ),
+    "unknown-shared-action": Code("`use` names a shared action that the file does not have."),
+    "with-without-use": Code("`with` goes with `use`."),
+    "not-shared": Code("A shared action says what only a rule that uses it can say."),
+    "missing-parameter": Code("A shared action reads a parameter that its use does not give."),
+    "unknown-parameter": Code("A shared action is given a parameter that it does not read."),
+    "unused-action": Code("A shared action is used nowhere.", "warning"),
     "bad-program": Code("`argv` is empty, or its program would come from the event."),
     "interpreter-without-script": Code("`interpreter` goes with `script`."),
+    "program-not-there": Code(
+        "A program is given as a path, and there is none, or it cannot be run.", "warning"
+    ),
+    "folder-not-there": Code("`cwd` names a folder that is not there.", "warning"),
+    "template-fails-on-sample": Code(
+        "What an action sends cannot be made from the sample of an event that its rule is for.",
+        "warning",
+    ),
 }
 PLUGINS = {
     "bad-plugin-call": Code("`call` is not written MODULE:FUNCTION."),
@@ -121,15 +173,62 @@ TESTS = {
     "bad-reply": Code("An action of this kind cannot be answered so."),
     "bad-expectation": Code("Nothing is expected, or something that can never come."),
 }
+TYPES = {
+    "misspelt-field": Code("A field's name is nearly one that the payload has.", meant=True),
+    "unknown-field": Code(
+        "The payload of these events has no known field of this name.", "warning"
+    ),
+    "field-of-list": Code(
+        "A field is read of a list; its elements have fields, it has none.", meant=True
+    ),
+    "field-of-value": Code("A field is read of a text, a number or a boolean.", meant=True),
+    "not-a-list": Code("Elements are read of something that is no list.", meant=True),
+    "misspelt-value": Code("A text is nearly one of the values that are known there.", meant=True),
+    "value-not-known": Code("A text is none of the values that are known there.", "warning"),
+    "never-equal": Code("Values of two types are compared, which are never equal.", meant=True),
+    "text-as-number": Code(
+        "A text is compared or reckoned with as if it were a number.", meant=True
+    ),
+    "wrong-argument": Code("A function gets what it does not take.", meant=True),
+    "never-ordered": Code("`<` or `>` stands between values that are no numbers.", meant=True),
+    "nullable-argument": Code(
+        "A function gets what may be null or absent, and then fails.", "warning"
+    ),
+    "part-of-joined": Code(
+        "`contains` looks into one text of comma-joined parts, and finds parts of parts.", "warning"
+    ),
+    "number-as-condition": Code("A number is used as a condition; 0 is true as well.", "warning"),
+    "not-before-comparison": Code("`!` before a comparison denies its left side only.", "warning"),
+    "root-in-filter": Code(
+        "Inside `[?…]` a root needs `$`: a bare name is the element's field.", meant=True
+    ),
+    "never-true": Code("A condition can never be true for the events of its rule.", "warning"),
+    "always-true": Code("A condition is always true, so it decides nothing.", "warning"),
+    "unreachable-otherwise": Code(
+        "An `otherwise` rule can never run, because another rule always matches.", "warning"
+    ),
+}
+PRAGMAS = {
+    "pragma-bad": Code(
+        "A `# check: ignore` has no code, no reason, or a code that cannot be ignored.",
+        "warning",
+        meant=False,
+    ),
+    "pragma-unused": Code(
+        "The code that a `# check: ignore` names is not said there.", "warning", meant=False
+    ),
+}
 SECTIONS: dict[str, dict[str, Code]] = {
     "YAML": YAML,
     "Keys and values": SHAPE,
     "Names": NAMES,
     "Addresses and endpoints": PLACES,
     "Expressions and templates": EXPRESSIONS,
+    "Types and shapes": TYPES,
     "Rules and actions": RULES,
     "Plugins": PLUGINS,
     "Tests": TESTS,
+    "Pragmas": PRAGMAS,
 }
 CODES: dict[str, Code] = {k: v for table in SECTIONS.values() for k, v in table.items()}
 
@@ -140,6 +239,10 @@ def codes_markdown() -> str:
 
 
 def _section(title: str, table: dict[str, Code]) -> str:
-    rows = [f"| `{code}` | {c.severity} | {c.about} |" for code, c in table.items()]
+    rows = [f"| {_linked(code)} | {c.severity} | {c.about} |" for code, c in table.items()]
     head = [f"## {title}", "", "| code | severity | what is wrong |", "|---|---|---|"]
     return "\n".join([*head, *rows]) + "\n"
+
+
+def _linked(code: str) -> str:
+    return f"[`{code}`](codes/{code}.md)"

@@ -13,7 +13,10 @@ class Context:
     One load of one file.
 
     `resolved` collects every environment value that was used (None where a default stood in);
-    `used_secrets` the secrets that something refers to.
+    `used_secrets` the secrets that something refers to. `included` holds the texts of the files
+    that were read as part of this one, by name. A `thorough` load keeps in `written` where each
+    template stands, by its text. `reworked` are the providers of endpoints whose `verify` has
+    keys, by the position of the endpoint.
     """
 
     def __init__(
@@ -35,6 +38,10 @@ class Context:
         self.folder = Path(report.source.path).absolute().parent
         self.resolved: dict[str, str | None] = {}
         self.used_secrets: set[str] = set()
+        self.included: Mapping[str, str] = {}
+        self.thorough = False
+        self.written: dict[str, list[Text]] = {}
+        self.reworked: dict[int, Provider] = {}
         # Faults of one scalar share its table: a long template may have thousands.
         self._mapped: tuple[Node, list[int]] = (file.node, [])
 

@@ -1,18 +1,22 @@
 """`endpoints:`: addresses, providers, secrets, dedupe."""
 
 import re
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from router.config import api as apis
 from router.config.context import Context
 from router.config.language import ROOTS, Language, Place
+from router.config.providers import reworked
 from router.config.schema import AnswerEntry, DedupeEntry, EndpointEntry
-from router.config.settings import ID, above_zero, ranges, setting, shape
+from router.config.settings import ID, above_zero, setting, shape
 from router.expressions import Expression
-from router.model.settings import MIB, Answer, Dedupe, Endpoint
+from router.model.settings import MIB, OWN, Answer, Dedupe, Endpoint
 from router.providers import Provider
+from router.providers import own as router_itself
 from router.yaml_source import Text
 
-RESERVED = frozenset({"all", "router"})
+RESERVED = frozenset({"all", OWN})
 _ENDPOINT_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _ID_MIN = 16
 _DELIVERY_ID = re.compile(r"\{\{\s*delivery\.id\s*\}\}")
@@ -30,6 +34,9 @@ def endpoints(context: Context, base_url: str) -> dict[str, Endpoint]:
     taken: dict[str, str] = {}
     for name, entry in context.file.endpoints or ():
         _name(context, name)
+        if _has_keys(entry):
+            own = reworked(context, name.value, entry)
+            context.reworked |= {} if own is None else {entry.node.start: own}
         _mended_away(context, entry)
         found[name.value] = _endpoint(
             context, name.value, entry, _addresses(context, entry, prefix)
@@ -54,8 +61,29 @@ def dedupe_keys(context: Context, language: Language) -> dict[str, Expression]:
 
 
 def provider_of(context: Context, entry: EndpointEntry) -> Provider | None:
-    """The provider an endpoint names, if it exists."""
-    return context.providers.get(entry.provider.value) if entry.provider else None
+    """The provider an endpoint names, with what its `verify` says, if it exists."""
+    named = context.providers.get(entry.provider.value) if entry.provider else None
+    return context.reworked.get(entry.node.start, named)
+
+
+def used(context: Context, found: Mapping[str, Endpoint]) -> dict[str, Provider]:
+    """The providers of the endpoints, by the names that the endpoints give them."""
+    own = {provider.name: provider for provider in context.reworked.values()}
+    if OWN in found:
+        own[OWN] = router_itself()
+    names = {endpoint.provider for endpoint in found.values()}
+    # One node may stand for two endpoints (an alias); then there is a fault, and one provider.
+    each = ((name, own.get(name) or context.providers.get(name)) for name in sorted(names))
+    return {name: provider for name, provider in each if provider is not None}
+
+
+def _has_keys(entry: EndpointEntry) -> bool:
+    return entry.verify is not None and entry.verify.mode is None
+
+
+def is_open(entry: EndpointEntry) -> bool:
+    """Does an endpoint let everybody in?"""
+    return entry.verify is not None and entry.verify.mode == "none"
 
 
 def _name(context: Context, name: Text) -> None:
@@ -67,12 +95,20 @@ def _name(context: Context, name: Text) -> None:
 def _mended_away(context: Context, entry: EndpointEntry) -> None:
     _known_provider(context, entry)
     _secrets_or_unsigned(context, entry)
-    for key, value in (("body_max", entry.body_max), ("tolerance", entry.tolerance)):
+    for key in ("body_max", "tolerance", "expect_every"):
+        value = getattr(entry, key)
         above_zero(context, value, entry.at(key), key)
 
 
 def _known_provider(context: Context, entry: EndpointEntry) -> None:
-    if entry.provider is not None and entry.provider.value not in context.providers:
+    own = context.file.providers
+    if entry.provider is None or (own is not None and entry.provider.value in own):
+        return  # what is wrong with the file's own definition has been reported there
+    if entry.provider.value == OWN:
+        message = "no sender is the router itself"
+        hint = f"a rule `from: {OWN}` gets its events, without an endpoint"
+        context.error("unknown-provider", message, entry.provider, hint)
+    elif entry.provider.value not in context.providers:
         context.unknown("unknown-provider", "provider", entry.provider, context.providers)
 
 
@@ -81,10 +117,15 @@ def _secrets_or_unsigned(context: Context, entry: EndpointEntry) -> None:
         context.secret(secret)
     if entry.broken & {"secrets", "verify"}:
         return
-    if entry.verify and entry.secrets:
+    if is_open(entry) and entry.secrets:
         message = "'verify: none' and 'secrets' contradict each other"
         context.error("verify-conflict", message, entry.key_at("verify"))
-    if not entry.verify and not entry.secrets:
+    provider = provider_of(context, entry)
+    if not is_open(entry) and provider is not None and not provider.signed:
+        message = f"the provider '{provider.name}' verifies nothing"
+        hint = "write 'verify: none' to accept everybody"
+        context.error("nothing-verified", message, entry.at("provider"), hint)
+    elif not is_open(entry) and not entry.secrets:
         message = "this endpoint has no 'secrets', so nothing could be verified"
         hint = "name a secret, or write 'verify: none' to accept everybody"
         context.error("nothing-verified", message, entry.node, hint)
@@ -153,7 +194,7 @@ def _endpoint(
     context: Context, name: str, entry: EndpointEntry, addresses: tuple[str, ...]
 ) -> Endpoint:
     provider = provider_of(context, entry)
-    unsigned = entry.verify == "none"
+    unsigned = is_open(entry)
     own_max = MIB if unsigned or provider is None else provider.body_max
     return Endpoint(
         name=name,
@@ -164,10 +205,13 @@ def _endpoint(
         body_max=entry.body_max or own_max,
         dedupe=_dedupe(context, entry.dedupe),
         tolerance_s=None if entry.tolerance is None else max(1, entry.tolerance // 1_000),
-        allow_from=ranges(context, entry.allow_from),
+        allow_from=apis.allow_from(context, entry, provider),
         replay_guard=bool(entry.replay_guard),
         on_redelivery=entry.on_redelivery or "ignore",
         answer=_answer(context, entry.answer),
+        api=apis.api(context, entry, provider),
+        api_version=apis.api_version(context, entry, provider),
+        expect_every=entry.expect_every,
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from router.config.context import Context
+from router.model.settings import OWN
 from router.providers import Provider
 from router.yaml_source import Text
 
@@ -25,7 +26,7 @@ class Events:
         An error if a known name is near, for then it is a misspelling; else a warning: senders
         grow new events.
         """
-        if not providers:
+        if not providers or any(provider.names_freely for provider in providers.values()):
             return
         key = frozenset(providers)
         for text in texts:
@@ -49,11 +50,16 @@ class Events:
 
     def _unknown(self, text: Text, known: Known, providers: list[str]) -> None:
         whose = " or ".join(providers)
-        if "*" in text.value:
+        if "*" in text.value and providers != [OWN]:
             message = f"'{text.value[:60]}' matches no known event of {whose}"
             self.context.warning("glob-without-event", message, text)
             return
         hint = self.context.suggest.hint(text.value, known[1])
+        if providers == [OWN]:  # its catalogue is ours: nothing else will ever come
+            message = f"'{text.value[:60]}' is no event of the router itself"
+            hint = hint or f"its events are {', '.join(known[1])}"
+            self.context.error("unknown-own-event", message, text, hint)
+            return
         message = f"'{text.value[:60]}' is no known event of {whose}"
         if hint:
             self.context.error("misspelt-event", message, text, hint)

@@ -45,11 +45,25 @@ class Place(msgspec.Struct, frozen=True):
     secrets: Literal["none", "any", "whole"] = "none"
 
 
+class Written(msgspec.Struct, frozen=True):
+    """A compiled text where it stands in the file; `place` is the name of its Place."""
+
+    text: Text
+    compiled: Expression | Template
+    place: str
+
+
 class Language:
     """Compiles the texts of one file and checks the names that they read."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
+        self.given: frozenset[str] | None = None
+        """The parameters of the shared action that is being compiled: the root `with`."""
+        self.results: frozenset[str] | None = None
+        """The actions that the one being compiled comes after: the root `results`."""
+        self.written: list[Written] = []
+        """Everything compiled, in that order: what the types are checked of."""
         self._compiled: dict[tuple[str, str], Expression | Template | ExpressionError] = {}
 
     def expression(self, text: Text, place: Place) -> Expression | None:
@@ -60,6 +74,7 @@ class Language:
         if not isinstance(compiled, Expression):
             return None
         self._names(text, compiled, 0, place)
+        self.written.append(Written(text, compiled, place.name))
         return compiled
 
     def template(self, text: Text, place: Place) -> Template | None:
@@ -69,6 +84,9 @@ class Language:
         compiled = self._compile(expressions.compile_template, text)
         if not isinstance(compiled, Template):
             return None
+        self.written.append(Written(text, compiled, place.name))
+        if self.context.thorough:
+            self.context.written.setdefault(text.value, []).append(text)
         for index, part in enumerate(compiled.parts):
             if isinstance(part, Expression):
                 self._names(text, part, compiled.offset_of(index), place)
@@ -150,6 +168,8 @@ class Language:
 
     def _names(self, text: Text, expression: Expression, base: int, place: Place) -> None:
         known = place.roots if place.secrets == "none" else place.roots | {"secret"}
+        known = known if self.given is None else known | {"with"}
+        known = known if self.results is None else known | {"results"}
         for root in expression.roots:
             if root not in known:
                 self._unknown_root(text, expression, base, (root, place))
@@ -157,7 +177,9 @@ class Language:
             if use[0] in known:
                 self._use(text, expression, base, use)
         if "secret" in expression.roots and "secret" in known:
-            self._secret_named(text, expression, base)
+            self._named(text, expression, base, "secret")
+        if "results" in expression.roots and "results" in known:
+            self._named(text, expression, base, "results")
 
     def _unknown_root(
         self, text: Text, expression: Expression, base: int, what: tuple[str, Place]
@@ -166,7 +188,7 @@ class Language:
         start, end = expression.spans.get(root, (0, len(expression.text)))
         written = expression.text[start:end]
         span = (base + start, base + end)
-        if root in ("secret", "results"):
+        if root in ("secret", "results", "with"):
             message = f"'{root}' cannot be read in {place.name}"
             self.context.error_within("root-not-here", message, text, span, _SECRET_HINT.get(root))
             return
@@ -217,18 +239,30 @@ class Language:
         if root in tables:
             table = tables[root]
             return table.items if table is not None else ()
+        if root == "with":
+            return self.given
+        if root == "results":
+            return self.results
         return DELIVERY_FIELDS if root == "delivery" else None
 
-    def _secret_named(self, text: Text, expression: Expression, base: int) -> None:
-        if any(root == "secret" for root, _ in expression.uses):
+    def _named(self, text: Text, expression: Expression, base: int, root: str) -> None:
+        """One of them must be named: which are read is known before anything runs."""
+        if any(used == root for used, _ in expression.uses):
             return
-        start, end = expression.spans.get("secret", (0, len(expression.text)))
-        message = "a secret must be named directly, as in secret.NAME"
-        self.context.error_within("secret-not-named", message, text, (base + start, base + end))
+        start, end = expression.spans.get(root, (0, len(expression.text)))
+        code, what, name = _NAMED[root]
+        message = f"{what} must be named directly, as in {root}.{name}"
+        self.context.error_within(code, message, text, (base + start, base + end))
 
 
+_NAMED = {
+    "secret": ("secret-not-named", "a secret", "NAME"),
+    "results": ("result-not-named", "the action", "ID"),
+}
 _SECRET_HINT = {
-    "secret": "secrets may stand in url, headers, query, auth, body and env of an action"
+    "results": "only an action with 'after' can read the results of those it comes after",
+    "with": "only a shared action, one of 'actions:' at the top level, has parameters",
+    "secret": "secrets may stand in url, headers, query, auth, body and env of an action",
 }
 
 

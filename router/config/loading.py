@@ -4,6 +4,7 @@ import gc
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,17 +14,26 @@ from router.config import endpoints as endpoint_rooms
 from router.config import settings
 from router.config.actions import Actions
 from router.config.context import Context
+from router.config.files import Files, FolderFiles
+from router.config.including import Including
 from router.config.language import Language
+from router.config.pragmas import Pragmas
+from router.config.programs import check_programs
+from router.config.providers import with_own
 from router.config.rules import Rules, defines
+from router.config.samples import check_samples
 from router.config.schema import FileEntry
 from router.config.targets import targets
 from router.config.trials import Trials
+from router.config.typing_rules import Typing
 from router.config.unbuilt import REFUSED
 from router.config.units import PARSERS
-from router.errors import ConfigError, Diagnostic
+from router.errors import Diagnostic
+from router.model.settings import OWN, OWN_ENDPOINT
 from router.model.trial import Trial
 from router.rules.ruleset import Ruleset
-from router.yaml_source import Decoder, Report, Source, Suggester, read
+from router.rules.specs import CompiledRule
+from router.yaml_source import Bounds, Decoder, Report, Source, Suggester, read
 
 VERSION = 1
 
@@ -38,31 +48,59 @@ class Loaded(msgspec.Struct, frozen=True):
     trials: tuple[Trial, ...] = ()
 
 
-def load(text: str, *, path: str, env: Mapping[str, str], dev: bool = False) -> Loaded:
+def load(
+    text: str,
+    *,
+    path: str,
+    env: Mapping[str, str],
+    dev: bool = False,
+    files: Files | None = None,
+    tests: bool = False,
+    thorough: bool = False,
+) -> Loaded:
     """
-    Read a rules file.
+    Read a rules file and what it includes.
 
     `path` is shown in diagnostics and its folder is what relative files are relative to; `env`
     is where `{env: NAME}` looks, except for secrets, which are never read here. `dev` lets
-    targets without an address call the local sink.
+    targets without an address call the local sink. Included files come from `files`, by default
+    that folder; `tests` reads files of tests beside them too. `thorough` also makes what the
+    actions send from samples, looks for the programs that they run, and for unused pragmas.
     """
     with _without_collecting():
-        return _load(text, path, env, dev=dev)
+        report = Report(Source(text, path))
+        files = files or FolderFiles(Path(path).absolute().parent)
+        return _load(report, env, files, dev=dev, tests=tests, thorough=thorough)
 
 
-def _load(text: str, path: str, env: Mapping[str, str], *, dev: bool) -> Loaded:
-    report = Report(Source(text, path))
-    suggest = Suggester()
-    node = read(report)
-    file = Decoder(report, suggest, PARSERS, REFUSED).decode(node, FileEntry) if node else None
-    if file is None:
+def _load(
+    report: Report,
+    env: Mapping[str, str],
+    files: Files,
+    *,
+    dev: bool,
+    tests: bool,
+    thorough: bool,
+) -> Loaded:
+    text, suggest, bounds = report.source.text, Suggester(), Bounds()
+    decoder = Decoder(report, suggest, PARSERS, REFUSED)
+    node = read(report, bounds=bounds)
+    file = decoder.decode(node, FileEntry) if node else None
+    included = Including(decoder, files, bounds).merge(file, tests=tests) if file else None
+    if file is None or included is None:
         return Loaded(None, report.sorted())
+    pragmas = Pragmas(report)
     known = providers.builtin()
     context = Context(report, file, env=env, dev=dev, providers=known, suggest=suggest)
+    context.included, context.thorough = included, thorough
     ruleset = _compile(context, text)
     trials = Trials(context, ruleset.rules).compile(file.tests) if file.tests else ()
     if report.failed:
         return Loaded(None, report.sorted())
+    if thorough:
+        check_programs(context)
+        check_samples(context, ruleset)
+        pragmas.report_unused()
     return Loaded(ruleset, report.sorted(), trials)
 
 
@@ -83,29 +121,11 @@ def _without_collecting() -> Iterator[None]:
             gc.enable()
 
 
-def decode_text(data: bytes, *, path: str) -> str:
-    """
-    The text of a rules file's bytes.
-
-    Raises:
-        ConfigError: the bytes are not UTF-8; the diagnostic points at the first wrong one.
-    """
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        before = data[: error.start].decode("utf-8", "replace")
-        message = f"the file is not UTF-8: byte 0x{data[error.start]:02x} does not belong here"
-        report = Report(Source(before + "\ufffd", path))
-        report.error(
-            "unreadable-text", message, len(report.source.text) - 1, len(report.source.text)
-        )
-        raise ConfigError(report.sorted()) from None
-
-
 def _compile(context: Context, text: str) -> Ruleset:
     file = context.file
     if file.version is not None and file.version != VERSION:
         context.error("unknown-version", f"expected 'version: {VERSION}'", file.at("version"))
+    context.providers = with_own(context)
     server = settings.server(context, file.server)
     language = Language(context)
     secrets = settings.secrets(context)
@@ -115,9 +135,15 @@ def _compile(context: Context, text: str) -> Ruleset:
     keys = endpoint_rooms.dedupe_keys(context, language)
     defined = defines(context, language)
     policies = settings.retries(context)
-    rules = Rules(language, Actions(language, named, policies)).compile(file.rules or [])
+    reader = Rules(language, Actions(language, named, policies))
+    rules = reader.compile(file.rules or [])
+    if any(rule.sources is not None and OWN in rule.sources for rule in rules):
+        found[OWN] = OWN_ENDPOINT
+    typing = Typing(context, language, defined, variables, reader.everybody.values())
+    typing.check(reader.texts)
     if not context.report.failed:
         _unused_secrets(context)
+        _unused_targets(context, rules)
     resolved = _resolved(context)
     return Ruleset(
         generation=generation(text, resolved),
@@ -129,7 +155,7 @@ def _compile(context: Context, text: str) -> Ruleset:
         variables=variables,
         targets=named,
         endpoints=found,
-        providers={e.provider: context.providers[e.provider] for e in found.values() if e.provider},
+        providers=endpoint_rooms.used(context, found),
         defines=defined,
         dedupe_keys=keys,
         rules=rules,
@@ -143,12 +169,21 @@ def _unused_secrets(context: Context) -> None:
             context.warning("unused-secret", message, name)
 
 
+def _unused_targets(context: Context, rules: tuple[CompiledRule, ...]) -> None:
+    used = {action.target for rule in rules for action in rule.actions if action.kind == "http"}
+    for name, _ in context.file.targets or ():
+        if name.value not in used:
+            message = f"no action calls the target '{name.value[:60]}'"
+            context.warning("unused-target", message, name)
+
+
 def _resolved(context: Context) -> dict[str, Any]:
-    return {"dev": context.dev, "env": dict(sorted(context.resolved.items()))}
+    values: dict[str, Any] = {"dev": context.dev, "env": dict(sorted(context.resolved.items()))}
+    return {**values, "files": dict(context.included)} if context.included else values
 
 
 def generation(text: str, resolved: Mapping[str, Any]) -> str:
-    """The content hash of a ruleset: SHA-256 over its text and the values filled in."""
+    """The content hash of a ruleset: SHA-256 over its text, its files and the values filled in."""
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass"))
     digest.update(b"\0" + msgspec.json.encode(resolved, order="deterministic"))
     return digest.hexdigest()

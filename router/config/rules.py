@@ -5,15 +5,18 @@ from collections.abc import Mapping
 import msgspec
 
 from router.config.actions import Actions, Surroundings
+from router.config.chains import concurrency
 from router.config.context import Context
-from router.config.endpoints import provider_of
+from router.config.endpoints import RESERVED, provider_of
 from router.config.events import Events
 from router.config.language import ROOTS, Language, Place
 from router.config.schema import ConditionEntry, RuleEntry
 from router.config.settings import ID, NAME, chosen_retry, shape
+from router.config.typing_rules import RuleTexts
 from router.config.unbuilt import RESERVED_WORDS
 from router.expressions import Expression
-from router.providers import Provider
+from router.model.settings import OWN
+from router.providers import Provider, own
 from router.rules.specs import CompiledAction, CompiledRule, Condition
 from router.yaml_source import Text
 
@@ -74,25 +77,42 @@ def _cycle(context: Context, name: str, path: list[str]) -> None:
 
 
 class Rules:
-    """Compiles the rules of one file."""
+    """
+    Compiles the rules of one file. `everybody` are the providers of all its endpoints; `texts`
+    what the rules evaluate.
+    """
 
     def __init__(self, language: Language, actions: Actions) -> None:
         self.context = language.context
         self.language = language
         self.actions = actions
         self.events = Events(self.context)
-        self._everybody = _providers(self.context, None)
+        self.everybody = _providers(self.context, None)
+        self.texts: list[RuleTexts] = []
         self._lines: dict[str, int] = {}
         self._places: dict[frozenset[str], frozenset[str]] = {}
 
     def compile(self, entries: list[RuleEntry]) -> tuple[CompiledRule, ...]:
         """Every rule in the order of the file."""
-        return tuple(self._rule(entry) for entry in entries)
+        found = tuple(self._typed(entry) for entry in entries)
+        self.actions.check_unused(self._roots(self.everybody))
+        return found
+
+    def _typed(self, entry: RuleEntry) -> CompiledRule:
+        """One rule; what it evaluates is kept for the check of types."""
+        begun = len(self.language.written)
+        rule = self._rule(entry)
+        written = tuple(self.language.written[begun:])
+        providers = (
+            self.everybody if rule.sources is None else _providers(self.context, rule.sources)
+        )
+        self.texts.append(RuleTexts(entry, rule, tuple(providers.values()), written))
+        return rule
 
     def _rule(self, entry: RuleEntry) -> CompiledRule:
         name = self._name(entry)
         sources = self._sources(entry)
-        providers = self._everybody if sources is None else _providers(self.context, sources)
+        providers = self.everybody if sources is None else _providers(self.context, sources)
         self.events.check(entry.events or (), providers)
         self._whole(entry)
         roots = self._roots(providers)
@@ -109,6 +129,7 @@ class Rules:
             otherwise=bool(entry.otherwise),
             actions=self._actions(entry, Surroundings(name, roots, retry)),
             per_delivery=entry.per == "delivery",
+            concurrency=concurrency(self.context, self.language, entry.concurrency, roots),
         )
 
     def _actions(self, entry: RuleEntry, around: Surroundings) -> tuple[CompiledAction, ...]:
@@ -129,8 +150,8 @@ class Rules:
         shape(self.context, entry.id, ID, "a rule")
         start = self._lines.setdefault(entry.id.value, entry.id.node.start)
         if start != entry.id.node.start:
-            line, _ = self.context.report.source.position(start)
-            message = f"the rule id '{entry.id.value[:60]}' is taken by the rule in line {line}"
+            where = self.context.report.source.told(start, entry.id.node.start)
+            message = f"the rule id '{entry.id.value[:60]}' is taken by the rule in {where}"
             self.context.error("duplicate-rule", message, entry.id)
         return entry.id.value
 
@@ -138,10 +159,12 @@ class Rules:
         known = self.context.file.endpoints
         names = [text.value for text in entry.sources or ()]
         for text in entry.sources or ():
-            if text.value != ALL and (known is None or text.value not in known):
+            if text.value not in RESERVED and (known is None or text.value not in known):
                 self.context.unknown(
                     "unknown-endpoint", "endpoint", text, known.items if known else ()
                 )
+        if ALL in names and OWN in names:  # `all` alone are those that senders reach
+            names = [*(known.items if known else ()), OWN]
         return None if ALL in names else tuple(dict.fromkeys(names))
 
     def _whole(self, entry: RuleEntry) -> None:
@@ -149,6 +172,10 @@ class Rules:
         if entry.otherwise and entry.match:
             message = "'otherwise' runs when nothing else matched, so it cannot have a 'match'"
             self.context.error("otherwise-with-match", message, entry.key_at("match"))
+        if entry.match is not None and not entry.match and "match" not in entry.broken:
+            message = "'match' holds no condition, so this rule would take every event"
+            hint = "leave it out if that is meant"
+            self.context.error("empty-match", message, entry.key_at("match"), hint)
         if entry.actions is not None and not entry.actions and "actions" not in entry.broken:
             self.context.error("no-actions", "this rule has no actions", entry.key_at("actions"))
         for key, value in (("from", entry.sources), ("events", entry.events)):
@@ -175,10 +202,15 @@ class Rules:
 
 
 def _providers(context: Context, sources: tuple[str, ...] | None) -> dict[str, Provider]:
-    """The providers behind these endpoints, by canonical name; None means every endpoint."""
+    """
+    The providers behind these endpoints, by canonical name; None means every endpoint that senders
+    reach.
+    """
     table = context.file.endpoints
     items = table.items if table is not None else {}
     found = {}
+    if OWN in (sources or ()):
+        found[OWN] = own()
     for name in items if sources is None else sources:
         entry = items[name][1] if name in items else None
         provider = provider_of(context, entry) if entry is not None else None

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, NewType
 
 import msgspec
 
+from router.config.provider_schema import ProviderEntry, VerifyEntry
 from router.yaml_source import Entry, Node, Table, Text
 
 Duration = NewType("Duration", int)
@@ -20,6 +21,8 @@ Day = NewType("Day", int)
 """Unix milliseconds of 00:00 UTC; written as 2026-12-01."""
 Fraction = NewType("Fraction", float)
 """A number from 0 to 1."""
+ApiVersion = NewType("ApiVersion", str)
+"""A version of a sender's API; written as 2024-01."""
 Moment = NewType("Moment", int)
 """Unix milliseconds; written as 2026-12-01 or 2026-12-01T08:30:00Z."""
 
@@ -34,11 +37,23 @@ class SettingEntry(Entry):
     default: Text | None = None
 
 
+class AdminTokenEntry(Entry):
+    """One entry of `server.admin.tokens`: who else may call, and what they may do."""
+
+    called: ClassVar[str] = "this token"
+    required: ClassVar[tuple[str, ...]] = ("secret",)
+    secret: Text | None = None
+    role: Literal["viewer", "operator"] | None = None
+    bodies: bool | None = None
+
+
 class AdminEntry(SettingEntry):
     """`server.admin`: an address, or a mapping with `listen`."""
 
     called: ClassVar[str] = "'admin'"
     listen: Text | None = None
+    tokens: Table[AdminTokenEntry] | None = None
+    hosts: list[Text] | None = None
 
 
 class LimitsEntry(Entry):
@@ -75,6 +90,30 @@ class EgressEntry(Entry):
     allow: list[Text] | None = None
 
 
+class RefusalsEntry(Entry):
+    """`server.refusals`: what is kept of requests that were refused."""
+
+    called: ClassVar[str] = "'refusals'"
+    bodies: bool | None = None
+
+
+class DoorTlsEntry(Entry):
+    """`server.tls`: the certificate of the public door."""
+
+    called: ClassVar[str] = "'tls'"
+    required: ClassVar[tuple[str, ...]] = ("cert",)
+    cert: Text | None = None
+    key: Text | None = None
+
+
+class ReloadEntry(Entry):
+    """`server.reload`: when the rules file is read again, and what must hold for it."""
+
+    called: ClassVar[str] = "'reload'"
+    watch: bool | None = None
+    require_tests: bool | None = None
+
+
 class ServerEntry(Entry):
     """`server`: all optional; flags and ROUTER_* variables override."""
 
@@ -88,6 +127,9 @@ class ServerEntry(Entry):
     retention: RetentionEntry | None = None
     limits: LimitsEntry | None = None
     grace: Duration | None = None
+    refusals: RefusalsEntry | None = None
+    tls: DoorTlsEntry | None = None
+    reload: ReloadEntry | None = None
 
 
 class SecretEntry(Entry):
@@ -129,6 +171,37 @@ class AuthEntry(Entry):
     header: Table[Text] | None = None
 
 
+class KeyEntry(Entry):
+    """The private key of a client certificate: a path, or a secret."""
+
+    called: ClassVar[str] = "'key'"
+    shorthand: ClassVar[str | None] = "path"
+    path: Text | None = None
+    secret: Text | None = None
+
+
+class TlsEntry(Entry):
+    """How a connection is secured beyond the system's own trust."""
+
+    called: ClassVar[str] = "'tls'"
+    ca: Text | None = None
+    cert: Text | None = None
+    key: KeyEntry | None = None
+
+
+class SignEntry(Entry):
+    """How calls are signed; every secret signs, the newest first."""
+
+    called: ClassVar[str] = "'sign'"
+    required: ClassVar[tuple[str, ...]] = ("secrets",)
+    scheme: Literal["standard-webhooks"] | None = None
+    secrets: list[Text] | None = None
+    header: Text | None = None
+    algorithm: Literal["sha256", "sha512"] | None = None
+    encoding: Literal["hex", "base64"] | None = None
+    prefix: Text | None = None
+
+
 class TargetEntry(Entry):
     """One entry of `targets`: host, credentials and limits in one place."""
 
@@ -140,6 +213,9 @@ class TargetEntry(Entry):
     rate: Rate | None = None
     concurrency: int | None = None
     timeout: Duration | None = None
+    tls: TlsEntry | None = None
+    sign: SignEntry | None = None
+    breaker: Literal["on", "off"] | None = None
 
 
 class DedupeEntry(Entry):
@@ -161,6 +237,16 @@ class AnswerEntry(Entry):
     body: Text | None = None
 
 
+class ApiEntry(Entry):
+    """An endpoint's `api`: how its sender's own API is called."""
+
+    called: ClassVar[str] = "'api'"
+    base: SettingEntry | None = None
+    token: Text | None = None
+    graphql: bool | None = None
+    graphql_path: Text | None = None
+
+
 class EndpointEntry(Entry):
     """One entry of `endpoints`: a receiving address."""
 
@@ -170,7 +256,7 @@ class EndpointEntry(Entry):
     paths: list[SettingEntry] | None = None
     provider: Text | None = None
     secrets: list[Text] | None = None
-    verify: Literal["none"] | None = None
+    verify: VerifyEntry | None = None
     dedupe: DedupeEntry | None = None
     body_max: Size | None = None
     allow_from: list[Text] | None = None
@@ -178,6 +264,9 @@ class EndpointEntry(Entry):
     replay_guard: bool | None = None
     on_redelivery: Literal["ignore", "revive"] | None = None
     answer: AnswerEntry | None = None
+    api: ApiEntry | None = None
+    api_version: ApiVersion | None = None
+    expect_every: Duration | None = None
 
 
 class ConditionEntry(Entry):
@@ -210,6 +299,17 @@ class HttpEntry(Entry):
     accept: list[Text] | None = None
     timeout: Duration | None = None
     auth: AuthEntry | None = None
+    tls: TlsEntry | None = None
+    sign: SignEntry | None = None
+
+
+class ShellLimitsEntry(Entry):
+    """What each process of a command may use."""
+
+    called: ClassVar[str] = "'limits'"
+    cpu: Duration | None = None
+    memory: Size | None = None
+    files: int | None = None
 
 
 class ShellEntry(Entry):
@@ -224,6 +324,9 @@ class ShellEntry(Entry):
     pass_env: list[Text] | None = None
     cwd: Text | None = None
     timeout: Duration | None = None
+    limits: ShellLimitsEntry | None = None
+    user: Text | None = None
+    files: Table[Node] | None = None
 
 
 class PythonEntry(Entry):
@@ -234,6 +337,19 @@ class PythonEntry(Entry):
     call: Text | None = None
     args: Table[Node] | None = None
     secrets: list[Text] | None = None
+    timeout: Duration | None = None
+
+
+class RepositoryDispatchEntry(Entry):
+    """A `repository_dispatch` action: an event of one's own on the code host."""
+
+    called: ClassVar[str] = "'repository_dispatch'"
+    required: ClassVar[tuple[str, ...]] = ("repo", "event_type", "token")
+    repo: Text | None = None
+    event_type: Text | None = None
+    client_payload: Node | None = None
+    token: Text | None = None
+    api_base: Text | None = None
     timeout: Duration | None = None
 
 
@@ -257,8 +373,30 @@ class ActionEntry(Entry):
     shell: ShellEntry | None = None
     python: PythonEntry | None = None
     log: Text | None = None
+    repository_dispatch: RepositoryDispatchEntry | None = None
     retry: RetryEntry | None = None
     on_interrupt: Literal["rerun", "dead"] | None = None
+    use: Text | None = None
+    given: Table[Node] | None = msgspec.field(default=None, name="with")
+    after: Node | None = None
+    when: Text | None = None
+
+
+class SharedActionEntry(ActionEntry):
+    """One entry of `actions`: a step that rules use by its name; `with` are its defaults."""
+
+    called: ClassVar[str] = "this shared action"
+
+
+class ConcurrencyEntry(Entry):
+    """A rule's `concurrency`: runs that give `group` the same value take turns."""
+
+    called: ClassVar[str] = "'concurrency'"
+    required: ClassVar[tuple[str, ...]] = ("group",)
+    group: Text | None = None
+    limit: int | None = None
+    on_busy: Literal["queue", "latest", "drop"] | None = None
+    on_dead: Literal["continue", "halt"] | None = None
 
 
 class RuleEntry(Entry):
@@ -276,20 +414,24 @@ class RuleEntry(Entry):
     otherwise: bool | None = None
     actions: list[ActionEntry] | None = None
     retry: RetryEntry | None = None
+    concurrency: ConcurrencyEntry | None = None
 
 
 class SendEntry(Entry):
-    """One step of a test's `send`: deliveries of one event."""
+    """One step of a test's `send`: deliveries of one event, the last one again, or time."""
 
     called: ClassVar[str] = "'send'"
-    required: ClassVar[tuple[str, ...]] = ("endpoint", "event")
     endpoint: Text | None = None
     event: Text | None = None
     set: Table[Node] | None = None
     payload: Node | None = None
+    headers: Table[Node] | None = None
     tamper: Literal["signature", "body"] | None = None
     redeliver: bool | None = None
     repeat: int | None = None
+    every: Duration | None = None
+    again: bool | None = None
+    advance: Duration | None = None
 
 
 class ReplyEntry(Entry):
@@ -328,8 +470,10 @@ class ExpectEntry(Entry):
     status: list[int] | None = None
     matched: list[Text] | None = None
     shadow: list[Text] | None = None
+    because: Table[Text] | None = None
     calls: Table[CallEntry] | None = None
     dead: list[Text] | None = None
+    cancelled: list[Text] | None = None
 
 
 class TrialEntry(Entry):
@@ -341,7 +485,17 @@ class TrialEntry(Entry):
     send: list[SendEntry] | None = None
     replies: Table[list[ReplyEntry]] | None = None
     clock: Moment | None = None
+    real: bool | None = None
     expect: ExpectEntry | None = None
+
+
+class TestsEntry(Entry):
+    """A file of tests beside a rules file."""
+
+    called: ClassVar[str] = "a file of tests"
+    required: ClassVar[tuple[str, ...]] = ("version", "tests")
+    version: int | None = None
+    tests: list[TrialEntry] | None = None
 
 
 class FileEntry(Entry):
@@ -350,12 +504,15 @@ class FileEntry(Entry):
     called: ClassVar[str] = "the rules file"
     required: ClassVar[tuple[str, ...]] = ("version",)
     version: int | None = None
+    include: list[Text] | None = None
     server: ServerEntry | None = None
     secrets: Table[SecretEntry] | None = None
     vars: Table[Node] | None = None
     targets: Table[TargetEntry] | None = None
     endpoints: Table[EndpointEntry] | None = None
+    providers: Table[ProviderEntry] | None = None
     define: Table[Text] | None = None
+    actions: Table[SharedActionEntry] | None = None
     rules: list[RuleEntry] | None = None
     retries: Table[RetryEntry] | None = None
     tests: list[TrialEntry] | None = None

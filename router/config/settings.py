@@ -3,14 +3,18 @@
 import ipaddress
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
+from router.config import admin_door
 from router.config.context import Context
 from router.config.language import json_value
 from router.config.schema import (
     AdminEntry,
+    DoorTlsEntry,
     LimitsEntry,
+    ReloadEntry,
     RetentionEntry,
     RetryEntry,
     SecretEntry,
@@ -18,8 +22,9 @@ from router.config.schema import (
     SettingEntry,
 )
 from router.config.unbuilt import POSTGRES
+from router.egress import plain_network
 from router.model.retry import BUILT_IN, RetryPolicy
-from router.model.settings import Limits, Retention, SecretRef, Server
+from router.model.settings import DoorTls, Limits, Reload, Retention, SecretRef, Server
 from router.yaml_source import Mapping as MappingNode
 from router.yaml_source import Node, Scalar, Text
 
@@ -50,7 +55,7 @@ def server(context: Context, entry: ServerEntry | None) -> Server:
     settings: dict[str, Any] = {
         "base_url": _base_url(context, entry.base_url),
         "listen": _address(context, entry.listen, default_listen),
-        "admin": _address(context, entry.admin, "127.0.0.1:8001"),
+        **admin_door.settings(context, entry.admin, partial(_address, context)),
         "store": _store(context, entry.store),
         "trusted_proxies": ranges(context, entry.trusted_proxies),
         "egress_allow": ranges(context, entry.egress.allow if entry.egress else None),
@@ -59,7 +64,26 @@ def server(context: Context, entry: ServerEntry | None) -> Server:
     }
     if entry.grace is not None:
         settings["grace_s"] = entry.grace / 1_000
+    if entry.refusals is not None:
+        settings["keep_refused"] = bool(entry.refusals.bodies)
+    if entry.tls is not None:
+        settings["tls"] = _door_tls(context, entry.tls)
+    if entry.reload is not None:
+        settings["reload"] = _reload(entry.reload)
     return Server(**settings)
+
+
+def _door_tls(context: Context, entry: DoorTlsEntry) -> DoorTls | None:
+    """The certificate's files, which need not be on the machine that checks the rules."""
+    if entry.cert is None:
+        return None
+    key = str(context.folder / entry.key.value) if entry.key else None
+    return DoorTls(cert=str(context.folder / entry.cert.value), key=key)
+
+
+def _reload(entry: ReloadEntry) -> Reload:
+    watch = True if entry.watch is None else entry.watch
+    return Reload(watch=watch, require_tests=bool(entry.require_tests))
 
 
 def setting(context: Context, entry: SettingEntry | None) -> Text | None:
@@ -172,7 +196,7 @@ def ranges(context: Context, texts: list[Text] | None) -> tuple[str, ...]:
     found = []
     for text in texts or ():
         try:
-            found.append(str(ipaddress.ip_network(text.value, strict=False)))
+            found.append(str(plain_network(ipaddress.ip_network(text.value, strict=False))))
         except ValueError:
             message = f"'{text.value[:60]}' is not a range of addresses like '10.0.0.0/8'"
             context.error("bad-range", message, text)

@@ -1,20 +1,21 @@
-"""`targets:`, and what named targets and single calls share: addresses, auth, headers."""
+"""`targets:`, and what named targets and single calls share: addresses, auth, TLS, headers."""
 
 import re
 from urllib.parse import SplitResult
 
 from router.config.context import Context
 from router.config.language import Language, Place
-from router.config.schema import AuthEntry, TargetEntry, UrlEntry
+from router.config.schema import AuthEntry, SignEntry, TargetEntry, TlsEntry, UrlEntry
 from router.config.settings import ID, above_zero, from_env, parsed_url, shape
 from router.expressions import Template
-from router.model.settings import Auth, Target
+from router.model.settings import Auth, Sign, Target, Tls
 from router.yaml_source import Table, Text
 
 SINK = "http://127.0.0.1:9000"
-_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CREDENTIALS = frozenset({"authorization", "cookie"})
 _HOP_BY_HOP = frozenset({"keep-alive", "te", "trailer", "upgrade", "accept-encoding", "expect"})
+_SIGNED = frozenset({"webhook-id", "webhook-timestamp", "webhook-signature"})
 _OURS = frozenset({"host", "content-length", "transfer-encoding", "connection", "idempotency-key"})
 
 Headers = tuple[tuple[str, Template], ...]
@@ -33,6 +34,8 @@ def _target(context: Context, name: str, entry: TargetEntry) -> Target:
     for key, value in (("concurrency", entry.concurrency), ("timeout", entry.timeout)):
         above_zero(context, value, entry.at(key), key)
     url, url_secret = _url(context, name, entry.url)
+    signed = sign(context, entry.sign)
+    not_signed_twice(context, entry.headers, signed)
     defaults = Target(name)
     return Target(
         name=name,
@@ -43,6 +46,9 @@ def _target(context: Context, name: str, entry: TargetEntry) -> Target:
         rate=entry.rate,
         concurrency=entry.concurrency or defaults.concurrency,
         timeout_s=entry.timeout / 1_000 if entry.timeout else defaults.timeout_s,
+        tls=tls(context, entry.tls, url),
+        sign=signed,
+        breaker=entry.breaker != "off",
     )
 
 
@@ -125,6 +131,65 @@ def _header_auth(context: Context, entry: AuthEntry) -> Auth:
     return Auth(header=(name.value, context.secret(secret)))
 
 
+def tls(context: Context, entry: TlsEntry | None, url: str | None) -> Tls | None:
+    """`tls:` for calls of this address, its shape checked; the files need not be there yet."""
+    if entry is None:
+        return None
+    if (url or "").lower().startswith("http:"):
+        message = "'tls' goes with an https address"
+        context.error("tls-incomplete", message, entry.node, "write https:// in 'url'")
+    if entry.ca is None and entry.cert is None and not entry.broken:
+        context.error("tls-incomplete", "'tls' needs a 'ca', a 'cert' or both", entry.node)
+    if entry.key is not None and entry.cert is None and "cert" not in entry.broken:
+        context.error("tls-incomplete", "a 'key' goes with a 'cert'", entry.key_at("key"))
+    key = entry.key
+    if key is not None and key.path is None and not key.broken:
+        context.one_of("exactly-one", key, ("secret",))
+    return Tls(
+        ca=_path(context, entry.ca),
+        cert=_path(context, entry.cert),
+        key=_path(context, key.path) if key else None,
+        key_secret=context.secret(key.secret) if key and key.secret else None,
+    )
+
+
+def _path(context: Context, text: Text | None) -> str | None:
+    return str(context.folder / text.value) if text is not None else None
+
+
+def sign(context: Context, entry: SignEntry | None) -> Sign | None:
+    """`sign:`, its secrets checked."""
+    if entry is None:
+        return None
+    given = context.one_of("exactly-one", entry, ("scheme", "header")) if not entry.broken else None
+    if entry.secrets is not None and not entry.secrets:
+        context.error("sign-incomplete", "'secrets' names none", entry.key_at("secrets"))
+    for key in ("algorithm", "encoding", "prefix"):
+        if given == "scheme" and getattr(entry, key) is not None:
+            message = f"'{key}' goes with a 'header' of your own; the scheme has its own"
+            context.error("sign-incomplete", message, entry.key_at(key))
+    if entry.header is not None:
+        header_name(context, entry.header)
+    return Sign(
+        secrets=tuple(context.secret(name) for name in entry.secrets or ()),
+        scheme=entry.scheme or "hmac",
+        header=entry.header.value if entry.header else "",
+        algorithm=entry.algorithm or "sha256",
+        encoding=entry.encoding or "hex",
+        prefix=entry.prefix.value if entry.prefix else "",
+    )
+
+
+def not_signed_twice(context: Context, table: Table[Text] | None, signed: Sign | None) -> None:
+    """No header of the operator's may be one that the signature sets."""
+    if signed is None:
+        return
+    taken = _SIGNED if signed.scheme == "standard-webhooks" else {signed.header.lower()}
+    for name, _ in table or ():
+        if name.value.lower() in taken:
+            context.error("bad-header", f"the header '{name.value[:60]}' is what 'sign' sets", name)
+
+
 def headers(language: Language, table: Table[Text] | None, place: Place) -> Headers:
     """Header templates, their names checked."""
     found = []
@@ -139,7 +204,7 @@ def headers(language: Language, table: Table[Text] | None, place: Place) -> Head
 def header_name(context: Context, name: Text) -> None:
     """A header that a call may set."""
     lower = name.value.lower()
-    if not _HEADER.fullmatch(name.value):
+    if not HEADER_NAME.fullmatch(name.value):
         context.error("bad-header", f"'{name.value[:60]}' cannot be the name of a header", name)
     elif lower in _OURS or lower.startswith("router-"):
         context.error(
@@ -151,7 +216,7 @@ def forwardable(name: str) -> bool:
     """A sender's header that may travel on: no credential, none of the connection, none of ours."""
     lower = name.lower()
     return (
-        _HEADER.fullmatch(name) is not None
+        HEADER_NAME.fullmatch(name) is not None
         and lower not in _OURS | _HOP_BY_HOP | _CREDENTIALS
         and not lower.startswith(("router-", "proxy-"))
     )

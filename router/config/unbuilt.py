@@ -13,35 +13,35 @@ def _later(what: str, instead: str | None = None) -> Refusal:
     return Refusal(_CODE, f"{what} is not available in this version of the router", instead)
 
 
+_PROOFS = ("VerifyEntry", "SchemeEntry")
+_PROOF = {
+    "oauth": Refusal(
+        _CODE,
+        "'oauth' is not available: the sender's interface names this mode, not its parameters",
+        "bearer tokens signed by a known key set: provider 'jwt'",
+    ),
+    "jwks_url": Refusal(
+        _CODE,
+        "'jwks_url' is not available: a key set is never fetched while a request is judged",
+        "give the key set as the secret: {file: keys.json}",
+    ),
+}
+_SHA1 = Refusal(
+    _CODE, "SHA-1 is not available: it proves too little", "use sha256, which most senders offer"
+)
+
 REFUSED: dict[tuple[str, ...], Refusal] = {
     # keys, by the entry of schema.py that would have them
-    ("ActionEntry", "after"): _later("'after'", "actions of a rule run independently"),
-    ("ActionEntry", "when"): _later("'when'", "put the condition into the rule's 'match'"),
-    ("RuleEntry", "after"): _later("'after'", "actions of a rule run independently"),
-    ("RuleEntry", "when"): _later("'when'", "put the condition into the rule's 'match'"),
-    ("RuleEntry", "concurrency"): _later("'concurrency'", "limits belong to targets"),
     ("RuleEntry", "window"): _later("'window'"),
     ("RuleEntry", "correlate"): _later("'correlate'"),
     ("RuleEntry", "redact"): _later("'redact'"),
     ("EndpointEntry", "redact"): _later("'redact'"),
-    ("AdminEntry", "tokens"): _later("'tokens'", "the token is in the file beside the store"),
-    ("FileEntry", "include"): _later("'include'", "put everything into one file"),
-    ("FileEntry", "actions"): _later("'actions'", "write actions inside rules"),
-    ("FileEntry", "providers"): _later("'providers'", "use a built-in provider"),
+    ("AdminEntry", "tls"): _later("'tls' of the admin door", "put a proxy with TLS before it"),
     ("FileEntry", "window"): _later("'window'"),
     ("FileEntry", "correlate"): _later("'correlate'"),
     ("FileEntry", "redact"): _later("'redact'"),
-    ("TrialEntry", "real"): _later("'real'", "actions of a test are recorded, never run"),
-    ("SendEntry", "headers"): _later("'headers'"),
-    ("SendEntry", "every"): _later("'every'"),
-    ("SendEntry", "advance"): _later("'advance'", "'clock' sets the time of a whole test"),
-    ("SendEntry", "again"): _later("'again'", "'redeliver: true' sends the same bytes again"),
-    ("ExpectEntry", "because"): _later("'because'", "a failed 'matched' shows the conditions"),
-    ("ExpectEntry", "cancelled"): _later("'cancelled'"),
-    # values
-    ("EndpointEntry", "allow_from", "provider"): _later(
-        "'allow_from: provider'", "list the ranges: [192.0.2.0/24, …]"
-    ),
+    **{(entry, key): refusal for entry in _PROOFS for key, refusal in _PROOF.items()},
+    **{(entry, "algorithm", "sha1"): _SHA1 for entry in _PROOFS},
 }
 
 POSTGRES = _later("a PostgreSQL store", "use sqlite:router.db")

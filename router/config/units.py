@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from router.config.schema import Day, Duration, Fraction, Moment, Rate, Size
+from router.config.schema import ApiVersion, Day, Duration, Fraction, Moment, Rate, Size
+from router.providers.api import VERSION
 
 _DURATION_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _SIZE = {"KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
@@ -46,6 +47,13 @@ def day(text: str) -> int:
     except ValueError:
         raise ValueError(f"'{_cut(text)}' is not a day; expected one like '2026-12-01'") from None
     return int(moment.timestamp()) * 1_000
+
+
+def api_version(text: str) -> str:
+    """A version written `2024-01`."""
+    if not VERSION.fullmatch(text):
+        raise ValueError(f"'{_cut(text)}' is not an API version; expected one like '2024-01'")
+    return text
 
 
 def moment(text: str) -> int:
@@ -105,4 +113,5 @@ PARSERS: dict[Any, Any] = {
     Day: day,
     Fraction: fraction,
     Moment: moment,
+    ApiVersion: api_version,
 }

@@ -4,20 +4,24 @@ import asyncio
 import math
 import random
 from collections import deque
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from itertools import count, islice
 from typing import Any
 
 from router.clock import Clock
 from router.dispatch.alarm import Alarm
 from router.dispatch.due import DueTimes
+from router.dispatch.fresh import Turns
+from router.dispatch.gates import Gates
 from router.dispatch.live import Listener, Live, Measures, Quiet
 from router.dispatch.protocol import Action, Work
 from router.dispatch.runner import Runner
 from router.dispatch.slots import Slots
+from router.dispatch.standing import standings
 from router.dispatch.strays import Strays
 from router.dispatch.verdict import Verdicts
 from router.model.job import ActionKind, Job
+from router.model.target import FACT, TargetChange, TargetNow
 from router.store.protocol import LeaseBatch, Recovered, Store
 
 PUMP = 64
@@ -33,6 +37,8 @@ LONGEST_LEASE_PAUSE_S = 2.0
 LAST_SETTLES_S = 2.0
 FULL_S = 0.02
 """How long to wait when too many results are unwritten."""
+SOON_MS = 60_000
+"""A retry due sooner than this has its turn beside those of other endpoints."""
 
 _Wish = dict[str, tuple[ActionKind | None, int]]
 
@@ -60,7 +66,11 @@ class Dispatcher:
         self._store, self._live, self._clock, self._boot = store, live, clock, boot
         self._listener: Listener = listener or Quiet()
         self._measures = measures or Measures()
-        self._slots = Slots(live.limits, clock, self._measures.totals)
+        self.gates = Gates(live.limits, clock, rng)
+        self.gates.changed = self._changed
+        self.on_target_change: Callable[[TargetChange], None] = lambda _change: None
+        self._slots = Slots(self.gates.limits, clock, self._measures.totals)
+        self._turns = Turns()
         self._due, self._alarm, self._strays = DueTimes(), Alarm(clock), Strays(store, clock)
         self._runner = Runner(
             store,
@@ -72,7 +82,8 @@ class Dispatcher:
             measures=self._measures,
         )
         self._runner.landed, self._runner.due = self._landed, self._due_again
-        self._runner.lost = self._strays.job
+        self._runner.heard = self.gates.heard
+        self._runner.freed, self._runner.lost = self.wake, self._strays.job
         self._numbers = count(1)
         self._kinds: dict[str, ActionKind] = {}
         self._ready: dict[ActionKind | None, dict[str, None]] = {
@@ -95,6 +106,12 @@ class Dispatcher:
         """
         if self._draining or self._in_memory() >= self._measures.hand_over:
             return None
+        gate = self.gates.special.get(target)
+        if gate is not None:
+            gate.deferred += not gate.recovering
+            return None
+        if self._turns.waits(target):
+            return None  # others wait: they take turns
         if target in self._owed and self._slots.rated(target, kind):
             return None  # older jobs wait for this rate
         if not self._slots.room(target, kind):
@@ -127,10 +144,21 @@ class Dispatcher:
         if idle and self._handed:
             asyncio.get_running_loop().call_soon(self._pump)
 
-    def wake(self, target: str, due_at: int, kind: ActionKind | None = None) -> None:
-        """A job of `target` was committed `available`, due at `due_at` (Unix milliseconds)."""
+    def wake(
+        self,
+        target: str,
+        due_at: int,
+        kind: ActionKind | None = None,
+        fresh: tuple[str, str] | None = None,
+    ) -> None:
+        """
+        A job of `target` was committed `available`, due at `due_at` (Unix milliseconds); `fresh`:
+        the endpoint and id of that job, so that it need not wait behind a backlog.
+        """
         if kind is not None:
             self._kinds[target] = kind
+        if fresh is not None:
+            self._turns.fresh.put(target, *fresh, due_at)
         if self._due.put(target, due_at):
             self._alarm.ring()
 
@@ -143,10 +171,12 @@ class Dispatcher:
         Raises:
             StoreUnavailable: nothing is known.
         """
+        self.gates.restore(await self._store.recall(FACT))
         return await self._store.recover(
             alive=f"{self._boot}/",
             now=self._clock.now(),
             on_interrupt_dead=self._live.dead_if_interrupted(),
+            died=self._live.died,
         )
 
     async def run(self) -> None:
@@ -185,6 +215,23 @@ class Dispatcher:
         self._runner.abandon()
         await self._quiet(LAST_SETTLES_S)
 
+    # -- targets -------------------------------------------------------------------------------
+
+    def targets(self) -> tuple[TargetNow, ...]:
+        """Every target that has been called or is not in order, as it is now."""
+        return standings(
+            self.gates,
+            self._live.limits,
+            self._clock.now(),
+            kind_of=lambda target: self._kind_of(target) or "http",
+            in_use=self._slots.held_by,
+        )
+
+    def _changed(self, change: TargetChange) -> None:
+        if change.new in ("closed", "open"):
+            self.wake(change.target, self._clock.now())
+        self.on_target_change(change)
+
     # -- starting ------------------------------------------------------------------------------
 
     def _pump(self) -> None:
@@ -199,8 +246,10 @@ class Dispatcher:
         """Start a job whose slot is held."""
         if self._draining:
             self._put_back(work.job)
-        else:
-            self._runner.start(work)
+            return
+        if self.gates.special:
+            self.gates.begun(work.job)
+        self._runner.start(work)
 
     def _put_back(self, job: Job) -> None:
         self._landed(job)
@@ -219,6 +268,8 @@ class Dispatcher:
         """Start parked jobs as far as there is room, each looked at once."""
         parked = self._parked[kind]
         for _ in range(len(parked)):
+            if not parked:  # an action that never waits has landed, and so unparked the rest
+                return
             work = parked.popleft()
             if self._slots.room(work.job.target, kind):
                 self._slots.take(work.job.target, kind)
@@ -227,7 +278,8 @@ class Dispatcher:
                 parked.append(work)
 
     def _due_again(self, job: Job, due_at: int) -> None:
-        self.wake(job.target, due_at, job.kind)
+        soon = due_at - self._clock.now() <= SOON_MS
+        self.wake(job.target, due_at, job.kind, (job.endpoint, job.id) if soon else None)
 
     def _in_memory(self) -> int:
         return len(self._reserved) + len(self._handed) + self._runner.unsettled
@@ -259,6 +311,9 @@ class Dispatcher:
         for target in tuple(islice(ready, LOOK)):
             if slots.left(kind) <= 0:
                 return
+            if target in self.gates.special and not self._passes(target, now):
+                del ready[target]
+                continue
             room = min(share, slots.room(target, kind))
             wait = 0.0 if room else slots.rate_wait(target, kind)
             if room:
@@ -270,6 +325,15 @@ class Dispatcher:
             else:
                 continue
             del ready[target]
+
+    def _passes(self, target: str, now: int) -> bool:
+        """Whether a special target may be called at all; if not, when to look again is noted."""
+        gate = self.gates.tick(target, now)
+        if gate is None or not gate.shut():
+            return True
+        if gate.state == "open":
+            self._due.put(target, gate.next_probe)
+        return False
 
     def _kind_of(self, target: str) -> ActionKind | None:
         return self._kinds.get(target) or self._live.kind_of(target)
@@ -298,7 +362,8 @@ class Dispatcher:
         lease, now = self._lease_token(), self._clock.now()
         slots = {target: room for target, (_, room) in wish.items()}
         try:
-            batch = await self._store.lease(slots, lease=lease, now=now)
+            fresh = self._turns.named(slots, now)
+            batch = await self._store.lease(slots, lease=lease, now=now, fresh=fresh)
         except Exception as error:  # noqa: BLE001 - the loop must outlive any store
             self._listener.store_failed("lease", error)
             self._strays.lease(lease)
@@ -319,10 +384,12 @@ class Dispatcher:
                 self._begin(work)
             else:
                 self._begin_or_park(work)
+            self._turns.taken(target, work.job.endpoint, work.job.id)
         self._unwish(wish, used, batch.next_due)
         for target, due_at in batch.next_due.items():
-            if due_at is None or due_at > now:
+            if self._turns.left(target, due_at, now):
                 self._owed.discard(target)
+                self.gates.drained(target)
 
     def _begin_or_park(self, work: Work) -> None:
         """A job of a kind that was not expected: it has its lease, not yet a slot."""
@@ -378,11 +445,13 @@ class Dispatcher:
         for target, due_at in (await self._store.targets()).items():
             self.wake(target, due_at)
         if len(self._strays):
-            for job in await self._strays.give_back(self._runner.interrupted):
+            ends = self._runner.interrupted, self._runner.unbegun, self._runner.told
+            for job in await self._strays.give_back(*ends):
                 self.wake(job.target, self._clock.now(), job.kind)
         for kind in self._parked:
             self._unpark(kind)
         self._slots.forget_full_buckets()
+        await self.gates.save(self._store.remember)
 
     async def _quiet(self, seconds: float) -> None:
         """Wait until nothing runs and every result is written, `seconds` at most."""

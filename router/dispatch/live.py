@@ -8,6 +8,7 @@ from router.dispatch.protocol import Render, Reread
 from router.dispatch.slots import TOTALS, Limits
 from router.model.job import ActionKind, Job, Settlement
 from router.model.retry import RetryPolicy
+from router.store.protocol import Died, untold
 
 
 def _routed_by(job: Job) -> str:
@@ -18,14 +19,20 @@ def _unknown(_target: str) -> ActionKind | None:
     return None
 
 
+def _nothing(_job: Job) -> frozenset[str]:
+    return frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class Live:
     """
     The live ruleset as dispatch sees it; each is asked anew for every attempt.
 
     `generation_of` names the ruleset whose action runs a job. `kind_of` tells a target's kind
-    before its first job is seen (None: unknown, one job is leased to find out).
-    `dead_if_interrupted` holds the (rule, action) pairs with `on_interrupt: dead`.
+    before its first job is seen (None: unknown, one job is leased to find out). `reads` are the
+    actions whose results a job's action wants; asked for jobs that come after others.
+    `dead_if_interrupted` holds the (rule, action) pairs with `on_interrupt: dead`. `died` makes the
+    router's own event of a job that is about to be dead.
     """
 
     render: Render
@@ -35,6 +42,8 @@ class Live:
     generation_of: Callable[[Job], str] = _routed_by
     kind_of: Callable[[str], ActionKind | None] = _unknown
     dead_if_interrupted: Callable[[], frozenset[tuple[str, str]]] = frozenset
+    reads: Callable[[Job], frozenset[str]] = _nothing
+    died: Died = untold
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +79,10 @@ class Listener(Protocol):
 
     def store_failed(self, verb: str, error: Exception) -> None: ...
 
+    def followed(self, job: Job, cancelled: tuple[str, ...]) -> None:
+        """A job's end cancelled others, for these reasons."""
+        ...
+
 
 class Quiet:
     """Hears nothing."""
@@ -81,4 +94,7 @@ class Quiet:
         """Nothing."""
 
     def store_failed(self, verb: str, error: Exception) -> None:
+        """Nothing."""
+
+    def followed(self, job: Job, cancelled: tuple[str, ...]) -> None:
         """Nothing."""

@@ -1,13 +1,13 @@
 """What dispatch asks of the rooms above it: actions that run calls."""
 
-from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
 from router.model.call import Call
 from router.model.delivery import Delivery, Event
-from router.model.job import Job, Outcome
+from router.model.job import Job, Outcome, Skip
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -47,7 +47,10 @@ class PromptAction(Action, Protocol):
     def run_now(self, call: Call, job: Job) -> Outcome: ...
 
 
-Render = Callable[[Job, Delivery, Event], Call]
+Results = Mapping[str, Any]
+"""What the actions that a job comes after have left, by their ids."""
+
+Render = Callable[[Job, Delivery, Event, Results], Call | Skip]
 """Builds a job's call from today's version of its action. Raises RenderError."""
 
 Reread = Callable[[Delivery, int], Event]

@@ -8,23 +8,26 @@ import msgspec
 
 from router.clock import Clock
 from router.dispatch.live import Listener, Live, Measures
-from router.dispatch.protocol import Action, PromptAction, Work
+from router.dispatch.protocol import Action, PromptAction, Results, Work
 from router.dispatch.verdict import TOO_OLD, Verdicts, interrupted, too_old
 from router.errors import EvaluationError, RenderError, StoreUnavailable
 from router.model.call import Call, LogCall
-from router.model.job import ActionKind, Fail, Job, Outcome, Retry, Settlement
+from router.model.job import ActionKind, Fail, Job, Outcome, Retry, Settlement, Skip
 from router.model.retry import STANDARD, RetryPolicy
-from router.store.protocol import Store
+from router.store.protocol import HELD, Acceptance, Settled, Store
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 5.0
+_NOTHING: Results = {}
 
 
 class Runner:
     """
     Runs what it is given, at once. Who may run, and when, is decided before.
 
-    `landed` is told each job whose action has ended (its slot is free), `due` each job that is
-    due again, `lost` each job whose result could not be written within the patience.
+    `landed` is told each job whose action has ended (its slot is free), `heard` before that what
+    came of it, if it is an http job, `due` each job that is
+    due again, `freed` the target and due time of each job that its end lets start, `lost` each job
+    whose result could not be written within the patience.
     """
 
     def __init__(
@@ -51,13 +54,15 @@ class Runner:
         self.tasks: set[asyncio.Task[None]] = set()
         self.unsettled = 0
         self.landed: Callable[[Job], None] = lambda _job: None
+        self.heard: Callable[[Job, Outcome | Skip | None], object] = lambda _job, _outcome: None
         self.due: Callable[[Job, int], None] = lambda _job, _due_at: None
+        self.freed: Callable[[str, int], None] = lambda _target, _due_at: None
         self.lost: Callable[[Job], None] = lambda _job: None
 
     def start(self, work: Work) -> None:
         """Run a leased job to its settlement."""
         prompt = self._prompt.get(work.job.kind)
-        if prompt is None:
+        if prompt is None or work.job.after:  # what it comes after is read from the store
             self._spawn(self._fly(work))
             return
         outcome = self._outcome_now(prompt, work)
@@ -65,8 +70,8 @@ class Runner:
         self._spawn(self._settle(work.job, self._settlement(work.job, outcome)))
 
     def put_back(self, job: Job) -> None:
-        """Settle a leased job that was never started, as interrupted."""
-        self._spawn(self._settle(job, self.interrupted(job)))
+        """Settle a leased job that was never started: it is available again, whatever it is."""
+        self._spawn(self._settle(job, self.unbegun(job)))
 
     def interrupt(self) -> None:
         """Cancel every running action; each job is settled as interrupted."""
@@ -84,6 +89,10 @@ class Runner:
         dead = (job.rule, job.action) in self._live.dead_if_interrupted()
         return interrupted(job, self._live.generation_of(job), self._clock.now(), dead=dead)
 
+    def unbegun(self, job: Job) -> Settlement:
+        """The settlement of a leased job whose action never began: nothing can have been done."""
+        return interrupted(job, self._live.generation_of(job), self._clock.now(), dead=False)
+
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self.tasks.add(task)
@@ -93,7 +102,7 @@ class Runner:
         """The action's way; a cancellation that is not ours leaves without a settlement."""
         me = cast("asyncio.Task[None]", asyncio.current_task())
         self._acting.add(me)
-        outcome: Outcome | None = None
+        outcome: Outcome | Skip | None = None
         try:
             if not self._stopping:
                 outcome = await self._outcome(work)
@@ -102,13 +111,18 @@ class Runner:
                 raise
         finally:
             self._acting.discard(me)
+            if work.job.kind == "http":
+                self.heard(work.job, outcome)
             self.landed(work.job)
         await self._settle(work.job, self._settlement(work.job, outcome))
 
-    async def _outcome(self, work: Work) -> Outcome:
+    async def _outcome(self, work: Work) -> Outcome | Skip:
         job = work.job
-        call = self._prepared(work)
-        if isinstance(call, Fail | Retry):
+        results = await self._results(job) if job.after else _NOTHING
+        if isinstance(results, Retry):
+            return results
+        call = self._prepared(work, results)
+        if isinstance(call, Fail | Retry | Skip):
             return call
         limit = 0.0 if isinstance(call, LogCall) else call.timeout_s
         try:
@@ -119,16 +133,32 @@ class Runner:
         except Exception as error:  # noqa: BLE001 - whatever leaks, the job must end its attempt
             return self._leaked(job, error)
 
-    def _outcome_now(self, action: PromptAction, work: Work) -> Outcome:
-        call = self._prepared(work)
-        if isinstance(call, Fail | Retry):
+    async def _results(self, job: Job) -> Results | Retry:
+        """What the job's action reads of those before it; the store is asked until it answers."""
+        wanted = self._live.reads(job)
+        if not wanted:
+            return _NOTHING
+        pause, until = FIRST_PAUSE_S, self._clock.monotonic() + self._measures.patience_s
+        while True:
+            try:
+                return await self._store.results(job.id, wanted)
+            except StoreUnavailable as error:
+                self._listener.store_failed("results", error)
+            if self._clock.monotonic() >= until:
+                return Retry("error", "the results before it could not be read")
+            await self._clock.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE_S)
+
+    def _outcome_now(self, action: PromptAction, work: Work) -> Outcome | Skip:
+        call = self._prepared(work, _NOTHING)
+        if isinstance(call, Fail | Retry | Skip):
             return call
         try:
             return action.run_now(call, work.job)
         except Exception as error:  # noqa: BLE001 - whatever leaks, the job must end its attempt
             return self._leaked(work.job, error)
 
-    def _prepared(self, work: Work) -> Call | Fail | Retry:
+    def _prepared(self, work: Work, results: Results) -> Call | Fail | Retry | Skip:
         """The call to run, or the outcome when there is nothing to run."""
         job, delivery = work.job, work.delivery
         if too_old(job, self._clock.now()):
@@ -137,7 +167,7 @@ class Runner:
             event = work.event
             if event is None:
                 event = self._live.reread(delivery, job.event_index)
-            return self._live.render(job, delivery, event)
+            return self._live.render(job, delivery, event, results)
         except (RenderError, EvaluationError) as error:
             return Fail(str(error))
         except Exception as error:  # noqa: BLE001 - whatever leaks, the job must end its attempt
@@ -148,7 +178,7 @@ class Runner:
         self._listener.leaked(job, error)
         return Retry("error", f"{type(error).__name__} inside the router, see its log")
 
-    def _settlement(self, job: Job, outcome: Outcome | None) -> Settlement:
+    def _settlement(self, job: Job, outcome: Outcome | Skip | None) -> Settlement:
         if outcome is None:
             return self.interrupted(job)
         policy, generation = self._terms(job)
@@ -162,20 +192,39 @@ class Runner:
             self._listener.leaked(job, error)
             return STANDARD, job.generation
 
+    def told(self, job: Job, settlement: Settlement) -> Acceptance | None:
+        """The router's own event of this end, to be committed with it."""
+        if settlement.state != "dead":
+            return None
+        try:
+            return self._live.died(job, settlement.attempt)
+        except Exception as error:  # noqa: BLE001 - a job must not hang on what is said of it
+            self._listener.leaked(job, error)
+            return None
+
     async def _settle(self, job: Job, settlement: Settlement) -> None:
         self.unsettled += 1
+        own = self.told(job, settlement)
         try:
-            held = await self._written(job, settlement)
+            held = await self._written(job, settlement, own)
         finally:
             self.unsettled -= 1
         if held is None:
             self.lost(job)
             return
-        self._listener.settled(job, settlement, held)
+        self._listener.settled(job, settlement, bool(held))
         if settlement.due_at is not None:
             self.due(job, settlement.due_at)
+        for target, due_at in held.freed:
+            self.freed(target, due_at)
+        for new in own.jobs if own is not None and held else ():
+            self.freed(new.target, new.due_at)
+        if held.cancelled:
+            self._listener.followed(job, held.cancelled)
 
-    async def _written(self, job: Job, settlement: Settlement) -> bool | None:
+    async def _written(
+        self, job: Job, settlement: Settlement, own: Acceptance | None
+    ) -> Settled | None:
         """
         Offer a result until the store takes it: the action must not run again for our trouble.
 
@@ -186,7 +235,8 @@ class Runner:
         until = self._clock.monotonic() + self._measures.patience_s
         while True:
             try:
-                return await self._store.settle(settlement) or unsure
+                settled = await self._store.settle(settlement, own)
+                return HELD if unsure and not settled else settled
             except StoreUnavailable as error:
                 self._listener.store_failed("settle", error)
             except Exception as error:  # noqa: BLE001 - a job must not hang on its result

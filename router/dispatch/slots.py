@@ -94,6 +94,10 @@ class Slots:
         if unused and key in self._buckets:
             self._buckets[key].tokens += count
 
+    def held_by(self, target: str, kind: ActionKind) -> int:
+        """Slots that a target holds."""
+        return self._held_by.get((target, kind), 0)
+
     def held(self) -> int:
         """All slots held."""
         return sum(self._held.values())

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from router.clock import Clock
 from router.model.job import Job, Settlement
-from router.store.protocol import Selector, Store
+from router.store.protocol import Acceptance, Selector, Store
 
 REMEMBER_S = 60.0
 
@@ -32,9 +32,15 @@ class Strays:
     def __len__(self) -> int:
         return len(self._leases) + len(self._jobs)
 
-    async def give_back(self, settlement: Callable[[Job], Settlement]) -> list[Job]:
+    async def give_back(
+        self,
+        interrupted: Callable[[Job], Settlement],
+        unbegun: Callable[[Job], Settlement],
+        told: Callable[[Job, Settlement], Acceptance | None],
+    ) -> list[Job]:
         """
-        Settle what is found by `settlement`; returns those jobs.
+        Settle what is found, with what is `told` of it; returns those jobs. What lies under a lease
+        whose grant we never heard is `unbegun`, a job we had in our hands `interrupted`.
 
         Raises:
             StoreUnavailable: try again later.
@@ -43,7 +49,9 @@ class Strays:
         jobs = set(self._jobs)
         for job in await self._store.jobs(Selector(state="running", limit=10_000)):
             if (job.lease or "", job.id) in jobs or job.lease in self._leases:
-                await self._store.settle(settlement(job))
+                mine = (job.lease or "", job.id) in jobs
+                end = interrupted(job) if mine else unbegun(job)
+                await self._store.settle(end, told(job, end))
                 found.append(job)
         self._jobs -= jobs
         now = self._clock.monotonic()

@@ -13,6 +13,7 @@ from router.model.job import (
     Outcome,
     Retry,
     Settlement,
+    Skip,
 )
 from router.model.retry import AGE_LIMIT_MS, RetryPolicy, next_delay_ms
 
@@ -21,8 +22,13 @@ INTERRUPTED: Final = "interrupted"
 
 
 def too_old(job: Job, now: int) -> bool:
-    """Whether a job has outlived every attempt it could get."""
-    return now - job.created_at > AGE_LIMIT_MS
+    """
+    Whether a job could have run for so long that it must not any more.
+
+    Time in which it was made to wait (a paused rule or target, a turn) does not count: whoever
+    lets it go makes it due anew.
+    """
+    return now - job.due_at > AGE_LIMIT_MS
 
 
 class Verdicts:
@@ -33,7 +39,7 @@ class Verdicts:
         self._success: AttemptOutcome = "dry" if dry else "succeeded"
 
     def settlement(
-        self, job: Job, outcome: Outcome, policy: RetryPolicy, generation: str, now: int
+        self, job: Job, outcome: Outcome | Skip, policy: RetryPolicy, generation: str, now: int
     ) -> Settlement:
         """The settlement of a finished attempt; `now` is its end."""
         match outcome:
@@ -43,6 +49,9 @@ class Verdicts:
             case Fail(reason, result):
                 attempt = _attempt(job, "dead", reason, result, (generation, now))
                 return _settle(job, attempt, "dead")
+            case Skip(reason):
+                attempt = _attempt(job, "skipped", reason, {}, (generation, now))
+                return _settle(job, attempt, "cancelled", charged=False)
             case Retry():
                 return self._retry(job, outcome, policy, (generation, now))
 
@@ -50,7 +59,7 @@ class Verdicts:
         self, job: Job, outcome: Retry, policy: RetryPolicy, when: tuple[str, int]
     ) -> Settlement:
         delay = next_delay_ms(policy, job.charged + 1, outcome.failure, outcome.after_s, self._rng)
-        if delay is None:
+        if delay is None or sum(policy.schedule_ms[: job.charged + 1]) > AGE_LIMIT_MS:
             return _settle(job, _attempt(job, "dead", outcome.reason, outcome.result, when), "dead")
         attempt = _attempt(job, "failed", outcome.reason, outcome.result, when)
         return _settle(job, attempt, "retryable", due_at=when[1] + delay)
@@ -98,6 +107,6 @@ def _settle(
         attempt=attempt,
         state=state,
         due_at=due_at,
-        reason=attempt.reason if state == "dead" else None,
+        reason=attempt.reason if state in ("dead", "cancelled") else None,
         charged=charged,
     )

@@ -7,7 +7,7 @@ from router.expressions.expression import Expression, Scope, compile  # noqa: A0
 from router.expressions.functions_time import rfc3339
 from router.expressions.json_text import NotJson, decode_json, encode_json
 from router.expressions.nearest import nearest
-from router.expressions.needs import Need, index_key, needs_of
+from router.expressions.needs import Need, Unusable, alternatives, index_key, needs_of, unusable_of
 from router.expressions.signatures import FUNCTIONS, Function, Parameter
 from router.expressions.template import Template, compile_template
 
@@ -23,6 +23,8 @@ __all__ = [
     "Parameter",
     "Scope",
     "Template",
+    "Unusable",
+    "alternatives",
     "compile",
     "compile_template",
     "decode_json",
@@ -32,4 +34,5 @@ __all__ = [
     "nearest",
     "needs_of",
     "rfc3339",
+    "unusable_of",
 ]

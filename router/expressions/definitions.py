@@ -26,6 +26,11 @@ class Definitions(Lazy):
         self._known: dict[str, Any] = {}
         self._depth = 0
 
+    @property
+    def expressions(self) -> Mapping[str, Expression]:
+        """The definitions, by name."""
+        return self._expressions
+
     def take(self, name: str) -> JSON:
         known = self._known
         if name not in known:

@@ -9,12 +9,12 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     are as close.
     """
     limit = 2 if len(word) >= 5 else 1
-    scored = [(_distance(word, candidate, limit), candidate) for candidate in sorted(known)]
+    scored = [(distance(word, candidate, limit), candidate) for candidate in sorted(known)]
     close = [pair for pair in scored if pair[0] <= limit]
     return min(close)[1] if close else None
 
 
-def _distance(left: str, right: str, limit: int) -> int:
+def distance(left: str, right: str, limit: int) -> int:
     """Insertions, deletions, changes and swaps of neighbours; beyond the limit, more than it."""
     if abs(len(left) - len(right)) > limit:
         return limit + 1

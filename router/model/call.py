@@ -4,13 +4,17 @@ from typing import Any
 
 import msgspec
 
+from router.model.settings import ShellLimits, Sign, Tls
+
 
 class HttpCall(msgspec.Struct, frozen=True):
     """
     One HTTP request to send.
 
     `shown_url` and `shown_body` have their secrets masked, for logs and attempts; `url`,
-    `headers` and `body` may hold secrets.
+    `headers` and `body` may hold secrets. `trace` is a W3C trace id and its flags, None when the
+    headers have a traceparent already. `sign_keys` are the values of `sign.secrets`, `tls_key`
+    that of `tls.key_secret`.
     """
 
     method: str
@@ -22,6 +26,11 @@ class HttpCall(msgspec.Struct, frozen=True):
     timeout_s: float
     connect_timeout_s: float = 5.0
     shown_body: bytes | None = None  # None: the same as `body`
+    trace: tuple[str, str] | None = None
+    sign: Sign | None = None
+    sign_keys: tuple[bytes, ...] = ()
+    tls: Tls | None = None
+    tls_key: str | None = None
 
     def __repr__(self) -> str:
         return f"HttpCall({self.method} {self.shown_url})"
@@ -32,7 +41,9 @@ class ShellCall(msgspec.Struct, frozen=True):
     One process to start. `argv` is complete (a script is already `sh -eu -c SCRIPT`).
 
     `env` is the whole environment of the child. `secret_names` are the variables of `env` whose
-    values came from secrets: never shown.
+    values came from secrets: never shown. `files` are names of further variables and what the
+    file, whose path each of them will hold, is to contain. `user` is the name of the user to run
+    as, None for the router's own.
     """
 
     argv: tuple[str, ...]
@@ -41,6 +52,9 @@ class ShellCall(msgspec.Struct, frozen=True):
     cwd: str
     timeout_s: float
     secret_names: frozenset[str] = frozenset()
+    limits: ShellLimits | None = None
+    user: str | None = None
+    files: tuple[tuple[str, bytes], ...] = ()
 
     def __repr__(self) -> str:
         return f"ShellCall({self.argv!r})"

@@ -6,11 +6,11 @@ from typing import Literal
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]
 
-Prefix = Literal["dlv", "evt", "job"]
+Prefix = Literal["dlv", "evt", "job", "rpl", "aud"]
 
 
 class Ids:
-    """Makes `dlv_`, `evt_` and `job_` ids: 48 bits of milliseconds, 80 random bits."""
+    """Makes ids like `dlv_…` and `job_…`: 48 bits of milliseconds, 80 random bits."""
 
     def __init__(self, rng: random.Random) -> None:
         self._bits = rng.getrandbits
@@ -28,6 +28,11 @@ class Ids:
             f"{p[n >> 40 & 1023]}{p[n >> 30 & 1023]}{p[n >> 20 & 1023]}{p[n >> 10 & 1023]}"
             f"{p[n & 1023]}"
         )
+
+
+def earliest(prefix: Prefix, at_ms: int) -> str:
+    """The text that no id of the millisecond `at_ms`, or of a later one, sorts before."""
+    return f"{prefix}_{_digits(at_ms, 5)}"
 
 
 def _digits(number: int, pairs: int) -> str:

@@ -7,7 +7,7 @@ import msgspec
 JobState = Literal["available", "waiting", "running", "retryable", "succeeded", "dead", "cancelled"]
 """
 available  due now or at its due time; nobody holds it
-waiting    on a predecessor, a group turn or a paused rule
+waiting    on a predecessor, a group turn or a paused rule; `waits_for` says which
 running    leased; an attempt has been recorded
 retryable  an attempt failed; due again at its due time
 succeeded, dead, cancelled   ended; `reason` says why for the last two
@@ -27,6 +27,33 @@ error (any other failure of a shell or python action)     full schedule
 """
 
 
+Wanted = Literal["succeeded", "dead", "ended"]
+"""How a predecessor must end: `ended` takes any end, a cancellation too."""
+
+
+class Need(msgspec.Struct, frozen=True, array_like=True):
+    """A predecessor of a job: an action of the same run, and how it must end."""
+
+    action: str
+    wants: Wanted = "succeeded"
+
+
+class Group(msgspec.Struct, frozen=True):
+    """A rule's concurrency group: how many runs of one value at once, and what becomes of more."""
+
+    limit: int = 1
+    on_busy: Literal["queue", "latest", "drop"] = "queue"
+    on_dead: Literal["continue", "halt"] = "continue"
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """What a run takes its turn by: runs of the same `key` share the group; `value` is shown."""
+
+    key: str
+    value: str
+    group: Group
+
+
 class NewJob(msgspec.Struct, frozen=True):
     """
     A job as routing makes it.
@@ -36,6 +63,10 @@ class NewJob(msgspec.Struct, frozen=True):
     milliseconds. `generation` names the ruleset that wanted it, None for its delivery's.
     `covers` are the event indexes of one run for a whole batch (`per: delivery`), of which
     `event_index` is the first; empty: that event alone.
+
+    `run` is the same text for all jobs of a run that has an order or a turn, and for no other; the
+    jobs of a run stand together. None: a job by itself. `after` are its predecessors, `turn` is
+    its run's.
     """
 
     id: str
@@ -52,6 +83,9 @@ class NewJob(msgspec.Struct, frozen=True):
     replay_of: str | None = None
     generation: str | None = None
     covers: tuple[int, ...] = ()
+    run: str | None = None
+    after: tuple[Need, ...] = ()
+    turn: Turn | None = None
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -60,7 +94,8 @@ class Job(msgspec.Struct, frozen=True):
 
     `attempt` counts the attempts begun, `charged` those that spend the retry schedule, `deaths`
     the consecutive ones that ended with our own process. `lease` is the fencing token of the
-    running attempt. `covers` as in NewJob. Times are Unix milliseconds.
+    running attempt. `covers` and `after` as in NewJob. `waits_for` says, in words, what keeps a
+    waiting job from starting. Times are Unix milliseconds.
     """
 
     id: str
@@ -86,6 +121,8 @@ class Job(msgspec.Struct, frozen=True):
     reason: str | None = None
     replay_of: str | None = None
     covers: tuple[int, ...] = ()
+    after: tuple[Need, ...] = ()
+    waits_for: tuple[str, ...] = ()
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -112,7 +149,14 @@ class Fail(msgspec.Struct, frozen=True):
 
 Outcome = Done | Retry | Fail
 
-AttemptOutcome = Literal["succeeded", "failed", "dead", "interrupted", "dry"]
+
+class Skip(msgspec.Struct, frozen=True):
+    """The job's `when` says that it must not run; `reason` is `when`, or how that failed."""
+
+    reason: str
+
+
+AttemptOutcome = Literal["succeeded", "failed", "dead", "interrupted", "dry", "skipped"]
 
 
 class Attempt(msgspec.Struct, frozen=True):
@@ -121,6 +165,7 @@ class Attempt(msgspec.Struct, frozen=True):
 
     `result` is a JSON object: http `{status, headers, text, …}`, shell `{exit, stdout, stderr}`,
     log `{message}`; bounded by the action. `generation` is the ruleset whose action ran.
+    `skipped`: nothing ran, as `when` did not hold.
     """
 
     job: str

@@ -37,22 +37,62 @@ class Retention(msgspec.Struct, frozen=True):
     max_size: int = 10 * GIB
 
 
+class DoorTls(msgspec.Struct, frozen=True):
+    """`server.tls`: absolute paths of PEM files; `key` None: it is in the certificate's."""
+
+    cert: str
+    key: str | None = None
+
+
+class Reload(msgspec.Struct, frozen=True):
+    """
+    `server.reload`. `watch`: changed files are noticed without a signal. `require_tests`: a file
+    comes into force by a reload only if its tests succeed.
+    """
+
+    watch: bool = True
+    require_tests: bool = False
+
+
+AdminRole = Literal["viewer", "operator"]
+"""viewer: asks; operator: also changes."""
+
+
+class AdminToken(msgspec.Struct, frozen=True):
+    """
+    One of `server.admin.tokens`: its name, the secret that is its value, and what it may do.
+    Without `bodies` it sees no payloads, header values and rendered calls.
+    """
+
+    name: str
+    secret: str
+    role: AdminRole = "viewer"
+    bodies: bool = True
+
+
 class Server(msgspec.Struct, frozen=True):
     """
     `server:`. Addresses are `host:port`. `store` is an absolute path of a SQLite file.
+    `admin_hosts` are names that the admin door is called by, beside its address.
     `egress_allow` are CIDRs that host names may resolve to although they are private.
-    `grace_s` is what running actions get at SIGTERM.
+    `grace_s` is what running actions get at SIGTERM. `keep_refused`: the last refused requests are
+    kept whole, in memory.
     """
 
     base_url: str = "http://127.0.0.1:8000"
     listen: str = "0.0.0.0:8000"
     admin: str = "127.0.0.1:8001"
+    admin_tokens: tuple[AdminToken, ...] = ()
+    admin_hosts: tuple[str, ...] = ()
     store: str = "router.db"
     trusted_proxies: tuple[str, ...] = ()
     egress_allow: tuple[str, ...] = ()
     retention: Retention = Retention()
     limits: Limits = Limits()
     grace_s: float = 20.0
+    keep_refused: bool = False
+    tls: DoorTls | None = None
+    reload: Reload = Reload()
 
 
 class SecretRef(msgspec.Struct, frozen=True):
@@ -93,12 +133,35 @@ class Answer(msgspec.Struct, frozen=True):
     body: tuple[str, ...] = ("",)
 
 
+PUBLISHED = "provider"
+"""Stands among the CIDRs of `allow_from` for the ranges that the provider publishes."""
+
+
+class Api(msgspec.Struct, frozen=True):
+    """
+    `api:` of an endpoint: how its sender's own API is called.
+
+    `base` is an address without a slash at its end, None for the definition's; `token` names a
+    secret. `graphql` says which of two ways subscriptions are made, `graphql_path` where, None for
+    the definition's path. `spelling` is the provider's name as the endpoint writes it: it decides
+    between two spellings of a header.
+    """
+
+    base: str | None = None
+    token: str | None = None
+    graphql: bool = False
+    graphql_path: str | None = None
+    spelling: str = ""
+
+
 class Endpoint(msgspec.Struct, frozen=True):
     """
     A receiving address. `addresses` are raw paths as they arrive (base_url's path included).
 
     `secrets` name what verifies; `unsigned` is true only by `verify: none`. `body_max` in bytes.
-    `allow_from` are CIDRs, empty for everybody. `tolerance_s` None: the provider's own.
+    `allow_from` are CIDRs, or PUBLISHED, empty for everybody. `tolerance_s` None: the provider's
+    own. `api_version` is what deliveries should bear (YYYY-MM), None for any. `expect_every` is
+    the longest silence that is no news, in milliseconds, None for any.
     """
 
     name: str
@@ -113,6 +176,18 @@ class Endpoint(msgspec.Struct, frozen=True):
     on_redelivery: Literal["ignore", "revive"] = "ignore"
     allow_from: tuple[str, ...] = ()
     answer: Answer | None = None
+    api: Api = Api()
+    api_version: str | None = None
+    expect_every: int | None = None
+
+
+OWN = "router"
+"""The reserved endpoint, and provider, of the router's own events: `from: router`."""
+
+OWN_ENDPOINT = Endpoint(
+    name=OWN, provider=OWN, addresses=(), unsigned=True, dedupe=Dedupe(window_ms=60 * DAY_MS)
+)
+"""It has no address, so nobody can send to it. Its keys keep an event from being told twice."""
 
 
 class Auth(msgspec.Struct, frozen=True):
@@ -123,11 +198,50 @@ class Auth(msgspec.Struct, frozen=True):
     header: tuple[str, str] | None = None
 
 
+class Tls(msgspec.Struct, frozen=True):
+    """
+    How a connection is secured beyond the system's own trust; paths are absolute.
+
+    `ca` stands in place of the system's authorities. The key of `cert` is in `key`, in the secret
+    `key_secret`, or in the same file.
+    """
+
+    ca: str | None = None
+    cert: str | None = None
+    key: str | None = None
+    key_secret: str | None = None
+
+
+class Sign(msgspec.Struct, frozen=True):
+    """
+    How a call is signed, by each of these secrets, the first being the newest.
+
+    `scheme` standard-webhooks sends that scheme's three headers; hmac sends `header` alone, over
+    the body.
+    """
+
+    secrets: tuple[str, ...]
+    scheme: Literal["standard-webhooks", "hmac"] = "hmac"
+    header: str = ""
+    algorithm: Literal["sha256", "sha512"] = "sha256"
+    encoding: Literal["hex", "base64"] = "hex"
+    prefix: str = ""
+
+
+class ShellLimits(msgspec.Struct, frozen=True):
+    """What each process of a command may use: seconds of processor, bytes of memory, open files."""
+
+    cpu_s: int | None = None
+    memory: int | None = None
+    files: int | None = None
+
+
 class Target(msgspec.Struct, frozen=True):
     """
     A named place of `targets:`. Exactly one of `url` (text) and `url_secret` (secret's name).
 
-    `rate` is calls a second, None for no limit. `headers` values are template texts.
+    `rate` is calls a second, None for no limit. `headers` values are template texts. Without
+    `breaker` it is called however often it fails.
     """
 
     name: str
@@ -138,10 +252,17 @@ class Target(msgspec.Struct, frozen=True):
     rate: float | None = None
     concurrency: int = 16
     timeout_s: float = 30.0
+    tls: Tls | None = None
+    sign: Sign | None = None
+    breaker: bool = True
 
 
 class TargetLimits(msgspec.Struct, frozen=True):
-    """What dispatch holds to: jobs of one target at once, and starts a second (None: no limit)."""
+    """
+    What dispatch holds to: jobs of one target at once, starts a second (None: no limit), and
+    whether it is left alone for a while when it fails too often.
+    """
 
     concurrency: int
     rate: float | None = None
+    breaker: bool = True

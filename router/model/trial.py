@@ -13,18 +13,48 @@ ActionKey = tuple[str, str]
 
 class Sending(msgspec.Struct, frozen=True):
     """
-    Deliveries to send, really signed: `repeat` of them, each with an id of its own, and each
-    sent twice with the same bytes when `redeliver` is set.
+    Deliveries to send, really signed: `repeat` of them, each with an id of its own and
+    `every_ms` apart, and each sent twice with the same bytes when `redeliver` is set.
 
-    `payload` is one event, or for a sender of batches also a list of them.
+    `payload` is one event, or for a sender of batches also a list of them. `headers` are set over
+    those of the sender, in lower case; None leaves one out.
     """
 
     endpoint: str
     event: str
     payload: JSON
+    headers: Mapping[str, str | None] = {}
     tamper: Literal["signature", "body"] | None = None
     redeliver: bool = False
     repeat: int = 1
+    every_ms: int = 0
+
+    @property
+    def requests(self) -> int:
+        """How many requests it makes."""
+        return self.repeat * (2 if self.redeliver else 1)
+
+
+class Again(msgspec.Struct, frozen=True):
+    """The same bytes as the request before, `repeat` times more, `every_ms` apart."""
+
+    repeat: int = 1
+    every_ms: int = 0
+
+    @property
+    def requests(self) -> int:
+        """How many requests it makes."""
+        return self.repeat
+
+
+class Advance(msgspec.Struct, frozen=True):
+    """Time passes: what is due meanwhile runs, each at its own time."""
+
+    by_ms: int
+    requests: int = 0
+
+
+Step = Sending | Again | Advance
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -52,21 +82,34 @@ class ExpectedCall(msgspec.Struct, frozen=True):
 
 
 class Expected(msgspec.Struct, frozen=True):
-    """What must come of a trial; None: not judged. `status`: one for all, or one for each."""
+    """
+    What must come of a trial; None: not judged. `status`: one for all, or one for each.
+
+    `because` names, for rules that must not match, what stood first in the way: an item of
+    `match` by its number (`match[0]`), the text of one or of a leaf of one, or a part of the
+    rule's head (`skipped: event`).
+    """
 
     status: tuple[int, ...] | None = None
     matched: frozenset[str] | None = None
     shadow: frozenset[str] | None = None
+    because: Mapping[str, str] = {}
     dead: frozenset[ActionKey] | None = None
+    cancelled: frozenset[ActionKey] | None = None
     calls: Mapping[ActionKey, ExpectedCall] = {}
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """One test of the rules file; `line` is where it stands, `clock` Unix milliseconds."""
+    """
+    One test; `file` and `line` are where it stands, `clock` Unix milliseconds. `real`: its shell
+    and python actions are to run.
+    """
 
     name: str
+    file: str
     line: int
-    sends: tuple[Sending, ...]
+    sends: tuple[Step, ...]
     replies: Mapping[ActionKey, tuple[Answer, ...]]
     expect: Expected
     clock: int | None = None
+    real: bool = False

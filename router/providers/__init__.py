@@ -1,15 +1,16 @@
 """
 JUDGE: kinds of senders as data: how they sign, name, number and batch. No I/O, no clock.
 
-`builtin()` maps every name of the built-in providers to its Provider; `parse_definition` and
-`Provider` make one of a user's definition.
+`builtin()` maps every name of the built-in providers to its Provider, `own()` is the router as the
+sender of its own events; `parse_definition` and `Provider` make one of a user's definition.
 """
 
-from router.providers.catalogue import builtin
-from router.providers.definition import Definition, parse_definition
-from router.providers.provider import EventInfo, Provider, SecretVerdict
+from router.providers.catalogue import builtin, own
+from router.providers.definition import Definition
+from router.providers.provider import EventInfo, Provider
 from router.providers.read import ReadEvent, Reading
-from router.providers.send import Invented
+from router.providers.secret_kinds import Invented, SecretVerdict
+from router.providers.soundness import parse_definition
 
 __all__ = [
     "Definition",
@@ -20,5 +21,6 @@ __all__ = [
     "Reading",
     "SecretVerdict",
     "builtin",
+    "own",
     "parse_definition",
 ]

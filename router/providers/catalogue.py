@@ -6,8 +6,8 @@ from pkgutil import get_data
 
 import yaml
 
-from router.providers.definition import parse_definition
 from router.providers.provider import Provider
+from router.providers.soundness import parse_definition
 
 _FILE_OF = {
     "commerce": "commerce",
@@ -16,6 +16,19 @@ _FILE_OF = {
     "sendgrid": "email",
     "code-host": "code-host",
     "github": "code-host",
+    "standard-webhooks": "standard-webhooks",
+    "svix": "standard-webhooks",
+    "stripe": "stripe",
+    "slack": "slack",
+    "gitlab": "gitlab",
+    "gitea": "gitea",
+    "forgejo": "gitea",
+    "gogs": "gitea",
+    "hmac": "hmac",
+    "token": "token",
+    "basic": "basic",
+    "jwt": "jwt",
+    "none": "none",
 }
 """Name to definition. Written down here so that asking for one parses one."""
 
@@ -42,6 +55,11 @@ _BUILTIN = _Builtin()
 def builtin() -> Mapping[str, Provider]:
     """Every name, aliases too, to its provider; two names of one provider give one object."""
     return _BUILTIN
+
+
+def own() -> Provider:
+    """The router as the sender of its own events: no endpoint may name it as its provider."""
+    return _provider("router")
 
 
 @cache

@@ -19,6 +19,32 @@ def is_form(content_type: bytes) -> bool:
     return kind.strip().lower() == b"application/x-www-form-urlencoded"
 
 
+def fields_of(body: bytes) -> dict[str, str | list[str]]:
+    """
+    All fields of a form by name; one that is there several times is a list.
+
+    Raises:
+        FormError: an escape is broken, or a text is not UTF-8.
+        FormTooLargeError: too many fields.
+    """
+    if body.count(b"&") >= FIELDS_MAX:
+        raise FormTooLargeError(f"over {FIELDS_MAX} form fields")
+    found: dict[str, list[str]] = {}
+    try:
+        for field in body.split(b"&"):
+            name, _, value = field.partition(b"=")
+            if field:
+                found.setdefault(unescaped(name).decode(), []).append(unescaped(value).decode())
+    except UnicodeDecodeError:
+        raise FormError("a form field is not UTF-8") from None
+    return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
+
+
+def has_field(body: bytes, name: bytes) -> bool:
+    """Is there a field of this name?"""
+    return body.startswith(name + b"=") or b"&" + name + b"=" in body
+
+
 def field_of(body: bytes, name: bytes) -> bytes:
     """
     The decoded value of the one field `name`.

@@ -26,13 +26,16 @@ class Spellings:
     def __init__(self, parts: Sequence[Names]) -> None:
         self._part: dict[bytes, bytes] = {}
         for names in parts:
-            for name in spelled(names):
-                self._part.setdefault(wire(name), wire(spelled(names)[0]))
+            each = [wire(name) for name in spelled(names)]
+            # Parts that share a spelling are one part: else one of them would never be found.
+            shared = [self._part[name] for name in each if name in self._part]
+            for name in each:
+                self._part.setdefault(name, (shared or each)[0])
 
     def part(self, names: Names) -> bytes | None:
         """The key under which `collect` returns the header; None for no header at all."""
         each = spelled(names)
-        return self._part[wire(each[0])] if each else None
+        return self._part.get(wire(each[0])) if each else None
 
     def collect(self, headers: Headers) -> dict[bytes, bytes] | Ambiguous:
         """Part to value; the same value twice is one value."""

@@ -5,14 +5,15 @@ Hints never reach the sender. They are sought only after the refusal and cost li
 arrives: bodies up to 64 KiB, the first few secrets, a fixed list of alterations.
 """
 
+import hmac
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
 from router.model.delivery import LiveSecret
 from router.providers.headers import Headers
-from router.providers.signatures import Check
+from router.providers.signatures import Candidates, Check
 
 BODY_MAX = 64 * 1024
 SECRETS_MAX = 2
@@ -22,15 +23,15 @@ _SENDERS: tuple[tuple[bytes, str], ...] = (
     (b"x-commerce-", "the commerce platform (provider `commerce`)"),
     (b"x-twilio-email-event-webhook-", "SendGrid (provider `sendgrid`)"),
     (b"x-provider-email-event-webhook-", "the email provider (provider `email`)"),
-    (b"x-gitea-", "Gitea"),
-    (b"x-forgejo-", "Forgejo"),
-    (b"x-gogs-", "Gogs"),
-    (b"x-gitlab-", "GitLab"),
+    (b"x-gitea-", "Gitea (provider `gitea`)"),
+    (b"x-forgejo-", "Forgejo (provider `gitea`)"),
+    (b"x-gogs-", "Gogs (provider `gitea`)"),
+    (b"x-gitlab-", "GitLab (provider `gitlab`)"),
     (b"x-event-key", "Bitbucket"),
-    (b"stripe-signature", "Stripe"),
-    (b"x-slack-", "Slack"),
-    (b"svix-", "Svix"),
-    (b"webhook-signature", "a Standard Webhooks sender"),
+    (b"stripe-signature", "Stripe (provider `stripe`)"),
+    (b"x-slack-", "Slack (provider `slack`)"),
+    (b"svix-", "Svix (provider `svix`)"),
+    (b"webhook-signature", "a Standard Webhooks sender (provider `standard-webhooks`)"),
     # Last: several of the above send these as well.
     (b"x-github-", "GitHub (provider `github`)"),
     (b"x-host-", "the code host (provider `code-host`)"),
@@ -38,13 +39,15 @@ _SENDERS: tuple[tuple[bytes, str], ...] = (
 )
 
 
-def for_missing(own: bool, headers: Headers) -> str:
-    """No signature came; `own` says whether any other header of this provider did."""
+def for_missing(found: Mapping[bytes, bytes], headers: Headers, *, what: str = "") -> str:
+    """No proof (`what`) came; `found` are the headers of this provider that did."""
     names = [name for name, _ in headers]
-    if not own:
+    if not found:
         for prefix, label in _SENDERS:
             if any(name.startswith(prefix) for name in names):
                 return f"other provider's headers: they look like {label}"
+    if what:
+        return what
     if b"x-hub-signature" in names:
         return "no signature sent: only the old SHA-1 header came, which proves too little"
     return "no signature sent: has the sender been given the secret, is signing switched on?"
@@ -61,31 +64,45 @@ def for_malformed(text: bytes, prefix: bytes, encoding: str) -> str:
     return f"malformed signature: not {encoding} of the right length"
 
 
+def for_token(token: bytes, lead: bytes, secrets: Sequence[LiveSecret]) -> str:
+    """The token is no live secret: what would make it one?"""
+    for secret in secrets[:SECRETS_MAX]:
+        value, trimmed = secret.value, secret.value.strip()
+        if trimmed != value and hmac.compare_digest(trimmed, token):
+            return f"wrong secret: `{secret.name}` fits without the white space around it"
+        if not lead and any(hmac.compare_digest(word + value, token) for word in _LEADS):
+            return "wrong prefix: the token begins with the name of a scheme, like `Bearer `"
+    return "wrong secret: the token equals no live secret of this endpoint"
+
+
+_LEADS = (b"Bearer ", b"bearer ", b"Token ", b"token ")
+
+
 def for_bad(
     check: Check,
     secrets: Sequence[LiveSecret],
-    proof: tuple[bytes, tuple[bytes, ...], int],
+    proof: tuple[Candidates, tuple[bytes, ...], int],
 ) -> str:
     """
     The signature fits no secret: would it fit a known alteration of body or secret?
 
-    `proof` is the signature, the message's parts, and which of them is the body.
+    `proof` holds the signatures, the message's parts, and which of them is the body.
     """
-    signature, message, body_at = proof
+    signatures, message, body_at = proof
     if len(message[body_at]) <= BODY_MAX:
         tried = secrets[:SECRETS_MAX]
-        for name, body in _alterations(message[body_at]):
+        for name, body in alterations(message[body_at]):
             altered = (*message[:body_at], body, *message[body_at + 1 :])
-            if any(check(s.value, signature, altered) for s in tried):
+            if any(check(s.value, signatures, altered) for s in tried):
                 return f"body altered: the signature fits the body {name}"
         for secret in tried:
             trimmed = secret.value.strip()
-            if trimmed != secret.value and check(trimmed, signature, message):
+            if trimmed != secret.value and check(trimmed, signatures, message):
                 return f"wrong secret: `{secret.name}` fits without the white space around it"
     return "wrong secret: the signature fits no live secret of this endpoint"
 
 
-def _alterations(body: bytes) -> Iterator[tuple[str, bytes]]:
+def alterations(body: bytes) -> Iterator[tuple[str, bytes]]:
     """What proxies, frameworks and command lines do to bodies; each differs from the body."""
     variants = [
         ("without its last line break", body.rstrip(b"\r\n")),

@@ -1,5 +1,5 @@
 """
-P-256 keys: public ones as users paste them, private ones that sign test deliveries.
+Keys as users paste them: shared ones, and P-256 ones (public, and private to sign test deliveries).
 
 cryptography costs tens of milliseconds to import, so it is imported where a key is first used:
 `check` on a file without such a provider never pays.
@@ -33,7 +33,55 @@ _P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 
 
 class UnusableKeyError(ValueError):
-    """A text that is no P-256 public key; the message says what it is instead."""
+    """A text that is not the key it should be; the message says what it is instead."""
+
+
+PUBLIC_MARK = b"whpk_"
+PRIVATE_MARK = b"whsk_"
+SHARED_MARK = b"whsec_"
+"""How Standard Webhooks begin their keys: public, private, shared."""
+
+
+def is_empty(secret: bytes) -> bool:
+    """Is there nothing, or only white space, or only the mark that secrets begin with?"""
+    return secret.strip() in (b"", SHARED_MARK)
+
+
+def is_public(secret: bytes) -> bool:
+    """Does the text say of itself that it is half of a key pair, no secret of two sides?"""
+    return secret.lstrip().startswith((PUBLIC_MARK, PRIVATE_MARK, b"-----BEGIN"))
+
+
+def shared(secret: bytes, form: str) -> bytes:
+    """
+    The bytes of an HMAC secret, written as `text`, `base64` (after `whsec_` or not) or `hex`.
+
+    Raises:
+        UnusableKeyError: it is empty, a key of a pair, or not written so.
+    """
+    if is_empty(secret):
+        raise UnusableKeyError("the secret is empty")
+    if is_public(secret):
+        # Whoever knows a public key could sign with it, were it taken for a shared secret.
+        raise UnusableKeyError("this is a key of a pair, not a secret that both sides hold")
+    if form == "text":
+        return secret
+    try:
+        raw = _from_hex(secret) if form == "hex" else _from_base64(secret)
+    except ValueError:
+        raise UnusableKeyError(f"the secret is not {form}: copy it again, whole") from None
+    if not raw:
+        raise UnusableKeyError("the secret is empty")
+    return raw
+
+
+def _from_hex(secret: bytes) -> bytes:
+    return binascii.unhexlify(secret.strip())
+
+
+def _from_base64(secret: bytes) -> bytes:
+    text = secret.strip().removeprefix(SHARED_MARK)
+    return binascii.a2b_base64(text + b"=" * (-len(text) % 4), strict_mode=True)
 
 
 class MendedKey(msgspec.Struct, frozen=True):
@@ -59,14 +107,14 @@ def mend(text: bytes) -> MendedKey:
         raise UnusableKeyError("the PEM has no end: its last line is `-----END PUBLIC KEY-----`")
     _require_public(armour[1])
     warning = None if _WHOLE_PEM.fullmatch(text) else "the PEM lost its line breaks; mended"
-    return MendedKey(_base64(armour[2]), warning)
+    return MendedKey(bare_base64(armour[2]), warning)
 
 
 def _bare(text: bytes) -> MendedKey:
     stripped = text.strip()
     broken = _LOST_BREAKS.search(stripped) is not None
     warning = "the key's base64 holds line breaks or spaces; mended" if broken else None
-    return MendedKey(_base64(stripped), warning)
+    return MendedKey(bare_base64(stripped), warning)
 
 
 def _require_public(label: bytes) -> None:
@@ -78,7 +126,13 @@ def _require_public(label: bytes) -> None:
     raise UnusableKeyError(f"the PEM holds a {found}, not a PUBLIC KEY")
 
 
-def _base64(text: bytes) -> bytes:
+def bare_base64(text: bytes) -> bytes:
+    """
+    The bytes of base64, line breaks and spaces taken out.
+
+    Raises:
+        UnusableKeyError: it is not base64.
+    """
     try:
         return binascii.a2b_base64(_LOST_BREAKS.sub(b"", text), strict_mode=True)
     except binascii.Error:

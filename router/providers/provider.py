@@ -1,17 +1,28 @@
 """A provider: one definition, compiled, and everything that other rooms ask of it."""
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import msgspec
 
-from router.model.delivery import JSON, InboundRequest, LiveSecret, Refused, Verified
-from router.providers import keys
-from router.providers.definition import Definition, duration_s, size_bytes
+from router.model.delivery import (
+    JSON,
+    REMOVED,
+    InboundRequest,
+    LiveSecret,
+    Refused,
+    Verified,
+)
+from router.providers import secret_kinds
+from router.providers.credentials import without
+from router.providers.definition import SHARED, Definition, Source, duration_s, size_bytes, spelled
+from router.providers.handshakes import Greeter
+from router.providers.headers import wire
 from router.providers.read import Reader, Reading
-from router.providers.send import Invented, Sender, Signed
+from router.providers.secret_kinds import Invented, SecretVerdict
+from router.providers.send import Sender, Signed
+from router.providers.shapes import Shapes, parse_shapes
 from router.providers.verify import Verifier
-
-WEAK_BYTES = 16
 
 
 class EventInfo(msgspec.Struct, frozen=True):
@@ -27,20 +38,15 @@ class EventInfo(msgspec.Struct, frozen=True):
     assumed_actions: tuple[str, ...] = ()
 
 
-class SecretVerdict(msgspec.Struct, frozen=True):
-    """Is a secret usable here? `error` says why not, `warning` what should be better."""
-
-    ok: bool
-    warning: str | None = None
-    error: str | None = None
-
-
 class Provider:
     """
     A kind of sender: how it signs, names, numbers and batches. Immutable.
 
     Sizes in bytes, times in seconds. `signed` is False for a definition that verifies nothing:
-    its endpoints must say `verify: none`.
+    its endpoints must say `verify: none`. `admits` are the methods of deliveries and handshakes;
+    `shares_secrets`: some way of proof needs a secret that both sides hold.
+    `names_freely`: its senders name events, and no catalogue lists them.
+    `particular`: it has handshakes, or what proves a request must be hidden.
     """
 
     def __init__(self, definition: Definition) -> None:
@@ -49,21 +55,38 @@ class Provider:
         self.aliases = definition.names[1:]
         self.label = definition.label
         self.signed = definition.verify.scheme != "none"
+        self.shares_secrets = any(rule.scheme in SHARED for rule in definition.ways)
+        shown = [rule for rule in definition.ways if not rule.signs_body]
+        self._shown = frozenset(wire(name) for rule in shown for name in spelled(rule.place))
+        asked = [h.token.encode() for h in definition.respond if h.token is not None]
+        self._shown_query = (*(r.query.encode() for r in shown if r.query is not None), *asked)
+        self.particular = bool(self._shown or self._shown_query or definition.respond)
         self.splits = definition.split is not None
         self.has_ids = definition.id is not None
         self.body_max = size_bytes(definition.body_max)
         self.refuse_with: int = definition.refuse_with
         self.methods = frozenset(definition.methods)
+        self._greeter = Greeter(definition)
+        self.admits = self.methods | {h.method for h in definition.respond}
         within = definition.ack_within
         self.ack_within_s = None if within is None else duration_s(within)
         self.root_fields = frozenset(definition.fields)
+        version = definition.fields.get("api_version")
+        self._versions = tuple(wire(name) for name in spelled(version.header)) if version else ()
+        self.has_versions = bool(self._versions)
         self.events = _catalogue(definition)
+        self.names_freely = definition.event != Source() and not self.events
         self._verifier = Verifier(definition)
         self._reader = Reader(definition)
         self._sender = Sender(definition)
 
     def __repr__(self) -> str:
         return f"Provider({self.name!r})"
+
+    @cached_property
+    def shapes(self) -> Shapes:
+        """What is known of the payloads, by event name; parsed when first asked for."""
+        return parse_shapes(self.definition.shapes)
 
     def verify(
         self,
@@ -87,21 +110,45 @@ class Provider:
         """For endpoints with `verify: none`: refused only for an ambiguous event or id header."""
         return self._verifier.unambiguous(request) or Verified(None)
 
+    def asked(self, request: InboundRequest, secrets: Sequence[LiveSecret]) -> Verified | Refused:
+        """Judge a handshake by a method that no delivery has."""
+        return self._greeter.asked(request, secrets)
+
+    def answer(self, request: InboundRequest) -> bytes | None:
+        """The text to answer a proved handshake with; None for everything else."""
+        return self._greeter.answer(request)
+
+    def hidden(self, request: InboundRequest) -> InboundRequest:
+        """The request without what proved it, where that is the secret itself."""
+        removed = REMOVED.encode("ascii")
+        headers = tuple((n, removed if n in self._shown else v) for n, v in request.headers)
+        query = request.query_string
+        for name in self._shown_query:
+            query = without(query, name)
+        return msgspec.structs.replace(request, headers=headers, query_string=query)
+
     def read(self, request: InboundRequest) -> Reading:
         """The events of a verified request; never raises."""
         return self._reader.read(request)
 
     def check_secret(self, value: bytes) -> SecretVerdict:
         """Could this value verify anything here?"""
-        if not value.strip():
-            return SecretVerdict(False, error="the secret is empty")
-        if self.definition.verify.scheme == "ecdsa":
-            return _check_key(value)
-        return SecretVerdict(True, _shared_secret_warning(value))
+        return secret_kinds.judged(self.definition, value)
+
+    def can_sign(self, key: bytes) -> bool:
+        """Could a sender prove itself with this? Not with a public key."""
+        return secret_kinds.can_sign(self.definition, key)
+
+    def api_version(self, request: InboundRequest) -> str | None:
+        """The API version that a request says it was made by, None if it says none."""
+        for name, value in request.headers:
+            if name in self._versions:
+                return value.decode("latin-1")
+        return None
 
     def sign(self, *, event: str, body: bytes, key: bytes, delivery_id: str, now_ms: int) -> Signed:
         """
-        Every header that the sender would send; for ecdsa `key` is a private PEM.
+        Every header that the sender would send; for key pairs `key` is a private PEM.
 
         Raises:
             ValueError: the key cannot sign.
@@ -109,6 +156,14 @@ class Provider:
         return self._sender.sign(
             event=event, body=body, key=key, delivery_id=delivery_id, now_ms=now_ms
         )
+
+    def unsigned(self, event: str, delivery_id: str) -> Signed:
+        """The headers that say what a delivery is, but not who sent it: for who only reads."""
+        return tuple(self._sender.unsigned(event, delivery_id))
+
+    def query(self, key: bytes) -> str:
+        """The query string that the sender would add to our address; "" for none."""
+        return self._sender.query(key)
 
     def sample(self, event: str) -> JSON | None:
         """A believable payload of one event (`name` or `name.action`), None for an unknown one."""
@@ -131,7 +186,7 @@ class Provider:
 
     def invent_secret(self, rng_bytes: Callable[[int], bytes]) -> Invented:
         """A new secret for `--dev` and tests; the randomness is the caller's."""
-        return self._sender.invent(rng_bytes)
+        return secret_kinds.invented(self.definition.verify, rng_bytes)
 
 
 def _catalogue(definition: Definition) -> tuple[EventInfo, ...]:
@@ -140,19 +195,3 @@ def _catalogue(definition: Definition) -> tuple[EventInfo, ...]:
         for g in definition.events
         for name in g.names
     )
-
-
-def _check_key(value: bytes) -> SecretVerdict:
-    try:
-        keys.load_public(value)
-    except keys.UnusableKeyError as e:
-        return SecretVerdict(False, error=str(e))
-    return SecretVerdict(True, keys.mend(value).warning)
-
-
-def _shared_secret_warning(value: bytes) -> str | None:
-    if value != value.strip():
-        return "the secret has white space around it, which counts"
-    if len(value) < WEAK_BYTES:
-        return f"the secret is shorter than {WEAK_BYTES} bytes"
-    return None

@@ -4,7 +4,7 @@ A verified request becomes a Reading: its events, named and numbered.
 Nothing here refuses: a genuine body that is odd is `unparsed` or `too_complex`, and stored.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import msgspec
@@ -12,13 +12,14 @@ import msgspec
 from router.expressions import NotJson, decode_json
 from router.model.delivery import JSON, InboundRequest
 from router.providers import forms
-from router.providers.definition import Definition, Source
+from router.providers.definition import BodyKind, Definition, Source
 from router.providers.headers import Spellings
 from router.providers.structure import too_complex
 
 UNKNOWN = "unknown"
 NAME_LENGTH_MAX = 200
 _SPACE = b" \t\r\n"
+_BODILESS = frozenset({"GET", "HEAD", "DELETE"})
 
 
 class ReadEvent(msgspec.Struct, frozen=True):
@@ -76,11 +77,13 @@ class Reader:
         parts = [s.header for s in _sources(definition) if s.header]
         self._headers = Spellings([*parts, "content-type"])
         self._event = self._getter(definition.event)
-        self._id = self._getter(definition.id) if definition.id else None
+        self._id = self._getter(definition.id, numbers=True) if definition.id else None
         self._id_header = self._headers.part(definition.id.header) if definition.id else None
         self._action = self._getter(definition.action) if definition.action else None
         self._fields = [(name, self._getter(s)) for name, s in definition.fields.items()]
         self._split = definition.split
+        self._kinds = definition.reads
+        self._json_only = definition.reads == ("json",)
         self._form_field = definition.form_field and definition.form_field.encode("ascii")
 
     def read(self, request: InboundRequest) -> Reading:
@@ -88,20 +91,37 @@ class Reader:
         found = self._headers.first(request.headers)
         name, delivery_id = self._header_name(found), self._header_id(found)
         try:
-            events = self._events(found, request.body)
+            events = self._events(found, request)
         except OddBodyError as odd:
             flags = ("no_id",) if self._id_header and delivery_id is None else ()
             return Reading(odd.state, (), flags, odd.reason, name, delivery_id)
         flags = ("no_id",) if self._id and any(e.provider_id is None for e in events) else ()
         return Reading("routed", events, flags, None, name, delivery_id)
 
-    def _events(self, found: Found, body: bytes) -> tuple[ReadEvent, ...]:
+    def _events(self, found: Found, request: InboundRequest) -> tuple[ReadEvent, ...]:
+        body = request.body
         if self._split is not None:
             return self._batch(found, body)
+        if not self._json_only:
+            return (self._one(0, found, *self._of_kind(found, request)),)
         if self._form_field and forms.is_form(found.get(b"content-type", b"")):
             raw = _form_json(body, self._form_field)
             return (self._one(0, found, decoded(raw), raw),)
         return (self._one(0, found, decoded(body), None),)
+
+    def _of_kind(self, found: Found, request: InboundRequest) -> tuple[JSON, bytes | None]:
+        """The payload, and its exact JSON where that is not the body."""
+        kind = kind_of(found.get(b"content-type", b""), self._kinds)
+        if kind == "json":
+            return decoded(request.body), None
+        if kind == "text":
+            return _text(request.body), None
+        # Who sends no body sends a form in the address.
+        form = request.query_string if request.method in _BODILESS else request.body
+        if self._form_field and forms.has_field(form, self._form_field):
+            raw = _form_json(form, self._form_field)
+            return decoded(raw), raw
+        return _form_fields(form), None
 
     def _batch(self, found: Found, body: bytes) -> tuple[ReadEvent, ...]:
         payload = decoded(body)
@@ -133,11 +153,12 @@ class Reader:
         number = self._id(found, "", None) if self._id and self._id_header else None
         return number.encode("latin-1") if number else None
 
-    def _getter(self, source: Source) -> Getter:
+    def _getter(self, source: Source, *, numbers: bool = False) -> Getter:
         if source.event:
             return lambda _found, name, _payload: name
-        if source.field is not None:
-            return _field_getter(tuple(source.field.split(".")), source.prefix)
+        if source.paths:
+            paths = [tuple(path.split(".")) for path in source.paths]
+            return _field_getter(paths, source.prefix, numbers=numbers)
         part = self._headers.part(source.header)
         return _header_getter(part or b"", source.prefix)
 
@@ -158,6 +179,34 @@ def decoded(body: bytes) -> JSON:
     try:
         return decode_json(body)
     except (NotJson, RecursionError) as e:
+        raise OddBodyError("unparsed", str(e)) from None
+
+
+def kind_of(content_type: bytes, kinds: tuple[BodyKind, ...]) -> BodyKind:
+    """What a body is: by its content type, where several kinds are known, else the first."""
+    if len(kinds) > 1:
+        if forms.is_form(content_type) and "form" in kinds:
+            return "form"
+        named: tuple[tuple[bytes, BodyKind], ...] = ((b"json", "json"), (b"text/", "text"))
+        for word, kind in named:
+            if word in content_type[:256].lower() and kind in kinds:
+                return kind
+    return kinds[0]
+
+
+def _text(body: bytes) -> str:
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError:
+        raise OddBodyError("unparsed", "the text is not UTF-8") from None
+
+
+def _form_fields(form: bytes) -> JSON:
+    try:
+        return forms.fields_of(form)
+    except forms.FormTooLargeError as e:
+        raise OddBodyError("too_complex", str(e)) from None
+    except forms.FormError as e:
         raise OddBodyError("unparsed", str(e)) from None
 
 
@@ -190,7 +239,26 @@ def _header_getter(part: bytes, prefix: str) -> Getter:
     return get
 
 
-def _field_getter(path: tuple[str, ...], prefix: str) -> Getter:
+def _field_getter(paths: Sequence[tuple[str, ...]], prefix: str, *, numbers: bool) -> Getter:
+    """The first of the paths at which a text is (or, for ids, a whole number)."""
+    if len(paths) == 1 and not numbers:
+        return _one_field_getter(paths[0], prefix)
+
+    def get(_found: Found, _name: str, payload: JSON) -> str | None:
+        for path in paths:
+            value = _at(payload, path)
+            if isinstance(value, str):
+                return _without(prefix, value)
+            if numbers and isinstance(value, int) and not isinstance(value, bool):
+                return str(value)
+        return None
+
+    return get
+
+
+def _one_field_getter(path: tuple[str, ...], prefix: str) -> Getter:
+    """The usual case, for every event: one path and texts only."""
+
     def get(_found: Found, _name: str, payload: JSON) -> str | None:
         value = payload
         for key in path:
@@ -200,6 +268,19 @@ def _field_getter(path: tuple[str, ...], prefix: str) -> Getter:
         return _without(prefix, value) if isinstance(value, str) else None
 
     return get
+
+
+def _at(payload: JSON, path: Iterable[str]) -> JSON:
+    for key in path:
+        if not isinstance(payload, dict):
+            return None
+        payload = payload.get(key)
+    return payload
+
+
+def dug(payload: JSON, path: str) -> JSON:
+    """What is at a dotted path; None for nothing."""
+    return _at(payload, path.split("."))
 
 
 def _without(prefix: str, text: str) -> str | None:

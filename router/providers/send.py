@@ -3,29 +3,33 @@ The sender's side: real signatures and believable payloads for `router send`, te
 """
 
 import copy
-from collections.abc import Callable, Sequence
-
-import msgspec
+from collections.abc import Sequence
+from urllib.parse import urlencode
 
 from router.expressions import encode_json
 from router.model.delivery import JSON
-from router.providers import keys
-from router.providers.definition import Definition, Names, Sample, spelled
-from router.providers.headers import wire
+from router.providers import bearer, ed25519, keys
+from router.providers.definition import (
+    SIGNATURES,
+    Definition,
+    Names,
+    Sample,
+    VerifyRule,
+    spelled,
+)
+from router.providers.read import dug
+from router.providers.secret_kinds import way_of
 from router.providers.signatures import digest, encode, hmac_digest
-from router.providers.verify import filled, message_template, spellings
+from router.providers.signed import filled, message_template, timestamp_part
+from router.providers.ways import spellings
 
 Signed = tuple[tuple[str, str], ...]
 
-
-class Invented(msgspec.Struct, frozen=True):
-    """A secret made up: what `verify` needs and what `sign` needs (the same for hmac)."""
-
-    verify: bytes
-    sign: bytes
-
-    def __repr__(self) -> str:
-        return "Invented(***)"
+_CONTENT_TYPES = {
+    "json": "application/json",
+    "form": "application/x-www-form-urlencoded",
+    "text": "text/plain; charset=utf-8",
+}
 
 
 class Sender:
@@ -34,8 +38,8 @@ class Sender:
     def __init__(self, definition: Definition) -> None:
         self._definition = definition
         self._spellings = spellings(definition)
-        self._template = message_template(definition, self._spellings)
         self._names = {name for group in definition.events for name in group.names}
+        self._kind = definition.reads[0]
 
     def split_name(self, event: str) -> tuple[str, str | None]:
         """`workflow_run.completed` as name and action; other names as they are."""
@@ -46,54 +50,80 @@ class Sender:
 
     def sign(self, *, event: str, body: bytes, key: bytes, delivery_id: str, now_ms: int) -> Signed:
         """Every header of the sender, content type first, signature last."""
+        rule = way_of(self._definition, key)
+        headers = self.unsigned(event, delivery_id)
+        if rule.scheme in SIGNATURES:
+            headers += _header(rule.timestamp, str(now_ms // 1000))
+            headers += _header(rule.header, self._signature(rule, headers, body, key, now_ms))
+        elif rule.scheme != "none":
+            headers += _header(rule.place, rule.lead + _credential(rule, key, now_ms))
+        return tuple(headers)
+
+    def unsigned(self, event: str, delivery_id: str) -> list[tuple[str, str]]:
+        """The headers that say what a delivery is, but not who sent it."""
         d, (name, _) = self._definition, self.split_name(event)
-        headers = [("Content-Type", "application/json")]
+        headers = [("Content-Type", _CONTENT_TYPES[self._kind])]
         headers += _header(d.event.header, name)
         headers += _header(d.id.header if d.id else (), delivery_id)
         for source in d.fields.values():
             headers += _header(source.header, source.sample)
-        headers += _header(d.verify.timestamp, str(now_ms // 1000))
-        if d.verify.scheme != "none":
-            headers += _header(d.verify.header, self._signature(headers, body, key))
-        return tuple(headers)
+        return headers
 
-    def _signature(self, headers: Sequence[tuple[str, str]], body: bytes, key: bytes) -> str:
-        rule = self._definition.verify
-        found = {wire(name): value.encode("latin-1") for name, value in headers}
-        message = filled(self._template, found, body)
+    def query(self, key: bytes) -> str:
+        """The query string that a sender adds to the address; "" for none."""
+        rule = way_of(self._definition, key)
+        return "" if rule.query is None else urlencode({rule.query: key})
+
+    def _signature(
+        self,
+        rule: VerifyRule,
+        headers: Sequence[tuple[str, str]],
+        body: bytes,
+        key: bytes,
+        now_ms: int,
+    ) -> str:
+        found: dict[bytes, bytes] = {}
+        for name, value in headers:
+            part = self._spellings.part(name)
+            if part is not None:
+                found.setdefault(part, value.encode("latin-1"))
+        stamp = str(now_ms // 1000)
+        if rule.timestamp_part:
+            found[timestamp_part(rule, self._spellings) or b""] = stamp.encode("ascii")
+        message = filled(message_template(self._definition, rule, self._spellings), found, body)
         if message is None:
             raise ValueError("the signed text holds a header that this sender does not send")
-        if rule.scheme == "ecdsa":
-            raw = keys.sign(key, digest(message))
-        else:
-            raw = hmac_digest(rule.algorithm, key, message)
-        return rule.prefix + encode(raw, rule.encoding).decode("ascii")
+        signed = rule.prefix + encode(_signed(rule, key, message), rule.encoding).decode("ascii")
+        parted = rule.timestamp_part + stamp + rule.separator if rule.timestamp_part else ""
+        return parted + signed
 
     def sample(self, event: str) -> JSON | None:
         """A fresh payload for an event of the catalogue (`name` or `name.action`), else None."""
         name, action = self.split_name(event)
         sample = self._sample(name)
-        if sample is None:
+        if sample is None and self._names and name not in self._names:
             return None
-        payload = copy.deepcopy(sample.payload)
-        _put(payload, self._definition.event.field, name)
+        payload = {} if sample is None else copy.deepcopy(sample.payload)
+        _put(payload, self._definition.event.paths, name)
         if self._definition.action is not None:
-            _put(payload, self._definition.action.field, action or self._action(name, payload))
+            chosen = action or self._action(name, payload)
+            _put(payload, self._definition.action.paths, chosen)
         return payload
 
     def _sample(self, name: str) -> Sample | None:
         for sample in self._definition.samples:
-            if name in spelled(sample.events) or (sample.events == "*" and name in self._names):
+            free = not self._names or name in self._names
+            if name in spelled(sample.events) or ("*" in spelled(sample.events) and free):
                 return sample
         return None
 
     def _action(self, name: str, payload: JSON) -> str | None:
         """The action that the sample has, or the first that the catalogue knows."""
-        field = self._definition.action.field if self._definition.action else None
-        if field is None or not isinstance(payload, dict):
+        if self._definition.action is None or not isinstance(payload, dict):
             return None
-        if isinstance(payload.get(field), str):
-            return str(payload[field])
+        for path in self._definition.action.paths:
+            if isinstance(dug(payload, path), str):
+                return str(dug(payload, path))
         groups = (g for g in self._definition.events if name in g.names)
         return next((a for g in groups for a in (*g.actions, *g.assumed_actions)), None)
 
@@ -101,13 +131,15 @@ class Sender:
         """Is the sample's shape known from elsewhere, not shown by the interface?"""
         name, _ = self.split_name(event)
         sample = self._sample(name)
-        return sample is not None and (sample.assumed == "*" or name in spelled(sample.assumed))
+        return sample is not None and {"*", name} & set(spelled(sample.assumed)) != set()
 
     def compose(self, payload: JSON, provider_ids: Sequence[str]) -> bytes:
         """
         The body that carries this event once for each id, numbered where ids stand in the event:
         a batch where the sender sends batches, else just the event.
         """
+        if self._kind != "json":
+            return _plain(self._kind, self._numbered(payload, provider_ids[0]))
         each = [encode_json(self._numbered(payload, number)) for number in provider_ids]
         if self._definition.split is None:
             return each[0]
@@ -121,19 +153,53 @@ class Sender:
 
     def _numbered(self, payload: JSON, provider_id: str) -> JSON:
         where = self._definition.id
-        if where is None or where.field is None or not isinstance(payload, dict):
+        if where is None or not where.paths or not isinstance(payload, dict):
             return payload
         payload = copy.deepcopy(payload)
-        _put(payload, where.field, provider_id)
+        _put(payload, where.paths, provider_id)
         return payload
 
-    def invent(self, rng_bytes: Callable[[int], bytes]) -> Invented:
-        """A new secret or key pair."""
-        if self._definition.verify.scheme == "ecdsa":
-            private = keys.invent(rng_bytes)
-            return Invented(keys.public_of(private), private)
-        secret = rng_bytes(32).hex().encode("ascii")
-        return Invented(secret, secret)
+
+def _signed(rule: VerifyRule, key: bytes, message: Sequence[bytes]) -> bytes:
+    if rule.scheme == "ecdsa":
+        return keys.sign(key, digest(message))
+    if rule.scheme == "ed25519":
+        return ed25519.sign(key, b"".join(message))
+    raw = hmac_digest(rule.algorithm, rule.key, key, message)
+    if raw is None:
+        keys.shared(key, rule.key)  # says what is wrong with it
+    return raw or b""
+
+
+def _credential(rule: VerifyRule, key: bytes, now_ms: int) -> str:
+    if rule.scheme == "jwt":
+        return bearer.token(rule, key, now_ms)
+    keys.shared(key, "text")
+    if rule.scheme == "token":
+        return key.decode("latin-1")
+    pair = key if rule.user is None else rule.user.encode("utf-8") + b":" + key
+    return encode(pair, "base64").decode("ascii")
+
+
+def _plain(kind: str, payload: JSON) -> bytes:
+    """A body that is no JSON: a form of an object's fields, or a text."""
+    if kind == "text" and isinstance(payload, str):
+        return payload.encode("utf-8")
+    if kind == "form" and isinstance(payload, dict):
+        fields = {
+            name: value if _is_plain(value) else _text(value) for name, value in payload.items()
+        }
+        return urlencode(fields, doseq=True).encode("ascii")
+    return encode_json(payload)
+
+
+def _is_plain(value: JSON) -> bool:
+    each = value if isinstance(value, list) else [value]
+    return all(isinstance(item, str) for item in each)
+
+
+def _text(value: JSON) -> str:
+    return encode_json(value).decode("utf-8")
 
 
 def _header(names: Names, value: str) -> list[tuple[str, str]]:
@@ -141,11 +207,12 @@ def _header(names: Names, value: str) -> list[tuple[str, str]]:
     return [(each[0], value)] if each else []
 
 
-def _put(payload: JSON, field: str | None, value: str | None) -> None:
-    """Set the text at a dotted path, making the objects on the way."""
-    if field is None or value is None or not isinstance(payload, dict):
+def _put(payload: JSON, paths: Sequence[str], value: str | None) -> None:
+    """Set the text at the dotted path that has one, else at the first, making the way there."""
+    if not paths or value is None or not isinstance(payload, dict):
         return
-    *way, last = field.split(".")
+    there = (path for path in paths if isinstance(dug(payload, path), str))
+    *way, last = next(there, paths[0]).split(".")
     for key in way:
         if not isinstance(payload.get(key), dict):
             payload[key] = {}

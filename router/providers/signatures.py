@@ -1,8 +1,9 @@
 """
 Signatures as bytes: strict decoding, and one check for each scheme.
 
-A check takes (secret, signature, message parts) and says yes or no; it never raises. The message
-stays in parts so that a body of 25 MiB is not copied to put a timestamp before it.
+A check takes (secret, signatures, message parts) and says whether any of them is right; it never
+raises, and looks at all of them. The message stays in parts so that a body of 25 MiB is not
+copied to put a timestamp before it.
 """
 
 import binascii
@@ -12,10 +13,12 @@ import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from router.providers import keys
+from router.providers import ed25519, keys
+from router.providers.definition import VerifyRule
 
 Message = Sequence[bytes]
-Check = Callable[[bytes, bytes, Message], bool]
+Candidates = tuple[bytes, ...]
+Check = Callable[[bytes, Candidates, Message], bool]
 
 SMALL_BYTES = 32_768
 _PIECE = 2_047
@@ -40,25 +43,43 @@ def decode_base64(text: bytes) -> bytes | None:
     return raw if raw and binascii.b2a_base64(raw, newline=False) == text else None
 
 
+def decode_base64url(text: bytes) -> bytes | None:
+    """The URL-safe alphabet, with its padding or without any; canonical else."""
+    if b"+" in text or b"/" in text:
+        return None
+    padded = text if b"=" in text else text + b"=" * (-len(text) % 4)
+    return decode_base64(padded.translate(_FROM_URL))
+
+
+_FROM_URL = bytes.maketrans(b"-_", b"+/")
+_TO_URL = bytes.maketrans(b"+/", b"-_")
+
 DECODERS: dict[str, Callable[[bytes], bytes | None]] = {
     "hex": decode_hex,
     "base64": decode_base64,
+    "base64url": decode_base64url,
 }
 
 
 def encode(raw: bytes, encoding: str) -> bytes:
     """The text of a signature as its sender writes it."""
-    return raw.hex().encode() if encoding == "hex" else binascii.b2a_base64(raw, newline=False)
+    if encoding == "hex":
+        return raw.hex().encode()
+    text = binascii.b2a_base64(raw, newline=False)
+    return text.translate(_TO_URL).rstrip(b"=") if encoding == "base64url" else text
 
 
-def hmac_digest(algorithm: str, secret: bytes, message: Message) -> bytes:
+def hmac_digest(algorithm: str, form: str, secret: bytes, message: Message) -> bytes | None:
     """
-    The HMAC of the message's parts, one after the other.
+    The HMAC of the message's parts, one after the other; None if the secret cannot be a key.
 
     Hashing over 2,047 bytes in one call lets other threads in and then waits for them: many times
     the work itself for a small body, and right for a large one.
     """
-    mac = _keyed(secret, algorithm).copy()
+    keyed = _keyed(secret, algorithm, form)
+    if keyed is None:
+        return None
+    mac = keyed.copy()
     for part in message:
         if len(part) <= SMALL_BYTES:
             for start in range(0, len(part), _PIECE):
@@ -69,16 +90,25 @@ def hmac_digest(algorithm: str, secret: bytes, message: Message) -> bytes:
 
 
 @lru_cache(maxsize=256)
-def _keyed(secret: bytes, algorithm: str) -> hmac.HMAC:
+def _keyed(secret: bytes, algorithm: str, form: str) -> hmac.HMAC | None:
     """The state after the key, which every delivery of an endpoint shares."""
-    return hmac.new(secret, digestmod=algorithm)
+    try:
+        return hmac.new(keys.shared(secret, form), digestmod=algorithm)
+    except keys.UnusableKeyError:
+        return None
 
 
-def hmac_check(algorithm: str) -> Check:
+def hmac_check(algorithm: str, form: str) -> Check:
     """Equal digests, compared in constant time."""
+    equal = hmac.compare_digest
 
-    def check(secret: bytes, signature: bytes, message: Message) -> bool:
-        return hmac.compare_digest(hmac_digest(algorithm, secret, message), signature)
+    def check(secret: bytes, signatures: Candidates, message: Message) -> bool:
+        right = hmac_digest(algorithm, form, secret, message)
+        if right is None:
+            return False
+        if len(signatures) == 1:
+            return equal(right, signatures[0])
+        return True in [equal(right, signature) for signature in signatures]
 
     return check
 
@@ -91,16 +121,27 @@ def digest(message: Message) -> bytes:
     return hashed.digest()
 
 
-def ecdsa_check(secret: bytes, signature: bytes, message: Message) -> bool:
+def ecdsa_check(secret: bytes, signatures: Candidates, message: Message) -> bool:
     """A P-256 signature (DER) by the owner of the public key `secret`; a broken key says no."""
-    return keys.verifies(secret, signature, digest(message))
+    hashed = digest(message)
+    return True in [keys.verifies(secret, signature, hashed) for signature in signatures]
 
 
-def check_for(scheme: str, algorithm: str) -> Check:
-    """The check of a scheme."""
-    return ecdsa_check if scheme == "ecdsa" else hmac_check(algorithm)
+def ed25519_check(secret: bytes, signatures: Candidates, message: Message) -> bool:
+    """An Ed25519 signature by the owner of the public key `secret`; a broken key says no."""
+    whole = b"".join(message)
+    return True in [ed25519.verifies(secret, signature, whole) for signature in signatures]
 
 
-def signature_size(scheme: str, algorithm: str) -> int | None:
+def check_for(rule: VerifyRule) -> Check:
+    """The check of a scheme that signs."""
+    if rule.scheme == "hmac":
+        return hmac_check(rule.algorithm, rule.key)
+    return ecdsa_check if rule.scheme == "ecdsa" else ed25519_check
+
+
+def signature_size(rule: VerifyRule) -> int | None:
     """How many bytes a signature has; None where that varies."""
-    return hashlib.new(algorithm).digest_size if scheme == "hmac" else None
+    if rule.scheme == "hmac":
+        return hashlib.new(rule.algorithm).digest_size
+    return ed25519.SIGNATURE_BYTES if rule.scheme == "ed25519" else None

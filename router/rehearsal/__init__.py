@@ -1,5 +1,6 @@
 """REHEARSAL: rules tried without the world: nothing listens, nothing is called, no time passes."""
 
+from router.rehearsal.coverage import Coverage
 from router.rehearsal.run import Result, Stage
 
-__all__ = ["Result", "Stage"]
+__all__ = ["Coverage", "Result", "Stage"]

@@ -22,8 +22,9 @@ def outcome(call: Call, answer: Answer) -> Outcome:
     if answer.error == "network":
         return Retry("network", "no connection")
     match call:
-        case HttpCall() if answer.status is not None:
-            return of_status(call, answer.status, answer.after_s)
+        case HttpCall():
+            status = call.accept[0][0] if answer.status is None else answer.status
+            return of_status(call, status, answer.after_s)
         case ShellCall():
             return of_exit(answer.exit or 0)
         case PythonCall():
@@ -34,14 +35,16 @@ def outcome(call: Call, answer: Answer) -> Outcome:
 
 def of_status(call: HttpCall, status: int, after_s: float | None) -> Outcome:
     """What an HTTP status means to a call."""
-    reason = f"HTTP {status}"
+    reason, result = f"HTTP {status}", {"status": status}
     if any(low <= status <= high for low, high in call.accept):
-        return Done({"status": status})
+        return Done(result)
     if status == _GONE:
-        return Fail(reason)
+        return Fail(reason, result)
     if status in _THROTTLED:
-        return Retry("throttled", reason, after_s)
-    return Retry("server", reason, after_s) if status >= 500 else Retry("client", reason)
+        return Retry("throttled", reason, after_s, result)
+    if status >= 500:
+        return Retry("server", reason, after_s, result)
+    return Retry("client", reason, None, result)
 
 
 def of_exit(code: int) -> Outcome:

@@ -1,36 +1,79 @@
 """Expected against seen: a line for each difference."""
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
-from router.expressions import NotJson, decode_json, encode_json
-from router.expressions.compare import same
+from router.expressions import NotJson, decode_json
 from router.model.call import Call, HttpCall, LogCall, PythonCall, ShellCall
-from router.model.trial import ActionKey, ExpectedCall, Trial
+from router.model.trial import ActionKey, Expected, ExpectedCall, Trial
+from router.rehearsal.contrast import contrasts, cut, picture
 from router.rehearsal.seen import Seen
-from router.rehearsal.why import why_not
-from router.rules.live import Live
+from router.rehearsal.witness import Witness, Witnessed, obstacles, story
 
-SHOWN_MAX = 200
-NOTHING = object()
 _SUBSETS = frozenset({"headers", "json", "env", "args"})
+_PICTURED = frozenset({"json", "args"})
 
 
-def failures(trial: Trial, seen: Seen, live: Live) -> tuple[str, ...]:
+def failures(trial: Trial, seen: Seen, witness: Witness) -> tuple[str, ...]:
     """Everything that is not as expected, in the order of the keys of `expect`."""
-    expect = trial.expect
-    lines = list(_statuses(expect.status, seen))
-    for word, names, came in (
-        ("matched", expect.matched, seen.matched),
-        ("shadow", expect.shadow, seen.shadow),
-    ):
-        if names is not None:
-            lines += _rules(word, names, set(came), seen, live)
-    for key, call in expect.calls.items():
-        lines += _calls(key, call, seen)
-    if expect.dead is not None:
-        lines += _dead(expect.dead, seen)
-    return tuple(lines)
+    return tuple(Judge(trial.expect, seen, witness).lines())
+
+
+class Judge:
+    """Compares one trial's expectations with what came of it."""
+
+    def __init__(self, expect: Expected, seen: Seen, witness: Witness) -> None:
+        self._expect = expect
+        self._seen = seen
+        self._witness = witness
+
+    @cached_property
+    def _events(self) -> tuple[Witnessed, ...]:
+        """Read again only where something has to be explained."""
+        return tuple(self._witness.events(self._seen.deliveries))
+
+    def lines(self) -> Iterator[str]:
+        """A line for each difference, and below it what explains it."""
+        expect, seen = self._expect, self._seen
+        yield from _statuses(expect.status, seen)
+        for word, names, came in (
+            ("matched", expect.matched, seen.matched),
+            ("shadow", expect.shadow, seen.shadow),
+        ):
+            if names is not None:
+                yield from self._rules(word, names, set(came))
+        for rule, reason in expect.because.items():
+            yield from self._because(rule, reason)
+        for key, call in expect.calls.items():
+            yield from _calls(key, call, seen)
+        for word, keys, jobs in (
+            ("dead", expect.dead, seen.dead),
+            ("cancelled", expect.cancelled, seen.cancelled),
+        ):
+            if keys is not None:
+                yield from _ended(word, keys, jobs)
+
+    def _rules(self, word: str, expected: frozenset[str], came: set[str]) -> Iterator[str]:
+        if expected == came:
+            return
+        yield f"{word}: expected {_listed(expected)}, came {_listed(came)}"
+        for rule in (*sorted(expected - came), *sorted(came - expected)):
+            yield from (f"  {line}" for line in story(rule, self._events))
+
+    def _because(self, rule: str, reason: str) -> Iterator[str]:
+        found: dict[str, None] = {}
+        if rule in self._seen.hits:
+            yield f"because.{rule}: expected {reason!r}, but it matched"
+        else:
+            for event in self._events:
+                words = obstacles(event.rules[rule]) if event.rules else ()
+                if reason in words:
+                    return
+                found |= dict.fromkeys(words[:2][-1:])
+            came = " or ".join(map(repr, found)) or "nothing: no rule was asked"
+            yield f"because.{rule}: expected {reason!r}, came {came}"
+        yield from (f"  {line}" for line in story(rule, self._events))
 
 
 def _statuses(expected: tuple[int, ...] | None, seen: Seen) -> Iterator[str]:
@@ -46,26 +89,15 @@ def _statuses(expected: tuple[int, ...] | None, seen: Seen) -> Iterator[str]:
     yield f"status: expected {left}, came {right}{why}"
 
 
-def _rules(
-    word: str, expected: frozenset[str], came: set[str], seen: Seen, live: Live
+def _ended(
+    word: str, expected: frozenset[ActionKey], jobs: Mapping[ActionKey, str]
 ) -> Iterator[str]:
-    if expected == came:
+    if expected == set(jobs):
         return
-    yield f"{word}: expected {_listed(expected)}, came {_listed(came)}"
-    for rule in live.ruleset.rules:
-        if rule.id in expected - came:
-            for reason in why_not(rule, seen, live):
-                yield f"  {rule.id}: {reason}"
-
-
-def _dead(expected: frozenset[ActionKey], seen: Seen) -> Iterator[str]:
-    came = set(seen.dead)
-    if expected == came:
-        return
-    names = _listed({_key(k) for k in expected}), _listed({_key(k) for k in came})
-    yield f"dead: expected {names[0]}, came {names[1]}"
-    for key in sorted(came - expected):
-        yield f"  {_key(key)}: {_cut(seen.dead[key])}"
+    names = _listed({_key(k) for k in expected}), _listed({_key(k) for k in jobs})
+    yield f"{word}: expected {names[0]}, came {names[1]}"
+    for key in sorted(set(jobs) - expected):
+        yield f"  {_key(key)}: {cut(jobs[key])}"
 
 
 def _calls(key: ActionKey, expected: ExpectedCall, seen: Seen) -> Iterator[str]:
@@ -73,22 +105,24 @@ def _calls(key: ActionKey, expected: ExpectedCall, seen: Seen) -> Iterator[str]:
     place = f"calls.{_key(key)} (line {expected.line})"
     wanted = "at least 1" if expected.times is None else str(expected.times)
     if (expected.times is None and not calls) or expected.times not in (None, len(calls)):
-        dead = f"; the job is dead: {_cut(seen.dead[key])}" if key in seen.dead else ""
+        dead = f"; the job is dead: {cut(seen.dead[key])}" if key in seen.dead else ""
         yield f"{place}: times: expected {wanted}, came {len(calls)}{dead}"
     told: set[str] = set()
     for number, call in enumerate(calls, 1):
-        for line in _differences(call, expected.fields):
-            if line not in told:
+        for name, value in expected.fields.items():
+            new = [line for line in _differences(call, name, value) if line not in told]
+            for line in new:
                 yield f"{place}: {f'call {number}: ' if len(calls) > 1 else ''}{line}"
-            told.add(line)
+            if new and isinstance(value, dict | list) and name in _PICTURED and name not in told:
+                yield from (f"  {line}" for line in picture(value, _field(call, name)))
+                told.add(name)
+            told.update(new)
 
 
-def _differences(call: Call, fields: Mapping[str, Any]) -> Iterator[str]:
-    for name, expected in fields.items():
-        came = _field(call, name)
-        if name == "headers":
-            expected = {k.lower(): v for k, v in expected.items()}  # noqa: PLW2901
-        yield from _compared(name, expected, came, subset=name in _SUBSETS)
+def _differences(call: Call, name: str, expected: Any) -> Iterator[str]:
+    if name == "headers":
+        expected = {k.lower(): v for k, v in expected.items()}
+    yield from contrasts(name, expected, _field(call, name), subset=name in _SUBSETS)
 
 
 def _field(call: Call, name: str) -> Any:
@@ -113,26 +147,6 @@ def _json(body: bytes) -> Any:
         return decode_json(body)
     except NotJson:
         return body.decode("utf-8", "replace")
-
-
-def _compared(path: str, expected: Any, came: Any, *, subset: bool) -> Iterator[str]:
-    """A line for each place where they differ; keys that are not expected do not count."""
-    if subset and isinstance(expected, dict) and isinstance(came, dict):
-        for name, value in expected.items():
-            yield from _compared(f"{path}.{name}", value, came.get(name, NOTHING), subset=True)
-    elif isinstance(expected, list) and isinstance(came, list) and len(expected) == len(came):
-        for i, (left, right) in enumerate(zip(expected, came, strict=True)):
-            yield from _compared(f"{path}[{i}]", left, right, subset=subset)
-    elif came is NOTHING or not same(expected, came):
-        yield f"{path}: expected {_shown(expected)}, came {_shown(came)}"
-
-
-def _shown(value: Any) -> str:
-    return "nothing" if value is NOTHING else _cut(encode_json(value).decode("utf-8"))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= SHOWN_MAX else text[: SHOWN_MAX - 1] + "…"
 
 
 def _listed(names: frozenset[str] | set[str]) -> str:

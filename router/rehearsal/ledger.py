@@ -5,6 +5,7 @@ import msgspec
 from router.model.delivery import Delivery
 from router.model.job import Job, NewJob, Settlement
 from router.rehearsal.clock import VirtualClock
+from router.rehearsal.runs import Runs
 from router.store.protocol import (
     Acceptance,
     Accepted,
@@ -25,6 +26,7 @@ class Ledger:
         self._keys: dict[bytes, tuple[str, int]] = {}
         self.deliveries: dict[str, Delivery] = {}
         self.jobs: dict[str, Job] = {}
+        self.runs = Runs(self.jobs)
 
     # -- what intake asks -----------------------------------------------------------------------
 
@@ -39,10 +41,14 @@ class Ledger:
             e.index for e, owner in zip(acceptance.events, owners, strict=True) if owner is None
         )
         self.deliveries[delivery.id] = delivery
-        for planned in acceptance.jobs:
-            job = narrowed(planned, acceptance.events, new)
-            if job is not None:
-                self.jobs[job.id] = _made(job, delivery)
+        left = [narrowed(planned, acceptance.events, new) for planned in acceptance.jobs]
+        runs: dict[str, list[NewJob]] = {}
+        for job in filter(None, left):
+            self.jobs[job.id] = _made(job, delivery)
+            if job.run is not None:
+                runs.setdefault(job.run, []).append(job)
+        for jobs in runs.values():
+            self.runs.add(jobs, self._clock.now())
         return Accepted(delivery.id, new if known else None)
 
     def _take(self, event: EventEntry, delivery: str) -> str | None:
@@ -61,6 +67,7 @@ class Ledger:
             self.jobs[job.id] = msgspec.structs.replace(
                 job, state="available", due_at=now, charged=0, reason=None
             )
+        self.runs.reopened([job.id for job in dead], now)
         return len(dead)
 
     async def targets(self) -> dict[str, int]:
@@ -97,6 +104,7 @@ class Ledger:
             lease=None,
             charged=job.charged + settlement.charged,
         )
+        self.runs.ended(job.id, settlement.attempt.result, self._clock.now())
 
 
 def _made(new: NewJob, delivery: Delivery) -> Job:
@@ -116,4 +124,5 @@ def _made(new: NewJob, delivery: Delivery) -> Job:
         created_at=delivery.received_at,
         generation=delivery.generation,
         covers=new.covers,
+        after=new.after,
     )

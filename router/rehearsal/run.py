@@ -1,34 +1,43 @@
 """One trial after another, each in a world of its own: real intake, plan, calls and retries."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
 
 from router.dispatch.verdict import TOO_OLD, Verdicts, too_old
 from router.errors import EvaluationError, RenderError
-from router.intake import Intake
-from router.model.call import Call
+from router.intake import Intake, acceptance, count_matches
+from router.model.call import Call, PythonCall, ShellCall
 from router.model.delivery import Delivery, Event
 from router.model.ids import Ids
-from router.model.job import Fail, Job, Outcome
+from router.model.job import Attempt, Fail, Job, Outcome, Skip
 from router.model.retry import AGE_LIMIT_MS
-from router.model.trial import Trial
+from router.model.trial import ActionKey, Advance, Answer, Step, Trial
 from router.rehearsal.answers import SUCCESS, outcome
 from router.rehearsal.clock import START_MS, VirtualClock
 from router.rehearsal.judge import failures
 from router.rehearsal.keys import RandomBytes, invented
 from router.rehearsal.ledger import Ledger
-from router.rehearsal.seen import Hearing, Seen, Silent
-from router.rehearsal.senders import Senders
+from router.rehearsal.seen import End, Hearing, Seen, Silent
+from router.rehearsal.senders import ELSEWHERE, Senders
+from router.rehearsal.witness import Witness
 from router.replay import as_request
+from router.rules import own_events
 from router.rules.live import Live, LiveRef
 from router.rules.render import Material, render
 from router.rules.ruleset import Ruleset
 from router.store.protocol import Store
 
 _SEED = 1
+REAL_MAX = 100
+"""How often one trial may really run something: a schedule of retries takes no time here."""
+_ENDS: dict[str, End] = {"succeeded": "success", "retryable": "retry", "dead": "dead"}
+NOT_REAL = "not run: it says 'real: true', so its shell and python actions would really run"
+
+Act = Callable[[Call, Job], Awaitable[Outcome]]
+"""Really runs a call of a shell or python action, in real time."""
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -43,15 +52,26 @@ class Stage:
     """Where the trials of one ruleset run: compiled once, with secrets invented once."""
 
     def __init__(
-        self, ruleset: Ruleset, *, environ: Mapping[str, str], random_bytes: RandomBytes
+        self,
+        ruleset: Ruleset,
+        *,
+        environ: Mapping[str, str],
+        random_bytes: RandomBytes,
+        act: Act | None = None,
     ) -> None:
+        """`act` runs the shell and python actions of real trials; None: real trials fail."""
         self._keys = invented(ruleset, random_bytes)
         self._live = Live(ruleset, self._keys.secrets)
         self._environ = environ
         self._random_bytes = random_bytes
+        self._act = act
+        self.ruleset = ruleset
+        self.witness = Witness(self._live)
 
     async def run(self, trial: Trial) -> Result:
         """Run one trial: nothing of it is left for the next."""
+        if trial.real and self._act is None:
+            return Result(trial, Seen(), (NOT_REAL,))
         clock = VirtualClock(START_MS if trial.clock is None else trial.clock)
         rng = random.Random(_SEED)  # noqa: S311 - ids and jitter, the same at every run
         senders = Senders(
@@ -62,11 +82,23 @@ class Stage:
             random_bytes=self._random_bytes,
         )
         world = _World(self._live, trial, clock, rng, self._environ)
-        for sending in trial.sends:
-            for request in senders.requests(sending):
+        if trial.real:
+            world.act = self._act
+        for step in trial.sends:
+            await self._take(step, senders, world)
+        await world.run_on()
+        return Result(trial, world.seen, failures(trial, world.seen, self.witness))
+
+    @staticmethod
+    async def _take(step: Step, senders: Senders, world: "_World") -> None:
+        if isinstance(step, Advance):
+            await world.advance(step.by_ms)
+            return
+        for number in range(step.repeat):
+            if number and step.every_ms:
+                await world.advance(step.every_ms)
+            for request in senders.requests(step):
                 await world.receive(request)
-        world.run_on()
-        return Result(trial, world.seen, failures(trial, world.seen, self._live))
 
 
 class _World:
@@ -81,6 +113,8 @@ class _World:
         environ: Mapping[str, str],
     ) -> None:
         self.seen = Seen()
+        self.act: Act | None = None
+        self._ran = 0
         self._live = live
         self._clock = clock
         self._environ = environ
@@ -88,19 +122,22 @@ class _World:
         self._replies = {key: list(answers) for key, answers in trial.replies.items()}
         self._verdicts = Verdicts(rng, dry=False)
         self._events: dict[str, dict[int, Event]] = {}
+        self._ids = Ids(rng)
         self._intake = Intake(
             live=LiveRef(live),
             store=cast("Store", self._ledger),  # intake asks for no more verbs than it has
             dispatch=_Later(),
             clock=clock,
-            ids=Ids(rng),
+            ids=self._ids,
             metrics=Hearing(self.seen),
             log=Silent("rehearsal"),
+            published=lambda _: (ELSEWHERE,),
         )
 
     async def receive(self, request: Any) -> None:
         """One request through the real intake, then whatever is due at once."""
-        door = self._intake.find(request.raw_path)
+        # The router's own events have no address; over the wire no path is empty.
+        door = self._intake.find(request.raw_path) if request.raw_path else self._live.own
         if door is None:
             self.seen.statuses.append(404)
             return
@@ -110,11 +147,17 @@ class _World:
             return
         reply = await self._intake.accept(door, request)
         self.seen.statuses.append(reply.status)
-        self._run_until(self._clock.now())
+        await self._run_until(self._clock.now())
 
-    def run_on(self) -> None:
+    async def advance(self, by_ms: int) -> None:
+        """Let that much time pass; what is due meanwhile runs at its own time."""
+        until = self._clock.now() + by_ms
+        await self._run_until(until)
+        self._clock.jump(until)
+
+    async def run_on(self) -> None:
         """Let time pass until nothing is due, a job's longest life at most; then sum up."""
-        self._run_until(self._clock.now() + AGE_LIMIT_MS)
+        await self._run_until(self._clock.now() + AGE_LIMIT_MS)
         for rule in self._live.ruleset.rules:
             if rule.id in self.seen.hits:
                 told = self.seen.shadow if rule.mode == "shadow" else self.seen.matched
@@ -123,19 +166,34 @@ class _World:
         for job in self._ledger.jobs.values():
             if job.state == "dead":
                 self.seen.dead.setdefault((job.rule, job.action), job.reason or "")
+            elif job.state == "cancelled":
+                self.seen.cancelled.setdefault((job.rule, job.action), job.reason or "")
 
-    def _run_until(self, until: int) -> None:
+    async def _run_until(self, until: int) -> None:
         while (job := self._ledger.next_due()) is not None and job.due_at <= until:
             self._clock.jump(job.due_at)
-            self._attempt(self._ledger.begin(job))
+            await self._attempt(self._ledger.begin(job))
 
-    def _attempt(self, job: Job) -> None:
+    async def _attempt(self, job: Job) -> None:
         action = self._live.actions[job.rule, job.action]
         generation, now = self._live.ruleset.generation, self._clock.now()
-        ended = self._acted(job)
-        self._ledger.settle(self._verdicts.settlement(job, ended, action.retry, generation, now))
+        ended = await self._acted(job)
+        settlement = self._verdicts.settlement(job, ended, action.retry, generation, now)
+        if settlement.state in _ENDS:
+            ends = self.seen.ends.setdefault((job.rule, job.action), set())
+            ends.add(_ENDS[settlement.state])
+        self._ledger.settle(settlement)
+        if settlement.state == "dead":
+            await self._tell(job, settlement.attempt)
 
-    def _acted(self, job: Job) -> Outcome:
+    async def _tell(self, job: Job, attempt: Attempt) -> None:
+        """What the router itself has to say of a dead job, for rules `from: router`."""
+        own = own_events.death(self._live, self._ids, job, attempt, str)
+        if own is not None and self._live.own is not None:
+            count_matches(Hearing(self.seen), Silent("rehearsal"), *own)
+            await self._ledger.accept(acceptance(*own, self._live.own))
+
+    async def _acted(self, job: Job) -> Outcome | Skip:
         """Render and record the call, and answer it."""
         if too_old(job, self._clock.now()):
             return Fail(TOO_OLD)
@@ -143,24 +201,37 @@ class _World:
             call = self._call(job)
         except (RenderError, EvaluationError) as error:
             return Fail(str(error))
+        if isinstance(call, Skip):
+            return call
         key = (job.rule, job.action)
         self.seen.calls.setdefault(key, []).append(call)
-        return outcome(call, self._answer(self._replies.get(key, [])))
+        if key not in self._replies and isinstance(call, ShellCall | PythonCall) and self.act:
+            return await self._really(self.act, call, job)
+        return outcome(call, self._answer(key))
 
-    @staticmethod
-    def _answer(answers: list[Any]) -> Any:
-        """The next one; the last stays."""
+    async def _really(self, act: Act, call: Call, job: Job) -> Outcome:
+        self._ran += 1
+        if self._ran > REAL_MAX:
+            return Fail(f"a test runs at most {REAL_MAX} actions")
+        return await act(call, job)
+
+    def _answer(self, key: ActionKey) -> Answer:
+        """The next of the replies; the last stays."""
+        answers = self._replies.get(key)
         if not answers:
             return SUCCESS
         return answers.pop(0) if len(answers) > 1 else answers[0]
 
-    def _call(self, job: Job) -> Call:
+    def _call(self, job: Job) -> Call | Skip:
         delivery = self._ledger.deliveries[job.delivery]
         events = self._reread(delivery)
         event = msgspec.structs.replace(events[job.event_index], id=job.event_id)
         action = self._live.actions[job.rule, job.action]
         covered = tuple(events[index] for index in job.covers)
-        return render(Material(self._live, action, job, delivery, event, self._environ, covered))
+        results = self._ledger.runs.results(job.id)
+        return render(
+            Material(self._live, action, job, delivery, event, self._environ, covered, results)
+        )
 
     def _reread(self, delivery: Delivery) -> dict[int, Event]:
         if delivery.id not in self._events:
@@ -186,5 +257,5 @@ class _Later:
     def hand_over(self, works: Sequence[Any]) -> None:
         """Nothing was reserved."""
 
-    def wake(self, target: str, due_at: int, kind: Any = None) -> None:
+    def wake(self, target: str, due_at: int, kind: Any = None, fresh: Any = None) -> None:
         """Nobody sleeps."""

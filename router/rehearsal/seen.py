@@ -1,6 +1,6 @@
 """What came of a trial, as its parts told it."""
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -10,12 +10,14 @@ from router.model.call import Call
 from router.model.delivery import Delivery
 from router.model.trial import ActionKey
 
+End = Literal["success", "retry", "dead"]
+
 
 class Seen(msgspec.Struct):
     """
     Statuses in the order of sending, and the reasons behind those that are no 2xx; the rules
     that matched, and those of them that are only shadows; each action's calls, attempt by
-    attempt; why jobs are dead.
+    attempt, and how its attempts ended; why jobs are dead or cancelled.
     """
 
     statuses: list[int] = []
@@ -25,7 +27,9 @@ class Seen(msgspec.Struct):
     matched: list[str] = []
     shadow: list[str] = []
     calls: dict[ActionKey, list[Call]] = {}
+    ends: dict[ActionKey, set[End]] = {}
     dead: dict[ActionKey, str] = {}
+    cancelled: dict[ActionKey, str] = {}
     deliveries: list[Delivery] = []
 
 
@@ -43,15 +47,33 @@ class Hearing(Metrics):
         del endpoint
         self._seen.refusals.append(reason)
 
-    def acked(self, provider: str, seconds: float) -> None:
+    def acked(self, provider: str, seconds: float, within: float | None = None) -> None:
         """Nothing."""
 
-    def secret_used(self, secret: str) -> None:
+    def routed(self, seconds: float) -> None:
+        """Nothing."""
+
+    def version_differed(self, endpoint: str) -> None:
+        """Nothing."""
+
+    def cancelled(self, reason: str) -> None:
+        """Nothing."""
+
+    def ungrouped(self, rule: str) -> None:
+        """Nothing."""
+
+    def secret_used(self, secret: str, at: int | None = None) -> None:
         """Nothing."""
 
     def rule_matched(self, rule: str) -> None:
         """A rule matched, whatever its mode."""
         self._seen.hits[rule] = None
+
+    def rule_shadowed(self, rule: str) -> None:
+        """Nothing."""
+
+    def rules_asked(self, pieces: object) -> None:
+        """Nothing."""
 
     def rule_erred(self, rule: str) -> None:
         """A rule could not be evaluated."""

@@ -3,16 +3,21 @@
 import ipaddress
 import random
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+
+import msgspec
 
 from router.errors import UsageError
 from router.model.delivery import JSON, InboundRequest
-from router.model.settings import Endpoint
-from router.model.trial import Sending
+from router.model.settings import PUBLISHED, Endpoint
+from router.model.trial import Again, Sending
 from router.providers import Provider
 from router.rehearsal.clock import VirtualClock
 from router.rehearsal.keys import Keys, RandomBytes
 from router.rules.ruleset import Ruleset
+
+ELSEWHERE = "192.0.2.1"
+"""Where a trial's sender is: an address of the range that is kept for examples."""
 
 
 class Senders:
@@ -32,14 +37,18 @@ class Senders:
         self._clock = clock
         self._rng = rng
         self._random_bytes = random_bytes
+        self._last: InboundRequest | None = None
 
-    def requests(self, sending: Sending) -> Iterator[InboundRequest]:
-        """Every request of one step, in order."""
-        for _ in range(sending.repeat):
-            request = self._request(sending)
-            yield request
-            if sending.redeliver:
-                yield request
+    def requests(self, step: Sending | Again) -> Iterator[InboundRequest]:
+        """The next delivery of a step, with new ids and the signature of now, or the last again."""
+        if isinstance(step, Sending):
+            self._last = _changed(self._request(step), step.headers)
+        last = self._last
+        if last is None:
+            return
+        yield msgspec.structs.replace(last, received_at=self._clock.now())
+        if isinstance(step, Sending) and step.redeliver:
+            yield last
 
     def _request(self, sending: Sending) -> InboundRequest:
         """
@@ -51,20 +60,21 @@ class Senders:
         endpoint = self._ruleset.endpoints[sending.endpoint]
         provider = self._ruleset.providers[endpoint.provider]
         body = self._body(provider, sending.payload)
+        key = self._key(endpoint, provider, forged=sending.tamper == "signature")
         try:
             headers = provider.sign(
                 event=sending.event,
                 body=body,
-                key=self._key(endpoint, provider, forged=sending.tamper == "signature"),
+                key=key,
                 delivery_id=self._id(),
                 now_ms=self._clock.now(),
             )
         except ValueError as error:
             raise UsageError(f"endpoint {endpoint.name}: cannot sign: {error}") from None
         return InboundRequest(
-            method="POST",
+            method=provider.definition.methods[0],
             raw_path=_address(endpoint, sending.event).encode("latin-1"),
-            query_string=b"",
+            query_string=provider.query(key).encode("ascii"),
             headers=tuple((n.lower().encode(), v.encode("latin-1")) for n, v in headers),
             body=body + b" " if sending.tamper == "body" else body,
             peer=_peer(endpoint),
@@ -88,14 +98,23 @@ class Senders:
         return str(uuid.UUID(int=self._rng.getrandbits(128)))
 
 
+def _changed(request: InboundRequest, headers: Mapping[str, str | None]) -> InboundRequest:
+    """With these headers in place of the sender's own; None leaves one out."""
+    if not headers:
+        return request
+    kept = [(name, value) for name, value in request.headers if name.decode() not in headers]
+    added = [(n.encode(), v.encode("latin-1")) for n, v in headers.items() if v is not None]
+    return msgspec.structs.replace(request, headers=(*kept, *added))
+
+
 def _address(endpoint: Endpoint, event: str) -> str:
-    """Of several paths the one that is named after the event."""
+    """Of several paths the one that is named after the event; "" for the router's own."""
     fitting = (a for a in endpoint.addresses if a.endswith("/" + event))
-    return next(fitting, endpoint.addresses[0])
+    return next(fitting, endpoint.addresses[0] if endpoint.addresses else "")
 
 
 def _peer(endpoint: Endpoint) -> str:
-    """An address that the endpoint lets in."""
-    if not endpoint.allow_from:
-        return "192.0.2.1"
+    """An address that the endpoint lets in; what the sender publishes is not asked for."""
+    if not endpoint.allow_from or PUBLISHED in endpoint.allow_from:
+        return ELSEWHERE
     return str(ipaddress.ip_network(endpoint.allow_from[0], strict=False).network_address)

@@ -9,14 +9,16 @@ from typing import Any, Literal
 
 import msgspec
 
-from router.expressions import JSON, Failed, index_key, needs_of
+from router.expressions import JSON, Failed, Need
 from router.expressions.absent import ABSENT
 from router.expressions.trace import Leaf, Part, joined, part_of, trace
 from router.model.delivery import Event
+from router.rules.index import rule_needs
 from router.rules.match import Matcher
 from router.rules.patterns import wants_event
 from router.rules.ruleset import Ruleset
 from router.rules.specs import CompiledRule, Condition
+from router.rules.wish import Wish, wish_of
 
 Scope = Mapping[str, Any]
 Status = Literal[
@@ -31,9 +33,18 @@ Status = Literal[
 ]
 
 
+MATCHED: Mapping[Status, str] = {
+    "matched": "MATCHED",
+    "shadow": "MATCHED in shadow: it does not act",
+    "paused": "MATCHED while paused: its jobs wait",
+}
+"""The statuses in which its conditions held, in words."""
+
+
 class Passed(msgspec.Struct, frozen=True):
     """
-    The index passes over the rule: the field at `path` is none of `wanted`.
+    The index passes over the rule: the field at `path` is none of `wanted`, nor a text that
+    begins with one of `prefixes`.
 
     `there` is False if there is no such field; `found` is then None.
     """
@@ -42,6 +53,7 @@ class Passed(msgspec.Struct, frozen=True):
     wanted: tuple[JSON, ...]
     found: JSON
     there: bool
+    prefixes: tuple[str, ...] = ()
 
 
 class ItemReading(msgspec.Struct, frozen=True):
@@ -85,12 +97,24 @@ class RuleReading(msgspec.Struct, frozen=True):
             return ()
         return tuple(number for item in self.items for number in item.pivots)
 
+    @property
+    def failed(self) -> int:
+        """How many leaves were evaluated and did not help."""
+        return sum(leaf.failed for leaf in self.leaves)
+
+    @property
+    def wishes(self) -> tuple[Wish, ...]:
+        """If one leaf is missing: the changes of which any one would have matched."""
+        pivots = frozenset(self.pivots)
+        return tuple(wish_of(leaf) for leaf in self.leaves if leaf.number in pivots)
+
 
 class Explainer:
     """Explains events by one ruleset."""
 
     def __init__(self, ruleset: Ruleset) -> None:
         self._rules = ruleset.rules
+        self._variables = ruleset.variables
         self._matcher = Matcher(ruleset)
 
     def explain(self, endpoint: str, event: Event, scope: Scope) -> tuple[RuleReading, ...]:
@@ -123,14 +147,15 @@ class Explainer:
             for index in (wanting.every, wanting.named):
                 for place, path in index.filing().items():
                     if place not in asked:
-                        found[place] = _passed(self._rules[place], path, scope)
+                        needs = rule_needs(self._rules[place], self._variables)
+                        found[place] = _passed(needs, path, scope)
         return found
 
 
 def near_misses(readings: Sequence[RuleReading]) -> list[RuleReading]:
     """The rules that looked at the event and did not match, the nearest first."""
     missed = [r for r in readings if r.status == "not matched"]
-    return sorted(missed, key=lambda r: (r.missing, sum(leaf.failed for leaf in r.leaves)))
+    return sorted(missed, key=lambda r: (r.missing, r.failed))
 
 
 def _quieted(reading: RuleReading, louder: tuple[str, ...]) -> RuleReading:
@@ -140,12 +165,12 @@ def _quieted(reading: RuleReading, louder: tuple[str, ...]) -> RuleReading:
 
 
 def _read(rule: CompiledRule, endpoint: str, event: Event, scope: Scope) -> RuleReading:
-    mine = rule.sources is None or endpoint in rule.sources
+    mine = rule.takes(endpoint)
     named = wants_event(rule.events, event.name, event.action)
     if not mine or not named:
         status: Status = "not for this event" if mine else "not for this endpoint"
         return RuleReading(rule, status, mine, named)
-    items = _items(rule, scope)
+    items = items_of(rule, scope)
     return RuleReading(rule, _status(rule, items), mine, named, items)
 
 
@@ -158,7 +183,8 @@ def _status(rule: CompiledRule, items: tuple[ItemReading, ...]) -> Status:
     return "matched" if rule.mode == "live" else rule.mode
 
 
-def _items(rule: CompiledRule, scope: Scope) -> tuple[ItemReading, ...]:
+def items_of(rule: CompiledRule, scope: Scope) -> tuple[ItemReading, ...]:
+    """Each item of a rule's `match` beside a scope, with all its leaves; never raises."""
     items: list[ItemReading] = []
     number = 1
     for condition in rule.match:
@@ -178,19 +204,12 @@ def _part(condition: Condition) -> Part:
     return joined("any", *map(_part, condition.any_of or ()))
 
 
-def _passed(rule: CompiledRule, path: tuple[str, ...], scope: Scope) -> Passed:
+def _passed(needs: list[Need], path: tuple[str, ...], scope: Scope) -> Passed:
     """By the need the index filed it under: the first on that path that the value cannot meet."""
     value: Any = scope
     for name in path:
         value = value.get(name, ABSENT) if value.__class__ is dict else ABSENT
-    needs = [
-        need
-        for condition in rule.match
-        if condition.test is not None
-        for need in needs_of(condition.test)
-        if need.path == path
-    ]
-    key = None if value is ABSENT else index_key(value)
-    need = next(n for n in needs if key not in {index_key(v) for v in n.values})
     there = value is not ABSENT
-    return Passed(path, need.values, value if there else None, there)
+    mine = (need for need in needs if need.path == path)
+    need = next(n for n in mine if not there or not n.admits(value))
+    return Passed(path, need.values, value if there else None, there, need.prefixes)

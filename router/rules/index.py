@@ -1,23 +1,25 @@
 """
-The index: of the rules that name an event, only those whose equality can hold are evaluated.
+The index: of the rules that name an event, only those are evaluated that can hold.
 
-A rule is filed under one condition of its AND spine that must be equal to a known value: the one
-that fewest rules share. Skipping a rule so is exact: its condition could only be false, or err.
+A rule is filed under one field that must be equal to a known value, or begin with a known text:
+the one that fewest rules share. Skipping a rule so is exact: it could only be false, or err.
 """
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import msgspec
 
-from router.expressions import Failed, Need, index_key, needs_of
+from router.expressions import Failed, Need, alternatives, index_key, needs_of
 from router.rules.specs import CompiledRule, Condition
 
 Scope = Mapping[str, Any]
 Judge = Callable[[Scope], bool | Failed]
-_UNREADABLE = frozenset({"def", "secret", "results"})  # lazy, or not there when matching
+UNREADABLE = frozenset({"def", "secret", "results"})  # lazy, or not there when matching
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -28,50 +30,128 @@ class Candidate(msgspec.Struct, frozen=True):
     judge: Judge | None
 
 
+class Prefixes:
+    """Rules by how a text must begin."""
+
+    def __init__(self, filed: Mapping[str, Sequence[Candidate]]) -> None:
+        self._texts = sorted(filed)
+        self._filed = tuple(tuple(filed[text]) for text in self._texts)
+        self._parents: list[int] = []  # the longest other prefix that each one begins with
+        open_ones: list[int] = []
+        for place, text in enumerate(self._texts):
+            while open_ones and not text.startswith(self._texts[open_ones[-1]]):
+                open_ones.pop()
+            self._parents.append(open_ones[-1] if open_ones else -1)
+            open_ones.append(place)
+
+    def of(self, text: str) -> list[tuple[Candidate, ...]]:
+        """
+        Those whose prefix this text has.
+
+        Whatever prefixes there are of it, they are prefixes of the last one that sorts before it.
+        """
+        texts, parents = self._texts, self._parents
+        at = bisect_right(texts, text) - 1
+        while at >= 0 and not text.startswith(texts[at]):
+            at = parents[at]
+        found = []
+        while at >= 0:
+            found.append(self._filed[at])
+            at = parents[at]
+        return found
+
+    def all(self) -> Sequence[tuple[Candidate, ...]]:
+        """Every list of rules."""
+        return self._filed
+
+
+class _Drawer:
+    """The rules filed under one field, while the index is made."""
+
+    def __init__(self) -> None:
+        self.values: dict[Any, list[Candidate]] = {}
+        self.prefixes: dict[str, list[Candidate]] = {}
+
+    def file(self, candidate: Candidate, need: Need) -> None:
+        """Under each value and beginning once, so that no event finds it twice."""
+        shortest = [p for p in dict.fromkeys(need.prefixes) if not _begins(p, need.prefixes)]
+        for prefix in shortest:
+            self.prefixes.setdefault(prefix, []).append(candidate)
+        for key in dict.fromkeys(index_key(value) for value in need.values):
+            if key is not None and not (key[0] == "text" and str(key[1]).startswith(need.prefixes)):
+                self.values.setdefault(key, []).append(candidate)
+
+
+def _begins(text: str, prefixes: tuple[str, ...]) -> bool:
+    """Whether it begins with one of them that is shorter."""
+    return any(text != prefix and text.startswith(prefix) for prefix in prefixes)
+
+
 class Index:
     """The candidates of an event among some rules, in file order."""
 
-    def __init__(self, candidates: Sequence[Candidate]) -> None:
-        needs = [_needs(candidate.rule) for candidate in candidates]
+    def __init__(self, candidates: Sequence[Candidate], variables: Scope | None = None) -> None:
+        needs = [rule_needs(candidate.rule, variables or {}) for candidate in candidates]
         sharing = Counter(entry for each in needs for need in each for entry in _entries(need))
         always: list[Candidate] = []
-        filed: dict[tuple[str, ...], dict[Any, list[Candidate]]] = {}
+        filed: dict[tuple[str, ...], _Drawer] = {}
         for candidate, each in zip(candidates, needs, strict=True):
             if not each:
                 always.append(candidate)
                 continue
             best = min(each, key=lambda need: sum(sharing[entry] for entry in _entries(need)))
-            bucket = filed.setdefault(best.path, {})
-            for key in dict.fromkeys(index_key(value) for value in best.values):
-                bucket.setdefault(key, []).append(candidate)
+            filed.setdefault(best.path, _Drawer()).file(candidate, best)
         self._always = tuple(always)
-        self._filed = tuple(filed.items())
+        self._filed = tuple(
+            (
+                path,
+                {key: tuple(found) for key, found in drawer.values.items()},
+                Prefixes(drawer.prefixes) if drawer.prefixes else None,
+            )
+            for path, drawer in filed.items()
+        )
         self.empty = not candidates
 
     def candidates(self, scope: Scope) -> Sequence[Candidate]:
-        """The rules that may match this scope."""
-        found: list[Candidate] = []
-        sources = 1 if self._always else 0
-        for path, buckets in self._filed:
+        """
+        The rules that may match this scope. A tuple is one that later events get again; a list
+        was made for this one.
+        """
+        found = [self._always] if self._always else []
+        for path, buckets, prefixes in self._filed:
             value: Any = scope
             for name in path:
                 value = value.get(name) if value.__class__ is dict else None
             hits = buckets.get(index_key(value))
             if hits:
-                found += hits
-                sources += 1
-        if not self._always:
-            return found if sources <= 1 else sorted(found, key=place)
-        return self._always if not found else sorted((*self._always, *found), key=place)
+                found.append(hits)
+            if prefixes is not None and isinstance(value, str):
+                found += prefixes.of(value)
+        if len(found) < 2:
+            return found[0] if found else ()
+        return sorted(chain.from_iterable(found), key=place)
 
     def filing(self) -> dict[int, tuple[str, ...]]:
-        """For `explain`: the path by which each filed rule is found, by the rule's place."""
+        """For `explain` and costs: the path by which each filed rule is found, by its place."""
         return {
             candidate.place: path
-            for path, buckets in self._filed
-            for bucket in buckets.values()
+            for path, buckets, prefixes in self._filed
+            for bucket in (*buckets.values(), *(prefixes.all() if prefixes else ()))
             for candidate in bucket
         }
+
+    @property
+    def always(self) -> tuple[Candidate, ...]:
+        """Those that no field rules out."""
+        return self._always
+
+    def most(self) -> int:
+        """How many candidates one event can have at most: the fullest list of each field."""
+        return len(self._always) + sum(
+            max((len(bucket) for bucket in buckets.values()), default=0)
+            + (sum(map(len, prefixes.all())) if prefixes else 0)
+            for _, buckets, prefixes in self._filed
+        )
 
 
 def candidates_of(rules: Iterable[CompiledRule]) -> list[Candidate]:
@@ -125,15 +205,21 @@ def _any_of(conditions: tuple[Condition, ...], scope: Scope) -> bool | Failed:
     return False if failed is None else failed
 
 
-def _needs(rule: CompiledRule) -> list[Need]:
-    return [
-        need
-        for condition in rule.match
-        if condition.test is not None
-        for need in needs_of(condition.test)
-        if need.path[0] not in _UNREADABLE
-    ]
+def rule_needs(rule: CompiledRule, variables: Scope) -> list[Need]:
+    """All that an index may look for, of every item of `match`; variables are known."""
+    return [n for condition in rule.match for n in condition_needs(condition, variables)]
+
+
+def condition_needs(condition: Condition, variables: Scope) -> tuple[Need, ...]:
+    """What one item of `match` needs; nothing under `not`."""
+    if condition.test is not None:
+        found = needs_of(condition.test, variables)
+    else:
+        each = [condition_needs(inner, variables) for inner in condition.any_of or ()]
+        found = alternatives(each)
+    return tuple(need for need in found if need.path[0] not in UNREADABLE)
 
 
 def _entries(need: Need) -> list[tuple[tuple[str, ...], Any]]:
-    return [(need.path, index_key(value)) for value in need.values]
+    keys: list[Any] = [index_key(value) for value in need.values]
+    return [(need.path, key) for key in (*keys, *(("prefix", text) for text in need.prefixes))]

@@ -6,11 +6,11 @@ import msgspec
 
 from router.model.delivery import LiveSecret
 from router.model.job import Job
-from router.model.settings import Endpoint
+from router.model.settings import OWN, Endpoint
 from router.providers import Provider
 from router.rules.match import Matcher
 from router.rules.ruleset import Ruleset
-from router.rules.specs import CompiledAction
+from router.rules.specs import CompiledAction, results_read
 
 
 class Secrets:
@@ -23,6 +23,11 @@ class Secrets:
 
     def __repr__(self) -> str:
         return f"Secrets({sorted(self._live)})"
+
+    def value(self, name: str) -> bytes:
+        """A secret's bytes, empty when there is none."""
+        found = self._live.get(name)
+        return found.value if found else b""
 
     def verifying(self, names: tuple[str, ...], now_ms: int) -> list[LiveSecret]:
         """The named secrets that may still verify at `now_ms`."""
@@ -45,7 +50,11 @@ class Door(msgspec.Struct, frozen=True):
 
 
 class Live:
-    """One generation, in force: ruleset, matcher, secrets, and the table of addresses."""
+    """
+    One generation, in force: ruleset, matcher, secrets, and the table of addresses.
+
+    `own` is the door of the router's own events, which has no address; None: no rule wants any.
+    """
 
     def __init__(self, ruleset: Ruleset, secrets: Secrets) -> None:
         self.ruleset = ruleset
@@ -56,12 +65,17 @@ class Live:
             for door in map(self._door, ruleset.endpoints.values())
             for address in door.endpoint.addresses
         }
+        own = ruleset.endpoints.get(OWN)
+        self.own = None if own is None else self._door(own)
         self.paused = frozenset(r.id for r in ruleset.rules if r.mode == "paused")
         self.actions = {(r.id, a.id): a for r in ruleset.rules for a in r.actions}
+        self.reads = {key: results_read(a) for key, a in self.actions.items() if a.after}
+        self.chained = frozenset(rule for rule, _ in self.reads)
+        self.groups = {r.id: r.concurrency.group if r.concurrency else None for r in ruleset.rules}
 
     def _door(self, endpoint: Endpoint) -> Door:
         provider = self.ruleset.providers[endpoint.provider]
-        return Door(endpoint, provider, endpoint.name, endpoint.body_max, provider.methods)
+        return Door(endpoint, provider, endpoint.name, endpoint.body_max, provider.admits)
 
 
 class LiveRef:

@@ -17,13 +17,15 @@ class Matches(msgspec.Struct, frozen=True):
     """
     The rules that one event matched, in file order, and those that erred (rule id, reason).
 
-    `shadow` rules matched but never act; `paused` ones make waiting jobs.
+    `shadow` rules matched but never act; `paused` ones make waiting jobs. `asked` are the rules
+    that were evaluated, in one or more pieces; a tuple among them is one that other events share.
     """
 
     live: tuple[CompiledRule, ...]
     shadow: tuple[CompiledRule, ...]
     paused: tuple[CompiledRule, ...]
     errors: tuple[tuple[str, str], ...]
+    asked: tuple[Sequence[Candidate], ...] = ()
 
 
 class Wanting(msgspec.Struct, frozen=True):
@@ -41,14 +43,20 @@ class Wanting(msgspec.Struct, frozen=True):
             return self.every.candidates(scope)
         if self.every.empty:
             return self.named.candidates(scope)
-        return sorted((*self.every.candidates(scope), *self.named.candidates(scope)), key=place)
+        every, named = self.every.candidates(scope), self.named.candidates(scope)
+        if not (every and named):
+            return every or named
+        return sorted((*every, *named), key=place)
 
 
 class Wanted:
     """Some rules of one endpoint, ready for any event's name."""
 
-    def __init__(self, candidates: Sequence[Candidate]) -> None:
-        self._every = Index([c for c in candidates if c.rule.events is None])
+    def __init__(
+        self, candidates: Sequence[Candidate], variables: Mapping[str, Any] | None = None
+    ) -> None:
+        self._variables = variables
+        self._every = Index([c for c in candidates if c.rule.events is None], variables)
         self._exact: dict[str, list[Candidate]] = {}
         self._globs: list[Candidate] = []
         for candidate in candidates:
@@ -77,7 +85,7 @@ class Wanted:
         }
         if not found:
             return self._nobody
-        return Wanting(self._every, Index(sorted(found.values(), key=place)))
+        return Wanting(self._every, Index(sorted(found.values(), key=place), self._variables))
 
 
 class Matcher:
@@ -93,9 +101,12 @@ class Matcher:
         self._places = {c.rule.id: c.place for c in candidates}
         self._endpoints: dict[str, tuple[Wanted, Wanted]] = {}
         for name in ruleset.endpoints:
-            mine = [c for c in candidates if c.rule.sources is None or name in c.rule.sources]
-            usual = Wanted([c for c in mine if not c.rule.otherwise])
-            self._endpoints[name] = (usual, Wanted([c for c in mine if c.rule.otherwise]))
+            mine = [c for c in candidates if c.rule.takes(name)]
+            usual, otherwise = (
+                Wanted([c for c in mine if c.rule.otherwise is rest], ruleset.variables)
+                for rest in (False, True)
+            )
+            self._endpoints[name] = (usual, otherwise)
         self._known: dict[tuple[str, str, str | None], tuple[Wanting, Wanting]] = {}
         for name, both in self._endpoints.items():
             for written in (*both[0].names, *both[1].names):
@@ -122,26 +133,31 @@ class Matcher:
         usual, otherwise = self.wanting(endpoint, event, action)
         hits: list[CompiledRule] = []
         errors: list[tuple[str, str]] = []
-        _judge(usual, scope, hits, errors)
+        asked = usual.candidates(scope)
+        pieces: tuple[Sequence[Candidate], ...] = (asked,) if asked else ()
+        _judge(asked, scope, hits, errors)
         # `from: all` rules do not name the endpoint, so they do not keep `otherwise` quiet.
         if not any(r.mode == "live" and r.sources is not None for r in hits):
-            usual_hits = len(hits)
-            _judge(otherwise, scope, hits, errors)
-            if 0 < usual_hits < len(hits):
-                hits.sort(key=lambda rule: self._places[rule.id])
-        return _sorted_by_mode(hits, errors)
+            rest = otherwise.candidates(scope)
+            if rest:
+                pieces = (*pieces, rest)
+                usual_hits = len(hits)
+                _judge(rest, scope, hits, errors)
+                if 0 < usual_hits < len(hits):
+                    hits.sort(key=lambda rule: self._places[rule.id])
+        return _sorted_by_mode(hits, errors, pieces)
 
 
 _NOWHERE = (Wanted([]), Wanted([]))
 
 
 def _judge(
-    wanting: Wanting,
+    asked: Sequence[Candidate],
     scope: Mapping[str, Any],
     hits: list[CompiledRule],
     errors: list[tuple[str, str]],
 ) -> None:
-    for candidate in wanting.candidates(scope):
+    for candidate in asked:
         result = True if candidate.judge is None else candidate.judge(scope)
         if result is True:
             hits.append(candidate.rule)
@@ -149,14 +165,21 @@ def _judge(
             errors.append((candidate.rule.id, result.reason))
 
 
-def _sorted_by_mode(hits: list[CompiledRule], errors: list[tuple[str, str]]) -> Matches:
-    if not hits and not errors:
+def _sorted_by_mode(
+    hits: list[CompiledRule],
+    errors: list[tuple[str, str]],
+    asked: tuple[Sequence[Candidate], ...],
+) -> Matches:
+    if not asked:
         return _NONE
+    if not hits and not errors:
+        return Matches((), (), (), (), asked)
     return Matches(
         tuple(r for r in hits if r.mode == "live"),
         tuple(r for r in hits if r.mode == "shadow"),
         tuple(r for r in hits if r.mode == "paused"),
         tuple(errors),
+        asked,
     )
 
 

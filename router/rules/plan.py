@@ -10,23 +10,25 @@ from router.errors import EvaluationError
 from router.expressions import encode_json
 from router.model.delivery import Delivery, DeliveryState, Event
 from router.model.ids import Ids
-from router.model.job import NewJob
+from router.model.job import NewJob, Turn
 from router.model.settings import Endpoint
 from router.providers import ReadEvent, Reading
 from router.rules.live import Live
 from router.rules.match import Matches
 from router.rules.scope import delivery_roots, event_scope
-from router.rules.specs import CompiledRule
+from router.rules.specs import CompiledRule, Concurrency
 
 JOBS_MAX = 20_000
 KEY_BYTES_MAX = 255
+SHOWN_MAX = 200
 
 
 class Plan(msgspec.Struct, frozen=True):
     """
     What one delivery becomes: its state, its events, their jobs, and each event's matches.
 
-    `flags` are the reading's and the plan's own; `reason` says why it was not routed.
+    `flags` are the reading's and the plan's own; `reason` says why it was not routed. `ungrouped`
+    has, for each run whose concurrency group has no value, its rule.
     """
 
     state: DeliveryState
@@ -35,6 +37,7 @@ class Plan(msgspec.Struct, frozen=True):
     matches: tuple[Matches, ...]
     flags: tuple[str, ...]
     reason: str | None = None
+    ungrouped: tuple[str, ...] = ()
 
 
 Reserve = Callable[[str, str], str | None]
@@ -55,24 +58,42 @@ def body_identity(event: str, body: bytes) -> bytes:
 class _Run:
     """One rule and the event it wants, or under `per: delivery` all it wants of the batch."""
 
-    __slots__ = ("events", "rule")
+    __slots__ = ("events", "rule", "turn")
 
-    def __init__(self, rule: CompiledRule, event: Event) -> None:
+    def __init__(self, rule: CompiledRule, event: Event, turn: Turn | None = None) -> None:
         self.rule = rule
         self.events = [event]
+        self.turn = turn
 
 
 def _gather(
-    runs: list[_Run], batches: dict[str, _Run], event: Event, rules: tuple[CompiledRule, ...]
+    runs: list[_Run], batches: dict[str, _Run], event: Event, found: Matches, scope: dict[str, Any]
 ) -> None:
-    for rule in rules:
+    for rule in (*found.live, *found.paused):
         if rule.per_delivery and rule.id in batches:
             batches[rule.id].events.append(event)
             continue
-        run = _Run(rule, event)
+        turn = None if rule.concurrency is None else turn_of(rule.id, rule.concurrency, scope)
+        run = _Run(rule, event, turn)
         runs.append(run)
         if rule.per_delivery:
             batches[rule.id] = run
+
+
+def turn_of(rule: str, concurrency: Concurrency, scope: dict[str, Any]) -> Turn | None:
+    """What a run takes its turn by; None: the group's expression gives null, or fails."""
+    try:
+        value = concurrency.value.value(scope)
+    except EvaluationError:
+        return None
+    if value is None:
+        return None
+    text = encode_json(value).decode()
+    key = f"{rule}\x1f{text}"
+    if len(key) > KEY_BYTES_MAX:
+        key = f"{rule}\x1f{hashlib.sha256(text.encode()).hexdigest()}"
+    shown = value if isinstance(value, str) else text
+    return Turn(key, shown[:SHOWN_MAX], concurrency.group)
 
 
 class Planner:
@@ -105,22 +126,29 @@ class Planner:
             found = self._live.matcher.match(delivery.endpoint, event.name, event.action, scope)
             events.append(event)
             matches.append(found)
-            _gather(runs, batches, event, (*found.live, *found.paused))
+            _gather(runs, batches, event, found, scope)
         if sum(len(run.rule.actions) for run in runs) > JOBS_MAX:
             reason = f"more than {JOBS_MAX} jobs"
             return self._unrouted(delivery, reading, endpoint, "too_complex", reason, now)
         jobs = tuple(job for run in runs for job in self._jobs(run, now))
         state: DeliveryState = "routed" if jobs else "unmatched"
-        return Plan(state, tuple(events), jobs, tuple(matches), flags)
+        ungrouped = tuple([run.rule.id for run in runs if run.rule.concurrency and not run.turn])
+        return Plan(state, tuple(events), jobs, tuple(matches), flags, None, ungrouped)
 
     def _jobs(self, run: _Run, now: int) -> Iterator[NewJob]:
         first = run.events[0]
         covers = tuple(e.index for e in run.events) if run.rule.per_delivery else ()
         paused = run.rule.mode == "paused"
+        linked = run.turn is not None or run.rule.id in self._live.chained
+        name: str | None = None
         for action in run.rule.actions:
-            lease = None if paused else self._reserve(action.target, action.kind)
+            held = paused or run.turn is not None or action.after
+            lease = None if held else self._reserve(action.target, action.kind)
+            id_ = self._ids.new("job", now)
+            if linked and name is None:
+                name = id_  # the first job's id names the run
             yield NewJob(
-                self._ids.new("job", now),
+                id_,
                 first.index,
                 first.id,
                 first.name,
@@ -132,6 +160,9 @@ class Planner:
                 "waiting" if paused else "running" if lease else "available",
                 lease,
                 covers=covers,
+                run=name,
+                after=action.after,
+                turn=run.turn,
             )
 
     def _keys(

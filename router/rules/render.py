@@ -9,10 +9,10 @@ from router.errors import RenderError
 from router.expressions import Template, encode_json, rfc3339
 from router.model.call import Call, LogCall, PythonCall, ShellCall
 from router.model.delivery import Delivery, Event
-from router.model.job import Job
+from router.model.job import Job, Skip
 from router.plugin import hosts_of
 from router.rules.live import Live
-from router.rules.render_http import json_value, render_http
+from router.rules.render_http import json_value, render_http, secured
 from router.rules.scope import delivery_roots, event_scope
 from router.rules.specs import CompiledAction, HttpSpec, LogSpec, PythonSpec, ShellSpec
 
@@ -24,6 +24,7 @@ class Material(msgspec.Struct, frozen=True):
     All that rendering one job needs, gathered.
 
     `covered` are the events of a run for a whole batch (`per: delivery`), `event` their first.
+    `results` are those of the actions that it comes after.
     """
 
     live: Live
@@ -33,11 +34,12 @@ class Material(msgspec.Struct, frozen=True):
     event: Event
     environ: Mapping[str, str]
     covered: tuple[Event, ...] = ()
+    results: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
 
-def render(material: Material) -> Call:
+def render(material: Material) -> Call | Skip:
     """
-    The call of one attempt.
+    The call of one attempt, or why there is none: its `when` does not hold.
 
     Raises:
         RenderError: a template cannot be rendered from this event, or gives a hazard: CR, LF or
@@ -51,6 +53,18 @@ def render(material: Material) -> Call:
     scope["secret"] = m.live.secrets.texts
     if m.covered:
         scope["events"] = [event.payload for event in m.covered]
+    if m.action.after:
+        scope["results"] = m.results
+    if m.action.given:
+        scope["with"] = json_value(dict(m.action.given), scope, "with")
+    if m.action.when is not None:
+        verdict = m.action.when.verdict(scope)
+        if verdict is not True:
+            return Skip(f"when_error: {verdict.reason}" if verdict else "when")
+    return _call(m, scope)
+
+
+def _call(m: Material, scope: dict[str, Any]) -> Call:
     spec = m.action.spec
     match spec:
         case LogSpec():
@@ -58,7 +72,8 @@ def render(material: Material) -> Call:
         case HttpSpec():
             masked = {**scope, "secret": dict.fromkeys(m.live.secrets.texts, "***")}
             body, content_type = default_body(m)
-            return render_http(spec, m.job, scope, masked, body, content_type)
+            call = render_http(spec, m.job, scope, masked, body, content_type)
+            return secured(call, spec, m.live.secrets)
         case ShellSpec():
             return _shell(spec, m, scope)
         case PythonSpec():
@@ -85,10 +100,22 @@ def _shell(spec: ShellSpec, m: Material, scope: Mapping[str, Any]) -> ShellCall:
     else:
         argv = (*spec.interpreter, "-c", spec.script or "", m.job.rule)
     env = _environment(m, spec.pass_env)
+    if spec.user is not None and "HOME" not in spec.pass_env:
+        env.pop("HOME", None)  # that user's own takes its place
     for name, template in spec.env:
         env[name] = _without_nul(template.render(scope, place=f"shell.env.{name}"), f"env.{name}")
     secret_names = frozenset(n for n, t in spec.env if "secret" in t.roots)
-    return ShellCall(argv, _stdin(spec, m, scope), env, spec.cwd, spec.timeout_s, secret_names)
+    return ShellCall(
+        argv,
+        _stdin(spec, m, scope),
+        env,
+        spec.cwd,
+        spec.timeout_s,
+        secret_names,
+        limits=spec.limits,
+        user=spec.user,
+        files=tuple((name, _file(name, content, m, scope)) for name, content in spec.files),
+    )
 
 
 def _environment(m: Material, passed: tuple[str, ...] = ()) -> dict[str, str]:
@@ -118,7 +145,16 @@ def _stdin(spec: ShellSpec, m: Material, scope: Mapping[str, Any]) -> bytes | No
         return default_body(m)[0]
     if spec.stdin == "none":
         return None
-    value = json_value(spec.stdin, scope, "shell.stdin")
+    return _as_bytes(json_value(spec.stdin, scope, "shell.stdin"))
+
+
+def _file(name: str, content: Any, m: Material, scope: Mapping[str, Any]) -> bytes:
+    if content == "body":
+        return default_body(m)[0]
+    return _as_bytes(json_value(content, scope, f"shell.files.{name}"))
+
+
+def _as_bytes(value: Any) -> bytes:
     return value.encode() if isinstance(value, str) else encode_json(value)
 
 

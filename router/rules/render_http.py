@@ -1,20 +1,27 @@
 """An HTTP request from its spec: host from the operator, the rest from templates, encoded."""
 
 import base64
+import hashlib
 import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
+
+import msgspec
 
 from router.errors import RenderError
 from router.expressions import Template, encode_json
 from router.model.call import HttpCall
 from router.model.job import Job
 from router.model.settings import Auth
+from router.rules.live import Secrets
 from router.rules.specs import HttpSpec
 
 _FORBIDDEN_IN_HEADER = re.compile(r"[\r\n\0]")
 _MARK = "\0"
+_TRACE = re.compile(
+    r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})"
+)
 _DOTTED = frozenset({"", ".", ".."})
 
 Scope = Mapping[str, Any]
@@ -48,7 +55,33 @@ def render_http(
         accept=spec.accept,
         timeout_s=spec.timeout_s,
         shown_body=_shown(spec, masked, sent_body, content_type),
+        trace=None if "traceparent" in headers else trace_of(received, job.delivery),
     )
+
+
+def secured(call: HttpCall, spec: HttpSpec, secrets: Secrets) -> HttpCall:
+    """The call with what it is signed with and what its connection needs."""
+    if spec.sign is None and spec.tls is None:
+        return call
+    sign, tls = spec.sign, spec.tls
+    return msgspec.structs.replace(
+        call,
+        sign=sign,
+        sign_keys=tuple(secrets.value(name) for name in sign.secrets) if sign else (),
+        tls=tls,
+        tls_key=secrets.texts.get(tls.key_secret) if tls and tls.key_secret else None,
+    )
+
+
+def trace_of(received: Mapping[str, str], delivery: str) -> tuple[str, str]:
+    """
+    The W3C trace that a call belongs to, and its flags: the sender's when it names a valid one,
+    else one of the delivery's own, the same for all that comes of it.
+    """
+    found = _TRACE.fullmatch(received.get("traceparent", ""))
+    if found is not None:
+        return found[1], found[2]
+    return hashlib.sha256(delivery.encode()).hexdigest()[:32], "00"
 
 
 def _always(job: Job) -> dict[str, str]:
@@ -82,7 +115,7 @@ def _auth(auth: Auth | None, scope: Scope) -> dict[str, str]:
 def _url(spec: HttpSpec, scope: Scope) -> str:
     base = _base(spec, scope)
     if spec.path is not None:
-        base = _joined(base, _encoded(spec.path, scope, "http.path"))
+        base = _joined(base, encoded(spec.path, scope, "http.path"))
     pairs = [(n, t.render(scope, place=f"http.query.{n}")) for n, t in spec.query]
     if not pairs:
         return base
@@ -97,7 +130,7 @@ def _base(spec: HttpSpec, scope: Scope) -> str:
             raise RenderError("http.url", "is missing")
         if spec.url.whole is not None:  # a whole URL can only be a secret: config sees to it
             return str(spec.url.render(scope, place="http.url"))
-        return _encoded(spec.url, scope, "http.url")
+        return encoded(spec.url, scope, "http.url")
     if spec.target.url_secret is not None:
         return str(scope["secret"][spec.target.url_secret])
     return spec.target.url or ""
@@ -111,7 +144,7 @@ def _joined(base: str, path: str) -> str:
     return urlunsplit(parts._replace(path=whole, query=query or parts.query))
 
 
-def _encoded(template: Template, scope: Scope, place: str) -> str:
+def encoded(template: Template, scope: Scope, place: str) -> str:
     """
     The template with each expression percent-encoded.
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from router.expressions import Expression
-from router.model.settings import Endpoint, SecretRef, Server, Target
+from router.model.settings import OWN, Endpoint, SecretRef, Server, Target
 from router.providers import Provider
 from router.rules.specs import CompiledRule
 
@@ -32,3 +32,8 @@ class Ruleset(msgspec.Struct, frozen=True):
     defines: Mapping[str, Expression]
     dedupe_keys: Mapping[str, Expression]
     rules: tuple[CompiledRule, ...]
+
+    @property
+    def addressed(self) -> dict[str, Endpoint]:
+        """The endpoints that senders reach: all but the router's own."""
+        return {name: endpoint for name, endpoint in self.endpoints.items() if name != OWN}

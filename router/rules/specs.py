@@ -5,9 +5,9 @@ from typing import Any, Literal
 import msgspec
 
 from router.expressions import Expression, Template
-from router.model.job import ActionKind
+from router.model.job import ActionKind, Group, Need
 from router.model.retry import RetryPolicy
-from router.model.settings import Auth, Target
+from router.model.settings import OWN, Auth, ShellLimits, Sign, Target, Tls
 
 JsonSpec = Any
 """A JSON value whose texts are Templates (keys stay plain)."""
@@ -34,6 +34,8 @@ class HttpSpec(msgspec.Struct, frozen=True):
     auth: Auth | None
     timeout_s: float
     forward_headers: tuple[str, ...] = ()
+    tls: Tls | None = None
+    sign: Sign | None = None
 
 
 class ShellSpec(msgspec.Struct, frozen=True):
@@ -41,7 +43,8 @@ class ShellSpec(msgspec.Struct, frozen=True):
     A `shell` action. Exactly one of `argv` and `script`.
 
     `stdin` is "default" (the event), "none", or a JsonSpec/Template. `pass_env` names variables
-    of the router's own environment. `cwd` is absolute.
+    of the router's own environment. `cwd` is absolute. `files` are names of variables and what
+    their files hold: "body" (the event) or a JsonSpec.
     """
 
     argv: tuple[Template, ...] | None
@@ -52,6 +55,9 @@ class ShellSpec(msgspec.Struct, frozen=True):
     pass_env: tuple[str, ...]
     cwd: str
     timeout_s: float
+    limits: ShellLimits | None = None
+    user: str | None = None
+    files: tuple[tuple[str, Any], ...] = ()
 
 
 class LogSpec(msgspec.Struct, frozen=True):
@@ -77,7 +83,9 @@ class PythonSpec(msgspec.Struct, frozen=True):
 class CompiledAction(msgspec.Struct, frozen=True):
     """
     One action of a rule. `target` is the name its limits belong to: a target's name, the
-    `scheme://host:port` of a bare URL, or `rule/action`.
+    `scheme://host:port` of a bare URL, or `rule/action`. `given` are the parameters of a shared
+    action, as JsonSpecs: the root `with` of its own templates. `after` are the actions of the same
+    rule that it waits for; `when` is a verdict read as the job starts.
     """
 
     id: str
@@ -86,6 +94,16 @@ class CompiledAction(msgspec.Struct, frozen=True):
     target: str
     retry: RetryPolicy
     on_interrupt: Literal["rerun", "dead"] = "rerun"
+    after: tuple[Need, ...] = ()
+    when: Expression | None = None
+    given: tuple[tuple[str, JsonSpec], ...] = ()
+
+
+class Concurrency(msgspec.Struct, frozen=True):
+    """Which runs of a rule take turns: those for which `value` gives the same."""
+
+    value: Expression
+    group: Group
 
 
 class Condition(msgspec.Struct, frozen=True):
@@ -116,3 +134,25 @@ class CompiledRule(msgspec.Struct, frozen=True):
     otherwise: bool
     actions: tuple[CompiledAction, ...]
     per_delivery: bool = False
+    concurrency: "Concurrency | None" = None
+
+    def takes(self, endpoint: str) -> bool:
+        """Whether it is for this endpoint; `all` are those that senders reach."""
+        return endpoint != OWN if self.sources is None else endpoint in self.sources
+
+
+def results_read(action: CompiledAction) -> frozenset[str]:
+    """The actions whose results this one reads, in `when` or in what it sends."""
+    uses = set() if action.when is None else set(action.when.uses)
+    pending: list[Any] = [action.spec, action.given]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Template):
+            uses |= part.uses
+        elif isinstance(part, msgspec.Struct):
+            pending += msgspec.structs.astuple(part)
+        elif isinstance(part, dict):
+            pending += part.values()
+        elif isinstance(part, list | tuple):
+            pending += part
+    return frozenset(field for root, field in uses if root == "results")

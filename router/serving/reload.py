@@ -2,18 +2,28 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from router.clock import Clock
-from router.errors import ConfigError, RouterError, StoreUnavailable
+from router.errors import ConfigError, RouterError, StoreUnavailable, UsageError
 from router.log import Log
 from router.metrics import Metrics
 from router.model.settings import Server
+from router.rehearsal.diff import rule_changes, setting_changes
 from router.rules.live import Live, LiveRef
+from router.rules.ruleset import Ruleset
 from router.serving.verbs import ReloadState
 
 POLL_S = 1.0
-_NEEDS_RESTART = ("listen", "admin", "store")
+SETTLE_S = 0.2
+SETTLES = 25
+"""Looks at files that keep changing, before they are read all the same."""
+
+READS = 5
+"""How often files that change while they are read are read anew."""
+
+TOLD = 50
+_NEEDS_RESTART = ("listen", "admin", "admin_hosts", "store", "tls")
 
 
 class Steps(NamedTuple):
@@ -21,8 +31,9 @@ class Steps(NamedTuple):
     What a reload is made of.
 
     `fingerprint` tells cheaply whether files changed; `build` reads, checks and resolves the file
-    (it may take seconds and runs in a thread); `keep` makes the new generation durable before it
-    is in force; `after` applies to stored jobs what it says of them; `render` shows diagnostics.
+    (it may take seconds and runs in a thread); `prove` runs its tests, if they are required;
+    `keep` makes the new generation durable before it is in force; `after` applies to
+    stored jobs what it says of them; `render` shows diagnostics. `begins` and `ends` hear of it.
     """
 
     fingerprint: Callable[[], str]
@@ -30,6 +41,9 @@ class Steps(NamedTuple):
     keep: Callable[[Live], Awaitable[None]]
     after: Callable[[], Awaitable[object]]
     render: Callable[[ConfigError], str]
+    prove: Callable[[Live], Awaitable[object]]
+    begins: Callable[[], object] = lambda: None
+    ends: Callable[[], object] = lambda: None
 
 
 class Reloader:
@@ -45,57 +59,126 @@ class Reloader:
         self._metrics = metrics
         self._turn = asyncio.Lock()
         self._seen = steps.fingerprint()
-        self.state = ReloadState(at=clock.now())
+        self.state = ReloadState(at=clock.now(), succeeded_at=clock.now())
+        metrics.in_force(live.current.ruleset.generation, clock.now())
 
     async def watch(self) -> None:
-        """Poll the files every second, by content; reload when they differ."""
+        """Poll the files every second, by content; reload when they differ and have settled."""
         while True:
             await self._clock.sleep(POLL_S)
-            if await asyncio.to_thread(self._steps.fingerprint) != self._seen:
+            if not self._live.current.ruleset.server.reload.watch:
+                continue
+            found = await asyncio.to_thread(self._steps.fingerprint)
+            if found != self._seen:
+                await self._settled(found)
                 await self.reload()
+
+    async def _settled(self, found: str) -> None:
+        """Half of a file may be a right file with half of the rules: wait for the writer."""
+        for _ in range(SETTLES):
+            await self._clock.sleep(SETTLE_S)
+            earlier, found = found, await asyncio.to_thread(self._steps.fingerprint)
+            if found == earlier:
+                return
 
     async def reload(self) -> bool:
         """Read the file again; True when another generation is in force now. Never raises."""
         async with self._turn:
+            self._steps.begins()
+            try:
+                return await self._reloaded()
+            finally:
+                self._steps.ends()
+
+    async def _reloaded(self) -> bool:
+        try:
+            new = await self._built()
+            await self._steps.prove(new)
+            await self._steps.keep(new)
+        except RouterError as error:
+            text = self._steps.render(error) if isinstance(error, ConfigError) else str(error)
+            self._failed(text)
+            return False
+        except Exception as error:  # noqa: BLE001 - whatever a file brings about, we go on
+            self._failed(f"{type(error).__name__}: {error}", error)
+            return False
+        old = self._live.current
+        self._live.swap(new)
+        await self._tell(old.ruleset, new.ruleset)
+        try:
+            await self._steps.after()
+        except StoreUnavailable as error:  # upkeep does it again in a moment
+            self._log.error("jobs of paused rules not yet held", error=str(error))
+        return old.ruleset.generation != new.ruleset.generation
+
+    async def _built(self) -> Live:
+        """
+        A generation whose files all are of the same moment.
+
+        Raises:
+            RouterError: they are wrong; or they change faster than they can be read.
+        """
+        for _ in range(READS):
             self._seen = await asyncio.to_thread(self._steps.fingerprint)
+            fault: RouterError | None = None
             try:
                 new = await asyncio.to_thread(self._steps.build)
-                await self._steps.keep(new)
             except RouterError as error:
-                self._failed(error)
-                return False
-            changed = self._swapped(new)
-            try:
-                await self._steps.after()
-            except StoreUnavailable as error:  # upkeep does it again in a moment
-                self._log.error("jobs of paused rules not yet held", error=str(error))
-            return changed
+                fault = error
+            if await asyncio.to_thread(self._steps.fingerprint) != self._seen:
+                continue
+            if fault is not None:
+                raise fault
+            return new
+        raise UsageError("the files keep changing while they are read")
 
-    def _failed(self, error: RouterError) -> None:
-        text = self._steps.render(error) if isinstance(error, ConfigError) else str(error)
-        self.state.ok, self.state.at, self.state.error = False, self._clock.now(), text
+    def _failed(self, text: str, error: Exception | None = None) -> None:
+        state = self.state
+        state.ok, state.at, state.error = False, self._clock.now(), text
+        state.failures += 1
         self._metrics.reload_failed()
         self._log.error(
             "reload failed, the old rules stay in force",
             generation=self._live.current.ruleset.generation,
             diagnostics=text,
+            **({"exc_info": error} if error else {}),
         )
 
-    def _swapped(self, new: Live) -> bool:
-        old = self._live.current
-        changed = old.ruleset.generation != new.ruleset.generation
-        self._live.swap(new)
-        self.state.ok, self.state.at, self.state.error = True, self._clock.now(), None
-        self._metrics.reloaded(new.ruleset.generation)
-        self._log.info(
-            "reloaded",
-            generation=new.ruleset.generation,
-            changed=changed,
-            added=sorted({r.id for r in new.ruleset.rules} - {r.id for r in old.ruleset.rules}),
-            removed=sorted({r.id for r in old.ruleset.rules} - {r.id for r in new.ruleset.rules}),
-            needs_restart=_restart_keys(old.ruleset.server, new.ruleset.server),
-        )
-        return changed
+    async def _tell(self, old: Ruleset, new: Ruleset) -> None:
+        state, now = self.state, self._clock.now()
+        changed = old.generation != new.generation
+        told = await asyncio.to_thread(differences, old, new) if changed else {}
+        state.ok, state.at, state.error = True, now, None
+        state.succeeded_at, state.failures = now, 0
+        if changed:
+            state.changes = told
+        self._metrics.reloaded()
+        self._metrics.in_force(new.generation, now)
+        words = "reloaded" if changed else "reloaded, nothing is different"
+        self._log.info(words, generation=new.generation, **told)
+
+
+def differences(old: Ruleset, new: Ruleset) -> dict[str, Any]:
+    """What a generation says differently, by names: never a value."""
+    found: dict[str, list[str]] = {"added": [], "removed": [], "changed": []}
+    for change in rule_changes(old, new):
+        found[change.kind].append(change.rule)
+    settings = {".".join(change.path.split(".")[:2]) for change in setting_changes(old, new)}
+    server = [
+        f"server.{name}"
+        for name in Server.__struct_fields__
+        if getattr(old.server, name) != getattr(new.server, name)
+    ]
+    return {
+        **{kind: _listed(names) for kind, names in found.items()},
+        "settings": _listed([*sorted(settings), *server]),
+        "needs_restart": _restart_keys(old.server, new.server),
+    }
+
+
+def _listed(names: list[str]) -> list[str]:
+    more = len(names) - TOLD
+    return [*names[:TOLD], f"and {more} more"] if more > 0 else names
 
 
 def _restart_keys(old: Server, new: Server) -> list[str]:

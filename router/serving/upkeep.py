@@ -1,4 +1,4 @@
-"""Upkeep: retention in small steps, the size cap, and the jobs of paused rules."""
+"""Upkeep: retention in small steps, the size cap, jobs of paused rules, silent endpoints."""
 
 from collections.abc import Callable
 
@@ -8,10 +8,13 @@ from router.intake import Intake
 from router.log import Log
 from router.model.settings import DAY_MS
 from router.rules.live import LiveRef
+from router.serving.silence import Silence
 from router.store.protocol import Retain, Store
 
 INTERVAL_S = 10.0
 STEP = 500
+AUDIT_MS = 400 * DAY_MS
+"""How long lines of the audit are kept: a year and a little."""
 TRIM_AT = 0.90
 REFUSE_AT = 0.95
 
@@ -28,7 +31,11 @@ class Upkeep:
         wake: Callable[[str, int], None],
         clock: Clock,
         log: Log,
+        silence: Silence | None = None,
+        paused_targets: Callable[[], frozenset[str]] = frozenset,
     ) -> None:
+        self._paused_targets = paused_targets
+        self._silence = silence
         self._wake = wake
         self._store = store
         self._live = live
@@ -42,6 +49,8 @@ class Upkeep:
             await self._clock.sleep(INTERVAL_S)
             try:
                 await self.step()
+                if self._silence is not None:
+                    await self._silence.step()
             except StoreUnavailable as error:
                 self._log.error("upkeep could not run", error=str(error))
 
@@ -62,9 +71,20 @@ class Upkeep:
             self._log.info("pruned", deliveries=removed.deliveries, keys=removed.keys)
         return removed.deliveries
 
+    async def apply(self) -> None:
+        """What a new generation says of stored jobs: its concurrency groups, its paused rules."""
+        if await self._store.regroup(self._live.current.groups, now=self._clock.now()):
+            for target, due_at in (await self._store.targets()).items():
+                self._wake(target, due_at)
+        await self.hold()
+
     async def hold(self) -> None:
-        """Make jobs of paused rules wait, also those whose attempt failed since; free the rest."""
-        if await self._store.hold(self._live.current.paused):
+        """
+        Make jobs of paused rules and targets wait, also those whose attempt failed since; free the
+        rest.
+        """
+        targets = self._paused_targets()
+        if await self._store.hold(self._live.current.paused, targets, now=self._clock.now()):
             for target, due_at in (await self._store.targets()).items():
                 self._wake(target, due_at)
 
@@ -77,4 +97,5 @@ class Upkeep:
             dead_before=now - keep.dead,
             finished_before=now - DAY_MS if trim else None,
             limit=STEP,
+            audit_before=now - AUDIT_MS,
         )

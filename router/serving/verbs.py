@@ -7,20 +7,37 @@ import msgspec
 
 from router import __version__
 from router.clock import Clock
-from router.errors import StoreUnavailable, UsageError
-from router.replay import Operator
+from router.errors import NotFound, StoreUnavailable, UsageError
+from router.model.operating import Replay
+from router.model.target import TargetRow
+from router.provider_calls.subscriptions import is_subscription
+from router.refusals import KeptRefusals
+from router.replay import LOCAL, Asked, By, Operator
 from router.rules.live import LiveRef
+from router.serving import retaining
+from router.serving.targets import TargetDesk
 from router.store.protocol import Selector, Store
 
-_SELECTOR = ("endpoint", "rule", "event", "state", "since", "until", "limit")
+_SELECTOR = (
+    "endpoint", "rule", "event", "state", "since", "until", "limit", "where", "replay", "cause",
+)  # fmt: skip
+_REPLAY = frozenset({"recorded", "dry_run", "rate", "name"})
 
 
 class ReloadState(msgspec.Struct):
-    """How the last reload went; `at` in Unix milliseconds, `error` the diagnostics as text."""
+    """
+    How the last reload went; times in Unix milliseconds, `error` the diagnostics as text.
+
+    `succeeded_at` is when the rules in force were read, `failures` how many reloads failed since,
+    `changes` what the last one that changed anything changed, by names.
+    """
 
     ok: bool = True
     at: int = 0
     error: str | None = None
+    succeeded_at: int = 0
+    failures: int = 0
+    changes: dict[str, Any] = {}
 
 
 class Verbs:
@@ -41,12 +58,19 @@ class Verbs:
         self._full = full
         self._operator = operator
         self._store = store
+        self._clock = clock
         self._live = live
         self._refusals = refusals
         self._reload = reload
         self._reload_state = reload_state
         self._started_at = clock.now()
         self.draining = False
+        self.watched: Callable[[str, str], dict[str, Any] | None] = lambda _job, _after: None
+        """What a running job has written; nothing runs where no server does."""
+        self.more: Callable[[], dict[str, Any]] = dict  # what else a status page may tell
+        self.kept = KeptRefusals()
+        self.desk: TargetDesk
+        """Set by whoever puts the parts together."""
 
     async def ready(self) -> bool:
         """Whether a delivery could be committed now."""
@@ -73,32 +97,119 @@ class Verbs:
             "store": {"path": ruleset.server.store, "bytes": await self._store.size()},
             "jobs": states,
             "reload": msgspec.structs.asdict(self._reload_state),
+            **self.more(),
         }
 
     def refusals(self, limit: int) -> list[dict[str, Any]]:
         """The newest refused requests, newest first."""
         return self._refusals(limit)
 
-    async def replay(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Make new jobs from stored work; see `Operator.replay`."""
-        ids, selector = _wanted(body)
-        done = await self._operator.replay(
-            ids,
-            selector,
-            recorded=bool(body.get("recorded")),
-            dry_run=bool(body.get("dry_run")),
-        )
-        return msgspec.structs.asdict(done)
+    def refusal(self, wanted: str, endpoint: str | None) -> dict[str, Any]:
+        """
+        One refused request, whole, by its id; `last`: the newest.
 
-    async def cancel(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        Raises:
+            NotFound: it is not kept.
+        """
+        kept = self.kept.get(wanted, endpoint)
+        request = kept.request
+        return {
+            "id": kept.id,
+            "at": kept.at,
+            "endpoint": kept.endpoint,
+            "reason": kept.reason,
+            "method": request.method,
+            "path": request.raw_path.decode("latin-1"),
+            "query": request.query_string.decode("latin-1"),
+            "headers": [[n.decode("latin-1"), v.decode("latin-1")] for n, v in request.headers],
+            "body_base64": request.body,
+            "body_bytes": kept.body_bytes,
+            "cut": kept.cut,
+        }
+
+    def output(self, job: str, after: str) -> dict[str, Any]:
+        """What a job's command has written since `after`, while it runs here."""
+        found = self.watched(job, after)
+        return {"running": False} if found is None else {"running": True, **found}
+
+    async def replay(self, body: Mapping[str, Any], by: By = LOCAL) -> dict[str, Any]:
+        """
+        Make new jobs from stored work, or tell what that would be; see `Operator.replay`.
+
+        `state` is `making` if that takes longer than an answer may: `replayed` tells the rest.
+        """
+        ids, selector = _wanted(body, _REPLAY)
+        given = {name: body[name] for name in ("recorded", "rate", "name") if name in body}
+        try:
+            asked = msgspec.convert({**given, "ids": ids}, Asked)
+        except msgspec.ValidationError as error:
+            raise UsageError(f"replay: {error}") from None
+        asked = msgspec.structs.replace(asked, selector=selector)
+        if body.get("dry_run"):
+            planned, frozen = await self._operator.plan(asked)
+            until = frozen.selector.until if frozen.selector else None
+            return {**msgspec.to_builtins(planned), "dry_run": True, "until": until}
+        return _told(await self._operator.replay(asked, by))
+
+    async def replayed(self, id_: str) -> dict[str, Any]:
+        """How far a replay is. Raises NotFound."""
+        replay = await self._store.replay(id_)
+        if replay is None:
+            raise NotFound(f"no replay {id_}")
+        return _told(replay)
+
+    async def cancel(self, body: Mapping[str, Any], by: By = LOCAL) -> dict[str, Any]:
         """Cancel waiting work."""
-        return {"cancelled": await self._operator.cancel(*_wanted(body))}
+        return {"cancelled": await self._operator.cancel(*_wanted(body), by)}
 
-    async def revive(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    async def revive(self, body: Mapping[str, Any], by: By = LOCAL) -> dict[str, Any]:
         """Make dead jobs available again."""
-        return {"revived": await self._operator.revive(*_wanted(body))}
+        return {"revived": await self._operator.revive(*_wanted(body), by)}
 
-    async def reload(self) -> dict[str, Any]:
+    async def remember(self, body: Mapping[str, Any], by: By = LOCAL) -> dict[str, Any]:
+        """
+        Keep what the command line found out, so that it need not wait for the store's lock.
+
+        Raises:
+            UsageError: these are no facts about subscriptions.
+        """
+        facts = body.get("facts")
+        if not isinstance(facts, dict) or not all(map(is_subscription, facts.items())):
+            raise UsageError("facts are subscriptions by name")
+        await self._operator.remember(facts, by)
+        return {"remembered": len(facts)}
+
+    async def targets(self) -> tuple[TargetRow, ...]:
+        """Every target, as it stands."""
+        return await self.desk.rows()
+
+    async def pause(self, body: Mapping[str, Any], by: By = LOCAL) -> dict[str, Any]:
+        """Call a target no more until it is resumed."""
+        return await self.desk.pause(body, by)
+
+    async def resume(self, body: Mapping[str, Any], by: By = LOCAL) -> dict[str, Any]:
+        """Call a paused or open target again."""
+        return await self.desk.resume(body, by)
+
+    async def prune(self, body: Mapping[str, Any], by: By = LOCAL) -> dict[str, Any]:
+        """
+        A bounded piece of retention, now; `more`: ask again.
+
+        Raises:
+            UsageError: `older_than` is no number of milliseconds.
+        """
+        older_than = body.get("older_than")
+        if set(body) - {"older_than"}:
+            raise UsageError("prune takes older_than")
+        if older_than is not None and (type(older_than) is not int or older_than < 0):
+            raise UsageError("older_than is a number of milliseconds")
+        keep = self._live.current.ruleset.server.retention
+        wish = retaining.wished(keep, self._clock.now(), older_than)
+        done, more = await retaining.prune(self._store, wish, clock=self._clock)
+        await self._operator.note("prune", dict(body), by, done.deliveries)
+        return {**msgspec.structs.asdict(done), "more": more}
+
+    async def reload(self, by: By = LOCAL) -> dict[str, Any]:
         """
         Read the rules file again.
 
@@ -108,23 +219,43 @@ class Verbs:
         changed = await self._reload()
         if not self._reload_state.ok:
             raise UsageError(self._reload_state.error or "the rules file is wrong")
-        return {"generation": self._live.current.ruleset.generation, "changed": changed}
+        generation = self._live.current.ruleset.generation
+        if changed:
+            await self._operator.note("reload", {"generation": generation}, by, 1)
+        return {"generation": generation, "changed": changed}
 
 
-def _wanted(body: Mapping[str, Any]) -> tuple[list[str], Selector | None]:
-    unknown = set(body) - {"ids", "selector", "recorded", "dry_run"}
+def _told(replay: Replay) -> dict[str, Any]:
+    """A replay as its operator sees it; `last_due_at` is when its pace ends."""
+    due = [int(at) for at in replay.due.values()]
+    return {
+        "dry_run": False,
+        "id": replay.id,
+        "state": replay.state,
+        "deliveries": replay.deliveries,
+        "jobs": replay.jobs,
+        "skipped": replay.skipped,
+        "created_at": replay.created_at,
+        "last_due_at": max(due, default=None),
+    }
+
+
+def _wanted(
+    body: Mapping[str, Any], more: frozenset[str] = frozenset()
+) -> tuple[list[str], Selector | None]:
+    unknown = set(body) - {"ids", "selector", *more}
     if unknown:
         raise UsageError(f"unknown key {sorted(unknown)[0]!r}")
     ids = body.get("ids") or []
-    if not isinstance(ids, list) or not all(isinstance(i, str) for i in ids):
+    if not isinstance(ids, list | tuple) or not all(isinstance(i, str) for i in ids):
         raise UsageError("ids must be a list of texts")
     raw = body.get("selector")
     if raw is None:
-        return ids, None
+        return list(ids), None
     if not isinstance(raw, dict) or set(raw) - set(_SELECTOR):
         raise UsageError(f"selector takes {', '.join(_SELECTOR)}")
     try:
         given = {k: v for k, v in raw.items() if v is not None}
-        return ids, msgspec.convert({"limit": 10_000, **given}, Selector)
+        return list(ids), msgspec.convert(given, Selector)
     except msgspec.ValidationError as error:
         raise UsageError(f"selector: {error}") from None

@@ -5,19 +5,21 @@ from collections.abc import Sequence
 import msgspec
 
 from router.model.job import NewJob
+from router.store import runs
 from router.store.book import ROWS, Book, Row
 from router.store.protocol import Acceptance, Accepted, Duplicate, EventEntry, narrowed
 from router.store.rows import (
     DELIVERY_STATE,
-    KIND,
-    PLACE_BITS,
-    STATE,
     encode_events,
     encode_meta,
     encode_names,
+    job_rows,
 )
 
 Receipt = Accepted | Duplicate
+
+Special = tuple[Sequence[NewJob], Sequence[Row]]
+"""A delivery's jobs and their rows, some of which belong to runs or wait for a paused rule."""
 
 _JOB = (
     "jobs (n, id, state, due_at, target, rule, action, kind, event_index, event_id, event, "
@@ -52,57 +54,23 @@ def accept_all(book: Book, batch: Sequence[Prepared]) -> list[Receipt]:
     deliveries: list[Row] = []
     jobs: list[Row] = []
     running: dict[str, int] = {}
+    special: list[tuple[int, Special]] = []
+    book.numbering()
     for prepared, fate in zip(batch, fates, strict=True):
         if isinstance(fate, Duplicate):
             _count_copy(book, prepared, fate)
         else:
-            _lay_out(book, prepared, fate, (deliveries, jobs, running))
+            rest = _lay_out(book, prepared, fate, (deliveries, jobs, running))
+            if rest is not None:
+                special.append((len(receipts), rest))
         receipts.append(fate)
     book.insert("deliveries", deliveries)
     book.insert(_JOB, jobs)
     if running:
         book.later.append(lambda: book.running.update(running))
+    for place, (wanted, rows) in special:
+        receipts[place] = _insert_special(book, receipts[place], wanted, rows)
     return receipts
-
-
-def job_rows(
-    jobs: Sequence[NewJob], delivery: int, place: int, generation: int, now: int
-) -> tuple[list[Row], dict[str, int]]:
-    """
-    Rows of _JOB for a delivery's new jobs, from `place` on, and the numbers of those that are
-    committed already leased.
-    """
-    rows: list[Row] = []
-    running: dict[str, int] = {}
-    number = (delivery << PLACE_BITS) + place
-    for job in jobs:
-        begun = job.state == "running"
-        rows.append(
-            (
-                number,
-                job.id,
-                STATE[job.state],
-                job.due_at,
-                job.target,
-                job.rule,
-                job.action,
-                KIND[job.kind],
-                job.event_index,
-                job.event_id,
-                job.event,
-                now,
-                generation,
-                1 if begun else 0,
-                job.lease if begun else None,
-                now if begun else None,
-                job.replay_of,
-                msgspec.json.encode(job.covers).decode() if job.covers else None,
-            )
-        )
-        if begun:
-            running[job.id] = number
-        number += 1
-    return rows, running
 
 
 def insert_jobs(book: Book, rows: Sequence[Row]) -> None:
@@ -115,7 +83,8 @@ def _lay_out(
     prepared: Prepared,
     receipt: Accepted,
     into: tuple[list[Row], list[Row], dict[str, int]],
-) -> None:
+) -> Special | None:
+    """Add to the rows to insert; jobs that are more than a row are returned instead."""
     delivery, new = prepared.acceptance.delivery, receipt.new
     deliveries, jobs, running = into
     number = book.next_delivery
@@ -144,11 +113,35 @@ def _lay_out(
         )
     )
     book.pages += 2 + len(wanted) + len(delivery.body) // _PAGE
-    if wanted:
-        rows, begun = job_rows(wanted, number, 0, generation, prepared.now)
-        jobs += rows
-        running.update(begun)
-        book.ruled({(job.rule, generation) for job in wanted})
+    if not wanted:
+        return None
+    rows, begun = job_rows(wanted, number, 0, generation, prepared.now)
+    running.update(begun)
+    book.ruled({(job.rule, generation) for job in wanted})
+    if any(job.run is not None or job.state == "waiting" for job in wanted):
+        return wanted, rows
+    jobs += rows
+    return None
+
+
+def _insert_special(
+    book: Book, receipt: Receipt, wanted: Sequence[NewJob], rows: Sequence[Row]
+) -> Receipt:
+    """Insert jobs of which some belong to runs or wait; the runs in order, each a turn or none."""
+    effects = runs.Effects()
+    by_run: dict[str | None, list[int]] = {}
+    for place, job in enumerate(wanted):
+        by_run.setdefault(job.run, []).append(place)
+    alone = by_run.pop(None, [])
+    book.insert(_JOB, [rows[i] for i in alone if wanted[i].state != "waiting"])
+    runs.insert_waiting(book, [rows[i] for i in alone if wanted[i].state == "waiting"])
+    for places in by_run.values():
+        jobs = [wanted[i] for i in places]
+        new = runs.New(jobs, [rows[i] for i in places], jobs[0].turn)
+        runs.add(book, new, rows[0][11], effects)
+    if not effects.cancelled or isinstance(receipt, Duplicate):
+        return receipt
+    return msgspec.structs.replace(receipt, cancelled=tuple(sorted(effects.cancelled)))
 
 
 def _count_copy(book: Book, prepared: Prepared, fate: Duplicate) -> None:

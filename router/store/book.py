@@ -14,6 +14,9 @@ ROWS = 64
 LAST_DELIVERY_STEP = 4096
 """A generation's last delivery is written this many numbers ahead, so once in as many."""
 
+LAST_DELIVERY = "ledger/last_delivery"
+"""The fact that keeps the last number given, when the delivery that had it may be gone."""
+
 Row = Sequence[Any]
 
 
@@ -33,8 +36,11 @@ class Book:
         self.undo: list[Callable[[], object]] = []
         self.live: set[int] = set()  # generations kept by this process: never removed by it
         self.running: dict[str, int] = {}  # job id -> number, of jobs this process has begun
+        self.linked: dict[int, int] = {}  # number -> run, of those whose end matters to others
         self.copies: dict[str, tuple[int, int]] = {}  # delivery id -> count, last seen: unwritten
-        self.next_delivery = 1 + _first(db, "SELECT max(n) FROM deliveries")
+        self.next_delivery = 1 + last_number(db)
+        self.next_run = 1 + _first(db, "SELECT max(n) FROM runs")
+        self.replays = bool(_first(db, "SELECT max(n) FROM replays"))  # whether there were any
         self._generations: dict[str, int] = dict(db.execute("SELECT id, n FROM generations"))
         self._spans: dict[int, tuple[int, int]] = {}
         self._rules: set[tuple[str, int]] = set()
@@ -50,6 +56,19 @@ class Book:
         for undo in reversed(self.undo[mark[1] :]):
             undo()
         del self.later[mark[0] :], self.undo[mark[1] :]
+
+    def numbering(self) -> None:
+        """Numbers of deliveries are about to be given: one that is not written is given again."""
+        first = self.next_delivery
+        self.undo.append(lambda: setattr(self, "next_delivery", first))
+
+    def removed_deliveries(self, now: int) -> None:
+        """Deliveries are about to be removed: their numbers are not given again, ever."""
+        self.db.execute(
+            "INSERT INTO facts VALUES (?, ?, ?) "
+            "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            (LAST_DELIVERY, b"%d" % (self.next_delivery - 1), now),
+        )
 
     def committed(self) -> None:
         """What was written is durable."""
@@ -140,3 +159,10 @@ def values(rows: int, columns: int) -> str:
 
 def _first(db: sqlite3.Connection, sql: str) -> int:
     return int(db.execute(sql).fetchone()[0] or 0)
+
+
+def last_number(db: sqlite3.Connection) -> int:
+    """The last number that a delivery was given, be it kept or removed."""
+    kept = _first(db, "SELECT max(n) FROM deliveries")
+    row = db.execute("SELECT value FROM facts WHERE name = ?", (LAST_DELIVERY,)).fetchone()
+    return kept if row is None else max(kept, int(row[0]))

@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from router.errors import StoreRefused
+from router.store import causes
 
 FIXED_IN = (3, 51, 3)
 """From here on SQLite is free of the race between a WAL reset and a second checkpointer."""
@@ -53,6 +54,16 @@ def open_read_only(path: Path) -> sqlite3.Connection:
     return _opened(f"file:{quote(str(path))}?mode=ro", path, READER)
 
 
+def open_unchanging(path: Path) -> sqlite3.Connection:
+    """
+    A connection to a file that nobody else has open; it makes no file beside it.
+
+    Raises:
+        StoreRefused: it cannot be opened.
+    """
+    return _opened(f"file:{quote(str(path))}?mode=ro&immutable=1", path, READER)
+
+
 def warning() -> str | None:
     """What is to be said about the SQLite this Python uses, if anything."""
     if sqlite3.sqlite_version_info >= FIXED_IN:
@@ -72,6 +83,7 @@ def _opened(uri: str, path: Path, settings: Mapping[str, object]) -> sqlite3.Con
             uri, uri=True, isolation_level=None, check_same_thread=False, cached_statements=512
         )
         _set(db, settings)
+        db.create_function("cause_of", 4, causes.key_of, deterministic=True)
     except (sqlite3.Error, StoreRefused) as error:
         if db is not None:
             db.close()

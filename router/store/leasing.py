@@ -6,49 +6,79 @@ from typing import Any
 import msgspec
 
 from router.model.delivery import Delivery
+from router.model.job import Attempt, Job
+from router.store import accepting, runs
 from router.store.book import Book
-from router.store.protocol import LeaseBatch, Leased, Recovered
+from router.store.protocol import Died, LeaseBatch, Leased, Recovered
 from router.store.rows import JOB_COLUMNS, to_delivery, to_job
+from router.store.selection import JOBS_JOINED
 
 LEASED_BYTES = 32 * 1024 * 1024
 """Bodies handed out at once: past it the rest of the due jobs waits for the next call."""
 
 MAX_DEATHS = 3
+ENDED_WITH_US = "the router ended"
 
 _BATCH = 16
 _decode = msgspec.json.Decoder(list[list[Any]])
 _ATTEMPT, _STATE, _LEASE, _STARTED, _DUE = 14, 10, 17, 18, 11
+_REPLAYED, _JOB = 5, 6
+"""Where JOB_COLUMNS begin in a row of a due job."""
+
 
 # One value for each target instead of one row for each job: every row fetched is a chance to
 # lose the interpreter to the event loop for a whole switch interval.
-_DUE_JOBS = f"""(
+def _due_jobs(lanes: str) -> str:
+    return f"""(
     SELECT json_group_array(json_array(
-        j.n, length(d.body), d.received_at, d.state, {JOB_COLUMNS}
-    )) FROM (
-        SELECT n FROM jobs WHERE state < 2 AND target = ? ORDER BY due_at, n LIMIT ?
-    ) due
+        j.n, length(d.body), d.received_at, d.state, j.run, j.replay IS NOT NULL, {JOB_COLUMNS}
+    )) FROM ({lanes}) due
     JOIN jobs j ON j.n = due.n
     JOIN deliveries d ON d.n = j.n >> 20
     JOIN generations g ON g.n = j.generation
 )"""
 
 
-def lease(book: Book, slots: Mapping[str, int], token: str, now: int) -> LeaseBatch:
+def _lane(replayed: int) -> str:
+    return (
+        f"SELECT n FROM jobs WHERE state < 2 AND target = ? AND (replay IS NOT NULL) = {replayed} "
+        "ORDER BY due_at, n LIMIT ?"
+    )
+
+
+_NAMED = _due_jobs(
+    "SELECT n FROM jobs WHERE state < 2 AND due_at <= ? AND id IN (SELECT value FROM json_each(?))"
+)
+_DUE_JOBS = _due_jobs(_lane(0))
+_DUE_AND_REPLAYED = _due_jobs(f"SELECT * FROM ({_lane(0)}) UNION ALL SELECT * FROM ({_lane(1)})")
+
+
+def lease(
+    book: Book,
+    slots: Mapping[str, int],
+    token: str,
+    now: int,
+    fresh: Mapping[str, Sequence[str]] = {},
+) -> LeaseBatch:
     """Take due jobs of each target and record their attempts, within the open transaction."""
     next_due: dict[str, int | None] = {}
     taken: list[list[Any]] = []
     room = LEASED_BYTES
     for target, found in _candidates(book, slots):
-        mine, rest, room = _choose(found, slots[target], now, room)
+        named = _named(book, fresh[target], now) if fresh.get(target) else []
+        mine, rest, room = _choose(found, named, slots[target], now, room)
         taken += mine
         next_due[target] = rest
     if not taken:
         return LeaseBatch((), next_due)
-    taken.sort(key=lambda row: (row[4 + _DUE], row[0]))
+    taken.sort(key=lambda row: (row[_JOB + _DUE], row[0]))
     _begin(book, taken, token, now)
     deliveries = _deliveries(book, {row[0] >> 20: row for row in taken})
     jobs = tuple([_leased(row, deliveries[row[0] >> 20], token, now) for row in taken])
-    book.later.append(lambda: book.running.update({row[4]: row[0] for row in taken}))
+    book.later.append(lambda: book.running.update({row[_JOB]: row[0] for row in taken}))
+    linked = {row[0]: row[4] for row in taken if row[4] is not None}
+    if linked:
+        book.later.append(lambda: book.linked.update(linked))
     book.pages += 1 + len(taken)
     return LeaseBatch(jobs, next_due)
 
@@ -56,27 +86,45 @@ def lease(book: Book, slots: Mapping[str, int], token: str, now: int) -> LeaseBa
 def _candidates(book: Book, slots: Mapping[str, int]) -> list[tuple[str, list[list[Any]]]]:
     targets = list(slots)
     found: list[tuple[str, list[list[Any]]]] = []
+    sql, lanes = (_DUE_AND_REPLAYED, 2) if book.replays else (_DUE_JOBS, 1)
     for start in range(0, len(targets), _BATCH):
         chunk = targets[start : start + _BATCH]
-        asked = [v for target in chunk for v in (target, slots[target] + 1)]
-        row = book.db.execute(f"SELECT {','.join([_DUE_JOBS] * len(chunk))}", asked).fetchone()
+        asked = [v for target in chunk for v in (target, slots[target] + 1) * lanes]
+        row = book.db.execute(f"SELECT {','.join([sql] * len(chunk))}", asked).fetchone()
         found += [
-            (target, sorted(_decode.decode(text), key=lambda r: (r[4 + _DUE], r[0])))
+            (target, sorted(_decode.decode(text), key=lambda r: (r[_JOB + _DUE], r[0])))
             for target, text in zip(chunk, row, strict=True)
         ]
     return found
 
 
+def _named(book: Book, ids: Sequence[str], now: int) -> list[list[Any]]:
+    """Those of these jobs that are due, in the order named."""
+    place = {id_: i for i, id_ in enumerate(ids)}
+    text = book.one(f"SELECT {_NAMED}", (now, msgspec.json.encode(ids).decode()))
+    return sorted(_decode.decode(text), key=lambda row: place[row[_JOB]])
+
+
 def _choose(
-    found: list[list[Any]], wanted: int, now: int, room: int
+    found: list[list[Any]], named: list[list[Any]], wanted: int, now: int, room: int
 ) -> tuple[list[list[Any]], int | None, int]:
-    """Split into jobs to hand out, the due time of the first left, and the room left."""
-    for index, row in enumerate(found):
-        due = row[4 + _DUE]
-        if index >= wanted or due > now or room <= 0:
-            return found[:index], due, room
-        room -= row[1]
-    return found, None, room
+    """Split into jobs to hand out, the first due time of those left, and the room left."""
+    due = [row for row in found if row[_JOB + _DUE] <= now]
+    if any(row[_REPLAYED] for row in due):
+        due.sort(key=lambda row: row[_REPLAYED])  # stable: within each by due time
+    if named:
+        before = {row[0] for row in named}
+        due = named + [row for row in due if row[0] not in before]
+    count = 0
+    while count < min(wanted, len(due)) and room > 0:
+        room -= due[count][1]
+        count += 1
+    mine = due[:count]
+    if count == len(found) and not named:
+        return mine, None, room
+    taken = {row[0] for row in mine}
+    left = [row[_JOB + _DUE] for row in found if row[0] not in taken]
+    return mine, min(left, default=None), room
 
 
 def _begin(book: Book, taken: Sequence[list[Any]], token: str, now: int) -> None:
@@ -88,7 +136,7 @@ def _begin(book: Book, taken: Sequence[list[Any]], token: str, now: int) -> None
 
 
 def _leased(row: list[Any], delivery: Delivery, token: str, now: int) -> Leased:
-    values = row[4:]
+    values = row[_JOB:]
     values[_STATE] = 3
     values[_ATTEMPT] += 1
     values[_LEASE] = token
@@ -113,26 +161,26 @@ def _deliveries(book: Book, wanted: Mapping[int, list[Any]]) -> dict[int, Delive
         row = book.db.execute(f"SELECT {columns}", chunk).fetchone()
         for i, number in enumerate(chunk):
             generation, meta, body = row[3 * i : 3 * i + 3]
-            _, _, received_at, state, _, id_, endpoint, *_ = wanted[number]
+            _, _, received_at, state, _, _, _, id_, endpoint, *_ = wanted[number]
             found[number] = to_delivery((id_, endpoint, received_at, state, generation, meta, body))
     return found
 
 
 def recover(
-    book: Book, alive: str, now: int, dead_on_interrupt: frozenset[tuple[str, str]]
+    book: Book, alive: str, now: int, dead_on_interrupt: frozenset[tuple[str, str]], died: Died
 ) -> Recovered:
     """Reclaim the running jobs of other boots, within the open transaction."""
     lost = book.db.execute(
-        "SELECT n, rule, action, deaths FROM jobs WHERE state > 1 AND state < 5 AND state = 3 "
+        "SELECT n, rule, action, deaths, run FROM jobs WHERE state > 1 AND state < 5 AND state = 3 "
         "AND substr(lease, 1, ?) IS NOT ?",
         (len(alive), alive),
     ).fetchall()
     numbers = msgspec.json.encode([row[0] for row in lost]).decode()
     book.db.execute(
         "INSERT OR IGNORE INTO attempts "
-        "SELECT n, attempt, coalesce(started_at, ?1), ?1, 3, 'the router ended', '{}', generation "
+        "SELECT n, attempt, coalesce(started_at, ?1), ?1, 3, ?3, '{}', generation "
         "FROM jobs WHERE n IN (SELECT value FROM json_each(?2))",
-        (now, numbers),
+        (now, numbers, ENDED_WITH_US),
     )
     dead = {row[0]: reason for row in lost if (reason := _verdict(row, dead_on_interrupt))}
     book.db.execute(
@@ -145,11 +193,40 @@ def recover(
         [(now, reason, number) for number, reason in dead.items()],
     )
     book.pages += 2 * len(lost)
+    effects = runs.Effects()
+    for run in sorted({row[4] for row in lost if row[4] is not None}):
+        runs.follow(book, run, now, effects)
+    _tell(book, list(dead), now, died)
     return Recovered(len(lost) - len(dead), len(dead))
 
 
+def _tell(book: Book, dead: list[int], now: int, died: Died) -> None:
+    """Accept what is to be said of jobs that have just been found dead."""
+    told: list[accepting.Prepared] = []
+    for start in range(0, len(dead), _BATCH):
+        chunk = dead[start : start + _BATCH]
+        rows = book.db.execute(
+            f"SELECT {JOB_COLUMNS} FROM {JOBS_JOINED} WHERE j.n IN ({','.join('?' * len(chunk))})",
+            chunk,
+        ).fetchall()
+        for job in map(to_job, rows):
+            own = died(job, _broken_off(job, now))
+            if own is not None:
+                told.append(accepting.prepare(own, now))
+    if told:
+        accepting.accept_all(book, told)
+
+
+def _broken_off(job: Job, now: int) -> Attempt:
+    """The attempt that ended with its process, as `recover` records it."""
+    started = now if job.started_at is None else job.started_at
+    return Attempt(
+        job.id, job.attempt, started, now, "interrupted", ENDED_WITH_US, {}, job.generation
+    )
+
+
 def _verdict(row: Sequence[Any], dead_on_interrupt: frozenset[tuple[str, str]]) -> str | None:
-    _, rule, action, deaths = row
+    _, rule, action, deaths, _ = row
     if (rule, action) in dead_on_interrupt:
         return "interrupted"
     return "crash_loop" if deaths + 1 >= MAX_DEATHS else None

@@ -39,9 +39,34 @@ def prepare(path: Path) -> None:
     SQLite gives its -wal and -shm files the mode of the main file.
 
     Raises:
-        StoreRefused: the folder is missing or cannot be written, or lies on a remote file system.
+        StoreRefused: the folder is missing or cannot be written, or lies on a remote file system,
+            or a restore into this place was cut off.
     """
-    folder = path.parent
+    if restoring(path).exists():
+        raise StoreRefused(
+            f"a restore of {path} was cut off; run `router store restore` again "
+            f"(what was there before lies beside it)"
+        )
+    check_folder(path.parent)
+    fresh = not path.exists()
+    os.close(_opened(path))
+    path.chmod(0o600)
+    if fresh:
+        sync_folder(path.parent)
+
+
+def restoring(path: Path) -> Path:
+    """Where the file that takes this store's place lies while the old one is put aside."""
+    return Path(f"{path}.restoring")
+
+
+def check_folder(folder: Path) -> None:
+    """
+    Pass if a store may lie in this folder.
+
+    Raises:
+        StoreRefused: it is missing, cannot be written, or lies on a remote file system.
+    """
     if not folder.is_dir():
         raise StoreRefused(f"the folder {folder} does not exist")
     if not os.access(folder, os.W_OK | os.X_OK):
@@ -49,11 +74,6 @@ def prepare(path: Path) -> None:
     kind = file_system(folder, _mounts())
     if kind in REMOTE:
         raise StoreRefused(f"{folder} is on {kind}: SQLite needs a local disk")
-    fresh = not path.exists()
-    os.close(_opened(path))
-    path.chmod(0o600)
-    if fresh:
-        _sync(folder)
 
 
 def file_system(folder: Path, mounts: str) -> str:
@@ -82,7 +102,8 @@ def _opened(path: Path) -> int:
         raise StoreRefused(f"{path} cannot be opened for writing: {error.strerror}") from error
 
 
-def _sync(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Make what the folder says of its files outlive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -6,13 +6,15 @@ StoreUnavailable; after that the outcome is unknown and the caller must assume n
 Times are Unix milliseconds.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
 
 from router.model.delivery import Delivery
-from router.model.job import Attempt, Job, JobState, NewJob, Settlement
+from router.model.job import Attempt, Group, Job, JobState, NewJob, Settlement
+from router.model.operating import Audit, Cause, Replay, ReplayStep
+from router.model.target import TargetCounts
 
 
 class EventEntry(msgspec.Struct, frozen=True):
@@ -42,11 +44,13 @@ class Accepted(msgspec.Struct, frozen=True):
     """
     Stored and synced. `new` are the event indexes that were not known; only their jobs exist.
 
-    None stands for "all of them", the usual case.
+    None stands for "all of them", the usual case. `cancelled` has the reason of each job that a
+    concurrency group cancelled, of this delivery or of an older one.
     """
 
     delivery: str
     new: frozenset[int] | None = None
+    cancelled: tuple[str, ...] = ()
 
 
 def narrowed(job: NewJob, events: Sequence[EventEntry], new: frozenset[int]) -> NewJob | None:
@@ -69,6 +73,37 @@ class Duplicate(msgspec.Struct, frozen=True):
     """Every event was known; `delivery` is the one that brought the first of them."""
 
     delivery: str
+
+
+Died = Callable[[Job, Attempt], Acceptance | None]
+"""
+What the router itself has to say of a job that is dead, as a delivery of its own; None: nothing.
+
+It is pure and quick, and may be called in a store's own thread, within a transaction.
+"""
+
+
+def untold(_job: Job, _attempt: Attempt) -> None:
+    """Nobody wants to know."""
+
+
+class Settled(msgspec.Struct, frozen=True):
+    """
+    What became of a settlement; true if its lease still `held` the job.
+
+    `freed` are the target and due time of each job that needs no longer wait, `cancelled` the
+    reasons of those that will not run: successors of the job, or the rest of a superseded run.
+    """
+
+    held: bool = True
+    freed: tuple[tuple[str, int], ...] = ()
+    cancelled: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self.held
+
+
+HELD, LOST = Settled(), Settled(held=False)
 
 
 class Leased(msgspec.Struct, frozen=True):
@@ -108,9 +143,14 @@ class Selector(msgspec.Struct, frozen=True):
     """
     The one selector of every listing and operator's verb. None: any.
 
+    `before` is the id that ended the page before: only older ones are listed.
     `ids` are prefixes of 8 or more characters, of deliveries or jobs. `event` and `rule` are
     exact. `state` is a job state, or for deliveries a delivery state. `since` is included, `until`
-    is not. Without a `limit` lists show 50 and verbs take all.
+    is not. Without a `limit` lists show 50 and verbs take all. `replay` is the id of the replay
+    that made the jobs, `cause` the key of a `Cause`.
+
+    `where` is the text of a condition on the delivery; a store refuses it (UsageError), as whoever
+    can read deliveries evaluates it: `router.replay.search`.
     """
 
     ids: tuple[str, ...] = ()
@@ -121,6 +161,10 @@ class Selector(msgspec.Struct, frozen=True):
     since: int | None = None
     until: int | None = None
     limit: int | None = None
+    before: str | None = None
+    where: str | None = None
+    replay: str | None = None
+    cause: str | None = None
 
 
 class DeliverySummary(msgspec.Struct, frozen=True):
@@ -153,6 +197,40 @@ class DeliveryRecord(msgspec.Struct, frozen=True):
     attempts: tuple[Attempt, ...]
 
 
+class Stored(msgspec.Struct, frozen=True):
+    """
+    A delivery to be looked at, with those of its jobs that were asked for. `at` is its place: a
+    page after it goes on with the next.
+    """
+
+    at: str
+    delivery: Delivery
+    events: tuple[EventEntry, ...]
+    jobs: tuple[Job, ...] = ()
+
+
+class Page(msgspec.Struct, frozen=True):
+    """Some of a selection; `reached` is where the next page goes on, None: that was all."""
+
+    found: tuple[Stored, ...]
+    reached: str | None
+
+
+class RuleCount(msgspec.Struct, frozen=True):
+    """
+    What a rule did since `counted_since`: events it was evaluated for, matched (`shadowed`: in
+    shadow) and erred on. `last_matched_at` counts shadow matches too.
+    """
+
+    rule: str
+    evaluated: int
+    matched: int
+    errored: int
+    shadowed: int
+    counted_since: int
+    last_matched_at: int | None = None
+
+
 class Pruned(msgspec.Struct, frozen=True):
     """What one step of upkeep removed."""
 
@@ -168,6 +246,7 @@ class Retain(msgspec.Struct, frozen=True):
     A delivery goes when the longest of the times that apply to its jobs' states has passed
     (`cancelled` as `succeeded`; a delivery without jobs as `unmatched`). `finished_before`, when
     set, also removes any finished delivery received before it (the size cap), oldest first.
+    Lines of the audit, and replays, go when they are older than `audit_before`.
     """
 
     succeeded_before: int
@@ -175,6 +254,7 @@ class Retain(msgspec.Struct, frozen=True):
     dead_before: int
     finished_before: int | None = None
     limit: int = 1000
+    audit_before: int = 0
 
 
 class Store(Protocol):
@@ -190,30 +270,57 @@ class Store(Protocol):
         """
         ...
 
-    async def lease(self, slots: Mapping[str, int], *, lease: str, now: int) -> LeaseBatch:
+    async def lease(
+        self,
+        slots: Mapping[str, int],
+        *,
+        lease: str,
+        now: int,
+        fresh: Mapping[str, Sequence[str]] = {},
+    ) -> LeaseBatch:
         """
         Take up to `slots[target]` due jobs of each target, oldest due first, and record their
-        next attempt: state running, attempt + 1, `started_at` now, lease as given.
+        next attempt: state running, attempt + 1, `started_at` now, lease as given. Jobs of a
+        replay are taken when no other job of their target is due.
+
+        `fresh` names jobs of a target that go before all others; one that is not due is passed
+        over.
         """
         ...
 
-    async def settle(self, settlement: Settlement) -> bool:
+    async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
         """
-        Write an attempt's end if its lease still holds the job; False: it did not, nothing
+        Write an attempt's end if its lease still holds the job; false: it did not, nothing
         changed. `charged` adds one to the job's count and clears `deaths`; an uncharged
         `available` (shutdown) leaves both.
+
+        In the same transaction the job's successors are freed or cancelled, and the turn of a run
+        that has ended goes to the next one of its group. So is `own` accepted, a delivery of the
+        router's own about this end; what its jobs cancel is among the answer's.
+        """
+        ...
+
+    async def results(self, job: str, actions: frozenset[str]) -> Mapping[str, Any]:
+        """
+        The results of these actions of the job's run, each of its last attempt that ran. One that
+        a replay left out is looked up in the run that was replayed. Absent: it never ran.
         """
         ...
 
     async def recover(
-        self, *, alive: str, now: int, on_interrupt_dead: frozenset[tuple[str, str]]
+        self,
+        *,
+        alive: str,
+        now: int,
+        on_interrupt_dead: frozenset[tuple[str, str]],
+        died: Died = untold,
     ) -> Recovered:
         """
         Reclaim every running job whose lease does not begin with `alive` (the live boot's id).
 
         Each gets an `interrupted` attempt, uncharged; `deaths` grows; the third in a row makes
         the job dead, `crash_loop`. Jobs of a (rule, action) in `on_interrupt_dead` are dead at
-        once, `interrupted`.
+        once, `interrupted`. What `died` says of each dead one is accepted in the same transaction.
         """
         ...
 
@@ -222,21 +329,63 @@ class Store(Protocol):
         ...
 
     async def add(self, delivery: str, jobs: Sequence[NewJob]) -> int:
-        """Make new jobs for a stored delivery (replay); returns how many."""
-        ...
-
-    async def cancel(self, selector: Selector, *, reason: str, now: int) -> int:
-        """Cancel jobs that are available, waiting or retryable; returns how many."""
-        ...
-
-    async def revive(self, selector: Selector, *, now: int) -> int:
-        """Make dead jobs available again with a fresh retry schedule; returns how many."""
-        ...
-
-    async def hold(self, paused: frozenset[str]) -> int:
         """
-        Make the available and retryable jobs of these rules wait, and release the waiting jobs
-        of all others; returns how many changed. Running ones go on.
+        Make new jobs for a stored delivery (replay); returns how many.
+
+        Jobs that replay several of one run are a run again, in the same order and group; a
+        predecessor that is not among them counts as having ended as wanted. The replay of a run
+        that halts its group takes its turn over.
+        """
+        ...
+
+    async def begin_replay(self, replay: Replay, audit: Audit | None = None) -> Replay:
+        """
+        Keep a new replay; if one of this id is known, that one is returned and nothing changes.
+        The audit's line gets the replay's id, so that each step adds to its count.
+        """
+        ...
+
+    async def replay_step(self, step: ReplayStep, *, now: int) -> Replay | None:
+        """
+        Make the jobs of a step, and note how far the replay has come, in one transaction;
+        returns it. A delivery that is gone is skipped. None, and nothing is made: the replay is
+        not making jobs, or does not stand at `step.after`.
+        """
+        ...
+
+    async def cancel(
+        self, selector: Selector, *, reason: str, now: int, audit: Audit | None = None
+    ) -> int:
+        """
+        Cancel jobs that are available, waiting or retryable; returns how many. Successors follow.
+        With `selector.replay` that replay makes no more jobs.
+
+        Dead jobs that halt a group are cancelled too if they are named, or selected as `dead`:
+        then the group goes on.
+        """
+        ...
+
+    async def revive(self, selector: Selector, *, now: int, audit: Audit | None = None) -> int:
+        """
+        Make dead jobs available again with a fresh retry schedule; returns how many. Successors
+        that were cancelled because of them wait again; their run queues for its group anew.
+        """
+        ...
+
+    async def hold(
+        self, paused: frozenset[str], targets: frozenset[str] = frozenset(), *, now: int = 0
+    ) -> int:
+        """
+        Make the open jobs of these rules and targets wait, and release those of all others that
+        wait for nothing else; returns how many changed. Running ones go on. What is released is
+        due at `now` at the earliest.
+        """
+        ...
+
+    async def regroup(self, groups: Mapping[str, Group | None], *, now: int) -> int:
+        """
+        Apply the concurrency groups of today's rules (None: the rule has none) to the runs that
+        have or await a turn; returns how many changed. Rules not named keep what they had.
         """
         ...
 
@@ -273,14 +422,69 @@ class Store(Protocol):
         """As `delivery`, for a job."""
         ...
 
+    async def page(
+        self, selector: Selector, *, jobs: bool, newest: bool = False, after: str | None = None
+    ) -> Page:
+        """
+        Some of the selected deliveries, or of the selected `jobs` with their deliveries, after
+        where a page ended; the limit is the caller's to count.
+
+        Oldest first a delivery comes once, with all of its selected jobs; `newest` first, once
+        for each job.
+        """
+        ...
+
+    async def causes(self, selector: Selector) -> tuple[Cause, ...]:
+        """The selected dead jobs by cause, the latest first."""
+        ...
+
+    async def replay(self, id_: str) -> Replay | None:
+        """A replay, by its whole id."""
+        ...
+
+    async def replays(self, limit: int, *, making: bool = False) -> tuple[Replay, ...]:
+        """Replays without their items, newest first; those still `making` jobs alone."""
+        ...
+
+    async def audited(self, since: int | None, until: int | None, limit: int) -> tuple[Audit, ...]:
+        """Lines of the audit, newest first."""
+        ...
+
+    async def note(self, audit: Audit) -> None:
+        """Add a line to the audit, for a change that is none of the ledger."""
+        ...
+
+    async def target_counts(self) -> Mapping[str, TargetCounts]:
+        """Open and dead jobs by target."""
+        ...
+
     async def counts(self) -> Mapping[str, Mapping[JobState, int]]:
         """Jobs by rule and state."""
+        ...
+
+    async def count_rules(self, counts: Sequence[RuleCount]) -> None:
+        """Add these to what is kept of the same rules; the earlier `counted_since` stays."""
+        ...
+
+    async def rule_counts(self) -> Mapping[str, RuleCount]:
+        """What was counted, by rule; also of rules that are gone."""
         ...
 
     async def prune(self, retain: Retain, *, now: int) -> Pruned:
         """
         One bounded step of retention. Never removes a delivery with an open job, nor a live key.
         """
+        ...
+
+    async def remember(self, facts: Mapping[str, Any], audit: Audit | None = None) -> None:
+        """
+        Keep small JSON values by name, until they are given anew; None forgets one. All or none
+        of those given together are kept.
+        """
+        ...
+
+    async def recall(self, prefix: str) -> Mapping[str, Any]:
+        """Everything remembered under names that begin so, in the order of the names."""
         ...
 
     async def size(self) -> int:

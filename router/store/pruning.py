@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from router.store import auditing, runs
 from router.store.book import Book
 from router.store.protocol import Pruned, Retain
 from router.store.selection import JOBS_OF
@@ -12,6 +13,7 @@ from router.store.selection import JOBS_OF
 WINDOW = 10_000
 """Rows looked at in one query of a search for something to remove."""
 KEYS_EXAMINED = 100_000
+EVERYTHING = 1 << 40
 
 _FINISHED = f"""
     SELECT d.n FROM %s d LEFT JOIN jobs j ON {JOBS_OF}
@@ -104,19 +106,27 @@ class Search:
         return None
 
 
+def removable(db: sqlite3.Connection, retain: Retain, now: int) -> tuple[int, int]:
+    """How many deliveries, and how many keys, may go now; nothing is removed."""
+    plan = Search().plan(db, msgspec.structs.replace(retain, limit=EVERYTHING), now)
+    keys = db.execute("SELECT count(*) FROM keys WHERE until <= ?", (now,)).fetchone()[0]
+    return len(plan.deliveries), int(keys)
+
+
 def prune(book: Book, plan: Plan, retain: Retain, now: int) -> Pruned:
     """Remove what was planned and may still go, within the open transaction."""
-    removed = _remove_deliveries(book, plan.deliveries, retain)
+    removed = _remove_deliveries(book, plan.deliveries, retain, now)
     keys = 0
     if plan.keys is not None:
         keys = book.db.execute(
             "DELETE FROM keys WHERE key BETWEEN ? AND ? AND until <= ?", (*plan.keys, now)
         ).rowcount
         book.pages += keys
+    auditing.prune(book, retain.audit_before)
     return Pruned(removed, keys, _remove_generations(book))
 
 
-def _remove_deliveries(book: Book, numbers: tuple[int, ...], retain: Retain) -> int:
+def _remove_deliveries(book: Book, numbers: tuple[int, ...], retain: Retain, now: int) -> int:
     if not numbers:
         return 0
     asked = msgspec.json.encode(numbers).decode()
@@ -124,8 +134,11 @@ def _remove_deliveries(book: Book, numbers: tuple[int, ...], retain: Retain) -> 
         "(SELECT n, received_at FROM deliveries WHERE n IN (SELECT value FROM json_each(:asked)))"
     )
     gone = [n for (n,) in book.db.execute(_FINISHED % window, {**_times(retain), "asked": asked})]
+    if gone:
+        book.removed_deliveries(now)
     chosen = {"gone": msgspec.json.encode(gone).decode()}
     jobs = f"SELECT j.n FROM (SELECT value AS n FROM json_each(:gone)) d JOIN jobs j ON {JOBS_OF}"
+    runs.forget(book, jobs, chosen, now)
     book.db.execute(f"DELETE FROM attempts WHERE job IN ({jobs})", chosen)
     book.db.execute(f"DELETE FROM jobs WHERE n IN ({jobs})", chosen)
     for table, column in (("copies", "delivery"), ("deliveries", "n")):

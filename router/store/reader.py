@@ -10,9 +10,20 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from router.errors import StoreRefused, StoreUnavailable
 from router.model.job import Job, JobState
-from router.store import reading, schema
+from router.model.operating import Audit, Cause, Replay
+from router.model.target import TargetCounts
+from router.store import auditing, lists, paging, reading, replaying, schema
 from router.store.connection import open_read_only, refusal
-from router.store.protocol import DeliveryRecord, DeliverySummary, Generation, Selector
+from router.store.following import Asked, Following, following
+from router.store.lists import ListedAttempt, ListedEvent, ListedGeneration
+from router.store.protocol import (
+    DeliveryRecord,
+    DeliverySummary,
+    Generation,
+    Page,
+    RuleCount,
+    Selector,
+)
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -38,8 +49,37 @@ class SqliteReader:
     async def job(self, prefix: str) -> Job | None:
         return await self.ask(reading.job, prefix)
 
+    async def results(self, job: str, actions: frozenset[str]) -> Mapping[str, Any]:
+        return await self.ask(reading.results, job, actions)
+
+    async def following(self, asked: Asked) -> Following:
+        return await self.ask(following, asked)
+
+    async def target_counts(self) -> Mapping[str, TargetCounts]:
+        return await self.ask(reading.target_counts)
+
     async def counts(self) -> Mapping[str, Mapping[JobState, int]]:
         return await self.ask(reading.counts)
+
+    async def page(
+        self, selector: Selector, *, jobs: bool, newest: bool = False, after: str | None = None
+    ) -> Page:
+        return await self.ask(paging.page, selector, jobs=jobs, newest=newest, after=after)
+
+    async def causes(self, selector: Selector) -> tuple[Cause, ...]:
+        return await self.ask(reading.causes, selector)
+
+    async def replay(self, id_: str) -> Replay | None:
+        return await self.ask(replaying.one, id_)
+
+    async def replays(self, limit: int, *, making: bool = False) -> tuple[Replay, ...]:
+        return await self.ask(replaying.several, limit, making=making)
+
+    async def audited(self, since: int | None, until: int | None, limit: int) -> tuple[Audit, ...]:
+        return await self.ask(auditing.lines, since, until, limit)
+
+    async def rule_counts(self) -> Mapping[str, RuleCount]:
+        return await self.ask(reading.rule_counts)
 
     async def targets(self) -> Mapping[str, int]:
         return await self.ask(reading.targets)
@@ -49,6 +89,31 @@ class SqliteReader:
 
     async def latest_generation_with(self, rule: str) -> tuple[str, ...]:
         return await self.ask(reading.generations_with, rule)
+
+    async def recall(self, prefix: str) -> Mapping[str, Any]:
+        return await self.ask(reading.recall, prefix)
+
+    async def events(
+        self, selector: Selector, after: tuple[str, int] | None = None
+    ) -> tuple[ListedEvent, ...]:
+        """Events of the selected deliveries, newest delivery first."""
+        return await self.ask(lists.events, selector, after)
+
+    async def attempts(
+        self, selector: Selector, after: tuple[str, int] | None = None
+    ) -> tuple[ListedAttempt, ...]:
+        """Ended attempts of the selected jobs, newest job first."""
+        return await self.ask(lists.attempts, selector, after)
+
+    async def generations(
+        self, limit: int, after: str | None = None
+    ) -> tuple[ListedGeneration, ...]:
+        """Kept generations, newest first."""
+        return await self.ask(lists.generations, limit, after)
+
+    async def open_states(self) -> Mapping[str, int]:
+        """Jobs that have not ended, and dead ones, by state."""
+        return await self.ask(lists.open_states)
 
     async def size(self) -> int:
         return await self.ask(reading.held_bytes) + _journal_bytes(self._path)

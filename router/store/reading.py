@@ -8,8 +8,17 @@ import msgspec
 
 from router.errors import NotFound
 from router.model.job import Job, JobState
+from router.model.operating import Cause
+from router.model.target import TargetCounts
 from router.store import selection
-from router.store.protocol import DeliveryRecord, DeliverySummary, Generation, Selector
+from router.store.causes import by_cause
+from router.store.protocol import (
+    DeliveryRecord,
+    DeliverySummary,
+    Generation,
+    RuleCount,
+    Selector,
+)
 from router.store.rows import (
     DELIVERY_COLUMNS,
     DELIVERY_STATES,
@@ -131,6 +140,37 @@ def job(db: sqlite3.Connection, prefix: str) -> Job | None:
     return to_job(row)
 
 
+_REPLAYS_DEEP = 100
+"""Replays of replays that are followed for a result."""
+
+
+def results(db: sqlite3.Connection, job: str, actions: frozenset[str]) -> Mapping[str, Any]:
+    """The results of these actions of the job's run, or of the run that it replays."""
+    run = db.execute("SELECT run FROM jobs WHERE id = ?", (job,)).fetchone()
+    number = None if run is None else run[0]
+    found: dict[str, Any] = {}
+    for _ in range(_REPLAYS_DEEP):
+        if number is None or not actions - found.keys():
+            break
+        row = db.execute("SELECT first_job, last_job, origin FROM runs WHERE n = ?", (number,))
+        first, last, number = row.fetchone()
+        found = {**_results_of(db, first, last, actions - found.keys()), **found}
+    return found
+
+
+def _results_of(
+    db: sqlite3.Connection, first: int, last: int, actions: frozenset[str]
+) -> dict[str, Any]:
+    """Of each action the last attempt that ran: neither interrupted nor skipped."""
+    rows = db.execute(
+        "SELECT j.action, a.result FROM jobs j JOIN attempts a ON a.job = j.n "
+        "WHERE j.n BETWEEN ? AND ? AND a.outcome NOT IN (3, 5) "
+        "AND j.action IN (SELECT value FROM json_each(?)) ORDER BY j.n, a.number",
+        (first, last, msgspec.json.encode(sorted(actions)).decode()),
+    )
+    return {action: decode_json(result) for action, result in rows}
+
+
 def counts(db: sqlite3.Connection) -> Mapping[str, Mapping[JobState, int]]:
     """Jobs by rule and state."""
     found: dict[str, dict[JobState, int]] = {}
@@ -141,6 +181,42 @@ def counts(db: sqlite3.Connection) -> Mapping[str, Mapping[JobState, int]]:
     return found
 
 
+def causes(db: sqlite3.Connection, selector: Selector) -> tuple[Cause, ...]:
+    """Dead jobs by cause, the latest first."""
+    sql, asked = selection.jobs(msgspec.structs.replace(selector, state="dead"))
+    rows = db.execute(
+        "SELECT j.rule, j.action, j.target, j.reason, j.id, j.ended_at "
+        f"FROM {JOBS_JOINED} WHERE {sql} ORDER BY j.id DESC LIMIT ?",
+        [*asked, -1 if selector.limit is None else selector.limit],
+    )
+    return by_cause(rows)
+
+
+def rule_counts(db: sqlite3.Connection) -> Mapping[str, RuleCount]:
+    """What was counted, by rule."""
+    rows = db.execute(
+        "SELECT rule, evaluated, matched, errored, shadowed, counted_since, last_matched_at "
+        "FROM rule_counts ORDER BY rule"
+    )
+    return {row[0]: RuleCount(*row) for row in rows}
+
+
+def target_counts(db: sqlite3.Connection) -> Mapping[str, TargetCounts]:
+    """Open and dead jobs by target."""
+    rows = db.execute(
+        "SELECT target, state, count(*), min(due_at) FROM jobs WHERE state < 2 GROUP BY 1, 2 "
+        "UNION ALL SELECT target, state, count(*), NULL FROM jobs "
+        "WHERE state > 1 AND state < 5 GROUP BY 1, 2"
+    )
+    found: dict[str, dict[str, int]] = {}
+    for target, state, count, due_at in rows:
+        values = found.setdefault(target, {})
+        values[STATES[state]] = count
+        if due_at is not None:
+            values["oldest_due"] = min(due_at, values.get("oldest_due", due_at))
+    return {target: TargetCounts(**values) for target, values in found.items()}
+
+
 def targets(db: sqlite3.Connection) -> Mapping[str, int]:
     """Every target with work to come, and its earliest due time: one index step a target."""
     rows = db.execute(
@@ -148,10 +224,20 @@ def targets(db: sqlite3.Connection) -> Mapping[str, int]:
         "SELECT min(target) FROM jobs WHERE state < 2 UNION ALL "
         "SELECT (SELECT min(target) FROM jobs WHERE state < 2 AND target > t.target) FROM t "
         "WHERE t.target IS NOT NULL) "
-        "SELECT target, (SELECT due_at FROM jobs WHERE state < 2 AND jobs.target = t.target "
-        "ORDER BY due_at LIMIT 1) FROM t WHERE target IS NOT NULL"
+        f"SELECT target, {_earliest(0)}, {_earliest(1)} FROM t WHERE target IS NOT NULL"
     )
-    return dict(rows.fetchall())
+    return {
+        target: min(due for due in (fresh, again) if due is not None)
+        for target, fresh, again in rows.fetchall()
+    }
+
+
+def _earliest(replayed: int) -> str:
+    """Of a target t, by the index of due jobs, in which those of replays are apart."""
+    return (
+        "(SELECT due_at FROM jobs WHERE state < 2 AND jobs.target = t.target "
+        f"AND (replay IS NOT NULL) = {replayed} ORDER BY due_at LIMIT 1)"
+    )
 
 
 def generation(db: sqlite3.Connection, prefix: str) -> Generation | None:
@@ -197,3 +283,12 @@ def _found(db: sqlite3.Connection, table: str, prefix: str, kind: str) -> int | 
     if len(rows) > 1 and rows[0][1] != prefix:
         raise NotFound(f"{prefix} fits several; write more of it")
     return int(rows[0][0]) if rows else None
+
+
+def recall(db: sqlite3.Connection, prefix: str) -> dict[str, Any]:
+    """Remembered values by name."""
+    rows = db.execute(
+        "SELECT name, value FROM facts WHERE substr(name, 1, ?) = ? ORDER BY name",
+        (len(prefix), prefix),
+    )
+    return {name: msgspec.json.decode(value) for name, value in rows}

@@ -7,7 +7,16 @@ from typing import Any
 import msgspec
 
 from router.model.delivery import Delivery, DeliveryState
-from router.model.job import ActionKind, Attempt, AttemptOutcome, Job, JobState
+from router.model.job import (
+    ActionKind,
+    Attempt,
+    AttemptOutcome,
+    Job,
+    JobState,
+    Need,
+    NewJob,
+)
+from router.store.chains import PAUSED, PREDECESSORS, TARGET, TURN
 from router.store.protocol import EventEntry
 
 STATES: tuple[JobState, ...] = (
@@ -20,7 +29,14 @@ STATES: tuple[JobState, ...] = (
     "cancelled",
 )
 KINDS: tuple[ActionKind, ...] = ("http", "shell", "python", "log")
-OUTCOMES: tuple[AttemptOutcome, ...] = ("succeeded", "failed", "dead", "interrupted", "dry")
+OUTCOMES: tuple[AttemptOutcome, ...] = (
+    "succeeded",
+    "failed",
+    "dead",
+    "interrupted",
+    "dry",
+    "skipped",
+)
 DELIVERY_STATES: tuple[DeliveryState, ...] = ("routed", "unmatched", "unparsed", "too_complex")
 
 STATE = {name: number for number, name in enumerate(STATES)}
@@ -38,9 +54,17 @@ MARK = "\x1f"
 JOB_COLUMNS = """
     j.id, d.id, d.endpoint, j.event_index, j.event_id, j.event, j.rule, j.action, j.kind,
     j.target, j.state, j.due_at, j.created_at, g.id, j.attempt, j.charged, j.deaths, j.lease,
-    j.started_at, j.ended_at, j.reason, j.replay_of, j.covers
+    j.started_at, j.ended_at, j.reason, j.replay_of, j.covers, j.needs, j.waits,
+    CASE WHEN j.waits & 2 THEN (
+        SELECT r.value || CASE WHEN EXISTS (
+            SELECT 1 FROM runs h WHERE h.key = r.key AND h.turn = 2
+        ) THEN ' (halted by a dead job)' ELSE '' END
+        FROM runs r WHERE r.n = j.run
+    ) END
 """
-"""In the order of Job's fields; j jobs, d deliveries, g generations."""
+"""In the order of Job's fields, then what it waits for; j jobs, d deliveries, g generations."""
+_JOB_FIELDS = 22
+"""Those of JOB_COLUMNS that every job fills, before `covers`."""
 
 DELIVERY_COLUMNS = "d.id, d.endpoint, d.received_at, d.state, g.id, d.meta, d.body"
 
@@ -66,6 +90,7 @@ _encoder = msgspec.msgpack.Encoder()
 _to_json = msgspec.json.Encoder(decimal_format="number")
 _from_json = msgspec.json.Decoder(float_hook=Decimal)
 _meta = msgspec.msgpack.Decoder(Meta)
+_needs = msgspec.json.Decoder(tuple[Need, ...])
 _events = msgspec.msgpack.Decoder(tuple[_StoredEvent, ...])
 
 
@@ -152,11 +177,38 @@ def to_delivery(row: Sequence[Any]) -> Delivery:
 
 def to_job(row: Sequence[Any]) -> Job:
     """A job from a row of JOB_COLUMNS."""
-    values = list(row)
+    values = list(row[:_JOB_FIELDS])
     values[8] = KINDS[values[8]]
     values[10] = STATES[values[10]]
-    values[-1] = tuple(msgspec.json.decode(values[-1])) if values[-1] else ()
+    covers, needs, waits, turn = row[_JOB_FIELDS:]
+    if covers or needs or waits:
+        after = decode_needs(needs)
+        covered = tuple(msgspec.json.decode(covers)) if covers else ()
+        values += [covered, after, _waits_for(waits or 0, after, turn)]
     return Job(*values)
+
+
+def _waits_for(waits: int, after: tuple[Need, ...], turn: str | None) -> tuple[str, ...]:
+    words = []
+    if waits & PREDECESSORS:
+        words.append("the end of " + ", ".join([need.action for need in after]))
+    if waits & TURN:
+        words.append(f"its turn in group {turn}")
+    if waits & PAUSED:
+        words.append("its paused rule")
+    if waits & TARGET:
+        words.append("its paused target")
+    return tuple(words)
+
+
+def encode_needs(needs: tuple[Need, ...]) -> str | None:
+    """A job's needs column."""
+    return msgspec.json.encode(needs).decode() if needs else None
+
+
+def decode_needs(text: str | None) -> tuple[Need, ...]:
+    """The needs column's value."""
+    return _needs.decode(text) if text else ()
 
 
 def to_attempt(row: Sequence[Any]) -> Attempt:
@@ -172,3 +224,43 @@ def to_attempt(row: Sequence[Any]) -> Attempt:
         decode_json(result),
         generation,
     )
+
+
+def job_rows(
+    jobs: Sequence[NewJob], delivery: int, place: int, generation: int, now: int
+) -> tuple[list[Sequence[Any]], dict[str, int]]:
+    """
+    Rows of _JOB for a delivery's new jobs, from `place` on, and the numbers of those that are
+    committed already leased.
+    """
+    rows: list[Sequence[Any]] = []
+    running: dict[str, int] = {}
+    number = (delivery << PLACE_BITS) + place
+    for job in jobs:
+        begun = job.state == "running"
+        rows.append(
+            (
+                number,
+                job.id,
+                STATE[job.state],
+                job.due_at,
+                job.target,
+                job.rule,
+                job.action,
+                KIND[job.kind],
+                job.event_index,
+                job.event_id,
+                job.event,
+                now,
+                generation,
+                1 if begun else 0,
+                job.lease if begun else None,
+                now if begun else None,
+                job.replay_of,
+                msgspec.json.encode(job.covers).decode() if job.covers else None,
+            )
+        )
+        if begun:
+            running[job.id] = number
+        number += 1
+    return rows, running

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from router.errors import UsageError
 from router.store.protocol import Selector
 from router.store.rows import DELIVERY_STATE, MARK, PLACE_BITS, PLACES, STATES
 
@@ -34,11 +35,13 @@ def prefix_range(prefix: str, kind: str) -> tuple[str, str] | None:
 
 def deliveries(selector: Selector) -> Condition:
     """The condition on `d` that a selector puts on deliveries."""
+    _refuse_where(selector)
     parts = [_times(selector, "d.received_at"), _equal("d.endpoint", selector.endpoint)]
+    parts.append(_before("d.id", selector.before))
     parts.append(_any_of([_delivery_id(one) for one in selector.ids]))
     if selector.state in DELIVERY_STATE:
         parts.append(("d.state = ?", [DELIVERY_STATE[selector.state]]))
-    inner = [_equal("j.rule", selector.rule)]
+    inner = [_equal("j.rule", selector.rule), *_made_by(selector), *_caused(selector)]
     if selector.event is not None:
         parts.append(("instr(d.names, ?) > 0", [f"{MARK}{selector.event}{MARK}"]))
     if selector.state is not None and selector.state not in DELIVERY_STATE:
@@ -51,16 +54,39 @@ def deliveries(selector: Selector) -> Condition:
 
 def jobs(selector: Selector) -> Condition:
     """The condition on `j` and its delivery `d` that a selector puts on jobs."""
+    _refuse_where(selector)
     parts = [
         _times(selector, "j.created_at"),
+        _before("j.id", selector.before),
         _equal("d.endpoint", selector.endpoint),
         _equal("j.rule", selector.rule),
         _equal("j.event", selector.event),
         _any_of([_job_id(one) for one in selector.ids]),
+        *_made_by(selector),
+        *_caused(selector),
     ]
     if selector.state is not None:
         parts.append(_job_state(selector.state))
     return _all_of(parts)
+
+
+def _refuse_where(selector: Selector) -> None:
+    """No SQL knows it; leaving it out would select more than was meant."""
+    if selector.where is not None:
+        raise UsageError("the store does not evaluate expressions")
+
+
+def _made_by(selector: Selector) -> list[Condition]:
+    if selector.replay is None:
+        return []
+    return [("j.replay = (SELECT n FROM replays WHERE id = ?)", [selector.replay])]
+
+
+def _caused(selector: Selector) -> list[Condition]:
+    if selector.cause is None:
+        return []
+    dead, _ = _job_state("dead")
+    return [(f"{dead} AND cause_of(j.rule, j.action, j.target, j.reason) = ?", [selector.cause])]
 
 
 def _job_state(name: str) -> Condition:
@@ -102,6 +128,10 @@ def _times(selector: Selector, column: str) -> Condition:
     if selector.until is not None:
         parts.append((f"{column} < ?", [selector.until]))
     return _all_of(parts)
+
+
+def _before(column: str, reached: str | None) -> Condition:
+    return ("1", []) if reached is None else (f"{column} < ?", [reached])
 
 
 def _equal(column: str, value: str | None) -> Condition:

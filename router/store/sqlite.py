@@ -6,27 +6,48 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-
-import msgspec
+from typing import Any
 
 from router.clock import Clock
 from router.errors import StoreRefused, StoreUnavailable
-from router.model.job import Job, JobState, NewJob, Settlement
-from router.store import accepting, leasing, place, pruning, schema, settling, verbs
+from router.model.job import Group, Job, JobState, NewJob, Settlement
+from router.model.operating import Audit, Cause, Replay, ReplayStep
+from router.model.target import TargetCounts
+from router.store import (
+    accepting,
+    adding,
+    auditing,
+    holding,
+    leasing,
+    place,
+    pruning,
+    replaying,
+    runs,
+    schema,
+    settling,
+    verbs,
+)
 from router.store.book import Book
 from router.store.connection import open_writer, refusal, warning
+from router.store.following import Asked, Following
+from router.store.lists import ListedAttempt, ListedEvent, ListedGeneration
 from router.store.protocol import (
     Acceptance,
     Accepted,
     DeliveryRecord,
     DeliverySummary,
+    Died,
     Duplicate,
     Generation,
     LeaseBatch,
+    Page,
     Pruned,
     Recovered,
     Retain,
+    RuleCount,
     Selector,
+    Settled,
+    untold,
 )
 from router.store.reader import SqliteReader
 from router.store.writer import Writer
@@ -68,52 +89,104 @@ class SqliteStore:
     async def accept(self, acceptance: Acceptance) -> Accepted | Duplicate:
         prepared = accepting.prepare(acceptance, self._clock.now())
         receipt: Accepted | Duplicate = await self._writer.submit("accept", prepared)
-        if type(receipt) is Duplicate and self._counting is None:
-            self._counting = asyncio.create_task(self._count_soon())
+        if type(receipt) is Duplicate:
+            self._count_later()
         return receipt
 
-    async def settle(self, settlement: Settlement) -> bool:
-        held: bool = await self._writer.submit("settle", settling.prepare(settlement))
-        return held
+    async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
+        told = None if own is None else accepting.prepare(own, self._clock.now())
+        settled: Settled = await self._writer.submit("settle", settling.prepare(settlement, told))
+        if told is not None:
+            self._count_later()
+        return settled
 
-    async def lease(self, slots: Mapping[str, int], *, lease: str, now: int) -> LeaseBatch:
+    async def lease(
+        self,
+        slots: Mapping[str, int],
+        *,
+        lease: str,
+        now: int,
+        fresh: Mapping[str, Sequence[str]] = {},
+    ) -> LeaseBatch:
         batch: LeaseBatch = await self._writer.submit(
-            "work", lambda book: leasing.lease(book, slots, lease, now)
+            "work", lambda book: leasing.lease(book, slots, lease, now, fresh)
         )
         return batch
 
     async def recover(
-        self, *, alive: str, now: int, on_interrupt_dead: frozenset[tuple[str, str]]
+        self,
+        *,
+        alive: str,
+        now: int,
+        on_interrupt_dead: frozenset[tuple[str, str]],
+        died: Died = untold,
     ) -> Recovered:
         recovered: Recovered = await self._writer.submit(
-            "work", lambda book: leasing.recover(book, alive, now, on_interrupt_dead)
+            "work", lambda book: leasing.recover(book, alive, now, on_interrupt_dead, died)
         )
+        self._count_later()
         return recovered
 
     async def add(self, delivery: str, jobs: Sequence[NewJob]) -> int:
         now = self._clock.now()
         count: int = await self._writer.submit(
-            "work", lambda book: verbs.add(book, delivery, jobs, now)
+            "work", lambda book: adding.add(book, delivery, jobs, now)
         )
         return count
 
-    async def cancel(self, selector: Selector, *, reason: str, now: int) -> int:
+    async def begin_replay(self, replay: Replay, audit: Audit | None = None) -> Replay:
+        begun: Replay = await self._writer.submit(
+            "work", lambda book: replaying.begin(book, replay, audit)
+        )
+        return begun
+
+    async def replay_step(self, step: ReplayStep, *, now: int) -> Replay | None:
+        replay: Replay | None = await self._writer.submit(
+            "work", lambda book: replaying.step(book, step, now)
+        )
+        return replay
+
+    async def cancel(
+        self, selector: Selector, *, reason: str, now: int, audit: Audit | None = None
+    ) -> int:
         return await self._in_steps(
-            lambda book, after: verbs.cancel(book, selector, reason, now, after)
+            lambda book, after: verbs.cancel(book, selector, reason, now, after),
+            audit,
+            change=selector.replay is not None,
         )
 
-    async def revive(self, selector: Selector, *, now: int) -> int:
-        return await self._in_steps(lambda book, after: verbs.revive(book, selector, now, after))
+    async def revive(self, selector: Selector, *, now: int, audit: Audit | None = None) -> int:
+        return await self._in_steps(
+            lambda book, after: verbs.revive(book, selector, now, after), audit
+        )
 
-    async def hold(self, paused: frozenset[str]) -> int:
-        rules = msgspec.json.encode(sorted(paused)).decode()
+    async def hold(
+        self, paused: frozenset[str], targets: frozenset[str] = frozenset(), *, now: int = 0
+    ) -> int:
         changed = 0
-        while step := await self._writer.submit("work", lambda book: verbs.hold(book, rules)):
+        while step := await self._writer.submit(
+            "work", lambda book: holding.hold(book, paused, targets, now)
+        ):
             changed += step
         return changed
 
+    async def regroup(self, groups: Mapping[str, Group | None], *, now: int) -> int:
+        changed: int = await self._writer.submit(
+            "work", lambda book: runs.regroup(book, groups, now)
+        )
+        return changed
+
+    async def results(self, job: str, actions: frozenset[str]) -> Mapping[str, Any]:
+        return await self._reader.results(job, actions)
+
     async def keep_generation(self, generation: Generation) -> None:
         await self._writer.submit("work", lambda book: verbs.keep_generation(book, generation))
+
+    async def count_rules(self, counts: Sequence[RuleCount]) -> None:
+        await self._writer.submit("work", lambda book: verbs.count_rules(book, counts))
+
+    async def rule_counts(self) -> Mapping[str, RuleCount]:
+        return await self._reader.rule_counts()
 
     async def prune(self, retain: Retain, *, now: int) -> Pruned:
         await self._write_copies()
@@ -149,8 +222,60 @@ class SqliteStore:
     async def job(self, prefix: str) -> Job | None:
         return await self._reader.job(prefix)
 
+    async def following(self, asked: Asked) -> Following:
+        """Deliveries in the order of their commits, after a place. Raises UsageError."""
+        return await self._reader.following(asked)
+
+    async def target_counts(self) -> Mapping[str, TargetCounts]:
+        return await self._reader.target_counts()
+
     async def counts(self) -> Mapping[str, Mapping[JobState, int]]:
         return await self._reader.counts()
+
+    async def page(
+        self, selector: Selector, *, jobs: bool, newest: bool = False, after: str | None = None
+    ) -> Page:
+        return await self._reader.page(selector, jobs=jobs, newest=newest, after=after)
+
+    async def causes(self, selector: Selector) -> tuple[Cause, ...]:
+        return await self._reader.causes(selector)
+
+    async def replay(self, id_: str) -> Replay | None:
+        return await self._reader.replay(id_)
+
+    async def replays(self, limit: int, *, making: bool = False) -> tuple[Replay, ...]:
+        return await self._reader.replays(limit, making=making)
+
+    async def audited(self, since: int | None, until: int | None, limit: int) -> tuple[Audit, ...]:
+        return await self._reader.audited(since, until, limit)
+
+    async def note(self, audit: Audit) -> None:
+        await self._writer.submit("work", lambda book: auditing.note(book, audit))
+
+    async def remember(self, facts: Mapping[str, Any], audit: Audit | None = None) -> None:
+        now = self._clock.now()
+        await self._writer.submit("work", lambda book: verbs.remember(book, facts, now, audit))
+
+    async def recall(self, prefix: str) -> Mapping[str, Any]:
+        return await self._reader.recall(prefix)
+
+    async def events(
+        self, selector: Selector, after: tuple[str, int] | None = None
+    ) -> tuple[ListedEvent, ...]:
+        return await self._reader.events(selector, after)
+
+    async def attempts(
+        self, selector: Selector, after: tuple[str, int] | None = None
+    ) -> tuple[ListedAttempt, ...]:
+        return await self._reader.attempts(selector, after)
+
+    async def generations(
+        self, limit: int, after: str | None = None
+    ) -> tuple[ListedGeneration, ...]:
+        return await self._reader.generations(limit, after)
+
+    async def open_states(self) -> Mapping[str, int]:
+        return await self._reader.open_states()
 
     async def size(self) -> int:
         return await self._reader.size()
@@ -164,15 +289,33 @@ class SqliteStore:
         await self._writer.close()
         self._lock.release()
 
-    async def _in_steps(self, step: Callable[..., verbs.Step]) -> int:
+    async def _in_steps(
+        self, step: Callable[..., verbs.Step], audit: Audit | None, *, change: bool = False
+    ) -> int:
+        """
+        Step by step; each adds what it changed to the audit's line. `change`: it is one, however
+        many jobs that are.
+        """
+
+        def audited(book: Book, after: int) -> verbs.Step:
+            changed, following = step(book, after=after)
+            if changed or change:
+                auditing.note(book, audit, changed)
+            return changed, following
+
         total, after = 0, -1
         while True:
             changed: int
-            changed, following = await self._writer.submit("work", partial(step, after=after))
+            changed, following = await self._writer.submit("work", partial(audited, after=after))
             total += changed
             if following is None:
                 return total
             after = following
+
+    def _count_later(self) -> None:
+        """Something accepted may have been a copy: its count is written before long."""
+        if self._counting is None:
+            self._counting = asyncio.create_task(self._count_soon())
 
     async def _count_soon(self) -> None:
         await self._clock.sleep(COPIES_WAIT_S)

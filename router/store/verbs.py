@@ -1,42 +1,18 @@
-"""The operator's verbs and the small writes: add, cancel, revive, generations, copies, pulse."""
+"""The operator's verbs and the small writes: cancel, revive, generations, copies, pulse."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from router.errors import NotFound
-from router.model.job import NewJob
-from router.store import selection
-from router.store.accepting import insert_jobs, job_rows
+from router.model.operating import Audit
+from router.store import auditing, replaying, runs, selection
 from router.store.book import Book
-from router.store.protocol import Generation, Selector
-from router.store.rows import PLACES, encode_json
+from router.store.protocol import Generation, RuleCount, Selector
+from router.store.rows import encode_json
 
 STEP = 2_000
 """Jobs that one transaction of a verb changes, so that accepting need not wait for a million."""
-
-
-def add(book: Book, delivery: str, jobs: Sequence[NewJob], now: int) -> int:
-    """Make new jobs for a stored delivery. Raises NotFound."""
-    row = book.db.execute(
-        "SELECT n, generation FROM deliveries WHERE id = ?", (delivery,)
-    ).fetchone()
-    if row is None:
-        raise NotFound(f"no delivery {delivery}")
-    number, own = row
-    last = book.one(
-        f"SELECT max(j.n) FROM jobs j, (SELECT ? AS n) d WHERE {selection.JOBS_OF}", [number]
-    )
-    place = 0 if last is None else last % PLACES + 1
-    for start, job in enumerate(jobs, place):
-        generation = own if job.generation is None else book.generation(job.generation)
-        book.named(generation, number, number)
-        rows, begun = job_rows([job], number, start, generation, now)
-        insert_jobs(book, rows)
-        book.ruled({(job.rule, generation)})
-        book.later.append(lambda begun=begun: book.running.update(begun))  # type: ignore[misc]
-    book.pages += 2 * len(jobs)
-    return len(jobs)
 
 
 Step = tuple[int, int | None]
@@ -45,8 +21,13 @@ Step = tuple[int, int | None]
 
 def cancel(book: Book, selector: Selector, reason: str, now: int, after: int) -> Step:
     """Cancel jobs that are available, waiting or retryable: one step."""
-    change = ("state = 6, ended_at = ?, reason = ?", [now, reason])
-    return _change(book, selector, "j.state < 3", change, after)
+    if selector.replay is not None and after < 0:
+        replaying.stop(book, selector.replay, now)
+    change = ("state = 6, ended_at = ?, reason = ?, waits = NULL", [now, reason])
+    which = "j.state < 3"
+    if selector.ids or selector.state == "dead":  # chosen by somebody who knows what they halt
+        which = "(j.state < 3 OR j.state = 4 AND j.run IN (SELECT n FROM runs WHERE turn = 2))"
+    return _change(book, selector, which, change, after, lambda n: runs.follow_all(book, n, now))
 
 
 def revive(book: Book, selector: Selector, now: int, after: int) -> Step:
@@ -55,11 +36,17 @@ def revive(book: Book, selector: Selector, now: int, after: int) -> Step:
         "state = 0, due_at = ?, charged = 0, deaths = 0, ended_at = NULL, reason = NULL",
         [now],
     )
-    return _change(book, selector, "j.state > 1 AND j.state < 5 AND j.state = 4", change, after)
+    which = "j.state > 1 AND j.state < 5 AND j.state = 4"
+    return _change(book, selector, which, change, after, lambda n: runs.reopen(book, n, now))
 
 
 def _change(
-    book: Book, selector: Selector, which: str, change: selection.Condition, after: int
+    book: Book,
+    selector: Selector,
+    which: str,
+    change: selection.Condition,
+    after: int,
+    see_to_runs: Callable[[str], None],
 ) -> Step:
     """Everything at once if it is named or counted, else by steps that hold up nobody long."""
     sql, asked = selection.jobs(selector)
@@ -77,29 +64,14 @@ def _change(
             [*asked, limit],
         )
     ]
+    changed = msgspec.json.encode(numbers).decode()
     book.db.execute(
         f"UPDATE jobs SET {change[0]} WHERE n IN (SELECT value FROM json_each(?))",
-        [*change[1], msgspec.json.encode(numbers).decode()],
+        [*change[1], changed],
     )
     book.pages += len(numbers)
+    see_to_runs(changed)
     return len(numbers), numbers[-1] if not whole and len(numbers) == STEP else None
-
-
-def hold(book: Book, paused: str) -> int:
-    """Some jobs of paused rules (a JSON list) made to wait, some of others released: one step."""
-    held = book.db.execute(
-        "UPDATE jobs SET state = 2 WHERE n IN (SELECT n FROM jobs WHERE state < 2 "
-        "AND rule IN (SELECT value FROM json_each(?)) LIMIT ?)",
-        (paused, STEP),
-    ).rowcount
-    released = book.db.execute(
-        "UPDATE jobs SET state = attempt > 0 WHERE n IN (SELECT n FROM jobs "
-        "WHERE state > 1 AND state < 5 AND state = 2 "
-        "AND rule NOT IN (SELECT value FROM json_each(?)) LIMIT ?)",
-        (paused, STEP),
-    ).rowcount
-    book.pages += held + released
-    return held + released
 
 
 def keep_generation(book: Book, generation: Generation) -> None:
@@ -111,6 +83,21 @@ def keep_generation(book: Book, generation: Generation) -> None:
     )
     book.later.append(lambda: book.live.add(number))
     book.pages += 2
+
+
+def remember(book: Book, facts: Mapping[str, Any], now: int, audit: Audit | None) -> None:
+    """Keep small values by name; None forgets."""
+    auditing.note(book, audit, len(facts))
+    for name, value in facts.items():
+        if value is None:
+            book.db.execute("DELETE FROM facts WHERE name = ?", (name,))
+            continue
+        book.db.execute(
+            "INSERT INTO facts VALUES (?, ?, ?) ON CONFLICT (name) "
+            "DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at",
+            (name, msgspec.json.encode(value), now),
+        )
+    book.pages += len(facts)
 
 
 def write_copies(book: Book) -> None:
@@ -130,6 +117,21 @@ def _count_again(book: Book, counted: dict[str, tuple[int, int]]) -> None:
     for id_, (count, seen) in counted.items():
         more, last = book.copies.get(id_, (0, seen))
         book.copies[id_] = (count + more, max(last, seen))
+
+
+def count_rules(book: Book, counts: Sequence[RuleCount]) -> None:
+    """Add to the rules' counts."""
+    book.db.executemany(
+        "INSERT INTO rule_counts (rule, evaluated, matched, errored, shadowed, counted_since, "
+        "last_matched_at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (rule) DO UPDATE SET "
+        "evaluated = evaluated + excluded.evaluated, matched = matched + excluded.matched, "
+        "errored = errored + excluded.errored, shadowed = shadowed + excluded.shadowed, "
+        "counted_since = min(counted_since, excluded.counted_since), last_matched_at = "
+        "coalesce(max(last_matched_at, excluded.last_matched_at), last_matched_at, "
+        "excluded.last_matched_at)",
+        [msgspec.structs.astuple(count) for count in counts],
+    )
+    book.pages += 1 + len(counts) // 32
 
 
 def beat(book: Book) -> None:

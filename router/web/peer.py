@@ -1,9 +1,11 @@
 """Who sends: addresses, and which of them may speak for others."""
 
+import re
 from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 HOPS_MAX = 20
+_PORT = re.compile(r"([0-9.]+):[0-9]{1,5}|\[([0-9A-Fa-f:.]+)\](?::[0-9]{1,5})?")
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -38,20 +40,27 @@ class Peers:
         """
         The address that sent the request: the peer, or, behind trusted proxies, the last hop of
         X-Forwarded-For (counted from the right) that is not itself one. A malformed hop ends
-        the search.
+        the search. No other header counts, `Forwarded` neither: what a proxy does not write
+        itself is the sender's own word.
         """
         if not self._trusted or not self.trusts(peer):
             return peer
         joined = b",".join(value for name, value in headers if name == b"x-forwarded-for")
         best = peer
         for hop in reversed(joined.rsplit(b",", HOPS_MAX)[-HOPS_MAX:]):
-            text = hop.decode("latin-1").strip()
+            text = _without_port(hop.decode("latin-1").strip())
             if parse_address(text) is None:
                 break
             best = text
             if not self.trusts(text):
                 break
         return best
+
+
+def _without_port(hop: str) -> str:
+    """Some proxies write `192.0.2.1:4711` and `[2001:db8::1]:4711`."""
+    found = _PORT.fullmatch(hop)
+    return found[1] or found[2] if found else hop
 
 
 def parse_address(text: str) -> Address | None:

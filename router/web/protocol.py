@@ -9,6 +9,7 @@ so none can pass between two looks.
     between requests                keep_alive_s
     half a body                     body_idle_s since its last byte, body_total_s in all
     whole body, no answer yet       answer_s
+    half an answer                  answer_s in which the peer has taken nothing of it
     after a closing answer          linger_s: what still arrives is read away, so that the answer
                                     is not lost in a reset
 """
@@ -99,6 +100,7 @@ class WireProtocol(HttpToolsProtocol):
         self._head_since = 0.0
         self._body_since = 0.0
         self._answer_since = 0.0
+        self._stalled_since: float | None = None  # the peer does not take what we send
         self._last_byte = 0.0
         # Of the request being parsed.
         self._in_head = False
@@ -162,13 +164,26 @@ class WireProtocol(HttpToolsProtocol):
                 self._more_body()
 
     def eof_received(self) -> bool | None:  # type: ignore[override]
-        """A peer that only closed its sending side still gets the answer to a whole request."""
+        """
+        A peer that only closed its sending side still gets the answer to a whole request; one that
+        is being sent an answer without end has gone.
+        """
         active = self._active
-        waiting = active is not None and not active.response_complete and not active.more_body
+        waiting = active is not None and not active.response_started and not active.more_body
         if active is None or not waiting or self.scheme == "https":
             return None
         self.cycle.keep_alive = False
         return True
+
+    def pause_writing(self) -> None:
+        """The peer reads more slowly than we write."""
+        self._stalled_since = self.loop.time()
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        """It has caught up."""
+        self._stalled_since = None
+        super().resume_writing()
 
     def linger(self) -> None:
         """Close our sending side; read and drop the rest until the peer closes or linger_s."""
@@ -339,7 +354,10 @@ class WireProtocol(HttpToolsProtocol):
         active = self._active
         if active is not None and not active.response_complete:
             if not active.more_body:
-                return self._answer_since + limits.answer_s, 503, "timeout"
+                since = self._answer_since
+                if active.response_started:
+                    since = now if self._stalled_since is None else self._stalled_since
+                return since + limits.answer_s, 503, "timeout"
             if self.flow.read_paused:  # ours to resume: the sender is not to blame
                 self._last_byte = now
             idle = self._last_byte + limits.body_idle_s

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import functools
 import socket
+import ssl
 from collections.abc import Generator
 from typing import Any, cast
 
@@ -29,18 +30,41 @@ class _Embedded(uvicorn.Server):
         """Leave every signal to whoever runs the process."""
         yield
 
-    async def open(self, listening: socket.socket) -> None:
+    async def open(self, listening: socket.socket, tls: ssl.SSLContext | None, wire: Wire) -> None:
         """Accept connections on a bound socket; returns at once."""
         self.config.load()
         self.lifespan = self.config.lifespan_class(self.config)
-        await self.startup(sockets=[listening])
+        if tls is None:
+            await self.startup(sockets=[listening])
+            return
+        # As `startup` does, but a stranger who never ends his handshake is not kept for a minute.
+        server = await asyncio.get_running_loop().create_server(
+            self._protocol,
+            sock=listening,
+            ssl=tls,
+            backlog=BACKLOG,
+            ssl_handshake_timeout=wire.limits.header_s,
+            ssl_shutdown_timeout=wire.linger_s,
+        )
+        self.servers = [server]
+        self.started = True
+
+    def _protocol(self) -> asyncio.Protocol:
+        made: asyncio.Protocol = self.config.http_protocol_class(  # type: ignore[call-arg]
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        return made
 
 
 class Listener:
     """One address that one application answers on."""
 
-    def __init__(self, app: Any, address: str, wire: Wire) -> None:
+    def __init__(
+        self, app: Any, address: str, wire: Wire, tls: ssl.SSLContext | None = None
+    ) -> None:
         self._address = address
+        self._tls = tls
+        self._wire = wire
         self._server = _Embedded(_config(app, wire))
         self._bound: tuple[str, int] | None = None
 
@@ -66,7 +90,7 @@ class Listener:
         listening = bind(self._address)
         name = listening.getsockname()
         self._bound = (str(name[0]), int(name[1]))
-        await self._server.open(listening)
+        await self._server.open(listening, self._tls, self._wire)
 
     async def stop(self, grace_s: float) -> None:
         """

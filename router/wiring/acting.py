@@ -5,14 +5,15 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from router.dispatch.protocol import Render, Reread
+from router.dispatch.protocol import Render, Reread, Results
 from router.egress import EgressPolicy
 from router.errors import RenderError
 from router.model.call import Call
 from router.model.delivery import Delivery, Event
-from router.model.job import ActionKind, Job
+from router.model.job import ActionKind, Job, Skip
 from router.model.retry import NONE, RetryPolicy
-from router.model.settings import TargetLimits
+from router.model.settings import OWN, TargetLimits
+from router.providers import own
 from router.replay import as_request
 from router.rules.live import LiveRef
 from router.rules.render import Material, render
@@ -29,7 +30,7 @@ UNNAMED = {
 def renderer(live: LiveRef, environ: Mapping[str, str], reread: Reread) -> Render:
     """Renders a job by today's version of its action, or the last there was."""
 
-    def rendered(job: Job, delivery: Delivery, event: Event) -> Call:
+    def rendered(job: Job, delivery: Delivery, event: Event, results: Results) -> Call | Skip:
         found = live.action_of(job)
         if found is None:
             raise RenderError(f"{job.rule}/{job.action}", "no kept generation has this action")
@@ -39,7 +40,7 @@ def renderer(live: LiveRef, environ: Mapping[str, str], reread: Reread) -> Rende
         if job.replay_of:
             delivery = msgspec.structs.replace(delivery, replay_of=job.replay_of)
         covered = tuple(reread(delivery, index) for index in job.covers)
-        return render(Material(owner, action, job, delivery, event, environ, covered))
+        return render(Material(owner, action, job, delivery, event, environ, covered, results))
 
     return rendered
 
@@ -63,6 +64,8 @@ def rereader(live: LiveRef) -> Reread:
 
 def _events(live: LiveRef, delivery: Delivery) -> dict[int, Event]:
     provider = live.current.ruleset.providers.get(delivery.provider)
+    if delivery.provider == OWN:  # also when no rule of today wants such events
+        provider = own()
     if provider is None:
         raise RenderError("event", f"there is no provider {delivery.provider!r} any more")
     reading = provider.read(as_request(delivery))
@@ -90,6 +93,17 @@ def generations(live: LiveRef) -> Callable[[Job], str]:
         return found[0].ruleset.generation if found else job.generation
 
     return generation
+
+
+def results_read(live: LiveRef) -> Callable[[Job], frozenset[str]]:
+    """The actions whose results a job's action reads today."""
+
+    def read(job: Job) -> frozenset[str]:
+        found = live.action_of(job)
+        nothing: frozenset[str] = frozenset()
+        return found[0].reads.get((job.rule, job.action), nothing) if found else nothing
+
+    return read
 
 
 def interrupt_dead(live: LiveRef) -> Callable[[], frozenset[tuple[str, str]]]:
@@ -144,6 +158,6 @@ def target_limits(live: LiveRef) -> Callable[[str, ActionKind], TargetLimits]:
         named = live.current.ruleset.targets.get(target)
         if named is None or kind != "http":
             return UNNAMED[kind]
-        return TargetLimits(named.concurrency, named.rate)
+        return TargetLimits(named.concurrency, named.rate, named.breaker)
 
     return limits

@@ -1,8 +1,16 @@
-"""What dispatch tells becomes metrics and log lines."""
+"""What dispatch tells becomes metrics, log lines and, while somebody watches, the live feed."""
 
+import secrets
+from collections.abc import Callable, Mapping
+
+from router.clock import Clock
+from router.dispatch import Dispatcher
+from router.intake import Intake
 from router.log import Log
 from router.metrics import Metrics
 from router.model.job import Job, Settlement
+from router.model.target import TargetChange
+from router.web.feed import Feed
 
 
 class Heard:
@@ -11,6 +19,7 @@ class Heard:
     def __init__(self, metrics: Metrics, log: Log) -> None:
         self._metrics = metrics
         self._log = log
+        self.told: Callable[[Job, Settlement], None] | None = None  # set while somebody watches
 
     def settled(self, job: Job, settlement: Settlement, held: bool) -> None:
         """An attempt ended; `held` False: its lease was lost and nothing was written."""
@@ -19,6 +28,8 @@ class Heard:
             self._log.warning("lease lost", job=job.id, rule=job.rule)
             return
         attempt = settlement.attempt
+        if self.told is not None:
+            self.told(job, settlement)
         self._metrics.attempted(job.kind, attempt.outcome)
         if settlement.state == "succeeded":
             self._metrics.job_ended(job.kind, "succeeded")
@@ -26,6 +37,12 @@ class Heard:
         elif settlement.state == "dead":
             self._metrics.job_ended(job.kind, "dead")
             self._say("error", "dead letter", job, settlement)
+        elif settlement.state == "cancelled":
+            word = (settlement.reason or "").partition(":")[0]
+            self._metrics.job_ended(job.kind, "cancelled")
+            self._metrics.cancelled(word)
+            level = "warning" if word == "when_error" else "debug"
+            self._say(level, "not run", job, settlement)
         else:
             self._say("warning", "attempt failed", job, settlement)
 
@@ -45,6 +62,20 @@ class Heard:
         }
         self._log.at(level, words, fields)
 
+    def followed(self, job: Job, cancelled: tuple[str, ...]) -> None:
+        """The job's end cancelled others."""
+        for reason in cancelled:
+            self._metrics.cancelled(reason)
+        self._log.info("cancelled", after=job.id, rule=job.rule, reasons=sorted(set(cancelled)))
+
+    def target_changed(self, change: TargetChange) -> None:
+        """A target is called no more, or again."""
+        self._log.at(
+            "info" if change.new in ("closed", "half-open") else "error",
+            f"target {change.new}",
+            {"target": change.target, "was": change.old, "reason": change.reason, "by": change.by},
+        )
+
     def leaked(self, job: Job, error: Exception) -> None:
         """A defect of ours: the traceback goes to the log, never to a result."""
         self._log.error("defect", job=job.id, rule=job.rule, exc_info=error)
@@ -52,3 +83,33 @@ class Heard:
     def store_failed(self, verb: str, error: Exception) -> None:
         """The store could not answer dispatch."""
         self._log.error("store failed", verb=verb, error=str(error))
+
+
+def live_feed(intake: Intake, heard: Heard, clock: Clock) -> Feed:
+    """The live feed; intake and dispatch tell it what happens only while somebody watches."""
+
+    def recording(on: bool) -> None:
+        intake.told = feed.delivered if on else None
+        heard.told = feed.attempted if on else None
+
+    feed = Feed(clock, boot=secrets.token_hex(4), recording=recording)
+    return feed
+
+
+STATES: Mapping[str, int] = {"closed": 0, "half-open": 1, "open": 2, "paused": 3}
+
+
+def measure_targets(metrics: Metrics, dispatch: Dispatcher) -> None:
+    """How targets stand, for whoever looks at the metrics."""
+    metrics.watch_each(
+        "target_state",
+        "0 closed, 1 half-open, 2 open, 3 paused",
+        "target",
+        lambda: {one.target: STATES[one.state] for one in dispatch.targets()},
+    )
+    metrics.watch_each(
+        "target_deferred_total",
+        "Jobs that came while their target was not called",
+        "target",
+        lambda: {one.target: one.deferred for one in dispatch.targets() if one.deferred},
+    )

@@ -12,7 +12,7 @@ from router.rules.ruleset import Ruleset
 from router.store.protocol import Generation, Store
 from router.wiring.dev import DevFile
 from router.wiring.generations import read_generation
-from router.wiring.rules import Overrides, read_rules, read_text
+from router.wiring.rules import Overrides, read_rules, texts
 from router.wiring.secret_values import resolve_secrets, unset_variables
 
 
@@ -52,7 +52,7 @@ class Source:
         errors = {d.code for d in found if d.severity == "error"}
         if errors != {"variable-not-set"} or self.dev_file is not None:
             return found
-        return (*found, *unset_variables(read_text(self.path), self.path, self.environ))
+        return (*found, *unset_variables(texts(self.path), self.environ))
 
 
 def generation_of(ruleset: Ruleset, clock: Clock) -> Generation:

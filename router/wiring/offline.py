@@ -2,17 +2,23 @@
 
 import random
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
 from router.clock import SystemClock
+from router.dispatch.gates import Gates
+from router.dispatch.standing import standings
 from router.errors import UsageError
 from router.model.ids import Ids
+from router.model.target import TargetNow
 from router.replay import Operator
 from router.rules.live import Live, LiveRef, Secrets
 from router.rules.ruleset import Ruleset
+from router.serving.targets import TargetDesk, remembered
 from router.serving.verbs import ReloadState, Verbs
 from router.store.sqlite import open_store
+from router.wiring.acting import target_limits
 from router.wiring.live import generation_of
 
 
@@ -33,10 +39,10 @@ async def open_ledger(ruleset: Ruleset) -> AsyncIterator[Verbs]:
             store=store,
             live=live,
             clock=clock,
-            ids=Ids(random.Random(secrets.randbits(128))),  # noqa: S311 - ids, not secrets
+            ids=Ids(_rng()),
             wake=lambda _target, _due_at: None,
         )
-        yield Verbs(
+        verbs = Verbs(
             operator=operator,
             store=store,
             live=live,
@@ -45,8 +51,30 @@ async def open_ledger(ruleset: Ruleset) -> AsyncIterator[Verbs]:
             reload=_no_reload,
             reload_state=ReloadState(),
         )
+        gates = await remembered(Gates(target_limits(live), clock, _rng()), store)
+        verbs.desk = TargetDesk(
+            gates=gates,
+            store=store,
+            live=live,
+            operator=operator,
+            clock=clock,
+            now=lambda: standings(gates, target_limits(live), clock.now()),
+        )
+        yield verbs
     finally:
         await store.close()
+
+
+def remembered_targets(live: LiveRef, facts: Mapping[str, Any]) -> tuple[TargetNow, ...]:
+    """Targets as the last server left them, from what it remembered."""
+    clock, limits = SystemClock(), target_limits(live)
+    gates = Gates(limits, clock, _rng())
+    gates.restore(facts)
+    return standings(gates, limits, clock.now())
+
+
+def _rng() -> random.Random:
+    return random.Random(secrets.randbits(128))  # noqa: S311 - ids, not secrets
 
 
 def _no_ring(limit: int) -> list[dict[str, object]]:

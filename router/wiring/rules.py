@@ -1,13 +1,14 @@
 """A rules file from disk, with what the command line overrides."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
 
 from router.config import Loaded, load
-from router.errors import UsageError
+from router.config.files import FolderFiles, decode_text, included_names
+from router.errors import ConfigError, UsageError
 from router.rules.ruleset import Ruleset
 
 DEV_STORE = "router-dev.db"
@@ -30,14 +31,21 @@ def read_rules(
     environ: Mapping[str, str],
     dev: bool = False,
     overrides: Overrides = NO_OVERRIDES,
+    tests: bool = False,
+    thorough: bool = False,
 ) -> Loaded:
     """
-    Load and check a rules file.
+    Load and check a rules file and what it includes; `tests`: also the files of tests beside them;
+    `thorough`: as `router check` does.
 
     Raises:
         UsageError: the file cannot be read.
     """
-    loaded = load(read_text(path), path=str(path), env=environ, dev=dev)
+    try:
+        text = read_text(path)
+    except ConfigError as error:
+        return Loaded(None, error.diagnostics)
+    loaded = load(text, path=str(path), env=environ, dev=dev, tests=tests, thorough=thorough)
     if loaded.ruleset is None:
         return loaded
     return msgspec.structs.replace(loaded, ruleset=_settled(loaded.ruleset, dev, overrides))
@@ -48,23 +56,39 @@ def read_text(path: Path) -> str:
     The file's text.
 
     Raises:
-        UsageError: it is missing, not a file, or not UTF-8.
+        UsageError: it is missing, or not a file.
+        ConfigError: it is not UTF-8.
     """
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        data = path.read_bytes()
     except FileNotFoundError:
         raise UsageError(f"there is no rules file {path}; name one with -f FILE") from None
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not UTF-8 (byte {error.start})") from None
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    return decode_text(data, path=str(path)).removeprefix("\ufeff")
 
 
-def content_hash(path: Path, folder: str) -> str:
-    """A hash of the rules file and of `plugins/` beside it, for noticing changes."""
+def texts(path: Path) -> list[tuple[Path, str]]:
+    """
+    The rules file and what it includes, each with its text.
+
+    Raises:
+        UsageError: one of them cannot be read.
+    """
+    return [(file, read_text(file)) for file in (path, *_included(path))]
+
+
+def content_hash(path: Path, folder: str, more: Iterable[Path] = ()) -> str:
+    """
+    A hash of the rules file, of what it includes, of `plugins/` beside it and of `more`, for
+    noticing changes.
+
+    What is included is read off the file's text, so a file that is wrong is watched all the same.
+    """
     digest = hashlib.sha256()
     plugins = Path(folder) / "plugins"
-    for file in [path, *(sorted(plugins.glob("**/*.py")) if plugins.is_dir() else [])]:
+    found = [*_included(path), *(sorted(plugins.glob("**/*.py")) if plugins.is_dir() else [])]
+    for file in [path, *found, *more]:
         try:
             digest.update(str(file).encode() + b"\0" + file.read_bytes())
         except OSError as error:
@@ -72,11 +96,19 @@ def content_hash(path: Path, folder: str) -> str:
     return digest.hexdigest()
 
 
+def _included(path: Path) -> list[Path]:
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        return []
+    return [path.parent / name for name in included_names(text, FolderFiles(path.parent))]
+
+
 def _settled(ruleset: Ruleset, dev: bool, overrides: Overrides) -> Ruleset:
     server = ruleset.server
     if dev:
         server = msgspec.structs.replace(
-            server, listen=_loopback(server.listen), admin=_loopback(server.admin)
+            server, listen=_loopback(server.listen), admin=_loopback(server.admin), tls=None
         )
         server = msgspec.structs.replace(server, store=str(Path(ruleset.folder) / DEV_STORE))
     given = {

@@ -1,6 +1,6 @@
 """References to values: what the secrets of a ruleset are, now."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from router.errors import Diagnostic, SecretMissing, UsageError
@@ -11,8 +11,6 @@ from router.secrets import resolve, weak
 from router.wiring.dev import DevFile
 from router.yaml_source import Mapping as MappingNode
 from router.yaml_source import Report, Scalar, Source, read
-
-_PUBLIC_KEY_SCHEMES = ("ecdsa", "ed25519")
 
 
 def resolve_secrets(
@@ -50,28 +48,26 @@ def resolve_secrets(
 
 def _told(problems: Mapping[str, str], ruleset: Ruleset, path: Path | None) -> str:
     """A line for each problem, in the order of the file."""
-    entries = _entries(ruleset.text, path) if path else None
+    places = _places(ruleset, path) if path else {}
     lines = []
     for name in ruleset.secrets:
         if name in problems:
-            where = f"{entries(name)}: " if entries else ""
+            where = f"{places.get(name, path)}: " if path else ""
             lines.append(f"{where}secrets.{name}: {problems[name]}")
     return "\n".join(lines)
 
 
-def _entries(text: str, path: Path) -> Callable[[str], str]:
-    """Says where a secret's entry stands: file:line:column."""
-    source = Source(text, str(path))
-    section = _section(source)
-
-    def place(name: str) -> str:
-        key = section.key(name) if section else None
-        if key is None:
-            return str(path)
-        line, column = source.position(key.start)
-        return f"{path}:{line}:{column}"
-
-    return place
+def _places(ruleset: Ruleset, path: Path) -> dict[str, str]:
+    """Where each secret's entry stands, in the rules file or what it includes: file:line:column."""
+    included = ruleset.context.get("files", {}).items()
+    files = [(path, ruleset.text), *((path.parent / name, text) for name, text in included)]
+    found = {}
+    for file, text in files:
+        source = Source(text, str(file))
+        for key, _ in _section(source) or ():
+            line, column = source.position(key.start)
+            found[key.value] = f"{file}:{line}:{column}"
+    return found
 
 
 def _section(source: Source) -> MappingNode | None:
@@ -80,18 +76,23 @@ def _section(source: Source) -> MappingNode | None:
     return section if isinstance(section, MappingNode) else None
 
 
-def unset_variables(text: str, path: Path, environ: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+def unset_variables(
+    files: Sequence[tuple[Path, str]], environ: Mapping[str, str]
+) -> tuple[Diagnostic, ...]:
     """
-    The variables of secrets that are not set, for a file that gives no ruleset because others
-    are not: so that all of them are told in one run.
+    The variables of secrets that are not set, for files that give no ruleset because others are
+    not: so that all of them are told in one run.
     """
-    report = Report(Source(text, str(path)))
-    for name, entry in _section(report.source) or ():
-        variable = entry.get("env") if isinstance(entry, MappingNode) else None
-        if isinstance(variable, Scalar) and not environ.get(variable.value):
-            message = f"secrets.{name.value}: environment variable {variable.value} is not set"
-            report.error("variable-not-set", message, variable.start, variable.end)
-    return report.sorted()
+    found: list[Diagnostic] = []
+    for path, text in files:
+        report = Report(Source(text, str(path)))
+        for name, entry in _section(report.source) or ():
+            variable = entry.get("env") if isinstance(entry, MappingNode) else None
+            if isinstance(variable, Scalar) and not environ.get(variable.value):
+                message = f"secrets.{name.value}: environment variable {variable.value} is not set"
+                report.error("variable-not-set", message, variable.start, variable.end)
+        found += report.sorted()
+    return tuple(found)
 
 
 def _judge(ruleset: Ruleset, values: dict[str, bytes], problems: dict[str, str]) -> list[str]:
@@ -137,19 +138,32 @@ def signing_key(
             raise UsageError(f"cannot read {key_file}: {error.strerror}") from None
     names = ruleset.endpoints[endpoint].secrets
     provider = ruleset.providers[ruleset.endpoints[endpoint].provider]
-    public_key = provider.definition.verify.scheme in _PUBLIC_KEY_SCHEMES
+    public_key = not provider.shares_secrets
     for name in names:
-        if not public_key:
-            try:
-                return _value(ruleset.secrets[name], environ)
-            except SecretMissing:
-                pass  # not set in this shell: the dev file may have it
+        try:
+            value = _value(ruleset.secrets[name], environ)
+        except SecretMissing:
+            pass  # not set in this shell: the dev file may have it
+        else:
+            if provider.can_sign(value):
+                return value
+            public_key = True
         if dev_file is not None and name in dev_file.sign:
             return dev_file.sign[name]
     if public_key:
         raise UsageError("a public key cannot sign; give the private one with --key private.pem")
     wanted = ", ".join(_place(ruleset.secrets[n]) for n in names)
     raise UsageError(f"no secret to sign with: set {wanted}, or start `router serve --dev` first")
+
+
+def secret_value(ref: SecretRef, environ: Mapping[str, str]) -> bytes:
+    """
+    The value of one secret, now.
+
+    Raises:
+        SecretMissing: it is not set or empty; the text says what to set.
+    """
+    return _value(ref, environ)
 
 
 def _value(ref: SecretRef, environ: Mapping[str, str]) -> bytes:

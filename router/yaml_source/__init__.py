@@ -11,13 +11,14 @@ from router.yaml_source.decode import (
 )
 from router.yaml_source.nodes import Mapping, Node, Scalar, Sequence
 from router.yaml_source.offsets import file_offset, offsets
-from router.yaml_source.reading import read, scalars, shown
+from router.yaml_source.reading import Bounds, read, scalars, shift, shown
 from router.yaml_source.refusals import quoted
 from router.yaml_source.scalars import NumberError, Plain, resolve
 from router.yaml_source.source import Report, Source
 from router.yaml_source.suggest import Suggester
 
 __all__ = [
+    "Bounds",
     "Decoder",
     "Entry",
     "Mapping",
@@ -40,5 +41,6 @@ __all__ = [
     "read",
     "resolve",
     "scalars",
+    "shift",
     "shown",
 ]

@@ -102,6 +102,9 @@ _KEY = re.compile(r"[\w-]+")
 _IGNORED = ("x-", "\0", "<<")
 """Keys of the user's own, and two kinds that reading has already refused."""
 
+_HOMES_SHOWN = 2
+_NOTHING = ("", "~", "null")
+
 FAULTY: Any = type("Faulty", (), {"__repr__": lambda _: "FAULTY"})()
 """Stands for a value that could not be read; its fault has been reported."""
 
@@ -126,6 +129,7 @@ class Decoder:
         self._parsers = parsers
         self._refused = refused
         self._readers: dict[Any, Read] = {}
+        self._homes: dict[str, list[str]] = {}
 
     def decode(self, node: Node, kind: type[E]) -> E | None:
         """The node as this kind of entry, or None if it is no mapping at all."""
@@ -165,7 +169,7 @@ class Decoder:
     def _text(self, node: Node) -> Any:
         if not isinstance(node, Scalar):
             return self._unexpected(node, "text")
-        if node.style == "" and node.value in ("", "~", "null"):
+        if node.style == "" and node.value in _NOTHING:
             return self._unexpected(node, "text")
         return Text(node.value, node)
 
@@ -243,6 +247,8 @@ class Decoder:
         # Entered before the fields are looked at: conditions hold conditions.
         self._readers[kind] = read = lambda node: self._entry(node, shape)
         shape.readers = {name: (field, self._reader(type_)) for name, field, type_ in shape.fields}
+        for name in shape.readers.keys() - {shape.shorthand}:
+            self._homes.setdefault(name, []).append(kind.called)
         return read
 
     def _entry(self, node: Node, shape: "_Shape") -> Any:
@@ -293,10 +299,18 @@ class Decoder:
             return "?"
         names = [n for n in shape.readers if n != shape.shorthand]
         near = self._suggest.nearest(name, names)
-        hint = f"did you mean '{near}'?" if near else f"known keys: {', '.join(names)}"
+        hint = f"did you mean '{near}'?" if near else self._home(name)
+        hint = hint or f"known keys: {', '.join(names)}"
         message = f"unknown key '{shown(name)}' in {shape.kind.called}"
         self._fault("unknown-key", message, key, hint)
         return near or "?"
+
+    def _home(self, name: str) -> str | None:
+        """Where a key belongs that stands in the wrong mapping: nearly always an indentation."""
+        homes = list(dict.fromkeys(_a(called) for called in self._homes.get(name, ())))
+        if not 0 < len(homes) <= _HOMES_SHOWN:
+            return None
+        return f"'{name}' is a key of {' or '.join(homes)}: is it indented as it should be?"
 
     def _refused_value(self, shape: "_Shape", key: Scalar, child: Node) -> bool:
         if not isinstance(child, Scalar):
@@ -314,6 +328,8 @@ class Decoder:
             if self._collided(node):
                 return FAULTY
             hint = "if it is an expression or a template, put the whole text in quotes"
+        if isinstance(node, Scalar) and node.style == "" and node.value in _NOTHING:
+            hint = "leave the key out if nothing is meant, else indent its value below it"
         return self._fault(
             "wrong-type", f"expected {expected}, found {described(node)}", node, hint, first=True
         )
@@ -353,6 +369,14 @@ class _Shape:
         self.readers: dict[str, tuple[str, Read]] = {}
 
 
+def _a(called: str) -> str:
+    """`this rule` as `a rule`."""
+    noun = called.removeprefix("this ")
+    if noun == called:
+        return called
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
+
+
 def opening(node: Node) -> tuple[int, int]:
     """What to underline of a node that may span many lines: its first key, or its first sign."""
     if isinstance(node, Mapping):
@@ -370,6 +394,6 @@ def described(node: Node) -> str:
         return "a list"
     if isinstance(node, Mapping):
         return "a mapping"
-    if node.style == "" and node.value in ("", "~", "null"):
+    if node.style == "" and node.value in _NOTHING:
         return "nothing" if node.value == "" else node.value
     return f"'{shown(node.value)}'"

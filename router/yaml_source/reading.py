@@ -26,26 +26,40 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _ANCHOR_SPACE = " \t\r\n"
 
 
+class Bounds:
+    """What the files of one load have used, together, of what they may."""
+
+    __slots__ = ("aliases", "nodes", "size")
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.nodes = 0
+        self.aliases = 0
+
+
 class _StoppedError(Exception):
     """Reading cannot go on; the fault has been reported."""
 
 
-def read(report: Report, loader: Any = None) -> Node | None:
+def read(report: Report, loader: Any = None, bounds: Bounds | None = None) -> Node | None:
     """
     The document of the report's source as nodes, or None if it cannot be read at all.
 
     Faults that leave a readable rest (a tag, a key that stands twice) are reported and reading
-    goes on. `loader` is a PyYAML loader class, by default the fastest there is.
+    goes on. `loader` is a PyYAML loader class, by default the fastest there is; `bounds` what files
+    read before have used of the bounds that hold for all of them together.
     """
     text = report.source.text
-    if _too_big(text):
-        report.error("too-big", "the file is larger than 16 MiB", 0, 1)
+    bounds = bounds or Bounds()
+    together = "the files together are" if bounds.size else "the file is"
+    if _too_big(text, bounds):
+        report.error("too-big", f"{together} larger than 16 MiB", 0, 1)
         return None
     lone = _SURROGATE.search(text)
     if lone:
         report.error("unreadable-text", "this is half a character", *lone.span())
         return None
-    builder = _Builder(report)
+    builder = _Builder(report, bounds)
     try:
         for event in yaml.parse(text, Loader=loader or _Loader):
             builder.take(event)
@@ -56,13 +70,15 @@ def read(report: Report, loader: Any = None) -> Node | None:
         return None
     if builder.root is None and not report.failed:
         report.error("empty-file", "the file is empty; expected at least 'version: 1'", 0, 1)
+    if builder.root is not None:
+        report.documents.append(builder.root)
     return builder.root
 
 
-def _too_big(text: str) -> bool:
-    if len(text) * 4 <= BYTES_MAX:
-        return False
-    return len(text) > BYTES_MAX or len(text.encode("utf-8", "surrogatepass")) > BYTES_MAX
+def _too_big(text: str, bounds: Bounds) -> bool:
+    plain = text.isascii() or len(text) > BYTES_MAX
+    bounds.size += len(text) if plain else len(text.encode("utf-8", "surrogatepass"))
+    return bounds.size > BYTES_MAX
 
 
 class _Frame:
@@ -86,13 +102,12 @@ class _Frame:
 class _Builder:
     """Takes events one by one and keeps the stack of what is open."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, bounds: Bounds) -> None:
         self.report = report
         self.root: Node | None = None
         self._stack: list[_Frame] = []
         self._anchors: dict[str, tuple[Node, int, int]] = {}
-        self._nodes = 0
-        self._aliases = 0
+        self._bounds = bounds
         self._documents = 0
         self._take = {
             yaml.ScalarEvent: self._scalar,
@@ -159,9 +174,9 @@ class _Builder:
         self._place(node, frame.size, frame.height)
 
     def _alias(self, event: Any) -> None:
-        self._aliases += 1
+        self._bounds.aliases += 1
         start, end = event.start_mark.index, event.end_mark.index
-        if self._aliases > ALIASES_MAX:
+        if self._bounds.aliases > ALIASES_MAX:
             self._stop("too-big", f"more than {ALIASES_MAX} aliases", start)
         known = self._anchors.get(event.anchor)
         if known is None:
@@ -244,8 +259,8 @@ class _Builder:
             frame.template = template_as_key(self.report, start) or frame.template
 
     def _count(self, nodes: int) -> None:
-        self._nodes += nodes
-        if self._nodes > NODES_MAX:
+        self._bounds.nodes += nodes
+        if self._bounds.nodes > NODES_MAX:
             self._stop("too-big", "more than 2,000,000 nodes, aliases counted in full", 0)
 
     def _content_start(self, start: int) -> int:
@@ -269,6 +284,24 @@ def shown(text: str, limit: int = 60) -> str:
     """A text as messages may show it: one line, bounded, printable."""
     cut = text if len(text) <= limit else text[: limit - 1] + "…"
     return "".join(c if c.isprintable() else "·" for c in cut)
+
+
+def shift(node: Node, by: int) -> None:
+    """Move every offset of a document: its text now stands that far into a longer one."""
+    pending: list[Node] = [node]
+    moved: set[int] = set()  # what an alias repeats is one node
+    while pending:
+        current = pending.pop()
+        if id(current) in moved:
+            continue
+        moved.add(id(current))
+        current.start += by
+        current.end += by
+        if isinstance(current, Sequence):
+            pending += current.items
+        elif isinstance(current, Mapping):
+            for key, value in current:
+                pending += (key, value)
 
 
 def scalars(node: Node) -> Iterator[Scalar]:

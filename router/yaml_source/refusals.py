@@ -6,6 +6,7 @@ them.
 """
 
 import re
+from bisect import bisect_right
 from typing import Any
 
 import yaml
@@ -15,6 +16,9 @@ from router.yaml_source.source import Report, Source
 _VALUE = re.compile(r"""\s*(?:-\s+)*(?:(?:[\w./-]+|"[^"]*"|'[^']*')\s*:\s+)?(?:-\s+)*(?=\S)""")
 _FLOW_VALUE = re.compile(r"""[{,\[]\s*(?:(?:[\w./-]+|"[^"]*"|'[^']*')\s*:\s+)?(?=[^\s,\]}])""")
 _BLOCK_KEY = re.compile(r"\s*(?:-\s+)*[\w./-]+\s*:(?:\s|$)")
+_LAYOUT = re.compile(r"(?P<space> *)(?P<dash>(?:- +)*)(?:(?P<key>[\w./-]+\s*:(?:\s|$))|(?<=- )\S)")
+_LINES_ABOVE = 50
+_ABOUT_LAYOUT = ("wrong indentation", "lines above")
 _OPERATOR = re.compile(r"==|!=|<=|>=|&&|\|\||[<>|]")
 
 # (what PyYAML says, what we say); the first that fits wins.
@@ -56,7 +60,9 @@ def explain(error: yaml.YAMLError, report: Report) -> None:
     words = _in_our_words("tab character" if tab else problem)
     value = None if tab else _value_around(report.source, start)
     if value is None:
-        report.error("yaml-syntax", words, start, start + 1)
+        laid_out = any(word in words for word in _ABOUT_LAYOUT)
+        hint = _indentation(report.source, start) if laid_out else None
+        report.error("yaml-syntax", words, start, start + 1, hint)
         return
     hint = f"quote it: {quoted(value)}"
     if all(other.hint != hint for other in report.found):
@@ -75,6 +81,8 @@ def tag_fault(report: Report, event: Any) -> str | None:
     start = max(event.start_mark.index, report.source.text.find("!", event.start_mark.index))
     line, line_start = report.source.line_at(start)
     rest = _without_comment(line[start - line_start :])
+    if _in_brackets(line[: start - line_start]):
+        rest = _until_flow_end(rest)
     if event.tag.startswith("tag:yaml.org") or rest.startswith("!!"):
         message, hint = f"YAML tags ('{rest.split()[0]}') are not supported", "leave it out"
         report.error("yaml-tag", message, start, start + len(rest.split()[0]), hint)
@@ -133,6 +141,31 @@ def _offset(error: yaml.YAMLError, source: Source) -> int:
         return 0
     # A fault at the very end of the text is shown after the last thing that was written.
     return min(offset, max(0, len(source.text.rstrip()) - 1)) if source.text.strip() else 0
+
+
+def _indentation(source: Source, offset: int) -> str | None:
+    """How far a key or a list item should be indented to go with those above it."""
+    number = bisect_right(source.starts, offset)
+    own = _LAYOUT.match(source.line(offset))
+    if own is None:
+        return None
+    item = bool(own["dash"])
+    for before in range(number - 1, max(0, number - _LINES_ABOVE), -1):
+        above = _LAYOUT.match(source.line(source.starts[before - 1]))
+        if above is None or (item and not above["dash"]):
+            continue
+        wanted = len(above["space"]) + (0 if item else len(above["dash"]))
+        if wanted == len(own["space"]):
+            if above["key"] or not above["dash"]:
+                return None
+            return f"the list item of line {before} goes on here: is that line indented right?"
+        like = "the list items" if item else "the line"
+        return f"{wanted} spaces before it would fit {like} above"
+    return None
+
+
+def _in_brackets(before: str) -> bool:
+    return before.count("[") + before.count("{") > before.count("]") + before.count("}")
 
 
 def _unprintable(problem: str) -> bool:

@@ -1,10 +1,12 @@
-"""One file's text, and the report of everything that is wrong with it."""
+"""The text of one file, or of several, and the report of everything that is wrong with it."""
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from router.errors import Diagnostic, Severity
+from router.yaml_source.nodes import Node
 
 REPORTED_MAX = 1_000
 NEAR = 2_000
@@ -15,26 +17,63 @@ class Source:
     """
     The text of one file, without its byte order mark, and the way from offsets to lines.
 
-    Lines and columns start at 1 and count characters; lines end as editors see them.
+    Texts of further files may be joined behind it: offsets then go on through all of them, and
+    each offset knows its file. Lines and columns start at 1 in each file and count characters;
+    lines end as editors see them.
     """
 
     def __init__(self, text: str, path: str) -> None:
         self.text = text.removeprefix("\ufeff")
         self.path = path
+        self._begins = [0]
+        self._paths = [path]
         self._last: tuple[int, str] = (0, "")
+
+    def join(self, others: "Sequence[Source]") -> list[int]:
+        """Put the texts of other files behind this one; gives the offset at which each begins."""
+        begins, at = [], len(self.text) + 1
+        for other in others:
+            begins.append(at)
+            at += len(other.text) + 1
+        self.text = "\n".join([self.text, *(other.text for other in others)])
+        self._begins += begins
+        self._paths += [other.path for other in others]
+        self._last = (0, "")
+        self.__dict__.pop("starts", None)
+        return begins
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files, in the order in which they were joined."""
+        return tuple(self._paths)
 
     @cached_property
     def starts(self) -> list[int]:
         """The offset at which each line begins."""
         return [0, *(match.end() for match in _BREAK.finditer(self.text))]
 
-    def position(self, offset: int) -> tuple[int, int]:
-        """Line and column of the character at this offset."""
-        line = bisect_right(self.starts, offset)
-        return line, offset - self.starts[line - 1] + 1
+    def path_at(self, offset: int) -> str:
+        """The file that holds this offset."""
+        return self._paths[bisect_right(self._begins, offset) - 1]
 
-    def line(self, number: int) -> str:
-        """The text of a line, without its end; faults of one long line share one copy."""
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column, in its file, of the character at this offset."""
+        line = bisect_right(self.starts, offset)
+        column = offset - self.starts[line - 1] + 1
+        if len(self._begins) > 1:
+            begin = self._begins[bisect_right(self._begins, offset) - 1]
+            line -= bisect_right(self.starts, begin) - 1
+        return line, column
+
+    def told(self, offset: int, seen_from: int) -> str:
+        """Where an offset is, in a message at another: `line 12`, in another file `a.yaml:12`."""
+        line, _ = self.position(offset)
+        path = self.path_at(offset)
+        return f"line {line}" if path == self.path_at(seen_from) else f"{path}:{line}"
+
+    def line(self, offset: int) -> str:
+        """The text of the line at this offset, without its end; faults of one line share a copy."""
+        number = bisect_right(self.starts, offset)
         if self._last[0] != number:
             self._last = (number, self._cut(number))
         return self._last[1]
@@ -61,12 +100,15 @@ class Report:
     Collects faults of one source; never stops anybody.
 
     Keeps the first `REPORTED_MAX`, so that a file of two million mistakes ends in time.
+    `documents` are the nodes of what has been read.
     """
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self.found: list[Diagnostic] = []
         self.failed = False
+        self.documents: list[Node] = []
+        self._silent: Callable[[Diagnostic], bool] | None = None
 
     @property
     def full(self) -> bool:
@@ -75,8 +117,8 @@ class Report:
 
     def error(self, code: str, message: str, start: int, end: int, hint: str | None = None) -> None:
         """Something that must be mended before the file can be used."""
-        self.failed = True
-        self._add("error", code, message, (start, end), hint)
+        if self._add("error", code, message, (start, end), hint):
+            self.failed = True
 
     def warning(
         self, code: str, message: str, start: int, end: int, hint: str | None = None
@@ -86,28 +128,48 @@ class Report:
 
     def _add(
         self, severity: Severity, code: str, message: str, span: tuple[int, int], hint: str | None
-    ) -> None:
+    ) -> bool:
+        """Whether it counts: not if somebody means it so."""
         if self.full:
-            return
+            return True
         line, column = self.source.position(span[0])
-        text = self.source.line(line)
+        text = self.source.line(span[0])
         room = len(text) - column + 1
         width = max(1, min(span[1] - span[0], room))
-        self.found.append(
-            Diagnostic(
-                code=code,
-                message=message,
-                file=self.source.path,
-                line=line,
-                column=column,
-                width=width,
-                severity=severity,
-                hint=hint,
-                source=text,
-            )
+        diagnostic = Diagnostic(
+            code=code,
+            message=message,
+            file=self.source.path_at(span[0]),
+            line=line,
+            column=column,
+            width=width,
+            severity=severity,
+            hint=hint,
+            source=text,
         )
+        if self._silent is not None and self._silent(diagnostic):
+            return False
+        self.found.append(diagnostic)
+        return True
+
+    def leave_out(self, silent: Callable[[Diagnostic], bool]) -> None:
+        """From now on, and of the warnings so far, leave out what `silent` says yes to."""
+        self._silent = silent
+        self.found = [d for d in self.found if d.severity == "error" or not silent(d)]
+
+    def take(self, other: "Report") -> None:
+        """What was found in a file that was read apart."""
+        self.failed = self.failed or other.failed
+        self.found += other.found[: REPORTED_MAX - len(self.found)]
+        self.documents += other.documents
 
     def sorted(self) -> tuple[Diagnostic, ...]:
-        """Everything found, in the order of the file, each once."""
+        """Everything found, in the order of the files and their lines, each once."""
+        rank = {path: number for number, path in enumerate(self.source.paths)}
         unique = dict.fromkeys(self.found)
-        return tuple(sorted(unique, key=lambda d: (d.line, d.column, d.code, d.message)))
+        return tuple(
+            sorted(
+                unique,
+                key=lambda d: (rank.get(d.file, len(rank)), d.line, d.column, d.code, d.message),
+            )
+        )

@@ -46,16 +46,35 @@ def called(rig: Rig, *args: str, **environ: str) -> tuple[int, str, str]:
 
 
 def dead(rig: Rig) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = json.loads(called(rig, "dead", "--json")[1])
+    found: list[dict[str, object]] = json.loads(called(rig, "dead", "--list", "--json")[1])
     return found
 
 
 def test_verbs_go_to_the_server_that_holds_the_store(rig: Rig) -> None:
-    assert called(rig, "replay", "--rule", "hopeless") == (0, "1 job of 1 delivery replayed\n", "")
+    code, out, err = called(rig, "replay", "--rule", "hopeless", "--yes")
+    assert (code, out.splitlines()[0], err) == (0, "1 job of 1 delivery replayed", "")
     code, out, err = called(rig, "revive", str(dead(rig)[0]["id"])[:20])
     assert (code, err) == (0, "")
     assert out in ("1 job revived\n", "0 jobs revived\n")
     assert called(rig, "cancel", "--rule", "none") == (0, "0 jobs cancelled\n", "")
+
+
+def test_what_was_counted_outlives_the_server(make_rig: MakeRig) -> None:
+    """Each run adds to it."""
+    rig = make_rig(RULES)
+    for _ in range(2):
+        with rig.router() as router:
+            assert called(rig, "send", "shop", "orders/paid")[0] == 0
+            assert router.stop() == 0, router.output()
+    [told] = json.loads(called(rig, "rules", "--json")[1])
+    assert {**told["counted"], "since": 0, "last_matched_at": 0} == {
+        "since": 0,
+        "evaluated": 2,
+        "matched": 2,
+        "errored": 0,
+        "shadowed": 0,
+        "last_matched_at": 0,
+    }
 
 
 def test_refusals_come_from_the_running_server(rig: Rig) -> None:
@@ -80,7 +99,7 @@ def test_a_remote_server_wants_its_token(rig: Rig) -> None:
     assert "does not accept the token; set ROUTER_TOKEN" in err
     token = Path(f"{rig.store}.token").read_text("ascii").strip()
     code, out, _ = called(rig, *there, ROUTER_TOKEN=token)
-    assert (code, out) == (0, "1 job of 1 delivery would be replayed\n")
+    assert (code, out.splitlines()[0]) == (0, "1 job of 1 delivery would be replayed")
 
 
 def test_a_server_of_another_store_is_not_told(rig: Rig, tmp_path: Path) -> None:

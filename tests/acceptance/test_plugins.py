@@ -49,7 +49,7 @@ def test_a_delivery_reaches_the_plugin_and_a_new_version_is_taken(
         assert send(rig, code(), 1).status_code == 200
         router.until(lambda: len(lines(notes)) == 1, "the first note")
         a_site(rig, "two")
-        router.until(lambda: '"reloaded"' in router.output(), "the reload")
+        router.until(lambda: '"reloaded' in router.output(), "the reload")
         assert send(rig, code(), 2).status_code == 200
         router.until(lambda: ledger.counts(rig.store).succeeded == 2, "two jobs to succeed")
     assert lines(notes) == ["one push 1 job_ {", "two push 2 job_ {"]

@@ -8,23 +8,33 @@ import msgspec
 from router.clock import Clock
 from router.errors import NotFound
 from router.model.delivery import Delivery
-from router.model.job import ENDED, Attempt, Job, JobState, NewJob, Settlement
+from router.model.job import ENDED, Attempt, Group, Job, JobState, NewJob, Settlement
+from router.model.operating import Audit, Cause, Replay, ReplayStep
+from router.model.target import TargetCounts
+from router.store.causes import by_cause, key_of
 from router.store.protocol import (
     Acceptance,
     Accepted,
     DeliveryRecord,
     DeliverySummary,
+    Died,
     Duplicate,
     EventEntry,
     Generation,
     LeaseBatch,
     Leased,
+    Page,
     Pruned,
     Recovered,
     Retain,
+    RuleCount,
     Selector,
+    Settled,
+    Stored,
     narrowed,
+    untold,
 )
+from tests.conformance.model_runs import ModelRuns
 
 DUE = ("available", "retryable")
 CANCELLABLE = ("available", "waiting", "retryable")
@@ -39,9 +49,15 @@ class ModelStore:
         self._copies: dict[str, tuple[int, int]] = {}
         self._keys: dict[bytes, tuple[str, int]] = {}
         self._jobs: dict[str, Job] = {}
+        self.runs = ModelRuns(self._jobs)
         self._attempts: list[Attempt] = []
         self._generations: dict[str, Generation] = {}
+        self._rule_counts: dict[str, RuleCount] = {}
         self._ruled: list[tuple[str, str]] = []
+        self._facts: dict[str, Any] = {}
+        self._replays: dict[str, Replay] = {}
+        self._made_by: dict[str, str] = {}  # job -> the replay that made it
+        self._audit: dict[str, Audit] = {}
 
     async def accept(self, acceptance: Acceptance) -> Accepted | Duplicate:
         delivery, now = acceptance.delivery, self._clock.now()
@@ -56,8 +72,14 @@ class ModelStore:
         everything = len(new) == len(acceptance.events)
         self._deliveries[delivery.id] = (delivery, tuple(new))
         left = [narrowed(j, acceptance.events, indexes) for j in acceptance.jobs]
-        self._make(delivery, [j for j in left if j is not None], now)
-        return Accepted(delivery.id, None if everything else indexes)
+        made = [j for j in left if j is not None]
+        self._make(delivery, made, now)
+        self.runs.told()
+        for run in dict.fromkeys(j.run for j in made if j.run is not None):
+            jobs = [j for j in made if j.run == run]
+            self.runs.add(jobs, jobs[0].turn, None, now)
+        cancelled = self.runs.told()["cancelled"]
+        return Accepted(delivery.id, None if everything else indexes, cancelled)
 
     def _take(self, event: EventEntry, delivery: str, now: int) -> str | None:
         for key in event.keys:
@@ -91,13 +113,26 @@ class ModelStore:
                 started_at=now if begun else None,
                 replay_of=new.replay_of,
                 covers=new.covers,
+                after=new.after,
             )
+            if new.state == "waiting":
+                self.runs.hold(new.id, "paused")
             self._ruled.append((new.rule, generation))
 
-    async def lease(self, slots: Mapping[str, int], *, lease: str, now: int) -> LeaseBatch:
+    async def lease(
+        self,
+        slots: Mapping[str, int],
+        *,
+        lease: str,
+        now: int,
+        fresh: Mapping[str, Sequence[str]] = {},
+    ) -> LeaseBatch:
         taken: list[Job] = []
         for target, count in slots.items():
             due = [j for j in self._waiting(target) if j.due_at <= now]
+            due.sort(key=lambda j: j.id in self._made_by)
+            named = fresh.get(target, ())
+            due.sort(key=lambda j: named.index(j.id) if j.id in named else len(named))
             taken += due[:count]
         taken.sort(key=self._order)
         for job in taken:
@@ -117,10 +152,10 @@ class ModelStore:
         deliveries, jobs = list(self._deliveries), list(self._jobs)
         return job.due_at, deliveries.index(job.delivery), jobs.index(job.id)
 
-    async def settle(self, settlement: Settlement) -> bool:
+    async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
         job = self._jobs.get(settlement.job)
         if job is None or job.state != "running" or job.lease != settlement.lease:
-            return False
+            return Settled(held=False)
         self._attempts.append(settlement.attempt)
         self._change(
             job,
@@ -132,12 +167,42 @@ class ModelStore:
             deaths=0 if settlement.charged else job.deaths,
             ended_at=settlement.attempt.ended_at if settlement.state in ENDED else None,
         )
-        return True
+        self.runs.told()
+        self._follow([job.id], settlement.attempt.ended_at)
+        told = self.runs.told()
+        if own is not None:
+            receipt = await self.accept(own)
+            cancelled = receipt.cancelled if isinstance(receipt, Accepted) else ()
+            told["cancelled"] = tuple(sorted((*told["cancelled"], *cancelled)))
+        return Settled(**told)
+
+    def _follow(self, ids: Iterable[str], now: int) -> None:
+        """See to the runs of these jobs, the oldest first."""
+        for run in [run for run in self.runs.runs if set(run.jobs) & set(ids)]:
+            self.runs.follow(run, now)
+
+    async def results(self, job: str, actions: frozenset[str]) -> Mapping[str, Any]:
+        run = self.runs.of(job)
+        found: dict[str, Any] = {}
+        while run is not None:
+            for attempt in reversed(self._attempts):
+                action = self._jobs[attempt.job].action
+                ran = attempt.outcome not in ("interrupted", "skipped")
+                if attempt.job in run.jobs and action in actions and ran:
+                    found.setdefault(action, attempt.result)
+            run = run.origin
+        return found
 
     async def recover(
-        self, *, alive: str, now: int, on_interrupt_dead: frozenset[tuple[str, str]]
+        self,
+        *,
+        alive: str,
+        now: int,
+        on_interrupt_dead: frozenset[tuple[str, str]],
+        died: Died = untold,
     ) -> Recovered:
         dead = reclaimed = 0
+        touched, told = [], []
         for job in list(self._jobs.values()):
             if job.state != "running" or (job.lease or "").startswith(alive):
                 continue
@@ -151,8 +216,14 @@ class ModelStore:
             reason = "interrupted" if (job.rule, job.action) in on_interrupt_dead else None
             reason = reason or ("crash_loop" if freed.deaths >= 3 else None)
             if reason:
-                self._change(freed, state="dead", reason=reason, ended_at=now)
+                gone = self._change(freed, state="dead", reason=reason, ended_at=now)
+                told.append(died(gone, self._attempts[-1]))
             dead, reclaimed = dead + (reason is not None), reclaimed + (reason is None)
+            touched.append(job.id)
+        self._follow(touched, now)
+        for own in told:
+            if own is not None:
+                await self.accept(own)
         return Recovered(reclaimed, dead)
 
     def _change(self, job: Job, **values: Any) -> Job:
@@ -169,33 +240,163 @@ class ModelStore:
     async def add(self, delivery: str, jobs: Sequence[NewJob]) -> int:
         if delivery not in self._deliveries:
             raise NotFound(delivery)
-        self._make(self._deliveries[delivery][0], jobs, self._clock.now())
+        now = self._clock.now()
+        for unit in self._units(jobs):
+            self._make(self._deliveries[delivery][0], unit, now)
+            origin = self.runs.of(unit[0].replay_of or "")
+            if unit[0].run is not None or origin is not None:
+                turn = unit[0].turn or (origin.turn if origin else None)
+                self.runs.add(unit, turn, None if unit[0].run else origin, now)
         return len(jobs)
 
-    async def cancel(self, selector: Selector, *, reason: str, now: int) -> int:
-        chosen = [j for j in self._selected(selector) if j.state in CANCELLABLE]
+    def _units(self, jobs: Sequence[NewJob]) -> list[list[NewJob]]:
+        units: dict[Any, list[NewJob]] = {}
+        for job in jobs:
+            units.setdefault(job.run or self.runs.of(job.replay_of or "") or job.id, []).append(job)
+        return list(units.values())
+
+    async def begin_replay(self, replay: Replay, audit: Audit | None = None) -> Replay:
+        if replay.id not in self._replays and audit is not None:
+            self._note(msgspec.structs.replace(audit, id=replay.id), 0)
+        return self._replays.setdefault(replay.id, replay)
+
+    async def replay_step(self, step: ReplayStep, *, now: int) -> Replay | None:
+        replay = self._replays.get(step.replay)
+        if replay is None or (replay.state, replay.reached) != ("making", step.after):
+            return None
+        made = 0
+        work = [(d, jobs) for d, jobs in step.work if d in self._deliveries or not jobs]
+        for delivery, jobs in work:
+            if jobs:
+                made += await self.add(delivery, jobs)
+                self._made_by |= {job.id: replay.id for job in jobs}
+        done = msgspec.structs.replace(
+            replay,
+            reached=step.reached,
+            due=step.due,
+            deliveries=replay.deliveries + len(work),
+            jobs=replay.jobs + made,
+            skipped=replay.skipped + step.skipped + len(step.work) - len(work),
+            state="made" if step.last else "making",
+            ended_at=now if step.last else None,
+        )
+        self._replays[replay.id] = done
+        if replay.id in self._audit:
+            self._note(self._audit[replay.id], made)
+        return msgspec.structs.replace(done, items=None)
+
+    async def replay(self, id_: str) -> Replay | None:
+        return self._replays.get(id_)
+
+    async def replays(self, limit: int, *, making: bool = False) -> tuple[Replay, ...]:
+        found = [r for r in reversed(self._replays.values()) if not making or r.state == "making"]
+        return tuple(msgspec.structs.replace(r, items=None) for r in found[:limit])
+
+    def _note(self, audit: Audit | None, count: int) -> None:
+        if audit is not None:
+            line = self._audit.setdefault(audit.id, audit)
+            self._audit[audit.id] = msgspec.structs.replace(line, count=line.count + count)
+
+    async def note(self, audit: Audit) -> None:
+        self._note(audit, 0)
+
+    async def audited(self, since: int | None, until: int | None, limit: int) -> tuple[Audit, ...]:
+        span = Selector(since=since, until=until)
+        found = [line for line in reversed(self._audit.values()) if _within(line.at, span)]
+        return tuple(found[:limit])
+
+    async def page(
+        self, selector: Selector, *, jobs: bool, newest: bool = False, after: str | None = None
+    ) -> Page:
+        """Everything after `after` at once."""
+        found: list[tuple[str, str, tuple[Job, ...]]] = []
+        if jobs:
+            chosen = [self.runs.shown(j) for j in self._selected(selector)]
+            by_delivery = {d: tuple(j for j in chosen if j.delivery == d) for d in self._deliveries}
+            if newest:
+                found += [(job.id, job.delivery, (job,)) for job in chosen]
+            else:
+                found += [(d, d, by_delivery[d][::-1]) for d in self._deliveries if by_delivery[d]]
+        else:
+            ids = sorted(i for i in self._deliveries if self._fits(i, selector))
+            found += [(i, i, ()) for i in (reversed(ids) if newest else ids)]
+        places = [at for at, _, _ in found]
+        rest = found if after is None else found[places.index(after) + 1 :]
+        return Page(
+            tuple(Stored(at, *self._deliveries[delivery], of) for at, delivery, of in rest), None
+        )
+
+    async def causes(self, selector: Selector) -> tuple[Cause, ...]:
+        dead = [j for j in self._selected(selector) if j.state == "dead"]
+        return by_cause((j.rule, j.action, j.target, j.reason, j.id, j.ended_at or 0) for j in dead)
+
+    async def cancel(
+        self, selector: Selector, *, reason: str, now: int, audit: Audit | None = None
+    ) -> int:
+        if selector.replay is not None:
+            if selector.replay not in self._replays:
+                raise NotFound(selector.replay)
+            self._replays[selector.replay] = msgspec.structs.replace(
+                self._replays[selector.replay], state="cancelled", ended_at=now
+            )
+        chosen = [j for j in self._selected(selector) if self._cancellable(j, selector)]
         for job in chosen[: selector.limit]:
-            self._change(job, state="cancelled", reason=reason, ended_at=now)
+            self.runs.cancel(job.id, reason, now)
+        self._follow([job.id for job in chosen[: selector.limit]], now)
+        if chosen or selector.replay:
+            self._note(audit, len(chosen[: selector.limit]))
         return len(chosen[: selector.limit])
 
-    async def revive(self, selector: Selector, *, now: int) -> int:
+    def _cancellable(self, job: Job, selector: Selector) -> bool:
+        run = self.runs.of(job.id)
+        halting = run is not None and run.place == "halted" and job.state == "dead"
+        return job.state in CANCELLABLE or (
+            halting and (bool(selector.ids) or selector.state == "dead")
+        )
+
+    async def revive(self, selector: Selector, *, now: int, audit: Audit | None = None) -> int:
         chosen = [j for j in self._selected(selector) if j.state == "dead"]
         for job in chosen[: selector.limit]:
             self._change(
                 job, state="available", due_at=now, charged=0, deaths=0, reason=None, ended_at=None
             )
-        return len(chosen[: selector.limit])
+        revived = {job.id for job in chosen[: selector.limit]}
+        for run in [run for run in self.runs.runs if set(run.jobs) & revived]:
+            self.runs.reopened(run, now)
+        if revived:
+            self._note(audit, len(revived))
+        return len(revived)
 
-    async def hold(self, paused: frozenset[str]) -> int:
+    async def hold(
+        self, paused: frozenset[str], targets: frozenset[str] = frozenset(), *, now: int = 0
+    ) -> int:
         changed = 0
-        for job in list(self._jobs.values()):
-            if job.state in DUE and job.rule in paused:
-                self._change(job, state="waiting")
-                changed += 1
-            elif job.state == "waiting" and job.rule not in paused:
-                self._change(job, state="retryable" if job.attempt else "available")
-                changed += 1
+        for what, names in (("paused", paused), ("target", targets)):
+            for job in list(self._jobs.values()):
+                name = job.rule if what == "paused" else job.target
+                held = what in self.runs.waits.get(job.id, ())
+                if job.state in (*DUE, "waiting") and name in names and not held:
+                    self.runs.hold(job.id, what)
+                    changed += 1
+                elif held and name not in names:
+                    self._change(job, due_at=max(job.due_at, now))
+                    self.runs.free(job.id, what, None)
+                    changed += 1
         return changed
+
+    async def target_counts(self) -> Mapping[str, TargetCounts]:
+        found: dict[str, dict[str, int]] = {}
+        for job in self._jobs.values():
+            if job.state in ("succeeded", "cancelled"):
+                continue
+            counted = found.setdefault(job.target, {})
+            counted[job.state] = counted.get(job.state, 0) + 1
+            if job.state in DUE:
+                counted["oldest_due"] = min(job.due_at, counted.get("oldest_due", job.due_at))
+        return {target: TargetCounts(**counted) for target, counted in found.items()}
+
+    async def regroup(self, groups: Mapping[str, Group | None], *, now: int) -> int:
+        return self.runs.regroup(groups, now)
 
     async def keep_generation(self, generation: Generation) -> None:
         self._generations.setdefault(generation.id, generation)
@@ -261,14 +462,14 @@ class ModelStore:
             return None
         delivery, events = self._deliveries[id_]
         count, seen = self._copies.get(id_, (0, None))
-        jobs = tuple(j for j in self._jobs.values() if j.delivery == id_)
+        jobs = tuple(self.runs.shown(j) for j in self._jobs.values() if j.delivery == id_)
         order = [j.id for j in jobs]
         attempts = [a for a in self._attempts if a.job in order]
         attempts.sort(key=lambda a: (order.index(a.job), a.number))
         return DeliveryRecord(delivery, events, count, seen, jobs, tuple(attempts))
 
     async def jobs(self, selector: Selector) -> tuple[Job, ...]:
-        return tuple(self._selected(selector)[: _page(selector)])
+        return tuple(self.runs.shown(j) for j in self._selected(selector)[: _page(selector)])
 
     def _selected(self, selector: Selector) -> list[Job]:
         return [
@@ -280,11 +481,13 @@ class ModelStore:
             and selector.event in (None, job.event)
             and selector.state in (None, job.state)
             and (not selector.ids or any(_means(p, job.delivery, [job]) for p in selector.ids))
+            and selector.replay in (None, self._made_by.get(job.id))
+            and selector.cause in (None, _cause(job))
         ]
 
     async def job(self, prefix: str) -> Job | None:
         id_ = _found(prefix, "job", self._jobs)
-        return None if id_ is None else self._jobs[id_]
+        return None if id_ is None else self.runs.shown(self._jobs[id_])
 
     async def counts(self) -> Mapping[str, Mapping[JobState, int]]:
         found: dict[str, dict[JobState, int]] = {}
@@ -293,8 +496,17 @@ class ModelStore:
             states[job.state] = states.get(job.state, 0) + 1
         return found
 
+    async def count_rules(self, counts: Sequence[RuleCount]) -> None:
+        for new in counts:
+            old = self._rule_counts.get(new.rule)
+            self._rule_counts[new.rule] = new if old is None else _added(old, new)
+
+    async def rule_counts(self) -> Mapping[str, RuleCount]:
+        return dict(self._rule_counts)
+
     async def prune(self, retain: Retain, *, now: int) -> Pruned:
         gone = [i for i in sorted(self._deliveries) if self._may_go(i, retain)][: retain.limit]
+        self.runs.forget({i for i, j in self._jobs.items() if j.delivery in gone}, now)
         for id_ in gone:
             del self._deliveries[id_]
             self._copies.pop(id_, None)
@@ -321,6 +533,13 @@ class ModelStore:
         )
         return max(j.ended_at or 0 for j in jobs) < before
 
+    async def remember(self, facts: Mapping[str, Any], audit: Audit | None = None) -> None:
+        self._note(audit, len(facts))
+        self._facts = {k: v for k, v in {**self._facts, **facts}.items() if v is not None}
+
+    async def recall(self, prefix: str) -> Mapping[str, Any]:
+        return {k: v for k, v in sorted(self._facts.items()) if k.startswith(prefix)}
+
     async def size(self) -> int:
         return sum(len(delivery.body) for delivery, _ in self._deliveries.values())
 
@@ -329,6 +548,25 @@ class ModelStore:
 
     async def close(self) -> None:
         return None
+
+
+def _added(old: RuleCount, new: RuleCount) -> RuleCount:
+    times = [at for at in (old.last_matched_at, new.last_matched_at) if at is not None]
+    return RuleCount(
+        old.rule,
+        old.evaluated + new.evaluated,
+        old.matched + new.matched,
+        old.errored + new.errored,
+        old.shadowed + new.shadowed,
+        min(old.counted_since, new.counted_since),
+        max(times, default=None),
+    )
+
+
+def _cause(job: Job) -> str | None:
+    if job.state != "dead":
+        return None
+    return key_of(job.rule, job.action, job.target, job.reason)
 
 
 def _page(selector: Selector) -> int:

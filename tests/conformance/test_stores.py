@@ -9,12 +9,14 @@ import pytest
 
 from router.errors import NotFound, StoreUnavailable
 from router.model.job import Job
+from router.model.target import TargetCounts
 from router.store.protocol import (
     Accepted,
     Duplicate,
     Generation,
     Recovered,
     Retain,
+    RuleCount,
     Selector,
     Store,
 )
@@ -239,10 +241,10 @@ async def test_only_the_lease_settles(store: Store, make: Maker) -> None:
 async def test_a_fenced_settlement_spoils_no_other(store: Store, make: Maker) -> None:
     await store.accept(make.acceptance(jobs=[make.job() for _ in range(6)]))
     jobs = [one.job for one in (await store.lease({"erp": 6}, lease="b.1", now=FAR)).jobs]
-    held = await asyncio.gather(
+    settled = await asyncio.gather(
         *[store.settle(a_settlement(j, lease="b.1" if i % 2 else "x")) for i, j in enumerate(jobs)]
     )
-    assert held == [False, True] * 3
+    assert [bool(one) for one in settled] == [False, True] * 3
     assert await store.counts() == {"paid": {"running": 3, "succeeded": 3}}
 
 
@@ -621,6 +623,17 @@ async def test_only_expired_keys_are_removed(store: Store, make: Maker) -> None:
 # Health
 
 
+async def test_rule_counts_add_up(store: Store) -> None:
+    """From one process to the next; a rule that did not match keeps its last time."""
+    await store.count_rules([RuleCount("a", 3, 2, 1, 0, 100, 150), RuleCount("b", 1, 0, 0, 1, 100)])
+    await store.count_rules([RuleCount("a", 2, 0, 0, 0, 200), RuleCount("b", 1, 0, 0, 1, 200, 250)])
+    await store.count_rules([RuleCount("a", 1, 1, 0, 0, 90, 140)])
+    assert await store.rule_counts() == {
+        "a": RuleCount("a", 6, 3, 1, 0, 90, 150),
+        "b": RuleCount("b", 2, 0, 0, 2, 100, 250),
+    }
+
+
 async def test_a_store_is_ready_and_has_a_size(store: Store, make: Maker) -> None:
     await store.ready()
     await store.accept(make.acceptance(body=b"x" * 100_000))
@@ -676,8 +689,70 @@ async def test_jobs_of_paused_rules_wait_until_they_are_live_again(
     assert await store.hold(frozenset({"q"})) == 0
 
 
+async def test_jobs_of_paused_targets_wait_and_are_due_anew_when_it_goes_on(
+    store: Store, make: Maker
+) -> None:
+    jobs = [make.job(target="erp"), make.job(target="crm"), make.job(target="erp", rule="p")]
+    await store.accept(make.acceptance(jobs=jobs))
+    assert await store.hold(frozenset({"p"}), frozenset({"erp"})) == 3
+    waits = sorted(job.waits_for for job in await store.jobs(ALL))
+    assert waits == [(), ("its paused rule", "its paused target"), ("its paused target",)]
+    assert set(await store.targets()) == {"crm"}
+    assert await store.hold(frozenset({"p"}), frozenset({"erp"})) == 0
+    assert await store.hold(frozenset({"p"}), now=FAR) == 2
+    found = {job.target + job.rule: job for job in await store.jobs(ALL)}
+    assert found["erpp"].waits_for == ("its paused rule",)
+    assert (found["erppaid"].state, found["erppaid"].due_at) == ("available", FAR)
+    assert found["crmpaid"].due_at < FAR
+
+
+async def test_jobs_are_counted_by_target(store: Store, make: Maker) -> None:
+    jobs = [make.job(target="erp"), make.job(target="erp"), make.job(target="crm", rule="p")]
+    await store.accept(make.acceptance(jobs=jobs))
+    failed = await lease_one(store, "erp")
+    await store.settle(a_settlement(failed, "retryable", due_at=FAR))
+    await store.hold(frozenset({"p"}))
+    due = (await store.targets())["erp"]
+    assert await store.target_counts() == {
+        "erp": TargetCounts(available=1, retryable=1, oldest_due=due),
+        "crm": TargetCounts(waiting=1),
+    }
+
+
+async def test_those_named_are_leased_before_the_others(store: Store, make: Maker) -> None:
+    jobs = [make.job(target="erp") for _ in range(6)]
+    await store.accept(make.acceptance(jobs=jobs))
+    now = FAR - 1
+    batch = await store.lease(
+        {"erp": 3}, lease="me/1", now=now, fresh={"erp": [jobs[5].id, "job_gone", jobs[4].id]}
+    )
+    assert {leased.job.id for leased in batch.jobs} == {jobs[5].id, jobs[4].id, jobs[0].id}
+    assert batch.next_due["erp"] is not None
+    rest = await store.lease({"erp": 9}, lease="me/2", now=now, fresh={"erp": [jobs[5].id]})
+    assert [leased.job.id for leased in rest.jobs] == [job.id for job in jobs[1:4]]
+    assert rest.next_due == {"erp": None}
+    early = await store.lease({"erp": 9}, lease="me/3", now=0, fresh={"erp": [jobs[5].id]})
+    assert early.jobs == ()
+
+
 async def test_running_jobs_are_not_held(store: Store, make: Maker) -> None:
     await store.accept(make.acceptance(jobs=[make.job(rule="p")]))
     job = await lease_one(store)
     assert await store.hold(frozenset({"p"})) == 0
     assert await store.settle(a_settlement(job, "succeeded"))
+
+
+# What the router remembers
+
+
+async def test_what_was_remembered_is_recalled_by_the_beginning_of_its_name(store: Store) -> None:
+    await store.remember({"ranges/a": ["192.0.2.0/24"], "ranges/b": {"n": 1}, "other": 1})
+    assert await store.recall("ranges/") == {"ranges/a": ["192.0.2.0/24"], "ranges/b": {"n": 1}}
+    assert list(await store.recall("")) == ["other", "ranges/a", "ranges/b"]
+    assert await store.recall("ranges/%") == {}
+
+
+async def test_a_fact_is_replaced_and_forgotten(store: Store) -> None:
+    await store.remember({"a": 1, "b": "x"})
+    await store.remember({"a": 2, "b": None, "never": None})
+    assert await store.recall("") == {"a": 2}

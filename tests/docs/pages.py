@@ -47,6 +47,11 @@ class Reader:
     def rules(self) -> Path:
         return self.folder / "rules.yaml"
 
+    @property
+    def sink_port(self) -> int:
+        """Where our sink is, in place of port 9000."""
+        return self._sink_port
+
     def do(self, line: str) -> str:
         """Type a line; what it prints. A failure is an AssertionError with everything known."""
         if line.startswith("export "):
@@ -80,7 +85,11 @@ class Reader:
         if self._server is not None:
             assert self._server.stop() == 0, self._server.output()
 
-    def _run(self, line: str) -> str:
+    def do_badly(self, line: str) -> str:
+        """Type a line that is to find a problem (exit code 1); what it prints."""
+        return self._run(line, code=1)
+
+    def _run(self, line: str, *, code: int = 0) -> str:
         ran = subprocess.run(
             [sys.executable, "-m", *line.split()],
             cwd=self.folder,
@@ -89,7 +98,7 @@ class Reader:
             text=True,
             check=False,
         )
-        assert ran.returncode == 0, (line, ran.stdout, ran.stderr)
+        assert ran.returncode == code, (line, ran.stdout, ran.stderr)
         if line.startswith("router new rules --provider"):
             self.write(self.rules.read_text("utf-8"))
         return ran.stdout

@@ -6,6 +6,7 @@ import click
 import pytest
 
 from router.cli.main import cli
+from router.config import load, render_text
 from router.metrics import Metrics
 from router.model.retry import BUILT_IN
 from tests.acceptance.process import ROOT
@@ -32,6 +33,24 @@ def test_the_retry_policies_are_as_told(name: str) -> None:
     assert row is not None
     told = [int(n) * _UNITS[u] for n, u in re.findall(r"(\d+)([smh])", row[1])]
     assert tuple(told) == BUILT_IN[name].schedule_ms
+
+
+@pytest.mark.parametrize("block", re.findall(r"^```yaml\n(.*?)^```", OPERATIONS, re.M | re.S))
+def test_the_files_shown_are_right(block: str) -> None:
+    result = load(block, path="rules.yaml", env={})
+    assert render_text(result.diagnostics) == ""
+
+
+def test_the_commands_shown_are_there() -> None:
+    """Options too."""
+    shown = "".join(re.findall(r"^```sh\n(.*?)^```", OPERATIONS, re.M | re.S))
+    store = [line.split()[2:] for line in shown.splitlines() if line.startswith("router store ")]
+    group = cli.get_command(click.Context(cli), "store")
+    assert isinstance(group, click.Group)
+    for name, *words in store:
+        with group.commands[name].make_context(name, words):
+            pass
+    assert {words[0] for words in store} | {"restore"} == set(group.commands)
 
 
 def test_the_options_told_are_there() -> None:

@@ -36,10 +36,10 @@ WALK = [
     (SEND, "accepted"),
     ("router rules", "paid-orders-to-erp"),
     ("router sink", None),
-    ("router deliveries --rule paid-orders-to-erp", "1 succeeded"),
+    ("router deliveries --rule paid-orders-to-erp", "2 succeeded"),
     ("router replay --rule paid-orders-to-erp --dry-run", "would be replayed"),
-    ("router replay --rule paid-orders-to-erp", "replayed"),
-    ("router dead", "REASON"),
+    ("router replay --rule paid-orders-to-erp --yes", "replayed"),
+    ("router dead", "CAUSE"),
     ("router check rules.example.yaml", "ok, "),
     ("router addresses", "/wh_"),
     ("router providers", "sendgrid"),
@@ -95,7 +95,7 @@ class Stage(NamedTuple):
         return [delivery["jobs"] for delivery in json.loads(listed.stdout)]
 
     def healed(self) -> bool:
-        return self.jobs() == [{"succeeded": 1}] * 2
+        return self.jobs() == [{"succeeded": 2}] * 2
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ def test_the_walk_goes_as_told(stage: Stage) -> None:
                 sink.start()
             elif line == "# stop the sink":
                 stage.server.until(lambda: "PUT /erp/orders/" in sink.output(), "the call")
-                stage.server.until(lambda: stage.jobs() == [{"succeeded": 1}], "its record")
+                stage.server.until(lambda: stage.jobs() == [{"succeeded": 2}], "its record")
                 sink.stop()
             else:
                 if "--rule" in line and "deliveries" in line:

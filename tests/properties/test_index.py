@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.rules.index import Index, candidates_of, judge_of
+from router.rules.index import Index, Prefixes, candidates_of, judge_of
 from tests.builders import a_rule
 
 FIELDS = st.sampled_from(["payload.a", "payload.b", "payload.a.c", "event", "payload.gone"])
@@ -15,6 +15,9 @@ LEAVES = st.one_of(
     st.builds(lambda f, v: f"{v} == {f}", FIELDS, LITERALS),
     st.builds(lambda f, v: f"{f} != {v}", FIELDS, LITERALS),
     st.builds(lambda f: f"{f} > 0", FIELDS),
+    st.builds(lambda f, p: f"starts_with({f}, '{p}')", FIELDS, st.sampled_from(["", "x", "xy"])),
+    st.builds(lambda f, p: f"glob({f}, '{p}')", FIELDS, st.sampled_from(["x", "x*", "*y", "xy*"])),
+    st.builds(lambda f, v: f"contains(['y', {v}], {f})", FIELDS, st.sampled_from(["'x'", "`1`"])),
     FIELDS,
 )
 CONDITIONS = st.recursive(
@@ -26,15 +29,22 @@ CONDITIONS = st.recursive(
     ),
     max_leaves=6,
 )
-VALUES = st.sampled_from(["x", "y", "", 1, 1.0, 0, True, False, None, [], {"c": "x"}, {"c": 1}])
+ITEMS = st.one_of(
+    CONDITIONS,
+    st.builds(lambda each: {"any": each}, st.lists(CONDITIONS, min_size=1, max_size=3)),
+    st.builds(lambda one: {"not": one}, CONDITIONS),
+)
+VALUES = st.sampled_from(
+    ["x", "y", "", "xy", "xyz", "z", 1, 1.0, 0, True, False, None, [], {"c": "x"}, {"c": 1}]
+)
 PAYLOADS = st.dictionaries(st.sampled_from(["a", "b"]), VALUES)
 
 
-@given(st.lists(st.lists(CONDITIONS, max_size=2), max_size=8), PAYLOADS, VALUES)
+@given(st.lists(st.lists(ITEMS, max_size=2), max_size=8), PAYLOADS, VALUES)
 def test_indexed_and_linear_match_the_same_rules(
-    matches: list[list[str]], payload: Any, event: Any
+    matches: list[list[Any]], payload: Any, event: Any
 ) -> None:
-    """In the same order."""
+    """In the same order, each once."""
     rules = [a_rule(f"r{i}", match) for i, match in enumerate(matches)]
     scope = {"payload": payload, "event": event}
     indexed = [
@@ -44,3 +54,11 @@ def test_indexed_and_linear_match_the_same_rules(
     ]
     linear = [r.id for r in rules if (j := judge_of(r)) is None or j(scope) is True]
     assert indexed == linear
+
+
+@given(st.dictionaries(st.text("xyz", max_size=4), st.integers(0, 9)), st.text("xyz", max_size=6))
+def test_prefixes_are_found_as_by_trying_each(filed: dict[str, int], text: str) -> None:
+    known = {prefix: (a_rule(f"r{n}"),) for prefix, n in filed.items()}
+    found = Prefixes(known).of(text)  # type: ignore[arg-type]
+    wanted = [known[prefix] for prefix in sorted(known) if text.startswith(prefix)]
+    assert sorted(map(repr, found)) == sorted(map(repr, wanted))

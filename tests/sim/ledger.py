@@ -2,12 +2,23 @@
 
 import heapq
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from router.model.delivery import Delivery
 from router.model.job import ENDED, Attempt, Job, JobState, NewJob, Settlement
-from router.store.protocol import LeaseBatch, Leased, Recovered, Selector
+from router.store.protocol import (
+    Acceptance,
+    Died,
+    LeaseBatch,
+    Leased,
+    Recovered,
+    Selector,
+    Settled,
+    untold,
+)
+from tests.conformance.model_runs import ModelRuns
 
 DEATHS = 3
 
@@ -29,9 +40,11 @@ class Ledger:
         self.attempts: list[Attempt] = []
         self.ends: dict[str, list[JobState]] = {}
         self.lost = 0
+        self.facts: dict[str, Any] = {}
         self.wrong: list[str] = []
         self._queues: dict[str, list[tuple[int, int, str]]] = {}
         self._order = 0
+        self.runs = ModelRuns(self.records, self._put)
 
     # -- what tests put in ---------------------------------------------------------------------
 
@@ -42,8 +55,27 @@ class Ledger:
         made = [_job(delivery, new, now) for new in jobs]
         for job in made:
             self._put(job)
+        for run in dict.fromkeys(new.run for new in jobs if new.run is not None):
+            members = [new for new in jobs if new.run == run]
+            self.runs.add(members, members[0].turn, None, now)
+        made = [self.records[job.id] for job in made]  # as they were committed
         await self.pause()
         return made
+
+    def _tell(self, own: Acceptance | None, now: int) -> None:
+        """A delivery of the router's own, in the transaction of what it tells."""
+        if own is not None:
+            self.deliveries_[own.delivery.id] = own.delivery
+            for new in own.jobs:
+                self._put(_job(own.delivery, new, now))
+
+    def _follow(self, job: str, now: int) -> Settled:
+        """See to the run of a job, if it has one."""
+        self.runs.told()
+        run = self.runs.of(job)
+        if run is not None:
+            self.runs.follow(run, now)
+        return Settled(**self.runs.told())
 
     def _put(self, job: Job) -> None:
         known = self.records.get(job.id)
@@ -59,16 +91,24 @@ class Ledger:
 
     # -- what dispatch asks --------------------------------------------------------------------
 
-    async def lease(self, slots: Mapping[str, int], *, lease: str, now: int) -> LeaseBatch:
+    async def lease(
+        self,
+        slots: Mapping[str, int],
+        *,
+        lease: str,
+        now: int,
+        fresh: Mapping[str, Sequence[str]] = {},
+    ) -> LeaseBatch:
         await self.pause()
         jobs: list[Leased] = []
         next_due: dict[str, int | None] = {}
         for target, room in slots.items():
+            named = [self.records[id_] for id_ in fresh.get(target, ())]
+            ahead = [j for j in named if j.state in ("available", "retryable") and j.due_at <= now]
             for _ in range(room):
-                job = self._first(target)
+                job = ahead.pop(0) if ahead else self._first(target)
                 if job is None or job.due_at > now:
                     break
-                heapq.heappop(self._queues[target])
                 job = msgspec.structs.replace(
                     job, state="running", attempt=job.attempt + 1, started_at=now, lease=lease
                 )
@@ -85,14 +125,15 @@ class Ledger:
             due_at, _, name = queue[0]
             job = self.records[name]
             if job.state in ("available", "retryable") and job.due_at == due_at:
-                return job
+                return job  # it leaves the queue when it is no longer what it was
             heapq.heappop(queue)
         return None
 
-    async def settle(self, settlement: Settlement) -> bool:
+    async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
         await self.pause()
         job = self.records[settlement.job]
         held = job.state == "running" and job.lease == settlement.lease
+        settled = Settled(held=held)
         if held:
             self.attempts.append(settlement.attempt)
             charged = settlement.charged
@@ -107,13 +148,28 @@ class Ledger:
                     deaths=0 if charged else job.deaths,
                 )
             )
+            settled = self._follow(job.id, settlement.attempt.ended_at)
+            self._tell(own, settlement.attempt.ended_at)
         else:
             self.lost += 1
         await self.pause()
-        return held
+        return settled
+
+    async def results(self, job: str, actions: frozenset[str]) -> Mapping[str, Any]:
+        await self.pause()
+        run = self.runs.of(job)
+        ran = [a for a in self.attempts if a.outcome not in ("interrupted", "skipped")]
+        found = {self.records[a.job].action: a.result for a in ran if run and a.job in run.jobs}
+        await self.pause()
+        return {action: found[action] for action in actions & found.keys()}
 
     async def recover(
-        self, *, alive: str, now: int, on_interrupt_dead: frozenset[tuple[str, str]]
+        self,
+        *,
+        alive: str,
+        now: int,
+        on_interrupt_dead: frozenset[tuple[str, str]],
+        died: Died = untold,
     ) -> Recovered:
         await self.pause()
         reclaimed = dead = 0
@@ -126,6 +182,12 @@ class Ledger:
             elif job.deaths + 1 >= DEATHS:
                 reason = "crash_loop"
             self._put(_reclaimed(job, now, reason))
+            self._follow(job.id, now)
+            if reason is not None:
+                attempt = Attempt(
+                    job.id, job.attempt, now, now, "interrupted", "ended", {}, job.generation
+                )
+                self._tell(died(self.records[job.id], attempt), now)
             dead += reason is not None
             reclaimed += reason is None
         return Recovered(reclaimed, dead)
@@ -134,6 +196,15 @@ class Ledger:
         await self.pause()
         firsts = {target: self._first(target) for target in self._queues}
         return {target: job.due_at for target, job in firsts.items() if job is not None}
+
+    async def remember(self, facts: Mapping[str, Any], audit: Any = None) -> None:
+        await self.pause()
+        self.facts |= facts
+        await self.pause()
+
+    async def recall(self, prefix: str) -> Mapping[str, Any]:
+        await self.pause()
+        return {n: v for n, v in self.facts.items() if n.startswith(prefix) and v is not None}
 
     async def jobs(self, selector: Selector) -> tuple[Job, ...]:
         await self.pause()
@@ -171,4 +242,5 @@ def _job(delivery: Delivery, new: NewJob, now: int) -> Job:
         attempt=1 if leased else 0,
         lease=new.lease,
         started_at=now if leased else None,
+        after=new.after,
     )

@@ -10,6 +10,8 @@ from collections import Counter
 
 import pytest
 
+from router.model.settings import OWN
+from tests.sim.ledger import Ledger
 from tests.sim.loop import simulate
 from tests.sim.world import POISON, POLICY, World, live_through
 
@@ -44,7 +46,17 @@ def _checked(seed: int) -> World:
             assert job.reason == "crash_loop", f"{job.id} {job.state} {job.reason}"
         if job.event == "unrenderable" and job.state == "dead":
             assert world.runs[job.id] == 0
+    _each_death_is_told_once(ledger)
     return world
+
+
+def _each_death_is_told_once(ledger: Ledger) -> None:
+    """Whoever found the job dead, and however often: one event, and none of what an event made."""
+    own = [d for d in ledger.deliveries_.values() if d.endpoint == OWN]
+    told = Counter(delivery.path.partition("/")[0] for delivery in own)
+    dead = [j.id for j in ledger.records.values() if j.state == "dead" and j.endpoint != OWN]
+    assert told == Counter(dead)
+    assert {j.endpoint for j in ledger.records.values() if j.event == "job.dead"} <= {OWN}
 
 
 @pytest.mark.parametrize("seeds", _BATCHES, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")

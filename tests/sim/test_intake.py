@@ -12,22 +12,25 @@ import random
 from collections import Counter
 from typing import Any
 
+import msgspec
 import pytest
 
 from router import log
 from router.dispatch import Dispatcher, Live
 from router.errors import StoreUnavailable
+from router.expressions import compile as compiled
 from router.intake import Intake
 from router.metrics import Metrics
 from router.model.call import Call, LogCall
 from router.model.delivery import Delivery, Event, InboundRequest
 from router.model.ids import Ids
-from router.model.job import Done, Job, Outcome, Retry
+from router.model.job import ENDED, Done, Group, Job, Need, Outcome, Retry
 from router.model.retry import RetryPolicy
 from router.model.settings import TargetLimits
 from router.providers import builtin
 from router.rules.live import Live as Rules
 from router.rules.live import LiveRef, Secrets
+from router.rules.specs import Concurrency
 from router.store.protocol import Selector
 from tests.builders import a_log, a_rule, a_ruleset
 from tests.conformance.model_store import ModelStore
@@ -36,9 +39,12 @@ from tests.sim.makers import an_event
 
 KEY = b"a-secret-of-some-length"
 PROVIDER = builtin()["shopify"]
+THEN = msgspec.structs.replace(a_log(id_="then"), after=(Need("first"),))
+ONE_BY_ONE = Concurrency(compiled("'all'"), Group())
 RULES = a_ruleset(
     a_rule("both", actions=(a_log(id_="one"), a_log(id_="two"))),
     a_rule("large", "payload.number > 3"),
+    a_rule("ordered", actions=(THEN, a_log(id_="first")), concurrency=ONE_BY_ONE),
 )
 _ONE = os.environ.get("SIM_SEED")
 _MANY = int(os.environ.get("SIM_SEEDS", "100"))
@@ -85,6 +91,8 @@ class Flaky:
         self._world = world
 
     async def run(self, call: Call, job: Job) -> Outcome:
+        if job.rule == "ordered":
+            await self._world.in_order(job)
         await asyncio.sleep(self._world.rng.choice((0, 0.01, 0.5)))
         self._world.ran[job.id] += 1
         return Retry("network", "no") if self._world.rng.random() < 0.2 else Done()
@@ -102,10 +110,22 @@ class World:
         self.fails = rng.choice((0.0, 0.05, 0.1))
         self.disk = Disk(self)
         self.ran: Counter[str] = Counter()
+        self.overtaken: list[str] = []
         self.acked: dict[str, str] = {}
         self.intake: Intake | None = None
         self.outside: set[Any] = set()
         self.boots = 0
+
+    async def in_order(self, job: Job) -> None:
+        """I23: a run has begun only when all that were accepted before it have ended."""
+        runs = self.disk.kept.runs.runs
+        mine = next(run for run in runs if job.id in run.jobs)
+        for earlier in runs[: runs.index(mine)]:
+            for id_ in earlier.jobs:
+                other = await self.disk.kept.job(id_)
+                assert other is not None
+                if other.state not in ENDED:
+                    self.overtaken.append(f"{job.id} overtakes {other.id}")
 
     async def live(self, lasts: float) -> None:
         """One process from start to death."""
@@ -170,7 +190,7 @@ class World:
             self.acked[f"w-{number}"] = reply.body.decode()
 
 
-def _render(job: Job, delivery: Delivery, event: Event) -> Call:
+def _render(job: Job, delivery: Delivery, event: Event, _results: object) -> Call:
     del job, delivery, event
     return LogCall("x")
 
@@ -198,8 +218,8 @@ async def _lived(rng: random.Random) -> World:
 
 
 def _wanted(number: int) -> list[tuple[str, str]]:
-    both = [("both", "one"), ("both", "two")]
-    return [*both, ("large", "log")] if number > 3 else both
+    always = [("both", "one"), ("both", "two"), ("ordered", "first"), ("ordered", "then")]
+    return sorted([*always, ("large", "log")]) if number > 3 else always
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -219,4 +239,7 @@ def test_what_is_acknowledged_is_kept_once_and_done_once(seed: int) -> None:
         assert sorted((j.rule, j.action) for j in record.jobs) == _wanted(number)
         for job in record.jobs:
             died_with_us = (job.state, job.reason, job.deaths) == ("dead", "crash_loop", 3)
-            assert died_with_us or (job.state == "succeeded" and world.ran[job.id] >= 1)
+            followed = (job.state, job.reason) == ("cancelled", "predecessor_dead: first")
+            ran = job.state == "succeeded" and world.ran[job.id] >= 1
+            assert died_with_us or followed or ran
+    assert world.overtaken == []

@@ -6,13 +6,26 @@ from collections import Counter
 from typing import Any
 
 from router.dispatch import Dispatcher, Live, Measures, Work
+from router.dispatch.protocol import Results
 from router.errors import RenderError, StoreUnavailable
 from router.model.call import Call, LogCall
 from router.model.delivery import Delivery, Event
-from router.model.job import ActionKind, Done, Fail, FailureClass, Job, Outcome, Retry, Settlement
+from router.model.job import (
+    ActionKind,
+    Attempt,
+    Done,
+    Fail,
+    FailureClass,
+    Job,
+    NewJob,
+    Outcome,
+    Retry,
+    Settlement,
+    Skip,
+)
 from router.model.retry import RetryPolicy
-from router.model.settings import TargetLimits
-from router.store.protocol import Recovered
+from router.model.settings import OWN, TargetLimits
+from router.store.protocol import Acceptance, Recovered, Settled
 from tests.sim.ledger import Ledger
 from tests.sim.loop import SimClock
 from tests.sim.makers import a_delivery, a_new_job, an_event, an_http_call
@@ -36,8 +49,8 @@ class CheckedLedger(Ledger):
         self.second_chances: Counter[str] = Counter()
         self.due: dict[str, int] = {}
 
-    async def settle(self, settlement: Settlement) -> bool:
-        held = await super().settle(settlement)
+    async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
+        held = await super().settle(settlement, own)
         if settlement.state == "retryable" and held:
             ended = settlement.attempt.ended_at
             charged = self.records[settlement.job].charged
@@ -97,7 +110,7 @@ class FakeAction:
                 world.crash_now.set()
                 await asyncio.Event().wait()  # it takes the process with it
             await asyncio.sleep(world.rng.choice((0, 0.01, 0.2, 2, 9)))
-            return world.an_outcome()
+            return world.an_outcome(job)
         finally:
             world.running.discard(job.id)
 
@@ -114,7 +127,7 @@ class FakePrompt(FakeAction):
             return Done()
         self._world.begins(job)
         self._world.running.discard(job.id)
-        return self._world.an_outcome()
+        return self._world.an_outcome(job)
 
 
 class World:
@@ -148,10 +161,10 @@ class World:
         self.running.add(job.id)
         self.runs[job.id] += 1
 
-    def an_outcome(self) -> Outcome:
+    def an_outcome(self, job: Job) -> Outcome:
         chance = self.rng.random()
         if chance < 0.55:
-            return Done({"ok": True})
+            return Done({"by": job.id})
         if chance < 0.6:
             return Fail("no")
         if chance < 0.65:
@@ -159,11 +172,26 @@ class World:
         failure = self.rng.choice(FAILURES)
         return Retry(failure, "again", self.rng.choice((None, 70.0)))
 
-    def render(self, job: Job, delivery: Delivery, event: Event) -> Call:
-        del delivery, event
+    def reads(self, job: Job) -> frozenset[str]:
+        return frozenset(need.action for need in job.after)
+
+    def render(self, job: Job, delivery: Delivery, event: Event, results: Results) -> Call | Skip:
+        del delivery, event, results
         if job.event == "unrenderable":
             raise RenderError("http.path", "no")
         return LogCall("x") if job.kind == "log" else an_http_call()
+
+    def died(self, job: Job, attempt: Attempt) -> Acceptance | None:
+        """As the router does: an event of every death, but of none that such an event led to."""
+        if job.endpoint == OWN:
+            return None
+        target, kind = TARGETS[attempt.number % len(TARGETS)]
+        name = f"{job.id}/{attempt.number}".replace(POISON, "dead")
+        delivery = a_delivery(f"dlv_{name}", endpoint=OWN, path=f"{job.id}/{attempt.number}")
+        new = a_new_job(
+            f"job_{name}", target=target, kind=kind, due_at=attempt.ended_at, event="job.dead"
+        )
+        return Acceptance(delivery, (), (new,))
 
     def dispatcher(self, view: View) -> Dispatcher:
         """A process's dispatcher, with a boot id of its own."""
@@ -174,6 +202,8 @@ class World:
             reread=lambda delivery, index: an_event(index),
             retry_of=lambda job: POLICY,
             limits=lambda target, kind: TargetLimits(3, 4.0 if target == "chat" else None),
+            reads=self.reads,
+            died=self.died,
         )
         return Dispatcher(
             view,
@@ -189,11 +219,10 @@ class World:
         """Deliveries of a few jobs each, handed over where a slot is free."""
         while self.committing:
             await asyncio.sleep(self.rng.expovariate(4))
-            await self._accept(dispatcher, view)
+            await self.accept(dispatcher, view)
 
-    async def _accept(self, dispatcher: Dispatcher, view: View) -> None:
+    async def accept(self, dispatcher: Dispatcher, view: View) -> None:
         now = self.clock.now()
-        delivery = a_delivery(f"dlv_{self.jobs}")
         new = []
         for _ in range(self.rng.randint(1, 3)):
             self.jobs += 1
@@ -209,6 +238,11 @@ class World:
                     lease=dispatcher.reserve(target, kind),
                 )
             )
+        await self.commit(dispatcher, view, new, now)
+
+    async def commit(self, dispatcher: Dispatcher, view: View, new: list[NewJob], now: int) -> None:
+        """One delivery with these jobs, as intake does it."""
+        delivery = a_delivery(f"dlv_{self.jobs}")
         leases = [job.lease for job in new if job.lease]
         try:
             made = await view.commit(delivery, new, now)
@@ -218,7 +252,7 @@ class World:
             return
         dispatcher.hand_over([Work(j, delivery, an_event()) for j in made if j.lease])
         for job in made:
-            if not job.lease:
+            if job.state == "available":
                 dispatcher.wake(job.target, job.due_at, job.kind)
 
 
@@ -257,8 +291,9 @@ async def _a_process(world: World, *, lasts: float, last: bool = False) -> None:
         await dispatcher.drain(1.0)
         assert not world.running
     view.dead = True
-    _cancel_all()
-    await asyncio.sleep(0)
+    for _ in range(3):  # a slot that comes free as its task is cancelled starts one more
+        _cancel_all()
+        await asyncio.sleep(0)
     world.running.clear()
     if last and not _all_ended(world):
         await _a_process(world, lasts=5.0, last=True)

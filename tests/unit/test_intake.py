@@ -48,7 +48,7 @@ class Handover:
     def hand_over(self, works: Sequence[Any]) -> None:
         self.works += works
 
-    def wake(self, target: str, due_at: int, kind: Any = None) -> None:
+    def wake(self, target: str, due_at: int, kind: Any = None, fresh: Any = None) -> None:
         self.woken.append(target)
 
 
@@ -116,6 +116,27 @@ async def test_a_genuine_delivery_is_stored_before_it_is_answered(store: SqliteS
     assert [(j.rule, j.state) for j in record.jobs] == [("r", "available")]
     assert world.dispatch.woken == ["r/log"]
     assert record.delivery.verified_by == "shop"
+
+
+async def test_what_rules_were_asked_is_counted(store: SqliteStore) -> None:
+    """Of candidates alone, and not of copies."""
+    rules = (
+        a_rule("hit"),
+        a_rule("miss", "payload.id != 1"),
+        a_rule("odd", "payload.gone > 1"),
+        a_rule("shadow", mode="shadow"),
+        a_rule("passed-over", "payload.id == 2"),
+    )
+    world = World(store, a_ruleset(*rules))
+    await world.send()
+    await world.send(number="w-2")
+    await world.send()  # a copy of the first
+    assert world.metrics.rule_totals() == {
+        "hit": (2, 2, 0, 0),
+        "miss": (2, 0, 0, 0),
+        "odd": (2, 0, 2, 0),
+        "shadow": (2, 0, 0, 2),
+    }
 
 
 async def test_a_reserved_job_is_handed_over_already_running(store: SqliteStore) -> None:

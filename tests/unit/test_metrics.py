@@ -3,7 +3,9 @@ import sys
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from router.metrics import Metrics
+from router.metrics import ASKED_KEPT, Metrics, RuleTotals
+from router.rules.index import Candidate
+from tests.builders import a_rule
 
 
 def test_each_verb_moves_its_sample() -> None:
@@ -17,11 +19,16 @@ def test_each_verb_moves_its_sample() -> None:
     m.attempted("http", "failed")
     m.rule_matched("paid")
     m.rule_erred("paid")
+    m.rule_matched("new")
+    m.rule_shadowed("new")
     m.secret_used("shop_old")
     m.committed(7, 0.001)
     m.lease_lost()
-    m.reloaded("aa")
+    m.reloaded()
+    m.in_force("aa", 1000)
+    assert m.value("router_reload_ok") == 1
     m.reload_failed()
+    assert (m.value("router_reload_ok"), m.value("router_reload_timestamp_seconds")) == (0, 1)
     assert m.value("router_deliveries_total", endpoint="shop", result="accepted") == 2
     assert m.value("router_deliveries_total", endpoint="shop", result="duplicate") == 1
     assert m.value("router_refused_total", endpoint="-", reason="not_found") == 1
@@ -31,6 +38,7 @@ def test_each_verb_moves_its_sample() -> None:
     assert m.value("router_attempts_total", kind="http", outcome="failed") == 1
     assert m.value("router_rule_matches_total", rule="paid") == 1
     assert m.value("router_rule_errors_total", rule="paid") == 1
+    assert m.value("router_rule_shadow_matches_total", rule="new") == 1
     assert m.value("router_secret_uses_total", secret="shop_old") == 1
     assert m.value("router_commit_batch_sum") == 7
     assert m.value("router_commit_seconds_sum") == 0.001
@@ -39,10 +47,30 @@ def test_each_verb_moves_its_sample() -> None:
     assert m.value("router_reloads_total", outcome="failed") == 1
 
 
+def test_evaluations_are_told_by_rule_however_they_were_counted() -> None:
+    """Candidates that many events share, others made for one event, and more sets than are kept."""
+    m = Metrics()
+    one, two = Candidate(0, a_rule("one"), None), Candidate(1, a_rule("two"), None)
+    shared = (one, two)
+    for _ in range(3):
+        m.rules_asked((shared, [one]))
+    for _ in range(ASKED_KEPT + 1):
+        m.rules_asked(((two,),))
+    m.rule_matched("two")
+    m.rule_shadowed("two")
+    assert m.value("router_rule_evaluations_total", rule="one") == 6
+    assert m.rule_totals() == {
+        "one": RuleTotals(6, 0, 0, 0),
+        "two": RuleTotals(ASKED_KEPT + 4, 0, 0, 1),
+    }
+
+
 def test_only_the_generation_in_force_is_shown() -> None:
     m = Metrics()
-    m.reloaded("aa")
-    m.reloaded("bb")
+    m.reloaded()
+    m.in_force("aa", 1000)
+    m.reloaded()
+    m.in_force("bb", 1000)
     text = m.render().decode()
     assert 'router_ruleset_info{generation="bb"} 1.0' in text
     assert 'generation="aa"' not in text
@@ -76,3 +104,22 @@ def test_importing_it_costs_nothing() -> None:
     assert "'router.metrics'" in done.stdout
     assert "prometheus_client" not in done.stdout
     assert "structlog" not in done.stdout
+
+
+def test_an_answer_later_than_its_sender_waits_is_counted() -> None:
+    m = Metrics()
+    m.acked("commerce", 4.9, 5.0)
+    m.acked("commerce", 5.1, 5.0)
+    m.acked("hmac", 99.0, None)
+    assert m.value("router_ack_late_total", provider="commerce") == 1
+    assert m.value("router_ack_late_total", provider="hmac") == 0
+
+
+def test_when_a_secret_was_last_used() -> None:
+    m = Metrics()
+    m.secret_used("old", 1_790_000_000_000)
+    m.secret_used("old", 1_790_000_005_000)
+    name = "router_secret_last_used_timestamp_seconds"
+    assert m.value(name, secret="old") == 1_790_000_005
+    m.routed(0.00002)
+    assert m.value("router_match_seconds_count") == 1

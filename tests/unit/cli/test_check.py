@@ -1,6 +1,8 @@
 """`router check`."""
 
 import json
+import re
+import xml.etree.ElementTree as Xml
 from pathlib import Path
 
 from tests.unit.cli.conftest import EXAMPLE, Router
@@ -15,7 +17,8 @@ rules: [{id: a, from: shop, actions: {log: hi}}]
 
 def test_the_example_is_right_and_counted_in_one_line(router: Router) -> None:
     ran = router("check", EXAMPLE)
-    assert ran == (0, f"{EXAMPLE}: ok, 5 endpoints, 9 rules, 10 actions\n", "")
+    assert (ran.code, ran.err) == (0, "")
+    assert re.fullmatch(r"\S+: ok, \d+ endpoints, \d+ rules, \d+ actions\n", ran.out)
 
 
 def test_one_of_each_is_singular(router: Router, tmp_path: Path) -> None:
@@ -67,3 +70,78 @@ def test_a_bad_address_is_refused_with_the_right_shape(router: Router, rules: Pa
     ran = router("serve", rules, "--listen", "8000")
     assert ran.code == 2
     assert "HOST:PORT" in ran.err
+
+
+def test_a_strict_failure_is_not_called_ok(router: Router, tmp_path: Path) -> None:
+    path = tmp_path / "r.yaml"
+    path.write_text(WARNS, "utf-8")
+    assert "ok," not in router("check", path, "--strict").out
+
+
+def test_several_files_are_checked_one_by_one(router: Router, tmp_path: Path) -> None:
+    right, wrong = tmp_path / "right.yaml", tmp_path / "wrong.yaml"
+    right.write_text(WARNS.replace("short", "0123456789abcdef"), "utf-8")
+    wrong.write_text("version: 2\n", "utf-8")
+    ran = router("check", right, wrong)
+    assert ran.code == 1
+    assert f"{wrong}:1:10: error unknown-version" in ran.out
+    assert f"{right}: ok, 1 endpoint" in ran.out
+    assert f"{wrong}: ok" not in ran.out
+    assert router("check", right, right).code == 0
+
+
+def test_what_is_said_can_be_read_about(router: Router, tmp_path: Path) -> None:
+    path = tmp_path / "r.yaml"
+    path.write_text(WARNS, "utf-8")
+    assert "router check --explain CODE" in router("check", path).out
+    ran = router("check", "--explain", "short-endpoint-id")
+    assert ran.code == 0
+    assert ran.out.startswith("# short-endpoint-id\n")
+    assert "```yaml" in ran.out
+
+
+def test_an_unknown_code_is_wrong_usage(router: Router) -> None:
+    ran = router("check", "--explain", "short-endpoint-di")
+    assert (ran.code, ran.out) == (2, "")
+    assert "did you mean 'short-endpoint-id'?" in ran.err
+
+
+def test_workflow_commands(router: Router, tmp_path: Path) -> None:
+    path = tmp_path / "r.yaml"
+    path.write_text(WARNS, "utf-8")
+    ran = router("check", path, "--format", "github")
+    place = f"file={path},line=3,col=24,endColumn=29,title=short-endpoint-id"
+    said = "the endpoint id is shorter than 16 characters, so it can be guessed: "
+    hint = "`router new endpoint` makes a good one"
+    assert ran == (0, f"::warning {place}::{said}{hint}\n", "")
+
+
+def test_formats_for_machines_hold_nothing_else(router: Router, tmp_path: Path) -> None:
+    path = tmp_path / "r.yaml"
+    path.write_text(WARNS, "utf-8")
+    for name in ("json", "gitlab", "sarif"):
+        assert json.loads(router("check", path, "--format", name).out)
+    said = router("check", path, EXAMPLE, "--format", "junit").out
+    junit = Xml.fromstring(said)  # noqa: S314 - our own
+    assert (junit.get("tests"), junit.get("failures")) == ("2", "0")
+    assert router("check", path, "--format", "json").out == router("check", path, "--json").out
+
+
+def test_templates_and_pragmas_are_looked_at(router: Router, tmp_path: Path) -> None:
+    path = tmp_path / "r.yaml"
+    action = "{http: 'https://erp.example.net/{{ payload.cancel_reason }}'}"
+    path.write_text(
+        WARNS.replace("short", "0123456789abcdef").replace("{log: hi}", action), "utf-8"
+    )
+    assert "template-fails-on-sample" in router("check", path).out
+    ignored = path.read_text("utf-8").rstrip() + "  # check: ignore template-fails-on-sample why\n"
+    path.write_text(ignored, "utf-8")
+    assert "template-fails-on-sample" not in router("check", path).out
+
+
+def test_bytes_that_are_no_text_are_pointed_at(router: Router, tmp_path: Path) -> None:
+    path = tmp_path / "r.yaml"
+    path.write_bytes(b"version: 1\nvars: {a: \xff}\n")
+    ran = router("check", path)
+    assert ran.code == 1
+    assert f"{path}:2:11: error unreadable-text" in ran.out

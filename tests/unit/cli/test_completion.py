@@ -67,7 +67,9 @@ def test_endpoints_events_and_rules_are_completed() -> None:
     assert completed("deliveries", "--rule", "pa") == ["paid-orders-to-erp"]
     assert completed("replay", "--endpoint", "p") == ["privacy", "probe"]
     assert "orders/paid" in completed("dead", "--event", "or")
-    assert completed("providers", "s") == ["shopify", "sendgrid"]
+    assert completed("providers", "s") == [
+        *("shopify", "sendgrid", "standard-webhooks", "svix", "stripe", "slack"),
+    ]
 
 
 def test_the_file_named_on_the_line_counts(rules: Path) -> None:

@@ -138,6 +138,13 @@ def test_json_has_every_leaf_with_its_value(explain: Router) -> None:
     assert (rule["missing"], rule["would_match_by_one_of"]) == (1, [2, 3])
     vip = both["leaves"][1]
     assert both["source"][vip["start"] : vip["end"]] == "payload.vip"
+    assert rule["changes"][0] == {
+        "leaf": 2,
+        "of": "payload.currency",
+        "needs": "needs 'EUR'",
+        "found": {"text": "payload.currency", "type": "string", "value": "US\x1b[31mD"},
+        "hint": None,
+    }
     assert vip["found"] == [{"text": "payload.vip", "type": "null", "value": None}]
 
 
@@ -147,10 +154,12 @@ def test_the_text_is_grouped_and_says_what_was_found(explain: Router) -> None:
     places = [ran.out.index(t) for t in ("\nmatched", "\nnear misses", "\nerrors", "\nothers")]
     assert places == sorted(places)
     assert "verified  by secret 'shop'" in ran.out
-    assert "copies    none" in ran.out
+    assert "dedupe    new; it came once" in ran.out
     assert "which decided" in ran.out
     assert "payload.vip = null" in ran.out
-    assert "it would match if payload.currency were 'EUR', or payload.vip held" in ran.out
+    assert "the smallest change, one of:\n      2 payload.currency needs 'EUR', is " in ran.out
+    assert "3 payload.vip needs to be true, or not empty, is null" in ran.out
+    assert "it is a text; write decimal(payload.total_price)" in ran.out
     assert "the index passed over it: payload.currency is " in ran.out
     assert "no number but string" in ran.out
     assert "rest  otherwise: kept quiet by paid" in ran.out
@@ -173,6 +182,7 @@ def test_an_event_of_a_batch_that_was_known_before(explain: Router) -> None:
     assert "event 1: click evt_" in one.out
     assert "event 0" not in one.out
     assert "a copy of an event known before" in explain(MAILS).out
+    assert "dedupe    1 of 2 events were known before, so not routed" in explain(MAILS).out
 
 
 def test_one_rule_is_shown_whole(explain: Router) -> None:

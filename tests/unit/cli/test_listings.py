@@ -44,10 +44,6 @@ def test_new_endpoint_is_128_bits_and_new_each_time(router: Router) -> None:
 
 
 def test_other_new_things_are_refused_by_name(router: Router) -> None:
-    for what in ("provider",):
-        ran = router("new", what)
-        assert ran.code == 2
-        assert f"`router new {what}` is not built" in ran.err
     assert router("new", "car").code == 2
     assert "`router new -h` lists" in router("new", "car").err
 
@@ -58,8 +54,37 @@ def test_providers_lists_each_once_with_its_names(router: Router) -> None:
         "commerce = shopify",
         "email = sendgrid",
         "code-host = github",
+        "standard-webhooks = svix",
+        "stripe",
+        "slack",
+        "gitlab",
+        "gitea = forgejo = gogs",
+        "hmac",
+        "token",
+        "basic",
+        "jwt",
+        "none",
     ]
-    assert len(json.loads(router("providers", "--json").out)) == 3
+    assert len(json.loads(router("providers", "--json").out)) == 13
+
+
+def test_providers_of_the_rules_file_are_listed_too(router: Router, tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(
+        "version: 1\nsecrets: {s: {env: S}}\n"
+        "providers: {acme: {label: Acme, verify: {scheme: token, query: key}}}\n"
+        "endpoints: {e: {paths: /e, provider: acme, secrets: s}}\n"
+        "rules: [{id: a, from: e, actions: {log: hi}}]\n",
+        "utf-8",
+    )
+    assert router("providers", "-f", path).out.splitlines()[-1].startswith("acme")
+    shown = router("providers", "-f", path, "acme").out
+    assert "token in query key" in shown
+    assert "always `unknown`" in shown
+    path.write_text("version: 1\nrules: 5\n", "utf-8")
+    ran = router("providers", "-f", path)
+    assert "acme" not in ran.out
+    assert "has faults" in ran.err
 
 
 def test_one_provider_tells_headers_limits_and_events(router: Router) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from router.cli.dev_hints import hints
 from router.config import load
+from router.providers import builtin
 from router.rules.live import Live, Secrets
 from tests.unit.cli.conftest import ROOT, Router
 
@@ -35,6 +36,13 @@ def test_what_it_writes_passes_check_without_a_word(count: int, router: Router) 
         assert (ran.code, ran.err) == (0, "")
         assert ran.out.count("\n") == 1
         assert "{env: " in Path(f"{number}.yaml").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", sorted({p.name for p in builtin().values()}))
+def test_a_file_for_any_sender_passes_check(name: str, router: Router) -> None:
+    assert router("new", "rules", "--provider", name, "--provider", "github").code == 0
+    assert router("check", "--strict", "rules.yaml").code == 0
+    assert load(Path("rules.yaml").read_text("utf-8"), path="rules.yaml", env={}).ruleset
 
 
 def test_each_rule_matches_the_sample_that_it_names(router: Router, tmp_path: Path) -> None:

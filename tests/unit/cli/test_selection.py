@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from router.cli.selection import instant, is_narrowed
+from router.cli.selection import is_narrowed
 from router.errors import UsageError
+from router.store.asking import instant
 from router.store.protocol import Selector
 from tests.unit.cli.conftest import Router
 
@@ -52,12 +53,6 @@ def test_only_the_limit_narrows_nothing() -> None:
     assert not is_narrowed(Selector(limit=5))
     assert is_narrowed(Selector(rule="a"))
     assert is_narrowed(Selector(since=0))
-
-
-def test_where_is_refused_by_name(router: Router, rules: Path) -> None:
-    ran = router("deliveries", "-f", rules, "--where", "payload.id == 1")
-    assert ran.code == 2
-    assert "--where is not built in this version" in ran.err
 
 
 def test_a_state_is_one_of_the_known(router: Router, rules: Path) -> None:

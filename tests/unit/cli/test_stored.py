@@ -20,6 +20,7 @@ DLV = "dlv_01ABCDEFGH0123456789ABCDEF"
 OTHER = "dlv_01ABCDEFGJ0123456789ABCDEF"
 JOB, GONE = "job_01ABCDEFGH0000000000000001", "job_01ABCDEFGJ0000000000000002"
 MINUTE = 60_000
+FIRST = f"delivery.id == '{DLV}'"
 
 
 class Ledger(NamedTuple):
@@ -36,8 +37,9 @@ def a_job(id_: str, rule: str, now: int) -> NewJob:
 async def fill(store: Path, now: int) -> None:
     ledger = await open_store(str(store), clock=SystemClock())
     hostile = b'{"id": 1, "note": "\x1b[31mred"}'
-    first = a_delivery(id=DLV, received_at=now - MINUTE, body=hostile)
-    second = a_delivery(id=OTHER, received_at=now, state="routed", body=b"\xff not json")
+    sender = {"provider": "commerce", "headers": (("x-shopify-topic", "orders/paid"),)}
+    first = a_delivery(id=DLV, received_at=now - MINUTE, body=hostile, **sender)
+    second = a_delivery(id=OTHER, received_at=now, state="routed", body=b"\xff not json", **sender)
     await accept(ledger, first, a_job(JOB, "paid", now - MINUTE))
     await accept(ledger, second, a_job(GONE, "former", now + MINUTE))
     batch = await ledger.lease({"t": 1}, lease="boot/1", now=now)
@@ -129,10 +131,86 @@ def test_an_ambiguous_beginning_is_said(ask: Router) -> None:
 
 
 def test_dead_jobs_are_listed_with_their_reason(ask: Router) -> None:
-    [row] = ask("dead").out.splitlines()[1:]
+    [row] = ask("dead", "--list").out.splitlines()[1:]
     assert row.split()[1:] == [JOB[:16], "paid/log", "shop", "orders/paid", "1", "exit", "1"]
-    assert [j["id"] for j in json.loads(ask("dead", "--json").out)] == [JOB]
-    assert json.loads(ask("dead", "--json", "--rule", "former").out) == []
+    assert [j["id"] for j in json.loads(ask("dead", "--list", "--json").out)] == [JOB]
+    assert json.loads(ask("dead", "--list", "--json", "--rule", "former").out) == []
+
+
+def test_dead_jobs_are_grouped_by_cause(ask: Router) -> None:
+    """With the command that makes exactly these again."""
+    [cause] = json.loads(ask("dead", "--json").out)
+    assert (cause["rule"], cause["target"], cause["reason"]) == ("paid", "t", "exit 1")
+    assert (cause["count"], cause["examples"]) == (1, [JOB])
+    ran = ask("dead")
+    assert cause["key"] in ran.out
+    assert f"`router replay --cause {cause['key']}`" in ran.err
+    assert json.loads(ask("dead", "--json", "--where", FIRST).out) == [cause]
+    assert json.loads(ask("dead", "--json", "--where", "delivery.id == 'none'").out) == []
+    again = ask(*cause["replay"].split()[1:], "--yes")
+    assert again.out.startswith("1 job of 1 delivery replayed\nreplay rpl_")
+
+
+def test_a_condition_selects_what_is_stored(ask: Router) -> None:
+    """Of deliveries and of jobs, newest first."""
+    fitting = json.loads(ask("deliveries", "--json", "--where", FIRST).out)
+    assert [d["id"] for d in fitting] == [DLV]
+    assert fitting[0]["jobs"] == {"dead": 1}
+    both = ask("deliveries", "--json", "--where", "endpoint == 'shop'")
+    assert [d["id"] for d in json.loads(both.out)] == [OTHER, DLV]
+    jobs = json.loads(ask("dead", "--list", "--json", "--where", FIRST).out)
+    assert [j["id"] for j in jobs] == [JOB]
+    ran = ask("deliveries", "--where", "payload.note != 1")
+    assert "could not be evaluated on 2 events" in ran.err
+    ran = ask("deliveries", "--where", "order.id == 1")
+    assert (ran.code, ran.out) == (2, "")
+
+
+def test_a_condition_selects_what_is_changed(ask: Router) -> None:
+    """Never more than it says."""
+    assert ask("revive", "--where", "delivery.id == 'none'").out == "0 jobs revived\n"
+    assert ask("revive", "--where", FIRST).out == "1 job revived\n"
+    assert ask("cancel", "--where", FIRST).out == "1 job cancelled\n"
+    assert [r["jobs"] for r in json.loads(ask("rules", "--json").out) if r["mode"] == "orphan"]
+
+
+def test_a_selection_is_not_replayed_unasked(ask: Router) -> None:
+    """Nobody is at the keyboard."""
+    ran = ask("replay", "--state", "dead")
+    assert ran.code == 2
+    assert "say --yes" in ran.err
+    plan = ask("replay", "--state", "dead", "--dry-run").out.splitlines()
+    assert plan[0] == "1 job of 1 delivery would be replayed"
+    assert plan[2].split() == ["paid/log", "paid/log", "1"]
+    ran = ask("replay", "--state", "dead", "--yes", "--as", "monday", "--json")
+    assert json.loads(ran.out)["id"] == "monday"
+    ran = ask("replay", "--state", "dead", "--yes", "--as", "monday", "--json")
+    assert json.loads(ran.out)["jobs"] == 1
+    assert len(json.loads(ask("audit", "--json").out)) == 1
+    assert ask("cancel", "--replay", "monday").out == "1 job cancelled\n"
+
+
+def test_a_replay_s_rate_is_told_in_words(ask: Router) -> None:
+    ran = ask("replay", JOB, "--rate", "fast")
+    assert ran.code == 2
+    assert "--rate takes 5/s, 30/m or none" in ran.err
+
+
+def test_the_audit_tells_who_changed_what(ask: Router) -> None:
+    """Newest first, with how many."""
+    ask("revive", "--rule", "paid")
+    ask("cancel", JOB)
+    lines = json.loads(ask("audit", "--json").out)
+    assert [(x["verb"], x["who"], x["count"]) for x in lines] == [
+        ("cancel", "local", 1),
+        ("revive", "local", 1),
+    ]
+    rows = ask("audit").out.splitlines()
+    assert rows[0].split() == ["AT", "WHO", "FROM", "DID", "COUNT", "WHAT"]
+    assert rows[1].endswith(JOB)
+    assert rows[2].endswith("--rule paid")
+    assert json.loads(ask("audit", "--json", "--until", "1h").out) == []
+    assert ask("audit", "--since", "1h", "--until", "2h").code == 2
 
 
 def test_rules_show_jobs_and_orphans(ask: Router) -> None:
@@ -165,9 +243,10 @@ def test_a_limit_that_was_reached_is_said(ask: Router) -> None:
 
 
 def test_replay_makes_new_jobs_and_a_dry_run_makes_none(ask: Router) -> None:
-    assert ask("replay", JOB, "--dry-run").out == "1 job of 1 delivery would be replayed\n"
+    plan = ask("replay", JOB, "--dry-run").out
+    assert plan.startswith("1 job of 1 delivery would be replayed\n")
     assert json.loads(ask("deliveries", "--json").out)[1]["jobs"] == {"dead": 1}
-    assert ask("replay", JOB).out == "1 job of 1 delivery replayed\n"
+    assert ask("replay", JOB).out.startswith("1 job of 1 delivery replayed\nreplay rpl_")
     assert json.loads(ask("deliveries", "--json").out)[1]["jobs"] == {"available": 1, "dead": 1}
 
 

@@ -112,3 +112,86 @@ def test_nothing_of_the_server_is_imported() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=False
     )
     assert ran.stderr == "[]\n"
+
+
+@pytest.mark.parametrize(("pattern", "passed"), [("/^a pa/", 1), ("/PAID|push/", 2), ("/x", 0)])
+def test_a_regular_expression_chooses(
+    router: Router, tested: Path, pattern: str, passed: int
+) -> None:
+    ran = router("test", tested, "--run", pattern, "--json")
+    assert len(json.loads(ran.out)) == passed
+
+
+def test_a_wrong_regular_expression_is_wrong_usage(router: Router, tested: Path) -> None:
+    ran = router("test", tested, "--run", "/a(/")
+    assert (ran.code, ran.out) == (2, "")
+    assert "--run /a(/: not a regular expression" in ran.err
+
+
+def test_tests_beside_the_file_run_too(router: Router, tested: Path) -> None:
+    beside = tested.with_name("tested.test.yaml")
+    beside.write_text(
+        "version: 1\ntests:\n  - name: beside\n    send: {endpoint: code, event: push}\n"
+        "    expect: {matched: []}\n"
+    )
+    ran = router("test", tested, "--run", "beside")
+    assert (ran.code, ran.out.splitlines()[0]) == (1, f"{beside}:3: FAIL beside")
+    beside.write_text("version: 1\ntests: [{name: a}]\n")
+    assert (
+        f"{beside}:2:9: error missing-key"
+        in router("check", tested).err + router("check", tested).out
+    )
+
+
+def test_coverage_tells_and_may_fail(router: Router, tested: Path) -> None:
+    ran = router("test", tested, "--run", "paid", "--coverage")
+    assert ran.code == 0
+    assert ran.out.splitlines()[1:] == [
+        "",
+        "paid: matched",
+        f"  {'log':<54}  success",
+        "pushes: NEVER MATCHED",
+        f"  {'log':<54}  NO SUCCESS",
+        "bounces: NEVER MATCHED",
+        f"  {'log':<54}  NO SUCCESS",
+        "coverage: 33.3 % (2 of 6)",
+        "1 passed, 0 failed",
+    ]
+    ran = router("test", tested, "--run", "paid", "--min-coverage", "50", "--json")
+    assert (ran.code, ran.err) == (1, "router: the coverage of 33.3 % is below 50 %\n")
+    found = json.loads(ran.out)
+    assert (found["coverage"]["covered"], len(found["tests"])) == (2, 1)
+    assert router("test", tested, "--run", "paid", "--min-coverage", "33").code == 0
+
+
+REAL = """\
+  - id: real
+    from: shop
+    events: orders/create
+    actions: {shell: {script: 'echo "$N" >> ran', env: {N: "{{ payload.id }}"}}}
+tests:
+  - name: for real
+    real: true
+    send: {endpoint: shop, event: orders/create, set: {id: 7}}
+    expect: {calls: {real/shell: {times: 1, env: {N: "7"}}}, dead: []}
+"""
+
+
+def test_actions_run_only_where_file_and_command_line_agree(router: Router, rules: Path) -> None:
+    rules.write_text(SMALL + REAL, "utf-8")
+    ran = router("test", rules)
+    assert ran.code == 1
+    assert ran.out.splitlines()[1] == (
+        "    not run: it says 'real: true', so its shell and python actions would really run;"
+        " allow it with --real"
+    )
+    assert not (rules.parent / "ran").exists()
+    assert router("test", rules, "--real").code == 0
+    assert (rules.parent / "ran").read_text() == "7\n"
+
+
+def test_a_real_action_that_fails_is_retried_by_its_schedule(router: Router, rules: Path) -> None:
+    text = REAL.replace(">> ran'", ">> ran; exit 75'").replace("times: 1", "times: 3")
+    rules.write_text(SMALL + text.replace("dead: []", "dead: [real/shell]"), "utf-8")
+    assert router("test", rules, "--real").code == 0
+    assert (rules.parent / "ran").read_text() == "7\n7\n7\n"

@@ -5,10 +5,9 @@ import random
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from router.dispatch import Dispatcher, Live, Measures
+from router.dispatch import Dispatcher, Live, Measures, Render
 from router.errors import StoreUnavailable
 from router.model.call import Call
-from router.model.delivery import Delivery, Event
 from router.model.job import ActionKind, Done, Job, NewJob, Outcome, Settlement
 from router.model.retry import STANDARD, RetryPolicy
 from router.model.settings import TargetLimits
@@ -26,6 +25,7 @@ class Heard:
         self.settlements: list[tuple[str, str, bool]] = []
         self.leaks: list[Exception] = []
         self.failures: list[str] = []
+        self.cancelled: list[str] = []
 
     def settled(self, job: Job, settlement: Settlement, held: bool) -> None:
         self.settlements.append((job.id, settlement.state, held))
@@ -35,6 +35,9 @@ class Heard:
 
     def store_failed(self, verb: str, error: Exception) -> None:
         self.failures.append(verb)
+
+    def followed(self, job: Job, cancelled: tuple[str, ...]) -> None:
+        self.cancelled += cancelled
 
 
 class Act:
@@ -66,19 +69,21 @@ class Bench:
         self.heard = Heard()
         self.limits: dict[str, TargetLimits] = {}
         self.measures = Measures()
-        self.render: Callable[[Job, Delivery, Event], Call] = lambda job, d, e: an_http_call()
+        self.render: Render = lambda job, d, e, results: an_http_call()
         self.retry_of: Callable[[Job], RetryPolicy] = lambda job: STANDARD
         self.dead_if_interrupted: frozenset[tuple[str, str]] = frozenset()
+        self.reads: frozenset[str] = frozenset()
         self.failing: dict[str, list[Exception | None]] = {}
         self.made = 0
 
-    async def start(self) -> Dispatcher:
+    async def start(self, *, recover: bool = False) -> Dispatcher:
         live = Live(
             render=self.render,
             reread=lambda delivery, index: an_event(index),
             retry_of=self.retry_of,
             limits=lambda target, kind: self.limits.get(target, TargetLimits(16)),
             dead_if_interrupted=lambda: self.dead_if_interrupted,
+            reads=lambda job: self.reads,
         )
         self.dispatcher = Dispatcher(
             _Failing(self),
@@ -90,6 +95,8 @@ class Bench:
             listener=self.heard,
             measures=self.measures,
         )
+        if recover:
+            await self.dispatcher.recover()
         self.loop_task = asyncio.create_task(self.dispatcher.run())
         await asyncio.sleep(0.001)
         return self.dispatcher
@@ -99,12 +106,13 @@ class Bench:
         names = range(self.made - count, self.made)
         return [a_new_job(f"job_{n}", **{"due_at": self.clock.now(), **changes}) for n in names]
 
-    async def commit(self, *jobs: NewJob) -> list[Job]:
-        return await self.ledger.commit(a_delivery(), jobs, self.clock.now())
+    async def commit(self, *jobs: NewJob, endpoint: str = "shop") -> list[Job]:
+        delivery = a_delivery(f"dlv_{endpoint}", endpoint=endpoint)
+        return await self.ledger.commit(delivery, jobs, self.clock.now())
 
-    async def commit_and_wake(self, *jobs: NewJob) -> None:
-        for job in await self.commit(*jobs):
-            self.dispatcher.wake(job.target, job.due_at, job.kind)
+    async def commit_and_wake(self, *jobs: NewJob, endpoint: str = "shop") -> None:
+        for job in await self.commit(*jobs, endpoint=endpoint):
+            self.dispatcher.wake(job.target, job.due_at, job.kind, (endpoint, job.id))
 
     def states(self) -> dict[str, str]:
         return {name: job.state for name, job in self.ledger.records.items()}

@@ -3,14 +3,17 @@
 import asyncio
 from itertools import pairwise
 
+import msgspec
+
 from router.dispatch import Measures, Work
+from router.dispatch.protocol import Results
 from router.errors import RenderError
 from router.model.call import Call
 from router.model.delivery import Delivery, Event
-from router.model.job import Done, Job, Outcome, Retry
+from router.model.job import Done, Job, Need, Outcome, Retry, Skip
 from router.model.retry import AGE_LIMIT_MS, RetryPolicy
 from router.model.settings import TargetLimits
-from tests.sim.makers import a_delivery, an_event
+from tests.sim.makers import a_delivery, an_event, an_http_call
 from tests.unit.dispatch.bench import AFTER, BEFORE, Bench, on_bench
 
 
@@ -142,7 +145,7 @@ async def test_one_lease_of_an_unknown_target_tells_its_kind(bench: Bench) -> No
 
 @on_bench
 async def test_a_render_error_is_dead_at_once(bench: Bench) -> None:
-    def render(job: Job, delivery: Delivery, event: Event) -> Call:
+    def render(job: Job, delivery: Delivery, event: Event, results: Results) -> Call:
         raise RenderError("http.path", "an empty segment")
 
     bench.render = render
@@ -211,11 +214,14 @@ async def test_retries_come_by_themselves(bench: Bench) -> None:
 @on_bench
 async def test_a_job_too_old_is_dead_without_running(bench: Bench) -> None:
     await bench.start()
-    await bench.ledger.commit(a_delivery(), bench.new(), bench.clock.now() - AGE_LIMIT_MS - 1)
-    bench.dispatcher.wake("erp", bench.clock.now(), "http")
+    now = bench.clock.now()
+    held = bench.new(due_at=now)  # made long ago, but it could not run until now
+    await bench.ledger.commit(a_delivery(), held, now - AGE_LIMIT_MS - 1)
+    await bench.commit(*bench.new(due_at=now - AGE_LIMIT_MS - 1))
+    bench.dispatcher.wake("erp", now, "http")
     await asyncio.sleep(0.1)
-    assert bench.ledger.records["job_0"].reason == "too_old"
-    assert bench.act.began == []
+    assert bench.ledger.records["job_1"].reason == "too_old"
+    assert bench.act.names() == ["job_0"]
 
 
 @on_bench
@@ -317,6 +323,30 @@ async def test_what_is_handed_over_while_draining_is_given_back(bench: Bench) ->
 
 
 @on_bench
+async def test_what_never_began_may_run_although_interruption_is_its_death(bench: Bench) -> None:
+    bench.dead_if_interrupted = frozenset({("r", "a")})
+    dispatcher = await bench.start()
+    lease = dispatcher.reserve("erp", "http")
+    draining = asyncio.create_task(dispatcher.drain(1.0))
+    await asyncio.sleep(0)
+    await _hand_over(bench, lease)
+    await draining
+    await asyncio.sleep(0.1)
+    job = bench.ledger.records["job_0"]
+    assert (job.state, job.charged) == ("available", 0)
+
+
+@on_bench
+async def test_a_lease_that_was_never_heard_of_kills_nobody(bench: Bench) -> None:
+    bench.dead_if_interrupted = frozenset({("r", "a")})
+    bench.failing["lease"] = [AFTER]
+    await bench.start()
+    await bench.commit_and_wake(*bench.new())
+    await asyncio.sleep(12)
+    assert bench.states() == {"job_0": "succeeded"}
+
+
+@on_bench
 async def test_recovering_spares_our_own_leases(bench: Bench) -> None:
     dispatcher = await bench.start()
     await bench.commit(*bench.new(lease="boot/9"), *bench.new(lease="boot2/9"))
@@ -330,3 +360,58 @@ async def test_waiting_jobs_are_left_alone(bench: Bench) -> None:
     await bench.commit_and_wake(*bench.new(state="waiting"))
     await asyncio.sleep(12)
     assert bench.states() == {"job_0": "waiting"}
+
+
+CHAIN = {"run": "r", "rule": "r"}
+
+
+async def _chain(bench: Bench) -> None:
+    first, second = bench.new(2, **CHAIN)
+    await bench.commit_and_wake(
+        msgspec.structs.replace(first, action="one"),
+        msgspec.structs.replace(second, action="two", after=(Need("one"),), target="chat"),
+    )
+
+
+@on_bench
+async def test_what_comes_after_starts_at_once_not_at_the_next_sweep(bench: Bench) -> None:
+    await bench.start()
+    await _chain(bench)
+    await asyncio.sleep(0.1)
+    assert bench.states() == {"job_0": "succeeded", "job_1": "succeeded"}
+
+
+@on_bench
+async def test_results_are_read_for_whoever_wants_them(bench: Bench) -> None:
+    seen: list[Results] = []
+
+    def render(job: Job, delivery: Delivery, event: Event, results: Results) -> Call:
+        seen.append(results)
+        return an_http_call()
+
+    bench.render, bench.reads = render, frozenset({"one"})
+    bench.failing["results"] = [BEFORE, BEFORE]
+    await bench.start()
+    await _chain(bench)
+    await asyncio.sleep(1)
+    assert seen == [{}, {"one": {"ok": True}}]
+    assert bench.heard.failures == ["results", "results"]
+    assert bench.states()["job_1"] == "succeeded"
+    assert bench.ledger.records["job_1"].attempt == 1
+
+
+@on_bench
+async def test_a_when_that_does_not_hold_cancels_and_spends_nothing(bench: Bench) -> None:
+    def render(job: Job, delivery: Delivery, event: Event, results: Results) -> Call | Skip:
+        return Skip("when")
+
+    bench.render = render
+    await bench.start()
+    await _chain(bench)
+    await asyncio.sleep(0.1)
+    first, second = bench.ledger.records.values()
+    assert (first.state, first.reason, first.charged) == ("cancelled", "when", 0)
+    assert (second.state, second.reason) == ("cancelled", "predecessor_cancelled: one")
+    assert [a.outcome for a in bench.ledger.attempts] == ["skipped"]
+    assert bench.heard.cancelled == ["predecessor_cancelled"]
+    assert bench.act.began == []

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from router.expressions import Need, index_key, needs_of
+from router.expressions import Need, index_key, needs_of, unusable_of
 from router.expressions import compile as compiled
 
 STATUS = Need(("payload", "status"), ("paid",))
@@ -27,6 +27,16 @@ STATUS = Need(("payload", "status"), ("paid",))
             ),
         ),
         ("event == 'x' || event == 'y'", (Need(("event",), ("x", "y")),)),
+        ("starts_with(event, 'x')", (Need(("event",), (), ("x",)),)),
+        ("starts_with(event, '')", ()),
+        ("glob(event, 'x')", (Need(("event",), ("x",)),)),
+        ("glob(event, 'x*y*')", (Need(("event",), (), ("x",)),)),
+        ("glob(event, '*x')", ()),
+        ("event == 'x' || starts_with(event, 'y')", (Need(("event",), ("x",), ("y",)),)),
+        ("(event == 'x' && action == 'a') || event == 'y'", (Need(("event",), ("x", "y")),)),
+        ("contains(['x', `1`], event)", (Need(("event",), ("x", 1)),)),
+        ('contains(`["x", null]`, event)', ()),
+        ("contains(event, 'x')", ()),
         ("event == 'x' || action == 'y'", ()),
         ("event == 'x' || payload.ok", ()),
         ("!(event == 'x')", ()),
@@ -42,9 +52,57 @@ def test_needs(text: str, needs: tuple[Need, ...]) -> None:
     assert needs_of(compiled(text)) == needs
 
 
+@pytest.mark.parametrize(
+    ("text", "needs"),
+    [
+        ("branch == var.main", (Need(("branch",), ("main",)),)),
+        ("var.main == branch", (Need(("branch",), ("main",)),)),
+        ("starts_with(branch, var.main)", (Need(("branch",), (), ("main",)),)),
+        ("contains(var.all, branch)", (Need(("branch",), ("a", "b")),)),
+        ("contains([var.main, 'x'], branch)", (Need(("branch",), ("main", "x")),)),
+        ("branch == var.gone", ()),
+        ("branch == payload.main", ()),
+        ("branch == var", ()),
+        ("var.main == 'main'", ()),
+        ("branch == var.all", ()),
+    ],
+)
+def test_variables_are_known(text: str, needs: tuple[Need, ...]) -> None:
+    """They are the same for every event."""
+    assert needs_of(compiled(text), {"main": "main", "all": ["a", "b"]}) == needs
+
+
 def test_keys_are_equal_exactly_when_the_values_are() -> None:
     values: list[Any] = [1, True, "1", 0, False, "", "True"]
     assert len({index_key(value) for value in values}) == len(values)
     assert index_key(1) == index_key(Decimal("1.0")) == index_key(1.0)
     assert index_key(None) is None
     assert index_key([1]) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("payload.n != 1", "!= says what must not be"),
+        ("!payload.n", "a ! says what must not be"),
+        ("payload.n > 1", "> is an order; only equality and beginnings are looked up"),
+        ("payload.a == payload.b", "two fields are compared with each other"),
+        ("payload.a == null", "it is compared with null, a list or an object"),
+        ("payload.a[0] == 'x'", "a position in a list is read"),
+        ("lower(payload.a) == 'x'", "the result of a function is compared"),
+        ("contains(payload.a, 'x')", "contains() must be called to know"),
+        ("ends_with(payload.a, 'x')", "ends_with() must be called to know"),
+        ("glob(payload.a, '*x')", "it does not begin with a text that is known"),
+        ("payload.a", "a bare field may hold anything"),
+        (
+            "payload.a || payload.b",
+            "an || whose alternatives do not all say what one same field is",
+        ),
+        ("payload | a == 'x'", "it looks behind a pipe"),
+        ("payload.a[?b == 'x']", "it looks into a list"),
+        ("1 == 1", "it is constant"),
+    ],
+)
+def test_what_cannot_be_looked_up_is_said(text: str, why: str) -> None:
+    [found] = unusable_of(compiled(f"event == 'x' && ({text})"))
+    assert found.why == why

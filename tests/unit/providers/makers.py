@@ -9,6 +9,8 @@ from router.providers import Definition, Invented, Provider, builtin, parse_defi
 
 NOW_MS = 1_705_312_200_000
 PROVIDERS = ("commerce", "email", "code-host")
+SIGNING = (*PROVIDERS, "standard-webhooks", "stripe", "slack", "gitea")
+EVERY = (*SIGNING, "gitlab", "hmac", "token", "basic", "jwt")
 
 
 def a_request(headers: Iterable[tuple[str, str]] = (), body: bytes = b"{}") -> InboundRequest:
@@ -44,7 +46,7 @@ def a_delivery(
     delivery_id: str = "id-1",
 ) -> InboundRequest:
     """A request as the provider's sender makes it, signed with the invented secret."""
-    event = event or provider.events[0].name
+    event = event or next((info.name for info in provider.events), "user.created")
     content = provider.compose(provider.sample(event), delivery_id) if body is None else body
     headers = provider.sign(
         event=event,
@@ -53,7 +55,8 @@ def a_delivery(
         delivery_id=delivery_id,
         now_ms=NOW_MS,
     )
-    return a_request(headers, content)
+    made = a_request(headers, content)
+    return changed(made, query_string=provider.query(key or invented(provider).sign).encode())
 
 
 def changed(request: InboundRequest, **fields: Any) -> InboundRequest:

@@ -1,12 +1,14 @@
 """The built-in providers: all names, one object each, the whole interface."""
 
 import time
+from pathlib import Path
 
 import pytest
 
-from router.providers import builtin
+from router.providers import builtin, own
 from router.providers.catalogue import _provider
 
+DEFINITIONS = Path(__file__).parents[3] / "router" / "providers" / "definitions"
 TOPICS = """
 orders/create orders/updated orders/paid orders/cancelled orders/fulfilled
 orders/partially_fulfilled refunds/create transactions/create products/create products/update
@@ -36,6 +38,12 @@ def test_catalogues_are_whole(name: str, events: str) -> None:
     assert {e.name for e in builtin()[name].events} == set(events.split())
 
 
+def test_every_name_has_a_file_and_every_file_a_name() -> None:
+    files = {path.stem for path in DEFINITIONS.glob("*.yaml")}
+    assert {p.name for p in (*builtin().values(), own())} == files
+    assert own().name not in builtin()  # no endpoint may name it
+
+
 def test_a_name_and_its_alias_are_one_provider() -> None:
     for name, alias in [("commerce", "shopify"), ("email", "sendgrid"), ("code-host", "github")]:
         assert builtin()[name] is builtin()[alias]
@@ -45,7 +53,7 @@ def test_a_name_and_its_alias_are_one_provider() -> None:
 def test_the_table_of_names_is_that_of_the_files() -> None:
     named = {n for p in builtin().values() for n in (p.name, *p.aliases)}
     assert named == set(builtin())
-    assert len(builtin()) == 6
+    assert len(builtin()) == 19
 
 
 def test_unknown_names_are_unknown() -> None:

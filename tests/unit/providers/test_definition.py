@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from router.errors import ConfigError
-from router.providers.definition import duration_s, parse_definition, size_bytes
+from router.providers import parse_definition
+from router.providers.definition import duration_s, size_bytes
 from tests.unit.providers.makers import a_definition
 
 HMAC: dict[str, Any] = {"scheme": "hmac", "header": "X-Acme-Signature"}
@@ -30,13 +31,29 @@ def test_a_small_definition_is_enough() -> None:
         ({"names": []}, "at least one name"),
         ({"names": 5}, "Expected"),
         ({"methods": ["post"]}, "not a method"),
+        ({"methods": []}, "at least one method"),
+        ({"read": []}, "one or more of json form text"),
+        ({"read": "xml"}, "Invalid enum value"),
         ({"fields": {"Shop": {"header": "X-Shop"}}}, "not a name for a root"),
-        ({"verify": {"scheme": "ed25519", "header": "X-S"}}, "Invalid enum value 'ed25519'"),
+        ({"verify": {"scheme": "sha1", "header": "X-S"}}, "Invalid enum value 'sha1'"),
+        ({"verify": HMAC | {"algorithm": "sha1"}}, "Invalid enum value 'sha1'"),
         ({"verify": {"scheme": "hmac"}}, "names the signature's header"),
-        ({"verify": {"scheme": "none", "header": "X-S"}}, "names the signature's header"),
+        ({"verify": {"scheme": "none", "header": "X-S"}}, "none has none"),
+        ({"verify": {"scheme": "basic", "header": "X-S"}}, "basic is in Authorization"),
         ({"verify": {"scheme": "ecdsa", "header": "X-S"}}, "base64 over sha256"),
+        ({"verify": {"scheme": "token", "header": "X-T", "query": "t"}}, "not in both"),
+        ({"verify": {"scheme": "token", "query": "a b"}}, "not the name of a query parameter"),
+        ({"verify": {"scheme": "token", "message": "{body}."}}, "does not go with the scheme"),
+        ({"verify": {"scheme": "token", "key": "hex"}}, "`verify.key` does not go with"),
+        ({"verify": HMAC | {"query": "t"}}, "`verify.query` does not go with"),
+        ({"verify": HMAC | {"user": "ada"}}, "`verify.user` does not go with"),
+        ({"verify": {"scheme": "basic", "user": "a:b"}}, "holds no ':'"),
+        ({"verify": {"scheme": "jwt"}}, "needs `audience` or `issuer`"),
+        ({"verify": {"scheme": "jwt", "issuer": "i", "algorithms": []}}, "one or more of RS256"),
+        ({"verify": {"scheme": "jwt", "issuer": "i", "algorithms": ["HS256"]}}, "Invalid enum"),
         ({"verify": HMAC | {"header": "X S"}}, "not a header name"),
         ({"verify": HMAC | {"message": "{payload}"}}, "knows {body}"),
+        ({"verify": HMAC | {"message": "{url}{body}"}}, "{url} in `verify.message` is not avail"),
         ({"verify": HMAC | {"message": "fixed"}}, "holds {body} once"),
         ({"verify": HMAC | {"message": "{body}{body}"}}, "holds {body} once"),
         ({"verify": HMAC | {"message": "{timestamp}{body}"}}, "go together"),
@@ -44,16 +61,41 @@ def test_a_small_definition_is_enough() -> None:
         ({"verify": HMAC | {"message": "{id}.{body}"}}, "needs an `id` header"),
         ({"verify": HMAC | {"tolerance": "300s"}}, "needs a signed timestamp"),
         ({"verify": HMAC | {"prefix": "§"}}, "plain ASCII"),
-        ({"event": {}}, "exactly one of header, field, event"),
+        ({"verify": {"scheme": "token", "prefix": "§"}}, "plain ASCII"),
+        ({"verify": HMAC | {"separator": ","}}, "`prefix` tells signatures"),
+        ({"verify": HMAC | {"separator": ",", "prefix": "v1,"}}, "cannot stand within `prefix`"),
+        ({"verify": HMAC | {"timestamp_part": "t="}}, "needs `separator`"),
+        (
+            {"verify": HMAC | {"separator": ",", "prefix": "t=", "timestamp_part": "t="}},
+            "one place of its own",
+        ),
+        ({"also": [{"scheme": "none"}]}, "would let everybody in"),
+        ({"also": [{"scheme": "jwt", "issuer": "i"}]}, "cannot stand beside each other"),
+        ({"event": {"prefix": "x"}}, "exactly one of header, field, event"),
         ({"event": {"header": "X-E", "field": "e"}}, "exactly one of header, field, event"),
         ({"event": {"event": True}}, "cannot come from itself"),
         ({"split": 0}, "1 to 1000"),
         ({"split": 1001}, "1 to 1000"),
         ({"split": 9, "id": {"header": "X-Id"}}, "each event needs its own"),
         ({"split": 9, "form_field": "p"}, "do not go together"),
+        ({"split": 9, "read": "form"}, "`read` is json"),
+        ({"split_lines": True}, "needs `split`"),
+        ({"form_field": "é"}, "plain ASCII"),
         ({"body_max": "5MB"}, "KiB MiB GiB"),
+        ({"body_max": "1GiB"}, "at most 100MiB"),
         ({"ack_within": "soon"}, "ms s m h d"),
         ({"refuse_with": 500}, "Invalid enum value 500"),
+        ({"respond": [{"echo": "c"}]}, "needs `when`"),
+        ({"respond": [{"echo": "", "method": "GET"}]}, "names what is sent back"),
+        ({"respond": [{"echo": "c", "when": {"a": "b"}, "token": "t"}]}, "those by POST"),
+        ({"methods": ["GET"], "respond": [{"echo": "c", "method": "GET"}]}, "cannot be both"),
+        (
+            {
+                "verify": {"scheme": "ed25519", "header": "X-S"},
+                "respond": [{"echo": "c", "method": "GET", "token": "t"}],
+            },
+            "would show a public key",
+        ),
     ],
 )
 def test_contradictions_are_named(keys: dict[str, Any], words: str) -> None:

@@ -1,29 +1,40 @@
-"""docs/providers.md says what the definitions say."""
+"""docs/providers.md and the pages in docs/providers/ say what the definitions say."""
 
 from pathlib import Path
 
 import pytest
 
 from router.providers import Provider, builtin
-from router.providers.handbook import facts, refreshed
-from tests.unit.providers.makers import PROVIDERS, a_definition
+from router.providers.handbook import facts, page_name, refreshed
+from tests.unit.providers.makers import a_definition
 
-PAGE = Path(__file__).parents[3] / "docs" / "providers.md"
+DOCS = Path(__file__).parents[3] / "docs"
+PAGES = [DOCS / "providers.md", *sorted((DOCS / "providers").glob("*.md"))]
 REFRESH = """write it anew:
 python -c "from pathlib import Path; from router.providers import builtin;
-from router.providers.handbook import refreshed; p = Path('docs/providers.md');
-p.write_text(refreshed(p.read_text('utf-8'), builtin()), 'utf-8')"
+from router.providers.handbook import refreshed;
+[p.write_text(refreshed(p.read_text('utf-8'), builtin()), 'utf-8')
+for p in (Path('docs/providers.md'), *Path('docs/providers').glob('*.md'))]"
 """
 
 
-def test_the_page_is_current() -> None:
-    text = PAGE.read_text("utf-8")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_page_is_current(page: Path) -> None:
+    text = page.read_text("utf-8")
     assert refreshed(text, builtin()) == text, REFRESH
 
 
-@pytest.mark.parametrize("name", PROVIDERS)
-def test_the_page_holds_every_provider_whole(name: str) -> None:
-    assert facts(builtin()[name]) in PAGE.read_text("utf-8")
+@pytest.mark.parametrize("name", sorted({p.name for p in builtin().values()}))
+def test_every_provider_has_a_page_of_its_own(name: str) -> None:
+    provider = builtin()[name]
+    text = (DOCS / "providers" / f"{page_name(provider)}.md").read_text("utf-8")
+    assert text.startswith(f"# {provider.label}\n\n{provider.definition.about}\n")
+    assert facts(provider) in text
+
+
+def test_no_page_is_left_of_a_provider_that_is_gone() -> None:
+    named = {page_name(provider) for provider in builtin().values()}
+    assert {page.stem for page in PAGES[1:]} == named
 
 
 def test_a_stale_block_is_rewritten() -> None:
@@ -41,5 +52,5 @@ def test_a_block_of_nobody_is_an_error() -> None:
 
 def test_an_unsigned_provider_says_so() -> None:
     shown = facts(Provider(a_definition(verify={"scheme": "none"})))
-    assert "| Signature | none |" in shown
+    assert "| Proof | none |" in shown
     assert "Answer expected" not in shown

@@ -186,9 +186,10 @@ def test_a_lone_object_is_a_batch_of_one() -> None:
     assert only(mail(b' {"event":"open"}\n')).raw == b'{"event":"open"}'
 
 
-def test_ids_that_are_no_texts_are_no_ids() -> None:
-    body = b'[{"sg_event_id":5},{"sg_event_id":""},{"sg_event_id":null},{"sg_event_id":["a"]}]'
-    assert [e.provider_id for e in mail(body).events] == [None] * 4
+def test_ids_are_texts_or_whole_numbers() -> None:
+    odd = (b'""', b"null", b'["a"]', b"true", b"1.5")
+    body = b"[%b]" % b",".join(b'{"sg_event_id":%b}' % value for value in (b"5", b'"x"', *odd))
+    assert [e.provider_id for e in mail(body).events] == [b"5", b"x", *[None] * len(odd)]
 
 
 def test_one_broken_event_makes_the_whole_batch_unparsed() -> None:

@@ -3,18 +3,22 @@
 import base64
 import hashlib
 import hmac
+from typing import Literal
 
 import pytest
 
+from router.providers.definition import VerifyRule
 from router.providers.signatures import (
     check_for,
     decode_base64,
+    decode_base64url,
     decode_hex,
     encode,
     hmac_digest,
     signature_size,
 )
 
+Algorithm = Literal["sha256", "sha512"]
 RAW = bytes(range(32))
 PADDED = base64.b64encode(RAW)
 
@@ -51,23 +55,67 @@ def test_no_base64(text: bytes) -> None:
     assert decode_base64(text) is None
 
 
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [(b"\xfb\xff\xfe", b"-__-"), (b"\xfb", b"-w"), (RAW, PADDED.rstrip(b"="))],
+)
+def test_base64url_has_its_padding_or_none(raw: bytes, text: bytes) -> None:
+    assert encode(raw, "base64url") == text
+    assert decode_base64url(text) == raw
+    assert decode_base64url(text + b"=" * (-len(text) % 4)) == raw
+
+
+@pytest.mark.parametrize("text", [b"", b"+/+/", b"-w=", b"-x", b"a", b"-w==\n", b"====", b"\xff"])
+def test_no_base64url(text: bytes) -> None:
+    assert decode_base64url(text) is None
+
+
 @pytest.mark.parametrize("algorithm", ["sha256", "sha512"])
-def test_a_message_in_parts_is_the_message(algorithm: str) -> None:
+def test_a_message_in_parts_is_the_message(algorithm: Algorithm) -> None:
     whole = hmac.new(b"key", b"12.body", algorithm).digest()
-    assert hmac_digest(algorithm, b"key", (b"12", b".", b"body")) == whole
-    assert hmac_digest(algorithm, b"key", (b"12.body",)) == whole
-    assert signature_size("hmac", algorithm) == len(whole) == hashlib.new(algorithm).digest_size
+    assert hmac_digest(algorithm, "text", b"key", (b"12", b".", b"body")) == whole
+    assert hmac_digest(algorithm, "text", b"key", (b"12.body",)) == whole
+    rule = VerifyRule(scheme="hmac", algorithm=algorithm)
+    assert signature_size(rule) == len(whole) == hashlib.new(algorithm).digest_size
+
+
+def test_a_key_is_written_as_text_base64_or_hex() -> None:
+    whole = hmac.new(RAW, b"body", "sha256").digest()
+    for form, text in (
+        ("base64", PADDED),
+        ("base64", b"whsec_" + PADDED),
+        ("hex", RAW.hex().encode()),
+    ):
+        assert hmac_digest("sha256", form, text, (b"body",)) == whole
+        assert hmac_digest("sha256", form, b" " + text + b"\n", (b"body",)) == whole
+
+
+@pytest.mark.parametrize("form", ["text", "base64", "hex"])
+@pytest.mark.parametrize(
+    "secret", [b"", b" ", b"\n\t", b"whpk_AAAA", b"-----BEGIN PUBLIC KEY-----"]
+)
+def test_nothing_and_halves_of_key_pairs_are_no_shared_secret(form: str, secret: bytes) -> None:
+    assert hmac_digest("sha256", form, secret, (b"body",)) is None
+
+
+@pytest.mark.parametrize("secret", [b"whsec_", b"whsec_ ", b"whsec_====", b"\xc3\xa9", b"a b"])
+def test_no_base64_is_no_base64_secret(secret: bytes) -> None:
+    assert hmac_digest("sha256", "base64", secret, (b"body",)) is None
 
 
 def test_a_check_compares_all_bytes() -> None:
-    check = check_for("hmac", "sha256")
-    good = hmac_digest("sha256", b"key", (b"body",))
-    assert check(b"key", good, (b"body",))
+    check = check_for(VerifyRule(scheme="hmac"))
+    good = hmac_digest("sha256", "text", b"key", (b"body",))
+    assert good is not None
+    assert check(b"key", (good,), (b"body",))
     for index in range(32):
         near = bytes(b ^ (i == index) for i, b in enumerate(good))
-        assert not check(b"key", near, (b"body",))
-    assert not check(b"key", good[:-1], (b"body",))
+        assert not check(b"key", (near,), (b"body",))
+        assert check(b"key", (near, good), (b"body",))
+    assert not check(b"key", (good[:-1],), (b"body",))
+    assert not check(b"key", (), (b"body",))
 
 
-def test_an_ecdsa_signature_varies_in_size() -> None:
-    assert signature_size("ecdsa", "sha256") is None
+def test_sizes_of_signatures() -> None:
+    assert signature_size(VerifyRule(scheme="ecdsa", encoding="base64")) is None
+    assert signature_size(VerifyRule(scheme="ed25519")) == 64

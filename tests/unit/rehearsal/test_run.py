@@ -6,8 +6,12 @@ from typing import Any
 import pytest
 
 from router.config import load, render_text
-from router.model.call import HttpCall, ShellCall
-from router.rehearsal import Result, Stage
+from router.model.call import Call, HttpCall, ShellCall
+from router.model.job import Done, Job, Outcome, Retry
+from router.model.trial import Trial
+from router.rehearsal import Coverage, Result, Stage
+from router.rehearsal.contrast import picture
+from router.rehearsal.run import Act
 
 HEAD = """\
 version: 1
@@ -46,16 +50,24 @@ rules:
 tests:
   - name: t
 """
+TOTAL = f"{'decimal(payload.total_price) >= 500':<46}"
 BIG = "endpoint: shop, event: orders/paid, set: {total_price: 500, test: false, name: N, id: 7}"
 
 
-async def rehearse(*lines: str) -> Result:
+def staged(*lines: str, act: Act | None = None) -> tuple[Stage, tuple[Trial, ...]]:
     text = HEAD + "".join(f"    {line}\n" for line in lines)
     loaded = load(text, path="rules.yaml", env={})
     assert loaded.ruleset is not None, render_text(loaded.diagnostics)
-    stage = Stage(loaded.ruleset, environ={"PATH": "/bin"}, random_bytes=random.Random(7).randbytes)
-    await stage.run(loaded.trials[0])  # what it leaves behind must not matter
-    return await stage.run(loaded.trials[0])
+    rng = random.Random(7)
+    return Stage(
+        loaded.ruleset, environ={"PATH": "/bin"}, random_bytes=rng.randbytes, act=act
+    ), loaded.trials
+
+
+async def rehearse(*lines: str, act: Act | None = None) -> Result:
+    stage, trials = staged(*lines, act=act)
+    await stage.run(trials[0])  # what it leaves behind must not matter
+    return await stage.run(trials[0])
 
 
 PASSING: list[tuple[str, ...]] = [
@@ -97,6 +109,25 @@ PASSING: list[tuple[str, ...]] = [
     ("""send: {endpoint: again, event: orders/paid, set: {total_price: 900, test: false},
          redeliver: true}""", "replies: {paid/run: [1, 0]}",
      "expect: {calls: {paid/run: {times: 2}}, dead: []}"),
+    (f"send: [{{{BIG}}}, {{advance: 6d}}, {{again: true}}, {{advance: 2d}}, {{again: true}}]",
+     "expect: {status: 200, calls: {paid/erp: {times: 2}}}"),
+    (f"send: [{{{BIG}, repeat: 2}}, {{again: true, repeat: 3, every: 4d}}]",
+     "expect: {status: [200, 200, 200, 200, 200], calls: {paid/erp: {times: 3}}}"),
+    (f"send: {{{BIG}, headers: {{X-Shopify-Webhook-Id: same}}, repeat: 2}}",
+     "expect: {status: 200, calls: {paid/erp: {times: 1}}}"),
+    (f"send: {{{BIG}, headers: {{x-shopify-topic: null}}}}",
+     "expect: {status: 200, because: {paid: 'skipped: event'}}"),
+    (f"send: {{{BIG}, tamper: body, headers: {{X-Shopify-Hmac-Sha256: eA==}}}}",
+     "expect: {status: 401}"),
+    ("clock: 2026-01-30", f"send: {{{BIG.replace('shop', 'late')}, repeat: 3, every: 1d}}",
+     "expect: {status: [200, 200, 401]}"),
+    (f"send: [{{{BIG}}}, {{advance: 5s}}]", "replies: {paid/erp: 500, paid/run: 75}",
+     "expect: {dead: [paid/erp, paid/run], cancelled: []}"),
+    ("send: {endpoint: shop, event: orders/paid, set: {total_price: 900, test: true}}",
+     "expect: {because: {paid: payload.test, bounces: 'skipped: endpoint'}}"),
+    ("send: {endpoint: shop, event: orders/paid, set: {total_price: x, test: true}}",
+     """expect: {because: {paid: 'match[0]'}}"""),
+    (f"send: {{{BIG}}}", "expect: {because: {other: 'skipped: otherwise'}}"),
 ]  # fmt: skip
 
 
@@ -113,8 +144,11 @@ FAILING: list[tuple[tuple[str, ...], list[str]]] = [
     (("send: {endpoint: shop, event: orders/paid, set: {total_price: x, test: true}}",
       "expect: {matched: paid}"),
      ["matched: expected [paid], came [other]",
-      "  paid: decimal(payload.total_price) >= 500: error, decimal() cannot read 'x' as a number",
-      "  paid: not: payload.test: false"]),
+      "  paid: did not match orders/paid",
+      f"    E match[0]  {TOTAL}decimal() cannot read 'x' as a number",
+      "    F match[1]  not: payload.test",
+      f"              T {'payload.test':<46}payload.test = true (boolean)",
+      "  other: matched orders/paid"]),
     (("send: {endpoint: shop, event: orders/create}", "expect: {matched: [paid, held, other]}"),
      ["matched: expected [held, other, paid], came [held, other]",
       "  paid: its 'events' do not let orders/create in"]),
@@ -123,14 +157,41 @@ FAILING: list[tuple[tuple[str, ...], list[str]]] = [
     ((f"send: {{{BIG}, tamper: body}}", "expect: {matched: [paid]}"),
      ["matched: expected [paid], came []", "  paid: nothing was accepted"]),
     ((f"send: {{{BIG}}}", "expect: {shadow: [], matched: []}"),
-     ["matched: expected [], came [paid]", "shadow: expected [], came [dark]"]),
+     ["matched: expected [], came [paid]",
+      "  paid: matched orders/paid",
+      f"    T match[0]  {TOTAL}decimal(payload.total_price) = 500 (number)",
+      "    T match[1]  not: payload.test",
+      f"              F {'payload.test':<46}payload.test = false (boolean)",
+      "shadow: expected [], came [dark]",
+      "  dark: matched orders/paid"]),
     ((f"send: {{{BIG}}}", "expect: {matched: [paid, other]}"),
      ["matched: expected [other, paid], came [paid]",
-      "  other: it has 'otherwise', and another rule matched"]),
+      "  other: 'otherwise' is kept quiet by paid"]),
     ((f"send: {{{BIG}}}", "expect: {calls: {paid/erp: {times: 2, json: {n: M, m: [1]}}}}"),
      ["calls.paid/erp (line 37): times: expected 2, came 1",
       'calls.paid/erp (line 37): json.n: expected "M", came "N"',
-      "calls.paid/erp (line 37): json.m: expected [1], came nothing"]),
+      "calls.paid/erp (line 37): json.m: expected [1], came nothing",
+      "    {",
+      '  -   "n": "M"',
+      '  +   "n": "N"',
+      '  -   "m": [1]',
+      "    }"]),
+    (("send: {endpoint: shop, event: orders/paid, set: {total_price: 900, test: true}}",
+      "expect: {because: {paid: 'match[0]', dark: 'skipped: event'}}"),
+     ["because.paid: expected 'match[0]', came 'not: payload.test'",
+      "  paid: did not match orders/paid",
+      f"    T match[0]  {TOTAL}decimal(payload.total_price) = 900 (number)",
+      "    F match[1]  not: payload.test",
+      f"              T {'payload.test':<46}payload.test = true (boolean)",
+      "because.dark: expected 'skipped: event', but it matched",
+      "  dark: matched orders/paid"]),
+    ((f"send: {{{BIG}, tamper: body}}", "expect: {because: {paid: payload.test}}"),
+     ["because.paid: expected 'payload.test', came nothing: no rule was asked",
+      "  paid: nothing was accepted"]),
+    ((f"send: {{{BIG}}}", "expect: {cancelled: [paid/erp]}"),
+     ["cancelled: expected [paid/erp], came []"]),
+    (("real: true", f"send: {{{BIG}}}", "expect: {status: 200}"),
+     ["not run: it says 'real: true', so its shell and python actions would really run"]),
     ((f"send: {{{BIG}}}", "expect: {calls: {paid/run: {argv: [run, '--']}}}"),
      ['calls.paid/run (line 37): argv: expected ["run","--"], came ["run","--","N"]']),
 ]  # fmt: skip
@@ -164,3 +225,69 @@ async def test_calls_are_kept_as_they_were_rendered() -> None:
 
 def _attempts(*calls: HttpCall) -> list[Any]:
     return [dict(call.headers)["router-attempt"] for call in calls]
+
+
+async def test_a_real_trial_runs_what_nobody_answers() -> None:
+    """And no http call: that one is recorded as ever."""
+    ran: list[Call] = []
+
+    async def act(call: Call, job: Job) -> Outcome:
+        ran.append(call)
+        return Done() if len(ran) % 3 == 0 else Retry("temporary", "try again")
+
+    real = await rehearse("real: true", f"send: {{{BIG}}}", "expect: {dead: []}", act=act)
+    assert real.failures == ()
+    assert [type(call) for call in ran[-3:]] == [ShellCall] * 3
+    assert real.seen.ends == {("paid", "erp"): {"success"}, ("paid", "run"): {"success", "retry"}}
+    ran.clear()
+    await rehearse(f"send: {{{BIG}}}", "expect: {dead: []}", act=act)
+    await rehearse("real: true", "replies: {paid/run: 1}", f"send: {{{BIG}}}",
+                   "expect: {dead: [paid/run]}", act=act)  # fmt: skip
+    assert ran == []
+
+
+async def test_a_real_trial_runs_only_so_much() -> None:
+    async def act(call: Call, job: Job) -> Outcome:
+        return Done()
+
+    real = await rehearse(
+        "real: true", f"send: {{{BIG}, repeat: 101}}", "expect: {dead: []}", act=act
+    )
+    assert real.failures == (
+        "dead: expected [], came [paid/run]", "  paid/run: a test runs at most 100 actions"
+    )  # fmt: skip
+
+
+async def test_coverage_tells_what_was_never_tried() -> None:
+    stage, trials = staged(
+        f"send: {{{BIG}}}", "replies: {paid/erp: [503, 200]}", "expect: {dead: []}"
+    )
+    coverage = Coverage(stage.ruleset, stage.witness)
+    assert coverage.counted == (0, 17)
+    coverage.add(await stage.run(trials[0]))
+    assert list(coverage.lines())[:5] == [
+        "paid: matched",
+        "  match[0]  decimal(payload.total_price) >= 500           true 1, NEVER FALSE",
+        "  match[1]  payload.test                                  NEVER TRUE, false 1",
+        "  erp                                                     success, retry",
+        "  run                                                     success",
+    ]
+    assert coverage.counted == (6, 17)
+    found = coverage.as_json()
+    assert found["percent"] == 35.3
+    assert found["rules"][0]["actions"]["erp"] == {"success": True, "retry": True, "dead": False}
+
+
+def test_a_long_picture_is_cut() -> None:
+    lines = picture({str(n): n for n in range(100)}, {str(n): -n for n in range(100)})
+    assert (len(lines), lines[-1]) == (61, "  … 141 more lines")
+    assert picture([1, {"a": "b"}], [1, {"a": "b", "c": 1}, 3]) == [
+        "  [",
+        "    1",
+        "    {",
+        '      "a": "b"',
+        "      … 1 more key",
+        "    }",
+        "+   3",
+        "  ]",
+    ]

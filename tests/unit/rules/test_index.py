@@ -53,8 +53,41 @@ def test_nothing_under_not_any_or_a_definition_is_used() -> None:
         [
             a_rule("not", {"not": "payload.n == 1"}),
             a_rule("any", {"any": ["payload.n == 1", "payload.m == 1"]}),
+            a_rule("or", "payload.n == 1 || payload.m"),
             a_rule("def", "def.x == 1"),
             a_rule("none"),
         ]
     )
-    assert candidates(index, n=2) == ["not", "any", "def", "none"]
+    assert candidates(index, n=2) == ["not", "any", "or", "def", "none"]
+
+
+def test_a_beginning_is_looked_up() -> None:
+    """Also that of an anchored glob, beside values of the same field; nested ones each once."""
+    index = an_index(
+        [
+            a_rule("heads", "starts_with(payload.ref, 'refs/heads/')"),
+            a_rule("refs", "starts_with(payload.ref, 'refs/') || payload.ref == 'refs/heads/x'"),
+            a_rule("release", "glob(payload.ref, 'refs/heads/release-*')"),
+            a_rule("tags", "starts_with(payload.ref, 'refs/tags/') && payload.n > 1"),
+            a_rule("no", "glob(payload.ref, '*main')"),
+        ]
+    )
+    assert candidates(index, ref="refs/heads/release-1") == ["heads", "refs", "release", "no"]
+    assert candidates(index, ref="refs/heads/main") == ["heads", "refs", "no"]
+    assert candidates(index, ref="refs/tags/v1") == ["refs", "tags", "no"]
+    assert candidates(index, ref="other") == ["no"]
+    assert candidates(index, ref=None) == candidates(index, ref=["refs/"]) == ["no"]
+
+
+def test_alternatives_on_one_field_are_looked_up() -> None:
+    """As an item `any`, as a list that contains it, and beside other conditions."""
+    index = an_index(
+        [
+            a_rule("any", {"any": ["payload.c == 'DE'", "payload.c == 'FR' && payload.n"]}),
+            a_rule("list", "contains(['DE', 'CH'], payload.c)"),
+            a_rule("text", "contains('DEFR', payload.c)"),
+        ]
+    )
+    assert candidates(index, c="DE") == ["any", "list", "text"]
+    assert candidates(index, c="FR") == ["any", "text"]
+    assert candidates(index, c="CH") == ["list", "text"]

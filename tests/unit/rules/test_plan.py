@@ -9,10 +9,12 @@ import pytest
 
 from router.expressions import compile as compiled
 from router.model.ids import Ids
+from router.model.job import Group, Need
 from router.model.settings import Dedupe, Endpoint
 from router.rules.live import Live, Secrets
 from router.rules.plan import JOBS_MAX, Plan, Planner, dedupe_key
 from router.rules.ruleset import Ruleset
+from router.rules.specs import CompiledAction, Concurrency
 from tests.builders import NOW, a_delivery, a_log, a_request, a_rule, a_ruleset
 
 MAIL = Endpoint("mail", "sendgrid", ("/wh_m",), ("m",))
@@ -64,6 +66,66 @@ def test_a_reserved_job_is_committed_running() -> None:
     rule = a_rule("r", actions=(a_log(id_="x"), a_log(id_="y")))
     plan = planned(a_ruleset(rule), reserve=lambda target, kind: next(leases))
     assert [(j.state, j.lease) for j in plan.jobs] == [("running", "b/1"), ("available", None)]
+
+
+def chained(id_: str, *after: str) -> CompiledAction:
+    return msgspec.structs.replace(a_log(id_=id_), after=tuple(map(Need, after)))
+
+
+def test_jobs_of_a_chain_are_one_run_and_only_the_first_may_start() -> None:
+    """The others are not even asked for a slot."""
+    asked: list[str] = []
+    rule = a_rule("r", actions=(chained("x"), chained("y", "x")))
+    plan = planned(a_ruleset(rule), reserve=lambda target, kind: asked.append(target) or "b/1")
+    first, second = plan.jobs
+    assert (first.lease, second.lease, second.after) == ("b/1", None, (Need("x"),))
+    assert first.run == second.run == first.id
+    assert asked == ["r/x"]
+
+
+def test_jobs_by_themselves_have_no_run() -> None:
+    """Nothing more is stored of them than before."""
+    (job,) = planned(a_ruleset(a_rule("r"))).jobs
+    assert (job.run, job.after, job.turn) == (None, (), None)
+
+
+@pytest.mark.parametrize(
+    ("group", "body", "value"),
+    [
+        ("payload.a", b'{"a": "x"}', "x"),
+        ("payload.a", b'{"a": 1.50}', "1.50"),
+        ("payload.a", b'{"a": [1]}', "[1]"),
+        ("payload.a", b"{}", None),
+        ("payload.a", b'{"a": null}', None),
+        ("length(payload.a)", b'{"a": 1}', None),
+    ],
+)
+def test_a_group_s_value_names_whom_a_run_takes_turns_with(
+    group: str, body: bytes, value: str | None
+) -> None:
+    """Without a value it takes none, and that is counted; nothing is handed over in memory."""
+    rule = a_rule("r", concurrency=Concurrency(compiled(group), Group(2)))
+    plan = planned(a_ruleset(rule), body, reserve=lambda target, kind: "b/1")
+    (job,) = plan.jobs
+    if value is None:
+        assert (job.turn, job.run, job.lease, plan.ungrouped) == (None, None, "b/1", ("r",))
+        return
+    assert job.turn is not None
+    assert (job.turn.value, job.turn.group, job.lease) == (value, Group(2), None)
+    assert job.turn.key.startswith("r\x1f")
+    assert plan.ungrouped == ()
+
+
+def test_a_text_and_a_number_are_two_groups() -> None:
+    """And so are long values that begin alike."""
+    keys = set()
+    for value in ("1", '"1"', f'"{"x" * 300}"', f'"{"x" * 301}"'):
+        rule = a_rule("r", concurrency=Concurrency(compiled("payload.a"), Group()))
+        (job,) = planned(a_ruleset(rule), b'{"a": %b}' % value.encode()).jobs
+        assert job.turn is not None
+        assert len(job.turn.key) <= 255
+        keys.add(job.turn.key)
+    assert len(keys) == 4
 
 
 def test_the_providers_id_is_the_key_under_the_endpoints_name() -> None:

@@ -2,11 +2,14 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from router.errors import RenderError
+from router.expressions import compile as compiled
 from router.expressions import compile_template
 from router.model.call import Call, HttpCall, LogCall, ShellCall, described
+from router.model.job import Need, Skip
 from router.model.settings import Auth, Target
 from router.rules.live import Live, Secrets
 from router.rules.render import Material, render
@@ -17,7 +20,7 @@ T = compile_template
 SECRETS = Secrets({"erp": b"s3cret-value", "url": b"https://chat.example.net/T0/B0?k=v"}, {})
 
 
-def rendered(action: CompiledAction, payload: Any = None, **given: Any) -> Call:
+def rendered(action: CompiledAction, payload: Any = None, **given: Any) -> Call | Skip:
     """The call of one attempt for an event with this payload."""
     event = an_event(payload={"id": 1} if payload is None else payload, **given.pop("event", {}))
     job = a_job(**given.pop("job", {}))
@@ -51,6 +54,45 @@ def test_without_a_body_the_exact_bytes_go() -> None:
     assert a_job().id == headers["idempotency-key"]
     assert (headers["router-event"], headers["router-attempt"]) == ("orders/paid", "3")
     assert "router-replay-of" not in headers
+
+
+def after_erp(text: str, when: str | None = None) -> CompiledAction:
+    """A log action that comes after `erp`."""
+    condition = None if when is None else compiled(when)
+    return msgspec.structs.replace(a_log(text), after=(Need("erp"),), when=condition)
+
+
+def of_results(action: CompiledAction, results: dict[str, Any]) -> Call | Skip:
+    live = Live(a_ruleset(), SECRETS)
+    event = an_event(payload={"id": 1})
+    return render(Material(live, action, a_job(), a_delivery(), event, {}, (), results))
+
+
+def test_results_are_read_by_templates() -> None:
+    """One that is not there is null."""
+    action = after_erp("{{ results.erp.json.id }} {{ results.crm.status }}")
+    assert of_results(action, {"erp": {"json": {"id": 5}}}) == LogCall("5 null")
+
+
+@pytest.mark.parametrize(
+    ("when", "expected"),
+    [
+        ("results.erp.status == 201", LogCall("x")),
+        ("payload.id == 1 && results.erp.status == 201", LogCall("x")),
+        ("results.erp.status == 200", Skip("when")),
+        ("payload.id", LogCall("x")),
+    ],
+)
+def test_when_decides_whether_there_is_a_call(when: str, expected: Call | Skip) -> None:
+    """Before anything else is rendered."""
+    assert of_results(after_erp("x", when), {"erp": {"status": 201}}) == expected
+
+
+def test_a_when_that_fails_is_told_apart() -> None:
+    """What never came cannot be compared."""
+    skip = of_results(after_erp("x", "results.erp.status == 201"), {})
+    assert isinstance(skip, Skip)
+    assert skip.reason.startswith("when_error: ")
 
 
 def test_of_a_batch_the_events_own_bytes_go() -> None:

@@ -4,17 +4,22 @@ import asyncio
 from collections.abc import Callable
 
 from router import log
-from router.errors import ConfigError, Diagnostic, SecretMissing
+from router.errors import ConfigError, Diagnostic, RouterError, SecretMissing, UsageError
 from router.metrics import Metrics
+from router.model.settings import Reload, Server
 from router.rules.live import Live, LiveRef, Secrets
-from router.serving.reload import POLL_S, Reloader, Steps
+from router.serving.reload import POLL_S, READS, SETTLE_S, Reloader, Steps, differences
 from tests.builders import a_job, a_log, a_rule, a_ruleset
 from tests.clocks import ManualClock, settle
 
 
-def live(generation: str, *rules: str) -> Live:
+def live(generation: str, *rules: str, **server: object) -> Live:
     """A generation with these rules."""
-    made = a_ruleset(*(a_rule(r, actions=(a_log(),)) for r in rules), generation=generation)
+    made = a_ruleset(
+        *(a_rule(r, actions=(a_log(),)) for r in rules),
+        generation=generation,
+        server=Server(**server),  # type: ignore[arg-type]
+    )
     return Live(made, Secrets({}, {}))
 
 
@@ -24,18 +29,25 @@ class World:
     def __init__(self, *results: Live | Exception) -> None:
         self.results = list(results)
         self.kept: list[str] = []
+        self.said: list[str] = []
         self.print = "a"
+        self.prints: list[str] = []
+        self.unproved: RouterError | None = None
+        self.metrics = Metrics()
         self.clock = ManualClock()
         self.ref = LiveRef(live("g0", "old", "both"))
         steps = Steps(
-            fingerprint=lambda: self.print,
+            fingerprint=lambda: self.prints.pop(0) if self.prints else self.print,
             build=self.build,
             keep=self.keep,
             after=self.after,
             render=lambda error: error.diagnostics[0].message,
+            prove=self.prove,
+            begins=lambda: self.said.append("begins"),
+            ends=lambda: self.said.append("ends"),
         )
         self.reloader = Reloader(
-            steps, live=self.ref, clock=self.clock, log=log.get("test"), metrics=Metrics()
+            steps, live=self.ref, clock=self.clock, log=log.get("test"), metrics=self.metrics
         )
 
     def build(self) -> Live:
@@ -43,6 +55,10 @@ class World:
         if isinstance(result, Exception):
             raise result
         return result
+
+    async def prove(self, new: Live) -> None:
+        if self.unproved is not None:
+            raise self.unproved
 
     async def keep(self, new: Live) -> None:
         self.kept.append(new.ruleset.generation)
@@ -106,9 +122,90 @@ async def test_the_watch_reloads_when_the_content_differs() -> None:
     await turns(lambda: world.clock._sleepers)
     world.print = "b"
     await world.clock.advance(POLL_S)
+    await turns(lambda: world.clock._sleepers)
+    assert world.generation == "g0", "somebody may still be writing"
+    await world.clock.advance(SETTLE_S)
     await turns(lambda: world.generation == "g1")
     watch.cancel()
     assert world.generation == "g1"
+
+
+async def test_a_file_that_is_still_written_is_waited_for() -> None:
+    """Half of a file may be a right file."""
+    world = World(live("whole"))
+    watch = asyncio.ensure_future(world.reloader.watch())
+    for piece, wait in (("b", POLL_S), ("c", SETTLE_S), ("d", SETTLE_S)):
+        await turns(lambda: world.clock._sleepers)
+        world.print = piece
+        await world.clock.advance(wait)
+        assert world.generation == "g0"
+    await turns(lambda: world.clock._sleepers)
+    await world.clock.advance(SETTLE_S)
+    await turns(lambda: world.generation == "whole")
+    watch.cancel()
+
+
+async def test_files_that_change_while_they_are_read_are_read_again() -> None:
+    """A generation never is half of one moment and half of another."""
+    world = World(live("mixed"), live("whole"))
+    world.prints = ["b", "c", "d", "d"]
+    assert await world.reloader.reload()
+    assert (world.generation, world.kept) == ("whole", ["whole", "held"])
+
+
+async def test_files_that_never_rest_are_a_failed_reload() -> None:
+    world = World(*[live("mixed")] * READS)
+    world.prints = [str(n) for n in range(2 * READS)]
+    assert not await world.reloader.reload()
+    assert world.reloader.state.error == "the files keep changing while they are read"
+
+
+async def test_a_file_whose_tests_fail_is_never_in_force_nor_kept() -> None:
+    world = World(live("g1"), live("g1"))
+    world.unproved = UsageError("1 of 2 tests of rules.yaml failed: a large order")
+    assert not await world.reloader.reload()
+    assert (world.generation, world.kept) == ("g0", [])
+    assert "a large order" in str(world.reloader.state.error)
+    assert (world.metrics.value("router_reload_ok"), world.reloader.state.failures) == (0, 1)
+    world.unproved = None
+    assert await world.reloader.reload()
+    assert (world.metrics.value("router_reload_ok"), world.reloader.state.failures) == (1, 0)
+    assert world.said == ["begins", "ends"] * 2
+
+
+async def test_a_fault_of_our_own_ends_a_reload_not_the_router() -> None:
+    world = World(MemoryError("too much"))
+    assert not await world.reloader.reload()
+    assert world.reloader.state.error == "MemoryError: too much"
+
+
+async def test_a_watch_that_is_off_leaves_it_to_the_signal() -> None:
+    world = World(live("g1"))
+    world.ref.swap(live("g0", reload=Reload(watch=False)))
+    watch = asyncio.ensure_future(world.reloader.watch())
+    world.print = "b"
+    for _ in range(3):
+        await turns(lambda: world.clock._sleepers)
+        await world.clock.advance(POLL_S)
+    assert world.generation == "g0"
+    assert await world.reloader.reload()
+    watch.cancel()
+
+
+async def test_what_changed_is_said_by_name() -> None:
+    """Also in the status, until another reload changes something."""
+    new = live("g1", "both", "new", grace_s=5, listen="0.0.0.0:1")
+    assert differences(live("g0", "old", "both").ruleset, new.ruleset) == {
+        "added": ["new"],
+        "removed": ["old"],
+        "changed": [],
+        "settings": ["server.listen", "server.grace_s"],
+        "needs_restart": ["listen"],
+    }
+    world = World(new, new)
+    await world.reloader.reload()
+    await world.reloader.reload()
+    assert world.reloader.state.changes["added"] == ["new"]
 
 
 async def turns(done: Callable[[], object]) -> None:

@@ -8,8 +8,11 @@ import msgspec
 import pytest
 
 from router import log
+from router.expressions import compile as compiled
+from router.model.job import Group, Need, Turn
 from router.model.settings import Retention, Server
 from router.rules.live import Live, LiveRef, Secrets
+from router.rules.specs import CompiledRule, Concurrency
 from router.serving.upkeep import Upkeep
 from router.store.protocol import Selector
 from router.store.sqlite import SqliteStore, open_store
@@ -86,3 +89,36 @@ async def test_pausing_a_rule_holds_its_jobs_and_resuming_wakes_them(world: Worl
     await world.upkeep.step()
     assert [j.state for j in await world.store.jobs(Selector())] == ["available"]
     assert world.woken == ["erp"]
+
+
+def group_of(limit: int) -> CompiledRule:
+    """The rule `paid`, so many of whose runs may be busy at once."""
+    return a_rule("paid", concurrency=Concurrency(compiled("payload.id"), Group(limit)))
+
+
+async def test_a_changed_limit_is_in_force_with_its_generation(world: World) -> None:
+    """Runs that waited for a turn are woken; a reload that changes nothing wakes nobody."""
+    make = Maker()
+    turn = Turn("paid\x1f1", "1", Group(1))
+    for _ in range(3):
+        await world.store.accept(make.acceptance(jobs=[make.job(run="r", turn=turn)]))
+    world.say(group_of(1))
+    await world.upkeep.apply()
+    assert world.woken == []
+    world.say(group_of(2))
+    await world.upkeep.apply()
+    assert world.woken == ["erp"]
+    assert (await world.store.counts())["paid"] == {"available": 2, "waiting": 1}
+
+
+async def test_a_paused_rule_s_chain_waits_for_both(world: World) -> None:
+    """Its first job waits for the rule alone."""
+    make = Maker()
+    jobs = [make.job(run="r", action="a"), make.job(run="r", after=(Need("a"),))]
+    await world.store.accept(make.acceptance(jobs=jobs))
+    world.say(a_rule("paid", mode="paused"))
+    await world.upkeep.apply()
+    assert (await world.store.counts())["paid"] == {"waiting": 2}
+    world.say(a_rule("paid"))
+    await world.upkeep.apply()
+    assert (await world.store.counts())["paid"] == {"available": 1, "waiting": 1}

@@ -5,16 +5,18 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from router.errors import StoreUnavailable, UsageError
+from router.errors import NotFound, StoreUnavailable, UsageError
 from router.model.ids import Ids
+from router.provider_calls.subscriptions import Record, fact_name
 from router.replay import Operator
 from router.rules.live import Live, LiveRef, Secrets
 from router.serving.verbs import ReloadState, Verbs
 from router.store.protocol import Selector
 from router.store.sqlite import SqliteStore, open_store
-from tests.builders import a_rule, a_ruleset
+from tests.builders import a_request, a_rule, a_ruleset
 from tests.clocks import ManualClock
 from tests.store_values import Maker
 
@@ -84,11 +86,9 @@ async def test_status_tells_what_runs(world: World) -> None:
 async def test_cancel_and_replay_take_ids_or_a_selector(world: World) -> None:
     """And answer how many."""
     selector = {"rule": "paid", "limit": None}
-    assert await world.verbs.replay({"selector": selector, "dry_run": True}) == {
-        "deliveries": 1,
-        "jobs": 1,
-        "dry_run": True,
-    }
+    plan = await world.verbs.replay({"selector": selector, "dry_run": True})
+    assert (plan["deliveries"], plan["jobs"], plan["dry_run"]) == (1, 1, True)
+    assert list(plan["parts"]) == [{"rule": "paid", "action": "erp", "target": "erp", "jobs": 1}]
     assert await world.verbs.cancel({"selector": selector}) == {"cancelled": 1}
     assert await world.verbs.revive({"selector": selector}) == {"revived": 0}
     assert [job.state for job in await world.store.jobs(Selector())] == ["cancelled"]
@@ -118,3 +118,44 @@ async def test_a_failed_reload_is_answered_with_its_diagnostics(world: World) ->
     world.state.ok, world.state.error = False, "rules.yaml:3:1: error"
     with pytest.raises(UsageError, match=r"rules\.yaml:3:1"):
         await world.verbs.reload()
+
+
+async def test_only_subscriptions_are_remembered_for_the_command_line(world: World) -> None:
+    address, base = "https://hooks.example.com/wh_x", "https://example-shop.test"
+    name = fact_name(base, "orders/paid", address)
+    record = Record("shop", "orders/paid", address, base, "made", 1, "7")
+    body = {"facts": {name: msgspec.to_builtins(record)}}
+    assert await world.verbs.remember(body) == {"remembered": 1}
+    assert await world.store.recall("") == body["facts"]
+    for facts in (
+        None,
+        [],
+        {"ranges/x": {}},
+        {name: {}},
+        {"subscription/other": body["facts"][name]},
+    ):
+        with pytest.raises(UsageError):
+            await world.verbs.remember({"facts": facts})
+    await world.verbs.remember({"facts": {name: None}})
+    assert await world.store.recall("") == {}
+
+
+async def test_a_refused_request_is_given_whole(world: World) -> None:
+    request = a_request(body=b"\xff", headers=((b"x-a", b"\xe9"),))
+    name = world.verbs.kept.keep("shop", "bad_signature", 7, request)
+    found = world.verbs.refusal("last", None)
+    assert msgspec.json.decode(msgspec.json.encode(found)) == {
+        "id": name,
+        "at": 7,
+        "endpoint": "shop",
+        "reason": "bad_signature",
+        "method": "POST",
+        "path": "/wh_x",
+        "query": "",
+        "headers": [["x-a", "\xe9"]],
+        "body_base64": "/w==",
+        "body_bytes": 1,
+        "cut": False,
+    }
+    with pytest.raises(NotFound):
+        world.verbs.refusal("ref_9", None)

@@ -9,8 +9,11 @@ import pytest
 
 from router.errors import StoreRefused
 from router.store import schema
+from router.store.protocol import Selector
+from router.store.rows import STATE, encode_events, encode_meta
 from router.store.sqlite import open_store
 from tests.clocks import ManualClock
+from tests.store_values import Maker, a_settlement
 
 NEXT = "CREATE TABLE extra (n INTEGER);\nINSERT INTO extra VALUES (1);\n"
 
@@ -69,6 +72,60 @@ def test_a_kill_within_a_migration_leaves_the_old_version(path: Path) -> None:
     db.close()
 
 
+KILLED_ANYWHERE = """
+import os, signal, sqlite3, sys
+from router.store import schema
+
+class Dying(sqlite3.Connection):
+    left = -1
+    def execute(self, *args):
+        self.left -= 1
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().execute(*args)
+
+path, step = sys.argv[1], 0
+schema.migrate(sqlite3.connect(path, isolation_level=None), schema.MIGRATIONS[:1])
+ended, versions = 9, []
+while ended == 9:
+    step += 1
+    child = os.fork()
+    if child == 0:
+        db = sqlite3.connect(path, isolation_level=None, factory=Dying)
+        db.left = step
+        schema.migrate(db)
+        db.close()
+        os._exit(0)
+    ended = os.waitpid(child, 0)[1]
+    db = sqlite3.connect(path)
+    versions.append(db.execute("PRAGMA user_version").fetchone()[0])
+    found = {name for (name,) in db.execute("SELECT name FROM sqlite_schema")}
+    scratch = sqlite3.connect(":memory:", isolation_level=None)
+    schema.migrate(scratch, schema.MIGRATIONS[: versions[-1]])
+    wanted = {name for (name,) in scratch.execute("SELECT name FROM sqlite_schema")}
+    assert found == wanted, (step, found ^ wanted)
+    assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    db.close()
+    if versions[-1] > 1 and ended == 9:  # a step was done before the kill: begin anew, die later
+        os.unlink(path)
+        schema.migrate(sqlite3.connect(path, isolation_level=None), schema.MIGRATIONS[:1])
+assert ended == 0, ended
+print(step, sorted(set(versions)))
+"""
+
+
+def test_a_kill_at_any_statement_leaves_one_version_or_the_next(path: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", KILLED_ANYWHERE, str(path)],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    steps, _, versions = run.stdout.partition(" ")
+    assert int(steps) > 20
+    assert versions.strip() == str(list(range(1, len(schema.MIGRATIONS) + 1)))
+
+
 async def test_a_newer_schema_is_refused(path: Path) -> None:
     store = await open_store(str(path), clock=ManualClock())
     await store.close()
@@ -77,6 +134,36 @@ async def test_a_newer_schema_is_refused(path: Path) -> None:
     db.close()
     with pytest.raises(StoreRefused, match="written by a newer router"):
         await open_store(str(path), clock=ManualClock())
+
+
+async def test_a_store_of_schema_two_keeps_its_jobs(path: Path) -> None:
+    """What waited then waited for its paused rule; jobs of that time have no run."""
+    old = opened(path)
+    schema.migrate(old, schema.MIGRATIONS[:2])
+    old.execute("INSERT INTO generations (n, id, created_at) VALUES (1, 'g', 0)")
+    meta = encode_meta(Maker().delivery())
+    delivery = (1, "dlv_1", "shop", 0, 5, 1, "", encode_events([]), meta, b"{}")
+    old.execute("INSERT INTO deliveries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", delivery)
+    for place, state in enumerate(("available", "waiting", "running", "dead")):
+        old.execute(
+            "INSERT INTO jobs (n, id, state, due_at, target, rule, action, kind, event_index, "
+            "event_id, event, created_at, generation, attempt, lease) "
+            "VALUES (?, ?, ?, 5, 't', 'r', 'a', 0, 0, 'e', 'e', 5, 1, ?, 'old/1')",
+            ((1 << 20) + place, f"job_{state}", STATE[state], int(state != "waiting")),
+        )
+    old.close()
+    store = await open_store(str(path), clock=ManualClock())
+    jobs = {job.state: job for job in await store.jobs(Selector())}
+    assert jobs["waiting"].waits_for == ("its paused rule",)
+    assert [job.after for job in jobs.values()] == [()] * 4
+    assert await store.hold(frozenset({"r"})) == 1, "the available one; the other waits already"
+    assert await store.hold(frozenset()) == 2
+    await store.recover(alive="new", now=6, on_interrupt_dead=frozenset())
+    assert await store.revive(Selector(), now=6) == 1
+    batch = await store.lease({"t": 9}, lease="new/1", now=9)
+    assert len(batch.jobs) == 4
+    assert all([await store.settle(a_settlement(leased.job)) for leased in batch.jobs])
+    await store.close()
 
 
 def test_statements_end_where_sqlite_says(path: Path) -> None:

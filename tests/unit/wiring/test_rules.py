@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from router.errors import UsageError
-from router.wiring.rules import Overrides, content_hash, read_rules
+from router.wiring.rules import Overrides, content_hash, read_rules, texts
 
 RULES = """
 version: 1
@@ -51,16 +51,19 @@ def test_the_command_line_has_the_last_word(path: Path, tmp_path: Path) -> None:
     assert server.store == f"{tmp_path}/o.db"
 
 
-@pytest.mark.parametrize("content", [None, b"\xff\xfe"])
-def test_an_unreadable_file_is_a_mistake_of_the_command(
-    tmp_path: Path, content: bytes | None
-) -> None:
+def test_a_file_that_is_not_there_is_a_mistake_of_the_command(tmp_path: Path) -> None:
     """With the file's name."""
-    file = tmp_path / "other.yaml"
-    if content is not None:
-        file.write_bytes(content)
     with pytest.raises(UsageError, match=r"other\.yaml"):
-        read_rules(file, environ={})
+        read_rules(tmp_path / "other.yaml", environ={})
+
+
+def test_bytes_that_are_no_text_are_a_fault_of_the_file(tmp_path: Path) -> None:
+    """With the place."""
+    file = tmp_path / "other.yaml"
+    file.write_bytes(b"a\n\xff\xfe")
+    loaded = read_rules(file, environ={})
+    assert loaded.ruleset is None
+    assert [(d.code, d.line, d.column) for d in loaded.diagnostics] == [("unreadable-text", 2, 1)]
 
 
 def test_the_fingerprint_follows_content_and_plugins(path: Path, tmp_path: Path) -> None:
@@ -73,3 +76,32 @@ def test_the_fingerprint_follows_content_and_plugins(path: Path, tmp_path: Path)
     with_plugin = content_hash(path, str(tmp_path))
     path.write_text(RULES + "\n# more")
     assert len({before, with_plugin, content_hash(path, str(tmp_path))}) == 3
+
+
+def test_the_fingerprint_follows_what_is_included(path: Path, tmp_path: Path) -> None:
+    """And files that begin to fit a pattern, even while the rules file is wrong."""
+    path.write_text(RULES + "include: [parts/*.yaml, parts/x/*.yaml]\nrulez: 5\n")
+    parts = tmp_path / "parts"
+    seen = [content_hash(path, str(tmp_path))]
+    parts.mkdir()
+    for name, text in (("a", "version: 1"), ("b", "version: 1"), ("a", "version: 1 # more")):
+        (parts / f"{name}.yaml").write_text(text)
+        seen.append(content_hash(path, str(tmp_path)))
+    (parts / "b.yaml").rename(parts / "c.yaml")
+    seen.append(content_hash(path, str(tmp_path)))
+    (parts / "c.yaml").unlink()
+    seen.append(content_hash(path, str(tmp_path)))
+    assert len(set(seen)) == len(seen)
+    (parts / "a.test.yaml").write_text("tests are not served")
+    (parts / "a.txt").write_text("nor is this")
+    assert content_hash(path, str(tmp_path)) == seen[-1]
+
+
+def test_every_text_is_told_with_its_file(path: Path, tmp_path: Path) -> None:
+    """The rules file first."""
+    path.write_text("include: more.yaml\n")
+    (tmp_path / "more.yaml").write_text("version: 1\n")
+    assert texts(path) == [
+        (path, "include: more.yaml\n"),
+        (tmp_path / "more.yaml", "version: 1\n"),
+    ]

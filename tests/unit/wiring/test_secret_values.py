@@ -9,7 +9,8 @@ from router.config import load
 from router.errors import SecretMissing, UsageError
 from router.rules.ruleset import Ruleset
 from router.wiring.dev import DevFile
-from router.wiring.secret_values import resolve_secrets, signing_key
+from router.wiring.rules import texts
+from router.wiring.secret_values import resolve_secrets, signing_key, unset_variables
 
 RULES = """
 version: 1
@@ -98,3 +99,24 @@ def test_a_short_secret_is_warned_of(ruleset: Ruleset, tmp_path: Path) -> None:
     _, warnings = resolve_secrets(ruleset, environ={"SHOP": "short"}, dev_file=dev)
     assert any("shop" in warning for warning in warnings)
     assert not any("short" in w.replace("shorter", "") for w in warnings)
+
+
+def test_a_secret_of_an_included_file_is_told_there(tmp_path: Path) -> None:
+    (tmp_path / "more.yaml").write_text("version: 1\nsecrets: {hub: {env: HUB}}\n")
+    main = (
+        "version: 1\ninclude: more.yaml\n"
+        "vars: {x: {env: X}}\nsecrets: {shop: {env: SHOP}}\nendpoints:\n"
+        "  a: {id: 97aa0e7a5b6d4c3e9f2a1b0c7d8e6f54, provider: github, secrets: [hub, shop]}\n"
+    )
+    path = tmp_path / "rules.yaml"
+    path.write_text(main)
+    found = load(main, path=str(path), env={"X": "1"}).ruleset
+    assert found is not None
+    with pytest.raises(SecretMissing) as caught:
+        resolve_secrets(found, environ={}, dev_file=None, path=path)
+    assert sorted(line.partition(": ")[0] for line in str(caught.value).splitlines()) == [
+        f"{tmp_path}/more.yaml:2:11",
+        f"{path}:4:11",
+    ]
+    unset = unset_variables(texts(path), {"SHOP": "s"})
+    assert [(d.file, d.line) for d in unset] == [(f"{tmp_path}/more.yaml", 2)]

@@ -1,0 +1,97 @@
+"""The output of commands that run, for whoever looks on: what is kept anyway, read early."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from router.actions.child import KEEP, Child, Tail
+from router.model.call import ShellCall
+from router.model.job import Job
+
+MASK_MIN = 4
+"""Shorter values are no secrets worth the name, and would mask half of an output."""
+
+
+class Watching:
+    """
+    The running commands by job.
+
+    Nothing is copied until somebody asks: a command's last 64 KiB are in memory while it runs.
+    """
+
+    def __init__(self) -> None:
+        self._running: dict[str, tuple[int, Child, tuple[bytes, ...]]] = {}
+
+    @contextlib.contextmanager
+    def of(self, job: Job, child: Child, call: ShellCall) -> Iterator[None]:
+        """A job's command runs."""
+        values = (call.env.get(name, "").encode("utf-8", "replace") for name in call.secret_names)
+        secrets = tuple(value for value in values if len(value) >= MASK_MIN)
+        self._running[job.id] = (job.attempt, child, secrets)
+        try:
+            yield
+        finally:
+            self._running.pop(job.id, None)
+
+    def output(self, job: str, after: str) -> dict[str, Any] | None:
+        """
+        What a running job has written since `after`, the `next` of an earlier answer or empty.
+
+        None: no command of it runs here.
+        """
+        found = self._running.get(job)
+        if found is None:
+            return None
+        attempt, child, secrets = found
+        out_from, err_from = _places(after, attempt)
+        out, out_next = _since(child.stdout, out_from, secrets)
+        err, err_next = _since(child.stderr, err_from, secrets)
+        mark = f"{attempt}.{out_next}.{err_next}"
+        return {"attempt": attempt, "stdout": out, "stderr": err, "next": mark}
+
+
+def _places(after: str, attempt: int) -> tuple[int, int]:
+    """Where reading goes on; from the beginning when it is another attempt's."""
+    parts = after.split(".")
+    if len(parts) != 3 or not all(p.isascii() and p.isdigit() and len(p) < 19 for p in parts):
+        return 0, 0
+    of, out, err = map(int, parts)
+    return (out, err) if of == attempt else (0, 0)
+
+
+def _since(stream: Tail, start: int, secrets: tuple[bytes, ...]) -> tuple[str, int]:
+    """The text after so many bytes, and how many have been told then; secrets as asterisks."""
+    kept = stream.tail()
+    for secret in secrets:  # as many bytes as before: places stay what they are
+        kept = kept.replace(secret, b"*" * len(secret))
+    end = stream.seen - _beginning(kept, secrets)
+    first = max(start, stream.seen - len(kept))
+    if end <= first:
+        return "", max(start, 0) if start <= stream.seen else end
+    offset = len(kept) - (stream.seen - first)
+    data = kept[offset : offset + end - first]
+    whole = data.decode("utf-8", "ignore") if _cut_letter(data) else data.decode("utf-8", "replace")
+    return whole, end - _cut_letter(data)
+
+
+def _beginning(kept: bytes, secrets: tuple[bytes, ...]) -> int:
+    """How many bytes at the end may be the beginning of a secret: they wait for the rest."""
+    longest = 0
+    for secret in secrets:
+        for length in range(min(len(secret) - 1, len(kept), KEEP), longest, -1):
+            if kept.endswith(secret[:length]):
+                longest = length
+                break
+    return longest
+
+
+def _cut_letter(data: bytes) -> int:
+    """How many bytes at the end are the beginning of a letter whose rest has not come."""
+    for back in range(1, min(4, len(data)) + 1):
+        byte = data[-back]
+        if byte & 0xC0 == 0xC0:
+            wanted = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+            return back if back < wanted else 0
+        if byte < 0x80:
+            return 0
+    return 0

@@ -1,0 +1,66 @@
+"""A body that has not arrived, as its sender would send it and the router would read it."""
+
+import secrets
+
+from router.clock import SystemClock
+from router.errors import UsageError
+from router.model.delivery import Delivery, InboundRequest
+from router.providers import Provider, Reading
+from router.rules.ruleset import Ruleset
+
+
+def as_arriving(
+    ruleset: Ruleset, endpoint: str, event: str, body: bytes
+) -> tuple[Delivery, Reading]:
+    """
+    The delivery it would become at this endpoint, and what is read of it.
+
+    Raises:
+        UsageError: `event` cannot be an event's name there.
+    """
+    found = ruleset.endpoints[endpoint]
+    provider = ruleset.providers[found.provider]
+    request = _request(provider, event, _whole(provider, body), found.addresses[0])
+    reading = provider.read(request)
+    return _delivery(request, endpoint, found.provider, reading, ruleset), reading
+
+
+def _whole(provider: Provider, body: bytes) -> bytes:
+    """One event stands for a batch of one where the sender sends batches."""
+    return b"[" + body + b"]" if provider.splits and body.lstrip()[:1] == b"{" else body
+
+
+def _request(provider: Provider, event: str, body: bytes, address: str) -> InboundRequest:
+    now = SystemClock().now()
+    try:
+        headers = provider.sign(
+            event=event,
+            body=body,
+            key=provider.invent_secret(secrets.token_bytes).sign,  # nobody verifies it
+            delivery_id=secrets.token_hex(16),
+            now_ms=now,
+        )
+        sent = tuple((n.lower().encode("latin-1"), v.encode("latin-1")) for n, v in headers)
+    except ValueError as error:  # UnicodeEncodeError is one too
+        raise UsageError(f"{event!r} cannot be an event's name here: {error}") from None
+    return InboundRequest("POST", address.encode("latin-1"), b"", sent, body, "", now)
+
+
+def _delivery(
+    request: InboundRequest, endpoint: str, provider: str, reading: Reading, ruleset: Ruleset
+) -> Delivery:
+    return Delivery(
+        id="",
+        endpoint=endpoint,
+        provider=provider,
+        received_at=request.received_at,
+        method=request.method,
+        path=request.raw_path.decode("latin-1"),
+        query="",
+        headers=tuple((n.decode("latin-1"), v.decode("latin-1")) for n, v in request.headers),
+        body=request.body,
+        verified_by=None,
+        state=reading.state,
+        event_count=len(reading.events),
+        generation=ruleset.generation,
+    )

@@ -1,0 +1,75 @@
+"""`router audit`."""
+
+import click
+import msgspec
+
+from router.cli.ledger import read_store
+from router.cli.output import moment, print_json, print_table
+from router.cli.place import Place, place_options
+from router.clock import SystemClock
+from router.errors import UsageError
+from router.model.operating import Audit
+from router.store.asking import instant
+
+LIMIT = 50
+
+
+@click.command()
+@place_options("dev", "store")
+@click.option("--since", metavar="TIME", help="Not before: 2h (ago) or an RFC 3339 time.")
+@click.option("--until", metavar="TIME", help="Before: 2h (ago) or an RFC 3339 time.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 10_000),
+    default=LIMIT,
+    show_default=True,
+    help="At most so many, the newest.",
+)
+def audit(*, place: Place, since: str | None, until: str | None, limit: int) -> None:
+    """Who changed what, newest first: replays, cancels, reloads and the like, by people."""
+    now = SystemClock().now()
+    begin = None if since is None else instant(since, now)
+    end = None if until is None else instant(until, now)
+    if begin is not None and end is not None and begin > end:
+        raise UsageError("--since is later than --until; exchange them")
+    _, ruleset = place.working()
+    found: tuple[Audit, ...] = read_store(
+        ruleset.server.store, lambda reader: reader.audited(begin, end, limit), absent=()
+    )
+    if place.as_json:
+        print_json(found)
+        return
+    columns = ("at", "who", "from", "did", "count", "what")
+    print_table(columns, [_cells(line) for line in found])
+
+
+def _cells(line: Audit) -> list[str]:
+    return [
+        moment(line.at),
+        line.who,
+        line.peer or "-",
+        line.verb,
+        str(line.count),
+        asked_words(line),
+    ]
+
+
+def asked_words(line: Audit) -> str:
+    """What was asked, as a person would have written it."""
+    words = []
+    for name, value in line.asked.items():
+        if name == "selector":
+            words += [f"--{key} {_text(one)}" for key, one in value.items()]
+        elif name in ("ids", "facts"):
+            words += [*map(_text, value[:3]), *(["…"] if len(value) > 3 else [])]
+        elif name == "recorded":
+            words += ["--recorded"] if value else []
+        elif name != "rate":
+            words.append(f"{name} {_text(value)}")
+    if line.verb == "replay":
+        words.append(f"as {line.id}")
+    return " ".join(words) or "-"
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -1,0 +1,187 @@
+"""`router diff`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from router.cli.generations import ruleset_of
+from router.cli.ledger import read_store
+from router.cli.output import note
+from router.cli.place import Place, place_options
+from router.cli.selection import DELIVERY_STATES, selector_options
+from router.errors import ConfigError, NotFound, UsageError
+from router.rehearsal.diff import Comparison, Effect, rule_changes, setting_changes
+from router.rehearsal.diff_report import Difference, Skipped
+from router.rules.ruleset import Ruleset
+from router.store.protocol import Generation, Selector
+
+if TYPE_CHECKING:
+    from router.store.reader import SqliteReader
+
+STORED = "stored"
+LAST = 500
+
+
+@click.command()
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@click.option(
+    "--last",
+    type=click.IntRange(1, 10_000),
+    metavar="N",
+    help=f"Hold so many of the newest deliveries against both.  [default: {LAST}]",
+)
+@place_options("dev", "store")
+@selector_options(states=DELIVERY_STATES, limit=LAST)
+@click.pass_context
+def diff(
+    ctx: click.Context, *, place: Place, selector: Selector, old: str, new: str, last: int | None
+) -> None:
+    """
+    What a change of the rules would change, for deliveries that have come.
+
+    OLD and NEW are rules files, generations (8 characters or more of one, as `show` tells it), or
+    the word `stored`: the rules that decided the newest delivery. The store is --store's, else that
+    of the newer file. It is only read, and no secret is needed. The code is 1 if anything differs.
+    """
+    if last is not None:
+        selector = msgspec.structs.replace(selector, limit=last)
+    try:
+        found = _difference(place, old, new, selector)
+    except (ConfigError, NotFound) as error:  # 1 would say that they differ
+        ctx.exit(_refused(error))
+    _answer(place, found)
+    if found.differs:
+        ctx.exit(1)
+
+
+def _refused(error: ConfigError | NotFound) -> int:
+    if isinstance(error, ConfigError):
+        from router.config import render_text
+
+        click.echo(render_text(error.diagnostics), err=True)
+        return 2
+    raise UsageError(str(error)) from None
+
+
+def _answer(place: Place, found: Difference) -> None:
+    if place.as_json:
+        from router.expressions import encode_json
+        from router.rehearsal.diff_report import difference_json
+
+        text = msgspec.json.format(encode_json(difference_json(found)), indent=2)
+        click.echo(text.decode("utf-8"))
+        return
+    from router.cli.diff_text import difference_lines
+
+    for line in difference_lines(found):
+        click.echo(line)
+
+
+def _difference(place: Place, old: str, new: str, selector: Selector) -> Difference:
+    files = {name: _file(place, name) for name in (old, new) if _is_file(name)}
+    store = _store(place, [files[name] for name in (new, old) if name in files])
+    before, after = (files.get(name) or _kept(place, store, name) for name in (old, new))
+    difference = Difference(
+        old=_shown(old, before, files),
+        new=_shown(new, after, files),
+        rules=rule_changes(before, after),
+        settings=setting_changes(before, after),
+    )
+    if store is None or not Path(store).exists():
+        note("there is no store to take deliveries from: only what the rules say was compared")
+        return difference
+    return read_store(
+        store,
+        lambda reader: _compared(reader, Comparison(before, after), difference, selector),
+        absent=difference,
+    )
+
+
+async def _compared(
+    reader: "SqliteReader", comparison: Comparison, difference: Difference, selector: Selector
+) -> Difference:
+    effects: list[Effect] = []
+    skipped: list[Skipped] = []
+    compared = events = 0
+    for summary in await reader.deliveries(selector):
+        record = await reader.delivery(summary.id)
+        if record is None:  # retention took it meanwhile
+            continue
+        if summary.state not in ("routed", "unmatched"):
+            skipped.append(Skipped(summary.id, summary.state))
+            continue
+        indexes = frozenset(event.index for event in record.events)
+        compared, events = compared + 1, events + len(indexes)
+        effects += comparison.effects(record.delivery, indexes)
+    return msgspec.structs.replace(
+        difference,
+        effects=tuple(effects),
+        skipped=tuple(skipped),
+        deliveries=compared,
+        events=events,
+    )
+
+
+# -- what is compared
+
+
+def _is_file(name: str) -> bool:
+    return Path(name).exists() or name.endswith((".yaml", ".yml")) or "/" in name
+
+
+def _file(place: Place, name: str) -> Ruleset:
+    return msgspec.structs.replace(place, rules=Path(name)).ruleset()
+
+
+def _shown(name: str, ruleset: Ruleset, files: dict[str, Ruleset]) -> str:
+    return name if name in files else f"generation {ruleset.generation[:16]}"
+
+
+def _store(place: Place, named: list[Ruleset]) -> str | None:
+    """
+    The store to read: that of the option, of a file named, or of the rules file.
+
+    Raises:
+        UsageError: there is no rules file that could name one.
+    """
+    if not named:
+        return place.working()[1].server.store
+    stores = [ruleset.server.store for ruleset in named]
+    return next((store for store in stores if Path(store).exists()), _dev_store(place, named))
+
+
+def _dev_store(place: Place, named: list[Ruleset]) -> str | None:
+    """Where only a `--dev` server has worked, its store."""
+    from router.wiring.rules import DEV_STORE
+
+    found = Path(named[0].folder) / DEV_STORE
+    return str(found) if place.store is None and found.exists() else None
+
+
+def _kept(place: Place, store: str | None, name: str) -> Ruleset:
+    """
+    A generation of the store, as rules.
+
+    Raises:
+        NotFound: there is none, or it cannot be read any more.
+    """
+    if store is None or not Path(store).exists():
+        raise NotFound(f"{name!r} is no file, and there is no store to have a generation of it")
+
+    async def reading(reader: "SqliteReader") -> Generation | None:
+        if name not in (STORED, "live"):
+            return await reader.generation(name)
+        newest = await reader.deliveries(Selector(limit=1))
+        record = await reader.delivery(newest[0].id) if newest else None
+        return None if record is None else await reader.generation(record.delivery.generation)
+
+    kept = read_store(store, reading, absent=None)
+    if kept is None:
+        raise NotFound(
+            f"{name!r} is neither a file nor a generation that {store} has; "
+            "write a path, 8 characters of a generation or more, or `stored`"
+        )
+    return ruleset_of(kept, place)

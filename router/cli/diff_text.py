@@ -1,0 +1,97 @@
+"""A difference for reading: what the rules say, then by rule what it did, with a few examples."""
+
+from collections.abc import Iterator, Sequence
+
+from router.cli.output import moment, visible
+from router.expressions import JSON, encode_json
+from router.rehearsal.diff import CallChange, Effect
+from router.rehearsal.diff_report import Difference
+from router.rehearsal.plain import Change
+
+EXAMPLES_SHOWN = 3
+CHANGES_SHOWN = 8
+_VALUE_MAX = 60
+_SIGNS = {"added": "+", "removed": "-", "changed": "~"}
+
+
+def difference_lines(found: Difference) -> Iterator[str]:
+    """All rules; of the effects the first few of each kind."""
+    yield f"old  {found.old}"
+    yield f"new  {found.new}"
+    if found.rules:
+        yield ""
+        yield "rules"
+    for rule in found.rules:
+        yield f"  {_SIGNS[rule.kind]} {rule.rule}  {rule.kind}"
+        yield from _changes(rule.changes, 6)
+    if found.settings:
+        yield ""
+        yield "settings"
+        yield from _changes(found.settings, 2)
+    yield ""
+    yield _summary(found)
+    by_rule: dict[str, list[Effect]] = {}
+    for effect in found.effects:
+        by_rule.setdefault(effect.rule, []).append(effect)
+    for name in sorted(by_rule):
+        yield from _rule(name, by_rule[name])
+
+
+def _summary(found: Difference) -> str:
+    touched = len({effect.delivery for effect in found.effects})
+    deliveries = f"{found.deliveries} {'delivery' if found.deliveries == 1 else 'deliveries'}"
+    events = f"{found.events} {'event' if found.events == 1 else 'events'}"
+    skipped = f", {len(found.skipped)} that no rule is asked about" if found.skipped else ""
+    if not found.rules and not found.settings and not touched:
+        return f"no difference; {deliveries} ({events}) held against both{skipped}"
+    return f"{deliveries} ({events}) held against both{skipped}: {touched or 'none'} would differ"
+
+
+def _rule(name: str, effects: Sequence[Effect]) -> Iterator[str]:
+    yield ""
+    yield name
+    for kind in dict.fromkeys((e.kind, e.shadow) for e in effects):
+        some = [e for e in effects if (e.kind, e.shadow) == kind]
+        where = " in shadow" if kind[1] else ""
+        yield f"  {kind[0]}{where}: {len(some)} {'event' if len(some) == 1 else 'events'}"
+        for effect in some[:EXAMPLES_SHOWN]:
+            yield from _example(effect)
+        if len(some) > EXAMPLES_SHOWN:
+            yield f"    … and {len(some) - EXAMPLES_SHOWN} more: --json lists all"
+
+
+def _example(effect: Effect) -> Iterator[str]:
+    place = f" #{effect.index}" if effect.index else ""
+    when = moment(effect.received_at)
+    yield f"    {effect.delivery}{place}  {visible(effect.event)}  {when}"
+    for call in effect.calls:
+        yield from _call(call)
+
+
+def _call(call: CallChange) -> Iterator[str]:
+    if call.kind != "changed":
+        yield f"      {_SIGNS[call.kind]} {call.action}  {call.kind}"
+        return
+    for change in call.changes[:CHANGES_SHOWN]:
+        yield f"      {_line(change, f'{call.action}: ')}"
+    if len(call.changes) > CHANGES_SHOWN:
+        yield f"      … and {len(call.changes) - CHANGES_SHOWN} more places: --json lists them"
+
+
+def _changes(found: Sequence[Change], indent: int) -> Iterator[str]:
+    for change in found:
+        yield f"{'':{indent}}{_line(change)}"
+
+
+def _line(change: Change, prefix: str = "") -> str:
+    path = visible(change.path)
+    if change.added:
+        return f"+ {prefix}{path}: {_short(change.new)}"
+    if change.removed:
+        return f"- {prefix}{path}: {_short(change.old)}"
+    return f"~ {prefix}{path}: {_short(change.old)} → {_short(change.new)}"
+
+
+def _short(value: JSON) -> str:
+    text = visible(encode_json(value).decode("utf-8"))
+    return text if len(text) <= _VALUE_MAX else f"{text[:_VALUE_MAX]}…"

@@ -1,0 +1,198 @@
+"""`router doctor`: why deliveries do not come, or are refused."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from router.cli.completing import endpoint_names
+from router.cli.output import print_json
+from router.cli.place import Place, place_options
+from router.errors import UsageError
+
+if TYPE_CHECKING:
+    from router.cli.checks_online import Kept
+    from router.cli.checkup import Check
+    from router.model.settings import Endpoint
+    from router.rules.ruleset import Ruleset
+
+RIGHT = frozenset({"genuine", "unsigned"})
+
+
+@click.command()
+@click.argument("endpoint", required=False, shell_complete=endpoint_names)
+@place_options("dev", "store", "listen", "admin", "server")
+@click.option("--refused", metavar="ID|last", help="A request that the running server refused.")
+@click.option(
+    "--request",
+    "file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A captured request: its HTTP text, or JSON with headers and body.",
+)
+@click.option("--secret-env", metavar="NAME", help="A variable with another secret to try.")
+@click.option(
+    "--secret-file", type=click.Path(path_type=Path), help="A file with another secret to try."
+)
+@click.option("--offline", is_flag=True, help="Only the file and its secrets; ask nobody.")
+@click.pass_context
+def doctor(ctx: click.Context, /, *, place: Place, endpoint: str | None, **given: Any) -> None:
+    """
+    Look for the usual causes of deliveries that do not come to ENDPOINT (all), or are refused.
+
+    With --refused or --request: why that one request is refused, by proof where there is one.
+    Nothing is changed and no secret is shown. Exit code 0: no problem found; 1: problems.
+    """
+    _refuse_contradictions(given)
+    if given["refused"] or given["file"]:
+        bad = _one_request(place, endpoint, given)
+    else:
+        bad = _check_up(place, endpoint, offline=given["offline"])
+    if bad:
+        ctx.exit(1)
+
+
+def _refuse_contradictions(given: dict[str, Any]) -> None:
+    if given["refused"] and given["file"]:
+        raise UsageError("--refused and --request both name a request; give one")
+    one = given["refused"] or given["file"]
+    if given["offline"] and one:
+        raise UsageError("--offline is for the check-up; leave it out")
+    if not one and (given["secret_env"] or given["secret_file"]):
+        raise UsageError("a secret to try needs a request: --refused last, or --request FILE")
+
+
+def _one_request(place: Place, endpoint: str | None, given: dict[str, Any]) -> bool:
+    from router.cli import doctor_request
+    from router.cli.new_provider import given_secret
+
+    place, ruleset = place.working()
+    if endpoint is not None:
+        _known(ruleset, endpoint)
+    secret = given_secret(given["secret_env"], given["secret_file"])
+    if given["file"]:
+        asked = doctor_request.from_file(given["file"], ruleset, endpoint)
+    else:
+        asked = doctor_request.from_server(place, ruleset, given["refused"], endpoint)
+    findings = doctor_request.findings_of(asked, place, ruleset, secret)
+    if place.as_json:
+        print_json(doctor_request.as_json(asked, findings))
+    else:
+        doctor_request.print_findings(asked, findings)
+    return any(finding.code not in RIGHT for finding in findings)
+
+
+def _check_up(place: Place, endpoint: str | None, *, offline: bool) -> bool:
+    from router.cli import checkup
+    from router.cli.checks_offline import of_file
+
+    loaded = place.loaded()
+    checks = [of_file(loaded, str(place.rules))]
+    if loaded.ruleset is not None:
+        place, ruleset = place.working()
+        chosen = [_known(ruleset, endpoint)] if endpoint else list(ruleset.addressed.values())
+        checks += _checks(place, ruleset, chosen, offline=offline)
+    if place.as_json:
+        print_json(checkup.as_json(checks))
+    else:
+        checkup.print_checks(checks, str(place.rules))
+    return checkup.problems(checks) > 0
+
+
+def _known(ruleset: "Ruleset", name: str) -> "Endpoint":
+    found = ruleset.addressed.get(name)
+    if found is None:
+        from router.yaml_source.suggest import Suggester
+
+        hint = Suggester().hint(name, ruleset.addressed)
+        known = ", ".join(ruleset.addressed) or "none"
+        raise UsageError(f"no endpoint {name!r}; {hint or f'the file has: {known}'}")
+    return found
+
+
+def _checks(
+    place: Place, ruleset: "Ruleset", endpoints: Sequence["Endpoint"], *, offline: bool
+) -> list["Check"]:
+    from router.cli import checks_offline, checks_online
+    from router.cli.checkup import unknown
+    from router.wiring.management import base_of
+
+    checks = [checks_offline.of_base_url(ruleset.server.base_url, dev=place.dev)]
+    if offline:
+        checks.append(unknown("server", "--offline asks nobody", "leave --offline out"))
+        for endpoint in endpoints:
+            checks += _offline(place, ruleset, endpoint)
+        return checks
+    told = checks_online.ask_server(place, ruleset)
+    checks += checks_online.of_server(told, ruleset, here=place.server is None)
+    kept, facts = _stored(place, ruleset, endpoints)
+    ways = asyncio.run(checks_online.of_addresses(ruleset, endpoints))
+    running = told.status is not None
+    for endpoint in endpoints:
+        checks += _offline(place, ruleset, endpoint, running=running and not place.dev)
+        checks += ways[endpoint.name]
+        checks += checks_online.of_ranges(told, endpoint, base_of(ruleset, endpoint))
+        if place.server is None:
+            checks += _stored_checks(ruleset, endpoint, kept[endpoint.name], facts)
+        else:
+            says = "the store of a server elsewhere is not read"
+            checks.append(unknown("heard", says, "run this beside the server", endpoint.name))
+        checks += checks_online.of_refusals(told, endpoint, kept[endpoint.name])
+    return checks
+
+
+def _offline(
+    place: Place, ruleset: "Ruleset", endpoint: "Endpoint", *, running: bool = False
+) -> list["Check"]:
+    from router.cli import checks_offline as offline
+    from router.clock import SystemClock
+    from router.wiring.dev import DevFile
+
+    dev_file = DevFile.load(DevFile.path_for(place.rules)) if place.dev else None
+    now = SystemClock().now()
+    return [
+        *offline.of_secrets(ruleset, endpoint, place.environ, dev_file, now, running=running),
+        *offline.of_senders(ruleset, endpoint),
+        *offline.of_events(ruleset, endpoint),
+        *offline.of_version(ruleset, endpoint),
+    ]
+
+
+def _stored_checks(
+    ruleset: "Ruleset", endpoint: "Endpoint", kept: "Kept", facts: dict[str, Any]
+) -> list["Check"]:
+    from router.cli import checks_online as online
+    from router.clock import SystemClock
+
+    provider = ruleset.providers[endpoint.provider]
+    return [
+        *online.of_subscriptions(ruleset, endpoint, facts),
+        *online.of_deliveries(kept, endpoint, SystemClock().now()),
+        *online.of_topics(kept, endpoint, provider),
+    ]
+
+
+def _stored(
+    place: Place, ruleset: "Ruleset", endpoints: Sequence["Endpoint"]
+) -> tuple[dict[str, "Kept"], dict[str, Any]]:
+    """What the store knows of each endpoint, and the subscriptions made from here."""
+    from router.cli.checks_online import Kept, read_kept
+
+    empty = {endpoint.name: Kept() for endpoint in endpoints}
+    if place.server is not None or not Path(ruleset.server.store).exists():
+        return empty, {}
+
+    async def read() -> tuple[dict[str, Kept], dict[str, Any]]:
+        from router.provider_calls.subscriptions import FACTS
+        from router.store.reader import open_reader
+
+        reader = open_reader(ruleset.server.store)
+        try:
+            kept = {e.name: await read_kept(reader, ruleset, e) for e in endpoints}
+            return kept, dict(await reader.recall(FACTS))
+        finally:
+            await reader.close()
+
+    return asyncio.run(read())

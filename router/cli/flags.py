@@ -1,0 +1,14 @@
+"""The flags of a delivery, in words."""
+
+from collections.abc import Iterable
+
+WORDS = {
+    "api_version": "made by another API version than the endpoint expects",
+    "no_id": "the sender's id is missing",
+    "no_key": "the dedupe key is missing",
+}
+
+
+def told(flags: Iterable[str]) -> str:
+    """`api_version: made by another …; no_id: …`, or nothing."""
+    return "; ".join(f"{flag}: {WORDS[flag]}" if flag in WORDS else flag for flag in flags)

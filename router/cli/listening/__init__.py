@@ -1,0 +1,1 @@
+"""`router listen`: deliveries of a running router, forwarded to a developer's machine."""

@@ -1,0 +1,152 @@
+"""How far a listener has come: one small file that one listener at a time may hold."""
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from router.errors import UsageError
+
+SIZE = 1_024
+"""The file is one record of this size, written over itself: a kill leaves the old or the new."""
+_SHOWN_MAX = 200
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """
+    What the file holds: the place behind the last delivery that was dealt with, and that delivery.
+
+    `server` and `store` say whose place it is; `pid` who holds the file, or held it last.
+    """
+
+    server: str
+    store: str
+    cursor: str | None = None
+    delivery: str | None = None
+    at: int = 0
+    pid: int = 0
+
+
+class Checkpoint:
+    """
+    A file, 0600, that is locked while this is open. A context manager.
+
+    Raises:
+        UsageError: another listener holds it, or it is damaged or of another ledger.
+    """
+
+    def __init__(self, path: Path, *, server: str, store: str) -> None:
+        self.path = path
+        self._file = _opened(path)
+        try:
+            self._lock()
+            self._kept = self._read(Kept(server, store))
+            if self._kept.store != store:
+                raise UsageError(
+                    f"{path} is the checkpoint of another router ({self._kept.server}, store "
+                    f"{self._kept.store}); name another file, or remove it to begin anew"
+                )
+            self._kept = msgspec.structs.replace(self._kept, server=server, pid=os.getpid())
+            self._write()
+        except BaseException:
+            os.close(self._file)
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        os.close(self._file)
+
+    @property
+    def cursor(self) -> str | None:
+        """Where to go on; None: this is the first start."""
+        return self._kept.cursor
+
+    @property
+    def delivery(self) -> str | None:
+        """The last delivery that was dealt with."""
+        return self._kept.delivery
+
+    def advance(self, cursor: str, *, at: int, delivery: str | None = None) -> None:
+        """Everything before `cursor` is dealt with. A kill right after this forgets nothing."""
+        if cursor == self._kept.cursor:
+            return
+        self._kept = msgspec.structs.replace(
+            self._kept, cursor=cursor, delivery=delivery or self._kept.delivery, at=at
+        )
+        self._write()
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            try:
+                holder = f"process {self._read(Kept('', '')).pid}"
+            except UsageError:
+                holder = "another process"
+            raise UsageError(
+                f"another `router listen` ({holder}) holds {self.path}; two would each forward "
+                "half: end it, or give this one its own with --checkpoint FILE"
+            ) from None
+
+    def _read(self, absent: Kept) -> Kept:
+        data = os.pread(self._file, SIZE, 0).strip()
+        if not data:
+            return absent
+        try:
+            return msgspec.json.decode(data, type=Kept)
+        except msgspec.DecodeError:
+            raise UsageError(
+                f"the checkpoint {self.path} is damaged; remove it and say with --since where to "
+                "begin"
+            ) from None
+
+    def _write(self) -> None:
+        data = msgspec.json.encode(self._kept)
+        if len(data) >= SIZE:
+            raise UsageError("the server's address or the store's path is too long to be kept")
+        os.pwrite(self._file, data.ljust(SIZE - 1) + b"\n", 0)
+
+
+def path_for(environ: Mapping[str, str], *what: str) -> Path:
+    """
+    Where the checkpoint of this server, filter and target lies when none is named.
+
+    Raises:
+        UsageError: there is no home folder, or it cannot be written.
+    """
+    state = environ.get("XDG_STATE_HOME") or ""
+    if not state.startswith("/"):  # a relative one is to be ignored, the convention says
+        home = environ.get("HOME")
+        if not home:
+            raise UsageError("there is no HOME to keep the checkpoint in; name a --checkpoint FILE")
+        state = f"{home}/.local/state"
+    folder = Path(state) / "router" / "listen"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"cannot make {folder}: {error.strerror}; name a --checkpoint FILE"
+        ) from None
+    name = hashlib.sha256("\0".join(what).encode("utf-8", "surrogateescape")).hexdigest()[:24]
+    return folder / f"{name}.json"
+
+
+def _opened(path: Path) -> int:
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        os.fchmod(descriptor, 0o600)
+    except OSError as error:
+        raise UsageError(f"cannot keep a checkpoint in {path}: {error.strerror}") from None
+    return descriptor

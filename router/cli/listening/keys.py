@@ -1,0 +1,104 @@
+"""The keys of the terminal view."""
+
+import asyncio
+import os
+import sys
+import termios
+import tty
+import webbrowser
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from router.cli.listening import lines
+from router.cli.listening.run import Listener
+from router.cli.listening.screen import Screen
+
+_UP, _DOWN = b"\x1b[A", b"\x1b[B"
+
+
+class Keys:
+    """
+    What each key does. `ended` is set by `q`. `page` gives the address of a delivery's page.
+    """
+
+    def __init__(
+        self,
+        screen: Screen,
+        listener: Listener,
+        *,
+        to: str,
+        page: Callable[[str], str],
+        browse: Callable[[str], bool],
+    ) -> None:
+        self._screen = screen
+        self._listener = listener
+        self._to = to
+        self._page = page
+        self._browse = browse
+        self._tasks: set[asyncio.Task[object]] = set()
+        self.ended = asyncio.Event()
+
+    def pressed(self, data: bytes) -> None:
+        """Bytes of the keyboard: one key, or several that came at once."""
+        actions: Mapping[bytes, Callable[[], object]] = {
+            b"r": self._retry,
+            b"s": self._show,
+            b"o": self._open,
+            b"c": self._curl,
+            b"q": self.ended.set,
+            b"k": lambda: self._screen.select(1),
+            b"j": lambda: self._screen.select(-1),
+        }
+        data = data.replace(_UP, b"k").replace(_DOWN, b"j")
+        for place in range(len(data)):
+            action = actions.get(data[place : place + 1])
+            if action is not None:
+                action()
+
+    def _retry(self) -> None:
+        chosen = self._screen.selected
+        if chosen is None:
+            return
+        if chosen.again_in_s is not None:
+            self._listener.hurry()
+            return
+        task = asyncio.ensure_future(self._listener.again(chosen.arrived, chosen.attempt + 1))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _show(self) -> None:
+        if (chosen := self._screen.selected) is not None:
+            self._screen.note(lines.shown(chosen.arrived), "default")
+
+    def _open(self) -> None:
+        if (chosen := self._screen.selected) is not None:
+            url = self._page(chosen.arrived.id)
+            self._screen.note(url, "default")
+            self._browse(url)
+
+    def _curl(self) -> None:
+        if (chosen := self._screen.selected) is not None:
+            self._screen.note(lines.curl(chosen.arrived, self._to), "default")
+
+
+@contextmanager
+def reading(pressed: Callable[[bytes], None]) -> Iterator[None]:
+    """Keys as they are pressed, until the end; then the terminal is as it was."""
+    descriptor = sys.stdin.fileno()
+    before = termios.tcgetattr(descriptor)
+    loop = asyncio.get_running_loop()
+    tty.setcbreak(descriptor)
+    loop.add_reader(descriptor, lambda: pressed(os.read(descriptor, 64)))
+    try:
+        yield
+    finally:
+        loop.remove_reader(descriptor)
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+
+
+def browse(environ: Mapping[str, str]) -> Callable[[str], bool]:
+    """Opens a page where there is a desktop; elsewhere its address, printed, must do."""
+    has_desktop = (
+        sys.platform == "darwin" or environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")
+    )
+    return webbrowser.open if has_desktop else lambda _: False

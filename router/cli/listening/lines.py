@@ -1,0 +1,78 @@
+"""What is said of a delivery, a gap and the connection; the same words in every view."""
+
+import base64
+import shlex
+
+from router.cli.listening.arrived import Arrived, Forwarded
+from router.cli.listening.target import headers_of, url_of
+from router.cli.output import moment, pretty, visible
+
+_TEXT_MAX = 65_536
+
+
+def line(forwarded: Forwarded) -> list[str]:
+    """The cells of one line: time, endpoint, event, status, latency, delivery, and what to say."""
+    arrived = forwarded.arrived
+    status = "-" if forwarded.status is None else str(forwarded.status)
+    said = forwarded.error or ""
+    if forwarded.again_in_s is not None:
+        said = f"{said + ', ' if said else ''}again in {forwarded.again_in_s:g} s"
+    cells = [
+        moment(forwarded.at)[11:],
+        arrived.endpoint,
+        arrived.names[:40],
+        status,
+        f"{forwarded.took_ms:.0f} ms",
+        arrived.id,
+        said,
+    ]
+    return [visible(cell) for cell in cells]
+
+
+def gap(removed: int, *, other: bool) -> str:
+    """What is missing, and why."""
+    if other:
+        return (
+            "GAP: the router's ledger is not the one of the checkpoint (a backup was put back, or "
+            "the store is new); going on with what came after the last delivery seen"
+        )
+    what = "1 delivery was" if removed == 1 else f"{removed} deliveries were"
+    return f"GAP: {what} removed by retention before this listener came to them (all endpoints)"
+
+
+def connection(why_not: str | None, again_in_s: float) -> str:
+    """Whether the router is heard."""
+    if why_not is None:
+        return "connected"
+    return f"reconnecting: {visible(why_not)}; again in {again_in_s:.1f} s"
+
+
+def shown(arrived: Arrived) -> str:
+    """The whole delivery for reading."""
+    head = [f"{arrived.id}  {arrived.endpoint}  {arrived.names}  {moment(arrived.received_at)}"]
+    query = f"?{arrived.query}" if arrived.query else ""
+    lines = [f"{arrived.method} {arrived.path}{query}"]
+    lines += [f"{name}: {value}" for name, value in arrived.headers]
+    body = pretty(arrived.body).split("\n") if arrived.body else []
+    return "\n".join([visible(text) for text in head] + [f"  {visible(x)}" for x in lines] + body)
+
+
+def curl(arrived: Arrived, to: str) -> str:
+    """A command that sends it once more; nothing in it can become another command."""
+    words = ["curl", "-sS", "-X", arrived.method, url_of(to, arrived)]
+    for name, value in headers_of(arrived):
+        words += ["-H", f"{name}: {value}" if value else f"{name};"]
+    text = _text(arrived.body)
+    if text is not None:
+        return shlex.join([*words, *(["--data-raw", text] if text else [])])
+    packed = base64.b64encode(arrived.body).decode("ascii")
+    return f"printf %s {packed} | base64 -d | {shlex.join([*words, '--data-binary', '@-'])}"
+
+
+def _text(body: bytes) -> str | None:
+    """The body as one word of a command line, if it fits one."""
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return text if text.isprintable() and len(body) <= _TEXT_MAX else None

@@ -1,0 +1,67 @@
+"""The views for pipes and CI: a line each, or a JSON object each."""
+
+from typing import Any
+
+import click
+import msgspec
+
+from router.cli.listening import lines
+from router.cli.listening.arrived import Forwarded
+from router.cli.output import note
+
+
+class Plain:
+    """Aligned lines on stdout; everything else on stderr."""
+
+    def __init__(self) -> None:
+        self._connection: str | None = ""
+
+    def forwarded(self, forwarded: Forwarded) -> None:
+        """One line a try."""
+        time, endpoint, names, status, took, id_, said = lines.line(forwarded)
+        text = f"{time}  {endpoint:<12}  {names:<24}  {status:>3}  {took:>8}  {id_}  {said}"
+        click.echo(text.rstrip())
+
+    def connection(self, why_not: str | None, again_in_s: float) -> None:
+        """Said when it changes, not at every try."""
+        if why_not != self._connection:
+            self._connection = why_not
+            note(lines.connection(why_not, again_in_s))
+
+    def gap(self, removed: int, *, other: bool) -> None:
+        """Said loudly."""
+        note(lines.gap(removed, other=other))
+
+    def note(self, text: str) -> None:
+        """On stderr."""
+        note(text)
+
+
+class Json:
+    """One JSON object a line: deliveries, gaps and changes of the connection alike."""
+
+    def __init__(self) -> None:
+        self._connection: str | None = ""
+
+    def forwarded(self, forwarded: Forwarded) -> None:
+        """One object a try."""
+        _print(forwarded.told())
+
+    def connection(self, why_not: str | None, again_in_s: float) -> None:
+        """Said when it changes, not at every try."""
+        if why_not != self._connection:
+            self._connection = why_not
+            state = "connected" if why_not is None else "reconnecting"
+            _print({"connection": state, "why": why_not, "again_in_s": round(again_in_s, 1)})
+
+    def gap(self, removed: int, *, other: bool) -> None:
+        """What is missing."""
+        _print({"gap": {"removed": removed, "other_ledger": other}})
+
+    def note(self, text: str) -> None:
+        """On stderr: it is for people."""
+        note(text)
+
+
+def _print(value: dict[str, Any]) -> None:
+    click.echo(msgspec.json.encode(value).decode("utf-8"))

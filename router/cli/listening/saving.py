@@ -1,0 +1,122 @@
+"""`--save DIR`: deliveries as files, for `router send --payload` and `router test`."""
+
+import base64
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from router.cli.listening.arrived import Arrived
+from router.cli.output import moment
+from router.errors import UsageError
+from router.expressions import NotJson, decode_json, encode_json
+
+_SAFE = re.compile(r"[^A-Za-z0-9_-]+")
+_WORD_MAX = 60
+# JSON that YAML reads alike: what YAML does not print as it stands is escaped.
+_ESCAPED = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), 0x2028, 0x2029, 0xFEFF)} | {
+    code: f"\\u{code:04x}" for code in (0xFFFE, 0xFFFF)
+}
+
+
+def saver(folder: Path) -> Callable[[Arrived], str]:
+    """
+    Keeps a delivery in `folder`, 0600, as
+
+        NAME.body.json     its exact bytes (.body if they are no JSON): `send --payload`
+        NAME.request.json  method, path, headers and bytes, in one
+        NAME.test.yaml     a test that sends it, if it is JSON
+
+    and returns the path of the first. A delivery that comes twice takes the same names.
+
+    Raises:
+        UsageError: the folder cannot be made or written.
+    """
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make {folder}: {error.strerror}") from None
+
+    def save(arrived: Arrived) -> str:
+        try:
+            return _save(folder, arrived)
+        except OSError as error:
+            raise UsageError(f"cannot save in {folder}: {error.strerror}") from None
+
+    return save
+
+
+def name_of(arrived: Arrived) -> str:
+    """Time, endpoint, event and id, of letters that mean nothing to a file system or a shell."""
+    event = arrived.events[0].name if arrived.events else "unknown"
+    time = moment(arrived.received_at).translate({ord(c): None for c in "-: Z"})
+    return "-".join([time, _word(arrived.endpoint), _word(event), _word(arrived.id)])
+
+
+def _word(text: str) -> str:
+    return _SAFE.sub("_", text)[:_WORD_MAX] or "_"
+
+
+def _save(folder: Path, arrived: Arrived) -> str:
+    name = name_of(arrived)
+    is_json = _is_json(arrived.body)
+    body = folder / f"{name}.body{'.json' if is_json else ''}"
+    _write(body, arrived.body)
+    _write(folder / f"{name}.request.json", _lines(_request(arrived)))
+    if is_json and arrived.events:
+        _write(folder / f"{name}.test.yaml", _test(arrived))
+    return str(body)
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Whole or not at all; a name that is a link is replaced, not followed."""
+    fresh = path.with_name(f".{path.name}.new")
+    fresh.unlink(missing_ok=True)
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+    fresh.replace(path)
+
+
+def _request(arrived: Arrived) -> dict[str, Any]:
+    return {
+        "delivery": arrived.id,
+        "endpoint": arrived.endpoint,
+        "events": [event.name for event in arrived.events],
+        "received_at": arrived.received_at,
+        "method": arrived.method,
+        "path": arrived.path,
+        "query": arrived.query,
+        "headers": [list(pair) for pair in arrived.headers],
+        "body_base64": base64.b64encode(arrived.body).decode("ascii"),
+    }
+
+
+def _lines(value: Any) -> bytes:
+    return json.dumps(value, indent=2, ensure_ascii=False).encode("utf-8") + b"\n"
+
+
+def _test(arrived: Arrived) -> bytes:
+    """JSON is YAML, but for the letters that are escaped here; numbers stay digit for digit."""
+    payload = encode_json(decode_json(arrived.body)).decode("utf-8").translate(_ESCAPED)
+    event = arrived.events[0]
+    return (
+        "version: 1\n"
+        "tests:\n"
+        f"  - name: {json.dumps(f'{arrived.endpoint} {event.name} {arrived.id}')}\n"
+        "    send:\n"
+        f"      endpoint: {json.dumps(arrived.endpoint)}\n"
+        f"      event: {json.dumps(event.name)}\n"
+        f"      payload: {payload}\n"
+        "    expect: {status: 200}\n"
+    ).encode()
+
+
+def _is_json(body: bytes) -> bool:
+    try:
+        decode_json(body)
+    except NotJson:
+        return False
+    return True

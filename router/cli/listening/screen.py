@@ -1,0 +1,114 @@
+"""The view for a terminal: a line a delivery, and below them how it stands and what to press."""
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from router.cli.listening import lines
+from router.cli.listening.arrived import Forwarded
+from router.cli.output import visible
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+KEPT = 200
+"""Deliveries that can be selected again: the last ones."""
+KEYS = "r retry  s show  o open  c curl  ↑↓ select  q quit"
+
+
+class Screen:
+    """Lines scroll; the last one stays. `selected` is the delivery that the keys are about."""
+
+    def __init__(self, console: "Console", to: str) -> None:
+        from rich.live import Live
+
+        self._console = console
+        self._to = to
+        self._kept: deque[Forwarded] = deque(maxlen=KEPT)
+        self._back = 0  # how many steps before the newest
+        self._taken = self._failed = 0
+        self._why_not: str | None = "connecting"
+        self._live = Live(console=console, auto_refresh=False, transient=True)
+
+    def __enter__(self) -> "Screen":
+        self._live.start()
+        self._refresh()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+
+    @property
+    def selected(self) -> Forwarded | None:
+        """The newest, or the one gone back to; None: nothing has come yet."""
+        if not self._kept:
+            return None
+        return self._kept[-1 - min(self._back, len(self._kept) - 1)]
+
+    def select(self, steps: int) -> None:
+        """Go back (positive) or forth among those kept."""
+        self._back = max(0, min(self._back + steps, len(self._kept) - 1))
+        self._refresh()
+
+    def forwarded(self, forwarded: Forwarded) -> None:
+        """One line a try; the same delivery again takes its old place in the selection."""
+        newest = self._kept[-1] if self._kept else None
+        if newest is not None and newest.arrived.id == forwarded.arrived.id:
+            self._kept[-1] = forwarded
+        else:
+            self._kept.append(forwarded)
+            self._back = self._back + 1 if self._back else 0
+        self._taken += forwarded.ok
+        self._failed += not forwarded.ok and forwarded.again_in_s is None
+        self._console.print(_line(forwarded), soft_wrap=True)
+        self._refresh()
+
+    def connection(self, why_not: str | None, again_in_s: float) -> None:
+        """In the last line: it is so until it is said otherwise."""
+        del again_in_s  # it would stand still while it passes
+        self._why_not = why_not
+        self._refresh()
+
+    def gap(self, removed: int, *, other: bool) -> None:
+        """Stays among the lines."""
+        self.note(lines.gap(removed, other=other), "bold red")
+
+    def note(self, text: str, style: str = "dim") -> None:
+        """Words among the lines."""
+        from rich.text import Text
+
+        self._console.print(Text(text, style), soft_wrap=True)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        self._live.update(self._state(), refresh=True)
+
+    def _state(self) -> "Text":
+        from rich.text import Text
+
+        heard = self._why_not is None
+        state = "connected" if heard else f"reconnecting ({visible(self._why_not or '')})"
+        text = Text(overflow="ellipsis", no_wrap=True)
+        text.append(f"{'●' if heard else '○'} {state}", "green" if heard else "yellow")
+        text.append(f"  {self._taken} taken")
+        text.append(f"  {self._failed} failed", "red" if self._failed else "")
+        chosen = self.selected
+        if chosen is not None:
+            text.append(
+                f"  [{chosen.arrived.id[:16]} {visible(chosen.arrived.names)[:24]}]", "bold"
+            )
+        text.append(f"  {KEYS}", "dim")
+        return text
+
+
+def _line(forwarded: Forwarded) -> "Text":
+    from rich.text import Text
+
+    time, endpoint, names, status, took, id_, said = lines.line(forwarded)
+    shade = "green" if forwarded.ok else "yellow" if forwarded.again_in_s is not None else "red"
+    text = Text(f"{time}  ", "dim")
+    text.append(f"{endpoint:<12}  {names:<24}  ", "default")
+    text.append(f"{status:>3}", shade)
+    text.append(f"  {took:>8}  {id_}  ", "dim")
+    text.append(said, shade)
+    return text

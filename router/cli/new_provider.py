@@ -1,0 +1,157 @@
+"""`router new provider`: a definition from a request that came."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+import yaml
+
+from router.cli.captured import read_captured
+from router.cli.output import note, print_json
+from router.errors import UsageError
+from router.model.delivery import InboundRequest
+from router.providers import builtin
+from router.providers.finding import Fit, fits, known_senders, titled
+from router.providers.forms import is_form
+
+_EVENT_HEADERS = ("event", "topic", "event-type", "event-key", "event-name")
+_EVENT_FIELDS = ("type", "event", "event_type", "eventType", "event_name", "topic", "kind")
+_ID_HEADERS = ("webhook-id", "delivery", "delivery-id", "event-id", "message-id", "request-id")
+_ID_FIELDS = ("id", "event_id", "eventId", "uuid", "message_id")
+_LOOKS_SIGNED = ("signature", "hmac", "digest", "token", "authorization")
+
+
+def make(name: str, file: Path, secret: bytes | None, *, as_json: bool) -> bool:
+    """
+    Print a definition for the sender of the request in the file; True if a scheme was found.
+
+    What fits is said beside it. The secret is never printed.
+    """
+    request = read_captured(file)
+    found = fits(request, secret) if secret is not None else []
+    fit = found[0] if found else None
+    definition = _definition(request, fit)
+    if as_json:
+        others = [msgspec.to_builtins(other) for other in found]
+        print_json({"name": name, "definition": definition, "fits": others})
+    else:
+        _say(fit, secret)
+        _say_known(request, secret)
+        click.echo(_text(name, definition, fit), nl=False)
+    return fit is not None
+
+
+def given_secret(variable: str | None, file: Path | None) -> bytes | None:
+    """
+    The secret to try.
+
+    Raises:
+        UsageError: it is named twice, or cannot be had.
+    """
+    if variable is not None and file is not None:
+        raise UsageError("one of --secret-env and --secret-file is enough")
+    if variable is not None:
+        value = os.environ.get(variable, "")
+        if not value:
+            raise UsageError(f"the variable {variable} is not set")
+        return value.encode("utf-8", "surrogateescape")
+    if file is None:
+        return None
+    try:
+        text = file.read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read {file}: {error.strerror}") from None
+    return text.removesuffix(b"\n").removesuffix(b"\r")
+
+
+def _say(fit: Fit | None, secret: bytes | None) -> None:
+    if fit is not None:
+        scheme = fit.verify["scheme"]
+        where = fit.verify.get("header") or fit.verify.get("query") or "Authorization"
+        note(f"the secret fits: scheme {scheme}, in {where}")
+        if fit.note:
+            note(f"but for the body {fit.note}: was the captured body changed on its way?")
+    elif secret is None:
+        note("no secret was given, so `verify` is a guess: --secret-env VAR tries all schemes")
+    else:
+        note(
+            "no scheme fits: is it the right secret, and the body exactly as it came? "
+            "`verify` is a guess"
+        )
+
+
+def _say_known(request: InboundRequest, secret: bytes | None) -> None:
+    known = builtin()
+    distinct = {known[n].name: known[n] for n in known}.values()
+    for provider in known_senders(request, secret, distinct) if secret is not None else ():
+        note(f"this is {provider.label}: `provider: {provider.name}` knows it already")
+
+
+def _definition(request: InboundRequest, fit: Fit | None) -> dict[str, Any]:
+    headers = {n.decode("latin-1"): v.decode("latin-1") for n, v in request.headers}
+    payload = _payload(request)
+    definition: dict[str, Any] = {"verify": fit.verify if fit else _guess(headers)}
+    event = _source(headers, payload, _EVENT_HEADERS, _EVENT_FIELDS)
+    number = (fit.id if fit else None) or _source(headers, payload, _ID_HEADERS, _ID_FIELDS)
+    definition |= {k: v for k, v in (("event", event), ("id", number)) if v is not None}
+    if is_form(headers.get("content-type", "").encode("latin-1")):
+        definition["read"] = "form"
+    elif payload is None and headers.get("content-type", "").startswith("text/"):
+        definition["read"] = "text"
+    if request.method != "POST":
+        definition["methods"] = [request.method]
+    name = payload.get(event["field"]) if event and "field" in event and payload else None
+    if event and "header" in event:
+        name = headers.get(str(event["header"]).lower())
+    if isinstance(name, str) and name:
+        definition["events"] = [name]
+    return definition
+
+
+def _payload(request: InboundRequest) -> dict[str, Any] | None:
+    try:
+        found = msgspec.json.decode(request.body)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _source(
+    headers: dict[str, str],
+    payload: dict[str, Any] | None,
+    names: tuple[str, ...],
+    fields: tuple[str, ...],
+) -> dict[str, Any] | None:
+    for ending in names:
+        for name, value in headers.items():
+            if (name == ending or name.endswith(f"-{ending}")) and 0 < len(value) <= 200:
+                return {"header": titled(name)}
+    for field in fields:
+        if payload is not None and isinstance(payload.get(field), str | int):
+            return {"field": field}
+    return None
+
+
+def _guess(headers: dict[str, str]) -> dict[str, Any]:
+    for word in _LOOKS_SIGNED:
+        for name, value in headers.items():
+            if word not in name:
+                continue
+            if word in ("token", "authorization"):
+                scheme = "basic" if value.lower().startswith("basic ") else "token"
+                return {"scheme": scheme} | ({} if word != "token" else {"header": titled(name)})
+            hexed = all(c in "0123456789abcdef" for c in value.rpartition("=")[2])
+            encoding = {} if hexed else {"encoding": "base64"}
+            return {"scheme": "hmac", "header": titled(name)} | encoding
+    return {"scheme": "none"}
+
+
+def _text(name: str, definition: dict[str, Any], fit: Fit | None) -> str:
+    lines = yaml.safe_dump(
+        definition, sort_keys=False, default_flow_style=None, width=96, allow_unicode=True
+    )
+    warning = "" if fit else "    # a guess: see the interface of the sender\n"
+    body = "".join(f"    {line}\n" for line in lines.splitlines())
+    return f"providers:\n  {name}:\n{warning}{body}"

@@ -1,0 +1,149 @@
+"""`router replay`: the plan first, then the jobs."""
+
+import sys
+import time
+from typing import Any
+
+import click
+import msgspec
+
+from router.cli.admin import Door
+from router.cli.operate import IDS, PLACE, ask, counted, say_waits
+from router.cli.output import moment, note, print_json, print_table, span
+from router.cli.place import Place
+from router.cli.selection import DELIVERY_STATES, JOB_STATES, is_narrowed, selector_options
+from router.errors import UsageError
+from router.store.protocol import Selector
+
+POLL_S = 1.0
+RATE = "10/s"
+_PARTS = 20
+
+
+@click.command()
+@IDS
+@PLACE
+@selector_options(states=(*DELIVERY_STATES, *JOB_STATES), limit=None)
+@click.option("--recorded", is_flag=True, help="The jobs it had then, not what rules want now.")
+@click.option("--rate", default=RATE, show_default=True, help="Jobs to one target: 5/s, or none.")
+@click.option("--as", "name", metavar="NAME", help="Its id: the same again makes nothing twice.")
+@click.option("--dry-run", is_flag=True, help="Show the plan, change nothing.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+def replay(
+    *,
+    place: Place,
+    ids: tuple[str, ...],
+    selector: Selector,
+    recorded: bool,
+    rate: str,
+    name: str | None,
+    dry_run: bool,
+    yes: bool,
+) -> None:
+    """
+    Run stored deliveries or jobs again, as new jobs with new keys; dedupe does not stop them.
+
+    A delivery is routed anew by today's rules. A job, or a selection with --rule, a job's
+    --state, --cause or --replay, is made again alone. A selection shows its plan first, and asks.
+    """
+    body = {"ids": list(ids), "recorded": recorded, "rate": per_second(rate), "name": name}
+    if dry_run:
+        plan, _ = ask("replay", place, {**body, "dry_run": True}, selector)
+        _show(place, plan)
+        return
+    if is_narrowed(selector) and not ids and not yes:
+        selector = _confirmed(place, body, selector)
+    answer, waits = ask("replay", place, body, selector)
+    answer = _finished(place, answer)
+    if place.as_json:
+        print_json(answer)
+    else:
+        _report(answer)
+    say_waits(waits and not place.as_json and answer["jobs"] > 0)
+
+
+def per_second(text: str) -> float | None:
+    """
+    Jobs a second of `5/s`, `30/m` or `none`.
+
+    Raises:
+        UsageError: it is none of these.
+    """
+    if text == "none":
+        return None
+    number, _, unit = text.partition("/")
+    seconds = {"s": 1, "m": 60, "h": 3600}.get(unit)
+    if seconds is None or not (number.isascii() and number.isdigit()) or not int(number):
+        raise UsageError(f"--rate takes 5/s, 30/m or none, not {text!r}")
+    return int(number) / seconds
+
+
+def _confirmed(place: Place, body: dict[str, Any], selector: Selector) -> Selector:
+    """The selection as its plan saw it, after a yes."""
+    if place.as_json or not sys.stdin.isatty():
+        raise UsageError("nobody can be asked here: say --yes, or --dry-run for the plan")
+    plan, _ = ask("replay", place, {**body, "dry_run": True}, selector)
+    _show(place, plan)
+    if not plan["jobs"]:
+        raise click.exceptions.Exit(0)
+    click.confirm("Replay them?", abort=True)
+    return msgspec.structs.replace(selector, until=plan["until"])
+
+
+def _finished(place: Place, answer: dict[str, Any]) -> dict[str, Any]:
+    """The replay when its jobs are made, however long the server takes."""
+    if answer["state"] != "making":
+        return answer
+    identity = answer["id"]
+    try:
+        with Door.of(place.working()[0] if place.server is None else place) as door:
+            while answer["state"] == "making":
+                note(f"replay {identity}: {counted(answer['jobs'], 'job')} made so far")
+                time.sleep(POLL_S)
+                answer = door.replayed(identity)
+    except KeyboardInterrupt:
+        note(f"it goes on in the server; `router cancel --replay {identity}` ends it")
+        raise
+    return answer
+
+
+def _report(answer: dict[str, Any]) -> None:
+    jobs, deliveries = answer["jobs"], answer["deliveries"]
+    word = "replayed, then cancelled" if answer["state"] == "cancelled" else "replayed"
+    click.echo(f"{counted(jobs, 'job')} of {counted(deliveries, 'delivery')} {word}")
+    _say_skipped(answer["skipped"])
+    if not jobs:
+        return
+    ends = answer["last_due_at"]
+    pace = f", the last due by {moment(ends)}" if ends and jobs > 1 else ""
+    click.echo(f"replay {answer['id']}{pace}")
+
+
+def _show(place: Place, plan: dict[str, Any]) -> None:
+    if place.as_json:
+        print_json(plan)
+        return
+    more = "" if plan["whole"] else "at least "
+    jobs, deliveries = plan["jobs"], plan["deliveries"]
+    click.echo(
+        f"{more}{counted(jobs, 'job')} of {counted(deliveries, 'delivery')} would be replayed"
+    )
+    _say_skipped(plan["skipped"])
+    if not jobs:
+        return
+    parts = plan["parts"][:_PARTS]
+    print_table(
+        ("rule/action", "target", "jobs"),
+        [[f"{p['rule']}/{p['action']}", p["target"], str(p["jobs"])] for p in parts],
+    )
+    if len(plan["parts"]) > _PARTS:
+        click.echo(f"and {len(plan['parts']) - _PARTS} more actions")
+    click.echo(f"received from {moment(plan['first_at'])} to {moment(plan['last_at'])}")
+    if plan["seconds"] >= 1:
+        click.echo(f"at this pace it takes {more}{span(int(plan['seconds'] * 1000))}")
+
+
+def _say_skipped(skipped: int) -> None:
+    if skipped:
+        verb = "cannot be read by today's rules, or is gone"
+        note(f"{counted(skipped, 'delivery')} {verb}: left out")

@@ -1,0 +1,272 @@
+"""`router store`: copies of the store, retention now, migrations, a look."""
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from router.cli.admin import Door, NoServer
+from router.cli.output import moment, note, print_json, states
+from router.cli.place import Place, place_options
+from router.errors import StoreRefused, UsageError
+
+if TYPE_CHECKING:
+    from router.rules.ruleset import Ruleset
+    from router.store.copying import Copied, Progress
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.group()
+def store() -> None:
+    """The store: back it up while the server runs, restore, prune, migrate, look at it."""
+
+
+@store.command()
+@click.argument("destination", metavar="DEST", type=click.Path(path_type=Path))
+@place_options("dev", "store")
+@click.option("--force", is_flag=True, help="Overwrite DEST, if it exists.")
+def backup(*, place: Place, destination: Path, force: bool) -> None:
+    """
+    Copy the store into one file, whether a server runs or not; it goes on as ever meanwhile.
+
+    The copy holds every delivery that was acknowledged before it began. It is synced and checked
+    before it gets its name, and readable by its owner only.
+    """
+    from router.store.copying import backup
+
+    began = time.monotonic()
+    done = backup(
+        _store_of(place), destination.absolute(), force=force, progress=_progress("copied")
+    )
+    seconds = time.monotonic() - began
+    if place.as_json:
+        print_json({**msgspec.structs.asdict(done), "seconds": round(seconds, 3)})
+        return
+    click.echo(
+        f"{destination}: {_size(done.bytes)}, schema {done.schema}, {seconds:.1f} s, checked"
+    )
+
+
+@store.command()
+@click.argument("source", metavar="SRC", type=_FILE)
+@place_options("dev", "store")
+def restore(*, place: Place, source: Path) -> None:
+    """
+    Put a backup in the store's place; only while no server runs. The old store is kept beside it.
+
+    What came after the backup is not in it: those deliveries are gone and unknown, so senders that
+    repeat them are accepted anew. Jobs that were open then run at the next start, even if they
+    have run since, with the same Idempotency-Key.
+    """
+    from router.store.copying import restore
+
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    done = restore(source.absolute(), _store_of(place), stamp=stamp, progress=_progress("copied"))
+    if place.as_json:
+        print_json(msgspec.structs.asdict(done))
+    else:
+        _say_restored(done)
+
+
+def _say_restored(done: "Copied") -> None:
+    from router.store.upgrading import about
+
+    found = about(Path(done.path))
+    click.echo(f"{done.path}: {_size(done.bytes)}, {_count(found.deliveries, 'delivery')}, checked")
+    if done.kept is not None:
+        note(f"the store that was there is kept: {done.kept}")
+    note(f"its newest delivery is of {moment(found.newest_at)}: ask senders for what came later")
+    open_jobs = sum(found.jobs.get(s, 0) for s in ("available", "retryable", "waiting", "running"))
+    if open_jobs:
+        note(
+            f"{_count(open_jobs, 'job')} open then: they run at the next `router serve`, even if "
+            "they have run since; `router rules` shows them, `router cancel` ends them"
+        )
+
+
+@store.command()
+@place_options("dev", "store", "admin", "server")
+@click.option(
+    "--older-than",
+    metavar="AGE",
+    help="Also every finished delivery received longer ago than this: 12h, 3d.",
+)
+@click.option("--dry-run", is_flag=True, help="Count, remove nothing.")
+def prune(*, place: Place, older_than: str | None, dry_run: bool) -> None:
+    """
+    Remove now what `server.retention` lets go, as the server does by itself in small steps.
+
+    Deliveries with open jobs and living dedupe keys always stay. The file does not shrink: new
+    deliveries fill the room.
+    """
+    age = _age(older_than)
+    if dry_run:
+        answer = _prunable(place, age)
+    else:
+        answer = _pruned(place, {} if age is None else {"older_than": age})
+    if place.as_json:
+        print_json({**answer, "dry_run": dry_run})
+        return
+    verb = "would be removed" if dry_run else "removed"
+    deliveries, keys = answer["deliveries"], answer["keys"]
+    click.echo(f"{_count(deliveries, 'delivery')} and {_count(keys, 'expired key')} {verb}")
+
+
+def _age(text: str | None) -> int | None:
+    from router.config.units import duration
+
+    if text is None:
+        return None
+    try:
+        return duration(text)
+    except ValueError as error:
+        raise UsageError(f"--older-than: {error}") from None
+
+
+def _prunable(place: Place, age: int | None) -> dict[str, Any]:
+    from router.serving.retaining import wished
+    from router.store.pruning import removable
+    from router.store.reader import open_reader
+
+    if place.server is not None:
+        raise UsageError("--dry-run looks at the store itself; it cannot be had with --server")
+    _, ruleset = place.working()
+    now = time.time_ns() // 1_000_000
+
+    async def look() -> tuple[int, int]:
+        reader = open_reader(ruleset.server.store)
+        try:
+            wish = wished(ruleset.server.retention, now, age)
+            return await reader.ask(removable, wish, now)
+        finally:
+            await reader.close()
+
+    deliveries, keys = asyncio.run(look())
+    return {"deliveries": deliveries, "keys": keys}
+
+
+def _pruned(place: Place, body: dict[str, Any]) -> dict[str, Any]:
+    if place.server is not None:
+        with Door.of(place) as door:
+            return _through(door, body)
+    place, ruleset = place.working()
+    try:
+        with Door.of(place, ruleset) as door:
+            return _through(door, body)
+    except NoServer:
+        if not Path(ruleset.server.store).exists():
+            raise StoreRefused(f"there is no store {ruleset.server.store}") from None
+        return asyncio.run(_offline(ruleset, body))
+
+
+def _through(door: Door, body: dict[str, Any]) -> dict[str, Any]:
+    """A piece at a time, so that no request takes long."""
+    total = {"deliveries": 0, "keys": 0}
+    while True:
+        answer = door.verb("prune", body)
+        total = {name: count + answer[name] for name, count in total.items()}
+        if not answer["more"]:
+            return total
+
+
+async def _offline(ruleset: "Ruleset", body: dict[str, Any]) -> dict[str, Any]:
+    from router.wiring.offline import open_ledger
+
+    total = {"deliveries": 0, "keys": 0}
+    async with open_ledger(ruleset) as verbs:
+        while True:
+            answer = await verbs.prune(body)
+            total = {name: count + answer[name] for name, count in total.items()}
+            if not answer["more"]:
+                return total
+
+
+@store.command()
+@place_options("dev", "store")
+@click.option("--check", "only_look", is_flag=True, help="Change nothing; exit 1 if it is due.")
+@click.pass_context
+def migrate(ctx: click.Context, *, place: Place, only_look: bool) -> None:
+    """
+    Bring the store to this router's schema, while no server runs; `serve` does it by itself too.
+
+    A kill leaves the old schema or the new one. There is no way back but a backup.
+    """
+    from router.store.upgrading import due, upgrade
+
+    path = _store_of(place)
+    step = due(path) if only_look else upgrade(path)
+    is_due = only_look and step.before < step.after
+    if place.as_json:
+        print_json({**msgspec.structs.asdict(step), "due": is_due})
+    elif step.before == step.after:
+        click.echo(f"{path} has schema {step.after}, as this router wants")
+    else:
+        word = "would go" if only_look else "went"
+        click.echo(f"{path} {word} from schema {step.before} to {step.after}")
+    ctx.exit(1 if is_due else 0)
+
+
+@store.command()
+@place_options("dev", "store")
+def info(*, place: Place) -> None:
+    """Where the store is, how large, of which schema, and what it holds."""
+    from router.store.upgrading import about
+
+    found = about(_store_of(place))
+    if place.as_json:
+        print_json(found)
+        return
+    for name, value in (
+        ("store", found.path),
+        ("size", f"{_size(found.bytes)}, {_size(found.free_bytes)} of it free"),
+        ("journal", _size(found.journal_bytes)),
+        ("schema", _schema(found.schema, found.schema_wanted)),
+        ("deliveries", f"{found.deliveries}, the newest of {moment(found.newest_at)}"),
+        ("dedupe keys", str(found.keys)),
+        ("jobs", states(found.jobs)),
+        ("oldest due", moment(found.oldest_due_at)),
+    ):
+        click.echo(f"{name:<12} {value}")
+
+
+def _schema(found: int, wanted: int) -> str:
+    if found == wanted:
+        return str(found)
+    return f"{found}; this router wants {wanted}: `router store migrate`, or just `router serve`"
+
+
+def _store_of(place: Place) -> Path:
+    """The store's file; a rules file that is wrong hinders nobody who names it by --store."""
+    if place.store is not None:
+        return Path(place.store.removeprefix("sqlite:")).absolute()
+    _, ruleset = place.working()
+    return Path(ruleset.server.store)
+
+
+def _count(n: int, noun: str) -> str:
+    many = noun[:-1] + "ies" if noun == "delivery" else noun + "s"
+    return f"{n} {noun if n == 1 else many}"
+
+
+def _size(count: int) -> str:
+    for unit in ("bytes", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1024  # type: ignore[assignment]
+    return f"{count:.1f} GiB"
+
+
+def _progress(word: str) -> "Progress":
+    """Tells a person how far it is; a pipe hears nothing."""
+    shows = sys.stderr.isatty()
+
+    def told(left: int, pages: int) -> None:
+        if shows and pages:
+            click.echo(f"\r{100 - 100 * left // pages:3d} % {word}", err=True, nl=not left)
+
+    return told

@@ -1,0 +1,171 @@
+"""Diagnostics in the words of the machines that show them: beside a line, in a report, as tests."""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from router.config.codes import CODES
+from router.config.diagnostics import render_json, render_text
+from router.errors import Diagnostic
+
+_SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
+_NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+Found = Sequence[Diagnostic]
+
+
+def render_github(found: Found) -> str:
+    """A workflow command a line: the annotation stands beside the line in the change."""
+    return "".join(_command(d) for d in found)
+
+
+def render_gitlab(found: Found) -> str:
+    """A code quality report."""
+    issues = []
+    for d in found:
+        identity = "\0".join([d.code, d.file, d.message, d.source or ""])
+        issues.append(
+            {
+                "description": _told(d),
+                "check_name": d.code,
+                "fingerprint": hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest(),
+                "severity": "major" if d.severity == "error" else "minor",
+                "location": {"path": d.file, "lines": {"begin": d.line}},
+            }
+        )
+    return _json(issues)
+
+
+def render_sarif(found: Found) -> str:
+    """A SARIF 2.1.0 log with one run; columns count characters."""
+    driver = {
+        "name": "router check",
+        "rules": [_sarif_rule(code) for code in dict.fromkeys(d.code for d in found)],
+    }
+    results = [_sarif_result(d) for d in found]
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    return _json({"$schema": _SARIF, "version": "2.1.0", "runs": [run]})
+
+
+def render_junit(found: Found, files: Iterable[str] = ()) -> str:
+    """
+    A test for each diagnostic, of which the errors fail; one that passes for each of `files` of
+    which nothing is said.
+    """
+    from xml.etree import ElementTree as Xml  # noqa: PLC0415 - 10 ms that few need
+
+    quiet = [file for file in files if all(d.file != file for d in found)]
+    errors = sum(d.severity == "error" for d in found)
+    count = str(len(found) + len(quiet))
+    suite = Xml.Element("testsuite", name="router check", tests=count, failures=str(errors))
+    for file in quiet:
+        Xml.SubElement(suite, "testcase", classname=_for_xml(file), name="check", file=file)
+    for d in found:
+        name = f"{d.code} {d.line}:{d.column}"
+        file = _for_xml(d.file)
+        case = Xml.SubElement(suite, "testcase", classname=file, name=name, file=file)
+        case.set("line", str(d.line))
+        if d.severity == "error":
+            failure = Xml.SubElement(case, "failure", message=_for_xml(d.message))
+            failure.text = _for_xml(render_text([d]))
+        else:
+            Xml.SubElement(case, "system-out").text = _for_xml(render_text([d]))
+    Xml.indent(suite)
+    return Xml.tostring(suite, encoding="unicode") + "\n"
+
+
+_RENDERERS: Mapping[str, Callable[[Found], str]] = {
+    "text": render_text,
+    "json": render_json,
+    "github": render_github,
+    "gitlab": render_gitlab,
+    "sarif": render_sarif,
+    "junit": render_junit,
+}
+FORMATS = tuple(_RENDERERS)
+
+
+def render(format_: str, found: Found, files: Sequence[str]) -> str:
+    """Everything found in these files, in one of `FORMATS`."""
+    return render_junit(found, files) if format_ == "junit" else _RENDERERS[format_](found)
+
+
+def _told(d: Diagnostic) -> str:
+    return f"{d.message}: {d.hint}" if d.hint else d.message
+
+
+def _json(value: Any) -> str:
+    encoded = msgspec.json.encode(_whole(value))
+    return msgspec.json.format(encoded, indent=2).decode() + "\n"
+
+
+def _whole(value: Any) -> Any:
+    """Halves of characters cannot be written as UTF-8."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, dict):
+        return {key: _whole(child) for key, child in value.items()}
+    return [_whole(child) for child in value] if isinstance(value, list) else value
+
+
+def _for_xml(text: str) -> str:
+    return _NOT_IN_XML.sub("\ufffd", text)
+
+
+# -- workflow commands
+
+
+def _command(d: Diagnostic) -> str:
+    place = {
+        "file": d.file,
+        "line": d.line,
+        "col": d.column,
+        "endColumn": d.column + d.width,
+        "title": d.code,
+    }
+    listed = ",".join(f"{name}={_property(str(value))}" for name, value in place.items())
+    return f"::{d.severity} {listed}::{_data(_told(d))}\n"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+# -- SARIF
+
+
+def _sarif_rule(code: str) -> dict[str, Any]:
+    known = CODES.get(code)
+    about = known.about if known else code
+    level = known.severity if known else "error"
+    return {
+        "id": code,
+        "shortDescription": {"text": about},
+        "defaultConfiguration": {"level": level},
+        "help": {"text": f"router check --explain {code}"},
+    }
+
+
+def _sarif_result(d: Diagnostic) -> dict[str, Any]:
+    region = {"startLine": d.line, "startColumn": d.column, "endColumn": d.column + d.width}
+    where = {"artifactLocation": {"uri": _uri(d.file)}, "region": region}
+    return {
+        "ruleId": d.code,
+        "level": d.severity,
+        "message": {"text": _told(d)},
+        "locations": [{"physicalLocation": where}],
+    }
+
+
+def _uri(file: str) -> str:
+    path = PurePath(file)
+    return path.as_uri() if path.is_absolute() else quote(path.as_posix())

@@ -1,0 +1,90 @@
+"""An endpoint's side of its sender's API: `api`, `api_version`, and who may deliver."""
+
+from router.config.context import Context
+from router.config.schema import ApiEntry, EndpointEntry
+from router.config.settings import parsed_url, ranges, setting
+from router.model.settings import PUBLISHED, Api
+from router.providers import Provider
+from router.providers.api import ApiRule
+from router.yaml_source import Node, Text
+
+
+def api(context: Context, entry: EndpointEntry, provider: Provider | None) -> Api:
+    """`api:`, checked against what the provider's definition knows of its API."""
+    spelling = entry.provider.value if entry.provider else ""
+    given, rule = entry.api, provider.definition.api if provider else None
+    if given is None:
+        return Api(spelling=spelling)
+    if rule is None:
+        if provider is not None:
+            _foreign(context, f"{provider.label} has no API that the router calls", entry, "api")
+        return Api(spelling=spelling)
+    _graphql(context, given, rule)
+    return Api(
+        base=_base(context, given),
+        token=context.secret(given.token) if given.token else None,
+        graphql=bool(given.graphql) or given.graphql_path is not None,
+        graphql_path=given.graphql_path.value if given.graphql_path else None,
+        spelling=spelling,
+    )
+
+
+def api_version(context: Context, entry: EndpointEntry, provider: Provider | None) -> str | None:
+    """`api_version:`, for senders whose deliveries name theirs."""
+    if entry.api_version is not None and provider is not None and not provider.has_versions:
+        message = f"deliveries of {provider.label} name no API version"
+        _foreign(context, message, entry, "api_version")
+    return entry.api_version
+
+
+def allow_from(
+    context: Context, entry: EndpointEntry, provider: Provider | None
+) -> tuple[str, ...]:
+    """CIDRs, and PUBLISHED where the ranges that the provider publishes are let in too."""
+    texts = entry.allow_from or []
+    published = [text for text in texts if text.value == PUBLISHED]
+    rule = provider.definition.api if provider else None
+    if published and provider is not None and (rule is None or rule.ranges is None):
+        message = f"{provider.label} publishes no address ranges"
+        _foreign_at(context, message, published[0], "list them: [192.0.2.0/24, …]")
+    others = ranges(context, [text for text in texts if text.value != PUBLISHED])
+    return (*others, PUBLISHED) if published else others
+
+
+def _graphql(context: Context, given: ApiEntry, rule: ApiRule) -> None:
+    for key, value in (("graphql", given.graphql), ("graphql_path", given.graphql_path)):
+        if value and rule.graphql is None:
+            context.error("not-for-provider", f"this provider knows no '{key}'", given.key_at(key))
+    path = given.graphql_path
+    if path is not None and not path.value.startswith("/"):
+        message = (
+            f"'{path.value[:60]}' is not a path like '/admin/api/{{api_version}}/graphql.json'"
+        )
+        context.error("bad-path", message, path)
+    if path is not None and given.graphql is False:
+        message = "'graphql_path' says where GraphQL is, 'graphql: false' that it is not used"
+        context.error("bad-value", message, path)
+
+
+def _base(context: Context, given: ApiEntry) -> str | None:
+    text = setting(context, given.base)
+    if text is None:
+        return None
+    return checked_base(context, text)
+
+
+def checked_base(context: Context, text: Text) -> str:
+    """The address of an API, without the slash at its end."""
+    url = parsed_url(text.value)
+    if url is None or url.query or url.fragment or url.username is not None or "{" in text.value:
+        message = f"'{text.value[:60]}' is not an address like 'https://example-shop.test'"
+        context.error("bad-url", message, text)
+    return text.value.rstrip("/")
+
+
+def _foreign(context: Context, message: str, entry: EndpointEntry, key: str) -> None:
+    _foreign_at(context, message, entry.key_at(key), f"leave '{key}' out")
+
+
+def _foreign_at(context: Context, message: str, node: Node | Text, hint: str) -> None:
+    context.error("not-for-provider", message, node, hint)

@@ -1,0 +1,152 @@
+"""`after` and `concurrency`: what an action waits for, and which runs take turns."""
+
+from collections.abc import Iterator, Sequence
+from typing import get_args
+
+from router.config.context import Context
+from router.config.language import Language, Place
+from router.config.schema import ActionEntry, ConcurrencyEntry
+from router.model.job import Group, Need, Wanted
+from router.rules.specs import Concurrency
+from router.yaml_source import Mapping, Node, Scalar, Text, described
+from router.yaml_source import Sequence as List
+
+LIMIT_MAX = 10_000
+_ENDS: tuple[str, ...] = get_args(Wanted)
+_KINDS = ("use", "http", "shell", "python", "log", "repository_dispatch")
+
+
+class Chains:
+    """The order among the actions of one rule, with its faults reported."""
+
+    def __init__(self, context: Context, entries: Sequence[ActionEntry]) -> None:
+        self._context = context
+        self._faulty: set[int] = set()
+        self._entries = {name: e for e in entries if (name := _name(e)) is not None}
+        self._after = {e.node.start: tuple(self._needs(e).values()) for e in entries}
+        self._before = {n: [need.action for need in self.after(e)] for n, e in self._named()}
+        self._cycles()
+
+    def after(self, entry: ActionEntry) -> tuple[Need, ...]:
+        """What an action waits for."""
+        return self._after[entry.node.start]
+
+    def results(self, entry: ActionEntry) -> frozenset[str] | None:
+        """The actions that have ended when this one starts; None: it waits for none."""
+        if entry.after is None and "after" not in entry.broken:
+            return None
+        if entry.node.start in self._faulty:  # one fault must not bring others with it
+            return frozenset(self._entries)
+        found: set[str] = set()
+        pending = [need.action for need in self.after(entry)]
+        while pending:
+            name = pending.pop()
+            if name not in found:
+                found.add(name)
+                pending += self._before.get(name, [])
+        return frozenset(found)
+
+    def _named(self) -> Iterator[tuple[str, ActionEntry]]:
+        return iter(self._entries.items())
+
+    # -- reading --------------------------------------------------------------------------------
+
+    def _needs(self, entry: ActionEntry) -> dict[str, Need]:
+        found: dict[str, Need] = {}
+        told = len(self._context.report.found)
+        for name, wants in self._pairs(entry.after, "an action's id, a list of them, or a mapping"):
+            if name.value not in self._entries:
+                self._unknown(entry, name)
+            elif name.value in found:
+                message = f"'{name.value}' stands here twice"
+                self._context.error("bad-value", message, name)
+            else:
+                found[name.value] = Need(name.value, wants)
+        if len(self._context.report.found) > told:
+            self._faulty.add(entry.node.start)
+        return found
+
+    def _unknown(self, entry: ActionEntry, name: Text) -> None:
+        own = _name(entry)
+        others = [other for other in self._entries if other != own]
+        self._context.unknown("unknown-predecessor", "other action of this rule", name, others)
+
+    def _pairs(self, node: Node | None, expected: str) -> Iterator[tuple[Text, Wanted]]:
+        if node is None:
+            return
+        if isinstance(node, Scalar) and (node.style or node.value not in ("", "~", "null")):
+            yield Text(node.value, node), "succeeded"
+        elif isinstance(node, Mapping):
+            yield from self._wanted(node)
+        elif isinstance(node, List) and expected != "an action's id or a mapping":
+            for item in node.items:
+                yield from self._pairs(item, "an action's id or a mapping")
+        else:
+            message = f"expected {expected}, found {described(node)}"
+            self._context.error("wrong-type", message, node)
+
+    def _wanted(self, node: Mapping) -> Iterator[tuple[Text, Wanted]]:
+        for key, value in node:
+            word = value.value if isinstance(value, Scalar) else ""
+            if word in _ENDS:
+                yield Text(key.value, key), word  # type: ignore[misc]
+                continue
+            listed = " or ".join(f"'{end}'" for end in _ENDS)
+            hint = self._context.suggest.hint(word, _ENDS)
+            self._context.error("unknown-value", f"expected {listed}", value, hint)
+
+    # -- cycles ---------------------------------------------------------------------------------
+
+    def _cycles(self) -> None:
+        """Every action that waits for itself is told once, by the circle that it stands in."""
+        told: set[str] = set()
+        for name, entry in self._named():
+            circle = self._circle(name)
+            if circle and not told & set(circle):
+                told |= set(circle)
+                shown = " after ".join([*circle, circle[0]])
+                message = f"an action would wait for itself: {shown}"
+                self._context.error("chain-cycle", message, entry.at("after"))
+
+    def _circle(self, start: str) -> list[str]:
+        """The shortest way from an action back to itself."""
+        came: dict[str, str] = {}
+        pending = [start]
+        for name in pending:
+            for before in self._before.get(name, []):
+                if before == start:
+                    way = [name]
+                    while way[-1] != start:
+                        way.append(came[way[-1]])
+                    return way[::-1]
+                if before not in came:
+                    came[before] = name
+                    pending.append(before)
+        return []
+
+
+def _name(entry: ActionEntry) -> str | None:
+    if entry.id is not None:
+        return entry.id.value
+    if entry.use is not None:
+        return entry.use.value
+    return next((kind for kind in _KINDS if entry.key_at(kind) is not entry.node), None)
+
+
+def concurrency(
+    context: Context, language: Language, entry: ConcurrencyEntry | None, roots: frozenset[str]
+) -> Concurrency | None:
+    """A rule's concurrency group."""
+    if entry is None:
+        return None
+    place = Place("'group'", roots)
+    value = None if entry.group is None else language.expression(entry.group, place)
+    limit = 1 if entry.limit is None else entry.limit
+    if not 1 <= limit <= LIMIT_MAX:
+        message = f"'limit' is a number from 1 to {LIMIT_MAX}"
+        context.error("bad-value", message, entry.at("limit"))
+    busy, dead = entry.on_busy or "queue", entry.on_dead or "continue"
+    if dead == "halt" and busy != "queue":
+        message = f"'on_dead: halt' keeps a queue waiting, and 'on_busy: {busy}' has none"
+        context.error("halt-without-queue", message, entry.at("on_dead"))
+    return None if value is None else Concurrency(value, Group(limit, busy, dead))

@@ -1,0 +1,119 @@
+"""The `repository_dispatch` action: an `http` call that the code host's definition describes."""
+
+from urllib.parse import SplitResult, urlsplit
+
+from router.config.api import checked_base
+from router.config.language import Language, Place
+from router.config.schema import RepositoryDispatchEntry
+from router.config.settings import above_zero
+from router.config.targets import limit_name
+from router.expressions import Template, compile_template
+from router.providers import builtin
+from router.providers.api import ApiRule
+from router.providers.management import is_repository
+from router.rules.specs import HttpSpec
+from router.yaml_source import Text
+
+PROVIDER = "code-host"
+TIMEOUT_S = 30.0
+
+
+class Dispatches:
+    """Compiles `repository_dispatch` actions of one file."""
+
+    def __init__(self, language: Language) -> None:
+        self._language = language
+        self._context = language.context
+
+    def compile(
+        self, entry: RepositoryDispatchEntry, roots: frozenset[str]
+    ) -> tuple[HttpSpec, str | None]:
+        """The call, and the name that its limits belong to."""
+        above_zero(self._context, entry.timeout, entry.at("timeout"), "timeout")
+        rule = _rule()
+        base = self._base(entry.api_base, rule)
+        spec = HttpSpec(
+            target=None,
+            url=self._url(entry, base, rule, roots),
+            method="POST",
+            path=None,
+            query=(),
+            headers=self._headers(entry, rule),
+            body_kind="json",
+            body=self._body(entry, roots),
+            accept=((200, 299),),
+            auth=None,
+            timeout_s=entry.timeout / 1_000 if entry.timeout else TIMEOUT_S,
+        )
+        return spec, _limit_name(base)
+
+    def _base(self, given: Text | None, rule: ApiRule) -> str:
+        return checked_base(self._context, given) if given is not None else rule.base or ""
+
+    def _url(
+        self, entry: RepositoryDispatchEntry, base: str, rule: ApiRule, roots: frozenset[str]
+    ) -> Template:
+        """Each expression of `repo` becomes one path segment: none can lead elsewhere."""
+        owner, slash, name = self._repository(entry.repo, roots)
+        path = (rule.dispatch or "").replace("{owner}", owner).replace("{repo}", name)
+        return compile_template(base + path if slash else base)
+
+    def _repository(self, text: Text | None, roots: frozenset[str]) -> tuple[str, str, str]:
+        if text is None:
+            return "", "", ""
+        template = self._language.template(text, Place("a repository", roots))
+        if template is None:
+            return "", "", ""
+        literal = "".join(part if isinstance(part, str) else "x" for part in template.parts)
+        slashes = [part for part in template.parts if isinstance(part, str) and "/" in part]
+        if not is_repository(literal):
+            hint = None
+            if template.whole is not None and not slashes:
+                hint = "write owner and name apart: '{{ … }}/{{ … }}'"
+            message = f"'{text.value[:60]}' is not written OWNER/REPO"
+            self._context.error("bad-repository", message, text, hint)
+            return "", "", ""
+        return _split(template)
+
+    def _headers(
+        self, entry: RepositoryDispatchEntry, rule: ApiRule
+    ) -> tuple[tuple[str, Template], ...]:
+        name = self._context.secret(entry.token)
+        token = f"{rule.token_prefix}{{{{ secret.{name} }}}}"
+        header = rule.header_for(PROVIDER)
+        return (
+            ("Accept", compile_template(rule.accept)),
+            (header, compile_template(token if name.isidentifier() else "")),
+        )
+
+    def _body(self, entry: RepositoryDispatchEntry, roots: frozenset[str]) -> dict[str, object]:
+        place = Place("a dispatch", roots)
+        body: dict[str, object] = {}
+        if entry.event_type is not None:
+            body["event_type"] = self._language.template(entry.event_type, place)
+        if entry.client_payload is not None:
+            body["client_payload"] = self._language.json(entry.client_payload, place)
+        return body
+
+
+def _split(template: Template) -> tuple[str, str, str]:
+    """The template's text around the one slash that no expression holds."""
+    for index, part in enumerate(template.parts):
+        if isinstance(part, str) and "/" in part:
+            at = template.offset_of(index) + part.index("/")
+            return template.text[:at], "/", template.text[at + 1 :]
+    return "", "", ""
+
+
+def _rule() -> ApiRule:
+    rule = builtin()[PROVIDER].definition.api
+    assert rule is not None  # noqa: S101 - our own definition
+    return rule
+
+
+def _limit_name(base: str) -> str | None:
+    try:
+        parts: SplitResult = urlsplit(base)
+        return limit_name(parts)
+    except ValueError:
+        return None

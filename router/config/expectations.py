@@ -1,0 +1,209 @@
+"""A test's `expect`: every name and key checked against the file's rules and actions."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from router.config.context import Context
+from router.config.language import json_value
+from router.config.schema import CallEntry, ExpectEntry, RuleEntry, TrialEntry
+from router.model.job import ActionKind
+from router.model.trial import ActionKey, Expected, ExpectedCall, Step
+from router.rules.explain import items_of
+from router.rules.specs import CompiledRule
+from router.yaml_source import Sequence, Table, Text
+
+SKIPPED = ("skipped: event", "skipped: endpoint", "skipped: otherwise")
+"""Parts of a rule's head that may stand in the way, in the words of `because`."""
+_ITEM = re.compile(r"match\[([0-9]{1,6})\]")
+_FIELDS: Mapping[str, frozenset[ActionKind]] = {
+    "method": frozenset({"http"}),
+    "url": frozenset({"http"}),
+    "headers": frozenset({"http"}),
+    "json": frozenset({"http"}),
+    "argv": frozenset({"shell"}),
+    "env": frozenset({"shell"}),
+    "stdin": frozenset({"shell"}),
+    "args": frozenset({"python"}),
+    "message": frozenset({"log"}),
+}
+"""What can be expected of a call, and the kinds of action that have it."""
+AN: Mapping[ActionKind, str] = {
+    "http": "an http",
+    "shell": "a shell",
+    "python": "a python",
+    "log": "a log",
+}
+
+
+class Actions:
+    """The rules and actions of the file, found by the names that a test writes."""
+
+    def __init__(self, context: Context, rules: tuple[CompiledRule, ...]) -> None:
+        self.context = context
+        self.rules = {rule.id: rule for rule in rules}
+        self.kinds = {rule.id: {a.id: a.kind for a in rule.actions} for rule in rules}
+        self._partly = {e.id.value for e in context.file.rules or () if e.id and _is_partly_read(e)}
+
+    def rule(self, name: Text) -> CompiledRule | None:
+        """The rule that a text names; reported if there is none."""
+        if name.value not in self.rules:
+            self.context.unknown("unknown-rule", "rule", name, self.rules)
+        return self.rules.get(name.value)
+
+    def action(self, name: Text) -> tuple[ActionKey, ActionKind] | None:
+        """The action that a text written `rule/action` names; reported if there is none."""
+        rule, _, action = name.value.partition("/")
+        actions = self.kinds.get(rule)
+        if actions is None:
+            known = [f"{r}/{a}" for r, found in self.kinds.items() for a in found]
+            self.context.unknown("unknown-rule", "rule and action", name, known)
+            return None
+        kind = actions.get(action)
+        if kind is None and rule not in self._partly:
+            known = [f"{rule}/{a}" for a in actions]
+            self.context.unknown("unknown-action", "action", name, known)
+        return None if kind is None else ((rule, action), kind)
+
+
+class Expectations:
+    """Compiles what tests expect."""
+
+    def __init__(self, context: Context, actions: Actions) -> None:
+        self.context = context
+        self._actions = actions
+
+    def compile(self, trial: TrialEntry, sends: tuple[Step, ...]) -> Expected:
+        """What this test expects; of no key at all nothing could fail, which is reported."""
+        entry = trial.expect
+        if entry is None:
+            return Expected()
+        keys = [key for key in ExpectEntry.__struct_fields__ if key not in ("node", "broken")]
+        if not entry.broken and all(getattr(entry, key) is None for key in keys):
+            message = "nothing is expected, so this test could not fail"
+            self._bad(message, trial.key_at("expect"))
+        return Expected(
+            status=self._statuses(trial, sends),
+            matched=self._rules(entry.matched),
+            shadow=self._rules(entry.shadow),
+            because=self._because(entry),
+            dead=self._jobs(entry.dead),
+            cancelled=self._jobs(entry.cancelled),
+            calls=self._calls(entry.calls),
+        )
+
+    def _bad(self, message: str, at: Any, hint: str | None = None) -> None:
+        self.context.error("bad-expectation", message, at, hint)
+
+    def _statuses(self, trial: TrialEntry, sends: tuple[Step, ...]) -> tuple[int, ...] | None:
+        entry = trial.expect
+        if entry is None or entry.status is None:
+            return None
+        for status in entry.status:
+            if status not in range(100, 600):
+                message = f"{status} is no HTTP status"
+                self.context.error("bad-value", message, entry.at("status"))
+        sent = sum(step.requests for step in sends)
+        if any(step.broken for step in trial.send or ()):
+            return tuple(entry.status)  # how many are sent cannot be told
+        if isinstance(entry.at("status"), Sequence) and len(entry.status) not in (1, sent):
+            message = f"{len(entry.status)} statuses are expected of {sent} deliveries"
+            hint = "one status stands for all, a list has one for each"
+            self._bad(message, entry.at("status"), hint)
+        return tuple(entry.status)
+
+    def _rules(self, names: list[Text] | None) -> frozenset[str] | None:
+        if names is None:
+            return None
+        for name in names:
+            self._actions.rule(name)
+        return frozenset(name.value for name in names)
+
+    # -- why a rule did not match ---------------------------------------------------------------
+
+    def _because(self, entry: ExpectEntry) -> dict[str, str]:
+        found = {}
+        for name, reason in entry.because or ():
+            rule = self._actions.rule(name)
+            text = " ".join(reason.value.split())
+            if rule is not None and text not in SKIPPED:
+                self._reason(rule, text, reason)
+            if entry.matched and name.value in {m.value for m in entry.matched}:
+                message = f"'{name.value[:60]}' is expected under 'matched' too"
+                self._bad(message, name)
+            found[name.value] = text
+        return found
+
+    def _reason(self, rule: CompiledRule, text: str, at: Text) -> None:
+        """A reason that can come: a number or a text of what the rule's `match` holds."""
+        item = _ITEM.fullmatch(text)
+        if item and int(item[1]) >= len(rule.match):
+            message = f"the rule '{rule.id}' has no {text}"
+            hint = f"its 'match' has {len(rule.match)} items, numbered from 0"
+            self._bad(message, at, hint)
+        elif not item:
+            known = list(dict.fromkeys(_texts(rule)))
+            if text not in known:
+                message = f"nothing of the rule '{rule.id}' reads '{text[:60]}'"
+                self._bad(message, at, self.context.suggest.hint(text, known) or _could(known))
+
+    # -- actions --------------------------------------------------------------------------------
+
+    def _jobs(self, names: list[Text] | None) -> frozenset[ActionKey] | None:
+        if names is None:
+            return None
+        actions = (self._actions.action(name) for name in names)
+        return frozenset(action[0] for action in actions if action is not None)
+
+    def _calls(self, table: Table[CallEntry] | None) -> dict[ActionKey, ExpectedCall]:
+        found = {}
+        for name, entry in table or ():
+            action = self._actions.action(name)
+            if action is not None:
+                found[action[0]] = self._call(name, entry, action[1])
+        return found
+
+    def _call(self, name: Text, entry: CallEntry, kind: ActionKind) -> ExpectedCall:
+        fields = {}
+        for key, kinds in _FIELDS.items():
+            value = getattr(entry, key)
+            if value is None:
+                continue
+            fields[key] = self._value(value)
+            if kind not in kinds:
+                message = f"'{name.value}' is {AN[kind]} action: its calls have no '{key}'"
+                hint = "they have " + ", ".join(k for k, of in _FIELDS.items() if kind in of)
+                self._bad(message, entry.key_at(key), hint)
+        if entry.times is not None and entry.times < 0:
+            message = "'times' cannot be below zero"
+            self.context.error("bad-value", message, entry.at("times"))
+        line, _ = self.context.report.source.position(name.node.start)
+        return ExpectedCall(entry.times, fields, line)
+
+    def _value(self, value: Any) -> Any:
+        if isinstance(value, Text):
+            return value.value
+        if isinstance(value, Table):
+            return {name.value: text.value for name, text in value}
+        if isinstance(value, list):
+            return [text.value for text in value]
+        return json_value(self.context, value)
+
+
+def _texts(rule: CompiledRule) -> Iterator[str]:
+    """Every text of a rule that can stand in the way: its items and their leaves."""
+    for item in items_of(rule, {}):
+        yield " ".join(item.source.split())
+        yield from (" ".join(leaf.text.split()) for leaf in item.leaves)
+
+
+def _could(known: list[str]) -> str:
+    texts = ", ".join(known[:3])
+    return f"write match[0], {SKIPPED[0]!r}" + (f" or one of its texts: {texts}" if texts else "")
+
+
+def _is_partly_read(entry: RuleEntry) -> bool:
+    """Whether some action of a rule could not be read: tests may name it all the same."""
+    written = entry.at("actions")
+    count = len(written.items) if isinstance(written, Sequence) else 1
+    return len(entry.actions or ()) < count or any(a.broken for a in entry.actions or ())

@@ -1,0 +1,167 @@
+"""
+The JSON Schema of rules files, made of the same Structs that read them: for editors.
+
+It says what a schema can say: keys, kinds of values, words. What needs the rest of the file (names
+that must exist, expressions, one of several keys) is for `router check`.
+"""
+
+import types
+from collections.abc import Mapping
+from typing import Any, Literal, Union, get_args, get_origin
+from urllib.parse import quote
+
+import msgspec
+
+from router.config import schema
+from router.config.actions import METHODS
+from router.config.events import names
+from router.config.settings import ID, NAME
+from router.config.words import EXAMPLES, WORDS
+from router.model.retry import BUILT_IN
+from router.providers import Provider
+from router.yaml_source import Entry, Node, Table
+
+DRAFT = "http://json-schema.org/draft-07/schema#"
+_HIDDEN = frozenset({"node", "broken"})
+_SCALAR = {"type": ["string", "number", "boolean"]}
+"""A text is taken as it is written, so a number or a boolean is one."""
+_WHOLE = "[0-9]{1,12}\\s*"
+_SCALARS: Mapping[Any, dict[str, Any]] = {
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    schema.Duration: {"type": "string", "pattern": f"^{_WHOLE}(ms|s|m|h|d)$", "examples": ["30s"]},
+    schema.Size: {"type": "string", "pattern": f"^{_WHOLE}(KiB|MiB|GiB)$", "examples": ["5MiB"]},
+    schema.Rate: {"type": "string", "pattern": "^[0-9]{1,9}\\s*/\\s*[smh]$", "examples": ["5/s"]},
+    schema.Day: {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},
+    schema.ApiVersion: {
+        "type": "string",
+        "pattern": "^[0-9]{4}-(0[1-9]|1[0-2])$",
+        "examples": ["2024-01"],
+    },
+    schema.Moment: {"type": "string", "examples": ["2026-12-01T08:30:00Z"]},
+    schema.Fraction: {"type": "number", "minimum": 0, "maximum": 1},
+}
+_NAMED = {
+    "FileEntry.secrets": NAME,
+    "FileEntry.vars": NAME,
+    "FileEntry.define": NAME,
+    "FileEntry.targets": ID,
+    "FileEntry.endpoints": ID,
+    "FileEntry.retries": ID,
+}
+"""Tables of names that must look like this."""
+
+
+_OFFERED = {
+    "EndpointEntry.provider": "a provider",
+    "RuleEntry.events": "an event",
+    "SendEntry.event": "an event",
+    "HttpEntry.method": "a method",
+    "RetryEntry.name": "a retry policy",
+}
+"""Texts for which an editor offers words, but takes others as well."""
+
+
+def schema_of_rules(providers: Mapping[str, Provider], *, version: str) -> dict[str, Any]:
+    """The schema of a rules file; providers and their events are offered, others are allowed."""
+    return _Maker(providers).schema(schema.FileEntry, f"Rules of webhook-rules-router {version}")
+
+
+def schema_of_tests(providers: Mapping[str, Provider], *, version: str) -> dict[str, Any]:
+    """The schema of a file of tests."""
+    return _Maker(providers).schema(schema.TestsEntry, f"Tests of webhook-rules-router {version}")
+
+
+def _ref(name: str) -> dict[str, Any]:
+    return {"$ref": f"#/definitions/{quote(name)}"}
+
+
+class _Maker:
+    """Makes one schema; each class becomes one definition."""
+
+    def __init__(self, providers: Mapping[str, Provider]) -> None:
+        events = dict.fromkeys(n for p in providers.values() for n in names(p))
+        offered = {
+            "a provider": list(providers),
+            "an event": list(events),
+            "a method": list(METHODS),
+            "a retry policy": list(BUILT_IN),
+        }
+        self._definitions: dict[str, Any] = {
+            name: {"anyOf": [{"enum": words}, _SCALAR]} for name, words in offered.items()
+        }
+
+    def schema(self, kind: type[Entry], title: str) -> dict[str, Any]:
+        root = self._mapping(kind)
+        return {"$schema": DRAFT, "title": title, **root, "definitions": self._definitions}
+
+    def _of(self, kind: Any, place: str) -> dict[str, Any]:
+        """The schema of a type, at `Class.key`."""
+        origin, arguments = get_origin(kind), get_args(kind)
+        if origin in (Union, types.UnionType):
+            return self._optional(arguments, place)
+        if origin is Literal:
+            return {"enum": list(arguments)}
+        if origin is list:
+            one = self._of(arguments[0], place)
+            return {"anyOf": [one, {"type": "array", "items": one}]}
+        if origin is Table:
+            return self._table(arguments[0], place)
+        if isinstance(kind, type) and issubclass(kind, Entry):
+            return self._entry(kind)
+        offered = _OFFERED.get(place)
+        return _ref(offered) if offered else dict(_SCALARS.get(kind, _SCALAR))
+
+    def _optional(self, arguments: tuple[Any, ...], place: str) -> dict[str, Any]:
+        if set(get_args(Node)) <= set(arguments):
+            return {}
+        (kind,) = (a for a in arguments if a is not types.NoneType)
+        return self._of(kind, place)
+
+    def _table(self, kind: Any, place: str) -> dict[str, Any]:
+        made: dict[str, Any] = {
+            "type": "object",
+            "additionalProperties": self._of(kind, place) if kind is not Node else True,
+        }
+        if place in _NAMED:
+            made["propertyNames"] = {"pattern": f"^{_NAMED[place].pattern}$"}
+        return made
+
+    def _entry(self, kind: type[Entry]) -> dict[str, Any]:
+        name = kind.__name__.removesuffix("Entry")
+        if name not in self._definitions:
+            self._definitions[name] = {}  # conditions hold conditions
+            self._definitions[name] = self._whole(kind)
+        return _ref(name)
+
+    def _whole(self, kind: type[Entry]) -> dict[str, Any]:
+        """A mapping, or the lone scalar that means one of its keys."""
+        mapping = self._mapping(kind)
+        if kind.shorthand is None:
+            return mapping
+        field = next(f for f in msgspec.structs.fields(kind) if f.name == kind.shorthand)
+        short = self._field(kind, field)
+        return {"anyOf": [short, mapping]}
+
+    def _mapping(self, kind: type[Entry]) -> dict[str, Any]:
+        fields = [f for f in msgspec.structs.fields(kind) if f.name not in _HIDDEN]
+        made: dict[str, Any] = {
+            "type": "object",
+            "description": " ".join((kind.__doc__ or "").split()),
+            "properties": {
+                f.encode_name: self._field(kind, f) for f in fields if f.name != kind.shorthand
+            },
+            "patternProperties": {"^x-": {}},
+            "additionalProperties": False,
+        }
+        return {**made, "required": list(kind.required)} if kind.required else made
+
+    def _field(self, kind: type[Entry], field: Any) -> dict[str, Any]:
+        place = f"{kind.__name__}.{field.encode_name}"
+        made = self._of(field.type, place)
+        words = WORDS.get(kind.__name__, {}).get(field.encode_name)
+        if "$ref" in made:  # what stands beside a reference is ignored
+            made = {"allOf": [made]}
+        if words:
+            made = {"description": words, **made}
+        return {**made, "examples": EXAMPLES[place]} if place in EXAMPLES else made

@@ -1,0 +1,202 @@
+"""
+`# check: ignore CODE[,CODE] REASON`: what somebody has looked at and means to keep.
+
+A pragma stands behind what it is about, or alone on the line above. It reaches over all lines of a
+text that begins there, for inside a block or folded text no comment can stand.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+
+from router.config.codes import CODES
+from router.errors import Diagnostic
+from router.yaml_source import Mapping, Node, Report, Scalar, Sequence, Source, Suggester
+
+_PRAGMA = re.compile(r"#[ \t]*check:[ \t]*ignore\b[ \t]*([^\r\n]*)")
+_COMMENT = re.compile(r"(?:^|(?<=[ \t]))#")
+_CODES = re.compile(r"[\w-]+(?:[ \t]*,[ \t]*[\w-]+)*")
+_CODE = re.compile(r"[\w-]+")
+_NOTHING_ELSE = re.compile(r"[ \t]*(?:#|$)")
+
+Span = tuple[int, int]
+Written = tuple[int, int, int]
+"""A text: where it begins, where its content begins, where it ends."""
+
+
+class Pragma:
+    """One pragma: the codes it names with their places, and those that it has kept quiet."""
+
+    __slots__ = ("codes", "used")
+
+    def __init__(self, codes: dict[str, Span]) -> None:
+        self.codes = codes
+        self.used: set[str] = set()
+
+
+class Pragmas:
+    """
+    The pragmas of one load, by the lines that they are about.
+
+    Reports those that are badly written at once; one that has no reason, and a code that may not
+    be ignored, keep nothing quiet.
+    """
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._source = report.source
+        self._pragmas: list[Pragma] = []
+        self._by_line: dict[tuple[str, int], list[Pragma]] = {}
+        written = list(_PRAGMA.finditer(self._source.text))
+        if written:
+            self._read(written)
+            report.leave_out(self._silent)
+
+    def _silent(self, diagnostic: Diagnostic) -> bool:
+        """Whether a pragma keeps this quiet; it then counts as used."""
+        for pragma in self._by_line.get((diagnostic.file, diagnostic.line), ()):
+            if diagnostic.code in pragma.codes:
+                pragma.used.add(diagnostic.code)
+                return True
+        return False
+
+    def report_unused(self) -> None:
+        """Report every code that was said nowhere near; only a load without errors can tell."""
+        for pragma in self._pragmas:
+            for code, span in pragma.codes.items():
+                if code not in pragma.used:
+                    message = f"'{code}' is not said here, so there is nothing to ignore"
+                    self._report.warning("pragma-unused", message, *span, "take it out")
+
+    def _read(self, written: list[re.Match[str]]) -> None:
+        """Find the pragmas that are comments, and the lines that each is about."""
+        source = self._source
+        about = {_line(source, m.start()): _about(source, m.start()) for m in written}
+        texts = _on_lines(self._report, {*about, *about.values()})
+        for match in written:
+            line = _line(source, match.start())
+            if match.start() != _comment_start(source, line, texts):
+                continue
+            pragma = self._pragma(match)
+            if pragma is not None:
+                self._pragmas.append(pragma)
+                for reached in _reach(source, about[line], texts):
+                    self._by_line.setdefault(_named(source, reached), []).append(pragma)
+
+    def _pragma(self, match: re.Match[str]) -> Pragma | None:
+        named = _CODES.match(self._source.text, match.start(1), match.end(1))
+        whole = (match.start(), match.end())
+        if named is None:
+            hint = "write # check: ignore CODE REASON"
+            self._report.warning("pragma-bad", "this pragma names no code", *whole, hint)
+            return None
+        codes = {m[0]: m.span() for m in _CODE.finditer(named[0])}
+        base = named.start()
+        codes = {code: (base + start, base + end) for code, (start, end) in codes.items()}
+        if not self._source.text[named.end() : match.end(1)].strip():
+            hint = "say behind the code why this is meant"
+            self._report.warning("pragma-bad", "this pragma gives no reason", *whole, hint)
+            return None
+        return Pragma({code: span for code, span in codes.items() if self._allowed(code, span)})
+
+    def _allowed(self, code: str, span: Span) -> bool:
+        known = CODES.get(code)
+        if known is None:
+            hint = Suggester().hint(code, CODES) or "a reason goes behind the codes"
+            message = f"there is no code '{code[:60]}'"
+            self._report.warning("pragma-bad", message, *span, hint)
+        elif not known.ignorable:
+            message = f"'{code}' cannot be ignored: the file could not be used"
+            self._report.warning("pragma-bad", message, *span)
+        return known is not None and known.ignorable
+
+
+# -- where things are, lines counted from 1 through all files
+
+
+def _line(source: Source, offset: int) -> int:
+    return bisect_right(source.starts, offset)
+
+
+def _span(source: Source, line: int) -> Span:
+    """The offsets of a line, its end excluded."""
+    ends = source.starts[line] if line < len(source.starts) else len(source.text)
+    return source.starts[line - 1], ends
+
+
+def _about(source: Source, offset: int) -> int:
+    """The line that a comment at this offset is about: its own, or the next that is not comment."""
+    line = _line(source, offset)
+    start, _ = _span(source, line)
+    if source.text[start:offset].strip(" \t"):
+        return line
+    while line < len(source.starts):
+        line += 1
+        start, end = _span(source, line)
+        if not _NOTHING_ELSE.match(source.text[start:end].rstrip("\r\n")):
+            return line
+    return line
+
+
+def _named(source: Source, line: int) -> tuple[str, int]:
+    """A line as diagnostics name it: its file, and its number in there."""
+    start = source.starts[line - 1]
+    return source.path_at(start), source.position(start)[0]
+
+
+def _on_lines(report: Report, lines: Iterable[int]) -> list[Written]:
+    """The texts that touch one of these lines, in the order of the file."""
+    source = report.source
+    starts, ends = zip(*(_span(source, line) for line in sorted(lines)), strict=True)
+
+    def touches(scalar: Scalar) -> bool:
+        before = bisect_right(starts, scalar.end) - 1  # the last line that begins before it ends
+        return before >= 0 and ends[before] > scalar.start
+
+    return sorted({_written(source, s) for s in _scalars(report.documents) if touches(s)})
+
+
+def _scalars(documents: list[Node]) -> Iterator[Scalar]:
+    """Every text, keys too; what aliases repeat only once."""
+    pending = list(documents)
+    seen: set[int] = set()
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Scalar):
+            yield node
+        elif id(node) not in seen:
+            seen.add(id(node))
+            pending += node.items if isinstance(node, Sequence) else _children(node)
+
+
+def _children(node: Mapping) -> Iterator[Node]:
+    for key, value in node:
+        yield key
+        yield value
+
+
+def _written(source: Source, scalar: Scalar) -> Written:
+    """Behind the sign of a block text a comment may stand; below it everything is text."""
+    if scalar.style not in ("|", ">"):
+        return scalar.start, scalar.start, scalar.end
+    first_end = _span(source, _line(source, scalar.start))[1]
+    return scalar.start, min(first_end, scalar.end), scalar.end
+
+
+def _comment_start(source: Source, line: int, texts: list[Written]) -> int | None:
+    """Where the comment of a line begins: the first ` #` that is inside no text."""
+    start, end = _span(source, line)
+    for match in _COMMENT.finditer(source.text[start:end]):
+        at = start + match.start()
+        if not any(content <= at < last for _, content, last in texts):
+            return at
+    return None
+
+
+def _reach(source: Source, line: int, texts: list[Written]) -> range:
+    """A line, and those of a text that begins on it."""
+    start, end = _span(source, line)
+    lasts = (
+        _line(source, max(first, stop - 1)) for first, _, stop in texts if start <= first < end
+    )
+    return range(line, max(lasts, default=line) + 1)

@@ -1,0 +1,164 @@
+"""`providers:`: a user's own kinds of senders, and generic ones as an endpoint's `verify` says."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from router.config.context import Context
+from router.config.language import json_value
+from router.config.provider_schema import ProviderEntry
+from router.config.schema import EndpointEntry
+from router.config.settings import ID, shape
+from router.model.settings import OWN
+from router.providers import Definition, Provider
+from router.providers.definition import VerifyRule
+from router.providers.soundness import problems, rule_problems
+from router.yaml_source import Entry, Node, Table, Text
+from router.yaml_source import Mapping as MappingNode
+from router.yaml_source import Sequence as SequenceNode
+
+_AT = re.compile(r" - at `(\$[^`]*)`$")
+_STEP = re.compile(r"\.([A-Za-z_]\w*)|\[(\d+)\]")
+_NOT_DATA = frozenset({"node", "broken", "mode"})
+
+
+class _Both(Mapping[str, Provider]):
+    """The file's own providers, then the known ones, each of which is made when asked for."""
+
+    def __init__(self, own: Mapping[str, Provider], known: Mapping[str, Provider]) -> None:
+        self._own = own
+        self._known = known
+
+    def __getitem__(self, name: str) -> Provider:
+        return self._own[name] if name in self._own else self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._own
+        yield from self._known
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._own or name in self._known
+
+    def __len__(self) -> int:
+        return len(self._own) + len(self._known)
+
+
+def with_own(context: Context) -> Mapping[str, Provider]:
+    """The known providers and those of `providers:`; none of these may have a known name."""
+    own = {}
+    for name, entry in context.file.providers or ():
+        shape(context, name, ID, "a provider")
+        if name.value in context.providers or name.value == OWN:
+            context.error("built-in-name", f"the provider '{name.value}' is built in", name)
+            continue
+        definition = _definition(context, name.value, entry)
+        if definition is not None:
+            own[name.value] = Provider(definition)
+    return _Both(own, context.providers) if own else context.providers
+
+
+def reworked(context: Context, name: str, entry: EndpointEntry) -> Provider | None:
+    """
+    The provider of an endpoint whose `verify` has keys; None if it cannot be.
+
+    It is called after both (`hmac@hook`), since it is this endpoint's alone.
+    """
+    base = context.providers.get(entry.provider.value) if entry.provider else None
+    verify = entry.verify
+    if base is None or verify is None or _faulty(verify):
+        return None
+    if not base.definition.generic or not base.signed:
+        message = f"the provider '{base.name}' says itself how its sender signs"
+        hint = "write your own under 'providers', or use hmac, token, basic or jwt"
+        context.error("verify-fixed", message, entry.key_at("verify"), hint)
+        return None
+    rule = msgspec.convert(plain(context, verify) | {"scheme": base.name}, VerifyRule)
+    faults = list(rule_problems(rule, base.definition))
+    for key, text in faults:
+        context.error("bad-provider", text, verify.at(key))
+    if faults:
+        return None
+    names = (f"{base.name}@{name}",)
+    return Provider(msgspec.structs.replace(base.definition, names=names, verify=rule))
+
+
+def _definition(context: Context, name: str, entry: ProviderEntry) -> Definition | None:
+    """The entry as a definition; None with every fault reported."""
+    if _faulty(entry):
+        return None
+    data = {"names": [name], "label": name} | plain(context, entry)
+    data["events"] = [_group(group) for group in data.get("events", ())]
+    try:
+        definition = msgspec.convert(data, Definition)
+    except msgspec.ValidationError as error:
+        text = str(error)
+        at = _AT.search(text)
+        context.error("bad-provider", _AT.sub("", text), _node(entry.node, _steps(at)))
+        return None
+    faults = problems(definition)
+    for fault in faults:
+        context.error("bad-provider", fault.message, _node(entry.node, fault.place))
+    return None if faults else definition
+
+
+def _group(group: dict[str, Any]) -> dict[str, Any]:
+    """A group of the catalogue; a lone name makes one."""
+    if "name" in group:
+        return {"group": "Events", "names": [group["name"]]}
+    return {"group": "Events"} | group
+
+
+def _faulty(entry: Entry) -> bool:
+    """Has anything in an entry been reported already?"""
+    if entry.broken:
+        return True
+    values = [getattr(entry, field) for field in entry.__struct_fields__]
+    each = [v for value in values for v in _members(value)]
+    return any(isinstance(value, Entry) and _faulty(value) for value in each)
+
+
+def _members(value: Any) -> Sequence[Any]:
+    if isinstance(value, Table):
+        return [entry for _, entry in value]
+    return value if isinstance(value, list) else [value]
+
+
+def plain(context: Context, entry: Entry) -> dict[str, Any]:
+    """What an entry says as plain data, by the keys that the file uses."""
+    fields = [f for f in msgspec.structs.fields(type(entry)) if f.name not in _NOT_DATA]
+    given = [(f.encode_name, getattr(entry, f.name)) for f in fields]
+    return {name: _value(context, value) for name, value in given if value is not None}
+
+
+def _value(context: Context, value: Any) -> Any:
+    if isinstance(value, Text):
+        return value.value
+    if isinstance(value, Entry):
+        return plain(context, value)
+    if isinstance(value, Table):
+        return {name.value: _value(context, each) for name, each in value}
+    if isinstance(value, list):
+        return [_value(context, each) for each in value]
+    return json_value(context, value) if isinstance(value, Node) else value
+
+
+def _steps(at: re.Match[str] | None) -> list[str | int]:
+    """The keys and indexes of a path like `$.api.ranges[0]`."""
+    return [name or int(index) for name, index in _STEP.findall(at[1])] if at else []
+
+
+def _node(node: Node, place: Sequence[str | int]) -> Node:
+    """The node at a place, or the nearest one above it that is there."""
+    for step in place:
+        if isinstance(node, MappingNode):
+            found = node.get(str(step))
+        elif isinstance(node, SequenceNode) and isinstance(step, int) and step < len(node.items):
+            found = node.items[step]
+        else:  # one item may stand alone where a list is expected
+            found = node if step == 0 else None
+        if found is None:
+            return node
+        node = found
+    return node

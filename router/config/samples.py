@@ -1,0 +1,343 @@
+"""
+What actions send, made once from the provider's samples: what fails there will fail on Sunday.
+
+Pure and bounded: nothing is called, no secret is read. Said is only what a sample can prove: a
+field that is there and null, a list in the middle of a text, a function that refuses its argument.
+Not judged are fields that the sample lacks (they may come), what reads the sender's headers or the
+results of other actions, and what the rule's own conditions keep away.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from router.config.context import Context
+from router.errors import RenderError
+from router.expressions import Expression, Template
+from router.expressions.lacking import lacks
+from router.model.delivery import Delivery, Event, InboundRequest
+from router.model.settings import Endpoint
+from router.providers import Provider
+from router.rules.patterns import wants_event
+from router.rules.render_http import encoded, json_value
+from router.rules.ruleset import Ruleset
+from router.rules.scope import delivery_roots, event_scope
+from router.rules.specs import (
+    CompiledAction,
+    CompiledRule,
+    Condition,
+    HttpSpec,
+    LogSpec,
+    PythonSpec,
+    ShellSpec,
+)
+from router.yaml_source import Node, Text
+
+RENDERS_MAX = 200_000
+"""How many are tried at most, in about two seconds; what a longer file has beyond is not judged."""
+_NOW_MS = 1_760_000_000_000
+_ID = "01990000-0000-7000-8000-000000000000"
+_ADVISED = re.compile(r"(.* is (?:null|array|object)): (.*)", re.DOTALL)
+
+Form = Literal["text", "json", "lines", "path"]
+Scope = dict[str, Any]
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """Why an expression of a template cannot be rendered, and which (None: the template)."""
+
+    reason: str
+    part: int | None = None
+
+
+def check_samples(context: Context, ruleset: Ruleset) -> None:
+    """Warn of templates that fail on the samples of events that their rules are for."""
+    nodes = {entry.id.value: entry.node for entry in context.file.rules or () if entry.id}
+    samples = _Samples(ruleset, nodes)
+    told: set[int] = set()
+    for rule in ruleset.rules:
+        for action in rule.actions:
+            for form, template in _templates(action):
+                _judge(context, samples, (rule, action), (form, template), told)
+                if samples.renders > RENDERS_MAX or context.report.full:
+                    return
+
+
+def _judge(
+    context: Context,
+    samples: "_Samples",
+    owner: tuple[CompiledRule, CompiledAction],
+    what: tuple[Form, Template],
+    told: set[int],
+) -> None:
+    """Render one template on every sample of its rule, and say once which fail."""
+    rule, action = owner
+    form, template = what
+    faults = {}
+    for name, scope in samples.of(rule):
+        samples.renders += 1
+        fault = _fault(form, template, _with(action, scope))
+        if fault is not None and _counts(fault, template, rule, scope):
+            faults[name] = fault
+    if not faults:
+        return
+    text = _place(context, samples.nodes.get(rule.id), template)
+    if text is None or text.node.start in told:
+        return
+    told.add(text.node.start)
+    _say(context, text, template, faults)
+
+
+def _say(context: Context, text: Text, template: Template, faults: dict[str, Fault]) -> None:
+    (name, fault), *others = faults.items()
+    span = (0, len(text.value))
+    if fault.part is not None:
+        start = template.offset_of(fault.part)
+        span = (start, start + len(_expression(template, fault.part).text))
+    more = f", and of {len(others)} more" if others else ""
+    advised = _ADVISED.fullmatch(fault.reason)
+    reason, hint = (advised[1], advised[2]) if advised else (fault.reason, None)
+    message = f"on the sample of {name}{more}: {reason}"
+    where = context.span(text, span)
+    context.report.warning("template-fails-on-sample", message, *where, hint)
+
+
+def _expression(template: Template, part: int) -> Expression:
+    found = template.parts[part]
+    assert isinstance(found, Expression)  # noqa: S101 - faults name no other
+    return found
+
+
+def _place(context: Context, node: Node | None, template: Template) -> Text | None:
+    """Where a template is written: within its rule's node, or where rules share it."""
+    places = context.written.get(template.text, ())
+    if node is not None:
+        for text in places:
+            if node.start <= text.node.start < node.end:
+                return text
+    return places[0] if places else None
+
+
+# -- templates
+
+
+def _templates(action: CompiledAction) -> Iterator[tuple[Form, Template]]:
+    """Everything that an action sends and that reads something."""
+    for name, value in action.given:
+        yield from _within("json", (name, value))
+    spec = action.spec
+    for field in spec.__struct_fields__:
+        value = getattr(spec, field)
+        if isinstance(value, (Template, tuple, list, dict)):
+            yield from _within(_form(spec, field), value)
+
+
+def _form(spec: Any, field: str) -> Form:
+    match spec, field:
+        case HttpSpec(), "path" | "url":
+            return "path"
+        case HttpSpec(), "body":
+            return "json" if spec.body_kind == "json" else "text"
+        case PythonSpec(), "args":
+            return "json"
+        case ShellSpec(), "stdin" | "files":
+            return "json"
+        case LogSpec(), _:
+            return "lines"
+    return "text"
+
+
+def _within(form: Form, value: Any) -> Iterator[tuple[Form, Template]]:
+    if isinstance(value, Template):
+        if value.roots:
+            yield form, value
+    elif isinstance(value, dict):
+        for child in value.values():
+            yield from _within(form, child)
+    elif isinstance(value, list | tuple):
+        for child in value:
+            yield from _within(form, child)
+
+
+def _fault(form: Form, template: Template, scope: Scope) -> Fault | None:
+    """Why a template cannot be rendered; None also where that cannot be judged."""
+    try:
+        _render(form, template, scope)
+    except RenderError as error:
+        whole = Fault(str(error).removeprefix(f"{error.place}: "))
+    else:
+        return None
+    for index, part in enumerate(template.parts):
+        if isinstance(part, Expression):
+            try:
+                _render(form, Template(part.text, (part,), (0,)), scope)
+            except RenderError as error:
+                return Fault(str(error).removeprefix(f"{error.place}: "), index)
+    return whole
+
+
+def _render(form: Form, template: Template, scope: Scope) -> None:
+    match form:
+        case "path" if template.whole is None:
+            encoded(template, scope, "")
+        case "json":
+            template.render_json(scope, place="")
+        case _:
+            template.render(scope, place="", lenient=form == "lines")
+
+
+# -- what a sample can prove
+
+
+def _counts(fault: Fault, template: Template, rule: CompiledRule, scope: Scope) -> bool:
+    """Whether a fault is the rule's, and not of the sample or of what the rule keeps away."""
+    expressions = template.expressions
+    if fault.part is not None:
+        expressions = (_expression(template, fault.part),)
+    defines = scope.get("def")
+    read = [e for one in expressions for e in (one, *_defined(one, defines))]
+    if any(lacks(e, scope) for e in read):
+        return False
+    if all(_holds(c, scope) for c in rule.match):
+        return True
+    guarded = {use for c in rule.match for use in _uses(c, defines)}
+    return not guarded & {use for e in read for use in e.uses if use[0] != "def"}
+
+
+def _defined(expression: Expression, defines: Any) -> Iterator[Expression]:
+    """The definitions that an expression reads, and those that they read."""
+    pending, seen = [expression], set()
+    while pending:
+        for root, field in pending.pop().uses:
+            if root == "def" and field not in seen and defines is not None:
+                seen.add(field)
+                found = defines.expressions.get(field)
+                if found is not None:
+                    pending.append(found)
+                    yield found
+
+
+def _holds(condition: Condition, scope: Scope, *, wanted: bool = True) -> bool:
+    """Whether a condition is true (or, not `wanted`, false): an error is neither."""
+    if condition.test is not None:
+        return condition.test.verdict(scope) is wanted
+    if condition.negate is not None:
+        return _holds(condition.negate, scope, wanted=not wanted)
+    each = (_holds(c, scope, wanted=wanted) for c in condition.any_of or ())
+    return any(each) if wanted else all(each)
+
+
+def _uses(condition: Condition, defines: Any) -> Iterator[tuple[str, str]]:
+    if condition.test is not None:
+        for expression in (condition.test, *_defined(condition.test, defines)):
+            yield from expression.uses
+    for inner in (condition.negate, *(condition.any_of or ())):
+        if inner is not None:
+            yield from _uses(inner, defines)
+
+
+def _with(action: CompiledAction, scope: Scope) -> Scope:
+    """The scope with a shared action's parameters, those that can be rendered."""
+    if not action.given:
+        return scope
+    given = {}
+    for name, value in action.given:
+        try:
+            given[name] = json_value(value, scope, "with")
+        except RenderError:
+            continue  # said of the parameter itself; what reads it lacks it
+    return {**scope, "with": given}
+
+
+# -- samples
+
+
+class _Samples:
+    """
+    Scopes made of samples, each once; `renders` counts what they were used for.
+
+    `nodes` is where the rules stand.
+    """
+
+    def __init__(self, ruleset: Ruleset, nodes: Mapping[str, Node]) -> None:
+        self.renders = 0
+        self.nodes = nodes
+        self._ruleset = ruleset
+        self._secrets = {name: f"{name}-0123456789abcdef" for name in ruleset.secrets}
+        self._scopes: dict[tuple[str, str], Scope | None] = {}
+        self._named: dict[tuple[str, tuple[str, ...] | None], list[str]] = {}
+
+    def of(self, rule: CompiledRule) -> Iterator[tuple[str, Scope]]:
+        """Each event that a rule is for, with a scope made of its sample."""
+        seen = set()
+        for endpoint in (e for e in self._ruleset.endpoints.values() if rule.takes(e.name)):
+            provider = self._ruleset.providers.get(endpoint.provider)
+            if provider is None or provider.name in seen:
+                continue
+            seen.add(provider.name)
+            for event in self._events(provider, rule.events):
+                scope = self._scope(endpoint, provider, event)
+                if scope is not None:
+                    yield event, self._batched(rule, scope)
+
+    def _events(self, provider: Provider, patterns: tuple[str, ...] | None) -> list[str]:
+        key = (provider.name, patterns)
+        if key not in self._named:
+            self._named[key] = list(_wanted(provider, patterns))
+        return self._named[key]
+
+    def _batched(self, rule: CompiledRule, scope: Scope) -> Scope:
+        return {**scope, "events": [scope["payload"]]} if rule.per_delivery else scope
+
+    def _scope(self, endpoint: Endpoint, provider: Provider, event: str) -> Scope | None:
+        key = (provider.name, event)
+        if key not in self._scopes:
+            self._scopes[key] = self._made(endpoint, provider, event)
+        return self._scopes[key]
+
+    def _made(self, endpoint: Endpoint, provider: Provider, event: str) -> Scope | None:
+        sample = provider.sample(event)
+        if sample is None:
+            return None
+        headers = provider.unsigned(event, _ID)
+        wire = tuple((name.lower().encode(), value.encode("latin-1")) for name, value in headers)
+        body = provider.compose(sample, _ID)
+        read = provider.read(InboundRequest("POST", b"/", b"", wire, body, "", _NOW_MS))
+        if not read.events:
+            return None
+        delivery = _delivery(endpoint, provider, body)
+        first = read.events[0]
+        made = Event("evt_" + _ID, 0, first.name, first.action, first.payload, None, first.fields)
+        shared = delivery_roots(delivery, self._ruleset.variables)
+        scope = event_scope(shared, delivery, made, self._ruleset.defines)
+        return {**scope, "secret": self._secrets}
+
+
+def _wanted(provider: Provider, patterns: tuple[str, ...] | None) -> Iterator[str]:
+    for event in provider.events:
+        if wants_event(patterns, event.name, None):
+            yield event.name
+            continue
+        for action in event.actions:
+            if wants_event(patterns, event.name, action):
+                yield f"{event.name}.{action}"
+
+
+def _delivery(endpoint: Endpoint, provider: Provider, body: bytes) -> Delivery:
+    return Delivery(
+        id="dlv_" + _ID,
+        endpoint=endpoint.name,
+        provider=provider.name,
+        received_at=_NOW_MS,
+        method="POST",
+        path=endpoint.addresses[0] if endpoint.addresses else "/",
+        query="",
+        headers=(),
+        body=body,
+        verified_by=endpoint.secrets[0] if endpoint.secrets else None,
+        state="routed",
+        event_count=1,
+        generation="",
+    )

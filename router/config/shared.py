@@ -1,0 +1,166 @@
+"""`actions:` at the top level: steps that rules use by name, checked anew at each use."""
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import msgspec
+
+from router.config.context import Context
+from router.config.language import Language, Place
+from router.config.schema import ActionEntry, SharedActionEntry
+from router.config.settings import NAME, shape
+from router.rules.specs import JsonSpec
+from router.yaml_source import Scalar, Table, Text, scalars
+
+ROOT = "with"
+_PLACES_OF_USE = ("id", "use", "after", "when")
+"""Keys that say when and where a step runs: they belong to the rule."""
+_OF_THE_USE = frozenset({"node", "broken", "use", "given"})
+
+T = TypeVar("T")
+Given = tuple[tuple[str, JsonSpec], ...]
+
+
+class Use(msgspec.Struct, frozen=True):
+    """A step of a rule with what it uses filled in, and the values of its parameters."""
+
+    entry: ActionEntry
+    given: Given = ()
+    shared: SharedActionEntry | None = None
+
+
+def told_with_its_user(
+    context: Context, at: int, hint: str | None, rule: Text | None
+) -> str | None:
+    """The hint of a fault at an offset; within a shared action it says which rule uses that."""
+    for _, entry in context.file.actions or ():
+        if rule is not None and entry.node.start <= at < entry.node.end:
+            where = context.report.source.told(rule.node.start, at)
+            said = f"used by the rule '{rule.value[:60]}' in {where}"
+            return f"{hint}; {said}" if hint else said
+    return hint
+
+
+class SharedActions:
+    """The shared actions of one file."""
+
+    def __init__(self, language: Language) -> None:
+        self.context: Context = language.context
+        self._language = language
+        self._table: Table[SharedActionEntry] | None = language.context.file.actions
+        self._reads: dict[str, dict[str, Scalar]] = {}
+        self._told: set[tuple[str, int, int, str, str]] = set()
+        self._used: set[str] = set()
+        for name, entry in self._table or ():
+            self._shape(name, entry)
+
+    def unused(self) -> Iterator[Use]:
+        """What no rule uses; each is warned about."""
+        for name, shared in self._table or ():
+            if name.value not in self._used:
+                message = f"the shared action '{name.value[:60]}' is used nowhere"
+                self.context.warning("unused-action", message, name)
+                yield Use(msgspec.structs.replace(shared, id=name), (), shared)
+
+    def used_by(self, entry: ActionEntry, roots: frozenset[str]) -> Use | None:
+        """What a step of a rule comes to; None when it uses something that is not there."""
+        if entry.use is None:
+            if entry.given is not None and "use" not in entry.broken:
+                message = "'with' hands values to a shared action; this step uses none"
+                self.context.error("with-without-use", message, entry.key_at("with"))
+            return Use(entry)
+        name = entry.use.value
+        self._used.add(name)
+        table = self._table
+        if table is None or name not in table:
+            known = table.items if table else ()
+            self.context.unknown("unknown-shared-action", "shared action", entry.use, known)
+            return None
+        shared = table.items[name][1]
+        if shared is None:
+            return None  # reported where it stands
+        own = {f: getattr(entry, f) for f in entry.__struct_fields__ if f not in _OF_THE_USE}
+        own = {field: value for field, value in own.items() if value is not None}
+        filled = msgspec.structs.replace(shared, **{"id": entry.use, **own})
+        return Use(filled, self._given(entry, shared, roots), shared)
+
+    def within(self, use: Use, rule: str, place: ActionEntry, compile_: Callable[[], T]) -> T:
+        """Compile the shared part of a step: `with` can be read, and faults say who uses it."""
+        if use.shared is None or place.use is None:
+            return compile_()
+        report = self.context.report
+        before, self._language.given = len(report.found), self._parameters(use.shared)
+        try:
+            return compile_()
+        finally:
+            self._language.given = None
+            new = report.found[before:]
+            del report.found[before:]
+            user, at = Text(rule, place.use.node), use.shared.node.start
+            for found in new:
+                key = (found.file, found.line, found.column, found.code, found.message)
+                if key not in self._told:
+                    self._told.add(key)
+                    hint = told_with_its_user(self.context, at, found.hint, user)
+                    report.found.append(msgspec.structs.replace(found, hint=hint))
+
+    def alone(self, use: Use, compile_: Callable[[], object]) -> None:
+        """Compile a shared action that no rule uses: only for its faults."""
+        if use.shared is not None:
+            self._language.given = self._parameters(use.shared)
+            compile_()
+            self._language.given = None
+
+    # -- checks ---------------------------------------------------------------------------------
+
+    def _shape(self, name: Text, entry: SharedActionEntry) -> None:
+        shape(self.context, name, NAME, "a shared action")
+        for key in _PLACES_OF_USE:
+            if entry.key_at(key) is not entry.node:
+                message = f"'{key}' belongs to the rule that uses a shared action"
+                self.context.error("not-shared", message, entry.key_at(key))
+
+    def _parameters(self, shared: SharedActionEntry) -> frozenset[str]:
+        return frozenset({*self._read_by(shared), *(shared.given.items if shared.given else ())})
+
+    def _read_by(self, shared: SharedActionEntry) -> dict[str, Scalar]:
+        """The parameters that a shared action reads, and where first."""
+        key = str(shared.node.start)
+        if key not in self._reads:
+            self._reads[key] = dict(self._readings(shared))
+        return self._reads[key]
+
+    def _readings(self, shared: SharedActionEntry) -> Iterator[tuple[str, Scalar]]:
+        for scalar in reversed(list(scalars(shared.node))):  # of several the first counts
+            template = self._language.quiet_template(scalar.value)
+            if template is not None:
+                yield from ((field, scalar) for root, field in template.uses if root == ROOT)
+
+    def _given(self, entry: ActionEntry, shared: SharedActionEntry, roots: frozenset[str]) -> Given:
+        """The values of every parameter: the rule's own, else the shared action's defaults."""
+        place = Place("'with'", roots)
+        own = {n.value: self._language.json(node, place) for n, node in entry.given or ()}
+        defaults = {
+            n.value: self._language.json(node, place)
+            for n, node in shared.given or ()
+            if n.value not in own
+        }
+        self._missing(entry, shared, {*own, *defaults})
+        self._unknown(entry, shared)
+        return tuple({**own, **defaults}.items())
+
+    def _missing(self, entry: ActionEntry, shared: SharedActionEntry, given: set[str]) -> None:
+        if entry.use is None or "given" in entry.broken | shared.broken:
+            return
+        for name, scalar in self._read_by(shared).items():
+            if name not in given:
+                where = self.context.report.source.told(scalar.start, entry.use.node.start)
+                message = f"the shared action '{entry.use.value[:60]}' needs '{name}'"
+                hint = f"it is read in {where}: give it a value under 'with'"
+                self.context.error("missing-parameter", message, entry.use, hint)
+
+    def _unknown(self, entry: ActionEntry, shared: SharedActionEntry) -> None:
+        known = self._parameters(shared)
+        for name, _ in entry.given or ():
+            if name.value not in known:
+                self.context.unknown("unknown-parameter", "parameter", name, sorted(known))

@@ -1,0 +1,181 @@
+"""The steps of a test's `send`: deliveries, the last one again, and time that passes."""
+
+from router.config.context import Context
+from router.config.endpoints import is_open, provider_of
+from router.config.events import Events
+from router.config.language import json_value
+from router.config.schema import SendEntry
+from router.config.settings import above_zero
+from router.config.targets import HEADER_NAME
+from router.model.delivery import JSON
+from router.model.settings import OWN
+from router.model.trial import Advance, Again, Sending, Step
+from router.providers import Provider, changes, own
+from router.providers.definition import spelled
+from router.yaml_source import Node, Scalar, Text, described
+
+REPEAT_MAX = 1_000
+ADVANCE_MAX_MS = 400 * 86_400_000
+_EVENT_MAX = 256
+_BESIDE = {"again": ("repeat", "every"), "advance": ()}
+"""What may stand beside the keys that make a step other than a delivery."""
+
+
+class Steps:
+    """Compiles steps against the endpoints of one file."""
+
+    def __init__(self, context: Context, *, own_events: bool = False) -> None:
+        """`own_events`: some rule is `from: router`, so that such events can be sent."""
+        self.context = context
+        self._own_events = own_events
+        self._events = Events(context)
+
+    def compile(self, entries: list[SendEntry]) -> tuple[Step, ...]:
+        """Every step, in order."""
+        found: list[Step] = []
+        for entry in entries:
+            step = self._step(entry)
+            if isinstance(step, Again) and not any(isinstance(s, Sending) for s in found):
+                message = "nothing was sent before that could be sent again"
+                self._bad(message, entry.key_at("again"))
+            found.append(step)
+        return tuple(found)
+
+    def _step(self, entry: SendEntry) -> Step:
+        self._repeated(entry)
+        if _has(entry, "advance"):
+            self._alone(entry, "advance")
+            self._bounded(entry, "advance", entry.advance)
+            return Advance(entry.advance or 0)
+        if _has(entry, "again"):
+            self._alone(entry, "again")
+            if entry.again is False:
+                self._bad("a step that sends nothing again is none", entry.key_at("again"))
+            return Again(entry.repeat or 1, entry.every or 0)
+        return self._sending(entry)
+
+    def _alone(self, entry: SendEntry, key: str) -> None:
+        for other in SendEntry.__struct_fields__:
+            if other not in ("node", "broken", key, *_BESIDE[key]) and _has(entry, other):
+                message = f"'{key}' is a step of its own: '{other}' cannot stand beside it"
+                self._bad(message, entry.key_at(other))
+
+    def _repeated(self, entry: SendEntry) -> None:
+        above_zero(self.context, entry.repeat, entry.at("repeat"), "repeat")
+        if entry.repeat is not None and entry.repeat > REPEAT_MAX:
+            message = f"a step sends at most {REPEAT_MAX} deliveries"
+            self.context.error("bad-value", message, entry.at("repeat"))
+        self._bounded(entry, "every", entry.every)
+        if _has(entry, "every") and not _has(entry, "repeat"):
+            message = "'every' is the time between deliveries: it goes with 'repeat'"
+            self._bad(message, entry.key_at("every"))
+
+    def _bounded(self, entry: SendEntry, key: str, value: int | None) -> None:
+        above_zero(self.context, value, entry.at(key), key)
+        if value is not None and value > ADVANCE_MAX_MS:
+            self.context.error("bad-value", f"'{key}' is at most 400d", entry.at(key))
+
+    # -- deliveries -----------------------------------------------------------------------------
+
+    def _sending(self, entry: SendEntry) -> Sending:
+        for key in ("endpoint", "event"):
+            if not _has(entry, key):
+                message = f"{entry.called} needs the key '{key}'"
+                self.context.error("missing-key", message, entry.node)
+        provider = self._provider(entry)
+        if entry.event is not None and provider is not None:
+            self._event(entry.event, provider)
+        event = entry.event.value if entry.event else ""
+        return Sending(
+            endpoint=entry.endpoint.value if entry.endpoint else "",
+            event=event,
+            payload=self._changed(entry, self._payload(entry, provider, event)),
+            headers=self._headers(entry, provider),
+            tamper=entry.tamper,
+            redeliver=bool(entry.redeliver),
+            repeat=entry.repeat or 1,
+            every_ms=entry.every or 0,
+        )
+
+    def _provider(self, entry: SendEntry) -> Provider | None:
+        name, known = entry.endpoint, self.context.file.endpoints
+        if name is None:
+            return None
+        if name.value == OWN and self._own_events:
+            if entry.tamper is not None:
+                self._bad("nobody can forge the router's own events", entry.key_at("tamper"))
+            return own()
+        if known is None or name.value not in known:
+            self.context.unknown("unknown-endpoint", "endpoint", name, known.items if known else ())
+            return None
+        endpoint = known.items[name.value][1]
+        if endpoint is None:
+            return None
+        if is_open(endpoint) and entry.tamper is not None:
+            message = f"the endpoint '{name.value}' verifies nothing, so nothing can be forged"
+            self._bad(message, entry.key_at("tamper"))
+        return provider_of(self.context, endpoint)
+
+    def _event(self, event: Text, provider: Provider) -> None:
+        value = event.value
+        printable = value.isascii() and value.isprintable() and value.strip() == value
+        if not printable or not 0 < len(value) <= _EVENT_MAX or "*" in value:
+            self._bad(f"'{value[:60]}' is not the name of one event", event)
+            return
+        self._events.check([event], {provider.name: provider})
+
+    def _payload(self, entry: SendEntry, provider: Provider | None, event: str) -> JSON:
+        if entry.payload is not None:
+            return json_value(self.context, entry.payload)
+        sample = provider.sample(event) if provider is not None and event else None
+        return {} if sample is None else sample
+
+    def _changed(self, entry: SendEntry, payload: JSON) -> JSON:
+        for path, node in entry.set or ():
+            value = json_value(self.context, node)
+            try:
+                payload = changes.put(payload, path.value, value)
+            except ValueError as reason:
+                self._bad(f"nothing can be set there: {reason}", path)
+        return payload
+
+    def _headers(self, entry: SendEntry, provider: Provider | None) -> dict[str, str | None]:
+        proving = frozenset() if provider is None or entry.tamper else _proving(provider)
+        found = {}
+        for name, node in entry.headers or ():
+            lower = name.value.lower()
+            if not HEADER_NAME.fullmatch(name.value):
+                message = f"'{name.value[:60]}' cannot be the name of a header"
+                self.context.error("bad-header", message, name)
+            elif lower in proving:
+                message = f"the header '{name.value[:60]}' is the sender's signature"
+                self._bad(message, name, "a forgery is sent by 'tamper'")
+            found[lower] = self._header(node)
+        return found
+
+    def _header(self, node: Node) -> str | None:
+        """A header's value; null leaves it out."""
+        if not isinstance(node, Scalar):
+            message = f"expected text or null, found {described(node)}"
+            self.context.error("wrong-type", message, node)
+        elif not node.value.isprintable() or max(node.value, default="") > "\xff":
+            message = "a header's value is one line of printable characters up to U+00FF"
+            self.context.error("bad-header", message, node)
+        elif node.style or node.value not in ("", "~", "null"):
+            return node.value
+        return None
+
+    def _bad(self, message: str, at: Node | Text, hint: str | None = None) -> None:
+        self.context.error("bad-step", message, at, hint)
+
+
+def _has(entry: SendEntry, key: str) -> bool:
+    """Whether the key is written, be it read or not."""
+    return entry.key_at(key) is not entry.node
+
+
+def _proving(provider: Provider) -> frozenset[str]:
+    """The headers by which a delivery is verified, in lower case."""
+    ways = provider.definition.ways
+    given = [names for rule in ways for names in (rule.place, rule.timestamp)]
+    return frozenset(name.lower() for names in given for name in spelled(names))

@@ -1,0 +1,237 @@
+"""
+One target's gate: when it is called, when it is left alone, how it comes back.
+
+    closed ──fails too often──▶ open ──time──▶ half-open ──answers──▶ closed, recovering
+                                  ▲                │
+                                  └────fails───────┘
+    closed or open ──only failures for days, or by hand──▶ paused ──by hand──▶ closed, recovering
+
+Pure: times are arguments, in Unix milliseconds. What changed is returned.
+"""
+
+import random
+
+import msgspec
+
+from router.dispatch.health import Health
+from router.model.settings import TargetLimits
+from router.model.target import BY_ROUTER, TargetChange, TargetMemory, TargetState
+
+RATIO, ATTEMPTS = 0.7, 10
+"""So many of at least so many attempts in the window failed: it opens."""
+REFUSALS = 5
+"""So many failures to connect in a row open it too."""
+FIRST_OPEN_MS, LONGEST_OPEN_MS = 30_000, 600_000
+JITTER = 0.2
+GIVE_UP_MS = 120 * 3_600_000
+"""Only failures for so long: it is paused."""
+
+STEP_MS = 5_000
+FIRST_SLOTS, FIRST_PACE = 2, 5.0
+"""Where a recovery begins: calls at once, calls a second. Both double with every good step."""
+OF_USUAL = 1.8
+"""A recovery never gets faster than this times the usual rate, fresh jobs included."""
+
+SAVE_MS = 600_000
+"""What is no change of state is written down at most this often."""
+_DRIFT = 0.1
+
+
+class Gate:
+    """A target's state, and what it is judged by."""
+
+    def __init__(self, target: str, now: int, memory: TargetMemory | None = None) -> None:
+        kept = memory or TargetMemory()
+        self.target = target
+        self.health = Health(now)
+        self.health.usual, self.health.failing_since = kept.usual, kept.failing_since
+        self.state: TargetState = "open" if kept.state == "half-open" else kept.state
+        self.since, self.reason, self.by = kept.since, kept.reason, kept.by
+        self.next_probe, self.openings = kept.next_probe, kept.openings
+        self.probe: str | None = None
+        self.deferred = 0
+        self.recovering = False
+        self._kept, self._kept_at = memory, now
+        self._slots, self._pace = FIRST_SLOTS, FIRST_PACE
+        self._step_at, self._good, self._bad = now, 0, 0
+        if kept.recovering:
+            self._recover(now)
+        self.health.learns = self.plain
+
+    @property
+    def plain(self) -> bool:
+        """Nothing is out of the ordinary: the target's own limits hold, and nothing else."""
+        return self.state == "closed" and not self.recovering
+
+    # -- what it lets through --------------------------------------------------------------------
+
+    def tick(self, now: int) -> TargetChange | None:
+        """Open long enough? Then one call may find out. A clock set far back does not hold it."""
+        if self.state != "open":
+            return None
+        wait = self.next_probe - now
+        if 0 < wait <= LONGEST_OPEN_MS * (1 + JITTER):
+            return None
+        return self._turn("half-open", now, "one call finds out whether it is back")
+
+    def shut(self) -> bool:
+        """Whether nothing at all may start."""
+        return self.state in ("open", "paused")
+
+    def narrowed(self, limits: TargetLimits) -> TargetLimits:
+        """What is left of its limits now."""
+        if self.state == "half-open":
+            return TargetLimits(1, limits.rate, limits.breaker)
+        if self.shut():
+            return TargetLimits(0, limits.rate, limits.breaker)
+        if not self.recovering:
+            return limits
+        return TargetLimits(
+            min(limits.concurrency, self._slots), self._paced(limits.rate), limits.breaker
+        )
+
+    def pace(self, rate: float | None) -> float | None:
+        """Calls a second while it recovers; None: it does not."""
+        return self._paced(rate) if self.recovering else None
+
+    def _paced(self, rate: float | None) -> float:
+        """A rate that its owner wrote down is what it bears; else it is what it is used to."""
+        usual = self.health.usual
+        most = rate if rate is not None else OF_USUAL * usual if usual is not None else self._pace
+        return min(self._pace, most if rate is not None else max(most, FIRST_PACE))
+
+    # -- what it is told -------------------------------------------------------------------------
+
+    def answered(self, job: str, now: int) -> TargetChange | None:
+        """An attempt was answered."""
+        self.health.answered(now)
+        if self.state == "half-open" and job == self.probe:
+            return self._close(now, "the probe was answered", BY_ROUTER)
+        self._good += 1
+        self._step(now)
+        return None
+
+    def failed(
+        self, job: str, now: int, reason: str, *, connecting: bool, rng: random.Random
+    ) -> TargetChange | None:
+        """An attempt failed by the target's fault. `connecting`: it was not even reached."""
+        self.health.failed(now, reason, connecting=connecting)
+        self._bad += 1
+        failing = self.health.failing_since
+        if self.state != "paused" and failing is not None and now - failing >= GIVE_UP_MS:
+            hours = GIVE_UP_MS // 3_600_000
+            return self._pause(now, f"nothing but failures for {hours} hours: {reason}", BY_ROUTER)
+        if self.state == "half-open" and job == self.probe:
+            return self._open(now, f"the probe failed: {reason}", rng)
+        if self.state != "closed":
+            return None  # begun before it opened
+        self._step(now)
+        words = self._too_often(now)
+        return self._open(now, f"{words}: {reason}", rng) if words else None
+
+    def landed(self, job: str) -> None:
+        """A job's attempt is over, whatever it told: the next one may be the probe."""
+        if job == self.probe:
+            self.probe = None
+
+    def pause(self, now: int, reason: str, by: str) -> TargetChange | None:
+        """Call it no more; None: it is paused already."""
+        return None if self.state == "paused" else self._pause(now, reason, by)
+
+    def resume(self, now: int, reason: str, by: str) -> TargetChange | None:
+        """Call it again, gently; None: it was closed."""
+        if self.state == "closed":
+            return None
+        self.health.failing_since = None
+        return self._close(now, reason, by)
+
+    def drained(self) -> None:
+        """Nothing that is due waits for it any more."""
+        if self.recovering:
+            self.recovering = False
+            self.openings = 0
+            self.health.learns = True
+
+    # -- from one state to another ---------------------------------------------------------------
+
+    def _too_often(self, now: int) -> str | None:
+        if self.health.refused >= REFUSALS:
+            return f"{self.health.refused} failures to connect in a row"
+        answered, failed = self.health.window(now)
+        if answered + failed >= ATTEMPTS and failed >= RATIO * (answered + failed):
+            return f"{failed} of {answered + failed} attempts in 5 minutes failed"
+        return None
+
+    def _open(self, now: int, reason: str, rng: random.Random) -> TargetChange:
+        wait = min(FIRST_OPEN_MS * 2 ** min(self.openings, 10), LONGEST_OPEN_MS)
+        self.next_probe = now + round(wait * (1 + JITTER * rng.uniform(-1, 1)))
+        self.openings += 1
+        return self._turn("open", now, reason)
+
+    def _pause(self, now: int, reason: str, by: str) -> TargetChange:
+        return self._turn("paused", now, reason, by)
+
+    def _close(self, now: int, reason: str, by: str) -> TargetChange:
+        change = self._turn("closed", now, reason, by)
+        self.health.clear()
+        self._recover(now)
+        return change
+
+    def _turn(self, state: TargetState, now: int, reason: str, by: str = BY_ROUTER) -> TargetChange:
+        change = TargetChange(self.target, self.state, state, now, reason, by)
+        self.state, self.since, self.reason, self.by = state, now, reason, by
+        self.probe, self.recovering, self.health.learns = None, False, False
+        return change
+
+    def _recover(self, now: int) -> None:
+        self.recovering = True
+        self._slots, self._pace = FIRST_SLOTS, FIRST_PACE
+        self._step_at, self._good, self._bad = now, 0, 0
+
+    def _step(self, now: int) -> None:
+        """Twice as much after a step without a failure, half as much after one with."""
+        if not self.recovering or abs(now - self._step_at) < STEP_MS:
+            return
+        if self._bad:
+            self._slots = max(FIRST_SLOTS, self._slots // 2)
+            self._pace = max(FIRST_PACE, self._pace / 2)
+        elif self._good:
+            self._slots, self._pace = min(self._slots * 2, 1024), min(self._pace * 2, 1e6)
+        self._step_at, self._good, self._bad = now, 0, 0
+
+    # -- over a restart --------------------------------------------------------------------------
+
+    def memory(self) -> TargetMemory:
+        """What must outlive a restart."""
+        ordinary = self.plain and not self.openings
+        return TargetMemory(
+            state=self.state,
+            since=0 if ordinary else self.since,
+            reason="" if ordinary else self.reason,
+            by=self.by,
+            next_probe=self.next_probe if self.state == "open" else 0,
+            openings=self.openings,
+            failing_since=self.health.failing_since,
+            usual=self.health.usual,
+            recovering=self.recovering,
+        )
+
+    def unkept(self, now: int) -> TargetMemory | None:
+        """What is worth writing down now, if anything."""
+        memory, kept = self.memory(), self._kept or TargetMemory()
+        blank = msgspec.structs.replace
+        drifts = {"failing_since": None, "usual": None, "by": BY_ROUTER}
+        changed = blank(memory, **drifts) != blank(kept, **drifts)
+        due = now - self._kept_at >= SAVE_MS
+        drifted = memory.failing_since != kept.failing_since or _moved(kept.usual, memory.usual)
+        return memory if changed or (due and drifted) else None
+
+    def keep(self, memory: TargetMemory, now: int) -> None:
+        """It has been written down."""
+        self._kept, self._kept_at = memory, now
+
+
+def _moved(before: float | None, after: float | None) -> bool:
+    if before is None or after is None:
+        return before is not after
+    return abs(after - before) > _DRIFT * max(before, after)

@@ -1,0 +1,72 @@
+"""
+Text from strangers made legible, for terminals and pages alike; times and spans for reading.
+"""
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+# It must not steer a terminal, nor lie on a page: C0, DEL, C1, what reorders or hides letters.
+_HAZARDS = (
+    *range(0x20),
+    *range(0x7F, 0xA0),
+    0x061C,
+    *range(0x200B, 0x2010),
+    *range(0x2028, 0x202F),
+    *range(0x2060, 0x2070),
+    0xFEFF,
+)
+_ESCAPES = {code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" for code in _HAZARDS} | {
+    code: f"\\u{code:04x}" for code in range(0xD800, 0xE000)
+}
+_BLOCK_ESCAPES = {code: text for code, text in _ESCAPES.items() if code not in (0x09, 0x0A)}
+
+
+def visible(text: str) -> str:
+    """One line of text, its control characters written as escapes."""
+    return text.translate(_ESCAPES)
+
+
+def visible_block(text: str) -> str:
+    """Text that may have lines and tabs; other control characters are written as escapes."""
+    return text.replace("\r\n", "\n").translate(_BLOCK_ESCAPES)
+
+
+def pretty(body: bytes) -> str:
+    """A body for reading: JSON indented with its numbers as sent, other text escaped."""
+    try:
+        return visible_block(msgspec.json.format(body, indent=2).decode("utf-8"))
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return visible_block(body.decode("utf-8", "backslashreplace"))
+
+
+def moment(unix_ms: int | None) -> str:
+    """`2026-03-01 12:30:00Z`, or `-`."""
+    if unix_ms is None:
+        return "-"
+    return (_EPOCH + timedelta(milliseconds=unix_ms)).strftime("%Y-%m-%d %H:%M:%SZ")
+
+
+def when(unix_ms: int | None, now_ms: int) -> str:
+    """For lists: `12:30:00Z` of today (UTC), `2026-03-01 12:30Z` of other days, or `-`."""
+    whole = moment(unix_ms)
+    if whole[:10] == moment(now_ms)[:10]:
+        return whole[11:]
+    return whole if unix_ms is None else f"{whole[:16]}Z"
+
+
+def span(milliseconds: int) -> str:
+    """A length of time for reading: `850 ms`, `12.3 s`, `4 m 10 s`."""
+    if milliseconds < 1000:
+        return f"{milliseconds} ms"
+    if milliseconds < 60_000:
+        return f"{milliseconds / 1000:.1f} s"
+    minutes, rest = divmod(milliseconds // 1000, 60)
+    return f"{minutes} m {rest} s"
+
+
+def cut(text: str, most: int) -> str:
+    """At most so many characters, and a mark where more would follow."""
+    return text if len(text) <= most else f"{text[:most]}…"

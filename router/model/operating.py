@@ -1,0 +1,92 @@
+"""What operators do: replays under way, lines of the audit, dead jobs by cause."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from router.model.job import NewJob
+
+ReplayState = Literal["making", "made", "cancelled"]
+"""
+making     its jobs are being made, some deliveries at a time
+made       every job is there; whether they have run is told by their own states
+cancelled  ended by an operator before or after that
+"""
+
+Item = tuple[str, tuple[str, ...] | None]
+"""A delivery, and the jobs of it to make again; None: the delivery as a whole."""
+
+
+class Replay(msgspec.Struct, frozen=True):
+    """
+    Stored work made again, as one thing with a name.
+
+    `asked` is the request as JSON, `items` what it named, None if a selector finds it on the way.
+    `reached` is how far it has come; `due` has, of each target, when its next job is due (Unix
+    milliseconds, with fractions). `skipped` counts deliveries that could not be made again.
+    """
+
+    id: str
+    asked: dict[str, Any]
+    created_at: int
+    items: tuple[Item, ...] | None = None
+    state: ReplayState = "making"
+    reached: str = ""
+    due: dict[str, float] = {}
+    deliveries: int = 0
+    jobs: int = 0
+    skipped: int = 0
+    ended_at: int | None = None
+
+
+class ReplayStep(msgspec.Struct, frozen=True):
+    """
+    Some deliveries of a replay with their new jobs, to be made in one transaction.
+
+    It counts only while the replay stands at `after`; then it stands at `reached`, and is made if
+    this was the `last` step.
+    """
+
+    replay: str
+    after: str
+    reached: str
+    last: bool
+    work: tuple[tuple[str, tuple[NewJob, ...]], ...]
+    due: dict[str, float]
+    skipped: int = 0
+
+
+class Audit(msgspec.Struct, frozen=True):
+    """
+    A line of the audit: who changed what, when, and how many that were.
+
+    `who` is how they proved themselves: `token` at the admin door, `local` for the command line
+    on the store itself, `anyone` where no token is asked. `peer` is the address they came from.
+    """
+
+    id: str
+    at: int
+    who: str
+    verb: str
+    asked: dict[str, Any]
+    count: int = 0
+    peer: str | None = None
+
+
+class Cause(msgspec.Struct, frozen=True):
+    """
+    Dead jobs of one rule, action and target that died alike; `key` selects exactly these.
+
+    `reason` is theirs without what differs. `first_at` and `last_at` are when they ended,
+    `examples` the ids of some of them.
+    """
+
+    key: str
+    rule: str
+    action: str
+    target: str
+    reason: str
+    count: int
+    first_at: int
+    last_at: int
+    examples: tuple[str, ...]

@@ -1,0 +1,127 @@
+"""How a target stands: what dispatch knows of it beside its limits."""
+
+from typing import Literal
+
+import msgspec
+
+TargetState = Literal["closed", "open", "half-open", "paused"]
+"""
+closed     it is called, within its limits
+open       it failed too often: nothing is called until the next probe
+half-open  one call at a time finds out whether it is back
+paused     nothing is called until somebody resumes it
+"""
+
+BY_ROUTER = "router"
+"""Who paused a target that failed for too long."""
+
+FACT = "target/"
+"""Facts about targets are kept under names that begin so."""
+
+
+class TargetChange(msgspec.Struct, frozen=True):
+    """A target went from one state to another; `at` in Unix milliseconds, `reason` in words."""
+
+    target: str
+    old: TargetState
+    new: TargetState
+    at: int
+    reason: str
+    by: str = BY_ROUTER
+
+
+class TargetMemory(msgspec.Struct, omit_defaults=True):
+    """
+    What must outlive a restart. Times are Unix milliseconds.
+
+    `openings` counts those since it last kept up, `failing_since` is its first failure after its
+    last answer, `usual` its calls a second in good days, `recovering`: it is closed, and what has
+    piled up is let go little by little.
+    """
+
+    state: TargetState = "closed"
+    since: int = 0
+    reason: str = ""
+    by: str = BY_ROUTER
+    next_probe: int = 0
+    openings: int = 0
+    failing_since: int | None = None
+    usual: float | None = None
+    recovering: bool = False
+
+
+class TargetNow(msgspec.Struct, frozen=True):
+    """
+    One target as the running router sees it.
+
+    `next_probe` only when open. `in_use` are calls under way of `concurrency`, `rate` and `pace`
+    calls a second (None: no limit); the pace holds while it recovers. `attempts` are those of the
+    last 5 minutes, `success` the part of them that were answered, None: there were none.
+    `deferred` are jobs that came while it was not called.
+    """
+
+    target: str
+    state: TargetState
+    since: int | None
+    reason: str
+    by: str
+    next_probe: int | None
+    recovering: bool
+    in_use: int
+    concurrency: int
+    rate: float | None
+    pace: float | None
+    attempts: int
+    success: float | None
+    last_error: str | None
+    last_error_at: int | None
+    deferred: int = 0
+
+
+class TargetCounts(msgspec.Struct, frozen=True):
+    """A target's jobs as the store has them; `oldest_due` of those that could run."""
+
+    available: int = 0
+    retryable: int = 0
+    waiting: int = 0
+    running: int = 0
+    dead: int = 0
+    oldest_due: int | None = None
+
+
+class TargetRow(msgspec.Struct, frozen=True):
+    """
+    A place that work goes to, as a list shows it. Times in Unix milliseconds, rates in calls a
+    second.
+
+    `url` None: it is a secret, or the target is none of the file's. `kind` None: nothing of the
+    present rules goes there. `in_use` to `last_error` are those of TargetNow, without a running
+    server of what was remembered. `due_at` is when its next job is due, None: nothing waits.
+    """
+
+    name: str
+    named: bool
+    kind: str | None
+    url: str | None = None
+    timeout_s: float | None = None
+    state: TargetState = "closed"
+    since: int | None = None
+    reason: str = ""
+    by: str = BY_ROUTER
+    next_probe: int | None = None
+    recovering: bool = False
+    in_use: int = 0
+    concurrency: int | None = None
+    rate: float | None = None
+    pace: float | None = None
+    attempts: int = 0
+    success: float | None = None
+    last_error: str | None = None
+    last_error_at: int | None = None
+    deferred: int = 0
+    available: int = 0
+    retryable: int = 0
+    waiting: int = 0
+    running: int = 0
+    dead: int = 0
+    due_at: int | None = None

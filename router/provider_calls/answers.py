@@ -1,0 +1,71 @@
+"""What came of a call: an answer, or words of our own for why there is none."""
+
+from email.utils import parsedate_to_datetime
+from typing import Protocol
+
+import msgspec
+
+from router.errors import RouterError
+from router.providers.management import ApiRequest, read_problem
+
+MASK = "***"
+
+
+class CallFailedError(RouterError):
+    """
+    No answer came. `arrived` True: the call may have been carried out all the same.
+    """
+
+    def __init__(self, words: str, *, arrived: bool) -> None:
+        super().__init__(words)
+        self.arrived = arrived
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What came back. `retry_after_s` is what a Retry-After asks for, None without a usable one."""
+
+    status: int
+    body: bytes
+    retry_after_s: float | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the status is a 2xx."""
+        return 200 <= self.status < 300
+
+
+class Sends(Protocol):
+    """What sends requests; see `client.Client`."""
+
+    async def send(self, request: ApiRequest) -> Answer: ...
+
+
+def refused(answer: Answer, token: str | None) -> str:
+    """What an answer that is no 2xx says, the token masked should it be echoed."""
+    said = read_problem(answer.body)
+    if token:
+        said = said.replace(token, MASK)
+    return f"HTTP {answer.status}" + (f": {said}" if said else "")
+
+
+def retry_after(value: str | None, date: str | None) -> float | None:
+    """
+    Seconds that a Retry-After asks for, from a number (`2`, `2.0`) or a time; None: not usable.
+
+    A time counts from the answer's own Date, so that our clock need not agree with the sender's.
+    """
+    if value is None:
+        return None
+    try:
+        seconds = float(value[:20])
+    except ValueError:
+        seconds = _until(value, date)
+    return seconds if 0 <= seconds < float("inf") else None
+
+
+def _until(value: str, date: str | None) -> float:
+    try:
+        wait = parsedate_to_datetime(value) - parsedate_to_datetime(date or "")
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return -1.0
+    return max(0.0, wait.total_seconds())

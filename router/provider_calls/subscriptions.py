@@ -1,0 +1,224 @@
+"""
+Subscriptions made one after the other: within the sender's limits, each recorded before it is
+asked for and after the answer, so that a run that was cut off can be gone on with.
+"""
+
+import hashlib
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from router.clock import Clock
+from router.errors import RouterError
+from router.provider_calls.answers import Answer, CallFailedError, Sends, refused
+from router.provider_calls.pace import Pace
+from router.providers.management import (
+    Access,
+    ApiRequest,
+    BadAnswerError,
+    NotSubscribed,
+    Subscribed,
+    notify,
+    read_subscribed,
+    read_subscribed_graphql,
+    subscribe,
+    subscribe_graphql,
+)
+
+FACTS = "subscription/"
+"""The names of the facts that hold records begin so."""
+WAITS_MAX = 5
+WAIT_MAX_S = 60.0
+WAIT_S = 2.0
+"""What a 429 without a Retry-After is taken to ask for."""
+
+State = Literal["asked", "made"]
+Outcome = Literal["made", "refused", "unsure", "not asked"]
+
+
+class Record(msgspec.Struct, frozen=True):
+    """
+    One subscription as we know it. `asked`: a call went out and nobody has heard its end.
+
+    `base` is the shop's address, `id` the sender's own name for it. Times in Unix milliseconds.
+    """
+
+    endpoint: str
+    topic: str
+    address: str
+    base: str
+    state: State
+    asked_at: int
+    id: str | None = None
+
+
+class Result(msgspec.Struct, frozen=True):
+    """What became of one topic; `words` say why, where it was not made."""
+
+    topic: str
+    address: str
+    outcome: Outcome
+    id: str | None = None
+    words: str | None = None
+
+
+Keep = Callable[[Mapping[str, Any]], Awaitable[None]]
+"""Makes facts durable; None as a value forgets one."""
+
+
+class Way(msgspec.Struct, frozen=True):
+    """How subscriptions are asked for: REST, or GraphQL at `path` (None: the definition's)."""
+
+    graphql: bool = False
+    path: str | None = None
+
+
+def fact_name(base: str, topic: str, address: str) -> str:
+    """The name under which one subscription is remembered."""
+    identity = "\0".join((base, topic, address)).encode()
+    return FACTS + hashlib.sha256(identity).hexdigest()[:32]
+
+
+def records(facts: Mapping[str, Any]) -> dict[str, Record]:
+    """What `recall(FACTS)` gave; anything unreadable is left out."""
+    found = {}
+    for name, value in facts.items():
+        try:
+            found[name] = msgspec.convert(value, Record)
+        except msgspec.ValidationError:
+            continue
+    return found
+
+
+def is_subscription(fact: tuple[str, Any]) -> bool:
+    """Whether a name and a value may be kept as one: a record, or None to forget it."""
+    name, value = fact
+    if value is None:
+        return name.startswith(FACTS)
+    found = records({name: value}).get(name)
+    return found is not None and name == fact_name(found.base, found.topic, found.address)
+
+
+class Subscriber:
+    """Makes the subscriptions of one endpoint."""
+
+    def __init__(
+        self, client: Sends, access: Access, *, way: Way, clock: Clock, keep: Keep, pace: Pace
+    ) -> None:
+        self._client = client
+        self._access = access
+        self._way = way
+        self._clock = clock
+        self._keep = keep
+        self._pace = pace
+
+    async def run(
+        self,
+        endpoint: str,
+        wanted: Iterable[tuple[str, str]],
+        *,
+        tell: Callable[[Result], None] = lambda _: None,
+    ) -> list[Result]:
+        """
+        Ask for each (topic, address) in turn; `tell` hears of each as it ends.
+
+        What is said about one topic ends there; what says that no call can succeed now (no
+        connection, no answer, a token that is not accepted, a failing server) ends the run.
+        """
+        results: list[Result] = []
+        over: str | None = None
+        for topic, address in wanted:
+            if over is None:
+                result, over = await self._one(endpoint, topic, address)
+            else:
+                result = Result(topic, address, "not asked", words=over)
+            results.append(result)
+            tell(result)
+        return results
+
+    async def _one(self, endpoint: str, topic: str, address: str) -> tuple[Result, str | None]:
+        """What became of it, and why to go no further."""
+        await self._pace.turn()
+        name = fact_name(self._access.base, topic, address)
+        record = Record(endpoint, topic, address, self._access.base, "asked", self._clock.now())
+        await self._keep({name: msgspec.to_builtins(record)})
+        try:
+            answer = await self._answer(topic, address)
+            found = self._read(answer)
+        except (CallFailedError, BadAnswerError) as error:
+            return await self._no_answer(name, topic, address, error)
+        if isinstance(found, Subscribed):
+            made = msgspec.structs.replace(record, state="made", id=found.id)
+            await self._keep({name: msgspec.to_builtins(made)})
+            return Result(topic, address, "made", found.id), None
+        await self._keep({name: None})
+        over = "stopped after the error before" if _hopeless(answer.status) else None
+        return Result(topic, address, "refused", words="; ".join(found.problems)), over
+
+    async def _no_answer(
+        self, name: str, topic: str, address: str, error: RouterError | BadAnswerError
+    ) -> tuple[Result, str]:
+        """Perhaps it was made: the record stays `asked`, unless it cannot have been."""
+        if isinstance(error, CallFailedError) and not error.arrived:
+            await self._keep({name: None})
+            return Result(topic, address, "refused", words=str(error)), str(error)
+        return Result(topic, address, "unsure", words=str(error)), "stopped after the error before"
+
+    async def _answer(self, topic: str, address: str) -> Answer:
+        """The first answer that is not `429`, waiting as long as the sender asks."""
+        if self._way.graphql:
+            request = subscribe_graphql(self._access, topic, address, path=self._way.path)
+        else:
+            request = subscribe(self._access, topic, address)
+        return await patient(self._client, request, clock=self._clock, pace=self._pace)
+
+    def _read(self, answer: Answer) -> Subscribed | NotSubscribed:
+        if answer.status >= 500:
+            raise BadAnswerError(refused(answer, self._access.token))
+        if not answer.ok:
+            return NotSubscribed((refused(answer, self._access.token),))
+        if self._way.graphql:
+            return read_subscribed_graphql(answer.body)
+        try:
+            return read_subscribed(answer.body)
+        except BadAnswerError:
+            return Subscribed(None)  # a 2xx says that it was made, whatever it says beside
+
+
+async def patient(client: Sends, request: ApiRequest, *, clock: Clock, pace: Pace) -> Answer:
+    """
+    The answer to a request that is sent again, later, while the sender says `429`. The caller has
+    taken the first turn.
+
+    Raises:
+        CallFailedError: there is no answer.
+    """
+    answer = await client.send(request)
+    for _ in range(WAITS_MAX):
+        if answer.status != 429:
+            break
+        asked = WAIT_S if answer.retry_after_s is None else answer.retry_after_s
+        await clock.sleep(min(asked, WAIT_MAX_S))
+        await pace.turn()
+        answer = await client.send(request)
+    return answer
+
+
+async def send_test(
+    client: Sends, access: Access, webhook_id: str, *, clock: Clock, pace: Pace
+) -> str | None:
+    """
+    Ask for a test notification of one subscription; what the sender says against it, or None.
+
+    Raises:
+        CallFailedError: there is no answer.
+    """
+    await pace.turn()
+    answer = await patient(client, notify(access, webhook_id), clock=clock, pace=pace)
+    return None if answer.ok else refused(answer, access.token)
+
+
+def _hopeless(status: int) -> bool:
+    """Whether every further call would end so: the token, the address or the version is wrong."""
+    return status in (401, 403, 404, 429) or 300 <= status < 400

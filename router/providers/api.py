@@ -1,0 +1,81 @@
+"""The `api:` of a definition: how a sender's own API is called, as data."""
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+VERSION = re.compile(r"[0-9]{4}-(?:0[1-9]|1[0-2])")
+_PATH = re.compile(r"/[!-~]*")
+_PLACEHOLDER = re.compile(r"\{([a-z_]*)\}")
+_PLACES: dict[str, frozenset[str]] = {
+    "subscribe": frozenset({"api_version"}),
+    "graphql": frozenset({"api_version"}),
+    "notify": frozenset({"api_version", "webhook_id"}),
+    "ranges": frozenset(),
+    "dispatch": frozenset({"owner", "repo"}),
+}
+
+
+class ApiRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """
+    What the router calls of a sender's API; a path that is left out: there is no such call.
+
+    `token_header` is the header that carries the token, after `token_prefix`: one for all names
+    of the provider, or one for each. `base` is the API's address where every user has the same,
+    `version` what stands for `{api_version}` where an endpoint names none. `subscribe` makes a
+    subscription, `notify` asks for a test delivery of one, `graphql` takes the mutation that
+    makes one. `ranges` answers JSON whose field `ranges_field` lists the addresses that
+    deliveries come from; `dispatch` triggers an event of the user's own. At most
+    `subscriptions_per_s` subscriptions are made a second, `subscriptions_max` in all.
+    """
+
+    token_header: str | dict[str, str]
+    token_prefix: str = ""
+    accept: str = "application/json"
+    base: str | None = None
+    version: str | None = None
+    subscribe: str | None = None
+    notify: str | None = None
+    graphql: str | None = None
+    subscriptions_per_s: int = 1
+    subscriptions_max: int = 1000
+    ranges: str | None = None
+    ranges_field: str = ""
+    dispatch: str | None = None
+
+    def header_for(self, spelling: str) -> str:
+        """The token's header for one of the provider's names; the first for any other."""
+        if isinstance(self.token_header, str):
+            return self.token_header
+        return self.token_header.get(spelling) or next(iter(self.token_header.values()))
+
+
+def problems(rule: ApiRule | None, names: tuple[str, ...]) -> Iterator[str]:
+    """What contradicts itself in an `api:` of a provider with these names."""
+    if rule is None:
+        return
+    by_name = rule.token_header if isinstance(rule.token_header, dict) else {}
+    if by_name and set(by_name) != set(names):
+        yield "`api.token_header` names a header for each of `names`, or one for all"
+    if rule.token_header == {}:
+        yield "`api.token_header` names no header"
+    if rule.version is not None and not VERSION.fullmatch(rule.version):
+        yield "`api.version` is written YYYY-MM"
+    if rule.subscriptions_per_s < 1 or rule.subscriptions_max < 1:
+        yield "`api.subscriptions_per_s` and `api.subscriptions_max` are above zero"
+    if (rule.ranges is None) != (rule.ranges_field == ""):
+        yield "`api.ranges` and `api.ranges_field` go together"
+    for key, allowed in _PLACES.items():
+        yield from _path_problems(key, getattr(rule, key), allowed)
+
+
+def _path_problems(key: str, path: str | None, allowed: frozenset[str]) -> Iterator[str]:
+    if path is None:
+        return
+    if not _PATH.fullmatch(path):
+        yield f"`api.{key}` is a path like '/admin/webhooks.json'"
+    unknown = set(_PLACEHOLDER.findall(path)) - allowed
+    if unknown:
+        known = ", ".join(f"{{{name}}}" for name in sorted(allowed)) or "no placeholder"
+        yield f"`api.{key}` knows {known}"

@@ -1,0 +1,290 @@
+"""
+The way of proof `jwt`: a bearer token signed by a key of a key set.
+
+Only asymmetric algorithms, so that a public key can never be taken for a shared secret. PyJWT
+(extra `jwt`) checks the signature; times and claims are checked here, by the clock we are given.
+"""
+
+import binascii
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import Any
+
+import msgspec
+
+from router.model.delivery import InboundRequest, LiveSecret, Refused, Verified
+from router.providers import ed25519, hints, keys
+from router.providers.credentials import led
+from router.providers.definition import Definition, VerifyRule, duration_s
+from router.providers.headers import Spellings
+from router.providers.keys import UnusableKeyError
+from router.providers.ways import Found, Way
+
+TOKEN_BYTES_MAX = 8192
+KEYS_MAX = 32
+KEY_SET_BYTES_MAX = 64 * 1024
+RSA_BITS_MIN = 2048
+INSTALL = "bearer tokens need the extra `jwt`: pip install 'webhook-rules-router[jwt]'"
+
+_KINDS = {"RSA": "RS256", "EC": "ES256", "OKP": "EdDSA"}
+
+
+class Key(msgspec.Struct, frozen=True):
+    """A public key of a set: its id (None: any), the one algorithm it is for, and the key."""
+
+    id: str | None
+    algorithm: str
+    value: Any
+
+
+class Claims(msgspec.Struct, frozen=True):
+    """What is read of a token's claims; times in Unix seconds."""
+
+    exp: int | float
+    nbf: int | float | None = None
+    iss: str | None = None
+    aud: str | list[str] | None = None
+
+
+class Head(msgspec.Struct, frozen=True):
+    """What is read of a token's head. A token with critical extensions is not understood."""
+
+    alg: str
+    kid: str | None = None
+    crit: Any = None
+
+
+class JwtWay(Way):
+    """Judges by a bearer token."""
+
+    def __init__(self, definition: Definition, rule: VerifyRule, known: Spellings) -> None:
+        super().__init__(definition)
+        self._header = known.part(rule.place) or b""
+        self._rule = rule
+        self._lead = rule.lead.encode("ascii")
+        self._leeway_s = 0 if rule.tolerance is None else duration_s(rule.tolerance)
+
+    def judge(
+        self,
+        found: Found,
+        request: InboundRequest,
+        secrets: tuple[LiveSecret, ...],
+        now_ms: int,
+        tolerance_s: int | None,
+    ) -> Verified | Refused:
+        """Verified by the first key set that holds the token's key, or why not."""
+        text = found.get(self._header)
+        if not text:
+            hint = hints.for_missing(found, request.headers, what="no bearer token came")
+            return self.refused("missing_signature", hint)
+        token = led(text, self._lead)
+        parts = _parts(token) if token is not None and len(token) <= TOKEN_BYTES_MAX else None
+        if token is None or parts is None:
+            return self.refused("malformed_signature", "malformed: not a bearer token (JWT)")
+        head, claims = parts
+        if head.alg not in self._rule.algorithms or head.crit is not None:
+            hint = f"the token's algorithm is none of {' '.join(self._rule.algorithms)}"
+            return self.refused("malformed_signature", hint)
+        fitting = [s for s in secrets if _signed(s.value, token, head)]
+        if not fitting:
+            return self.refused("bad_signature", "no key of the key set has signed this token")
+        leeway_s = self._leeway_s if tolerance_s is None else tolerance_s
+        return self._claimed(claims, now_ms / 1000, leeway_s) or Verified(fitting[0].name)
+
+    def _claimed(self, claims: Claims, now_s: float, leeway_s: float) -> Refused | None:
+        """Why a token that is genuine does not hold here and now, if so."""
+        if claims.exp + leeway_s <= now_s:
+            return self.refused("expired_token", "the token has expired")
+        if claims.nbf is not None and claims.nbf - leeway_s > now_s:
+            return self.refused("expired_token", "the token is not valid yet")
+        rule = self._rule
+        if rule.issuer is not None and claims.iss != rule.issuer:
+            return self.refused("wrong_claims", "the token is another issuer's")
+        meant = [claims.aud] if isinstance(claims.aud, str) else claims.aud or []
+        # A token for somebody else must not open our door, even where we name no audience.
+        if (rule.audience is not None or meant) and rule.audience not in meant:
+            return self.refused("wrong_claims", "the token is for another audience")
+        return None
+
+
+def claims_of(token: bytes) -> Claims | None:
+    """What a token claims, not yet believed; None if it is no token."""
+    parts = _parts(token)
+    return None if parts is None else parts[1]
+
+
+def _parts(token: bytes) -> tuple[Head, Claims] | None:
+    """Head and claims, read but not yet believed."""
+    pieces = token.split(b".")
+    if len(pieces) != 3:
+        return None
+    try:
+        head, claims = (_unpacked(piece) for piece in pieces[:2])
+        return msgspec.json.decode(head, type=Head), msgspec.json.decode(claims, type=Claims)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _unpacked(piece: bytes) -> bytes:
+    if b"+" in piece or b"/" in piece or b"=" in piece:
+        raise ValueError
+    padded = piece + b"=" * (-len(piece) % 4)
+    return binascii.a2b_base64(padded.translate(_FROM_URL), strict_mode=True)
+
+
+_FROM_URL = bytes.maketrans(b"-_", b"+/")
+
+
+def _signed(key_set: bytes, token: bytes, head: Head) -> bool:
+    """Has any key of the set signed the token? All that may have are asked."""
+    meant = [key for key in _cached(key_set) if None in (key.id, head.kid) or key.id == head.kid]
+    return True in [_fits(key, token, head.alg) for key in meant if key.algorithm == head.alg]
+
+
+def _fits(key: Key, token: bytes, algorithm: str) -> bool:
+    import jwt  # noqa: PLC0415 (an extra, and costly)
+
+    try:
+        jwt.PyJWS().decode(token, key.value, algorithms=[algorithm])
+    except (jwt.PyJWTError, ValueError, TypeError, KeyError, RecursionError):
+        return False
+    return True
+
+
+@lru_cache(maxsize=64)
+def _cached(key_set: bytes) -> tuple[Key, ...]:
+    """Each key set is parsed once; public keys are no secrets, so keeping them is harmless."""
+    try:
+        return load_keys(key_set)
+    except UnusableKeyError:
+        return ()
+
+
+def load_keys(text: bytes) -> tuple[Key, ...]:
+    """
+    The keys in a JSON key set, in one JSON key, or in a PEM.
+
+    Raises:
+        UnusableKeyError: none of it can be used, or the extra is not installed.
+    """
+    if find_spec("jwt") is None:
+        raise UnusableKeyError(INSTALL)
+    if len(text) > KEY_SET_BYTES_MAX:
+        raise UnusableKeyError(f"a key set is shorter than {KEY_SET_BYTES_MAX} bytes")
+    if b"-----BEGIN" in text:
+        return (_from_pem(text),)
+    try:
+        data = msgspec.json.decode(text)
+    except (ValueError, RecursionError):
+        raise UnusableKeyError("this is neither a JSON key set nor a public key in PEM") from None
+    entries = data.get("keys", [data]) if isinstance(data, dict) else []
+    listed = entries[:KEYS_MAX] if isinstance(entries, list) else []
+    usable = [key for key in map(_from_json, listed) if key is not None]
+    if not usable:
+        raise UnusableKeyError("the key set holds no public RSA, P-256 or Ed25519 key")
+    return tuple(usable)
+
+
+def _from_json(entry: Any) -> Key | None:
+    import jwt  # noqa: PLC0415
+
+    if not isinstance(entry, dict) or entry.get("kty") not in _KINDS or "d" in entry:
+        return None
+    algorithm = _KINDS[entry["kty"]]
+    try:
+        value = jwt.PyJWK(entry, algorithm).key
+    except (jwt.PyJWTError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+    key_id = entry.get("kid")
+    key = Key(key_id if isinstance(key_id, str) else None, algorithm, value)
+    return key if _kind(value) == algorithm and entry.get("use", "sig") == "sig" else None
+
+
+def _from_pem(text: bytes) -> Key:
+    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key  # noqa: PLC0415
+
+    try:
+        value = load_pem_public_key(text)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise UnusableKeyError("the PEM holds no public key") from None
+    algorithm = _kind(value)
+    if algorithm is None:
+        raise UnusableKeyError("the key is not RSA (2048 bits), P-256 or Ed25519")
+    return Key(None, algorithm, value)
+
+
+# -- the sender's side ----------------------------------------------------------------------------
+
+
+def load_private(pem: bytes) -> tuple[str, Any]:
+    """
+    The algorithm and the key of a private PEM.
+
+    Raises:
+        UnusableKeyError: it is none, or its public half would be refused.
+    """
+    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415
+
+    try:
+        key = load_pem_private_key(pem, password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise UnusableKeyError("this is no private key in PEM form") from None
+    algorithm = _kind(key.public_key())
+    if algorithm is None:
+        raise UnusableKeyError("the key is not RSA (2048 bits), P-256 or Ed25519")
+    return algorithm, key
+
+
+def token(rule: VerifyRule, pem: bytes, now_ms: int) -> str:
+    """
+    A bearer token that holds for five minutes.
+
+    Raises:
+        UnusableKeyError: the key cannot sign, or the extra is not installed.
+    """
+    if find_spec("jwt") is None:
+        raise UnusableKeyError(INSTALL)
+    import jwt  # noqa: PLC0415
+
+    algorithm, key = load_private(pem)
+    now_s = now_ms // 1000
+    claims: dict[str, Any] = {"iat": now_s, "exp": now_s + 300, "sub": "router-send"}
+    named = {"iss": rule.issuer, "aud": rule.audience}
+    claims |= {name: value for name, value in named.items() if value is not None}
+    return jwt.PyJWS().encode(msgspec.json.encode(claims), key, algorithm=algorithm)
+
+
+def invent(algorithms: Sequence[str], rng_bytes: Callable[[int], bytes]) -> bytes:
+    """A private PEM for one of the algorithms: the quickest to make."""
+    if "EdDSA" in algorithms:
+        return ed25519.invent(rng_bytes)
+    if "ES256" in algorithms:
+        return keys.invent(rng_bytes)
+    from cryptography.hazmat.primitives import serialization as s  # noqa: PLC0415
+    from cryptography.hazmat.primitives.asymmetric import rsa  # noqa: PLC0415
+
+    key = rsa.generate_private_key(public_exponent=65_537, key_size=RSA_BITS_MIN)
+    return key.private_bytes(s.Encoding.PEM, s.PrivateFormat.PKCS8, s.NoEncryption())
+
+
+def key_set_of(pem: bytes) -> bytes:
+    """The public half of a private PEM, as a PEM."""
+    from cryptography.hazmat.primitives import serialization as s  # noqa: PLC0415
+
+    public = load_private(pem)[1].public_key()
+    text: bytes = public.public_bytes(s.Encoding.PEM, s.PublicFormat.SubjectPublicKeyInfo)
+    return text
+
+
+def _kind(key: Any) -> str | None:
+    """The one algorithm that a public key is for; None for a weak or unknown key."""
+    from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa  # noqa: PLC0415
+
+    if isinstance(key, rsa.RSAPublicKey):
+        return "RS256" if key.key_size >= RSA_BITS_MIN else None
+    if isinstance(key, ec.EllipticCurvePublicKey):
+        return "ES256" if isinstance(key.curve, ec.SECP256R1) else None
+    return "EdDSA" if isinstance(key, ed25519.Ed25519PublicKey) else None

@@ -1,0 +1,160 @@
+"""
+Ways of proof that show the secret itself: a token in a header or query, a user and password.
+
+Such a proof does not cover the body, and what shows it is hidden before anything keeps it.
+"""
+
+import binascii
+import hashlib
+import hmac
+import re
+from urllib.parse import unquote_to_bytes
+
+from router.model.delivery import REMOVED, InboundRequest, LiveSecret, Refused, Verified
+from router.providers import hints, keys
+from router.providers.definition import Definition, VerifyRule
+from router.providers.headers import Spellings
+from router.providers.ways import Found, Way
+
+TOKEN_BYTES_MAX = 4096
+PARAMETERS_MAX = 100
+
+
+class TokenWay(Way):
+    """Judges by a token that equals the secret."""
+
+    def __init__(self, definition: Definition, rule: VerifyRule, known: Spellings) -> None:
+        super().__init__(definition)
+        self._header = known.part(rule.place)
+        self._query = None if rule.query is None else rule.query.encode("ascii")
+        self._lead = rule.lead.encode("ascii")
+        self._where = f"the query parameter {rule.query}" if rule.query else "its header"
+
+    def judge(
+        self,
+        found: Found,
+        request: InboundRequest,
+        secrets: tuple[LiveSecret, ...],
+        _now_ms: int,
+        _tolerance_s: int | None,
+    ) -> Verified | Refused:
+        """Verified by the first secret that equals the token, or why not."""
+        shown = self._shown(found, request)
+        if isinstance(shown, Refused):
+            return shown
+        token = led(shown, self._lead)
+        if token is None or len(token) > TOKEN_BYTES_MAX:
+            hint = f"malformed token: it does not begin with `{self._lead.decode()}`"
+            return self.refused("malformed_signature", hint)
+        winner = equal_one(token, secrets)
+        if winner is None:
+            return self.refused("bad_signature", hints.for_token(token, self._lead, secrets))
+        return Verified(winner.name)
+
+    def _shown(self, found: Found, request: InboundRequest) -> bytes | Refused:
+        if self._query is None:
+            text = found.get(self._header or b"") or b""
+        else:
+            values = {v for n, v in parameters(request.query_string) if n == self._query}
+            if len(values) > 1:
+                hint = f"{self._query.decode()} came twice and differs"
+                return self.refused("ambiguous_header", hint)
+            text = values.pop() if values else b""
+        if not text:
+            hint = hints.for_missing(found, request.headers, what=f"no token came in {self._where}")
+            return self.refused("missing_signature", hint)
+        return text
+
+
+class BasicWay(Way):
+    """Judges by the user and password of `Authorization`."""
+
+    def __init__(self, definition: Definition, rule: VerifyRule, known: Spellings) -> None:
+        super().__init__(definition)
+        self._header = known.part(rule.place) or b""
+        self._lead = rule.lead.encode("ascii")
+        self._user = None if rule.user is None else rule.user.encode("utf-8") + b":"
+
+    def judge(
+        self,
+        found: Found,
+        request: InboundRequest,
+        secrets: tuple[LiveSecret, ...],
+        _now_ms: int,
+        _tolerance_s: int | None,
+    ) -> Verified | Refused:
+        """Verified by the first secret that is this password, or why not."""
+        text = found.get(self._header)
+        if not text:
+            hint = hints.for_missing(found, request.headers, what="no user and password came")
+            return self.refused("missing_signature", hint)
+        pair = _pair(led(text, self._lead))
+        if pair is None:
+            hint = "malformed: not `Basic` and the base64 of user:password"
+            return self.refused("malformed_signature", hint)
+        winner = equal_one(pair, secrets, self._user)
+        if winner is None:
+            return self.refused("bad_signature", "wrong user or password")
+        return Verified(winner.name)
+
+
+def led(text: bytes, lead: bytes) -> bytes | None:
+    """What follows a lead; the name of an authorization scheme (`Bearer `) in any case."""
+    head = text[: len(lead)]
+    fits = head.lower() == lead.lower() if lead.endswith(b" ") else head == lead
+    return text[len(lead) :] if fits else None
+
+
+def _pair(text: bytes | None) -> bytes | None:
+    if text is None or len(text) > TOKEN_BYTES_MAX:
+        return None
+    try:
+        pair = binascii.a2b_base64(text.strip(b" "), strict_mode=True)
+    except binascii.Error:
+        return None
+    return pair if b":" in pair else None
+
+
+def equal_one(
+    shown: bytes, secrets: tuple[LiveSecret, ...], before: bytes | None = None
+) -> LiveSecret | None:
+    """The first secret (after `before`) that equals what is shown; all are compared."""
+    # Digests are of one length, so that not even a secret's length is told.
+    digest = hashlib.sha256(shown).digest()
+    fitting = [s for s in secrets if _same(digest, s.value, before)]
+    return fitting[0] if fitting else None
+
+
+def _same(digest: bytes, secret: bytes, before: bytes | None) -> bool:
+    usable = not keys.is_empty(secret) and not keys.is_public(secret)
+    expected = hashlib.sha256((before or b"") + secret).digest()
+    return hmac.compare_digest(digest, expected) and usable
+
+
+# -- query parameters -----------------------------------------------------------------------------
+
+_UNESCAPED = re.compile(rb"[A-Za-z0-9_.~-]*")
+
+
+def parameters(query: bytes) -> list[tuple[bytes, bytes]]:
+    """Names and values of a query string, decoded; none of one with too many."""
+    if query.count(b"&") >= PARAMETERS_MAX:
+        return []
+    pairs = (piece.partition(b"=") for piece in query.split(b"&") if piece)
+    return [(_decoded(name), _decoded(value)) for name, _, value in pairs]
+
+
+def without(query: bytes, name: bytes) -> bytes:
+    """The query string with every value of this parameter removed."""
+    pieces = query.split(b"&")
+    removed = REMOVED.encode("ascii")
+    return b"&".join(
+        piece.partition(b"=")[0] + b"=" + removed
+        if _decoded(piece.partition(b"=")[0]) == name
+        else piece
+        for piece in pieces
+    )
+
+
+def _decoded(text: bytes) -> bytes:
+    return text if _UNESCAPED.fullmatch(text) else unquote_to_bytes(text.replace(b"+", b" "))

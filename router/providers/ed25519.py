@@ -1,0 +1,146 @@
+"""
+Ed25519 keys: public ones as users paste them, private ones that sign test deliveries.
+
+A public key is a PEM, base64 of its DER, or its 32 bytes in base64 (after `whpk_` or not) or hex.
+A private one is a PEM, or in base64 after `whsk_`. cryptography is imported where a key is first
+used, as in `router.providers.keys`.
+"""
+
+import binascii
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from router.providers.keys import (
+    KEY_BYTES_MAX,
+    PRIVATE_MARK,
+    PUBLIC_MARK,
+    UnusableKeyError,
+    bare_base64,
+    mend,
+)
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+        Ed25519PublicKey,
+    )
+
+SIGNATURE_BYTES = 64
+KEY_BYTES = 32
+_HEX = re.compile(rb"[0-9A-Fa-f]{64}")
+
+
+def load_public(text: bytes) -> "Ed25519PublicKey":
+    """
+    The key in any of its forms.
+
+    Raises:
+        UnusableKeyError: it is no Ed25519 public key.
+    """
+    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415 (costly, see above)
+    from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415
+    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415
+        load_der_public_key,
+    )
+
+    der = _raw_or_der(text)
+    try:
+        if len(der) == KEY_BYTES:
+            return ed25519.Ed25519PublicKey.from_public_bytes(der)
+        key = load_der_public_key(der)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise UnusableKeyError("this is no public key") from None
+    if not isinstance(key, ed25519.Ed25519PublicKey):
+        raise UnusableKeyError("the key is not an Ed25519 key")
+    return key
+
+
+def _raw_or_der(text: bytes) -> bytes:
+    stripped = text.strip()
+    if len(stripped) > KEY_BYTES_MAX:
+        raise UnusableKeyError(f"a public key is shorter than {KEY_BYTES_MAX} bytes")
+    if stripped.startswith(PRIVATE_MARK):
+        raise UnusableKeyError("this is a private key; the sender shows the public one")
+    if stripped.startswith(PUBLIC_MARK):
+        return bare_base64(stripped.removeprefix(PUBLIC_MARK))
+    return binascii.unhexlify(stripped) if _HEX.fullmatch(stripped) else mend(stripped).der
+
+
+@lru_cache(maxsize=256)
+def _cached(text: bytes) -> "Ed25519PublicKey | None":
+    try:
+        return load_public(text)
+    except UnusableKeyError:
+        return None
+
+
+def verifies(text: bytes, signature: bytes, message: bytes) -> bool:
+    """Did the key's owner sign this? False for a broken key or signature."""
+    key = _cached(text)
+    if key is None:
+        return False
+    from cryptography.exceptions import InvalidSignature  # noqa: PLC0415
+
+    try:
+        key.verify(signature, message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def sign(private: bytes, message: bytes) -> bytes:
+    """
+    A signature over the message.
+
+    Raises:
+        UnusableKeyError: the text is no Ed25519 private key.
+    """
+    return load_private(private).sign(message)
+
+
+def load_private(text: bytes) -> "Ed25519PrivateKey":
+    """
+    The private key in a PEM or after `whsk_`.
+
+    Raises:
+        UnusableKeyError: it is none.
+    """
+    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415
+    from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415
+    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415
+        load_pem_private_key,
+    )
+
+    stripped = text.strip()
+    try:
+        if stripped.startswith(PRIVATE_MARK):
+            # Some write the public half behind the private one.
+            raw = bare_base64(stripped.removeprefix(PRIVATE_MARK))[:KEY_BYTES]
+            return ed25519.Ed25519PrivateKey.from_private_bytes(raw)
+        key = load_pem_private_key(text, password=None)
+    except UnusableKeyError:
+        raise
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise UnusableKeyError("this is no private key in PEM form") from None
+    if not isinstance(key, ed25519.Ed25519PrivateKey):
+        raise UnusableKeyError("the private key is not an Ed25519 one")
+    return key
+
+
+def public_of(private: bytes) -> bytes:
+    """The public key that belongs to a private one, after `whpk_`."""
+    from cryptography.hazmat.primitives import serialization as s  # noqa: PLC0415
+
+    raw = load_private(private).public_key().public_bytes(s.Encoding.Raw, s.PublicFormat.Raw)
+    return PUBLIC_MARK + binascii.b2a_base64(raw, newline=False)
+
+
+def invent(rng_bytes: Callable[[int], bytes]) -> bytes:
+    """A private PEM made of 32 random bytes."""
+    from cryptography.hazmat.primitives import serialization as s  # noqa: PLC0415
+    from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415
+
+    key = ed25519.Ed25519PrivateKey.from_private_bytes(rng_bytes(KEY_BYTES))
+    return key.private_bytes(s.Encoding.PEM, s.PrivateFormat.PKCS8, s.NoEncryption())

@@ -1,0 +1,302 @@
+"""
+Which scheme fits: a captured request and its secret, tried in every way a definition can say.
+
+For people who write a definition; never on the way of a delivery. No I/O, bounded work.
+"""
+
+import binascii
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from router.errors import ConfigError
+from router.model.delivery import InboundRequest, LiveSecret, Verified
+from router.providers import bearer, credentials, hints, keys
+from router.providers.provider import Provider
+from router.providers.signatures import DECODERS, hmac_digest
+from router.providers.soundness import parse_definition
+
+HEADERS_MAX = 40
+TRIES_MAX = 4_000
+_ANY_AGE_S = 10**12
+_BORING = (
+    frozenset({"host", "connection", "via", "forwarded", "traceparent", "user-agent"})
+    | {"content-type", "content-length", "accept", "accept-encoding"}
+    | {"x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-real-ip"}
+)
+_SEPARATORS = (" ", ",", ";")
+_LEAD = re.compile(r"[A-Za-z0-9_.-]{1,20}[=,:]")
+_SECONDS = re.compile(r"[0-9]{9,12}")
+_STAMP_PART = re.compile(r"([A-Za-z_]{1,10}=)([0-9]{9,12})")
+_BETWEEN = ("", ".", ":", "|", "-", "\n")
+
+
+class Fit(msgspec.Struct, frozen=True):
+    """
+    A way that verifies the request: `verify` and `id` of a definition. `note`: what had to be
+    done to the captured body first.
+    """
+
+    verify: dict[str, Any]
+    id: dict[str, Any] | None = None
+    note: str | None = None
+
+
+class Proof(msgspec.Struct, frozen=True):
+    """A text that may be a signature: where it stands, how it is written, its bytes."""
+
+    place: dict[str, Any]
+    encoding: str
+    raw: bytes
+
+
+class Message(msgspec.Struct, frozen=True):
+    """A text that may be what is signed, and the keys that say so."""
+
+    keys: dict[str, Any]
+    text: bytes
+    id: str | None = None
+    now_s: int = 0
+
+
+Headers = list[tuple[str, str]]
+
+
+def fits(request: InboundRequest, secret: bytes) -> list[Fit]:
+    """Every way found in which the secret proves the request; the plainest first."""
+    headers = [(n.decode("latin-1"), v.decode("latin-1")) for n, v in request.headers]
+    telling = [(n, v) for n, v in headers if n not in _BORING][:HEADERS_MAX]
+    found = [
+        Fit(rule) for rule in _shown(request, telling, secret) if _proves(request, secret, rule)
+    ]
+    bodies: list[tuple[str | None, bytes]] = [(None, request.body)]
+    if len(request.body) <= hints.BODY_MAX:
+        bodies += hints.alterations(request.body)
+    for note, body in bodies:
+        found = found or list(_signed(_with(request, body), telling, secret, note))
+    return found
+
+
+def known_senders(
+    request: InboundRequest, secret: bytes, providers: Iterable[Provider]
+) -> list[Provider]:
+    """The providers that are not generic and verify the request, whatever its time."""
+    live, found = [LiveSecret("given", secret)], []
+    for provider in providers:
+        if not provider.definition.generic:
+            verdict = provider.verify(request, live, now_ms=0, tolerance_s=_ANY_AGE_S)
+            found += [provider] if isinstance(verdict, Verified) else []
+    return found
+
+
+def _with(request: InboundRequest, body: bytes) -> InboundRequest:
+    return msgspec.structs.replace(request, body=body)
+
+
+# -- the secret itself ----------------------------------------------------------------------------
+
+
+def _shown(request: InboundRequest, headers: Headers, secret: bytes) -> Iterator[dict[str, Any]]:
+    text = secret.decode("utf-8", "replace")
+    for name, value in headers:
+        if value.endswith(text) and len(value) - len(text) <= 20:
+            prefix = value[: len(value) - len(text)]
+            usual = (name, prefix.lower()) == ("authorization", "bearer ")
+            place = (
+                {} if usual else {"header": titled(name)} | ({"prefix": prefix} if prefix else {})
+            )
+            yield {"scheme": "token"} | place
+    for parameter, shown in credentials.parameters(request.query_string):
+        if shown == secret:
+            yield {"scheme": "token", "query": parameter.decode("latin-1")}
+    for name, value in headers:
+        if name == "authorization" and value.lower().startswith("basic "):
+            yield from _basic(value)
+        if (
+            name == "authorization"
+            and value.lower().startswith("bearer ")
+            and value.count(".") == 2
+        ):
+            yield from _bearer(value)
+
+
+def _basic(value: str) -> Iterator[dict[str, Any]]:
+    yield {"scheme": "basic"}
+    try:
+        pair = binascii.a2b_base64(value[6:].strip())
+    except binascii.Error:
+        return
+    yield {"scheme": "basic", "user": pair.partition(b":")[0].decode("utf-8", "replace")}
+
+
+def _bearer(value: str) -> Iterator[dict[str, Any]]:
+    claims = bearer.claims_of(value[7:].strip().encode("latin-1"))
+    if claims is None:
+        return
+    audience = claims.aud if isinstance(claims.aud, str) else next(iter(claims.aud or ()), None)
+    named = {"audience": audience, "issuer": claims.iss}
+    yield {"scheme": "jwt"} | {key: text for key, text in named.items() if text}
+
+
+# -- signatures -----------------------------------------------------------------------------------
+
+
+def _signed(
+    request: InboundRequest, headers: Headers, secret: bytes, note: str | None
+) -> Iterator[Fit]:
+    proofs = list(_proofs(headers))
+    messages = list(_messages(request.body, headers))[:TRIES_MAX]
+    pairs = _by_public_key(proofs) if _is_public(secret) else _by_digest(proofs, messages, secret)
+    for proof, way, message in pairs:
+        for one in messages if message is None else [message]:
+            rule = _rule(proof, way, one)
+            number = {"header": titled(one.id)} if one.id else None
+            if _proves(request, secret, rule, number, one.now_s):
+                yield Fit(rule, number, note)
+                break
+
+
+def _by_digest(
+    proofs: list[Proof], messages: list[Message], secret: bytes
+) -> Iterator[tuple[Proof, dict[str, Any], Message | None]]:
+    """Proofs that are an HMAC of a message: every HMAC is made once and looked up."""
+    made: dict[bytes, tuple[dict[str, Any], Message]] = {}
+    for form in ("text", "base64", "hex"):
+        for algorithm in ("sha256", "sha512"):
+            way = {"scheme": "hmac"} | _unusual("algorithm", algorithm, "sha256")
+            way |= _unusual("key", form, "text")
+            for message in messages:
+                raw = hmac_digest(algorithm, form, secret, (message.text,))
+                if raw is not None:
+                    made.setdefault(raw, (way, message))
+    for proof in proofs:
+        if proof.raw in made:
+            yield (proof, *made[proof.raw])
+
+
+def _by_public_key(
+    proofs: list[Proof],
+) -> Iterator[tuple[Proof, dict[str, Any], Message | None]]:
+    for proof in proofs:
+        if proof.raw[:1] == b"0" and proof.encoding == "base64":
+            yield proof, {"scheme": "ecdsa"}, None
+        if len(proof.raw) == 64:
+            yield proof, {"scheme": "ed25519"}, None
+
+
+def _is_public(secret: bytes) -> bool:
+    """Half of a key pair by its mark, or a key that can be nothing else."""
+    if keys.is_public(secret):
+        return True
+    try:
+        return len(keys.mend(secret).der) > 64 and secret.lstrip().startswith(b"M")
+    except keys.UnusableKeyError:
+        return False
+
+
+def _rule(proof: Proof, way: dict[str, Any], message: Message) -> dict[str, Any]:
+    rule = way | proof.place | _unusual("encoding", proof.encoding, "hex") | message.keys
+    if "timestamp_part" in rule and rule.get("header") is None:
+        return {}
+    return rule
+
+
+def _unusual(key: str, value: str, usual: str) -> dict[str, Any]:
+    return {} if value == usual else {key: value}
+
+
+def _proofs(headers: Headers) -> Iterator[Proof]:
+    for name, value in headers:
+        place = {"header": titled(name)}
+        yield from _decoded(place, value)
+        lead = _LEAD.match(value)
+        if lead:
+            yield from _decoded(place | {"prefix": lead[0]}, value[lead.end() :])
+        for separator in _SEPARATORS:
+            for entry in value.split(separator) if separator in value else ():
+                lead = _LEAD.match(entry)
+                if lead:
+                    listed = {"separator": separator, "prefix": lead[0]}
+                    yield from _decoded(place | listed, entry[lead.end() :])
+
+
+def _decoded(place: dict[str, Any], text: str) -> Iterator[Proof]:
+    for encoding, decode in DECODERS.items():
+        raw = decode(text.encode("latin-1")) if len(text) <= 1024 else None
+        if raw is not None and len(raw) >= 32:
+            yield Proof(place, encoding, raw)
+
+
+def _messages(body: bytes, headers: Headers) -> Iterator[Message]:
+    """What may be signed, the plainest first."""
+    yield Message({}, body)
+    stamps = list(_stamps(headers))
+    for key, place, stamp in stamps:
+        now_s, b = int(stamp), stamp.encode()
+        for between in _BETWEEN:
+            said = {key: place, "tolerance": "300s"}
+            front = said | {"message": "{timestamp}" + between + "{body}"}
+            yield Message(front, b + between.encode() + body, None, now_s)
+            back = said | {"message": "{body}" + between + "{timestamp}"}
+            yield Message(back, body + between.encode() + b, None, now_s)
+        said = {key: place, "message": "v0:{timestamp}:{body}", "tolerance": "300s"}
+        yield Message(said, b"v0:" + b + b":" + body, None, now_s)
+        yield from _numbered(body, headers, (key, place, stamp))
+    for name, value in headers:
+        for between in _BETWEEN:
+            h, text = f"{{header:{titled(name)}}}", value.encode("latin-1")
+            yield Message({"message": h + between + "{body}"}, text + between.encode() + body)
+            yield Message({"message": "{body}" + between + h}, body + between.encode() + text)
+
+
+def _numbered(body: bytes, headers: Headers, at: tuple[str, str, str]) -> Iterator[Message]:
+    key, place, stamp = at
+    for name, value in headers:
+        if not re.search(r"(^|-)(id|uuid|delivery|key)$", name):
+            continue
+        for between in _BETWEEN:
+            for order in (("{id}", "{timestamp}", "{body}"), ("{timestamp}", "{id}", "{body}")):
+                parts = {"{id}": value.encode("latin-1"), "{timestamp}": stamp.encode()}
+                text = between.encode().join([parts.get(word, body) for word in order])
+                said = {key: place, "message": between.join(order), "tolerance": "300s"}
+                yield Message(said, text, name, int(stamp))
+
+
+def _stamps(headers: Headers) -> Iterator[tuple[str, str, str]]:
+    """Timestamps: the key that names their place, the place, the digits."""
+    for name, value in headers:
+        if _SECONDS.fullmatch(value):
+            yield "timestamp", titled(name), value
+        for separator in (",", ";"):
+            for entry in value.split(separator) if separator in value else ():
+                part = _STAMP_PART.fullmatch(entry)
+                if part:
+                    yield "timestamp_part", part[1], part[2]
+
+
+def _proves(
+    request: InboundRequest,
+    secret: bytes,
+    rule: dict[str, Any],
+    number: dict[str, Any] | None = None,
+    now_s: int = 0,
+) -> bool:
+    """Does the engine agree, with a definition made of this?"""
+    data: dict[str, Any] = {"names": ["found"], "label": "found", "verify": rule}
+    try:
+        provider = Provider(parse_definition(data | ({"id": number} if number else {})))
+    except ConfigError:
+        return False
+    # A token that has expired since was genuine all the same.
+    long_s = _ANY_AGE_S if rule["scheme"] == "jwt" else None
+    found = provider.verify(
+        request, [LiveSecret("given", secret)], now_ms=now_s * 1000, tolerance_s=long_s
+    )
+    return isinstance(found, Verified)
+
+
+def titled(name: str) -> str:
+    """A header's name as people write it."""
+    return "-".join(word.capitalize() for word in name.split("-"))

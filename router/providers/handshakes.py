@@ -1,0 +1,91 @@
+"""
+Handshakes: questions that a sender asks before it sends, answered and routed nowhere.
+
+What is echoed is a short token of harmless characters; everything else is no answer.
+"""
+
+import re
+from collections.abc import Sequence
+
+from router.model.delivery import InboundRequest, LiveSecret, Refused, Verified
+from router.providers.credentials import equal_one, parameters
+from router.providers.definition import Definition, Handshake
+from router.providers.read import OddBodyError, decoded, dug
+
+BODY_MAX = 8 * 1024
+_ECHOED = re.compile(r"[A-Za-z0-9._~+/=:-]{1,256}")
+
+
+class Greeter:
+    """Answers the handshakes of one definition."""
+
+    def __init__(self, definition: Definition) -> None:
+        self._by_query = [h for h in definition.respond if h.method == "GET"]
+        self._by_body = [h for h in definition.respond if h.method == "POST"]
+        self._status = definition.refuse_with
+        # Most bodies hold none of these words, and are not decoded for nothing.
+        self._words = [_word(h) for h in self._by_body]
+
+    def asked(self, request: InboundRequest, secrets: Sequence[LiveSecret]) -> Verified | Refused:
+        """May this GET be answered? By its token, where the handshake has one."""
+        values = _values(request)
+        handshake = self._asking(values)
+        if handshake is None:
+            return Refused("no_handshake", 400, "a GET that asks nothing this sender would ask")
+        if handshake.token is None:
+            return Verified(None)
+        usable = tuple(s for s in secrets if s.value)
+        shown = values.get(handshake.token, "").encode("utf-8", "surrogateescape")
+        winner = equal_one(shown, usable)
+        if winner is None:
+            hint = f"handshake: `{handshake.token}` equals no live secret of this endpoint"
+            return Refused("bad_token", self._status, hint)
+        return Verified(winner.name)
+
+    def answer(self, request: InboundRequest) -> bytes | None:
+        """What to send back to a request that is proved, or None: it is no handshake."""
+        if request.method == "GET":
+            values = _values(request)
+            handshake = self._asking(values)
+            return _echo(values.get(handshake.echo)) if handshake else None
+        return self._answer_body(request.body)
+
+    def _asking(self, values: dict[str, str]) -> Handshake | None:
+        for handshake in self._by_query:
+            fits = all(values.get(name) == value for name, value in handshake.when.items())
+            if fits and _echo(values.get(handshake.echo)) is not None:
+                return handshake
+        return None
+
+    def _answer_body(self, body: bytes) -> bytes | None:
+        if len(body) > BODY_MAX or not any(word in body for word in self._words):
+            return None
+        try:
+            payload = decoded(body)
+        except OddBodyError:
+            return None
+        for handshake in self._by_body:
+            if all(dug(payload, name) == value for name, value in handshake.when.items()):
+                return _echo(dug(payload, handshake.echo))
+        return None
+
+
+def _word(handshake: Handshake) -> bytes:
+    return next(iter(handshake.when.values())).encode("utf-8")
+
+
+def _values(request: InboundRequest) -> dict[str, str]:
+    """Query parameters that came once."""
+    pairs = parameters(request.query_string)
+    names = [name for name, _ in pairs]
+    return {
+        name.decode("utf-8", "surrogateescape"): value.decode("utf-8", "surrogateescape")
+        for name, value in pairs
+        if names.count(name) == 1
+    }
+
+
+def _echo(text: object) -> bytes | None:
+    if not isinstance(text, str) or not _ECHOED.fullmatch(text):
+        return None
+    return text.encode("ascii")

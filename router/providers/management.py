@@ -1,0 +1,304 @@
+"""
+Calls of a sender's API as pure data: requests built, answers read, nothing sent.
+
+Interfaces show what is sent and little of what is answered, so answers are read with care: what
+is not understood is said, never guessed.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from router.egress import plain_network
+from router.providers.api import ApiRule
+
+RANGES_MAX = 1000
+WORDS_MAX = 300
+_WIDEST = {4: 8, 6: 16}
+"""Shorter prefixes than these would let half the world in: no sender has so many addresses."""
+
+_MUTATION = """\
+mutation webhookSubscriptionCreate(
+  $topic: WebhookSubscriptionTopic!, $webhookSubscription: WebhookSubscriptionInput!
+) {
+  webhookSubscriptionCreate(topic: $topic, webhookSubscription: $webhookSubscription) {
+    webhookSubscription { id }
+    userErrors { field message }
+  }
+}"""
+_TOPIC = re.compile(r"[a-z0-9_]+(?:/[a-z0-9_]+)+")
+_REPOSITORY = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
+
+
+class Access(msgspec.Struct, frozen=True):
+    """
+    Whose API is called and as whom. `base` has no trailing slash; `spelling` is the provider's
+    name as the user wrote it; `version` stands for `{api_version}`.
+    """
+
+    rule: ApiRule
+    base: str
+    token: str | None = None
+    spelling: str = ""
+    version: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Access({self.base!r})"
+
+
+class ApiRequest(msgspec.Struct, frozen=True):
+    """One request to send. `headers` may hold a token: they are never shown."""
+
+    method: str
+    url: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes | None = None
+
+    def __repr__(self) -> str:
+        return f"ApiRequest({self.method} {self.url})"
+
+
+class Subscribed(msgspec.Struct, frozen=True):
+    """A subscription was made; `id` None: the answer does not say which."""
+
+    id: str | None
+
+
+class NotSubscribed(msgspec.Struct, frozen=True):
+    """None was made; `problems` say why, one for each field."""
+
+    problems: tuple[str, ...]
+
+
+class BadAnswerError(ValueError):
+    """An answer is not what the interface says; the text is for people."""
+
+
+# -- requests
+
+
+def subscribe(access: Access, topic: str, address: str) -> ApiRequest:
+    """REST: notifications of `topic` to `address`."""
+    body = {"webhook": {"topic": topic, "address": address, "format": "json"}}
+    return _post(access, _filled(access, access.rule.subscribe), body)
+
+
+def subscribe_graphql(
+    access: Access, topic: str, address: str, *, path: str | None = None
+) -> ApiRequest:
+    """GraphQL: the same, by the mutation; `path` where it is not the definition's."""
+    given = {"callbackUrl": address, "format": "JSON"}
+    variables = {"topic": graphql_topic(topic), "webhookSubscription": given}
+    body = {"query": _MUTATION, "variables": variables}
+    return _post(access, _filled(access, path or access.rule.graphql), body)
+
+
+def notify(access: Access, webhook_id: str) -> ApiRequest:
+    """A test notification for one subscription; a GraphQL id counts by its last part."""
+    number = quote(webhook_id.rpartition("/")[2], safe="")
+    return _post(access, _filled(access, access.rule.notify, webhook_id=number), None)
+
+
+def ranges(access: Access) -> ApiRequest:
+    """The addresses that deliveries come from."""
+    return ApiRequest("GET", _url(access, access.rule.ranges or ""), _headers(access))
+
+
+def dispatch(
+    access: Access, repository: str, event_type: str, client_payload: Any = None
+) -> ApiRequest:
+    """
+    An event of the user's own for a repository written `owner/name`.
+
+    Raises:
+        ValueError: it is not written so.
+    """
+    if not is_repository(repository):
+        raise ValueError(f"{repository[:80]!r} is not written OWNER/REPO")
+    owner, _, name = repository.partition("/")
+    path = _filled(access, access.rule.dispatch, owner=owner, repo=name)
+    body = {"event_type": event_type}
+    if client_payload is not None:
+        body["client_payload"] = client_payload
+    return _post(access, path, body)
+
+
+def is_repository(text: str) -> bool:
+    """Whether a text is `owner/name`, neither of them dots alone."""
+    parts = text.split("/")
+    return _REPOSITORY.fullmatch(text) is not None and not any(set(p) == {"."} for p in parts)
+
+
+def _post(access: Access, path: str, body: Any) -> ApiRequest:
+    data = None if body is None else msgspec.json.encode(body)
+    headers = (*_headers(access), ("Content-Type", "application/json"))
+    return ApiRequest("POST", _url(access, path), headers, data)
+
+
+def _headers(access: Access) -> tuple[tuple[str, str], ...]:
+    headers: tuple[tuple[str, str], ...] = (("Accept", access.rule.accept),)
+    if access.token is not None:
+        name = access.rule.header_for(access.spelling)
+        headers = (*headers, (name, access.rule.token_prefix + access.token))
+    return headers
+
+
+def _url(access: Access, path: str) -> str:
+    return access.base.rstrip("/") + path
+
+
+def _filled(access: Access, path: str | None, **values: str) -> str:
+    text = path or ""
+    for name, value in {**values, "api_version": access.version or access.rule.version}.items():
+        text = text.replace(f"{{{name}}}", value or "")
+    return text
+
+
+# -- topics
+
+
+def is_topic(text: str) -> bool:
+    """Whether a text is written as a topic is on the REST interface: `orders/create`."""
+    return _TOPIC.fullmatch(text) is not None
+
+
+def graphql_topic(topic: str) -> str:
+    """`orders/create` as the GraphQL interface writes it: `ORDERS_CREATE`."""
+    return topic.replace("/", "_").upper()
+
+
+def topic_table(topics: Iterable[str]) -> Mapping[str, str]:
+    """
+    GraphQL's name to REST's, for every topic of a catalogue.
+
+    Raises:
+        ValueError: two topics have the same name there.
+    """
+    table: dict[str, str] = {}
+    for topic in topics:
+        if table.setdefault(graphql_topic(topic), topic) != topic:
+            raise ValueError(f"{topic!r} and {table[graphql_topic(topic)]!r} are one in GraphQL")
+    return table
+
+
+# -- answers
+
+
+def read_subscribed(body: bytes) -> Subscribed:
+    """The REST answer to a subscription. Its shape is not shown: the id is taken if it is there."""
+    webhook = _member(_decoded(body), "webhook")
+    return Subscribed(_identity(_member(webhook, "id")))
+
+
+def read_subscribed_graphql(body: bytes) -> Subscribed | NotSubscribed:
+    """
+    The GraphQL answer to a subscription, its `userErrors` field by field.
+
+    Raises:
+        BadAnswerError: it is neither.
+    """
+    answer = _decoded(body)
+    problems = [_problem(e) for e in _listed(_member(answer, "errors"))]
+    made = _member(_member(answer, "data"), "webhookSubscriptionCreate")
+    problems += [_problem(e) for e in _listed(_member(made, "userErrors"))]
+    if problems:
+        return NotSubscribed(tuple(problems))
+    subscription = _member(made, "webhookSubscription")
+    if not isinstance(subscription, dict):
+        raise BadAnswerError("the answer holds neither a subscription nor errors")
+    return Subscribed(_identity(subscription.get("id")))
+
+
+def read_ranges(body: bytes, field: str) -> tuple[str, ...]:
+    """
+    The published address ranges.
+
+    Raises:
+        BadAnswerError: there are none, too many, or one of them is malformed or far too wide: a
+            list read in part would refuse genuine deliveries or let strangers in.
+    """
+    found = _member(_decoded(body), field)
+    if not isinstance(found, list) or not found:
+        raise BadAnswerError(f"the answer has no list {field!r} of address ranges")
+    if len(found) > RANGES_MAX:
+        raise BadAnswerError(f"{len(found)} address ranges are more than {RANGES_MAX}")
+    return tuple(dict.fromkeys(_range(text) for text in found))
+
+
+def read_problem(body: bytes) -> str:
+    """A few words of an error's body, whatever it is; empty if it says nothing."""
+    try:
+        answer = _decoded(body)
+    except BadAnswerError:
+        return _words(body.decode("utf-8", "replace"))
+    for name in ("errors", "error", "message", "detail"):
+        value = _member(answer, name)
+        if value:
+            return _words(_said(value))
+    return _words(_said(answer)) if answer else ""
+
+
+def _range(text: Any) -> str:
+    try:
+        network = plain_network(ip_network(text)) if isinstance(text, str) else None
+    except ValueError:
+        network = None
+    if network is None:
+        raise BadAnswerError(f"{_words(str(text))[:60]!r} is not a range of addresses")
+    if network.prefixlen < _least_prefix(network):
+        raise BadAnswerError(f"the range {network} is too wide to be believed")
+    return str(network)
+
+
+def _least_prefix(network: IPv4Network | IPv6Network) -> int:
+    return _WIDEST[network.version]
+
+
+def _decoded(body: bytes) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        raise BadAnswerError("the answer is not JSON") from None
+
+
+def _member(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _identity(value: Any) -> str | None:
+    if isinstance(value, bool) or not isinstance(value, int | str) or value == "":
+        return None
+    return _words(str(value))
+
+
+def _problem(error: Any) -> str:
+    """`field.path: message` of one user error."""
+    field = _member(error, "field")
+    path = ".".join(str(part) for part in _listed(field))
+    message = _member(error, "message")
+    said = _said(error if message is None else message)
+    return _words(f"{path}: {said}" if path else said)
+
+
+def _said(value: Any, levels: int = 4) -> str:
+    if isinstance(value, dict | list) and levels == 0:
+        return "…"
+    if isinstance(value, dict):
+        return "; ".join(f"{name}: {_said(child, levels - 1)}" for name, child in value.items())
+    if isinstance(value, list):
+        return ", ".join(_said(child, levels - 1) for child in value)
+    return str(value)
+
+
+def _words(text: str) -> str:
+    """One line of somebody else's text, cut."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= WORDS_MAX else line[: WORDS_MAX - 1] + "…"

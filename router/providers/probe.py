@@ -1,0 +1,147 @@
+"""
+One way of proof that signs, tried with other readings of the signature than its sender's.
+
+For diagnosis only: the verifier itself reads a signature in one way.
+"""
+
+import re
+from collections.abc import Iterator
+from urllib.parse import unquote_to_bytes
+
+import msgspec
+
+from router.model.delivery import InboundRequest
+from router.providers.definition import Definition, VerifyRule
+from router.providers.signatures import DECODERS, check_for, signature_size
+from router.providers.signed import filled, message_template, timestamp_part
+from router.providers.ways import Found, spellings
+
+TEXT_MAX = 8192
+READINGS_MAX = 64
+_LEAD = re.compile(rb"[A-Za-z0-9_.-]{1,20}[=,:]")
+_AROUND = b" \t\r\n\"'"
+
+
+class Read(msgspec.Struct, frozen=True):
+    """A signature as bytes, and how the header had to be read for it; None: as it should be."""
+
+    raw: bytes
+    how: str | None
+
+
+class Probe:
+    """Asks whether a secret and a body make a signature of this request true."""
+
+    def __init__(self, definition: Definition, rule: VerifyRule, request: InboundRequest) -> None:
+        known = spellings(definition)
+        self._rule = rule
+        self._found: Found = known.first(request.headers)
+        self._header = known.part(rule.header) or b""
+        self._template = message_template(definition, rule, known)
+        self._check = check_for(rule)
+        self._stamp = timestamp_part(rule, known)
+        self.text = self._found.get(self._header, b"")
+        self.readings = self.read(self.text)
+
+    @property
+    def missing(self) -> list[str]:
+        """Headers that are part of the signed text and did not come."""
+        due = [p.value for p in self._template if p.kind in ("header", "due")]
+        # A timestamp that is an entry of the signature's own list has no header.
+        return [
+            name.decode("latin-1") for name in due if name not in self._found and b"{" not in name
+        ]
+
+    def read(self, text: bytes) -> tuple[Read, ...]:
+        """The signatures that a text may hold, those written as they should be first."""
+        if not text or len(text) > TEXT_MAX:
+            return ()
+        self._take_stamp(text)
+        found: dict[bytes, str | None] = {}
+        for raw, how in _readings(text, self._rule):
+            if how is None or raw not in found:
+                found[raw] = how
+        size = signature_size(self._rule)
+        fitting = [Read(raw, how) for raw, how in found.items() if size in (None, len(raw))]
+        return tuple(sorted(fitting, key=lambda one: one.how is not None))[:READINGS_MAX]
+
+    def fits(
+        self, secret: bytes, body: bytes, readings: tuple[Read, ...] | None = None
+    ) -> Read | None:
+        """The reading of the signature that this secret and body make true."""
+        chosen = self.readings if readings is None else readings
+        message = filled(self._template, self._found, body)
+        if message is None or not chosen:
+            return None
+        if not self._check(secret, tuple(one.raw for one in chosen), message):
+            return None
+        return next(one for one in chosen if self._check(secret, (one.raw,), message))
+
+    @property
+    def timestamp_s(self) -> int | None:
+        """The signed time in Unix seconds, None if there is none to read."""
+        stamp = self._found.get(self._stamp or b"", b"")
+        return int(stamp) if stamp.isdigit() and len(stamp) <= 12 else None
+
+    def _take_stamp(self, text: bytes) -> None:
+        """Put the timestamp that is part of a list where the template looks for it."""
+        lead = self._rule.timestamp_part.encode("ascii")
+        if lead and self._stamp is not None:
+            for entry in text.split(self._rule.separator.encode("ascii")):
+                if entry.strip(_AROUND).startswith(lead):
+                    self._found[self._stamp] = entry.strip(_AROUND)[len(lead) :]
+
+
+def _readings(text: bytes, rule: VerifyRule) -> Iterator[tuple[bytes, str | None]]:
+    prefix = rule.prefix.encode("ascii")
+    entries = text.split(rule.separator.encode("ascii")) if rule.separator else [text]
+    for entry in entries[:32]:
+        if entry.startswith(prefix):
+            raw = DECODERS[rule.encoding](entry[len(prefix) :])
+            if raw is not None:
+                yield raw, None
+    for entry in entries[:32]:
+        yield from _odd(entry, prefix, rule.encoding)
+
+
+def _odd(entry: bytes, prefix: bytes, due: str) -> Iterator[tuple[bytes, str]]:
+    """Everything else that the entry may be, in words that complete "the signature came …"."""
+    plain = entry.strip(_AROUND)
+    touched = [(plain, "" if plain == entry else "with quotes or spaces around it")]
+    if b"%" in plain:
+        touched.append((unquote_to_bytes(plain), "with percent escapes"))
+    for text, said in touched:
+        for value, led in _without_lead(text, prefix):
+            for raw, spelled in _decoded(value, due):
+                words = [w for w in (said, led, spelled) if w]
+                if words:
+                    yield raw, " and ".join(words)
+
+
+def _without_lead(text: bytes, prefix: bytes) -> Iterator[tuple[bytes, str]]:
+    shown = prefix.decode("ascii")
+    if prefix and text.startswith(prefix):
+        yield text[len(prefix) :], ""
+    else:
+        yield text, f"without its `{shown}`" if prefix else ""
+    lead = _LEAD.match(text)
+    if lead and lead[0] != prefix:
+        yield text[lead.end() :], f"after `{lead[0].decode('ascii')}`"
+
+
+def _decoded(value: bytes, due: str) -> Iterator[tuple[bytes, str]]:
+    for encoding, decode in DECODERS.items():
+        said = "" if encoding == due else f"in {encoding} where {due} is due"
+        raw = decode(value)
+        if raw is not None:
+            yield raw, said
+        elif encoding == "hex" and decode(value.lower()) is not None:
+            yield decode(value.lower()) or b"", f"{said} and in capitals".removeprefix(" and ")
+        elif encoding == "base64":
+            for mended, how in (
+                (value + b"=" * (-len(value) % 4), "without its padding `=`"),
+                (value.replace(b" ", b"+"), "with spaces for `+`"),
+            ):
+                raw = decode(mended)
+                if raw is not None:
+                    yield raw, f"{said} and {how}".removeprefix(" and ")

@@ -1,0 +1,151 @@
+"""What secrets must be for each way of proof, and new ones for `--dev` and tests."""
+
+import binascii
+from collections.abc import Callable
+
+import msgspec
+
+from router.providers import bearer, ed25519, keys
+from router.providers.definition import SHARED, Definition, VerifyRule
+
+WEAK_BYTES = 16
+_RandomBytes = Callable[[int], bytes]
+
+
+class SecretVerdict(msgspec.Struct, frozen=True):
+    """Is a secret usable here? `error` says why not, `warning` what should be better."""
+
+    ok: bool
+    warning: str | None = None
+    error: str | None = None
+
+
+class Invented(msgspec.Struct, frozen=True):
+    """A secret made up: what `verify` needs and what `sign` needs (often the same)."""
+
+    verify: bytes
+    sign: bytes
+
+    def __repr__(self) -> str:
+        return "Invented(***)"
+
+
+# -- what users give ------------------------------------------------------------------------------
+
+
+def judged(definition: Definition, value: bytes) -> SecretVerdict:
+    """Could this value verify anything by any of the ways?"""
+    if not value.strip():
+        return SecretVerdict(False, error="the secret is empty")
+    each = [_judged(rule, value) for rule in definition.ways if rule.scheme != "none"]
+    good = [verdict for verdict in each if verdict.ok]
+    if not good:
+        return next(iter(each), SecretVerdict(True))
+    if _unclear(definition, value):
+        words = "is it public or shared? write `whpk_` or `whsec_` before it; taken as shared"
+        return SecretVerdict(True, words)
+    return good[0]
+
+
+def _judged(rule: VerifyRule, value: bytes) -> SecretVerdict:
+    try:
+        return SecretVerdict(True, _warning(rule, value))
+    except keys.UnusableKeyError as e:
+        return SecretVerdict(False, error=str(e))
+
+
+def _warning(rule: VerifyRule, value: bytes) -> str | None:
+    """
+    What should be better about a secret.
+
+    Raises:
+        UnusableKeyError: it cannot verify anything.
+    """
+    if rule.scheme == "ecdsa":
+        keys.load_public(value)
+        return keys.mend(value).warning
+    if rule.scheme == "ed25519":
+        ed25519.load_public(value)
+        return None
+    if rule.scheme == "jwt":
+        bearer.load_keys(value)
+        return None
+    raw = keys.shared(value, rule.key)
+    if rule.key == "text" and value != value.strip():
+        return "the secret has white space around it, which counts"
+    if rule.scheme == "basic" and rule.user is None and b":" not in value:
+        raise keys.UnusableKeyError("the secret of `basic` is user:password, or name the `user`")
+    if len(raw) < WEAK_BYTES:
+        return f"the secret is shorter than {WEAK_BYTES} bytes"
+    return None
+
+
+def _unclear(definition: Definition, value: bytes) -> bool:
+    """Bare base64 where either half of a sender's ways could mean it."""
+    schemes = {rule.scheme for rule in definition.ways}
+    if "ed25519" not in schemes or not schemes & set(SHARED):
+        return False
+    marks = (keys.SHARED_MARK, keys.PUBLIC_MARK, b"-----BEGIN")
+    if value.strip().startswith(marks):
+        return False
+    try:
+        return len(keys.bare_base64(value)) == ed25519.KEY_BYTES
+    except keys.UnusableKeyError:
+        return False
+
+
+# -- what senders sign with -----------------------------------------------------------------------
+
+
+def can_sign(definition: Definition, key: bytes) -> bool:
+    """Could a sender with this key prove itself by any of the ways?"""
+    return any(_signs(rule, key) for rule in definition.ways)
+
+
+def way_of(definition: Definition, key: bytes) -> VerifyRule:
+    """The way that a key is for: the one it is marked for, else the first that it could sign."""
+    fitting = [rule for rule in definition.ways if _signs(rule, key)]
+    if key.startswith(keys.SHARED_MARK):
+        fitting.sort(key=lambda rule: rule.key != "base64")
+    return fitting[0] if fitting else definition.verify
+
+
+def _signs(rule: VerifyRule, key: bytes) -> bool:
+    try:
+        if rule.scheme in SHARED:
+            keys.shared(key, rule.key)
+        elif rule.scheme == "ecdsa":
+            keys.public_of(key)
+        elif rule.scheme == "ed25519":
+            ed25519.load_private(key)
+        elif rule.scheme == "jwt":
+            bearer.load_private(key)
+    except keys.UnusableKeyError:
+        return False
+    return True
+
+
+# -- new ones -------------------------------------------------------------------------------------
+
+
+def invented(rule: VerifyRule, rng_bytes: _RandomBytes) -> Invented:
+    """A new secret or key pair for a way of proof."""
+    if rule.scheme == "ecdsa":
+        private = keys.invent(rng_bytes)
+        return Invented(keys.public_of(private), private)
+    if rule.scheme == "ed25519":
+        private = ed25519.invent(rng_bytes)
+        return Invented(ed25519.public_of(private), private)
+    if rule.scheme == "jwt":
+        private = bearer.invent(rule.algorithms, rng_bytes)
+        return Invented(bearer.key_set_of(private), private)
+    secret = _shared(rule, rng_bytes)
+    return Invented(secret, secret)
+
+
+def _shared(rule: VerifyRule, rng_bytes: _RandomBytes) -> bytes:
+    raw = rng_bytes(32)
+    if rule.key == "base64":
+        return keys.SHARED_MARK + binascii.b2a_base64(raw, newline=False)
+    text = raw.hex().encode("ascii")
+    return b"router:" + text if rule.scheme == "basic" and rule.user is None else text

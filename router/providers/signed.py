@@ -1,0 +1,170 @@
+"""Ways of proof that sign the body: hmac, ecdsa, ed25519; one signature or a list of them."""
+
+from typing import Literal
+
+import msgspec
+
+from router.model.delivery import InboundRequest, LiveSecret, Refused, Verified
+from router.providers import hints
+from router.providers.definition import PLACEHOLDER, Definition, VerifyRule, duration_s
+from router.providers.headers import Spellings
+from router.providers.signatures import DECODERS, Candidates, Check, check_for, signature_size
+from router.providers.ways import Found, Way, is_stale
+
+TIMESTAMP_DIGITS_MAX = 12
+SIGNATURE_BYTES_MAX = 1024
+LIST_BYTES_MAX = 8192
+ENTRIES_MAX = 32
+
+_STAMP = b"{timestamp}"
+"""Where the timestamp that is part of a list stands among the headers; no header is named so."""
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A piece of the signed message: the body, literal text, or a part of the headers."""
+
+    kind: Literal["body", "text", "header", "due"]
+    value: bytes = b""
+
+
+class Proof(msgspec.Struct, frozen=True):
+    """What a request offers: its signatures, the signed message in parts, and its timestamp."""
+
+    signatures: Candidates
+    message: tuple[bytes, ...]
+    timestamp_s: int | None
+
+
+class SignedWay(Way):
+    """Judges by a signature over the body."""
+
+    def __init__(self, definition: Definition, rule: VerifyRule, known: Spellings) -> None:
+        super().__init__(definition)
+        self._header = known.part(rule.header) or b""
+        self._rule = rule
+        self._prefix = rule.prefix.encode("ascii")
+        self._separator = rule.separator.encode("ascii")
+        self._stamp_part = rule.timestamp_part.encode("ascii")
+        self._timestamp = timestamp_part(rule, known)
+        self._decode = DECODERS[rule.encoding]
+        self._size = signature_size(rule)
+        self._template = message_template(definition, rule, known)
+        self._body_at = [part.kind for part in self._template].index("body")
+        self._check = check_for(rule)
+        self._tolerance_s = None if rule.tolerance is None else int(duration_s(rule.tolerance))
+
+    def judge(
+        self,
+        found: Found,
+        request: InboundRequest,
+        secrets: tuple[LiveSecret, ...],
+        now_ms: int,
+        tolerance_s: int | None,
+    ) -> Verified | Refused:
+        """Verified by the first secret that fits, or why not."""
+        text = found.get(self._header)
+        if not text:
+            return self.refused("missing_signature", hints.for_missing(found, request.headers))
+        proof = self._proof(text, found, request.body)
+        if isinstance(proof, Refused):
+            return proof
+        winner = _winner(self._check, secrets, proof)
+        if winner is None:
+            known = (proof.signatures, proof.message, self._body_at)
+            return self.refused("bad_signature", hints.for_bad(self._check, secrets, known))
+        allowed = self._tolerance_s if tolerance_s is None else tolerance_s
+        if is_stale(proof.timestamp_s, allowed, now_ms):
+            return self.refused("stale_timestamp", "the signed time is too far from our clock")
+        return Verified(winner.name)
+
+    def _proof(self, text: bytes, found: Found, body: bytes) -> Proof | Refused:
+        """What there is to check, if it is whole."""
+        signatures = self._several(text, found) if self._separator else self._single(text)
+        if not signatures:
+            hint = hints.for_malformed(text, self._prefix, self._rule.encoding)
+            return self.refused("malformed_signature", hint)
+        message = filled(self._template, found, body)
+        if message is None:
+            return self.refused("missing_header", "something that is signed did not come")
+        if self._timestamp is None:
+            return Proof(signatures, message, None)
+        stamp = found[self._timestamp]
+        if len(stamp) > TIMESTAMP_DIGITS_MAX or not stamp.isdigit():
+            return self.refused("malformed_timestamp", "the timestamp is not Unix seconds")
+        return Proof(signatures, message, int(stamp))
+
+    def _single(self, text: bytes) -> Candidates:
+        if not text.startswith(self._prefix) or len(text) > SIGNATURE_BYTES_MAX:
+            return ()
+        raw = self._decode(text[len(self._prefix) :])
+        if raw is None or (self._size is not None and len(raw) != self._size):
+            return ()
+        return (raw,)
+
+    def _several(self, text: bytes, found: Found) -> Candidates:
+        """The signatures of a list; a timestamp in it goes to `found`. Other entries may be."""
+        entries = text.split(self._separator) if len(text) <= LIST_BYTES_MAX else []
+        if len(entries) > ENTRIES_MAX or not self._stamped(entries, found):
+            return ()
+        return tuple(raw for entry in entries for raw in self._single(entry))
+
+    def _stamped(self, entries: list[bytes], found: Found) -> bool:
+        """Put the list's timestamp among the headers; False when two differ."""
+        if not self._stamp_part:
+            return True
+        size = len(self._stamp_part)
+        stamps = {entry[size:] for entry in entries if entry.startswith(self._stamp_part)}
+        found.pop(_STAMP, None)
+        if len(stamps) == 1:
+            found[_STAMP] = stamps.pop()
+        return len(stamps) < 2
+
+
+def timestamp_part(rule: VerifyRule, known: Spellings) -> bytes | None:
+    """Where the signed timestamp stands; None where none is signed."""
+    return _STAMP if rule.timestamp_part else known.part(rule.timestamp)
+
+
+def message_template(
+    definition: Definition, rule: VerifyRule, known: Spellings
+) -> tuple[Part, ...]:
+    """The signed message, ready to be filled."""
+    parts: list[Part] = []
+    # re.split with one group alternates: literal, placeholder, literal, …
+    for index, piece in enumerate(PLACEHOLDER.split(rule.message)):
+        if index % 2:
+            parts.append(_placeholder(piece, definition, rule, known))
+        elif piece:
+            parts.append(Part("text", piece.encode("ascii")))
+    return tuple(parts)
+
+
+def _placeholder(word: str, definition: Definition, rule: VerifyRule, known: Spellings) -> Part:
+    if word == "body":
+        return Part("body")
+    if word == "timestamp":
+        return Part("header", timestamp_part(rule, known) or b"")
+    if word == "id":
+        return Part("due", known.part(definition.id.header if definition.id else ()) or b"")
+    return Part("header", known.part(word.removeprefix("header:")) or b"")
+
+
+def filled(template: tuple[Part, ...], found: Found, body: bytes) -> tuple[bytes, ...] | None:
+    """The message's parts, or None when a signed header did not come (or is empty where due)."""
+    message = []
+    for part in template:
+        value = body if part.kind == "body" else part.value
+        if part.kind in ("header", "due"):
+            if part.value not in found:
+                return None
+            value = found[part.value]
+            if not value and part.kind == "due":
+                return None
+        message.append(value)
+    return tuple(message)
+
+
+def _winner(check: Check, secrets: tuple[LiveSecret, ...], proof: Proof) -> LiveSecret | None:
+    # No early exit: the time must not tell which secret, or how many, came before the match.
+    fitting = [s for s in secrets if check(s.value, proof.signatures, proof.message)]
+    return fitting[0] if fitting else None

@@ -1,0 +1,89 @@
+"""
+Requests that were refused, kept whole for a diagnosis: few, bounded, in memory only.
+
+They come from strangers and may hold anything, so nothing is kept unless the operator has said so
+(`server.refusals: {bodies: true}`, or `--dev`), nothing is ever written, and whoever keeps one
+hands it over with what could be a credential already removed.
+"""
+
+from collections import deque
+from collections.abc import Callable
+
+import msgspec
+
+from router.errors import NotFound
+from router.model.delivery import InboundRequest
+
+AGENT = b"webhook-rules-router doctor"
+"""Who `router doctor` says it is when it knocks without a signature."""
+
+KNOCK = "`router doctor` knocked"
+"""Stands as the hint of such a refusal, so that nobody takes it for a sender's."""
+
+KEPT_MAX = 16
+BODY_MAX = 256 * 1024
+
+
+class KeptRefusal(msgspec.Struct, frozen=True):
+    """
+    One refused request. `at` in Unix milliseconds; `reason` is the word of the refusal. Of a body
+    over BODY_MAX only the size is kept, and `cut` is true.
+    """
+
+    id: str
+    at: int
+    endpoint: str
+    reason: str
+    request: InboundRequest
+    body_bytes: int
+    cut: bool = False
+
+
+def is_knock(request: InboundRequest) -> bool:
+    """Does the request say that it is our own? A stranger who says so gains nothing by it."""
+    return (b"user-agent", AGENT) in request.headers
+
+
+def _never() -> bool:
+    return False
+
+
+class KeptRefusals:
+    """The last few; `wanted` says at each refusal whether to keep it."""
+
+    def __init__(self, wanted: Callable[[], bool] = _never) -> None:
+        self.wanted = wanted
+        self._kept: deque[KeptRefusal] = deque(maxlen=KEPT_MAX)
+        self._count = 0
+
+    def keep(self, endpoint: str, reason: str, at: int, request: InboundRequest) -> str | None:
+        """
+        Keep a request that holds no credentials any more; the id to ask for it by. Our own knock
+        is not kept: `last` is somebody else's.
+        """
+        if is_knock(request):
+            return None
+        self._count += 1
+        size = len(request.body)
+        cut = size > BODY_MAX
+        if cut:
+            request = msgspec.structs.replace(request, body=b"")
+        name = f"ref_{self._count}"
+        self._kept.append(KeptRefusal(name, at, endpoint, reason, request, size, cut))
+        return name
+
+    def get(self, wanted: str, endpoint: str | None = None) -> KeptRefusal:
+        """
+        The one of this id, or for `last` the newest (of an endpoint, if one is named).
+
+        Raises:
+            NotFound: it is not kept (any more); the text says how to have them kept.
+        """
+        for kept in reversed(self._kept):
+            if kept.id == wanted or (wanted == "last" and endpoint in (None, kept.endpoint)):
+                return kept
+        if wanted != "last":
+            raise NotFound(f"no refused request {wanted} is kept; only the last {KEPT_MAX} are")
+        whose = f" of endpoint {endpoint}" if endpoint else ""
+        how = "" if self.wanted() else ": say `server: {refusals: {bodies: true}}` to keep them"
+        raise NotFound(f"no refused request{whose} is kept{how}")

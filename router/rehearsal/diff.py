@@ -1,0 +1,279 @@
+"""
+Two rulesets beside each other: what their rules say, and what deliveries of the past would make of
+the difference. Nothing is sent, and no secret is needed: every one is its own name.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from itertools import islice
+from typing import Any, Literal
+
+import msgspec
+
+from router.errors import EvaluationError, RenderError
+from router.expressions import JSON
+from router.model.delivery import Delivery, Event
+from router.model.job import Job
+from router.rehearsal.plain import MORE, Change, changes, plain
+from router.replay import as_request
+from router.rules.live import Live, Secrets
+from router.rules.render import Material, render
+from router.rules.ruleset import Ruleset
+from router.rules.scope import delivery_roots, event_scope
+from router.rules.specs import CompiledAction, CompiledRule, HttpSpec
+
+Kind = Literal["added", "removed", "changed"]
+EffectKind = Literal["newly matches", "stops matching", "sends something else"]
+_UNTOLD = frozenset({"id", "about", "sources"})
+_JOB = "job_" + "0" * 26
+
+
+class RuleChange(msgspec.Struct, frozen=True):
+    """One rule that only one side has, or that they say differently."""
+
+    rule: str
+    kind: Kind
+    changes: tuple[Change, ...] = ()
+
+
+class CallChange(msgspec.Struct, frozen=True):
+    """One action that would send something else, or that only one side has."""
+
+    action: str
+    kind: Kind
+    changes: tuple[Change, ...] = ()
+
+
+class Effect(msgspec.Struct, frozen=True):
+    """
+    What the difference makes of one event (of the first of a batch, for `per: delivery`).
+
+    `shadow`: the rule that newly matches, or no longer does, would not have acted.
+    """
+
+    rule: str
+    kind: EffectKind
+    delivery: str
+    received_at: int
+    index: int
+    event: str
+    shadow: bool = False
+    calls: tuple[CallChange, ...] = ()
+
+
+# -- what they say
+
+
+def rule_changes(old: Ruleset, new: Ruleset) -> tuple[RuleChange, ...]:
+    """The rules that differ, in the order of the new file, then those that are gone."""
+    before = {rule.id: _said(rule, old.folder) for rule in old.rules}
+    after = {rule.id: _said(rule, new.folder) for rule in new.rules}
+    found = []
+    for name, said in after.items():
+        if name not in before:
+            found.append(RuleChange(name, "added"))
+        elif differences := tuple(changes(before[name], said)):
+            found.append(RuleChange(name, "changed", differences))
+    return (*found, *(RuleChange(name, "removed") for name in before if name not in after))
+
+
+def setting_changes(old: Ruleset, new: Ruleset) -> tuple[Change, ...]:
+    """What else differs and may change what a rule does: names it can use, and where from."""
+    return tuple(changes(_settings(old), _settings(new)))
+
+
+def _said(rule: CompiledRule, folder: str) -> dict[str, JSON]:
+    told = plain(msgspec.structs.replace(rule, match=(), actions=()), folder)
+    told |= {
+        "from": "all" if rule.sources is None else list(rule.sources),
+        "match": [condition.source for condition in rule.match],
+        "actions": {action.id: _action(action, folder) for action in rule.actions},
+    }
+    return {name: value for name, value in told.items() if name not in _UNTOLD}
+
+
+def _action(action: CompiledAction, folder: str) -> dict[str, JSON]:
+    """Its target by name: what a target says is told once, of itself."""
+    told: dict[str, JSON] = plain(action, folder)
+    if isinstance(action.spec, HttpSpec) and action.spec.target is not None:
+        told["spec"]["target"] = action.spec.target.name
+    return told
+
+
+def _settings(ruleset: Ruleset) -> dict[str, JSON]:
+    named = {
+        "define": ruleset.defines,
+        "vars": ruleset.variables,
+        "targets": ruleset.targets,
+        "endpoints": ruleset.endpoints,
+        "dedupe_keys": ruleset.dedupe_keys,
+    }
+    return {name: plain(value, ruleset.folder) for name, value in named.items()}
+
+
+# -- what they do
+
+
+class Comparison:
+    """Holds deliveries of the past against both."""
+
+    def __init__(self, old: Ruleset, new: Ruleset) -> None:
+        self._sides = (_Side(old), _Side(new))
+
+    def effects(self, delivery: Delivery, indexes: Collection[int] | None) -> Iterator[Effect]:
+        """
+        What would be otherwise; `indexes` are those of the events that were routed (None: all).
+        """
+        before, after = (side.runs(delivery, indexes) for side in self._sides)
+        for key in sorted({*before, *after}, key=lambda key: (key[1], key[0])):
+            old, new = before.get(key), after.get(key)
+            effect = self._effect(delivery, old, new)
+            if effect is not None:
+                yield effect
+
+    def _effect(self, delivery: Delivery, old: "_Run | None", new: "_Run | None") -> Effect | None:
+        if old is None or new is None or old.acts != new.acts:
+            run, kind = _appeared(old, new)
+            return _told(run, kind, delivery)
+        if not new.acts:
+            return None
+        calls = tuple(_call_changes(self._sides[0], old, self._sides[1], new, delivery))
+        return _told(new, "sends something else", delivery, calls) if calls else None
+
+
+class _Run(msgspec.Struct, frozen=True):
+    """A rule that matches an event, or under `per: delivery` those of a batch."""
+
+    rule: CompiledRule
+    events: tuple[Event, ...]
+
+    @property
+    def acts(self) -> bool:
+        return self.rule.mode != "shadow"
+
+
+_Key = tuple[str, int]
+
+
+class _Side:
+    """One of the rulesets, ready."""
+
+    def __init__(self, ruleset: Ruleset) -> None:
+        self.live = Live(ruleset, _nameplates(ruleset))
+        self.folder = ruleset.folder
+
+    def runs(self, delivery: Delivery, indexes: Collection[int] | None) -> dict[_Key, _Run]:
+        """By rule and event (-1 for a whole batch)."""
+        ruleset, found = self.live.ruleset, dict[_Key, _Run]()
+        shared = delivery_roots(delivery, ruleset.variables)
+        for event in self._events(delivery):
+            if indexes is not None and event.index not in indexes:
+                continue
+            scope = event_scope(shared, delivery, event, ruleset.defines)
+            matches = self.live.matcher.match(delivery.endpoint, event.name, event.action, scope)
+            for rule in (*matches.live, *matches.paused, *matches.shadow):
+                key = (rule.id, -1 if rule.per_delivery else event.index)
+                earlier = found[key].events if key in found else ()
+                found[key] = _Run(rule, (*earlier, event))
+        return found
+
+    def _events(self, delivery: Delivery) -> Iterator[Event]:
+        provider = self.live.ruleset.providers.get(delivery.provider)
+        if provider is None or delivery.endpoint not in self.live.ruleset.endpoints:
+            return
+        reading = provider.read(as_request(delivery))
+        for e in reading.events if reading.state == "routed" else ():
+            yield Event("", e.index, e.name, e.action, e.payload, e.raw, e.fields)
+
+    def call(self, action: CompiledAction, run: _Run, delivery: Delivery) -> JSON:
+        """What it would send, or that it cannot; what another action's result decides, as said."""
+        covered = run.events if run.rule.per_delivery else ()
+        job = _job(action, run, delivery)
+        material = Material(self.live, action, job, delivery, run.events[0], {}, covered)
+        try:
+            return plain(render(material), self.folder)
+        except (RenderError, EvaluationError) as error:
+            return {"cannot be rendered": str(error), "as written": plain(action, self.folder)}
+
+
+def _appeared(old: _Run | None, new: _Run | None) -> tuple[_Run, EffectKind]:
+    """It matches on one side only, or acts on one side only."""
+    if new is not None and (old is None or new.acts):
+        return new, "newly matches"
+    if old is None:
+        raise ValueError("neither side has it")
+    return old, "stops matching"
+
+
+def _told(
+    run: _Run, kind: EffectKind, delivery: Delivery, calls: tuple[CallChange, ...] = ()
+) -> Effect:
+    event = run.events[0]
+    name = event.name if event.action is None else f"{event.name}.{event.action}"
+    return Effect(
+        run.rule.id,
+        kind,
+        delivery.id,
+        delivery.received_at,
+        event.index,
+        name,
+        not run.acts,
+        calls,
+    )
+
+
+def _call_changes(
+    old: _Side, before: _Run, new: _Side, after: _Run, delivery: Delivery
+) -> Iterator[CallChange]:
+    olds = {action.id: action for action in before.rule.actions}
+    news = {action.id: action for action in after.rule.actions}
+    for name in dict.fromkeys((*olds, *news)):
+        if name not in news or name not in olds:
+            yield CallChange(name, "added" if name in news else "removed")
+            continue
+        one = old.call(olds[name], before, delivery)
+        two = new.call(news[name], after, delivery)
+        found = tuple(islice(changes(one, two), MORE))
+        if found:
+            yield CallChange(name, "changed", found)
+
+
+def _job(action: CompiledAction, run: _Run, delivery: Delivery) -> Job:
+    """One and the same for both sides, so that only what the rules say can differ."""
+    event = run.events[0]
+    return Job(
+        id=_JOB,
+        delivery=delivery.id,
+        endpoint=delivery.endpoint,
+        event_index=event.index,
+        event_id=event.id,
+        event=event.name,
+        rule=run.rule.id,
+        action=action.id,
+        kind=action.kind,
+        target=action.target,
+        state="running",
+        due_at=delivery.received_at,
+        created_at=delivery.received_at,
+        generation=delivery.generation,
+        attempt=1,
+        covers=tuple(e.index for e in run.events) if run.rule.per_delivery else (),
+    )
+
+
+def _nameplates(ruleset: Ruleset) -> Secrets:
+    """Each secret as its own name, so that none is needed and none is shown."""
+    urls = frozenset(_urls(ruleset))
+    values = {
+        name: (f"https://secret.invalid/{name}" if name in urls else f"secret.{name}").encode()
+        for name in ruleset.secrets
+    }
+    return Secrets(values, {})
+
+
+def _urls(ruleset: Ruleset) -> Iterator[str]:
+    """The secrets that are whole URLs."""
+    yield from (t.url_secret for t in ruleset.targets.values() if t.url_secret is not None)
+    specs: Iterable[Any] = (action.spec for rule in ruleset.rules for action in rule.actions)
+    for spec in specs:
+        if isinstance(spec, HttpSpec) and spec.url is not None:
+            yield from (field for root, field in spec.url.uses if root == "secret")

@@ -1,0 +1,149 @@
+"""Reads the events of a trial again, slowly, and says of each rule why it did or did not match."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+
+import msgspec
+
+from router.expressions import Failed, encode_json
+from router.expressions.trace import Found, Leaf
+from router.model.delivery import Delivery, Event
+from router.replay import as_request
+from router.rules.explain import Explainer, ItemReading, RuleReading
+from router.rules.live import Live
+from router.rules.scope import delivery_roots, event_scope
+
+EVENTS_SHOWN = 3
+SHOWN_MAX = 80
+_COLUMN = 44
+_SIGNS = {"true": "T", "false": "F", "error": "E", "not evaluated": "-"}
+
+
+class Witnessed(msgspec.Struct, frozen=True):
+    """
+    One event and what each rule, by its id, made of it. `unread` says why a delivery has no
+    events that rules could ask for.
+    """
+
+    name: str
+    endpoint: str
+    rules: Mapping[str, RuleReading] = {}
+    unread: str | None = None
+
+
+class Witness:
+    """Explains the deliveries of trials of one ruleset."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+
+    @cached_property
+    def _explainer(self) -> Explainer:
+        return Explainer(self._live.ruleset)
+
+    def events(self, deliveries: Iterable[Delivery]) -> Iterator[Witnessed]:
+        """Every event of these deliveries, in order."""
+        for delivery in deliveries:
+            if delivery.state in ("routed", "unmatched"):
+                yield from self._delivery(delivery)
+            else:
+                reason = f"the delivery is {delivery.state}"
+                yield Witnessed("", delivery.endpoint, unread=reason)
+
+    def _delivery(self, delivery: Delivery) -> Iterator[Witnessed]:
+        ruleset = self._live.ruleset
+        shared = delivery_roots(delivery, ruleset.variables)
+        for e in ruleset.providers[delivery.provider].read(as_request(delivery)).events:
+            event = Event("", e.index, e.name, e.action, e.payload, e.raw, e.fields)
+            scope = event_scope(shared, delivery, event, ruleset.defines)
+            readings = self._explainer.explain(delivery.endpoint, event, scope)
+            name = f"{event.name}.{event.action}" if event.action else event.name
+            yield Witnessed(name, delivery.endpoint, {r.rule.id: r for r in readings})
+
+
+# -- in words
+
+
+def story(rule: str, witnessed: Iterable[Witnessed]) -> list[str]:
+    """Lines about one rule and each event, what is the same told once; of many the first few."""
+    told: dict[tuple[str, ...], None] = {}
+    for event in witnessed:
+        told[tuple(_about(rule, event))] = None
+        if len(told) >= EVENTS_SHOWN:
+            break
+    return [line for block in told for line in block] or [f"{rule}: nothing was accepted"]
+
+
+def _about(rule: str, event: Witnessed) -> Iterator[str]:
+    if event.unread is not None:
+        yield f"{rule}: {event.unread}"
+        return
+    reading = event.rules[rule]
+    if not reading.from_holds:
+        yield f"{rule}: its 'from' does not name {event.endpoint}"
+    elif not reading.events_hold:
+        yield f"{rule}: its 'events' do not let {event.name} in"
+    elif reading.status == "quiet":
+        yield f"{rule}: 'otherwise' is kept quiet by {', '.join(reading.quieted_by)}"
+    else:
+        yield f"{rule}: {_verdict(reading)} {event.name}"
+        for number, item in enumerate(reading.items):
+            yield from _item(f"match[{number}]", item)
+
+
+def _verdict(reading: RuleReading) -> str:
+    if reading.status == "not matched":
+        return "did not match"
+    return "could not be evaluated for" if reading.status == "error" else "matched"
+
+
+def _item(label: str, item: ItemReading) -> Iterator[str]:
+    verdict = "error" if isinstance(item.verdict, Failed) else str(item.verdict).lower()
+    head = f"  {_SIGNS[verdict]} {label:<9} "
+    if len(item.leaves) == 1 and item.leaves[0].text == item.source.strip():
+        yield head + _leaf(item.leaves[0])
+        return
+    yield head + one_line(item.source)
+    for leaf in item.leaves:
+        yield f"{'':12}{_SIGNS[leaf.verdict]} {_leaf(leaf)}"
+
+
+def _leaf(leaf: Leaf) -> str:
+    """A leaf and the values that were found."""
+    said = [_said(found) for found in leaf.found if found.type != "error"]
+    told = "; ".join(filter(None, [", ".join(said), leaf.reason]))
+    if leaf.verdict == "not evaluated":
+        told = "not evaluated"
+    return f"{one_line(leaf.text):<{_COLUMN}}  {told}".rstrip()
+
+
+def _said(found: Found) -> str:
+    name = one_line(found.text)
+    if found.type == "absent":
+        return f"{name} is not there"
+    text = encode_json(found.value).decode("utf-8")
+    shown = text if len(text) <= SHOWN_MAX else f"{text[: SHOWN_MAX - 1]}…"
+    return f"{name} = {shown}" + ("" if found.type == "null" else f" ({found.type})")
+
+
+def one_line(text: str) -> str:
+    """A text of the file without its line breaks."""
+    return " ".join(text.split())
+
+
+# -- what stood in the way
+
+
+def obstacles(reading: RuleReading) -> tuple[str, ...]:
+    """What stood first in the way of a rule, in all the words that a test may use for it."""
+    if not reading.from_holds:
+        return ("skipped: endpoint",)
+    if not reading.events_hold:
+        return ("skipped: event",)
+    if reading.status == "quiet":
+        return ("skipped: otherwise",)
+    for number, item in enumerate(reading.items):
+        if item.verdict is not True:
+            leaves = [one_line(leaf.text) for leaf in item.leaves if leaf.failed]
+            return (f"match[{number}]", *dict.fromkeys([one_line(item.source), *leaves[:1]]))
+    return ()

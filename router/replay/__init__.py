@@ -1,0 +1,19 @@
+"""What operators do with stored work: look for it, replay it, cancel it, revive it."""
+
+from router.replay.asked import ANYONE, LOCAL, Asked, By
+from router.replay.operator import Operator
+from router.replay.planning import Part, Planned
+from router.replay.requests import as_request
+from router.replay.search import Search
+
+__all__ = (
+    "ANYONE",
+    "LOCAL",
+    "Asked",
+    "By",
+    "Operator",
+    "Part",
+    "Planned",
+    "Search",
+    "as_request",
+)

@@ -1,0 +1,152 @@
+"""Makes the jobs of replays, step by step: each step is stored whole, so a kill costs nothing."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import msgspec
+
+from router import log
+from router.clock import Clock
+from router.errors import RouterError, StoreUnavailable
+from router.model.job import NewJob
+from router.model.operating import Replay, ReplayStep
+from router.replay.again import Again
+from router.replay.asked import Asked
+from router.replay.finding import Batch, Finder
+from router.rules.live import LiveRef
+from router.store.protocol import Store
+
+PAUSE_S = 0.02
+"""Between two steps: whoever sends us something now goes first."""
+RETRY_S = 1.0
+UNFINISHED_MAX = 1_000
+TRIES = 30
+"""How often a step is tried while the store cannot commit; then the next start goes on."""
+
+Wake = Callable[[str, int], None]
+
+
+class Making:
+    """
+    The replays whose jobs are being made by this process.
+
+    `wake` is told of every target that has new due work.
+    """
+
+    def __init__(
+        self, *, store: Store, live: LiveRef, clock: Clock, again: Again, wake: Wake
+    ) -> None:
+        self._store = store
+        self._live = live
+        self._clock = clock
+        self._again = again
+        self._wake = wake
+        self._log = log.get("replay")
+        self._tasks: dict[str, asyncio.Task[Replay]] = {}
+
+    def finder(self, asked: Asked) -> Finder:
+        """Finds what was asked for by today's rules. Raises UsageError."""
+        return Finder(self._store, self._again, asked, self._live.current.ruleset)
+
+    async def go_on(self, replay: Replay, patience_s: float | None = None) -> Replay:
+        """
+        Make the replay's jobs; returns it when they are made, or after `patience_s` as it stands
+        then, while it goes on.
+        """
+        task = self._tasks.get(replay.id)
+        if task is None:
+            task = asyncio.get_running_loop().create_task(self._make(replay))
+            self._tasks[replay.id] = task
+            task.add_done_callback(partial(self._ended, replay.id))
+        await asyncio.wait({task}, timeout=patience_s)
+        if task.done():
+            return task.result()
+        return await self._store.replay(replay.id) or replay
+
+    async def resume(self) -> int:
+        """
+        Go on with what an earlier process began; returns how many replays that are.
+
+        One that cannot go on by today's rules is said, and stays as it is.
+        """
+        unfinished = await self._store.replays(UNFINISHED_MAX, making=True)
+        for one in unfinished:
+            replay = await self._store.replay(one.id)
+            if replay is not None:
+                with contextlib.suppress(RouterError):  # said by _ended
+                    await self.go_on(replay, 0)
+        return len(unfinished)
+
+    async def close(self) -> None:
+        """Stop between two steps; the next start goes on."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _ended(self, replay: str, task: asyncio.Task[Replay]) -> None:
+        self._tasks.pop(replay, None)
+        if not task.cancelled() and task.exception() is not None:
+            words = f"{task.exception()}; `router cancel --replay {replay}` ends it"
+            self._log.error("a replay stands still", replay=replay, error=words)
+
+    async def _make(self, replay: Replay) -> Replay:
+        asked = Asked.from_json(replay.asked)
+        finder = self.finder(asked)
+        failures = 0
+        while replay.state == "making":
+            try:
+                replay = await self._step(finder, replay, asked.rate)
+                failures = 0
+                if replay.state == "making":
+                    await self._clock.sleep(PAUSE_S)
+            except StoreUnavailable:
+                failures += 1
+                if failures == TRIES:
+                    raise
+                await self._clock.sleep(RETRY_S)
+        return replay
+
+    async def _step(self, finder: Finder, replay: Replay, rate: float | None) -> Replay:
+        batch = await finder.batch(replay)
+        due = dict(replay.due)
+        work = _paced(batch, due, self._clock.now(), rate)
+        step = ReplayStep(
+            replay.id, replay.reached, batch.reached, batch.last, work, due, batch.skipped
+        )
+        done = await self._store.replay_step(step, now=self._clock.now())
+        if done is None:  # cancelled meanwhile, or a commit of unknown outcome was one
+            return await self._store.replay(replay.id) or _gone(replay)
+        for target, due_at in _earliest(work).items():
+            self._wake(target, due_at)
+        return msgspec.structs.replace(done, items=replay.items)
+
+
+def _gone(replay: Replay) -> Replay:
+    return msgspec.structs.replace(replay, state="cancelled")
+
+
+def _paced(
+    batch: Batch, due: dict[str, float], now: int, rate: float | None
+) -> tuple[tuple[str, tuple[NewJob, ...]], ...]:
+    """The work with its due times, one after another for each target; `due` goes on with them."""
+    work = []
+    for stored, jobs in batch.work:
+        paced = []
+        for job in jobs:
+            at = max(float(now), due.get(job.target, 0.0))
+            if rate is not None:
+                due[job.target] = at + 1000 / rate
+            paced.append(msgspec.structs.replace(job, due_at=int(at)))
+        work.append((stored.delivery.id, tuple(paced)))
+    return tuple(work)
+
+
+def _earliest(work: tuple[tuple[str, tuple[NewJob, ...]], ...]) -> Mapping[str, int]:
+    found: dict[str, int] = {}
+    for _, jobs in work:
+        for job in jobs:
+            found[job.target] = min(job.due_at, found.get(job.target, job.due_at))
+    return found

@@ -1,0 +1,259 @@
+"""The operator's verbs: replay, cancel, revive; each leaves a line in the audit."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from router import log
+from router.clock import Clock
+from router.errors import NotFound, UsageError
+from router.model.ids import Ids
+from router.model.operating import Audit, Item, Replay
+from router.replay.again import Again
+from router.replay.asked import LOCAL, Asked, By, said
+from router.replay.finding import frozen
+from router.replay.making import Making, Wake
+from router.replay.planning import Planned, plan
+from router.replay.search import Search
+from router.rules.live import LiveRef
+from router.store.protocol import Selector, Store
+
+IDS_AT_ONCE = 100
+FIRST_REPLAYS = 100
+"""So many of the latest replays are asked which targets they still keep busy."""
+
+Change = Callable[[Selector], Any]
+
+
+class Operator:
+    """
+    Acts on stored work.
+
+    `wake` is told of every target that has new due work (a no-op when no server runs).
+    `patience_s` is how long `replay` waits for its jobs to be made, None: until they are.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        live: LiveRef,
+        clock: Clock,
+        ids: Ids,
+        wake: Wake,
+        patience_s: float | None = None,
+    ) -> None:
+        self._store = store
+        self._live = live
+        self._clock = clock
+        self._ids = ids
+        self._wake = wake
+        self._patience_s = patience_s
+        self._log = log.get("audit")
+        again = Again(live, clock, ids)
+        self._making = Making(store=store, live=live, clock=clock, again=again, wake=wake)
+
+    async def replay(self, asked: Asked, by: By = LOCAL) -> Replay:
+        """
+        Make new jobs from stored deliveries, ignoring dedupe.
+
+        A delivery is routed anew by the present rules; a job, or jobs selected by rule, state or
+        cause, are made again as event x rule x action. A replay of a known name goes on where it
+        was; what it has made is not made again.
+
+        Raises:
+            NotFound: an id is unknown.
+            UsageError: nothing was selected, or the name stands for another replay.
+        """
+        asked.check()
+        replay = await self._known(asked)
+        if replay is None:
+            fresh, asked = await self._prepared(asked)
+            fresh = msgspec.structs.replace(fresh, due=await self._busy(asked))
+            audit = self._audit(by, "replay", asked.as_json(), fresh.id)
+            replay = await self._store.begin_replay(fresh, audit)
+            self._say(audit)
+        return await self._making.go_on(replay, self._patience_s)
+
+    async def plan(self, asked: Asked) -> tuple[Planned, Asked]:
+        """
+        What `replay` would do, and the request to repeat for exactly that; changes nothing.
+
+        Raises: as `replay`.
+        """
+        asked.check()
+        await self._known(asked)
+        replay, asked = await self._prepared(asked)
+        return await plan(self._making.finder(asked), replay, asked.rate), asked
+
+    async def resume(self) -> int:
+        """Go on with the replays that an earlier process began; returns how many."""
+        return await self._making.resume()
+
+    async def close(self) -> None:
+        """Stop making jobs of replays; the next start goes on."""
+        await self._making.close()
+
+    async def cancel(self, ids: Sequence[str], selector: Selector | None, by: By = LOCAL) -> int:
+        """
+        Cancel jobs that have not ended and are not running; returns how many.
+
+        Raises:
+            NotFound: there is no such replay.
+            UsageError: nothing was selected.
+        """
+        audit = self._audit(by, "cancel", _told(ids, selector))
+        now = self._clock.now()
+        count = await self._change(
+            ids,
+            selector,
+            lambda chosen: self._store.cancel(
+                chosen, reason="cancelled by operator", now=now, audit=audit
+            ),
+        )
+        if count:  # what they kept waiting may start
+            self._say(audit, count)
+            await self._wake_all()
+        return count
+
+    async def revive(self, ids: Sequence[str], selector: Selector | None, by: By = LOCAL) -> int:
+        """Make dead jobs available again with a fresh schedule; returns how many."""
+        audit = self._audit(by, "revive", _told(ids, selector))
+        now = self._clock.now()
+        count = await self._change(
+            ids, selector, lambda chosen: self._store.revive(chosen, now=now, audit=audit)
+        )
+        if count:
+            self._say(audit, count)
+        await self._wake_all()
+        return count
+
+    async def remember(self, facts: dict[str, Any], by: By = LOCAL) -> None:
+        """Keep facts by name."""
+        audit = self._audit(by, "remember", {"facts": sorted(facts)})
+        await self._store.remember(facts, audit)
+        self._say(audit, len(facts))
+
+    async def note(self, verb: str, asked: dict[str, Any], by: By, count: int) -> None:
+        """Add a line to the audit for a change that is none of the ledger: a reload, a pause."""
+        audit = msgspec.structs.replace(self._audit(by, verb, asked), count=count)
+        await self._store.note(audit)
+        self._say(audit, count)
+
+    # -- replays ---------------------------------------------------------------------------------
+
+    async def _known(self, asked: Asked) -> Replay | None:
+        """The replay of this name, if it is this one. Raises UsageError: it is another."""
+        if asked.name is None:
+            return None
+        replay = await self._store.replay(asked.name)
+        if replay is not None and not asked.is_same(Asked.from_json(replay.asked)):
+            raise UsageError(f"{asked.name} is the name of another replay; give this one its own")
+        return replay
+
+    async def _prepared(self, asked: Asked) -> tuple[Replay, Asked]:
+        """A new replay of this, its selection frozen."""
+        now = self._clock.now()
+        told = asked.as_json()
+        items: tuple[Item, ...] | None = None
+        if asked.selector is not None:
+            selector = frozen(asked.selector, now)
+            asked = msgspec.structs.replace(asked, selector=selector)
+            told = asked.as_json()
+            finder = self._making.finder(asked)  # a wrong condition is told at once
+            if selector.limit is not None:
+                items = await finder.items()
+        else:
+            items = await self._items(asked)
+        name = asked.name or self._ids.new("rpl", now)
+        return Replay(name, told, now, items), asked
+
+    async def _items(self, asked: Asked) -> tuple[Item, ...]:
+        """What the ids name, in their order. Raises NotFound."""
+        whole: dict[str, None] = {}
+        single: dict[str, list[str]] = {}
+        for one in asked.ids:
+            if one.startswith("job_"):
+                job = await self._store.job(one)
+                if job is None:
+                    raise NotFound(f"no job {one}")
+                single.setdefault(job.delivery, []).append(job.id)
+            else:
+                whole[await self._delivery(one, recorded=asked.recorded)] = None
+        alone = [(d, tuple(jobs)) for d, jobs in single.items() if d not in whole]
+        return (*[(d, None) for d in whole], *alone)
+
+    async def _delivery(self, prefix: str, *, recorded: bool) -> str:
+        record = await self._store.delivery(prefix)
+        if record is None:
+            raise NotFound(f"no delivery {prefix}")
+        delivery = record.delivery
+        if not recorded and delivery.provider not in self._live.current.ruleset.providers:
+            raise NotFound(f"the rules file no longer has the provider {delivery.provider!r}")
+        return delivery.id
+
+    async def _busy(self, asked: Asked) -> dict[str, float]:
+        """When replays that go on leave each target free; what is named by id waits for none."""
+        if asked.ids or asked.rate is None:
+            return {}
+        now = self._clock.now()
+        found: dict[str, float] = {}
+        for replay in await self._store.replays(FIRST_REPLAYS):
+            if replay.state != "cancelled":
+                for target, at in replay.due.items():
+                    if at > now:
+                        found[target] = max(at, found.get(target, 0.0))
+        return found
+
+    # -- changes ---------------------------------------------------------------------------------
+
+    async def _change(self, ids: Sequence[str], selector: Selector | None, change: Change) -> int:
+        if not ids and selector is None:
+            raise UsageError("name a job or delivery, or select some (--rule, --state, --since …)")
+        chosen = msgspec.structs.replace(selector or Selector(), ids=tuple(ids))
+        if chosen.where is None:
+            return int(await change(chosen))
+        if chosen.replay is not None:
+            raise UsageError("a replay is cancelled whole: leave --where out")
+        found = [job async for job in self._fitting(chosen)]
+        count = 0
+        for start in range(0, len(found), IDS_AT_ONCE):
+            some = tuple(found[start : start + IDS_AT_ONCE])
+            count += await change(Selector(ids=some, state=chosen.state))
+        return count
+
+    async def _fitting(self, selector: Selector) -> Any:
+        """Ids of the selected jobs that the condition fits and that have not run."""
+        search = Search(self._store, selector, self._live.current.ruleset, jobs=True)
+        async for stored in search.newest():
+            for job in stored.jobs:
+                if job.state not in ("succeeded", "cancelled", "running"):
+                    yield job.id
+
+    async def _wake_all(self) -> None:
+        for target, due_at in (await self._store.targets()).items():
+            self._wake(target, due_at)
+
+    # -- the audit -------------------------------------------------------------------------------
+
+    def _audit(self, by: By, verb: str, asked: dict[str, Any], id_: str | None = None) -> Audit:
+        now = self._clock.now()
+        return Audit(id_ or self._ids.new("aud", now), now, by.who, verb, asked, peer=by.peer)
+
+    def _say(self, audit: Audit, count: int | None = None) -> None:
+        told: dict[str, Any] = {"id": audit.id, "who": audit.who, "asked": audit.asked}
+        if audit.peer is not None:
+            told["peer"] = audit.peer
+        if count is not None:
+            told["count"] = count
+        self._log.info(audit.verb, **told)
+
+
+def _told(ids: Sequence[str], selector: Selector | None) -> dict[str, Any]:
+    told: dict[str, Any] = {}
+    if ids:
+        told["ids"] = list(ids)
+    if selector is not None:
+        told["selector"] = said(selector)
+    return told

@@ -1,0 +1,94 @@
+"""A reading of rules as JSON values for `encode_json`."""
+
+from typing import Any
+
+from router.expressions import Failed
+from router.expressions.trace import Found, Leaf
+from router.rules.explain import ItemReading, Passed, RuleReading
+from router.rules.explaining import EventReading
+from router.rules.wish import Wish
+
+
+def event_json(e: EventReading) -> dict[str, Any]:
+    """One event and what each rule said of it, numbers digit for digit."""
+    return {
+        "index": e.event.index,
+        "id": e.event.id or None,
+        "name": e.event.name,
+        "action": e.event.action,
+        "known_before": e.known,
+        "rules": [_rule(r) for r in e.rules],
+    }
+
+
+def _rule(r: RuleReading) -> dict[str, Any]:
+    rule = r.rule
+    return {
+        "rule": rule.id,
+        "mode": rule.mode,
+        "otherwise": rule.otherwise,
+        "status": r.status,
+        "from": {"wanted": _listed(rule.sources), "holds": r.from_holds},
+        "events": {"wanted": _listed(rule.events), "holds": r.events_hold},
+        "match": [_item(item) for item in r.items],
+        "missing": r.missing,
+        "failed": r.failed,
+        "would_match_by_one_of": list(r.pivots),
+        "changes": [_wish(wish) for wish in r.wishes],
+        "passed_by_index": _passed(r.passed),
+        "quieted_by": list(r.quieted_by),
+    }
+
+
+def _listed(names: tuple[str, ...] | None) -> list[str] | None:
+    return None if names is None else list(names)
+
+
+def _item(item: ItemReading) -> dict[str, Any]:
+    failed = isinstance(item.verdict, Failed)
+    return {
+        "source": item.source,
+        "verdict": "error" if failed else "true" if item.verdict else "false",
+        "reason": item.verdict.reason if isinstance(item.verdict, Failed) else None,
+        "leaves": [_leaf(leaf) for leaf in item.leaves],
+    }
+
+
+def _leaf(leaf: Leaf) -> dict[str, Any]:
+    return {
+        "number": leaf.number,
+        "expression": leaf.expression,
+        "start": leaf.start,
+        "end": leaf.end,
+        "text": leaf.text,
+        "wanted": leaf.wanted,
+        "verdict": leaf.verdict,
+        "reason": leaf.reason,
+        "found": [_found(f) for f in leaf.found],
+    }
+
+
+def _wish(wish: Wish) -> dict[str, Any]:
+    return {
+        "leaf": wish.leaf,
+        "of": wish.of,
+        "needs": wish.needs,
+        "found": None if wish.found is None else _found(wish.found),
+        "hint": wish.hint,
+    }
+
+
+def _found(found: Found) -> dict[str, Any]:
+    return {"text": found.text, "type": found.type, "value": found.value}
+
+
+def _passed(passed: Passed | None) -> dict[str, Any] | None:
+    if passed is None:
+        return None
+    return {
+        "field": ".".join(passed.path),
+        "wanted": list(passed.wanted),
+        "begins_with": list(passed.prefixes),
+        "there": passed.there,
+        "found": passed.found,
+    }

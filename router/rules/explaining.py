@@ -1,0 +1,58 @@
+"""Every rule beside every event of a delivery: what `explain` tells, wherever it is asked."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from router.model.delivery import Delivery, Event
+from router.providers import ReadEvent, Reading
+from router.rules.explain import Explainer, RuleReading
+from router.rules.ruleset import Ruleset
+from router.rules.scope import delivery_roots, event_scope
+
+
+class EventReading(msgspec.Struct, frozen=True):
+    """One event and every rule beside it. `known`: a copy of an earlier one, so never routed."""
+
+    event: Event
+    known: bool
+    rules: tuple[RuleReading, ...]
+
+
+def unrouted(delivery: Delivery, reading: Reading) -> str | None:
+    """Why no rule is asked about a delivery; None: they are asked."""
+    if reading.state != "routed":
+        return f"{reading.state}: {reading.reason or 'its body cannot be read'}"
+    if delivery.state in ("unparsed", "too_complex"):
+        return f"{delivery.state}: it was stored without asking any rule"
+    return None
+
+
+def explain_events(
+    delivery: Delivery,
+    chosen: Sequence[ReadEvent],
+    ruleset: Ruleset,
+    ids: Mapping[int, str] | None,
+) -> tuple[EventReading, ...]:
+    """
+    The chosen events, each beside the rules; `ids` are those of the stored events by their index,
+    None if the delivery is not stored.
+    """
+    explainer = Explainer(ruleset)
+    shared = delivery_roots(delivery, ruleset.variables)
+    stored = ids or {}
+    found = []
+    for read in chosen:
+        event = Event(
+            stored.get(read.index, ""),
+            read.index,
+            read.name,
+            read.action,
+            read.payload,
+            read.raw,
+            read.fields,
+        )
+        scope = event_scope(shared, delivery, event, ruleset.defines)
+        rules = explainer.explain(delivery.endpoint, event, scope)
+        found.append(EventReading(event, ids is not None and read.index not in stored, rules))
+    return tuple(found)

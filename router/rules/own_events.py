@@ -1,0 +1,136 @@
+"""The router's own events: deliveries of an endpoint without address, planned like any other."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from router.model.delivery import Delivery, InboundRequest
+from router.model.ids import Ids
+from router.model.job import Attempt, Job
+from router.model.settings import OWN
+from router.rules.live import Live
+from router.rules.plan import Plan, Planner
+
+DEAD = "job.dead"
+TEXT_MAX = 1_024
+"""Characters of an action's answer that an event repeats: enough to see what went wrong."""
+REASON_MAX = 500
+DIAGNOSTICS_MAX = 4_096
+
+Hide = Callable[[str], str]
+"""Masks the secrets in a text."""
+
+
+def wants(live: Live, event: str) -> bool:
+    """Whether any rule `from: router` lets this event in; without one nothing is ever stored."""
+    if live.own is None:
+        return False
+    return any(
+        not index.empty
+        for wanting in live.matcher.wanting(OWN, event, None)
+        for index in (wanting.every, wanting.named)
+    )
+
+
+def planned(
+    live: Live, ids: Ids, event: str, identity: str, payload: Mapping[str, Any], now: int
+) -> tuple[Delivery, Plan] | None:
+    """
+    One of our own events as a delivery with its jobs, all to be leased; None: nobody wants it.
+
+    `identity` is the same text for the same cause: it is the dedupe key. `now` Unix milliseconds.
+    """
+    if live.own is None or not wants(live, event):
+        return None
+    headers = (
+        ("content-type", "application/json"),
+        ("router-event", event),
+        ("router-event-id", identity),
+    )
+    body = msgspec.json.encode(payload)
+    wire = tuple((name.encode(), value.encode("latin-1")) for name, value in headers)
+    reading = live.own.provider.read(InboundRequest("POST", b"", b"", wire, body, "", now))
+    draft = Delivery(
+        id=ids.new("dlv", now),
+        endpoint=OWN,
+        provider=OWN,
+        received_at=now,
+        method="POST",
+        path="",
+        query="",
+        headers=headers,
+        body=body,
+        verified_by=None,
+        state="routed",
+        event_count=len(reading.events),
+        generation=live.ruleset.generation,
+    )
+    plan = Planner(live, ids, lambda _target, _kind: None).plan(
+        draft, reading, live.own.endpoint, now
+    )
+    return msgspec.structs.replace(draft, state=plan.state, flags=plan.flags), plan
+
+
+def death(
+    live: Live, ids: Ids, job: Job, attempt: Attempt, hide: Hide
+) -> tuple[Delivery, Plan] | None:
+    """
+    `job.dead` for a job whose last attempt this is; None: nobody wants it, or the job itself is
+    about one of our own events. So a rule `from: router` whose own action dies makes no loop.
+    """
+    if job.endpoint == OWN or not wants(live, DEAD):
+        return None
+    # A revived job may die again: that is another event.
+    identity = f"{DEAD}/{job.id}/{attempt.number}"
+    return planned(live, ids, DEAD, identity, of_death(job, attempt, hide), attempt.ended_at)
+
+
+def of_death(job: Job, attempt: Attempt, hide: Hide) -> dict[str, Any]:
+    """The payload of `job.dead`."""
+    return {
+        "job": job.id,
+        "delivery": job.delivery,
+        "endpoint": job.endpoint,
+        "event": shown(job.event, hide, REASON_MAX),
+        "event_id": job.event_id,
+        "rule": job.rule,
+        "action": job.action,
+        "kind": job.kind,
+        "target": shown(job.target, hide, REASON_MAX),
+        "attempts": job.attempt,
+        "reason": shown(attempt.reason or "", hide, REASON_MAX),
+        "created_at": timestamp(job.created_at),
+        "died_at": timestamp(attempt.ended_at),
+        "last": _last(attempt.result, hide),
+    }
+
+
+def _last(result: Mapping[str, Any], hide: Hide) -> dict[str, Any]:
+    """What the last attempt's action had to say: a code, and the end of a text."""
+    found: dict[str, Any] = {"status": None, "exit": None, "text": None}
+    for key in ("status", "exit"):
+        if type(result.get(key)) is int:
+            found[key] = result[key]
+    for key in ("text", "stderr", "stdout"):
+        text = result.get(key)
+        if isinstance(text, str) and text.strip():
+            # Masked before it is cut: half a secret would not be known for one.
+            found["text"] = _storable(hide(text))[-TEXT_MAX:]
+            break
+    return found
+
+
+def shown(text: str, hide: Hide, most: int) -> str:
+    """A text without secrets, no longer than that, and fit to be stored whatever is in it."""
+    return _storable(hide(text))[:most]
+
+
+def timestamp(at: int) -> str:
+    """Unix milliseconds as RFC 3339, in whole seconds."""
+    return datetime.fromtimestamp(at // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _storable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,57 @@
+"""Targets of the live file, beside what dispatch and the store know of them."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from router.model.settings import Target
+from router.model.target import TargetCounts, TargetNow, TargetRow
+from router.rules.live import Live
+
+
+def target_rows(
+    live: Live, now: Iterable[TargetNow], counts: Mapping[str, TargetCounts]
+) -> tuple[TargetRow, ...]:
+    """The targets of the file, then bare addresses and commands, and what else has work."""
+    standing = {one.target: one for one in now}
+    kinds = {action.target: action.kind for action in live.actions.values()}
+    named = live.ruleset.targets
+    others = sorted({*standing, *counts, *_called(kinds)} - named.keys())
+    return tuple(
+        [_row(name, target, standing, counts, "http") for name, target in named.items()]
+        + [_row(name, None, standing, counts, kinds.get(name)) for name in others]
+    )
+
+
+def known_targets(live: Live) -> frozenset[str]:
+    """Every target that the live rules name or call."""
+    return frozenset({*live.ruleset.targets, *(a.target for a in live.actions.values())})
+
+
+def _called(kinds: Mapping[str, str]) -> list[str]:
+    return [name for name, kind in kinds.items() if kind != "log"]
+
+
+def _row(
+    name: str,
+    target: Target | None,
+    standing: Mapping[str, TargetNow],
+    counts: Mapping[str, TargetCounts],
+    kind: str | None,
+) -> TargetRow:
+    values: dict[str, Any] = {"name": name, "named": target is not None}
+    values["kind"] = kind or ("http" if "://" in name else None)
+    if target is not None:
+        values |= {"concurrency": target.concurrency, "rate": target.rate}
+        values |= {"url": _shown(target), "timeout_s": target.timeout_s}
+    now = standing.get(name)
+    if now is not None:
+        values |= {f: getattr(now, f) for f in now.__struct_fields__ if f != "target"}
+    count = counts.get(name, TargetCounts())
+    values |= {f: getattr(count, f) for f in count.__struct_fields__ if f != "oldest_due"}
+    return TargetRow(**values, due_at=count.oldest_due)
+
+
+def _shown(target: Target) -> str | None:
+    """Its address without a query: that may hold what nobody else should see."""
+    return None if target.url is None else urlsplit(target.url)._replace(query="").geturl()

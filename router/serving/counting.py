@@ -1,0 +1,93 @@
+"""What the rules did, from memory into the store: now and then, and at the end."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from router.clock import Clock
+from router.errors import StoreUnavailable
+from router.log import Log
+from router.metrics import RuleTotals
+from router.store.protocol import RuleCount, Store
+
+INTERVAL_S = 10.0
+STEP = 250
+"""Rules to a transaction, so that accepting need not wait for ten thousand."""
+
+_NONE = RuleTotals(0, 0, 0, 0)
+
+
+class Counting:
+    """
+    Writes what has been counted since the last time, and of a new rule that it is counted now.
+
+    A crash loses the last few seconds; a store that could not say whether it wrote may count them
+    twice. Neither is worth a sync of its own.
+    """
+
+    def __init__(
+        self,
+        totals: Callable[[], Mapping[str, RuleTotals]],
+        rules: Callable[[], Iterable[str]],
+        *,
+        store: Store,
+        clock: Clock,
+        log: Log,
+    ) -> None:
+        self._totals = totals
+        self._rules = rules
+        self._store = store
+        self._clock = clock
+        self._log = log
+        self._known: set[str] | None = None
+        self._written: dict[str, RuleTotals] = {}
+
+    async def run(self) -> None:
+        """Write for ever; what a store cannot take now goes with the next."""
+        while True:
+            await self.flush()
+            await self._clock.sleep(INTERVAL_S)
+
+    async def flush(self) -> None:
+        """Write what is new. When a rule last matched is known to within the interval."""
+        try:
+            if self._known is None:
+                self._known = set(await self._store.rule_counts())
+            await self._write(self._news(self._known))
+        except StoreUnavailable as error:
+            self._log.error("rule counts could not be written", error=str(error))
+
+    def _news(self, known: set[str]) -> list[RuleCount]:
+        now, totals = self._clock.now(), self._totals()
+        rules = dict.fromkeys((*totals, *(rule for rule in self._rules() if rule not in known)))
+        news = []
+        for rule in rules:
+            total, before = totals.get(rule, _NONE), self._written.get(rule, _NONE)
+            if total != before or rule not in known:
+                asked, matched, erred, shadowed = (
+                    new - old for new, old in zip(total, before, strict=True)
+                )
+                last = now if matched or shadowed else None
+                news.append(RuleCount(rule, asked, matched, erred, shadowed, now, last))
+        return news
+
+    async def _write(self, news: list[RuleCount]) -> None:
+        for start in range(0, len(news), STEP):
+            step = news[start : start + STEP]
+            before = {count.rule: self._written.get(count.rule, _NONE) for count in step}
+            for count in step:  # before the wait: the store writes them even if this task ends
+                self._written[count.rule] = _sum(before[count.rule], count)
+            try:
+                await self._store.count_rules(step)
+            except StoreUnavailable:
+                self._written |= before
+                raise
+            if self._known is not None:
+                self._known.update(before)
+
+
+def _sum(total: RuleTotals, count: RuleCount) -> RuleTotals:
+    return RuleTotals(
+        total.evaluated + count.evaluated,
+        total.matched + count.matched,
+        total.errored + count.errored,
+        total.shadowed + count.shadowed,
+    )

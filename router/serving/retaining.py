@@ -1,0 +1,45 @@
+"""Retention at an operator's word: what the rules file lets go, or more of it, now."""
+
+from router.clock import Clock
+from router.model.settings import Retention
+from router.store.protocol import Pruned, Retain, Store
+
+STEP = 500
+"""Deliveries to a transaction, so that accepting need not wait for long."""
+
+STEPS = 40
+"""Of one call: a caller who wants more asks again."""
+
+PAUSE_S = 0.02
+
+
+def wished(keep: Retention, now: int, older_than: int | None) -> Retain:
+    """
+    As the rules file says; with `older_than` (milliseconds) also every finished delivery that was
+    received longer ago.
+    """
+    return Retain(
+        succeeded_before=now - keep.succeeded,
+        unmatched_before=now - keep.unmatched,
+        dead_before=now - keep.dead,
+        finished_before=None if older_than is None else now - older_than,
+        limit=STEP,
+    )
+
+
+async def prune(store: Store, wish: Retain, *, clock: Clock) -> tuple[Pruned, bool]:
+    """What a number of steps removed, and whether there may be more."""
+    now = clock.now()
+    deliveries = keys = generations = fruitless = 0
+    for _ in range(STEPS):
+        step = await store.prune(wish, now=now)
+        deliveries += step.deliveries
+        keys += step.keys
+        generations += step.generations
+        # The search goes on where it stopped and begins anew at the end: one step without a find
+        # may only have been the rest of a round.
+        fruitless = 0 if step.deliveries or step.keys else fruitless + 1
+        if fruitless == 2:
+            return Pruned(deliveries, keys, generations), False
+        await clock.sleep(PAUSE_S)
+    return Pruned(deliveries, keys, generations), True

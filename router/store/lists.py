@@ -1,0 +1,116 @@
+"""Long lists, a page at a time: newest first, each page after where the last one ended."""
+
+import sqlite3
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from router.model.job import Attempt
+from router.store import selection
+from router.store.protocol import EventEntry, Selector
+from router.store.rows import STATES, decode_events, to_attempt
+from router.store.selection import JOBS_JOINED, PAGE
+
+
+class ListedEvent(msgspec.Struct, frozen=True):
+    """An event with what a list shows of its delivery. Times are Unix milliseconds."""
+
+    id: str
+    delivery: str
+    index: int
+    name: str
+    action: str | None
+    endpoint: str
+    received_at: int
+
+
+class ListedAttempt(msgspec.Struct, frozen=True):
+    """An attempt with what a list shows of its job."""
+
+    attempt: Attempt
+    delivery: str
+    rule: str
+    action: str
+    endpoint: str
+
+
+class ListedGeneration(msgspec.Struct, frozen=True):
+    """A kept generation without its text, of which only the size is told."""
+
+    id: str
+    created_at: int
+    characters: int
+
+
+def events(
+    db: sqlite3.Connection, selector: Selector, after: tuple[str, int] | None
+) -> tuple[ListedEvent, ...]:
+    """Events of the selected deliveries; `after` is a delivery and the index of an event of it."""
+    sql, asked = selection.deliveries(selector)
+    if after is not None:
+        sql, asked = f"d.id <= ? AND {sql}", [after[0], *asked]
+    rows = db.execute(
+        "SELECT d.id, d.endpoint, d.received_at, d.events FROM deliveries d "
+        f"WHERE {sql} ORDER BY d.id DESC",
+        asked,
+    )
+    limit = PAGE if selector.limit is None else selector.limit
+    return tuple(islice(_spread(rows, selector, after or ("", -1)), limit))
+
+
+def _spread(
+    rows: Iterable[Any], selector: Selector, after: tuple[str, int]
+) -> Iterable[ListedEvent]:
+    for delivery, endpoint, received_at, blob in rows:
+        for event in decode_events(blob):
+            seen = delivery == after[0] and event.index <= after[1]
+            if not seen and selector.event in (None, event.name):
+                yield _listed(event, delivery, endpoint, received_at)
+
+
+def _listed(event: EventEntry, delivery: str, endpoint: str, received_at: int) -> ListedEvent:
+    return ListedEvent(
+        event.id, delivery, event.index, event.name, event.action, endpoint, received_at
+    )
+
+
+def attempts(
+    db: sqlite3.Connection, selector: Selector, after: tuple[str, int] | None
+) -> tuple[ListedAttempt, ...]:
+    """Ended attempts of the selected jobs, those of the newest job first."""
+    sql, asked = selection.jobs(selector)
+    if after is not None:
+        sql = f"(j.id < ? OR (j.id = ? AND a.number < ?)) AND {sql}"
+        asked = [after[0], *after, *asked]
+    limit = PAGE if selector.limit is None else selector.limit
+    rows = db.execute(
+        "SELECT j.id, a.number, a.started_at, a.ended_at, a.outcome, a.reason, a.result, g2.id, "
+        f"d.id, j.rule, j.action, d.endpoint FROM {JOBS_JOINED} "
+        "JOIN attempts a ON a.job = j.n JOIN generations g2 ON g2.n = a.generation "
+        f"WHERE {sql} ORDER BY j.id DESC, a.number DESC LIMIT ?",
+        [*asked, limit],
+    )
+    return tuple([ListedAttempt(to_attempt(row[:8]), *row[8:]) for row in rows])
+
+
+def generations(
+    db: sqlite3.Connection, limit: int, after: str | None
+) -> tuple[ListedGeneration, ...]:
+    """Kept generations, those that came last first."""
+    rows = db.execute(
+        "SELECT id, created_at, length(text) FROM generations WHERE text IS NOT NULL "
+        "AND (? IS NULL OR n < (SELECT n FROM generations WHERE id = ?)) ORDER BY n DESC LIMIT ?",
+        (after, after, limit),
+    )
+    return tuple([ListedGeneration(*row) for row in rows])
+
+
+def open_states(db: sqlite3.Connection) -> dict[str, int]:
+    """Jobs that have not ended, and dead ones, by state: what an index alone can count."""
+    rows = db.execute(
+        "SELECT state, count(*) FROM jobs WHERE state < 2 GROUP BY state UNION ALL "
+        "SELECT state, count(*) FROM jobs WHERE state > 1 AND state < 5 GROUP BY state"
+    )
+    return {STATES[state]: count for state, count in rows}

@@ -1,0 +1,130 @@
+"""Replays in the ledger: each step makes its jobs and notes how far it has come, or neither."""
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from router.errors import NotFound
+from router.model.operating import Audit, Item, Replay, ReplayState, ReplayStep
+from router.store import auditing
+from router.store.adding import add
+from router.store.book import Book
+
+STATES: tuple[ReplayState, ...] = ("making", "made", "cancelled")
+MAKING, MADE, CANCELLED = 0, 1, 2
+
+_COLUMNS = "id, asked, created_at, state, reached, due, deliveries, jobs, skipped, ended_at"
+_items = msgspec.json.Decoder(tuple[Item, ...])
+
+
+def begin(book: Book, replay: Replay, audit: Audit | None) -> Replay:
+    """Keep a new replay; a known one is returned as it is."""
+    known = one(book.db, replay.id)
+    if known is not None:
+        return known
+    book.replays = True
+    items = None if replay.items is None else msgspec.json.encode(replay.items)
+    book.db.execute(
+        "INSERT INTO replays (id, asked, items, state, reached, due, deliveries, jobs, skipped, "
+        "created_at) VALUES (?, ?, ?, 0, ?, ?, 0, 0, 0, ?)",
+        (
+            replay.id,
+            msgspec.json.encode(replay.asked),
+            items,
+            replay.reached,
+            msgspec.json.encode(replay.due),
+            replay.created_at,
+        ),
+    )
+    if audit is not None:
+        auditing.note(book, msgspec.structs.replace(audit, id=replay.id))
+    book.pages += 2
+    return replay
+
+
+def step(book: Book, wanted: ReplayStep, now: int) -> Replay | None:
+    """Make a step's jobs, if the replay still stands where the step begins."""
+    row = book.db.execute(
+        "SELECT n FROM replays WHERE id = ? AND state = 0 AND reached = ?",
+        (wanted.replay, wanted.after),
+    ).fetchone()
+    if row is None:
+        return None
+    number = int(row[0])
+    made = [_make(book, number, delivery, jobs, now) for delivery, jobs in wanted.work]
+    jobs, gone = sum(one or 0 for one in made), made.count(None)
+    book.db.execute(
+        "UPDATE replays SET reached = ?, due = ?, deliveries = deliveries + ?, jobs = jobs + ?, "
+        "skipped = skipped + ?, state = ?, ended_at = ? WHERE n = ?",
+        (
+            wanted.reached,
+            msgspec.json.encode(wanted.due),
+            len(made) - gone,
+            jobs,
+            wanted.skipped + gone,
+            MADE if wanted.last else MAKING,
+            now if wanted.last else None,
+            number,
+        ),
+    )
+    auditing.count_up(book, wanted.replay, jobs)
+    book.pages += 2
+    return one(book.db, wanted.replay, items=False)
+
+
+def _make(book: Book, replay: int, delivery: str, jobs: Sequence[Any], now: int) -> int | None:
+    """How many jobs were made; None: the delivery is gone since it was looked at."""
+    if not jobs:
+        return 0
+    try:
+        add(book, delivery, jobs, now)
+    except NotFound:
+        return None
+    book.db.execute(
+        "UPDATE jobs SET replay = ? WHERE id IN (SELECT value FROM json_each(?))",
+        (replay, msgspec.json.encode([job.id for job in jobs]).decode()),
+    )
+    return len(jobs)
+
+
+def stop(book: Book, id_: str, now: int) -> None:
+    """The replay makes no more jobs. Raises NotFound."""
+    changed = book.db.execute(
+        "UPDATE replays SET state = 2, ended_at = ? WHERE id = ?", (now, id_)
+    ).rowcount
+    if not changed:
+        raise NotFound(f"no replay {id_}")
+
+
+def one(db: sqlite3.Connection, id_: str, *, items: bool = True) -> Replay | None:
+    """A replay by its whole id."""
+    row = db.execute(f"SELECT {_COLUMNS}, items FROM replays WHERE id = ?", (id_,)).fetchone()
+    return None if row is None else _replay(row, items=items)
+
+
+def several(db: sqlite3.Connection, limit: int, *, making: bool) -> tuple[Replay, ...]:
+    """Newest first, without their items."""
+    which = "WHERE state = 0" if making else ""
+    rows = db.execute(
+        f"SELECT {_COLUMNS}, NULL FROM replays {which} ORDER BY n DESC LIMIT ?", (limit,)
+    )
+    return tuple([_replay(row, items=False) for row in rows.fetchall()])
+
+
+def _replay(row: Sequence[Any], *, items: bool) -> Replay:
+    id_, asked, created_at, state, reached, due, deliveries, jobs, skipped, ended_at, named = row
+    return Replay(
+        id=id_,
+        asked=msgspec.json.decode(asked),
+        created_at=created_at,
+        items=_items.decode(named) if items and named is not None else None,
+        state=STATES[state],
+        reached=reached,
+        due=msgspec.json.decode(due, type=dict[str, float]),
+        deliveries=deliveries,
+        jobs=jobs,
+        skipped=skipped,
+        ended_at=ended_at,
+    )

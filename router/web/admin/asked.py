@@ -1,0 +1,63 @@
+"""The JSON that changes are asked with."""
+
+from typing import Any
+
+import msgspec
+
+
+class SelectorBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The one selector. Times are Unix milliseconds; what is left out is any."""
+
+    endpoint: str | None = None
+    rule: str | None = None
+    event: str | None = None
+    state: str | None = None
+    since: int | None = None
+    until: int | None = None
+    limit: int | None = None
+    where: str | None = None
+    replay: str | None = None
+    cause: str | None = None
+
+
+class Chosen(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What to change: deliveries or jobs by id, or those of a selector."""
+
+    ids: tuple[str, ...] = ()
+    selector: SelectorBody | None = None
+
+
+class Again(Chosen, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """
+    What to replay. `recorded`: the jobs of that day, not what the rules want now. `dry_run`: only
+    say how many. `rate` is jobs a second for each target, null: all at once. `name` is the
+    replay's id: the same again makes nothing twice.
+    """
+
+    recorded: bool = False
+    dry_run: bool = False
+    rate: float | msgspec.UnsetType | None = msgspec.UNSET
+    name: str | None = None
+
+
+class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Subscriptions by name, as `router subscriptions` found them."""
+
+    facts: dict[str, Any]
+
+
+class Pruning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What ended longer ago than `older_than` milliseconds goes; left out: as retention says."""
+
+    older_than: int | None = None
+
+
+class Paused(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The target that is to be called no more, or again, and why."""
+
+    target: str
+    reason: str = ""
+
+
+class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """No key at all."""

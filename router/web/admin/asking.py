@@ -1,0 +1,154 @@
+"""Query parameters of the admin door: the one selector, pages, and nothing that is not known."""
+
+import base64
+import binascii
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, get_args
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from router.errors import UsageError
+from router.model.delivery import DeliveryState
+from router.model.job import AttemptOutcome, JobState
+from router.store.asking import instant
+from router.store.protocol import Selector
+from router.yaml_source import Suggester
+
+LIMIT_DEFAULT, LIMIT_MAX = 50, 500
+FIELDS_MAX = 30
+JOB_STATES: tuple[str, ...] = get_args(JobState)
+DELIVERY_STATES: tuple[str, ...] = (*get_args(DeliveryState), *JOB_STATES)
+OUTCOMES: tuple[str, ...] = get_args(AttemptOutcome)
+
+
+class Parameter(NamedTuple):
+    """A query parameter that a route takes."""
+
+    name: str
+    about: str
+
+
+LIMIT = Parameter("limit", f"At most so many; default {LIMIT_DEFAULT}, most {LIMIT_MAX}.")
+CURSOR = Parameter("cursor", "The `next` of the page before.")
+SPAN = (
+    Parameter("since", "Not before: 2h (ago), an RFC 3339 time, or Unix milliseconds."),
+    Parameter("until", "Before: as `since`."),
+)
+STATE = Parameter("state", "Only in this state.")
+WHERE = Parameter("where", "Only deliveries for which this condition holds.")
+SELECTOR = (
+    Parameter("id", "An id or its first 8 characters or more; several with commas."),
+    Parameter("endpoint", "Only of this endpoint."),
+    Parameter("rule", "Only of this rule."),
+    Parameter("event", "Only events of this name."),
+    *SPAN,
+    Parameter("replay", "Only jobs that this replay made."),
+    Parameter("cause", "Only jobs that died of this cause; `/api/dead` has its key."),
+)
+
+
+class Query:
+    """
+    What a request asked by its query string. `now` is Unix milliseconds.
+
+    Raises:
+        UsageError: it is malformed, or has what the route does not take.
+    """
+
+    def __init__(self, query_string: bytes, allowed: Iterable[Parameter], now: int) -> None:
+        self._now = now
+        self._values = _values(query_string, [parameter.name for parameter in allowed])
+
+    def text(self, name: str) -> str | None:
+        """A parameter as it stands; None: it is not given, or empty."""
+        return self._values.get(name) or None
+
+    def number(self, name: str, default: int, most: int) -> int:
+        """A whole number, at most `most`."""
+        text = self.text(name)
+        if text is None:
+            return default
+        if not (text.isascii() and text.isdigit() and len(text) < 16):
+            raise UsageError(f"{name} is a whole number")
+        return min(int(text), most)
+
+    def limit(self) -> int:
+        """How many are wanted."""
+        return max(1, self.number("limit", LIMIT_DEFAULT, LIMIT_MAX))
+
+    def time(self, name: str) -> int | None:
+        """A time in Unix milliseconds."""
+        text = self.text(name)
+        if text is None or (text.isascii() and text.isdigit() and len(text) < 16):
+            return None if text is None else int(text)
+        return instant(text, self._now)
+
+    def selector(self, states: tuple[str, ...] = ()) -> Selector:
+        """The selector; `states` are those that may be asked for."""
+        state = self.text("state")
+        if state is not None and state not in states:
+            raise UsageError(f"no state {state!r}; {_hint(state, states)}")
+        since, until = self.time("since"), self.time("until")
+        if since is not None and until is not None and since > until:
+            raise UsageError("since is later than until; exchange them")
+        return Selector(
+            ids=tuple(filter(None, (self.text("id") or "").split(","))),
+            endpoint=self.text("endpoint"),
+            rule=self.text("rule"),
+            event=self.text("event"),
+            state=state,
+            since=since,
+            until=until,
+            limit=self.limit(),
+            where=self.text("where"),
+            replay=self.text("replay"),
+            cause=self.text("cause"),
+        )
+
+    def cursor(self, of: str, kinds: Any) -> Any:
+        """Where the page before ended, as `marked` was given it; None: the first page."""
+        text = self.text("cursor")
+        if text is None:
+            return None
+        try:
+            name, value = msgspec.json.decode(
+                base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=tuple[str, Any]
+            )
+            reached = msgspec.convert(value, kinds)
+        except (binascii.Error, ValueError, msgspec.MsgspecError):
+            name, reached = "", None
+        if name != of:
+            raise UsageError("this cursor is of no page of this list; leave it out to begin anew")
+        return reached
+
+
+def marked(of: str, reached: Any) -> str:
+    """An opaque cursor of the list `of`."""
+    packed = base64.urlsafe_b64encode(msgspec.json.encode((of, reached)))
+    return packed.decode("ascii").rstrip("=")
+
+
+def _values(query_string: bytes, allowed: list[str]) -> Mapping[str, str]:
+    try:
+        pairs = parse_qsl(
+            query_string.decode("ascii"),
+            keep_blank_values=True,
+            max_num_fields=FIELDS_MAX,
+            errors="strict",
+        )
+    except ValueError:
+        raise UsageError("the query string is malformed") from None
+    values: dict[str, str] = {}
+    for name, value in pairs:
+        if name not in allowed:
+            raise UsageError(f"no parameter {name[:60]!r}; {_hint(name, allowed)}")
+        if name in values:
+            raise UsageError(f"{name} is given twice")
+        values[name] = value
+    return values
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    names = list(known)
+    return Suggester().hint(name[:60], names) or f"known are: {', '.join(names) or 'none'}"

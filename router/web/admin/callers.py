@@ -1,0 +1,94 @@
+"""Who calls at the admin door, and what that lets them do."""
+
+import hashlib
+import hmac
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from router.clock import Clock
+from router.model.settings import AdminRole
+from router.web.admin.guessing import Guesses
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """
+    Someone who may call. `name` goes into the audit; without `bodies` no payload is shown.
+    """
+
+    name: str
+    role: AdminRole = "viewer"
+    bodies: bool = True
+
+
+ANYONE = Caller("anyone", "operator")
+"""Whoever calls where no token is asked for."""
+NOBODY = Caller("nobody", "viewer", bodies=False)
+"""Whoever calls a route that is open to everybody."""
+
+
+class HeldToken(msgspec.Struct, frozen=True):
+    """A token that opens the door now, and whom it belongs to."""
+
+    caller: Caller
+    value: bytes
+
+    def __repr__(self) -> str:
+        return f"HeldToken({self.caller.name!r}, '***')"
+
+
+class WrongToken(Exception):
+    """It is no token of ours; `fresh`: this address has not tried it of late."""
+
+    def __init__(self, *, fresh: bool) -> None:
+        super().__init__("no token of ours")
+        self.fresh = fresh
+
+
+class TooManyGuesses(Exception):
+    """This address has tried too many tokens; `wait_s` says how long it must wait."""
+
+    def __init__(self, wait_s: int) -> None:
+        super().__init__(f"too many wrong tokens; wait {wait_s} s")
+        self.wait_s = wait_s
+
+
+class Callers:
+    """
+    Knows tokens. `held` gives those that count now; None: no token is asked for (`--dev`).
+    """
+
+    def __init__(self, held: Callable[[], Sequence[HeldToken]] | None, *, clock: Clock) -> None:
+        self._held = held
+        self._guesses = Guesses(clock)
+
+    @property
+    def asked(self) -> bool:
+        """Whether a token is asked for at all."""
+        return self._held is not None
+
+    def of(self, token: bytes, peer: str) -> Caller:
+        """
+        Whose token this is. All are compared, each in constant time.
+
+        Raises:
+            WrongToken, TooManyGuesses: nobody's, or `peer` may not try now.
+        """
+        if self._held is None:
+            return ANYONE
+        wait_s = self._guesses.wait_s(peer)
+        if wait_s:
+            raise TooManyGuesses(wait_s)
+        found: Caller | None = None
+        given = _digest(token)
+        for held in self._held():
+            if hmac.compare_digest(given, _digest(held.value)) and held.value:
+                found = held.caller
+        if found is None:
+            raise WrongToken(fresh=self._guesses.wrong(peer, given))
+        return found
+
+
+def _digest(token: bytes) -> bytes:
+    """Of one length, so that comparing tells nothing of a token's own."""
+    return hashlib.sha256(token).digest()

@@ -1,0 +1,70 @@
+"""How many wrong tokens an address may try, in little memory whatever it does."""
+
+import math
+from collections import OrderedDict
+
+from router.clock import Clock
+from router.web.peer import parse_address
+
+ALLOWED = 10
+WINDOW_S = 60.0
+KEPT = 1_000
+_OTHERS = "others"
+
+
+class _Window:
+    __slots__ = ("ends_at", "tried")
+
+    def __init__(self, ends_at: float) -> None:
+        self.ends_at = ends_at
+        self.tried: set[bytes] = set()
+
+
+class Guesses:
+    """
+    Wrong tokens of the last minute, by address (of IPv6: by /64).
+
+    The same wrong token again is no further guess: a scraper with an old token locks nobody out.
+    Past KEPT addresses at once the rest share one window.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._windows: OrderedDict[str, _Window] = OrderedDict()
+        self._others = _Window(0.0)
+
+    def wait_s(self, peer: str) -> int:
+        """Seconds until this address may try again; 0: now."""
+        window = self._windows.get(_network(peer)) or self._others
+        left = window.ends_at - self._clock.monotonic()
+        return math.ceil(left) if left > 0 and len(window.tried) >= ALLOWED else 0
+
+    def wrong(self, peer: str, digest: bytes) -> bool:
+        """This address gave a token that is none; `digest` stands for it. True: a further one."""
+        now = self._clock.monotonic()
+        while self._windows and next(iter(self._windows.values())).ends_at <= now:
+            self._windows.popitem(last=False)
+        tried = self._window(_network(peer), now).tried
+        fresh = digest not in tried
+        tried.add(digest)
+        return fresh
+
+    def _window(self, name: str, now: float) -> _Window:
+        known = self._windows.get(name)
+        if known is not None and known.ends_at > now:
+            return known
+        if known is None and len(self._windows) >= KEPT:
+            if self._others.ends_at <= now:
+                self._others = _Window(now + WINDOW_S)
+            return self._others
+        self._windows.pop(name, None)
+        fresh = self._windows[name] = _Window(now + WINDOW_S)
+        return fresh
+
+
+def _network(peer: str) -> str:
+    """Who has one IPv6 address has a whole /64 of them."""
+    parsed = parse_address(peer)
+    if parsed is None:
+        return peer or _OTHERS
+    return str(parsed) if parsed.version == 4 else parsed.exploded[:19]

@@ -1,0 +1,170 @@
+"""The routes of those who follow: what happens as it happens, and the ledger in its own order."""
+
+from typing import Protocol
+
+import msgspec
+
+from router.errors import UsageError
+from router.store.following import LIMIT_MAX, Asked, Followed, Following
+from router.web.admin.asking import Parameter, Query
+from router.web.admin.browsers import header
+from router.web.admin.call import JSON, Call, Page, Rejected, Route, Stream
+from router.web.feed import KINDS, Feed, Wanted
+from router.web.feed_stream import CONTENT_TYPE, opened
+
+LIMIT_DEFAULT = 20
+NAMES_MAX = 100
+
+_FILTERS = (
+    Parameter("endpoint", "Only of these endpoints; several with commas."),
+    Parameter("event", "Only events of these names; several with commas."),
+)
+_KINDS = Parameter("kinds", f"Only of these kinds, with commas: {', '.join(KINDS)}.")
+_PLACE = (
+    Parameter("cursor", "The `cursor` of a delivery or of the answer before."),
+    Parameter("since", "Where to begin without one: start, now, or Unix milliseconds."),
+    Parameter("limit", f"At most so many; default {LIMIT_DEFAULT}, most {LIMIT_MAX}."),
+)
+
+
+class FollowedEvent(msgspec.Struct, frozen=True):
+    """An event of a delivery."""
+
+    index: int
+    id: str
+    name: str
+    action: str | None
+
+
+class FollowedDelivery(msgspec.Struct, frozen=True, rename={"body": "body_base64"}):
+    """
+    A delivery, whole, and `cursor`, the place behind it.
+
+    `headers` are (lower-case name, value); credentials are `[removed]`. Times are Unix
+    milliseconds.
+    """
+
+    cursor: str
+    id: str
+    endpoint: str
+    provider: str
+    received_at: int
+    state: str
+    method: str
+    path: str
+    query: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+    verified_by: str | None
+    event_count: int
+    events: tuple[FollowedEvent, ...]
+    flags: tuple[str, ...]
+    replay_of: str | None
+
+
+class After(msgspec.Struct, frozen=True):
+    """
+    Deliveries after a place, in the order of the ledger. `cursor` is the place to go on from.
+
+    `more`: ask again at once. `removed` deliveries of that stretch, of any endpoint, are gone.
+    `other`: the cursor is of another ledger, or of a later copy of this one.
+    """
+
+    deliveries: tuple[FollowedDelivery, ...]
+    cursor: str
+    more: bool
+    removed: int
+    other: bool
+
+
+class Ledger(Protocol):
+    """What is asked of the store."""
+
+    async def following(self, asked: Asked) -> Following: ...
+
+
+class Live:
+    """Handlers of these routes."""
+
+    def __init__(self, feed: Feed, ledger: Ledger) -> None:
+        self._feed = feed
+        self._ledger = ledger
+
+    def routes(self) -> list[Route]:
+        """Their rows of the table."""
+        return [
+            Route(
+                "GET", "/api/feed", "viewer",
+                "What happens, as it happens: server-sent events; resumes by Last-Event-ID.",
+                self._live, (*_FILTERS, _KINDS), answer=CONTENT_TYPE,
+            ),
+            Route(
+                "GET", "/api/deliveries/after", "viewer",
+                "Whole deliveries in the order in which they were stored, after a place.",
+                self._after, (*_FILTERS, *_PLACE), answer=After, payloads=True,
+            ),
+        ]  # fmt: skip
+
+    async def _live(self, call: Call) -> Stream:
+        kinds = _kinds(call.query)
+        if not call.caller.bodies:  # the reason of an attempt may quote an answer
+            kinds = (kinds or frozenset(KINDS)) - {"attempt"}
+            if not kinds:
+                raise Rejected(403, f"the token {call.caller.name} may not see attempts here")
+        wanted = Wanted(_names(call.query, "endpoint"), _names(call.query, "event"), kinds)
+        last = header(call.headers, b"last-event-id")
+        return Stream(CONTENT_TYPE, opened(self._feed, wanted, last))
+
+    async def _after(self, call: Call) -> Page:
+        query = call.query
+        asked = Asked(
+            cursor=query.text("cursor"),
+            since=query.text("since") or "start",
+            endpoints=_names(query, "endpoint"),
+            events=_names(query, "event"),
+            limit=max(1, query.number("limit", LIMIT_DEFAULT, LIMIT_MAX)),
+        )
+        found = await self._ledger.following(asked)
+        return Page(200, JSON, msgspec.json.encode(_told(found)))
+
+
+def _told(found: Following) -> After:
+    deliveries = tuple(_delivery(one) for one in found.deliveries)
+    return After(deliveries, found.cursor, found.more, found.removed, found.other)
+
+
+def _delivery(one: Followed) -> FollowedDelivery:
+    delivery = one.delivery
+    return FollowedDelivery(
+        cursor=one.cursor,
+        id=delivery.id,
+        endpoint=delivery.endpoint,
+        provider=delivery.provider,
+        received_at=delivery.received_at,
+        state=delivery.state,
+        method=delivery.method,
+        path=delivery.path,
+        query=delivery.query,
+        headers=delivery.headers,
+        body=delivery.body,
+        verified_by=delivery.verified_by,
+        event_count=delivery.event_count,
+        events=tuple(FollowedEvent(e.index, e.id, e.name, e.action) for e in one.events),
+        flags=delivery.flags,
+        replay_of=delivery.replay_of,
+    )
+
+
+def _kinds(query: Query) -> frozenset[str]:
+    kinds = _names(query, "kinds")
+    unknown = kinds - set(KINDS)
+    if unknown:
+        raise UsageError(f"no kind {sorted(unknown)[0][:60]!r}; known are: {', '.join(KINDS)}")
+    return kinds
+
+
+def _names(query: Query, name: str) -> frozenset[str]:
+    names = frozenset(filter(None, (query.text(name) or "").split(",")))
+    if len(names) > NAMES_MAX:
+        raise UsageError(f"{name} takes at most {NAMES_MAX} names")
+    return names

@@ -1,0 +1,87 @@
+"""Rules, targets and endpoints of the live file, beside what the store knows of them."""
+
+from collections.abc import Mapping
+
+from router.model.job import OPEN, JobState
+from router.model.settings import DAY_MS
+from router.rules.ruleset import Ruleset
+from router.rules.specs import CompiledRule
+from router.store.protocol import RuleCount
+from router.web.admin.answers import Counted, ToldEndpoint, ToldRule
+
+QUIET_DAYS = 30
+"""A rule that has not matched for so long is worth a word."""
+
+JobCounts = Mapping[str, Mapping[JobState, int]]
+
+
+def told_rules(
+    ruleset: Ruleset, jobs: JobCounts, counts: Mapping[str, RuleCount], now: int
+) -> tuple[ToldRule, ...]:
+    """The rules in file order, then those that are gone but have open jobs."""
+    known = [_rule(rule, jobs.get(rule.id, {}), counts.get(rule.id), now) for rule in ruleset.rules]
+    present = {rule.id for rule in ruleset.rules}
+    orphans = [
+        ToldRule(rule, "orphan", _plain(states), counted(counts.get(rule)), None)
+        for rule, states in sorted(jobs.items())
+        if rule not in present and any(n for state, n in states.items() if state in OPEN)
+    ]
+    return (*known, *orphans)
+
+
+def _rule(
+    rule: CompiledRule, states: Mapping[JobState, int], count: RuleCount | None, now: int
+) -> ToldRule:
+    return ToldRule(
+        rule=rule.id,
+        mode=rule.mode,
+        jobs=_plain(states),
+        counted=counted(count),
+        note=note_of(rule, count, now),
+        about=rule.about,
+        sources=rule.sources,
+        events=rule.events,
+        otherwise=rule.otherwise,
+        actions=tuple(action.id for action in rule.actions),
+    )
+
+
+def _plain(states: Mapping[JobState, int]) -> dict[str, int]:
+    return {str(state): number for state, number in states.items()}
+
+
+def counted(count: RuleCount | None) -> Counted | None:
+    """What was counted of a rule."""
+    if count is None:
+        return None
+    return Counted(
+        count.counted_since,
+        count.evaluated,
+        count.matched,
+        count.errored,
+        count.shadowed,
+        count.last_matched_at,
+    )
+
+
+def note_of(rule: CompiledRule, count: RuleCount | None, now: int) -> str | None:
+    """What is worth a look, if anything."""
+    if count is None:
+        return None
+    if rule.mode == "shadow" and count.shadowed:
+        return f"shadow: would have matched {count.shadowed}"
+    if count.evaluated and count.errored >= count.evaluated:
+        return "always errors: `router explain` says why"
+    since = count.last_matched_at or count.counted_since
+    if since <= now - QUIET_DAYS * DAY_MS:
+        matched = "has not" if count.last_matched_at else "never"
+        return f"{matched} matched in {QUIET_DAYS} days"
+    return None
+
+
+def told_endpoints(ruleset: Ruleset) -> tuple[ToldEndpoint, ...]:
+    """The endpoints in file order."""
+    return tuple(
+        ToldEndpoint(e.name, e.provider, e.addresses, e.secrets, e.unsigned, e.body_max)
+        for e in ruleset.endpoints.values()
+    )

@@ -1,0 +1,296 @@
+"""
+The live feed: deliveries and attempts as they happen, for whoever watches.
+
+One ring holds the last things that happened, and a watcher is a place in it. So a slow one costs
+nothing but its own place: when the ring has gone past it, it is told how much it missed and goes
+on from there. Telling the ring is a few operations however many watch, and while nobody does,
+nobody is asked to tell.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+from router.clock import Clock
+from router.errors import StoreUnavailable
+from router.model.delivery import Delivery
+from router.model.job import Job, Settlement
+from router.rules.plan import Plan
+from router.store.protocol import Accepted, Duplicate
+
+RING = 2_048
+"""Things that happened which are kept for slow watchers and for those that come back."""
+WATCHERS_MAX = 256
+HEARTBEAT_S = 15.0
+PAUSE_S = 0.1
+"""After the watchers were woken, what happens gathers for so long."""
+LINGER_S = 60.0
+"""The ring goes on for so long after the last watcher has left: it may come back."""
+CHUNK_BYTES = 32_768
+LOOKED_AT_MAX = 512
+"""Of the ring, in one go: who wants little must not hold up the loop."""
+NAMES_MAX = 10
+NAMES_KNOWN_MAX = 100
+REASON_MAX = 200
+
+KINDS = ("delivery", "duplicate", "attempt")
+
+
+class FeedFull(StoreUnavailable):
+    """As many watch as may."""
+
+    def __init__(self) -> None:
+        super().__init__("too many watch the live feed; try again later")
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What a watcher wants to hear of. Empty: all of them."""
+
+    endpoints: frozenset[str] = frozenset()
+    events: frozenset[str] = frozenset()
+    kinds: frozenset[str] = frozenset()
+
+    def takes(self, item: "Item") -> bool:
+        """Whether this is to be told."""
+        if self.kinds and item.kind not in self.kinds:
+            return False
+        if self.endpoints and item.endpoint not in self.endpoints:
+            return False
+        return not self.events or item.events is None or not self.events.isdisjoint(item.events)
+
+
+class Item:
+    """Something that happened. `events` None: more names than are kept."""
+
+    __slots__ = ("data", "endpoint", "events", "kind", "told")
+
+    def __init__(
+        self, kind: str, endpoint: str, events: tuple[str, ...] | None, told: dict[str, Any]
+    ) -> None:
+        self.kind = kind
+        self.endpoint = endpoint
+        self.events = events
+        self.told = told
+        self.data: bytes | None = None
+
+    def encoded(self, mark: bytes) -> bytes:
+        """The message, made once for all watchers."""
+        if self.data is None:
+            self.data = b"id: %b\nevent: %b\ndata: %b\n\n" % (
+                mark,
+                self.kind.encode("ascii"),
+                msgspec.json.encode(self.told),
+            )
+        return self.data
+
+
+class Watcher:
+    """One who watches: what it wants, and the number of the next item that it has not seen."""
+
+    def __init__(self, wanted: Wanted, place: int) -> None:
+        self.wanted = wanted
+        self.place = place
+        self.missed: int | None = 0
+        """Items it was not told of; None: nobody knows how many."""
+        self.beat = True
+        self.gone = False
+        self.woken = asyncio.Event()
+
+    def leave(self) -> None:
+        """Nothing more is to be told."""
+        self.gone = True
+        self.woken.set()
+
+
+class Feed:
+    """
+    Belongs to one event loop. `recording` is told True when the first watcher comes, and False
+    some time after the last has left: only between the two `delivered` and `attempted` are called.
+
+    `boot` marks this process: a place of another one means nothing here.
+    """
+
+    def __init__(self, clock: Clock, *, boot: str, recording: Callable[[bool], None]) -> None:
+        self._clock = clock
+        self._boot = boot
+        self._recording = recording
+        self._ring: list[Item | None] = [None] * RING
+        self._epoch = 0
+        self._next = 0
+        self._live = False
+        self._left_at = 0.0
+        self._watchers: set[Watcher] = set()
+        self._fresh = asyncio.Event()
+        self._ended = False
+
+    @property
+    def watchers(self) -> int:
+        """How many watch now."""
+        return len(self._watchers)
+
+    @property
+    def full(self) -> bool:
+        """Whether nobody more can watch now."""
+        return len(self._watchers) >= WATCHERS_MAX or self._ended
+
+    # -- what happens ---------------------------------------------------------------------------
+
+    def delivered(self, delivery: Delivery, plan: Plan, receipt: Accepted | Duplicate) -> None:
+        """A delivery was committed, or known already; nothing of its body is kept."""
+        names = tuple(dict.fromkeys([event.name for event in plan.events]))
+        rules = dict.fromkeys([job.rule for job in plan.jobs])
+        kind = "duplicate" if isinstance(receipt, Duplicate) else "delivery"
+        told = {
+            "id": receipt.delivery,
+            "endpoint": delivery.endpoint,
+            "provider": delivery.provider,
+            "received_at": delivery.received_at,
+            "state": delivery.state,
+            "events": names[:NAMES_MAX],
+            "event_count": delivery.event_count,
+            "body_bytes": len(delivery.body),
+        }
+        if kind == "delivery":
+            told |= {"rules": list(rules)[:NAMES_MAX], "jobs": len(plan.jobs)}
+        known = names if len(names) <= NAMES_KNOWN_MAX else None
+        self._tell(Item(kind, delivery.endpoint, known, told))
+
+    def attempted(self, job: Job, settlement: Settlement) -> None:
+        """An attempt ended, and that is written."""
+        attempt = settlement.attempt
+        # Behind its fixed word a reason may quote what came in or was answered.
+        reason = (settlement.reason or attempt.reason or "").partition(":")[0]
+        told = {
+            "job": job.id,
+            "delivery": job.delivery,
+            "endpoint": job.endpoint,
+            "event": job.event,
+            "rule": job.rule,
+            "action": job.action,
+            "kind": job.kind,
+            "attempt": attempt.number,
+            "outcome": attempt.outcome,
+            "state": settlement.state,
+            "reason": reason[:REASON_MAX] or None,
+            "started_at": attempt.started_at,
+            "ended_at": attempt.ended_at,
+            "due_at": settlement.due_at,
+        }
+        self._tell(Item("attempt", job.endpoint, (job.event,), told))
+
+    def _tell(self, item: Item) -> None:
+        self._ring[self._next % RING] = item
+        self._next += 1
+        self._fresh.set()
+
+    # -- who watches ----------------------------------------------------------------------------
+
+    @contextmanager
+    def watching(self, wanted: Wanted, last: str | None) -> Iterator[Watcher]:
+        """
+        A watcher, from now on, or from behind the message whose id was `last`.
+
+        Raises:
+            FeedFull: too many watch.
+        """
+        if self.full:
+            raise FeedFull
+        if not self._live:
+            self._live = True
+            self._recording(True)
+        watcher = Watcher(wanted, self._next)
+        if last is not None:
+            self._go_back(watcher, last)
+        self._watchers.add(watcher)
+        try:
+            yield watcher
+        finally:
+            self._watchers.discard(watcher)
+            self._left_at = self._clock.monotonic()
+
+    def _go_back(self, watcher: Watcher, last: str) -> None:
+        mark, _, number = last.rpartition(".")
+        known = mark == self._mark and number.isascii() and number.isdigit() and len(number) < 16
+        if known and int(number) <= self._next:
+            watcher.place = int(number)
+        else:
+            watcher.missed = None
+
+    def take(self, watcher: Watcher) -> bytes:
+        """What is to be sent to this watcher now; empty: nothing has happened for it."""
+        parts: list[bytes] = []
+        oldest = max(0, self._next - RING)
+        if watcher.place < oldest:
+            if watcher.missed is not None:
+                watcher.missed += oldest - watcher.place
+            watcher.place = oldest
+        if watcher.missed != 0:
+            parts.append(self._gap(watcher))
+        size = 0
+        until = min(self._next, watcher.place + LOOKED_AT_MAX)
+        while watcher.place < until and size < CHUNK_BYTES:
+            item = self._ring[watcher.place % RING]
+            if item is not None and watcher.wanted.takes(item):
+                parts.append(item.encoded(self._id(watcher.place + 1)))
+                size += len(parts[-1])
+            watcher.place += 1
+        if watcher.beat:
+            watcher.beat = False
+            parts.append(b": still here\nid: %b\n\n" % self._id(watcher.place))
+        return b"".join(parts)
+
+    def behind(self, watcher: Watcher) -> bool:
+        """Whether there is more to look at for it."""
+        return watcher.place < self._next or watcher.missed != 0
+
+    def _gap(self, watcher: Watcher) -> bytes:
+        told = msgspec.json.encode({"missed": watcher.missed})
+        watcher.missed = 0
+        return b"id: %b\nevent: gap\ndata: %b\n\n" % (self._id(watcher.place), told)
+
+    @property
+    def _mark(self) -> str:
+        return f"{self._boot}.{self._epoch}"
+
+    def _id(self, place: int) -> bytes:
+        """A message's id is the place behind it."""
+        return f"{self._mark}.{place}".encode("ascii")
+
+    # -- the loops ------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Wake the watchers when something has happened, at most every PAUSE_S."""
+        while True:
+            await self._fresh.wait()
+            self._fresh.clear()
+            for watcher in self._watchers:
+                watcher.woken.set()
+            await self._clock.sleep(PAUSE_S)
+
+    async def beat(self) -> None:
+        """Give every watcher a sign of life, and forget the ring when nobody comes back."""
+        while True:
+            await self._clock.sleep(HEARTBEAT_S)
+            for watcher in self._watchers:
+                watcher.beat = True
+                watcher.woken.set()
+            if self._live and not self._watchers:
+                self._forget()
+
+    def _forget(self) -> None:
+        if self._clock.monotonic() - self._left_at < LINGER_S:
+            return
+        self._live = False
+        self._recording(False)
+        self._ring = [None] * RING
+        self._epoch += 1
+        self._next = 0
+
+    def end(self) -> None:
+        """The router goes down: let every watcher go."""
+        self._ended = True
+        for watcher in self._watchers:
+            watcher.leave()

@@ -1,0 +1,72 @@
+"""The live feed as server-sent events: one watcher's answer, until either side goes."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from router.web.feed import HEARTBEAT_S, Feed, FeedFull, Wanted, Watcher
+
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+
+CONTENT_TYPE = "text/event-stream"
+HELLO = b'retry: 2000\nevent: hello\ndata: {"heartbeat_s": %d}\n\n' % HEARTBEAT_S
+
+
+Write = Callable[[Receive, Send], Awaitable[None]]
+
+
+def opened(feed: Feed, wanted: Wanted, last: str | None) -> Write:
+    """
+    What writes the body of the answer to one client, who saw the message `last` last.
+
+    Raises:
+        FeedFull: too many watch.
+    """
+    if feed.full:
+        raise FeedFull
+
+    async def write(receive: Receive, send: Send) -> None:
+        with feed.watching(wanted, last) as watcher:
+            await tell(feed, watcher, receive, send)
+
+    return write
+
+
+async def tell(feed: Feed, watcher: Watcher, receive: Receive, send: Send) -> None:
+    """
+    Send what the watcher wants as it happens; the head of the answer has been sent.
+
+    A client that reads slowly holds up nobody but itself: `send` waits for it, and meanwhile the
+    ring goes past its place.
+    """
+    leaving = asyncio.ensure_future(_leave(receive, watcher))
+    try:
+        await _body(send, HELLO)
+        while not watcher.gone:
+            await _next(feed, watcher, send)
+    finally:
+        leaving.cancel()
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _next(feed: Feed, watcher: Watcher, send: Send) -> None:
+    watcher.woken.clear()
+    data = feed.take(watcher)
+    if data:
+        await _body(send, data)
+    if feed.behind(watcher):
+        await asyncio.sleep(0)  # others first: nothing of this is urgent
+    elif not (watcher.beat or watcher.gone):
+        await watcher.woken.wait()
+
+
+async def _body(send: Send, data: bytes) -> None:
+    await send({"type": "http.response.body", "body": data, "more_body": True})
+
+
+async def _leave(receive: Receive, watcher: Watcher) -> None:
+    """See the client go, also while nothing happens that could be sent to it."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    watcher.leave()

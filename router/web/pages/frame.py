@@ -1,0 +1,60 @@
+"""What stands around every page: who looks at it, and how the router is."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from router.web.admin.call import HTML, Page
+from router.web.admin.callers import Caller
+from router.web.pages.rendering import Renderer
+
+POLICY = (
+    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    b"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+"""Own scripts and styles as files, nothing inline, nothing from elsewhere."""
+SAME_ORIGIN = (b"referrer-policy", b"same-origin")
+"""With less, browsers send no Origin with a form, and ours could not be told from others."""
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """
+    What every page says of the router: `failed` are the diagnostics of a reload that went wrong,
+    since `failed_at` (Unix milliseconds).
+    """
+
+    version: str
+    generation: str
+    dev: bool = False
+    dry: bool = False
+    failed: str | None = None
+    failed_at: int | None = None
+
+
+class Known(NamedTuple):
+    """Who a request is from, and what proves that a form was made for them."""
+
+    caller: Caller
+    proof: str
+    logged_in: bool = False
+
+
+class Frame:
+    """Puts pages into their frame. `standing` tells how the router is now."""
+
+    def __init__(self, renderer: Renderer, standing: Callable[[], Standing]) -> None:
+        self._renderer = renderer
+        self._standing = standing
+
+    def page(self, template: str, known: Known | None, status: int = 200, **values: Any) -> Page:
+        """A page; `known` None: nobody has logged in, so nothing of the router is told."""
+        shared = {
+            "caller": known.caller if known else None,
+            "may_change": known is not None and known.caller.role == "operator",
+            "proof": known.proof if known else "",
+            "logged_in": known is not None and known.logged_in,
+            "standing": self._standing() if known else None,
+        }
+        body = self._renderer.page(template, **shared, **values)
+        return Page(status, HTML, body, (SAME_ORIGIN,), POLICY)

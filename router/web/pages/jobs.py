@@ -1,0 +1,148 @@
+"""Pages of work: jobs, dead ones by cause, replays, and the plan of one before it is made."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from router.errors import NotFound, UsageError
+from router.store.protocol import Selector
+from router.web.admin.answers import Jobs
+from router.web.admin.asking import (
+    CURSOR,
+    DELIVERY_STATES,
+    JOB_STATES,
+    LIMIT,
+    SELECTOR,
+    STATE,
+    WHERE,
+)
+from router.web.admin.call import Page
+from router.web.admin.hiding import hidden_attempt, hidden_job
+from router.web.pages import shown
+from router.web.pages.desk import SELECTED, Desk, selector_body, unquoted
+from router.web.pages.visit import View, Visit, see_other
+
+REPLAYS_SHOWN = 50
+_LIST = (*SELECTOR, WHERE, STATE, LIMIT, CURSOR)
+_VERBS = ("replay", "revive", "cancel")
+
+
+class JobPages:
+    """Handlers of these pages."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def views(self) -> list[View]:
+        """Their rows of the table."""
+        return [
+            View("GET", "/jobs", "viewer", self._list),
+            View("GET", "/jobs/{job}", "viewer", self._one),
+            View("POST", "/jobs/{job}/{verb}", "operator", self._do),
+            View("GET", "/dead", "viewer", self._dead),
+            View("GET", "/plan", "operator", self._plan),
+            View("POST", "/plan/{verb}", "operator", self._make),
+            View("GET", "/replays", "viewer", self._replays),
+            View("GET", "/replays/{replay}", "viewer", self._replay),
+        ]
+
+    async def _list(self, visit: Visit) -> Page:
+        error, found, asked = None, Jobs(()), {}
+        try:
+            query = self._desk.query(visit, *_LIST)
+            asked = {n: t for n in ("id", *SELECTED) if (t := query.text(n)) is not None}
+            unquoted(visit, query)
+            before = query.cursor("jobs", str)
+            found = await self._desk.reading.jobs(query.selector(JOB_STATES), before)
+        except (UsageError, NotFound) as wrong:
+            error = str(wrong)
+        jobs = found.jobs if visit.bodies else tuple(map(hidden_job, found.jobs))
+        return self._desk.page(
+            "jobs.html",
+            visit,
+            400 if error else 200,
+            jobs=jobs,
+            asked={name: asked.get(name, "") for name in ("id", *SELECTED)},
+            error=error,
+            cut=found.cut,
+            states=JOB_STATES,
+            names=self._desk.names(),
+            more=urlencode({**asked, "cursor": found.next}) if found.next else None,
+            plan=urlencode({n: v for n, v in asked.items() if n != "id"}),
+        )
+
+    async def _one(self, visit: Visit) -> Page:
+        found = await self._desk.reading.job(visit.place["job"])
+        job, attempts = found.job, found.attempts
+        if not visit.bodies:
+            job, attempts = hidden_job(job), tuple(map(hidden_attempt, attempts))
+        whole = shown.shown_job(job, attempts, bodies=visit.bodies, last=50, most=shown.RESULT_MAX)
+        running = job.state == "running" and visit.bodies
+        output = self._desk.operator.output(job.id, "") if running else {"running": False}
+        return self._desk.page(
+            "job.html", visit, job=job, shown=whole, output=output, name=self._desk.name()
+        )
+
+    async def _do(self, visit: Visit) -> Page:
+        """Replay, revive or cancel one job."""
+        job, verb = visit.place["job"], visit.place["verb"]
+        ids = {"ids": [job]}
+        if verb == "replay":
+            name = visit.form.get("name") or self._desk.name()
+            done = await self._desk.operator.replay({**ids, "name": name}, visit.by)
+            return see_other(f"/replays/{done['id']}")
+        if verb not in _VERBS:
+            raise NotFound("there is no such page")
+        act = self._desk.operator.revive if verb == "revive" else self._desk.operator.cancel
+        await act(ids, visit.by)
+        return see_other(f"/jobs/{job}")
+
+    # -- many --------------------------------------------------------------------------------------
+
+    async def _dead(self, visit: Visit) -> Page:
+        query = self._desk.query(visit, *SELECTOR, LIMIT)
+        found = await self._desk.reading.dead(query.selector())
+        causes = [
+            (c, c.reason if visit.bodies else c.reason.partition(":")[0]) for c in found.causes
+        ]
+        return self._desk.page("dead.html", visit, causes=causes)
+
+    async def _plan(self, visit: Visit) -> Page:
+        """What a replay would make. Nothing is made by looking."""
+        query = self._desk.query(visit, *SELECTOR, WHERE, STATE)
+        unquoted(visit, query)
+        chosen = query.selector((*DELIVERY_STATES, *JOB_STATES))
+        asked: dict[str, Any] = {n: v for n in SELECTED if (v := getattr(chosen, n)) is not None}
+        selector_body({n: str(v) for n, v in asked.items()})
+        dry = {"selector": asked, "dry_run": True}
+        planned = await self._desk.operator.replay(dry, visit.by)
+        fields = {**asked, "until": planned["until"]} if planned["until"] else asked
+        dead = asked.get("state") == "dead" or "cause" in asked
+        return self._desk.page(
+            "plan.html", visit, asked=asked, planned=planned, fields=fields, dead=dead,
+            name=self._desk.name(),
+        )  # fmt: skip
+
+    async def _make(self, visit: Visit) -> Page:
+        verb = visit.place["verb"]
+        body: dict[str, Any] = {"selector": selector_body(dict(visit.form))}
+        if verb == "replay":
+            body["name"] = visit.form.get("name") or self._desk.name()
+            done = await self._desk.operator.replay(body, visit.by)
+            return see_other(f"/replays/{done['id']}")
+        if verb not in _VERBS:
+            raise NotFound("there is no such page")
+        act = self._desk.operator.revive if verb == "revive" else self._desk.operator.cancel
+        done = await act(body, visit.by)
+        return self._desk.page("done.html", visit, done=done)
+
+    # -- replays -----------------------------------------------------------------------------------
+
+    async def _replays(self, visit: Visit) -> Page:
+        found = await self._desk.reading.replays(REPLAYS_SHOWN)
+        return self._desk.page("replays.html", visit, replays=found.replays)
+
+    async def _replay(self, visit: Visit) -> Page:
+        replay = await self._desk.reading.replay(visit.place["replay"])
+        made = await self._desk.reading.jobs(Selector(replay=replay.id, limit=50))
+        jobs = made.jobs if visit.bodies else tuple(map(hidden_job, made.jobs))
+        return self._desk.page("replay.html", visit, replay=replay, jobs=jobs, more=made.next)

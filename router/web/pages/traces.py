@@ -1,0 +1,155 @@
+"""What `explain` found, arranged for a page: the rules that matched first, the nearest next."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from router.web.pages.rendering import value_text
+
+NEAR_SHOWN, NEAR_OPEN = 10, 3
+OTHERS_SHOWN = 100
+LEAVES_SHOWN = 100
+
+_SAID = {
+    "matched": "matched",
+    "shadow": "matched in shadow",
+    "paused": "matched while paused",
+    "quiet": "kept quiet",
+    "error": "error",
+    "not matched": "not matched",
+    "not for this event": "not for this event",
+    "not for this endpoint": "not for this endpoint",
+}
+_MATCHED = ("matched", "shadow", "paused")
+
+
+class Beside(msgspec.Struct, frozen=True):
+    """A leaf and what was found."""
+
+    number: int
+    verdict: str
+    text: str
+    found: tuple[str, ...]
+    reason: str | None
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One item of `match`."""
+
+    verdict: str
+    source: str
+    reason: str | None
+    leaves: tuple[Beside, ...]
+
+    @property
+    def alone(self) -> bool:
+        """Its one leaf is all of it."""
+        return len(self.leaves) == 1 and self.leaves[0].text == self.source.strip()
+
+
+class Traced(msgspec.Struct, frozen=True):
+    """A rule beside an event."""
+
+    rule: str
+    status: str
+    said: str
+    wanted: str
+    items: tuple[Item, ...] = ()
+    wishes: tuple[str, ...] = ()
+    passed: str | None = None
+    open: bool = False
+
+
+class Trace(msgspec.Struct, frozen=True):
+    """All rules beside one event; `more` others are only counted."""
+
+    told: tuple[Traced, ...]
+    others: tuple[Traced, ...]
+    more: int
+
+
+def arranged(rules: Sequence[Mapping[str, Any]]) -> Trace:
+    """The readings of one event, as `event_json` has them."""
+    matched = [r for r in rules if r["status"] in _MATCHED]
+    errors = [r for r in rules if r["status"] == "error"]
+    missed = [r for r in rules if r["status"] == "not matched"]
+    near = sorted(missed, key=lambda r: (r["missing"], r["failed"]))
+    first = [*matched, *errors[:NEAR_SHOWN], *near[:NEAR_SHOWN]]
+    opened = {id(r) for r in (*matched, *errors, *near[:NEAR_OPEN])}
+    seen = {id(r) for r in first}
+    rest = [r for r in rules if id(r) not in seen]
+    return Trace(
+        tuple(_traced(r, opened=id(r) in opened) for r in first),
+        tuple(_traced(r) for r in rest[:OTHERS_SHOWN]),
+        max(0, len(rest) - OTHERS_SHOWN),
+    )
+
+
+def _traced(rule: Mapping[str, Any], *, opened: bool = False) -> Traced:
+    status = rule["status"]
+    return Traced(
+        rule["rule"],
+        status.replace(" ", "-"),
+        _SAID.get(status, status),
+        _wanted(rule),
+        tuple(item_of(item) for item in rule["match"]),
+        tuple(_wish(wish) for wish in rule["changes"]),
+        None if rule["passed_by_index"] is None else _passed(rule["passed_by_index"]),
+        opened,
+    )
+
+
+def _wanted(rule: Mapping[str, Any]) -> str:
+    sources = rule["from"]["wanted"]
+    events = rule["events"]["wanted"]
+    quiet = f"; kept quiet by {', '.join(rule['quieted_by'])}" if rule["quieted_by"] else ""
+    begin = "otherwise, " if rule["otherwise"] else ""
+    said = f"from {'all' if sources is None else ', '.join(sources)}, "
+    return f"{begin}{said}events {'all' if events is None else ', '.join(events)}{quiet}"
+
+
+def item_of(item: Mapping[str, Any]) -> Item:
+    """One item of a condition."""
+    return Item(
+        item["verdict"],
+        item["source"],
+        item["reason"],
+        tuple(_beside(leaf) for leaf in item["leaves"][:LEAVES_SHOWN]),
+    )
+
+
+def _beside(leaf: Mapping[str, Any]) -> Beside:
+    verdict = leaf["verdict"]
+    return Beside(
+        leaf["number"],
+        verdict,
+        leaf["text"],
+        tuple(_found(found) for found in leaf["found"] if found["type"] != "error"),
+        leaf["reason"],
+    )
+
+
+def _found(found: Mapping[str, Any]) -> str:
+    match found["type"]:
+        case "absent":
+            return f"{found['text']} is not there"
+        case "null":
+            return f"{found['text']} = null"
+    return f"{found['text']} = {value_text(found['value'])} ({found['type']})"
+
+
+def _wish(wish: Mapping[str, Any]) -> str:
+    said = f"{wish['of']} {wish['needs']}"
+    found = wish["found"]
+    if found is not None and found["type"] != "error":
+        absent = found["type"] == "absent"
+        said += ", is not there" if absent else f", is {value_text(found['value'])}"
+    return said if wish["hint"] is None else f"{said} ({wish['hint']})"
+
+
+def _passed(passed: Mapping[str, Any]) -> str:
+    wanted = [value_text(value) for value in passed["wanted"]]
+    wanted += [f"a text that begins with {value_text(text)}" for text in passed["begins_with"]]
+    found = f"is {value_text(passed['found'])}" if passed["there"] else "is not there"
+    return f"{passed['field']} {found}, the rule wants {' or '.join(wanted)}"

@@ -1,0 +1,214 @@
+"""A condition tried on a stored delivery: an expression in, a verdict and its leaves out."""
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from router.errors import ExpressionError, NotFound, UsageError
+from router.expressions import Expression, Failed
+from router.expressions import compile as compiled
+from router.expressions.trace import Leaf, trace
+from router.model.delivery import Event
+from router.replay import as_request
+from router.replay.where import ROOTS
+from router.rules.ruleset import Ruleset
+from router.rules.scope import delivery_roots, event_scope
+from router.store.protocol import DeliveryRecord
+from router.web.admin.asking import Parameter
+from router.web.admin.call import Page
+from router.web.pages.desk import Desk
+from router.web.pages.rendering import value_text
+from router.web.pages.visit import View, Visit
+
+T = TypeVar("T")
+
+TEXT_MAX = 4_096
+BODY_MAX = 262_144
+LEAVES_SHOWN = 100
+PATIENCE_S = 2.0
+_ASKED = (
+    Parameter("text", "The condition."),
+    Parameter("event", "On the event of this index, counted from 0."),
+)
+
+
+class Wrong(msgspec.Struct, frozen=True):
+    """Why a text is no condition; `before`, `at` and `after` are the line that has the fault."""
+
+    message: str
+    hint: str | None
+    before: str
+    at: str
+    after: str
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """A leaf, and what was found."""
+
+    number: int
+    text: str
+    verdict: str
+    found: tuple[str, ...]
+    reason: str | None
+
+
+class Tried(msgspec.Struct, frozen=True):
+    """A verdict (`true`, `false`, `error`) and what made it."""
+
+    verdict: str
+    reason: str | None
+    leaves: tuple[Seen, ...]
+    more: int
+
+
+class TryPages:
+    """The handler of this page. One is tried at a time: it may take a while, and costs the loop."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._turn = asyncio.Lock()
+
+    def views(self) -> list[View]:
+        """Its row of the table."""
+        path = "/deliveries/{delivery}/try"
+        return [View("GET", path, "viewer", self._try, payloads=True)]
+
+    async def _try(self, visit: Visit) -> Page:
+        query = self._desk.query(visit, *_ASKED)
+        record = await self._desk.reading.record(visit.place["delivery"])
+        text = query.text("text") or ""
+        number = query.number("event", record.events[0].index if record.events else 0, 1_000_000)
+        told: dict[str, Any] = {"tried": None, "wrong": None, "error": None}
+        try:
+            if text:
+                told["tried"] = await self._tried(record, text, number)
+        except ExpressionError as error:
+            told["wrong"] = wrong_of(text, error)
+        except (UsageError, NotFound) as error:
+            told["error"] = str(error)
+        return self._desk.page(
+            "try.html", visit, d=record.delivery, text=text, number=number,
+            events=record.events[:20], roots=sorted(ROOTS), **told,
+        )  # fmt: skip
+
+    async def _tried(self, record: DeliveryRecord, text: str, number: int) -> Tried:
+        if len(text) > TEXT_MAX:
+            raise UsageError(f"a condition has at most {TEXT_MAX} characters here")
+        if len(record.delivery.body) > BODY_MAX:
+            raise UsageError(
+                "its body is too large to try conditions on it here; use router explain"
+            )
+        expression = compiled(text)
+        ruleset = self._desk.live.current.ruleset
+        check_names(expression, ruleset)
+        async with self._turn:
+            return await asyncio.to_thread(
+                within, PATIENCE_S, lambda: tried(expression, record, number, ruleset)
+            )
+
+
+class _TooLong(BaseException):
+    """Passes everything that catches errors of an expression."""
+
+
+def within(seconds: float, work: Callable[[], T]) -> T:
+    """
+    Do some work of pure Python, but no longer than this: nested projections can take for ever.
+
+    Raises:
+        UsageError: it took too long.
+    """
+    until = time.monotonic() + seconds
+
+    def look(_frame: object, _event: str, _arg: object) -> None:
+        if time.monotonic() > until:
+            raise _TooLong
+
+    before = sys.gettrace()
+    sys.settrace(look)
+    try:
+        return work()
+    except _TooLong:
+        raise UsageError(f"it was not done in {seconds:g} s and was given up") from None
+    finally:
+        sys.settrace(before)
+
+
+def check_names(expression: Expression, ruleset: Ruleset) -> None:
+    """Raises ExpressionError: it reads what is not there, said where it stands."""
+    fields = {name for p in ruleset.providers.values() for name in p.root_fields}
+    for root in sorted(expression.roots - ROOTS - fields):
+        start, end = expression.spans.get(root, (0, len(expression.text)))
+        known = ", ".join(sorted(ROOTS | fields))
+        raise ExpressionError("unknown-root", f"there is no {root!r} here", start, end, known)
+    for root, table in (("def", ruleset.defines), ("var", ruleset.variables)):
+        for used, name in sorted(expression.uses):
+            if used == root and name not in table:
+                start, end = expression.spans.get((used, name), (0, len(expression.text)))
+                said = f"the rules file has no {root}.{name}"
+                raise ExpressionError("unknown-name", said, start, end)
+
+
+def tried(expression: Expression, record: DeliveryRecord, number: int, ruleset: Ruleset) -> Tried:
+    """
+    Judge one event of a delivery by today's providers, variables and definitions.
+
+    Raises:
+        NotFound: it has no such event, or its provider is gone.
+    """
+    d = record.delivery
+    provider = ruleset.providers.get(d.provider)
+    if provider is None:
+        raise NotFound(f"the rules file no longer has the provider {d.provider!r}")
+    reading = provider.read(as_request(d))
+    read = next((event for event in reading.events if event.index == number), None)
+    if read is None:
+        raise NotFound(f"it has no event {number}: {reading.reason or 'they count from 0'}")
+    ids = {entry.index: entry.id for entry in record.events}
+    event = Event(
+        ids.get(number, ""), number, read.name, read.action, read.payload, read.raw, read.fields
+    )
+    scope = event_scope(delivery_roots(d, ruleset.variables), d, event, ruleset.defines)
+    found = trace(expression, scope, thorough=True)
+    failed = isinstance(found.verdict, Failed)
+    verdict = "error" if failed else "true" if found.verdict else "false"
+    return Tried(
+        verdict,
+        found.verdict.reason if isinstance(found.verdict, Failed) else None,
+        tuple(_seen(leaf) for leaf in found.leaves[:LEAVES_SHOWN]),
+        max(0, len(found.leaves) - LEAVES_SHOWN),
+    )
+
+
+def _seen(leaf: Leaf) -> Seen:
+    said = []
+    for found in leaf.found:
+        match found.type:
+            case "error":
+                continue
+            case "absent":
+                said.append(f"{found.text} is not there")
+            case "null":
+                said.append(f"{found.text} = null")
+            case _:
+                said.append(f"{found.text} = {value_text(found.value)} ({found.type})")
+    return Seen(leaf.number, leaf.text, leaf.verdict, tuple(said), leaf.reason)
+
+
+def wrong_of(text: str, error: ExpressionError) -> Wrong:
+    """The fault with the line it stands in."""
+    start, end = min(error.start, len(text)), min(max(error.end, error.start + 1), len(text))
+    first = text.rfind("\n", 0, start) + 1
+    last = text.find("\n", start)
+    last = len(text) if last < 0 else last
+    return Wrong(
+        error.message,
+        error.hint,
+        text[first:start],
+        text[start : min(end, last)],
+        text[min(end, last) : last],
+    )

@@ -1,0 +1,70 @@
+"""The certificate of the public door: read again while connections come."""
+
+import ssl
+from pathlib import Path
+
+from router.errors import SecretMissing
+
+
+class Certificate:
+    """
+    A certificate with its key, and the context in which new connections use it.
+
+    `key` None: it is in the same file. TLS 1.2 at least, HTTP/1.1 only.
+    """
+
+    def __init__(self, cert: str, key: str | None) -> None:
+        self._cert = cert
+        self._key = key
+        self.files = tuple(Path(name) for name in (cert, key) if name is not None)
+        self.context = self._fresh()
+
+    def renew(self) -> None:
+        """
+        Read the files again; connections that are open keep what they have.
+
+        Raises:
+            SecretMissing: they cannot be used; the old certificate stays.
+        """
+        # Tried apart first: a chain that loads halfway would spoil the context that is in use.
+        self._fresh()
+        self.context.load_cert_chain(self._cert, self._key, password=_no_password)
+
+    def _fresh(self) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.set_alpn_protocols(["http/1.1"])
+        try:
+            context.load_cert_chain(self._cert, self._key, password=_no_password)
+        except FileNotFoundError as error:
+            raise SecretMissing(
+                f"server.tls: {self._missing()} cannot be read: no such file"
+            ) from error
+        except ssl.SSLError as error:
+            raise SecretMissing(f"server.tls: {self._told()}: {_why(error)}") from error
+        except OSError as error:
+            raise SecretMissing(
+                f"server.tls: {self._told()} cannot be read: {error.strerror}"
+            ) from error
+        return context
+
+    def _missing(self) -> str:
+        """OpenSSL does not say which of the two."""
+        return next((str(file) for file in self.files if not file.exists()), self._told())
+
+    def _told(self) -> str:
+        return self._cert if self._key is None else f"{self._cert} with {self._key}"
+
+
+def _no_password() -> str:
+    # Else OpenSSL would ask on the terminal, and a server without one would wait for ever.
+    raise SecretMissing("server.tls: the key is locked by a password; give one without")
+
+
+def _why(error: ssl.SSLError) -> str:
+    match error.reason:
+        case "KEY_VALUES_MISMATCH":
+            return "the key is not that of the certificate"
+        case "NO_START_LINE" | "PEM_LIB" | None:
+            return "not a certificate with its key, in PEM"
+    return str(error.reason).lower().replace("_", " ")

@@ -1,0 +1,174 @@
+"""The admin door, put together: who may come in, what they may ask, what numbers are shown."""
+
+import contextlib
+import os
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from router import log as logs
+from router.clock import Clock
+from router.errors import StoreUnavailable, UsageError
+from router.metrics import Metrics
+from router.model.settings import Server
+from router.rules.live import LiveRef
+from router.rules.ruleset import Ruleset
+from router.store.protocol import Generation
+from router.web.admin.app import Admin, Window
+from router.web.admin.browsers import Hosts, is_local_name
+from router.web.admin.call import Route
+from router.web.admin.callers import Caller, Callers, HeldToken
+from router.web.admin.changes import Changes
+from router.web.admin.openapi import Described
+from router.web.admin.reading import Ledger, Reading
+from router.web.admin.reads import Reads
+from router.web.peer import Peers
+from router.web.ports import Operator
+from router.wiring.generations import read_generation
+from router.wiring.live import Source
+
+LOCAL_NAME = "token"
+"""Who holds the token beside the store, in the audit."""
+
+
+class Gauged(Protocol):
+    """What is asked of the store when somebody looks at the metrics."""
+
+    async def open_states(self) -> Mapping[str, int]: ...
+
+    async def targets(self) -> Mapping[str, int]: ...
+
+
+class Numbers:
+    """
+    The metrics, with what only the store knows: asked for at most every so often, and the less
+    often the longer it takes.
+    """
+
+    def __init__(self, metrics: Metrics, store: Gauged, *, clock: Clock) -> None:
+        self._metrics = metrics
+        self._store = store
+        self._clock = clock
+        self._fresh_until = 0.0
+
+    async def render(self) -> bytes:
+        """All of it, in the Prometheus text format."""
+        began = self._clock.monotonic()
+        if began >= self._fresh_until:
+            self._fresh_until = began + 1.0
+            with contextlib.suppress(StoreUnavailable):  # the other numbers are wanted then, too
+                await self._ask()
+            self._fresh_until = began + max(1.0, 20 * (self._clock.monotonic() - began))
+        return self._metrics.render()
+
+    async def _ask(self) -> None:
+        states, due = await self._store.open_states(), await self._store.targets()
+        now = self._clock.now()
+        self._metrics.work_stands(states, max(0, now - min(due.values(), default=now)))
+
+
+def reading(ledger: Ledger, live: LiveRef, source: Source, clock: Clock) -> Reading:
+    """The operator's questions about this router."""
+
+    def rebuild(kept: Generation) -> Ruleset | None:
+        dev = source.dev_file is not None
+        path, environ = source.path, source.environ
+        return read_generation(kept, path=path, environ=environ, dev=dev).ruleset
+
+    return Reading(ledger, live, clock=clock, rebuild=rebuild)
+
+
+def callers(live: LiveRef, *, dev: bool, clock: Clock) -> Callers:
+    """
+    Who may call: whoever has the token beside the store, and the tokens of the rules file as it is
+    now. With `dev`, on this machine alone, anybody.
+
+    Raises:
+        UsageError: the door is open beyond this machine, and the file names no token.
+    """
+    server = live.current.ruleset.server
+    if is_local_name(_host(server)):
+        if dev:
+            return Callers(None, clock=clock)
+    elif not server.admin_tokens:
+        raise UsageError(
+            f"the admin door at {server.admin} is open beyond this machine: "
+            "name a token in server.admin.tokens, or listen on 127.0.0.1"
+        )
+    local = own_token(server.store)
+    logs.REDACTOR.register([local])
+    own = HeldToken(Caller(LOCAL_NAME, "operator"), local.encode("ascii"))
+    return Callers(lambda: [own, *_named(live, clock.now())], clock=clock)
+
+
+def _named(live: LiveRef, now: int) -> Sequence[HeldToken]:
+    """The tokens of the rules file, as far as their secrets still count."""
+    current = live.current
+    return [
+        HeldToken(Caller(token.name, token.role, token.bodies), found.value)
+        for token in current.ruleset.server.admin_tokens
+        for found in current.secrets.verifying((token.secret,), now)
+    ]
+
+
+def admin(
+    routes: Sequence[Route],
+    known: Callers,
+    live: LiveRef,
+    *,
+    peers: Peers,
+    clock: Clock,
+    window: Window | None = None,
+) -> Admin:
+    """The admin application of these routes, and of the pages of a window."""
+    server = live.current.ruleset.server
+    return Admin(
+        Described(routes).routes,
+        callers=known,
+        hosts=Hosts(server.admin, server.admin_hosts),
+        clock=clock,
+        peers=peers,
+        mask=masked,
+        window=window,
+    )
+
+
+def routes(asks: Reading, operator: Operator, numbers: Numbers) -> list[Route]:
+    """The rows of the table that every router has."""
+    return [*Reads(asks, operator, numbers.render).routes(), *Changes(operator).routes()]
+
+
+def masked(body: bytes) -> bytes:
+    """JSON without any secret of ours: an answer of a target may have held one."""
+    text = body.decode("utf-8", "replace")
+    if not logs.REDACTOR.hits(text):
+        return body
+    return msgspec.json.encode(logs.REDACTOR.value(msgspec.json.decode(body)))
+
+
+def _host(server: Server) -> str:
+    return server.admin.rpartition(":")[0].strip("[]").lower()
+
+
+def own_token(store: str, make: Callable[[], str] = lambda: secrets.token_urlsafe(32)) -> str:
+    """
+    The token of whoever can read the files of the store, made once, 0600, beside it.
+
+    Raises:
+        UsageError: the file is empty.
+    """
+    path = Path(f"{store}.token")
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        kept = path.read_text("ascii").strip()
+        if kept:
+            return kept
+        raise UsageError(f"{path} is empty; remove it, a new one is made at start") from None
+    token = make()
+    with os.fdopen(descriptor, "w") as file:
+        file.write(token + "\n")
+    return token

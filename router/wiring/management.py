@@ -1,0 +1,85 @@
+"""What management calls need of the rules: whose API, where, with which token."""
+
+import random
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+
+from router import log as logs
+from router.clock import Clock
+from router.errors import SecretMissing
+from router.metrics import Metrics
+from router.model.settings import PUBLISHED, Endpoint
+from router.provider_calls.answers import Sends
+from router.provider_calls.ranges import Facts, PublishedRanges, Ranges
+from router.providers.management import Access
+from router.rules.live import LiveRef
+from router.rules.ruleset import Ruleset
+from router.wiring.secret_values import secret_value
+
+
+def base_of(ruleset: Ruleset, endpoint: Endpoint) -> str | None:
+    """Where the API of an endpoint's sender is, None if nobody says."""
+    provider = ruleset.providers.get(endpoint.provider)  # a reload may have taken it away
+    rule = provider.definition.api if provider else None
+    return endpoint.api.base or (rule.base if rule else None)
+
+
+def access_of(ruleset: Ruleset, endpoint: Endpoint, token: str | None) -> Access | None:
+    """The API of an endpoint's sender; None: it has none, or nobody says where."""
+    rule, base = ruleset.providers[endpoint.provider].definition.api, base_of(ruleset, endpoint)
+    if rule is None or base is None:
+        return None
+    return Access(rule, base, token, endpoint.api.spelling, endpoint.api_version or rule.version)
+
+
+def token_of(ruleset: Ruleset, secret: str, environ: Mapping[str, str]) -> str:
+    """
+    The value of a secret that is a token.
+
+    Raises:
+        SecretMissing: it is not set, or no text.
+    """
+    value = secret_value(ruleset.secrets[secret], environ)
+    try:
+        return value.decode("ascii").strip()
+    except UnicodeDecodeError:
+        raise SecretMissing("a token has ASCII characters only") from None
+
+
+class Published:
+    """The address ranges that the endpoints in force need, for intake and for status pages."""
+
+    def __init__(
+        self, live: LiveRef, *, facts: Facts, clock: Clock, rng: random.Random, metrics: Metrics
+    ) -> None:
+        self._live = live
+        self.ranges = PublishedRanges(
+            sources=self._needed,
+            open_client=self._client,
+            facts=facts,
+            clock=clock,
+            rng=rng,
+            log=logs.get("ranges"),
+            tell=lambda base, _count, at: metrics.ranges_fetched(base, at),
+        )
+
+    def of(self, endpoint: Endpoint) -> Ranges | None:
+        """The ranges that an endpoint's sender publishes; None: not known yet."""
+        base = base_of(self._live.current.ruleset, endpoint)
+        return self.ranges.of(base) if base else None
+
+    def _needed(self) -> list[Access]:
+        live = self._live.current
+        found = []
+        for endpoint in live.ruleset.endpoints.values():
+            if PUBLISHED in endpoint.allow_from:
+                token = live.secrets.texts.get(endpoint.api.token or "")
+                found.append(access_of(live.ruleset, endpoint, token))
+        return [access for access in found if access is not None]
+
+    def _client(self, base: str) -> AbstractAsyncContextManager[Sends]:
+        # Only a router that needs ranges pays for the client's import.
+        from router.provider_calls.client import Client, hosts_of  # noqa: PLC0415
+
+        egress = self._live.current.ruleset.server.egress_allow
+        return Client(hosts_of(base), egress=egress)

@@ -1,0 +1,66 @@
+"""The operator's window, put together."""
+
+import secrets
+from collections.abc import Callable
+
+from router import __version__
+from router import log as logs
+from router.clock import Clock
+from router.rules.live import LiveRef
+from router.serving.verbs import ReloadState
+from router.web.admin.callers import Callers
+from router.web.admin.reading import Reading
+from router.web.feed import Feed
+from router.web.pages.assets import Assets
+from router.web.pages.deliveries import DeliveryPages
+from router.web.pages.desk import Desk
+from router.web.pages.frame import Frame, Standing
+from router.web.pages.jobs import JobPages
+from router.web.pages.overview import OverviewPages
+from router.web.pages.rendering import Renderer
+from router.web.pages.sessions import Sessions
+from router.web.pages.trying import TryPages
+from router.web.pages.window import Window
+from router.web.ports import Operator
+
+
+def standing(
+    live: LiveRef, state: ReloadState, *, dev: bool = False, dry: bool = False
+) -> Callable[[], Standing]:
+    """How the router is now, for every page."""
+
+    def now() -> Standing:
+        return Standing(
+            __version__,
+            live.current.ruleset.generation,
+            dev=dev,
+            dry=dry,
+            failed=None if state.ok else state.error or "the log says why",
+            failed_at=None if state.ok else state.at,
+        )
+
+    return now
+
+
+def window(
+    reading: Reading,
+    operator: Operator,
+    known: Callers,
+    live: LiveRef,
+    *,
+    feed: Feed,
+    clock: Clock,
+    standing: Callable[[], Standing],
+) -> Window:
+    """All pages."""
+    assets = Assets()
+    frame = Frame(Renderer(assets, mask=logs.REDACTOR.text), standing)
+    desk = Desk(reading, operator, live, feed, clock, frame, lambda: f"web-{secrets.token_hex(8)}")
+    groups = (DeliveryPages(desk), JobPages(desk), OverviewPages(desk), TryPages(desk))
+    return Window(
+        [view for group in groups for view in group.views()],
+        callers=known,
+        sessions=Sessions(clock=clock, random=secrets.token_bytes),
+        frame=frame,
+        assets=assets,
+    )

@@ -1,0 +1,131 @@
+"""
+The tests of a rules file before a reload: in a process of their own, which cannot hold up the
+server's loop, and which ends when its time is over. `main` is that process.
+"""
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from router.errors import RouterError, UsageError
+from router.rehearsal import Result
+from router.wiring.rules import read_rules
+from router.wiring.trying import tried
+
+TIMEOUT_S = 60.0
+TOLD = 10
+"""Failed tests that a failed reload names."""
+
+_HOUSE = str(Path(__file__).parents[2])
+_BEGIN = (
+    "import os, sys; sys.path.append(sys.argv[1]); "
+    "from router.wiring.proving import main; sys.exit(main(sys.argv[2:], os.environ))"
+)
+_LATER = 10
+"""How nice the tests are to the server beside them."""
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """A test that failed, and the first reason."""
+
+    name: str
+    why: str
+
+
+class Proof(msgspec.Struct, frozen=True):
+    """How the tests of one generation went; `generation` None: the file is wrong."""
+
+    generation: str | None
+    tests: int = 0
+    failed: tuple[Failure, ...] = ()
+
+
+async def prove(
+    rules: Path,
+    generation: str,
+    *,
+    environ: Mapping[str, str],
+    dev: bool,
+    timeout_s: float = TIMEOUT_S,
+) -> int:
+    """
+    Run the tests of a file that was read as `generation`; gives how many there were.
+
+    Raises:
+        UsageError: one failed, or there are none, or they take too long, or the file is another
+            one by now; the text says which.
+    """
+    said, complaint = await _run(rules, environ, dev=dev, timeout_s=timeout_s)
+    try:
+        proof = msgspec.json.decode(said, type=Proof)
+    except msgspec.DecodeError:
+        last = complaint.decode("utf-8", "replace").strip().splitlines()[-1:]
+        raise UsageError(f"the tests of {rules} could not run: {' '.join(last)}") from None
+    _judge(rules, proof, generation)
+    return proof.tests
+
+
+async def _run(
+    rules: Path, environ: Mapping[str, str], *, dev: bool, timeout_s: float
+) -> tuple[bytes, bytes]:
+    """What the process writes; it is gone when this ends, however it ends."""
+    arguments = [_HOUSE, str(rules), *(["--dev"] if dev else [])]
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-P", "-c", _BEGIN, *arguments),
+        env=dict(environ),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await child.communicate()
+    except TimeoutError:
+        raise UsageError(f"the tests of {rules} are not done within {timeout_s:g} s") from None
+    finally:
+        if child.returncode is None:
+            with suppress(ProcessLookupError):
+                child.kill()
+            await child.wait()
+
+
+def _judge(rules: Path, proof: Proof, generation: str) -> None:
+    if proof.generation != generation:
+        raise UsageError(f"{rules} was changed again while its tests ran")
+    if not proof.tests:
+        raise UsageError(f"{rules} has no tests, and server.reload.require_tests wants some")
+    if proof.failed:
+        told = [f"{one.name}: {one.why}" for one in proof.failed[:TOLD]]
+        more = len(proof.failed) - len(told)
+        told += [f"and {more} more"] if more else []
+        count = f"{len(proof.failed)} of {proof.tests}"
+        raise UsageError(f"{count} tests of {rules} failed:\n  " + "\n  ".join(told))
+
+
+def _failure(result: Result) -> Failure:
+    return Failure(result.trial.name, result.failures[0].splitlines()[0])
+
+
+def main(arguments: list[str], environ: Mapping[str, str]) -> int:
+    """Run the tests of a file and print the proof."""
+    with suppress(OSError):
+        os.nice(_LATER)
+    try:
+        loaded = read_rules(
+            Path(arguments[0]), environ=environ, dev="--dev" in arguments, tests=True
+        )
+    except RouterError:
+        loaded = None
+    if loaded is None or loaded.ruleset is None:
+        proof = Proof(None)
+    else:
+        results = asyncio.run(tried(loaded.ruleset, loaded.trials, environ=environ)).results
+        failed = tuple(_failure(result) for result in results if result.failures)
+        proof = Proof(loaded.ruleset.generation, len(results), failed)
+    sys.stdout.buffer.write(msgspec.json.encode(proof))
+    return 0

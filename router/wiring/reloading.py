@@ -1,0 +1,88 @@
+"""What a reload is made of in a serving router."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from router import log as logs
+from router.clock import Clock
+from router.config import render_text
+from router.log import Log
+from router.metrics import Metrics
+from router.rules.live import Live, LiveRef
+from router.serving.notifying import Manager
+from router.serving.reload import Reloader, Steps
+from router.serving.verbs import ReloadState
+from router.store.protocol import Store
+from router.web.tls import Certificate
+from router.wiring import proving
+from router.wiring.live import Source, generation_of
+from router.wiring.rules import content_hash
+
+
+class Parts(NamedTuple):
+    """
+    Whatever a reload touches. `after`: what a new generation says of stored jobs; `failed` hears
+    of a reload that changed nothing because it could not.
+    """
+
+    rules: Path
+    dev: bool
+    source: Source
+    live: LiveRef
+    store: Store
+    certificate: Certificate | None
+    manager: Manager
+    after: Callable[[], Awaitable[object]]
+    failed: Callable[[ReloadState], object]
+    clock: Clock
+    log: Log
+    metrics: Metrics
+
+
+def reloader(parts: Parts) -> Reloader:
+    """The one of this process."""
+    folder = parts.live.current.ruleset.folder
+    watched = parts.certificate.files if parts.certificate is not None else ()
+
+    async def keep(new: Live) -> None:
+        await parts.store.keep_generation(generation_of(new.ruleset, parts.clock))
+
+    steps = Steps(
+        fingerprint=lambda: content_hash(parts.rules, folder, watched),
+        build=lambda: _built(parts),
+        prove=lambda new: _prove(parts, new),
+        keep=keep,
+        after=parts.after,
+        render=lambda error: render_text(error.diagnostics),
+        begins=parts.manager.reloading,
+        ends=lambda: _tell(parts, made),
+    )
+    made = Reloader(steps, live=parts.live, clock=parts.clock, log=parts.log, metrics=parts.metrics)
+    return made
+
+
+def _built(parts: Parts) -> Live:
+    live, warnings = parts.source.build()
+    logs.REDACTOR.register(live.secrets.texts.values())
+    for warning in warnings:
+        parts.log.warning(warning)
+    if parts.certificate is not None:
+        parts.certificate.renew()
+    return live
+
+
+async def _prove(parts: Parts, new: Live) -> None:
+    # The file in force has a word too: else the tests could be switched off unseen.
+    both = (parts.live.current.ruleset, new.ruleset)
+    if any(ruleset.server.reload.require_tests for ruleset in both):
+        generation = new.ruleset.generation
+        await proving.prove(parts.rules, generation, environ=parts.source.environ, dev=parts.dev)
+
+
+def _tell(parts: Parts, made: Reloader) -> None:
+    parts.manager.ready()
+    if not made.state.ok:
+        parts.failed(made.state)
+    failed = "" if made.state.ok else "; THE LAST RELOAD FAILED, see the log"
+    parts.manager.status(f"rules {parts.live.current.ruleset.generation[:12]}{failed}")

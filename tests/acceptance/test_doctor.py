@@ -1,0 +1,186 @@
+"""`router doctor` beside a real router: the way there, what it holds, and what it refused."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from router.providers import builtin
+from tests.acceptance.process import ROOT, Rig, RouterProcess, free_ports
+from tests.api_server import Answer, api_server
+
+SECRET = "a shop secret of some length"
+RULES = """\
+secrets:
+  shop: {env: SHOP_SECRET}
+endpoints:
+  shop: {id: shop-0123456789abcdef, provider: shopify, secrets: shop, api_version: 2024-01}
+rules:
+  - {id: paid, from: shop, events: orders/paid, actions: {log: "{{ payload.id }}"}}
+"""
+PATH = "/wh_shop-0123456789abcdef"
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    listen, admin = free_ports(2)
+    server = f"  base_url: http://127.0.0.1:{listen}\n  refusals: {{bodies: true}}\n"
+    environ = {"SHOP_SECRET": SECRET}
+    return Rig(tmp_path / "r", RULES, environ, server=server, listen=listen, admin=admin)
+
+
+@pytest.fixture
+def router(rig: Rig) -> Iterator[RouterProcess]:
+    with rig.router() as running:
+        yield running
+
+
+def doctor(rig: Rig, *args: str) -> tuple[int, Any]:
+    """Its exit code and its JSON."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "router", "doctor", "-f", str(rig.path), "--json", *args],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], **rig.environ},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert SECRET not in ran.stdout + ran.stderr
+    return ran.returncode, json.loads(ran.stdout) if ran.stdout else ran.stderr
+
+
+def checked(rig: Rig, *args: str) -> dict[str, Any]:
+    return {check["name"]: check for check in doctor(rig, *args)[1]["checks"]}
+
+
+def deliver(url: str, came: bytes | None = None, **headers: str) -> httpx.Response:
+    """A signed delivery, `came` in place of its body."""
+    body = b'{"id":1,"note":"a/b"}'
+    signed = builtin()["shopify"].sign(
+        event="orders/paid",
+        body=body,
+        key=SECRET.encode(),
+        delivery_id=f"w-{came!r}-{headers}",
+        now_ms=0,
+    )
+    sent = {**dict(signed), **headers}
+    return httpx.post(url + PATH, content=body if came is None else came, headers=sent)
+
+
+def test_a_server_in_good_health(rig: Rig, router: RouterProcess) -> None:
+    found = checked(rig)
+    assert found["server"]["verdict"] == "ok"
+    assert "401 unauthorized" in found["address"]["says"]
+    assert found["heard"]["says"] == "nothing has come yet"
+    assert "orders/paid" in found["topics"]["says"]
+    assert deliver(router.url).status_code == 200
+    found = checked(rig)
+    assert (found["heard"]["verdict"], found["topics"]["verdict"]) == ("ok", "ok")
+    # Its own knock of a moment ago is no sender's failure.
+    assert found["refusals"]["verdict"] == "ok"
+    # Only the loopback base_url is wrong here.
+    assert [n for n, c in found.items() if c["verdict"] == "problem"] == ["base_url"]
+
+
+def test_a_refused_request_is_explained(rig: Rig, router: RouterProcess) -> None:
+    assert deliver(router.url, b'{"id": 1, "note": "a/b"}').status_code == 401
+    assert "bad_signature" in checked(rig)["refusals"]["says"]
+    code, told = doctor(rig, "shop", "--refused", "last")
+    assert code == 1
+    assert [f["code"] for f in told["findings"]] == ["body_parsed"]
+    assert told["reason"] == "bad_signature"
+    assert doctor(rig, "--refused", "ref_1")[1] == told
+    assert doctor(rig, "--refused", "ref_9")[0] == 1
+
+
+def test_refused_bodies_are_kept_only_where_the_file_says_so(rig: Rig) -> None:
+    rig.server = rig.server.replace("true", "false")
+    rig.write(RULES)
+    with rig.router() as router:
+        deliver(router.url, b"other")
+        code, said = doctor(rig, "--refused", "last")
+    assert code == 1
+    assert "refusals: {bodies: true}" in said
+    assert "bad_signature" in said
+
+
+def test_a_sender_of_another_version(rig: Rig, router: RouterProcess) -> None:
+    deliver(router.url, **{"X-Shopify-API-Version": "2019-01"})
+    found = checked(rig)["versions"]
+    assert (found["verdict"], found["says"]) == (
+        "problem",
+        "1 of the last 1 deliveries bear another API version",
+    )
+
+
+def test_no_server(rig: Rig) -> None:
+    code, told = doctor(rig)
+    found = {check["name"]: check for check in told["checks"]}
+    assert code == 1
+    assert "no server runs" in found["server"]["says"]
+    assert "nobody listens" in found["address"]["says"]
+
+
+def test_a_secret_that_only_the_server_has(rig: Rig, router: RouterProcess) -> None:
+    del rig.environ["SHOP_SECRET"]
+    found = checked(rig)["secret shop"]
+    assert (found["verdict"], "the running server has it" in found["says"]) == ("not checked", True)
+
+
+def test_a_server_elsewhere(rig: Rig, router: RouterProcess) -> None:
+    """Its refusals are told through its door, its store is not read."""
+    deliver(router.url, b"other")
+    rig.environ["ROUTER_TOKEN"] = Path(f"{rig.store}.token").read_text("ascii").strip()
+    found = checked(rig, "--server", router.admin_url)
+    assert found["server"]["verdict"] == "ok"
+    assert found["heard"]["says"] == "the store of a server elsewhere is not read"
+    assert "bad_signature" in found["refusals"]["says"]
+    code, told = doctor(rig, "--refused", "last", "--server", router.admin_url)
+    assert (code, [f["code"] for f in told["findings"]]) == (1, ["secret_wrong"])
+
+
+def test_other_rules_than_the_server_has(rig: Rig, router: RouterProcess) -> None:
+    other = rig.folder / "other.yaml"
+    other.write_text(rig.path.read_text("utf-8").replace("orders/paid", "orders/create"), "utf-8")
+    found = checked(rig, "-f", str(other))
+    assert "other rules" in found["server"]["says"]
+
+
+def test_somebody_else_at_the_address(rig: Rig) -> None:
+    with api_server() as page:
+        rig.server = f"  base_url: {page.url}\n"
+        rig.write(RULES)
+        page.script.append(Answer(301, "", {"Location": "https://hooks.example.com/"}))
+        found = checked(rig)["address"]
+        assert "redirected (301) to https://hooks.example.com/" in found["says"]
+        assert "do not follow redirects" in found["fix"]
+
+
+def test_subscriptions_made_from_here(rig: Rig) -> None:
+    with api_server() as api:
+        rig.environ["TOKEN"] = "shpat-0123456789abcdef"
+        api_of = f"api: {{base: '{api.url}', token: token}}, "
+        rules = RULES.replace("secrets: shop,", f"secrets: shop, {api_of}")
+        rules = rules.replace("secrets:\n", "secrets:\n  token: {env: TOKEN}\n", 1)
+        rig.write(rules)
+        assert "by hand" in checked(rig)["subscription"]["says"]
+        create = ["subscriptions", "create", "shop", "-f", str(rig.path), "--from-rules", "--yes"]
+        subprocess.run(
+            [sys.executable, "-m", "router", *create],
+            cwd=ROOT,
+            env={"PATH": os.environ["PATH"], **rig.environ},
+            check=True,
+            capture_output=True,
+        )
+        assert checked(rig)["subscription"]["verdict"] == "ok"
+        rig.write(rules.replace("events: orders/paid", "events: [orders/paid, refunds/create]"))
+        assert "refunds/create" in checked(rig)["subscription"]["says"]
+        rig.server = rig.server.replace("127.0.0.1", "localhost")
+        rig.write(rules)
+        assert "another address" in checked(rig)["subscription"]["says"]

@@ -1,0 +1,1 @@
+"""The operator's window in a real browser: the system's own Chromium, driven by Playwright."""

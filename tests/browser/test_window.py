@@ -1,0 +1,270 @@
+"""What operators do at the window, with keys and on small screens, and what strangers cannot."""
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.browser.conftest import Open
+from tests.browser.rig import Served, Watched, hostile_groups, served
+
+pytestmark = pytest.mark.timeout(180)
+
+HERE = Path(__file__).parent
+
+CONTRAST = (HERE / "contrast.js").read_text("utf-8")
+ACTIVE = (HERE / "active.js").read_text("utf-8")
+BREAK_IN = (HERE / "break_in.js").read_text("utf-8")
+
+
+def every_path(router: Served) -> list[str]:
+    """A path of every page that has something to show."""
+    delivery = router.api("/api/deliveries")["deliveries"][0]["id"]
+    job = router.api("/api/jobs?state=dead")["jobs"][0]["id"]
+    cause = router.api("/api/dead")["causes"][0]["key"]
+    generation = router.api("/api/status")["generation"]
+    return [
+        "/", "/deliveries", "/jobs", f"/deliveries/{delivery}", f"/jobs/{job}", "/refused", "/dead",
+        f"/plan?state=dead&cause={cause}", "/rules", "/targets", "/replays", "/audit", "/reload",
+        f"/generations/{generation}", f"/deliveries/{delivery}/try?text=payload.id+%3E+1",
+        f"/deliveries/{delivery}/try?text=payload.id+%3D%3D%3D+1", "/deliveries?state=nonsense",
+        "/nothing",
+    ]  # fmt: skip
+
+
+def test_a_delivery_appears_while_one_looks(router: Served, page: Watched) -> None:
+    page.page.wait_for_function("document.getElementById('live-state').textContent === 'live'")
+    delivery = router.send(number=1)
+    page.page.wait_for_selector(f"#row-{delivery}")
+    first = page.page.locator("#rows tr").first
+    assert first.get_attribute("id") == f"row-{delivery}"
+    page.page.wait_for_selector(f"#row-{delivery} .s-succeeded")  # its job ends under our eyes
+
+
+def test_a_held_view_stands_still_until_it_goes_on(router: Served, page: Watched) -> None:
+    page.page.wait_for_function("document.getElementById('live-state').textContent === 'live'")
+    page.page.click("#live-pause")
+    delivery = router.send(number=1)
+    router.until_quiet()
+    page.page.wait_for_timeout(1_500)
+    assert page.page.locator(f"#row-{delivery}").count() == 0
+    page.page.click("#live-pause")
+    page.page.wait_for_selector(f"#row-{delivery}")
+
+
+def test_down_the_list_into_a_delivery_and_replayed_by_keys_alone(
+    router: Served, page: Watched
+) -> None:
+    page.open("/deliveries?endpoint=shop")
+    keys = page.page.keyboard
+    keys.press("j")
+    keys.press("j")
+    keys.press("k")
+    focused = page.page.evaluate("document.activeElement.getAttribute('href')")
+    assert focused == page.page.locator("[data-row]").first.get_attribute("href")
+    keys.press("Enter")
+    page.page.wait_for_url(re.compile("/deliveries/dlv_"))
+    keys.press("r")
+    keys.press("Enter")
+    page.page.wait_for_url(re.compile("/replays/web-"))
+    assert "jobs of 1 deliveries" in page.page.inner_text("main")
+    line = router.api("/api/audit")["audit"][0]
+    assert (line["verb"], line["who"]) == ("replay", "token")
+    keys.press("u")
+    page.page.wait_for_url(re.compile("/replays$"))
+
+
+def test_keys_help_search_and_do_not_disturb_typing(page: Watched) -> None:
+    keys = page.page.keyboard
+    page.open("/deliveries")
+    keys.press("?")
+    assert page.page.locator("#keys").is_visible()
+    keys.press("Escape")
+    assert not page.page.locator("#keys").is_visible()
+    keys.press("/")
+    keys.type("jk?/ru")
+    assert page.page.input_value("[name=where]") == "jk?/ru"
+    assert not page.page.locator("#keys").is_visible()
+
+
+def test_the_first_tab_skips_to_the_content(page: Watched) -> None:
+    page.page.keyboard.press("Tab")
+    assert page.page.evaluate("document.activeElement.className") == "skip"
+    page.page.keyboard.press("Enter")
+    assert page.page.evaluate("document.activeElement.id") == "main"
+
+
+def test_a_replay_is_planned_before_it_is_made(router: Served, page: Watched) -> None:
+    before = len(router.api("/api/replays")["replays"])
+    page.open("/dead")
+    page.page.click("text=plan a replay")
+    assert "Nothing has been made yet" in page.page.inner_text("main")
+    assert len(router.api("/api/replays")["replays"]) == before
+    page.page.click("button.main")
+    page.page.wait_for_url(re.compile("/replays/web-"))
+    assert len(router.api("/api/replays")["replays"]) == before + 1
+
+
+def test_a_condition_is_tried(router: Served, page: Watched) -> None:
+    delivery = router.send(number=7, total=512.5)
+    page.open(f"/deliveries/{delivery}/try")
+    page.page.fill("#text", "payload.total > 500 && payload.country != 'US'")
+    page.page.click("main button.main")
+    told = page.page.inner_text("main")
+    assert "payload.total = 512.5 (number)" in told
+    assert "payload.country is not there" in told
+    page.page.fill("#text", "payload.total >>> 500")
+    page.page.click("main button.main")
+    caret, mark = page.page.locator(".caret"), page.page.locator(".mark")
+    assert caret.bounding_box()["x"] == pytest.approx(mark.bounding_box()["x"], abs=1.5)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_is_readable_in_light_and_dark(
+    router: Served, opened: Open, scheme: str
+) -> None:
+    page = opened(color_scheme=scheme)
+    grounds = set()
+    for path in every_path(router):
+        page.open(path)
+        assert page.page.evaluate(CONTRAST) == [], path
+        grounds.add(page.page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        forget_faults(page, path)
+    assert grounds == {"rgb(251, 251, 249)" if scheme == "light" else "rgb(22, 24, 26)"}
+
+
+def forget_faults(page: Watched, path: str) -> None:
+    """The browser itself says on its console that a page answered 400 or 404."""
+    if path in ("/nothing", "/deliveries?state=nonsense"):
+        page.problems = [p for p in page.problems if "the server responded with" not in p]
+
+
+@pytest.mark.parametrize("width", [320, 390, 768])
+def test_no_page_is_wider_than_a_phone(router: Served, opened: Open, width: int) -> None:
+    page = opened(viewport={"width": width, "height": 700})
+    router.send(note="w" * 400, number=1)
+    router.until_quiet()
+    for path in every_path(router):
+        page.open(path)
+        assert page.width_over() <= 0, path
+        forget_faults(page, path)
+
+
+def test_pages_work_without_scripts(router: Served, opened: Open) -> None:
+    page = opened(java_script_enabled=False)
+    assert "reload it" in page.page.inner_text("noscript") or page.page.locator("noscript").count()
+    page.open("/deliveries")
+    page.page.select_option("[name=state]", "routed")
+    page.page.click("form.filter button")
+    assert page.page.locator("[data-row]").count() > 0
+    page.page.locator("[data-row]").first.click()
+    page.page.click("main button.main")
+    page.page.wait_for_url(re.compile("/replays/web-"))
+
+
+def test_logging_in_and_out(router: Served, opened: Open) -> None:
+    page = opened(log_in=False)
+    page.open("/rules")
+    assert page.page.url.endswith("/login?next=%2Frules")
+    page.page.fill("#token", "wrong")
+    page.page.press("#token", "Enter")
+    assert "opens nothing here" in page.page.inner_text("main")
+    page.problems = [p for p in page.problems if "401" not in p]
+    page.page.fill("#token", router.token)
+    page.page.press("#token", "Enter")
+    page.page.wait_for_url(router.url + "/rules")
+    assert page.page.evaluate("document.cookie") == ""
+    cookie = page.page.context.cookies()[0]
+    assert (cookie["httpOnly"], cookie["sameSite"], cookie["secure"]) == (True, "Strict", False)
+    page.page.click("text=Log out")
+    page.page.wait_for_url(router.url + "/login")
+    page.open("/rules")
+    assert "/login" in page.page.url
+
+
+def test_a_viewer_gets_no_buttons_and_a_token_without_bodies_no_payloads(
+    router: Served, opened: Open
+) -> None:
+    delivery = router.send(number=2, note="a word for friends alone")
+    router.until_quiet()
+    for token, sees in (("ann-token-ann-token-ann", True), ("eve-token-eve-token-eve", False)):
+        page = opened(log_in=False)
+        page.log_in(token)
+        page.open(f"/deliveries/{delivery}")
+        assert page.page.locator("main button.main").count() == 0
+        assert ("a word for friends alone" in page.page.content()) is sees
+        assert ("x-shopify" in page.page.content().lower()) is True
+
+
+def test_what_strangers_write_is_inert(router: Served, page: Watched) -> None:
+    """In bodies, and in what rules, traces and answers quote of them."""
+    ids = []
+    for number, some in enumerate(hostile_groups(), 1):
+        keys = {f"k{n} {text}": text for n, text in enumerate(some)}
+        ids.append(router.send(note=" ".join(some), id=number, **keys))
+    router.until_quiet()
+    for path in ["/", "/deliveries", "/jobs", *(f"/deliveries/{i}" for i in ids)]:
+        page.open(path)
+        assert page.page.evaluate(ACTIVE) == [], path
+    text = page.page.inner_text("#body-text")
+    assert "etc/passwd" in text
+
+
+def test_the_policy_stops_a_script_that_gets_in_all_the_same(opened: Open) -> None:
+    page = opened()
+    page.page.evaluate(BREAK_IN)
+    page.page.wait_for_timeout(500)
+    assert page.page.evaluate("window.ran") is None
+    assert len(page.violations) >= 1
+    page.violations.clear()
+    page.problems = [p for p in page.problems if "404" not in p]
+
+
+def test_the_curl_command_sends_the_same_bytes(router: Served, page: Watched) -> None:
+    """Run by a shell, it is a duplicate to the router that has the delivery."""
+    delivery = router.send(number=3, note='it\'s $(id) `id` "x" \\ done')
+    page.open(f"/deliveries/{delivery}")
+    command = page.page.locator("#curl").text_content()
+    assert command is not None
+    command = command.replace("http://127.0.0.1:8000", router.process.url)
+    ran = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    assert ran.stdout == f'{{"status":"duplicate","delivery":"{delivery}"}}'
+
+
+def test_a_failed_reload_is_seen_everywhere(browser: Any, opened: Open, tmp_path: Path) -> None:
+    with served(tmp_path / "router") as other:
+        page = opened(at=other.url, log_in=False)
+        page.log_in(other.token)
+        whole = other.rig.path.read_text("utf-8")
+        other.rig.path.write_text(whole.replace("match: payload.number", "mtach: payload.number"))
+        page.open("/reload")
+        page.page.click("main button")
+        page.page.wait_for_selector(".alarm")
+        for path in ("/", "/rules", "/deliveries"):
+            page.open(path)
+            assert "could not be reloaded" in page.page.inner_text(".alarm")
+        page.page.click(".alarm summary")
+        assert "mtach" in page.page.inner_text(".alarm pre")
+        other.rig.path.write_text(whole)
+        page.open("/reload")
+        page.page.click("main button")
+        page.page.wait_for_function("!document.querySelector('.alarm')")
+
+
+def test_a_target_is_paused_and_resumed(router: Served, page: Watched) -> None:
+    page.open("/targets")
+    page.page.click("[aria-label='Pause erp']")
+    page.page.wait_for_selector("[aria-label='Resume erp']")
+    state = {t["name"]: t["state"] for t in router.api("/api/targets")["targets"]}
+    assert state["erp"] == "paused"
+    page.page.click("[aria-label='Resume erp']")
+    page.page.wait_for_selector("[aria-label='Pause erp']")
+
+
+def test_the_window_is_for_browsers_and_leaves_the_api_alone(router: Served) -> None:
+    answer = httpx.get(router.url + "/api/nothing", trust_env=False)
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert httpx.get(router.url + "/livez", trust_env=False).text == "ok\n"

@@ -1,0 +1,1 @@
+"""The senders' own libraries and ours judge the same random requests: they must agree."""

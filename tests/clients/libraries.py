@@ -1,0 +1,77 @@
+"""Each sender's own library as a judge: headers, body, secret and time in; genuine or not out."""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+import msgspec
+
+Judge = Callable[[Mapping[str, str], bytes, bytes, int], bool]
+"""(headers in their usual spelling, body, secret, now in Unix seconds): is it genuine?"""
+
+
+class Library(msgspec.Struct, frozen=True):
+    """A library of a sender: our provider's name, its package, its judge."""
+
+    provider: str
+    package: str
+    judge: Judge
+
+    @property
+    def installed(self) -> bool:
+        """Can it be asked here?"""
+        try:
+            import_module(self.package)
+        except ImportError:
+            return False
+        return True
+
+
+def _standard_webhooks(headers: Mapping[str, str], body: bytes, secret: bytes, _now_s: int) -> bool:
+    """It reads the clock itself, so that cases are made around the present."""
+    module: Any = import_module("standardwebhooks.webhooks")
+    try:
+        module.Webhook(secret.decode()).verify(body, dict(headers), json_parse=False)
+    except (module.WebhookVerificationError, ValueError):
+        return False
+    return True
+
+
+def _stripe(headers: Mapping[str, str], body: bytes, secret: bytes, now_s: int) -> bool:
+    module: Any = import_module("stripe")
+    header = headers.get("Stripe-Signature", "")
+    try:
+        # Without its tolerance, which its own clock would judge.
+        module.WebhookSignature.verify_header(body.decode(), header, secret.decode(), None)
+    except module.SignatureVerificationError:
+        return False
+    stamps = [part[2:] for part in header.split(",") if part.startswith("t=")]
+    return abs(now_s - int(stamps[0])) <= 300
+
+
+def _slack(headers: Mapping[str, str], body: bytes, secret: bytes, now_s: int) -> bool:
+    module: Any = import_module("slack_sdk.signature")
+
+    class Clock:
+        def now(self) -> float:
+            return float(now_s)
+
+    verifier = module.SignatureVerifier(secret.decode(), clock=Clock())
+    return bool(verifier.is_valid_request(body, dict(headers)))
+
+
+def _sendgrid(headers: Mapping[str, str], body: bytes, secret: bytes, _now_s: int) -> bool:
+    module: Any = import_module("sendgrid.helpers.eventwebhook")
+    bare = "".join(secret.decode().splitlines()[1:-1])
+    signature = headers.get("X-Twilio-Email-Event-Webhook-Signature", "")
+    stamp = headers.get("X-Twilio-Email-Event-Webhook-Timestamp", "")
+    hook = module.EventWebhook(bare)
+    return bool(hook.verify_signature(body.decode(), signature, stamp))
+
+
+LIBRARIES = (
+    Library("standard-webhooks", "standardwebhooks", _standard_webhooks),
+    Library("stripe", "stripe", _stripe),
+    Library("slack", "slack_sdk", _slack),
+    Library("sendgrid", "sendgrid", _sendgrid),
+)

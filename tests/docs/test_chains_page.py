@@ -1,0 +1,32 @@
+"""The page about order: its files load without a word, their tests pass, its reasons are ours."""
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from router.config import load, render_text
+from router.rehearsal import Stage
+from router.store import chains
+
+PAGE = (Path(__file__).parents[2] / "docs" / "chains.md").read_text("utf-8")
+BLOCKS = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
+async def test_a_file_loads_and_its_tests_pass(block: str) -> None:
+    loaded = load(block, path="rules.yaml", env={})
+    assert render_text(loaded.diagnostics) == ""
+    assert loaded.ruleset is not None
+    stage = Stage(loaded.ruleset, environ={}, random_bytes=random.Random(1).randbytes)
+    for trial in loaded.trials:
+        assert (await stage.run(trial)).failures == ()
+
+
+@pytest.mark.parametrize(
+    "word",
+    [chains.DEAD, chains.CANCELLED, chains.UNNEEDED, chains.SUPERSEDED, chains.BUSY, "when_error"],
+)
+def test_every_reason_is_told(word: str) -> None:
+    assert f"`{word}" in PAGE

@@ -1,0 +1,103 @@
+"""The unit and the container file of docs/deploy/ name what there is, and the unit is one."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import click
+import pytest
+
+from router.cli.main import cli
+from router.model.settings import Server
+from tests.acceptance.process import ROOT
+
+FOLDER = ROOT / "docs" / "deploy"
+UNIT = (FOLDER / "router.service").read_text("utf-8")
+DOCKERFILE = (FOLDER / "Dockerfile").read_text("utf-8")
+
+
+def settings(text: str) -> dict[str, list[str]]:
+    """The unit's settings, commented-out ones too: somebody will take them for true."""
+    found: dict[str, list[str]] = {}
+    for name, value in re.findall(r"^(?:# )?([A-Z][A-Za-z]+)=(.*)$", text, re.MULTILINE):
+        found.setdefault(name, []).append(value)
+    return found
+
+
+def parsed(words: list[str]) -> click.Context:
+    """The command that these words are; wrong options are a click.UsageError."""
+    context = click.Context(cli)
+    command = cli.get_command(context, words[0])
+    assert command is not None, words
+    return command.make_context(words[0], words[1:], parent=context)
+
+
+@pytest.mark.parametrize("setting", ["ExecStart", "ExecStartPre"])
+def test_the_unit_s_commands_are_ours(setting: str) -> None:
+    for line in settings(UNIT)[setting]:
+        program, *words = shlex.split(line)
+        assert program.endswith("/bin/router")
+        assert "/etc/router/rules.yaml" in words
+        with parsed(words):
+            pass
+
+
+def test_the_unit_waits_longer_than_the_router_drains() -> None:
+    [wait] = settings(UNIT)["TimeoutStopSec"]
+    assert int(wait.removesuffix("s")) > Server().grace_s + 5
+    assert settings(UNIT)["ExecReload"] == ["/bin/kill -HUP $MAINPID"]
+
+
+def test_credentials_are_named_as_the_reference_names_them() -> None:
+    reference = (ROOT / "docs" / "rules.md").read_text("utf-8")
+    named = set(re.findall(r"\{credential: (\w+)\}", reference))
+    given = {value.partition(":")[0] for value in settings(UNIT)["LoadCredential"]}
+    assert named <= given
+
+
+def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd-analyze is not on this machine")
+    program = tmp_path / "router"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    unit = tmp_path / "router.service"
+    unit.write_text(UNIT.replace("/opt/router/bin/router", str(program)), "utf-8")
+    ran = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", str(unit)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "SYSTEMD_LOG_LEVEL": "warning"},
+    )
+    ours = [line for line in ran.stderr.splitlines() if "router.service" in line]
+    assert ours == []
+
+
+def test_the_container_begins_with_a_command_of_ours() -> None:
+    [entry] = re.findall(r"^ENTRYPOINT (\[.*\])$", DOCKERFILE, re.MULTILINE)
+    [words] = re.findall(r"^CMD (\[.*\])$", DOCKERFILE, re.MULTILINE)
+    assert json.loads(entry) == ["router"]
+    with parsed(json.loads(words)):
+        pass
+
+
+def test_the_container_s_variables_are_options_of_serve() -> None:
+    command = cli.get_command(click.Context(cli), "serve")
+    assert command is not None
+    known = {str(p.envvar) for p in command.params if isinstance(p, click.Option) and p.envvar}
+    named = set(re.findall(r"\b(ROUTER_\w+)=", DOCKERFILE))
+    assert named == known
+
+
+def test_the_container_s_health_is_a_page_of_the_admin_door() -> None:
+    """At the address that its own variable gives to the door."""
+    [admin] = re.findall(r"ROUTER_ADMIN=(\S+)", DOCKERFILE)
+    [asked] = re.findall(r"urlopen\('http://([^']+)'", DOCKERFILE)
+    assert asked == f"{admin}/readyz"
+    [words] = re.findall(r"CMD \\\n\s+(\[\"python\".*\])$", DOCKERFILE, re.MULTILINE)
+    compile(json.loads(words)[2], "HEALTHCHECK", "exec")

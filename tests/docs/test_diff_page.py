@@ -1,0 +1,48 @@
+"""docs/diff.md shows what `diff` says."""
+
+import asyncio
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from router.cli.main import run
+from router.clock import SystemClock
+from router.store.protocol import Acceptance, EventEntry
+from router.store.sqlite import open_store
+from tests.acceptance.process import ROOT
+from tests.builders import a_delivery
+
+PAGE = (ROOT / "docs" / "diff.md").read_text("utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
+async def fill(store: Path, bodies: list[str]) -> None:
+    ledger = await open_store(str(store), clock=SystemClock())
+    for number, body in enumerate(bodies, 1):
+        delivery = a_delivery(
+            id=f"dlv_01M5R3YPN1{number:016d}",
+            provider="commerce",
+            headers=(("content-type", "application/json"), ("x-shopify-topic", "orders/paid")),
+            body=body.encode(),
+        )
+        event = EventEntry(0, f"evt_{number:026d}", "orders/paid")
+        await ledger.accept(Acceptance(delivery, (event,), ()))
+    await ledger.close()
+
+
+def test_the_example_is_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, text in zip(("old", "new"), blocks("yaml"), strict=True):
+        (tmp_path / f"{name}.yaml").write_text(text, "utf-8")
+    asyncio.run(fill(tmp_path / "router.db", blocks("json")[0].splitlines()))
+    monkeypatch.chdir(tmp_path)
+    program, *args = blocks("sh")[0].split()
+    assert program == "router"
+    assert run(args, os.environ) == 1
+    assert capsys.readouterr().out == blocks("text")[0]

@@ -1,0 +1,260 @@
+"""
+The live feed under bad listeners: what they do to acknowledgements, to memory and to a good one.
+
+    python -m tests.faults.feed --stalled 50 --flapping 1000 --rounds 5
+
+A real router takes signed deliveries at a fixed pace. Rounds alternate: with nobody at the feed,
+and with listeners that never read, listeners that come and go all the time, and one good one. The
+ack latencies of both are printed with their ratio (of the medians over all rounds). The good one
+must hear of every delivery, once and in order; when all have left, the router must hold nothing.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import random
+import re
+import socket
+import statistics
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks import pushes
+from tests.acceptance.process import ROOT, Rig, RouterProcess
+
+AT_ONCE = 20
+"""Flapping listeners at one time."""
+LIFE_S = 0.3
+PATIENCE_S = 60.0
+
+
+@dataclass
+class Wish:
+    """How many of each, and how long. `rate` is deliveries a second."""
+
+    stalled: int = 50
+    flapping: int = 1000
+    rate: int = 500
+    seconds: int = 10
+    rounds: int = 5
+
+
+@dataclass
+class Tally:
+    """Latencies of the rounds in milliseconds, and what went wrong. Memory in MiB."""
+
+    quiet: list[dict[str, float]] = field(default_factory=list)
+    watched: list[dict[str, float]] = field(default_factory=list)
+    flapped: int = 0
+    heard: int = 0
+    memory: list[float] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def ratio(self, name: str) -> float:
+        """Of the medians: with listeners to without."""
+        watched, quiet = (
+            statistics.median(r[name] for r in rounds) for rounds in (self.watched, self.quiet)
+        )
+        return watched / quiet
+
+    def __str__(self) -> str:
+        lines = [
+            f"{name[:-3]}: {statistics.median(r[name] for r in self.quiet):.2f} ms with nobody, "
+            f"{statistics.median(r[name] for r in self.watched):.2f} ms with listeners: "
+            f"{self.ratio(name):.3f} x"
+            for name in ("p50_ms", "p99_ms")
+        ]
+        lines.append(
+            f"{self.flapped} listeners came and went, a good one heard {self.heard} deliveries; "
+            f"memory {', '.join(f'{m:.0f}' for m in self.memory)} MiB"
+        )
+        return "\n".join(lines)
+
+
+class Campaign:
+    """A router in `folder`, and listeners of all kinds."""
+
+    def __init__(
+        self,
+        folder: Path,
+        wish: Wish,
+        rng: random.Random,
+        told: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        self.rig = Rig(folder / "router", pushes.rules(20), dict(pushes.ENVIRON))
+        self.request = folder / "push.http"
+        self.wish = wish
+        self.rng = rng
+        self.told = told
+        self.tally = Tally()
+        self.number = 0
+
+    async def run(self) -> Tally:
+        pushes.write_request(self.rig.listen, self.request)
+        with self.rig.router() as router:
+            await self._pace(min(1.0, self.wish.seconds))  # warm
+            handles = _handles(router)
+            for _ in range(self.wish.rounds):
+                await self._round(router)
+            await self._until_left(router, handles)
+        return self.tally
+
+    async def _round(self, router: RouterProcess) -> None:
+        quiet = await self._pace(self.wish.seconds)
+        async with self._stalled(), self._good(), self._flapping():
+            watched = await self._pace(self.wish.seconds)
+            self.tally.memory.append(_memory(router))
+        self.tally.quiet.append(quiet)
+        self.tally.watched.append(watched)
+        self.told(f"p99 {quiet['p99_ms']:.2f} ms with nobody, {watched['p99_ms']:.2f} ms with all")
+
+    async def _pace(self, seconds: float) -> dict[str, float]:
+        """One run of the generator, in its own process."""
+        self.number += 1
+        count = int(self.wish.rate * seconds)
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "benchmarks.pace", str(self.rig.listen), str(self.request)),
+            *(str(self.wish.rate), str(count), str(self.number)),
+            cwd=ROOT,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        out, _ = await process.communicate()
+        found: dict[str, float] = json.loads(out)
+        if found["answers"] != count:
+            self.tally.problems.append(f"of {count} deliveries {found['answers']} were accepted")
+        return found
+
+    @contextlib.asynccontextmanager
+    async def _stalled(self) -> AsyncIterator[None]:
+        """Listeners that ask and then read nothing."""
+        links = [self._link() for _ in range(self.wish.stalled)]
+        try:
+            yield
+        finally:
+            for link in links:
+                link.close()
+
+    def _link(self) -> socket.socket:
+        link = socket.socket()
+        link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        link.connect(("127.0.0.1", self.rig.admin))
+        link.sendall(self._ask())
+        return link
+
+    @contextlib.asynccontextmanager
+    async def _flapping(self) -> AsyncIterator[None]:
+        """Listeners that come and go, all of them within the round."""
+        left = iter(range(self.wish.flapping))
+
+        async def flap() -> None:
+            for _ in left:
+                await self._come_and_go()
+                self.tally.flapped += 1
+
+        flapping = [asyncio.create_task(flap()) for _ in range(AT_ONCE)]
+        try:
+            yield
+        finally:
+            for ended in await asyncio.gather(*flapping, return_exceptions=True):
+                if ended is not None:
+                    self.tally.problems.append(f"a listener could not come: {ended!r}")
+
+    async def _come_and_go(self) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.rig.admin)
+        writer.write(self._ask())
+        head = await reader.readuntil(b"\r\n\r\n")
+        if not head.startswith(b"HTTP/1.1 200"):
+            self.tally.problems.append(f"a listener was refused: {head[:40]!r}")
+        await asyncio.sleep(self.rng.uniform(0.0, LIFE_S * self.wish.seconds / 10))
+        if self.rng.random() < 0.5:
+            writer.transport.abort()
+        else:
+            writer.close()
+
+    @contextlib.asynccontextmanager
+    async def _good(self) -> AsyncIterator[None]:
+        """A listener that reads all: every delivery once, none missed."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.rig.admin)
+        writer.write(self._ask("?kinds=delivery"))
+        await reader.readuntil(b"event: hello\n")
+        reading = asyncio.create_task(self._hear(reader))
+        try:
+            yield
+            async with asyncio.timeout(PATIENCE_S):
+                self._judge(await reading)
+        finally:
+            reading.cancel()
+            writer.close()
+
+    async def _hear(self, reader: asyncio.StreamReader) -> list[str]:
+        wanted, heard = int(self.wish.rate * self.wish.seconds), []
+        while len(heard) < wanted:
+            line = await reader.readline()
+            if not line or line.startswith(b"event: gap"):
+                self.tally.problems.append(f"a good listener was cut off: {line!r}")
+                break
+            if line.startswith(b"data: {") and (found := re.search(rb'"id":"(dlv_\w+)"', line)):
+                heard.append(found[1].decode())
+        return heard
+
+    def _judge(self, heard: list[str]) -> None:
+        self.tally.heard += len(heard)
+        if len(set(heard)) != len(heard):
+            self.tally.problems.append("a good listener heard of a delivery twice")
+
+    async def _until_left(self, router: RouterProcess, handles: int) -> None:
+        """When all have gone, their connections have gone, too."""
+        async with asyncio.timeout(PATIENCE_S):
+            while _handles(router) > handles + 2:  # noqa: ASYNC110 - another process's
+                await asyncio.sleep(0.05)
+
+    def _ask(self, query: str = "") -> bytes:
+        token = Path(f"{self.rig.store}.token").read_text("ascii").strip()
+        return (
+            f"GET /api/feed{query} HTTP/1.1\r\nhost: 127.0.0.1\r\n"
+            f"authorization: Bearer {token}\r\n\r\n"
+        ).encode()
+
+
+def _handles(router: RouterProcess) -> int:
+    assert router.process is not None
+    return len(os.listdir(f"/proc/{router.process.pid}/fd"))  # noqa: PTH208 - only how many
+
+
+def _memory(router: RouterProcess) -> float:
+    """What the router holds now, in MiB."""
+    assert router.process is not None
+    status = Path(f"/proc/{router.process.pid}/status").read_text("ascii")
+    found = re.search(r"^VmRSS:\s+(\d+) kB$", status, re.MULTILINE)
+    assert found is not None
+    return int(found[1]) / 1024
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    for name, default in vars(Wish()).items():
+        parser.add_argument(f"--{name}", type=int, default=default)
+    wish = Wish(**vars(parser.parse_args()))
+    with tempfile.TemporaryDirectory() as name:
+        campaign = Campaign(
+            Path(name),
+            wish,
+            random.Random(),
+            lambda line: print(line, flush=True),  # noqa: T201
+        )
+        tally = asyncio.run(campaign.run())
+    sys.stdout.write(f"{tally}\n")
+    for problem in tally.problems[:20]:
+        sys.stdout.write(f"PROBLEM {problem}\n")
+    return 1 if tally.problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

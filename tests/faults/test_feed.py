@@ -1,0 +1,21 @@
+"""Bad listeners at the live feed, in short; `python -m tests.faults.feed` gives the figures."""
+
+import asyncio
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.faults.feed import Campaign, Wish
+
+WISH = Wish(stalled=10, flapping=60, rate=200, seconds=2, rounds=2)
+MEMORY_MIB = 300
+
+
+@pytest.mark.timeout(120)
+def test_bad_listeners_cost_no_delivery_and_no_memory(tmp_path: Path) -> None:
+    tally = asyncio.run(Campaign(tmp_path, WISH, random.Random(7)).run())
+    assert tally.problems == []
+    assert tally.flapped == WISH.flapping * WISH.rounds
+    assert tally.heard == WISH.rate * WISH.seconds * WISH.rounds
+    assert max(tally.memory) < MEMORY_MIB

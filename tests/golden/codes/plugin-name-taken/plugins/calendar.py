@@ -1,0 +1,2 @@
+def notify(event, context, *, text, channel="general"):
+    """Tell somebody."""

@@ -1,0 +1,1 @@
+def notify(event, context, *, text):

@@ -1,0 +1,196 @@
+"""
+A target that is down for a day, and comes back: what it sees of us, and when fresh work runs.
+
+    python -m tests.sim.recovery [JOBS] [HOURS]     500000 jobs in 24 hours, if nothing is said
+
+Virtual time, the real dispatcher, a ledger in memory.
+"""
+
+import asyncio
+import random
+import sys
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from router.dispatch import Dispatcher, Live
+from router.model.job import Done, Job, Outcome, Retry, Settlement
+from router.model.retry import STANDARD
+from router.model.settings import TargetLimits
+from router.store.protocol import Acceptance, Settled
+from tests.sim.ledger import Ledger
+from tests.sim.loop import SimClock, simulate
+from tests.sim.makers import a_delivery, a_job, a_new_job, an_event, an_http_call
+
+WARM_S = 3_600
+"""Good days before it: so long that the usual rate is known."""
+WINDOW_S = 10
+TAKES_S = 0.15
+
+
+class Figures(NamedTuple):
+    """
+    `steady` and `peak` are calls a second, the peak over ten seconds; lags are in seconds, of work
+    that came when the target was back; `drained_h` is how long the backlog took.
+    """
+
+    jobs: int
+    waiting: int
+    steady: float
+    peak: float
+    fresh_p99: float
+    fresh_max: float
+    drained_h: float
+    attempts_most: int
+    unfinished: int
+
+
+class Slim(Ledger):
+    """Forgets what succeeded: a million jobs must fit."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.attempts_most = 0
+
+    async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
+        settled = await super().settle(settlement, own)
+        if settlement.state == "succeeded":
+            self.attempts_most = max(self.attempts_most, settlement.attempt.number)
+            self.records[settlement.job] = ENDED
+            self.attempts.clear()
+            self.ends.clear()
+        return settled
+
+
+ENDED = a_job(state="succeeded")
+
+
+class Recovery:
+    """One target, its steady traffic, an outage."""
+
+    def __init__(self, jobs: int, hours: float) -> None:
+        self.clock = SimClock()
+        self.ledger = Slim()
+        self.down_s = hours * 3_600
+        self.rate = jobs / self.down_s
+        self.up = True
+        self.up_at, self.old = 0.0, 0
+        self.calls: list[float] = []
+        self.came: dict[str, float] = {}
+        self.lags: list[tuple[float, float]] = []
+        self.made = 0
+        self.traffic = True
+
+    async def run(self, call: object, job: Job) -> Outcome:
+        """The target."""
+        del call
+        now = self.clock.monotonic()
+        self.calls.append(now)
+        if not self.up:
+            await asyncio.sleep(0.01)
+            return Retry("network", "no connection")
+        await asyncio.sleep(TAKES_S)
+        came = self.came.pop(job.id, None)
+        if came is not None and came < self.up_at:
+            self.old -= 1
+        elif came is not None:
+            self.lags.append((came, now - came))
+        return Done()
+
+    async def close(self) -> None:
+        """Nothing."""
+
+    def dispatcher(self) -> Dispatcher:
+        """The real one."""
+        live = Live(
+            render=lambda job, delivery, event, results: an_http_call(),
+            reread=lambda delivery, index: an_event(index),
+            retry_of=lambda job: STANDARD,
+            limits=lambda target, kind: TargetLimits(16),
+        )
+        return Dispatcher(
+            self.ledger,  # type: ignore[arg-type]
+            {"http": self},
+            live,
+            clock=self.clock,
+            rng=random.Random(1),
+            boot="boot",
+        )
+
+    async def deliver(self, dispatcher: Dispatcher) -> None:
+        """Steady traffic: one job after another, by the hand-over where there is one."""
+        rng = random.Random(2)
+        while self.traffic:
+            await asyncio.sleep(rng.expovariate(self.rate))
+            name, now = f"job_{self.made}", self.clock.now()
+            self.made += 1
+            self.came[name] = self.clock.monotonic()
+            delivery = a_delivery("dlv_1")
+            new = a_new_job(name, due_at=now)
+            await self.ledger.commit(delivery, [new], now)
+            dispatcher.wake("erp", now, "http", ("shop", name))
+
+    async def live(self) -> Figures:
+        """A good hour, a day without, and on until nothing of the backlog waits."""
+        dispatcher = self.dispatcher()
+        tasks = [
+            asyncio.create_task(dispatcher.run()),
+            asyncio.create_task(self.deliver(dispatcher)),
+        ]
+        await asyncio.sleep(WARM_S)
+        steady = len(self.calls) / WARM_S
+        self.up = False
+        await asyncio.sleep(self.down_s)
+        self.up, self.up_at = True, self.clock.monotonic()
+        self.old = waiting = len(self.came)
+        while self.old:
+            await asyncio.sleep(60)
+            if self.clock.monotonic() - self.up_at > 8 * self.down_s:
+                break
+        back_at = self.clock.monotonic()
+        self.traffic = False
+        await asyncio.sleep(600)
+        await dispatcher.drain(1)
+        for task in tasks:
+            task.cancel()
+        closed_at = next(call for call in self.calls if call >= self.up_at)
+        fresh = sorted(lag for came, lag in self.lags if came > closed_at)
+        return Figures(
+            jobs=self.made,
+            waiting=waiting,
+            steady=steady,
+            peak=max(self._windows(self.up_at)) / WINDOW_S,
+            fresh_p99=fresh[int(len(fresh) * 0.99)],
+            fresh_max=fresh[-1],
+            drained_h=(back_at - self.up_at) / 3_600,
+            attempts_most=self.ledger.attempts_most,
+            unfinished=sum(j.state != "succeeded" for j in self.ledger.records.values()),
+        )
+
+    def _windows(self, since: float) -> Iterator[int]:
+        counts: dict[int, int] = {}
+        for call in self.calls:
+            if call >= since:
+                counts[int(call / WINDOW_S)] = counts.get(int(call / WINDOW_S), 0) + 1
+        return iter(counts.values())
+
+
+def recover(jobs: int, hours: float) -> Figures:
+    """The figures of one run; the same numbers give the same run."""
+    figures: Figures = simulate(Recovery(jobs, hours).live(), random.Random(3))
+    return figures
+
+
+def main(args: list[str]) -> None:
+    """Print the figures."""
+    jobs = int(args[0]) if args else 500_000
+    hours = float(args[1]) if len(args) > 1 else 24.0
+    began = time.monotonic()
+    for name, value in recover(jobs, hours)._asdict().items():
+        shown = f"{value:.2f}" if isinstance(value, float) else value
+        print(f"{name:14} {shown}")  # noqa: T201 - this is a command
+    print(f"took {time.monotonic() - began:.0f} s")  # noqa: T201
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,54 @@
+"""What is said of a delivery: one line, nothing of it steers a terminal or a shell."""
+
+import subprocess
+
+import pytest
+
+from router.cli.listening import lines
+from router.cli.listening.arrived import ArrivedEvent
+from tests.unit.cli.listening.conftest import Maker, a_try
+
+
+def test_a_line(make: Maker) -> None:
+    arrived = make()
+    assert lines.line(a_try(arrived)) == [
+        "08:53:20Z", "shop", "orders/paid", "200", "12 ms", arrived.id, "",
+    ]  # fmt: skip
+    assert lines.line(a_try(arrived, None, error="nothing listens there", again_in_s=0.5))[3:] == [
+        "-", "12 ms", arrived.id, "nothing listens there, again in 0.5 s",
+    ]  # fmt: skip
+
+
+def test_text_of_strangers_is_made_visible(make: Maker) -> None:
+    event = ArrivedEvent(0, "evt", "\x1b[2Jx")
+    arrived = make(events=(event,), headers=(("x", "\x1b]0;y"),), body=b"\x1b[31m", query="\x9b1m")
+    for text in (*lines.line(a_try(arrived)), lines.shown(arrived)):
+        assert not {"\x1b", "\x9b"} & set(text)
+
+
+@pytest.mark.parametrize(
+    ("removed", "other", "words"),
+    [(1, False, "GAP: 1 delivery was removed"), (7, False, "7 deliveries were"), (0, True, "not")],
+)
+def test_a_gap_is_said(removed: int, other: bool, words: str) -> None:
+    assert words in lines.gap(removed, other=other)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b'it\'s $(rm -rf) `x` "q"', b"\x00\xff\n", "gr\xfc\xdfe".encode(), b"@/etc/passwd"],
+)
+def test_curl_sends_these_bytes_and_nothing_else(make: Maker, body: bytes) -> None:
+    arrived = make(body=body, headers=(("x-a", "'; touch /tmp/x #"), ("x-empty", "")))
+    text = lines.curl(arrived, "http://127.0.0.1:9/in")
+    shown = text.replace("curl -sS", "printf '%s\\0'")
+    ran = subprocess.run(["sh", "-c", shown], capture_output=True, check=True)
+    words = ran.stdout.decode().split("\0")[:-1]
+    assert words[:3] == ["-X", "POST", "http://127.0.0.1:9/in"]
+    assert words[3:9] == ["-H", "x-a: '; touch /tmp/x #", "-H", "x-empty;", "-H",
+                          f"router-delivery: {arrived.id}"]  # fmt: skip
+    if words[9:10] == ["--data-raw"]:
+        assert words[10].encode() == body
+    elif body:
+        unpack = text.partition("| curl")[0].rstrip("| ")
+        assert subprocess.run(["sh", "-c", unpack], capture_output=True, check=True).stdout == body

@@ -1,0 +1,281 @@
+"""`router doctor` without a server: the check-up of the file, and requests from files."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from router.cli.captured import as_json
+from router.providers import builtin
+from tests.unit.cli.conftest import Router
+from tests.unit.providers.makers import a_delivery, changed, invented
+
+SHOP = builtin()["shopify"]
+KEY = b"s" * 32
+
+
+def verdicts(router: Router, rules: Path, *args: str) -> dict[tuple[str | None, str], Any]:
+    """Each check by endpoint and name."""
+    ran = router("doctor", "-f", rules, "--offline", "--json", *args)
+    answer = json.loads(ran.out)
+    bad = [c for c in answer["checks"] if c["verdict"] == "problem"]
+    assert answer["problems"] == len(bad)
+    assert ran.code == (1 if bad else 0)
+    assert all(check["fix"] for check in bad)
+    return {(c["endpoint"], c["name"]): c for c in answer["checks"]}
+
+
+def edited(rules: Path, old: str, new: str) -> Path:
+    text = rules.read_text("utf-8")
+    assert old in text
+    rules.write_text(text.replace(old, new, 1), "utf-8")
+    return rules
+
+
+GOLDEN = """\
+{rules}
+  ok           file         no errors
+  problem      base_url     http://127.0.0.1:8000 is this machine only: no sender can reach it
+                            → set `server.base_url` to the https address that the world knows \
+(a proxy or a tunnel)
+  not checked  server       --offline asks nobody
+                            → leave --offline out
+endpoint shop
+  ok           secret shop  SHOP_SECRET is set and usable
+  ok           events       select at the sender: orders/paid
+  not checked  api_version  no version is pinned, so a change of payloads is not noticed
+                            → write `api_version: 2024-01`
+1 problem, 3 ok, 2 not checked
+"""
+
+
+def test_words_for_people(router: Router, rules: Path) -> None:
+    ran = router("doctor", "shop", "-f", rules, "--offline")
+    assert ran.code == 1
+    assert ran.out == GOLDEN.format(rules=rules)
+
+
+def test_all_is_well(router: Router, rules: Path) -> None:
+    edited(rules, "version: 1\n", "version: 1\nserver: {base_url: 'https://hooks.example.com'}\n")
+    edited(rules, "secrets: shop}", "secrets: shop, api_version: 2024-01}")
+    found = verdicts(router, rules, "shop")
+    assert {c["verdict"] for c in found.values()} == {"ok", "not checked"}
+    assert found["shop", "api_version"]["verdict"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("url", "verdict", "words"),
+    [
+        ("https://hooks.example.com", "ok", "public https"),
+        ("https://hooks.example.com/in", "ok", "its path /in"),
+        ("http://hooks.example.com", "problem", "not https"),
+        ("https://localhost", "problem", "this machine only"),
+        ("https://127.0.0.1", "problem", "this machine only"),
+        ("https://10.0.0.7", "problem", "private address"),
+        ("https://[fd00::1]", "problem", "private address"),
+        ("https://hooks", "problem", "inner network"),
+        ("https://hooks.corp.internal", "problem", "inner network"),
+    ],
+)
+def test_what_senders_are_told(
+    router: Router, rules: Path, url: str, verdict: str, words: str
+) -> None:
+    edited(rules, "version: 1\n", f"version: 1\nserver: {{base_url: '{url}'}}\n")
+    check = verdicts(router, rules, "shop")[None, "base_url"]
+    assert check["verdict"] == verdict
+    assert words in check["says"]
+
+
+def test_a_wrong_file_is_told_and_nothing_more(router: Router, rules: Path) -> None:
+    edited(rules, "from: shop", "form: shop")
+    found = verdicts(router, rules)
+    assert list(found) == [(None, "file")]
+    assert "router check" in found[None, "file"]["fix"]
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (None, "is not set"),
+        ("", "is empty"),
+        ("short", "shorter than 16 bytes"),
+        ('"' + "s" * 32 + '"', "quote"),
+        ("s" * 32 + "\n", "white space"),
+        ("s" * 32 + "\\n", "written `\\n`"),
+        ("SHOP_SECRET=" + "s" * 32, "its own name"),
+        ("\ufeff" + "s" * 32, "byte order mark"),
+        ("-----BEGIN PUBLIC KEY-----", "key of a pair"),
+    ],
+)
+def test_slips_of_a_secret(
+    router: Router, rules: Path, monkeypatch: pytest.MonkeyPatch, value: str | None, words: str
+) -> None:
+    if value is None:
+        monkeypatch.delenv("SHOP_SECRET")
+    else:
+        monkeypatch.setenv("SHOP_SECRET", value)
+    check = verdicts(router, rules, "shop")["shop", "secret shop"]
+    assert check["verdict"] == "problem"
+    assert words in check["says"]
+    assert "s" * 32 not in json.dumps(check)
+
+
+def test_dev_needs_no_set_up(router: Router, rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SHOP_SECRET")
+    found = verdicts(router, rules, "shop", "--dev")
+    assert found[None, "base_url"]["verdict"] == "not checked"
+    assert "--dev invents one" in found["shop", "secret shop"]["says"]
+
+
+def test_keys_in_a_file(router: Router, rules: Path) -> None:
+    mail = builtin()["sendgrid"]
+    pem, file = invented(mail).verify, rules.parent / "mail.pem"
+    for content, verdict, words in (
+        (pem, "ok", "usable"),
+        (pem.replace(b"\n", b" "), "ok", "lost its line breaks; mended"),
+        (pem.replace(b"\n", b"\\n"), "ok", "lost its line breaks; mended"),
+        (b"".join(pem.splitlines()[1:-1]), "ok", "usable"),
+        (pem.splitlines()[0], "problem", "PEM has no end"),
+        (invented(mail).sign, "problem", "private key"),
+        (b"", "problem", "is empty"),
+    ):
+        file.write_bytes(content)
+        check = verdicts(router, rules, "mail")["mail", "secret mail"]
+        assert (check["verdict"], words in check["says"]) == (verdict, True), check
+    file.write_bytes(pem.splitlines()[0])
+    assert "line breaks" in verdicts(router, rules, "mail")["mail", "secret mail"]["fix"]
+
+
+def test_a_day_that_has_passed(router: Router, rules: Path) -> None:
+    edited(rules, "shop: {env: SHOP_SECRET}", "shop: {env: SHOP_SECRET, until: 2020-01-01}")
+    found = verdicts(router, rules, "shop")
+    assert found["shop", "secret shop"]["verdict"] == "ok"
+    assert "nothing is let in" in found["shop", "secrets"]["says"]
+
+
+def test_events_that_the_sender_does_not_have(router: Router, rules: Path) -> None:
+    edited(rules, "events: orders/paid", "events: [orders/paid, 'odd/*', carts/emptied]")
+    ran = router("doctor", "shop", "-f", rules, "--offline", "--json")
+    said = [c["says"] for c in json.loads(ran.out)["checks"] if c["name"] == "events"]
+    assert len(said) == 3
+    assert "'odd/*'" in said[0]
+    assert "carts/emptied" in said[1]
+
+
+def test_an_endpoint_that_no_rule_wants(router: Router, rules: Path) -> None:
+    edited(rules, "id: pushes, from: [code, open]", "id: pushes, from: code")
+    check = verdicts(router, rules, "open")["open", "events"]
+    assert check["verdict"] == "problem"
+
+
+def test_addresses_behind_a_proxy_that_nobody_trusts(router: Router, rules: Path) -> None:
+    edited(rules, "secrets: hub}", "secrets: hub, allow_from: provider}")
+    edited(rules, "version: 1\n", "version: 1\nserver: {base_url: 'https://hooks.example.com'}\n")
+    assert verdicts(router, rules, "code")["code", "allow_from"]["verdict"] == "problem"
+    edited(rules, "example.com'", "example.com', trusted_proxies: [10.0.0.0/8]")
+    assert verdicts(router, rules, "code")["code", "allow_from"]["verdict"] == "ok"
+
+
+# -- one request ----------------------------------------------------------------------------------
+
+
+def captured(tmp_path: Path, **fields: Any) -> Path:
+    request = a_delivery(SHOP, body=b'{"id":1,"note":"a/b"}', key=KEY)
+    request = changed(request, raw_path=b"/wh_shop-0123456789abcdef", **fields)
+    file = tmp_path / "request.json"
+    file.write_text(json.dumps(as_json(request)), "utf-8")
+    return file
+
+
+def causes(router: Router, rules: Path, *args: str | Path) -> list[str]:
+    ran = router("doctor", "-f", rules, "--json", *args)
+    found = json.loads(ran.out)["findings"]
+    assert ran.code == (0 if [f["code"] for f in found] == ["genuine"] else 1)
+    assert KEY.decode() not in ran.out
+    return [f["code"] for f in found]
+
+
+def test_a_request_that_is_right(router: Router, rules: Path, tmp_path: Path) -> None:
+    assert causes(router, rules, "--request", captured(tmp_path)) == ["genuine"]
+
+
+def test_a_body_that_was_parsed(router: Router, rules: Path, tmp_path: Path) -> None:
+    file = captured(tmp_path, body=b'{"id": 1, "note": "a/b"}')
+    assert causes(router, rules, "--request", file) == ["body_parsed"]
+    ran = router("doctor", "shop", "-f", rules, "--request", file)
+    assert ran.out == (
+        "request of 2024-01-15 09:50:00Z to endpoint shop (/wh_shop-0123456789abcdef, "
+        "24 bytes of body)\n"
+        "  found    body_parsed: the body was parsed and written anew on its way: the signature "
+        "fits the body as compact JSON\n"
+        "           → a proxy, function or framework before the router parses the JSON: hand the "
+        "bytes on exactly as they came: no body parser, no rewriting in between\n"
+    )
+
+
+def test_the_text_of_a_request(router: Router, rules: Path, tmp_path: Path) -> None:
+    request = a_delivery(SHOP, body=b'{"id":1}', key=KEY)
+    lines = [b"POST /wh_shop-0123456789abcdef HTTP/1.1", b"Content-Length: 8"]
+    lines += [n + b": " + v for n, v in request.headers]
+    file = tmp_path / "request.txt"
+    file.write_bytes(b"\r\n".join(lines) + b"\r\n\r\n" + b'{"id":1}\n')
+    assert causes(router, rules, "--request", file) == ["body_longer"]
+    file.write_bytes(b"\r\n".join(lines) + b"\r\n\r\n" + b'{"id":1}')
+    assert causes(router, rules, "--request", file) == ["genuine"]
+
+
+def test_the_secret_of_a_neighbour_or_of_nobody(
+    router: Router, rules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = captured(tmp_path)
+    monkeypatch.setenv("SHOP_SECRET", "n" * 32)
+    assert causes(router, rules, "--request", file) == ["secret_wrong"]
+    monkeypatch.setenv("OTHER", KEY.decode())
+    assert causes(router, rules, "--request", file, "--secret-env", "OTHER") == ["secret_other"]
+    given = tmp_path / "secret.txt"
+    given.write_bytes(KEY + b"\n")
+    assert causes(router, rules, "--request", file, "--secret-file", given) == ["secret_other"]
+    monkeypatch.setenv("HUB_SECRET", KEY.decode())
+    assert causes(router, rules, "--request", file) == ["secret_swapped"]
+
+
+def test_a_secret_that_is_not_set(
+    router: Router, rules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SHOP_SECRET")
+    assert causes(router, rules, "--request", captured(tmp_path))[0] == "no_secret"
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("shopp",), "did you mean 'shop'"),
+        (("--refused", "last", "--request", "x"), "give one"),
+        (("--offline", "--refused", "last"), "leave it out"),
+        (("--secret-env", "X"), "needs a request"),
+        (("--request", "not-there"), "cannot read"),
+    ],
+)
+def test_wrong_words_name_the_fix(
+    router: Router, rules: Path, args: tuple[str, ...], words: str
+) -> None:
+    ran = router("doctor", *args, "-f", rules)
+    assert ran.code == 2
+    assert words in ran.err
+
+
+def test_a_request_for_nobody_in_particular(router: Router, rules: Path, tmp_path: Path) -> None:
+    file = captured(tmp_path)
+    data = json.loads(file.read_text("utf-8"))
+    file.write_text(json.dumps({**data, "path": "/elsewhere"}), "utf-8")
+    ran = router("doctor", "-f", rules, "--request", file)
+    assert ran.code == 2
+    assert "name the endpoint" in ran.err
+    assert causes(router, rules, "shop", "--request", file) == ["genuine"]
+
+
+def test_without_a_server_nothing_is_kept(router: Router, rules: Path) -> None:
+    ran = router("doctor", "-f", rules, "--refused", "last", "--admin", "127.0.0.1:1")
+    assert ran.code == 1
+    assert "no server runs" in ran.err

@@ -1,0 +1,128 @@
+"""`router store …` without a server: under the lock, or only reading."""
+
+import asyncio
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from router.clock import SystemClock
+from router.store import place, schema
+from router.store.sqlite import open_store
+from tests.store_values import Maker
+from tests.unit.cli.conftest import Router
+
+OLD_MS = 1_600_000_000_000
+
+
+async def fill(path: Path) -> None:
+    """Two deliveries of long ago, of which one has a job that has not run."""
+    store = await open_store(str(path), clock=SystemClock())
+    make = Maker()
+    await store.accept(make.acceptance(jobs=[]))
+    await store.accept(make.acceptance())
+    await store.close()
+
+
+@pytest.fixture
+def db(rules: Path) -> Path:
+    path = rules.parent / "router.db"
+    asyncio.run(fill(path))
+    return path
+
+
+def test_a_backup_is_made_told_and_never_overwritten(
+    router: Router, rules: Path, db: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy.db"
+    ran = router("store", "backup", copy, "-f", rules)
+    assert (ran.code, ran.err) == (0, "")
+    assert f"schema {len(schema.MIGRATIONS)}" in ran.out
+    assert ran.out.rstrip().endswith("checked")
+    again = router("store", "backup", copy, "-f", rules)
+    assert again.code == 2
+    assert "--force" in again.err
+    told = json.loads(router("store", "backup", copy, "-f", rules, "--force", "--json").out)
+    assert told["path"] == str(copy)
+
+
+def test_a_backup_needs_no_right_rules_file(
+    router: Router, rules: Path, db: Path, tmp_path: Path
+) -> None:
+    """Somebody may want one just because the file is wrong."""
+    rules.write_text("nonsense", "utf-8")
+    assert router("store", "backup", tmp_path / "copy.db", "-f", rules).code == 1
+    ran = router("store", "backup", tmp_path / "copy.db", "-f", rules, "--store", db)
+    assert ran.code == 0
+
+
+def test_a_restore_says_what_is_not_in_it(
+    router: Router, rules: Path, db: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy.db"
+    router("store", "backup", copy, "-f", rules)
+    ran = router("store", "restore", copy, "-f", rules)
+    assert ran.code == 0
+    assert "2 deliveries, checked" in ran.out
+    assert "is kept: " in ran.err
+    assert "ask senders for what came later" in ran.err
+    assert "1 job open then: they run at the next `router serve`" in ran.err
+    assert len(list(db.parent.glob("router.db.before-*"))) == 1
+
+
+def test_no_restore_while_somebody_holds_the_store(
+    router: Router, rules: Path, db: Path, tmp_path: Path
+) -> None:
+    router("store", "backup", tmp_path / "copy.db", "-f", rules)
+    lock = place.Lock(db)
+    ran = router("store", "restore", tmp_path / "copy.db", "-f", rules)
+    lock.release()
+    assert ran.code == 1
+    assert "in use by another router" in ran.err
+
+
+def test_retention_now(router: Router, rules: Path, db: Path) -> None:
+    """What the dry look counts is what goes; open jobs stay; a second time nothing is left."""
+    look = router("store", "prune", "-f", rules, "--dry-run")
+    assert (look.code, look.out) == (0, "1 delivery and 0 expired keys would be removed\n")
+    done = router("store", "prune", "-f", rules, "--older-than", "1d")
+    assert (done.code, done.out) == (0, "1 delivery and 0 expired keys removed\n")
+    again = json.loads(router("store", "prune", "-f", rules, "--json").out)
+    assert again == {"deliveries": 0, "keys": 0, "dry_run": False}
+    assert json.loads(router("store", "info", "-f", rules, "--json").out)["deliveries"] == 1
+
+
+def test_an_age_that_is_none(router: Router, rules: Path, db: Path) -> None:
+    ran = router("store", "prune", "-f", rules, "--older-than", "soon")
+    assert ran.code == 2
+    assert "--older-than: 'soon' is not a duration" in ran.err
+
+
+def test_a_migration_is_looked_at_then_done(router: Router, rules: Path, tmp_path: Path) -> None:
+    path, newest = rules.parent / "router.db", len(schema.MIGRATIONS)
+    old = sqlite3.connect(path, isolation_level=None)
+    schema.migrate(old, schema.MIGRATIONS[:1])
+    old.close()
+    look = router("store", "migrate", "--check", "-f", rules)
+    assert (look.code, look.out) == (1, f"{path} would go from schema 1 to {newest}\n")
+    told = router("store", "info", "-f", rules)
+    assert f"1; this router wants {newest}: `router store migrate`" in told.out
+    done = router("store", "migrate", "-f", rules)
+    assert (done.code, done.out) == (0, f"{path} went from schema 1 to {newest}\n")
+    again = router("store", "migrate", "--check", "-f", rules)
+    assert (again.code, again.out) == (0, f"{path} has schema {newest}, as this router wants\n")
+
+
+def test_a_store_at_a_glance(router: Router, rules: Path, db: Path) -> None:
+    ran = router("store", "info", "-f", rules)
+    assert ran.code == 0
+    assert f"store        {db}\n" in ran.out
+    assert "jobs         1 available\n" in ran.out
+
+
+@pytest.mark.parametrize("words", [["info"], ["migrate"], ["backup", "x.db"], ["prune"]])
+def test_without_a_store(router: Router, rules: Path, words: list[str]) -> None:
+    ran = router("store", *words, "-f", rules)
+    assert ran.code == 1
+    assert "there is no store" in ran.err

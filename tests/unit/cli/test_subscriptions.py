@@ -1,0 +1,342 @@
+"""`router subscriptions` against a real server that follows the interface."""
+
+import io
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from router.cli import subscribing
+from router.provider_calls.subscriptions import Record
+from router.providers import builtin
+from router.wiring.rules import read_rules
+from tests.api_server import TOKEN, Answer, ApiServer, api_server
+from tests.unit.cli.conftest import Ran, Router
+
+RULES = """\
+version: 1
+server: {base_url: "https://hooks.example.com", admin: "127.0.0.1:1"}
+secrets:
+  shop: {env: SHOP_SECRET}
+  token: {env: SHOP_TOKEN}
+  hub: {env: HUB_SECRET}
+endpoints:
+  shop:
+    id: shop-0123456789abcdef
+    paths: [/webhooks/customers/redact]
+    provider: PROVIDER
+    secrets: shop
+    api: {base: {env: SHOP_BASE, default: "https://example-shop.test"}, token: token}
+  other: {id: other-0123456789abcdef, provider: shopify, secrets: shop}
+  code: {id: code-0123456789abcdef, provider: github, secrets: hub}
+rules:
+  - {id: paid, from: shop, events: [orders/paid, "customers/re*"], actions: {log: paid}}
+  - {id: new, from: [shop, other], mode: shadow, events: orders/paid, actions: {log: new}}
+  - {id: leftovers, from: shop, otherwise: true, actions: {log: rest}}
+  - {id: other, from: other, events: orders/create, actions: {log: other}}
+  - {id: pushes, from: code, events: push, actions: {log: push}}
+"""
+WH = "https://hooks.example.com/wh_shop-0123456789abcdef"
+
+
+@pytest.fixture
+def api() -> Iterator[ApiServer]:
+    with api_server() as server:
+        yield server
+
+
+@pytest.fixture
+def rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, api: ApiServer) -> Path:
+    monkeypatch.setenv("SHOP_TOKEN", TOKEN)
+    monkeypatch.setenv("OTHER_TOKEN", "another-token-altogether")
+    monkeypatch.setenv("SHOP_BASE", api.url)
+    path = tmp_path / "rules.yaml"
+    path.write_text(RULES.replace("PROVIDER", "shopify"), "utf-8")
+    return path
+
+
+class Subscriptions:
+    """The command, about the endpoint `shop` of these rules."""
+
+    def __init__(self, router: Router, rules: Path) -> None:
+        self._router, self._rules = router, rules
+
+    def __call__(self, verb: str, *args: str, endpoint: str = "shop") -> Ran:
+        return self._router("subscriptions", verb, endpoint, *args, "-f", self._rules)
+
+    def json(self, verb: str, *args: str) -> Any:
+        return json.loads(self(verb, *args, "--json").out)
+
+    def plan(self, *args: str, endpoint: str = "shop") -> dict[str, str]:
+        ran = self("create", *args, "--dry-run", "--json", endpoint=endpoint)
+        return {row["topic"]: row["do"] for row in json.loads(ran.out)["plan"]}
+
+
+@pytest.fixture
+def subscriptions(router: Router, rules: Path) -> Subscriptions:
+    return Subscriptions(router, rules)
+
+
+def test_the_plan_is_shown_and_nothing_asked(subscriptions: Subscriptions, api: ApiServer) -> None:
+    ran = subscriptions("create", "--from-rules", "--dry-run")
+    assert ran.code == 0
+    assert f"shop at {api.url}, REST, version 2024-01" in ran.out
+    assert [line.split() for line in ran.out.splitlines()[2:]] == [
+        ["orders/paid", WH, "create"],
+        ["customers/redact", "https://hooks.example.com/webhooks/customers/redact", "create"],
+        ["2", "subscriptions", "to", "create"],
+    ]
+    assert api.asked == []
+
+
+def test_what_was_made_is_not_made_again(subscriptions: Subscriptions, api: ApiServer) -> None:
+    first = subscriptions("create", "--from-rules", "--yes")
+    assert (first.code, first.out.splitlines()[-1]) == (0, "2 subscriptions created")
+    assert len(api.made) == 2
+    again = subscriptions("create", "--from-rules", "--yes")
+    assert (again.code, again.out.splitlines()[-1]) == (0, "0 subscriptions to create")
+    assert subscriptions.plan("--from-rules", "--topic", "orders/create") == {
+        "orders/create": "create",
+        "orders/paid": "keep",
+        "customers/redact": "keep",
+    }
+    assert len(api.asked) == 2
+    listed = subscriptions.json("list")
+    assert {(r["topic"], r["state"], r["id"]) for r in listed} == {
+        ("orders/paid", "made", "1000"),
+        ("customers/redact", "made", "1001"),
+    }
+    assert "orders/paid" in subscriptions("list").out
+    assert subscriptions("list", endpoint="other").out.count("\n") == 1
+
+
+def test_again_asks_for_what_was_made(subscriptions: Subscriptions, api: ApiServer) -> None:
+    subscriptions("create", "--topic", "orders/paid", "--yes")
+    ran = subscriptions("create", "--topic", "orders/paid", "--yes", "--again")
+    assert ran.code == 1
+    assert "HTTP 422: address: for this topic has already been taken" in ran.out
+
+
+def test_another_address_is_another_subscription(
+    subscriptions: Subscriptions, rules: Path, api: ApiServer
+) -> None:
+    subscriptions("create", "--topic", "orders/paid", "--yes")
+    rules.write_text(rules.read_text().replace("hooks.example.com", "hooks2.example.com"))
+    assert subscriptions.plan("--topic", "orders/paid") == {"orders/paid": "create"}
+
+
+@pytest.mark.parametrize("spelling", ["shopify", "commerce"])
+def test_the_token_s_header_is_spelled_as_the_provider(
+    subscriptions: Subscriptions, rules: Path, api: ApiServer, spelling: str
+) -> None:
+    rules.write_text(RULES.replace("PROVIDER", spelling), "utf-8")
+    subscriptions("create", "--topic", "orders/paid", "--yes")
+    assert api.asked[0].headers[f"x-{spelling}-access-token"] == TOKEN
+    subscriptions("create", "--topic", "orders/create", "--yes", "--spelling", "commerce")
+    assert api.asked[1].headers["x-commerce-access-token"] == TOKEN
+
+
+def test_flags_stand_in_place_of_the_file(
+    router: Router, rules: Path, api: ApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINE", TOKEN)
+    args = ["--topic", "ORDERS_PAID", "--shop-base", f"{api.url}/", "--api-version", "2025-07"]
+    args += ["--token-env", "MINE", "--graphql-path", "/gql/{api_version}.json", "--yes"]
+    api.script.append(
+        Answer(
+            200,
+            {"data": {"webhookSubscriptionCreate": {"webhookSubscription": {"id": "gid://x/5"}}}},
+        )
+    )
+    ran = router("subscriptions", "create", "other", *args, "-f", rules)
+    assert ran.code == 0
+    assert api.asked[0].path == "/gql/2025-07.json"
+    assert api.asked[0].body["variables"]["topic"] == "ORDERS_PAID"
+    assert "gid://x/5" in ran.out
+
+
+def test_rest_by_flag_where_the_file_says_graphql(
+    subscriptions: Subscriptions, rules: Path, api: ApiServer
+) -> None:
+    rules.write_text(rules.read_text().replace("token: token}", "token: token, graphql: true}"))
+    subscriptions("create", "--topic", "orders/paid", "--yes")
+    subscriptions("create", "--topic", "orders/create", "--yes", "--rest")
+    assert [a.path.rsplit("/", 1)[1] for a in api.asked] == ["graphql.json", "webhooks.json"]
+
+
+def test_user_errors_field_by_field(subscriptions: Subscriptions, api: ApiServer) -> None:
+    api.topics = {"ORDERS_CREATE"}
+    args = ["--topic", "orders/paid", "--topic", "orders/create", "--graphql", "--yes"]
+    ran = subscriptions("create", *args)
+    assert ran.code == 1
+    assert "topic: is not one you may subscribe to; webhookSubscription.callbackUrl:" in ran.out
+    assert ran.out.splitlines()[-1] == "1 subscription created of 2"
+
+
+def test_what_got_no_answer_is_unsure_until_somebody_looks(
+    subscriptions: Subscriptions, api: ApiServer
+) -> None:
+    api.script.append("hang")
+    args = ["--topic", "orders/paid", "--topic", "orders/create", "--yes", "--timeout", "0.2"]
+    ran = subscriptions("create", *args)
+    assert ran.code == 1
+    assert [line.split()[:2] for line in ran.out.splitlines()[-3:-1]] == [
+        ["orders/paid", "unsure"],
+        ["orders/create", "not"],
+    ]
+    again = subscriptions("create", "--topic", "orders/paid", "--yes")
+    assert again.code == 1
+    assert "no answer ever came for orders/paid" in again.err
+    assert len(api.asked) == 1
+    assert subscriptions("create", "--topic", "orders/paid", "--yes", "--again").code == 0
+
+
+def test_a_rate_limit_is_waited_out(subscriptions: Subscriptions, api: ApiServer) -> None:
+    api.script.append(Answer(429, "", {"Retry-After": "0"}))
+    assert subscriptions("create", "--topic", "orders/paid", "--yes").code == 0
+    assert len(api.asked) == 2
+
+
+@pytest.mark.parametrize("odd", ["close", "garbage", Answer(500, "oops"), Answer(401, TOKEN)])
+def test_failures_in_plain_words_and_never_the_token(
+    subscriptions: Subscriptions, api: ApiServer, odd: Any
+) -> None:
+    api.script.append(odd)
+    ran = subscriptions("create", "--topic", "orders/paid", "--yes")
+    assert ran.code == 1
+    assert "Traceback" not in ran.err
+    assert TOKEN not in ran.out + ran.err
+
+
+def test_the_limit_of_an_app_is_kept(
+    subscriptions: Subscriptions, rules: Path, api: ApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ruleset = read_rules(rules, environ={"SHOP_BASE": api.url}).ruleset
+    assert ruleset is not None
+    endpoint = ruleset.endpoints["shop"]
+    rule = builtin()["shopify"].definition.api
+    assert rule is not None
+    access = subscribing.Access(rule, api.url, TOKEN)
+
+    def known(count: int) -> dict[str, Record]:
+        return {
+            f"subscription/{n}": Record("shop", f"a/t{n}", WH, api.url, "made", 1)
+            for n in range(count)
+        }
+
+    def plan(count: int) -> subscribing.Plan:
+        way = subscribing.Way()
+        topics = ["orders/paid", "orders/create"]
+        return subscribing.planned(
+            ruleset, endpoint, topics, access, way, known(count), again=False
+        )
+
+    assert len(plan(998).wanted) == 2
+    with pytest.raises(subscribing.UsageError, match=r"1,001 subscriptions .* the 1,000 an app"):
+        plan(999)
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ([], "name topics with --topic, or use --from-rules or --all"),
+        (["--topic", "orders"], "'orders' is not a topic; write one like orders/create"),
+        (["--topic", "a/b"], "nobody is here to be asked"),
+        (["--topic", "a/b", "--api-version", "2024-13"], "--api-version is written YYYY-MM"),
+        (["--topic", "a/b", "--shop-base", "shop"], "is not an address"),
+        (["--topic", "a/b", "--token", "nope"], "--token names a secret of the rules file"),
+        (["--topic", "a/b", "--token", "hub"], "environment variable HUB_SECRET is not set"),
+        (["--topic", "a/b", "--token-env", "NOPE"], "environment variable NOPE is not set"),
+        (["--topic", "a/b", "--token-env", "X", "--token", "x"], "both name a token"),
+        (["--topic", "a/b", "--graphql-path", "x", "--dry-run"], "begins with a slash"),
+    ],
+)
+def test_wrong_words_name_the_fix(
+    subscriptions: Subscriptions, args: list[str], words: str
+) -> None:
+    ran = subscriptions("create", *args)
+    assert ran.code == 2
+    assert words in ran.err
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "words"),
+    [
+        ("code", "GitHub is subscribed to in its settings screen"),
+        ("shpo", "did you mean 'shop'?"),
+        ("other", "nobody says where the API is: add --shop-base"),
+    ],
+)
+def test_endpoints_that_cannot_be_subscribed(
+    subscriptions: Subscriptions, endpoint: str, words: str
+) -> None:
+    ran = subscriptions("create", "--topic", "a/b", "--yes", endpoint=endpoint)
+    assert ran.code == 2
+    assert words in ran.err
+
+
+def test_a_token_must_be_named(router: Router, rules: Path, api: ApiServer) -> None:
+    args = ["--topic", "a/b", "--shop-base", api.url]
+    ran = router("subscriptions", "create", "other", *args, "-f", rules)
+    assert ran.code == 2
+    assert "no access token is named: add --token-env VARIABLE" in ran.err
+
+
+def test_rules_without_events_want_a_plain_word(subscriptions: Subscriptions, rules: Path) -> None:
+    rules.write_text(RULES.replace("PROVIDER", "shopify").replace("events: orders/paid, ", ""))
+    ran = subscriptions("create", "--from-rules", "--dry-run")
+    assert ran.code == 2
+    assert "no events are named by rule new" in ran.err
+    assert len(subscriptions.plan("--all")) == 37
+    assert "orders/create" in subscriptions.plan("--from-rules", "--topic", "orders/create")
+
+
+def test_a_sender_far_away_cannot_reach_this_machine(
+    subscriptions: Subscriptions, rules: Path
+) -> None:
+    rules.write_text(
+        rules.read_text().replace("https://hooks.example.com", "http://localhost:8000")
+    )
+    ran = subscriptions("create", "--topic", "a/b", "--shop-base", "https://example-shop.test")
+    assert ran.code == 2
+    assert "the sender cannot reach http://localhost:8000" in ran.err
+
+
+def test_a_test_notification_by_topic_or_id(subscriptions: Subscriptions, api: ApiServer) -> None:
+    subscriptions("create", "--topic", "orders/paid", "--yes")
+    for what in ("orders/paid", "ORDERS_PAID", "1000"):
+        assert subscriptions("test", what).code == 0
+        assert api.asked[-1].path == "/admin/api/2024-01/webhooks/1000/notifications.json"
+    assert subscriptions.json("test", "orders/paid")["sent"] is True
+
+
+def test_a_test_notification_that_cannot_be_had(
+    subscriptions: Subscriptions, api: ApiServer
+) -> None:
+    unknown = subscriptions("test", "orders/create")
+    assert unknown.code == 1
+    assert "`router subscriptions create shop --topic orders/create` makes one" in unknown.err
+    refused = subscriptions("test", "77")
+    assert (refused.code, refused.err) == (1, "router: the sender refused: HTTP 404: Not Found\n")
+    api.script += [Answer(201, ""), "hang"]
+    subscriptions("create", "--topic", "orders/paid", "--yes")
+    assert "never said the id" in subscriptions("test", "orders/paid").err
+    slow = subscriptions("test", "77", "--timeout", "0.2")
+    assert (slow.code, slow.err) == (1, "router: no answer within 0.2 s\n")
+
+
+def test_whoever_is_asked_may_decline(
+    subscriptions: Subscriptions, api: ApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Person(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for said, code, asked in (("n\n", 130, 0), ("y\n", 0, 1)):
+        monkeypatch.setattr(sys, "stdin", Person(said))
+        ran = subscriptions("create", "--topic", "orders/paid")
+        assert (ran.code, len(api.asked)) == (code, asked)
+        assert "PLAN" in ran.out

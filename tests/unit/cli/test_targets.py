@@ -1,0 +1,64 @@
+"""`router targets`, `pause` and `resume` where no server runs."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from router.cli.main import run
+from router.store.sqlite import open_store
+from tests.clocks import ManualClock
+from tests.store_values import Maker
+
+RULES = """
+version: 1
+server: {store: "sqlite:t.db", admin: "127.0.0.1:1"}
+targets:
+  erp: {url: "https://erp.example.net/x?key=s3cr3t", rate: 5/s}
+endpoints:
+  shop: {paths: /shop, provider: shopify, verify: none}
+rules:
+  - {id: paid, from: shop, actions: {http: {target: erp}}}
+"""
+
+
+@pytest.fixture
+def rules(tmp_path: Path) -> str:
+    path = tmp_path / "rules.yaml"
+    path.write_text(RULES, "utf-8")
+    return str(path)
+
+
+async def _two_jobs(folder: Path) -> None:
+    store = await open_store(str(folder / "t.db"), clock=ManualClock())
+    make = Maker()
+    await store.accept(make.acceptance(jobs=[make.job(), make.job()]))
+    await store.close()
+
+
+def test_paused_listed_and_resumed(
+    rules: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asyncio.run(_two_jobs(tmp_path))
+    assert run(["targets", "pause", "erp", "--reason", "they migrate", "-f", rules], {}) == 0
+    assert "erp paused; 2 job(s) wait" in capsys.readouterr().out
+    assert run(["targets", "-f", rules], {}) == 0
+    shown = capsys.readouterr().out
+    assert "paused" in shown
+    assert "they migrate" in shown
+    assert run(["targets", "--json", "-f", rules], {}) == 0
+    out = capsys.readouterr().out
+    (row,) = json.loads(out)
+    assert (row["state"], row["waiting"], row["by"]) == ("paused", 2, "local")
+    assert "s3cr3t" not in out
+    assert run(["targets", "resume", "erp", "-f", rules], {}) == 0
+    assert "erp resumed; 2 job(s) go on" in capsys.readouterr().out
+
+
+def test_a_name_that_is_none(rules: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["targets", "pause", "erp", "-f", rules], {}) == 1
+    assert "nothing has been received yet" in capsys.readouterr().err
+    asyncio.run(_two_jobs(Path(rules).parent))
+    assert run(["targets", "pause", "epr", "-f", rules], {}) == 2
+    assert "did you mean 'erp'?" in capsys.readouterr().err

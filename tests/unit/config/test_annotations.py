@@ -1,0 +1,94 @@
+"""What machines are given: escaped, complete, and valid where there is a standard."""
+
+import json
+import xml.etree.ElementTree as Xml
+from typing import Any
+
+import pytest
+
+from router.cli.check import FORMATS as OFFERED
+from router.config.annotations import FORMATS, render
+from router.errors import Diagnostic
+
+FOUND = (
+    Diagnostic(
+        code="unknown-key",
+        message="unknown key 'a,b:c%d\ne'",
+        file="dir/my rules:1,2.yaml",
+        line=3,
+        column=5,
+        width=2,
+        hint="did you mean 'abc'?",
+        source="    a,b: 1 \x07 \ud800",
+    ),
+    Diagnostic(
+        code="unused-secret",
+        message="the secret 'x' is used nowhere",
+        file="/etc/rules.yaml",
+        line=9,
+        column=1,
+        width=1,
+        severity="warning",
+    ),
+)
+
+
+def parsed(format_: str) -> Any:
+    return json.loads(render(format_, FOUND, []))
+
+
+def test_the_command_offers_what_there_is() -> None:
+    assert OFFERED == FORMATS
+
+
+def test_a_workflow_command_is_one_line_and_escaped() -> None:
+    first, second = render("github", FOUND, []).splitlines()
+    assert first == (
+        "::error file=dir/my rules%3A1%2C2.yaml,line=3,col=5,endColumn=7,title=unknown-key"
+        "::unknown key 'a,b:c%25d%0Ae': did you mean 'abc'?"
+    )
+    assert second.startswith("::warning file=/etc/rules.yaml,line=9,")
+
+
+def test_a_log_for_code_scanning() -> None:
+    run = parsed("sarif")["runs"][0]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == [
+        "unknown-key",
+        "unused-secret",
+    ]
+    first, second = run["results"]
+    assert (first["ruleId"], first["level"], second["level"]) == ("unknown-key", "error", "warning")
+    where = [r["locations"][0]["physicalLocation"] for r in (first, second)]
+    assert where[0]["region"] == {"startLine": 3, "startColumn": 5, "endColumn": 7}
+    assert [w["artifactLocation"]["uri"] for w in where] == [
+        "dir/my%20rules%3A1%2C2.yaml",
+        "file:///etc/rules.yaml",
+    ]
+
+
+def test_a_code_quality_report_tells_equal_faults_apart_by_place() -> None:
+    first, second = parsed("gitlab")
+    assert first["location"] == {"path": "dir/my rules:1,2.yaml", "lines": {"begin": 3}}
+    assert (first["severity"], second["severity"]) == ("major", "minor")
+    assert first["fingerprint"] != second["fingerprint"]
+
+
+def test_a_test_for_each_fault_and_for_each_file_without() -> None:
+    said = render("junit", FOUND, ["quiet.yaml", "/etc/rules.yaml"])
+    suite = Xml.fromstring(said)  # noqa: S314 - our own
+    assert (suite.get("tests"), suite.get("failures")) == ("3", "1")
+    cases = {case.get("name"): case for case in suite}
+    assert cases["check"].get("file") == "quiet.yaml"
+    assert cases["unknown-key 3:5"].find("failure") is not None
+    assert cases["unused-secret 9:1"].find("failure") is None
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_nothing_found_is_said_in_every_format(format_: str) -> None:
+    said = render(format_, (), [])
+    if format_ in ("json", "gitlab", "sarif"):
+        json.loads(said)
+    elif format_ == "junit":
+        Xml.fromstring(said)  # noqa: S314 - our own
+    else:
+        assert said == ""

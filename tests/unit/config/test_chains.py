@@ -1,0 +1,148 @@
+"""`after`, `when` and `concurrency` of a rules file."""
+
+import pytest
+
+from router.config import load, render_text
+from router.model.job import Group, Need
+from router.rules.specs import CompiledRule
+
+HEAD = """\
+version: 1
+endpoints:
+  shop: {id: 8c1f0e7a5b6d4c3e9f2a1b0c7d8e6f54, provider: shopify, verify: none}
+rules:
+  - id: a
+    from: shop
+"""
+
+
+def said(rule: str) -> str:
+    return render_text(load(HEAD + rule, path="rules.yaml", env={}).diagnostics)
+
+
+def compiled(rule: str) -> CompiledRule:
+    loaded = load(HEAD + rule, path="rules.yaml", env={})
+    assert loaded.ruleset is not None, render_text(loaded.diagnostics)
+    return loaded.ruleset.rules[0]
+
+
+def actions(*given: str) -> str:
+    return "    actions:\n" + "".join(f"      - {{log: x, {one}}}\n" for one in given)
+
+
+@pytest.mark.parametrize(
+    ("after", "needs"),
+    [
+        ("one", (Need("one"),)),
+        ("[one, two]", (Need("one"), Need("two"))),
+        ("{one: dead}", (Need("one", "dead"),)),
+        ("{one: succeeded, two: ended}", (Need("one"), Need("two", "ended"))),
+        ("[two, {one: dead}]", (Need("two"), Need("one", "dead"))),
+        ("[]", ()),
+    ],
+)
+def test_after_is_an_id_a_list_or_a_mapping(after: str, needs: tuple[Need, ...]) -> None:
+    rule = compiled(actions("id: one", "id: two", f"id: three, after: {after}"))
+    assert rule.actions[2].after == needs
+
+
+def test_an_omitted_id_is_the_kind() -> None:
+    rule = compiled("    actions:\n      - log: x\n      - {id: y, after: log, log: y}\n")
+    assert rule.actions[1].after == (Need("log"),)
+
+
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [
+        ("on", "did you mean 'one'?"),
+        ("three", "no other action of this rule is called 'three'"),
+        ("{one: ded}", "did you mean 'dead'?"),
+        ("{one: [dead]}", "expected 'succeeded' or 'dead' or 'ended'"),
+        ("[one, one]", "'one' stands here twice"),
+        ("[[one]]", "expected an action's id or a mapping, found a list"),
+        ("~", "wrong-type"),
+    ],
+)
+def test_what_is_wrong_with_after_is_said_once(after: str, words: str) -> None:
+    text = said(
+        actions("id: one", "id: two", f"id: other, after: {after}, when: results.one.message")
+    )
+    assert words in text
+    assert text.count(" error ") == 1, text
+
+
+@pytest.mark.parametrize(
+    ("steps", "circle"),
+    [
+        (("id: one, after: one",), "one after one"),
+        (("id: one, after: two", "id: two, after: one"), "one after two after one"),
+        (
+            ("id: zero, after: one", "id: one, after: two", "id: two, after: {one: dead}"),
+            "one after two after one",
+        ),
+    ],
+)
+def test_nobody_waits_for_himself(steps: tuple[str, ...], circle: str) -> None:
+    text = said(actions(*steps))
+    assert f"chain-cycle: an action would wait for itself: {circle}\n" in text
+    assert text.count(" error ") == 1, text
+
+
+def test_results_of_all_that_came_before_can_be_read() -> None:
+    rule = compiled(
+        "    actions:\n"
+        "      - {id: one, log: x}\n"
+        "      - {id: two, after: one, log: x}\n"
+        '      - {id: three, after: two, when: results.one.x, log: "{{ results.two }}"}\n'
+    )
+    assert rule.actions[2].when is not None
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        (("id: one, when: results.one.x",), "only an action with 'after' can read"),
+        (("id: one", "id: two, when: results.one.x"), "only an action with 'after' can read"),
+        (("id: one", "id: two", "id: three, after: one, when: results.two.x"), "known names: one"),
+        (("id: first", "id: two, after: first, when: results.frist.x"), "did you mean 'first'?"),
+        (("id: one", "id: two, after: one, when: length(results)"), "as in results.ID"),
+    ],
+)
+def test_no_other_result_can_be_read(steps: tuple[str, ...], words: str) -> None:
+    assert words in said(actions(*steps))
+
+
+def test_when_needs_no_after() -> None:
+    (action,) = compiled(actions("id: one, when: payload.total == 1")).actions
+    assert (action.after, action.when is not None) == ((), True)
+
+
+def test_when_reads_the_events_of_a_whole_batch() -> None:
+    per = "    per: delivery\n" + actions("id: one, when: length(events) == 2")
+    assert compiled(per).actions[0].when is not None
+
+
+def test_a_group_is_one_at_a_time_and_queues_unless_it_says_more() -> None:
+    rule = compiled("    concurrency: {group: payload.id}\n" + actions("id: one"))
+    assert rule.concurrency is not None
+    assert rule.concurrency.group == Group(1, "queue", "continue")
+    full = "    concurrency: {group: payload.id, limit: 3, on_busy: drop}\n" + actions("id: one")
+    found = compiled(full).concurrency
+    assert found is not None
+    assert found.group == Group(3, "drop", "continue")
+
+
+@pytest.mark.parametrize(
+    ("entry", "code"),
+    [
+        ("{limit: 1}", "missing-key"),
+        ("{group: payload.id, limit: 0}", "bad-value"),
+        ("{group: payload.id, on_busy: latst}", "unknown-value"),
+        ("{group: payload.id, on_busy: drop, on_dead: halt}", "halt-without-queue"),
+        ("{group: results.one.x}", "root-not-here"),
+        ("{group: secret.x}", "root-not-here"),
+    ],
+)
+def test_what_a_group_cannot_be(entry: str, code: str) -> None:
+    text = said(f"    concurrency: {entry}\n" + actions("id: one"))
+    assert f" {code}: " in text

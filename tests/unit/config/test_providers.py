@@ -1,0 +1,195 @@
+"""`providers:` of the user's own, and `verify` with keys on an endpoint."""
+
+import textwrap
+from typing import Any
+
+import pytest
+
+from router.config import load
+from router.errors import Diagnostic
+from router.rules.ruleset import Ruleset
+
+REST = """
+version: 1
+secrets: {acme: {env: ACME_SECRET}}
+rules: [{id: r, from: all, actions: [{log: x}]}]
+"""
+ENDPOINT = "endpoints: {hook: {id: 8c1f0e7a5b6d4c3e9f2a1b0c7d8e6f54, provider: %s, secrets: acme}}"
+
+
+def found(text: str) -> tuple[Ruleset | None, tuple[Diagnostic, ...]]:
+    loaded = load(REST + textwrap.dedent(text), path="rules.yaml", env={})
+    return loaded.ruleset, loaded.diagnostics
+
+
+def own(definition: str) -> tuple[Ruleset | None, tuple[Diagnostic, ...]]:
+    inner = textwrap.indent(textwrap.dedent(definition), "    ")
+    return found(f"{ENDPOINT % 'acme'}\nproviders:\n  acme:\n{inner}\n")
+
+
+def generic(name: str, verify: str) -> tuple[Ruleset | None, tuple[Diagnostic, ...]]:
+    return found(
+        f"""
+        endpoints:
+          hook:
+            id: 8c1f0e7a5b6d4c3e9f2a1b0c7d8e6f54
+            provider: {name}
+            secrets: acme
+            verify: {verify}
+        """
+    )
+
+
+def rule_of(ruleset: Ruleset | None) -> Any:
+    assert ruleset is not None
+    return ruleset.providers[ruleset.endpoints["hook"].provider].definition.verify
+
+
+def test_a_definition_of_ten_lines() -> None:
+    ruleset, diagnostics = own(
+        """
+        verify: {scheme: hmac, header: [X-Acme-Signature, X-Old], prefix: v1=, algorithm: sha512}
+        event: {field: [type, kind]}
+        id: {header: X-Acme-Id}
+        fields: {team: {field: team.name}}
+        events: [made, {group: Lost, names: [lost], actions: [again]}]
+        samples: [{for: "*", payload: {type: made, team: {name: a}, n: 1.50}}]
+        respond: {method: GET, echo: challenge}
+        body_max: 2MiB
+        read: [json, form]
+        """
+    )
+    assert diagnostics == ()
+    assert ruleset is not None
+    provider = ruleset.providers["acme"]
+    assert [(e.name, e.group, e.actions) for e in provider.events] == [
+        ("made", "Events", ()),
+        ("lost", "Lost", ("again",)),
+    ]
+    assert provider.definition.verify.header == ("X-Acme-Signature", "X-Old")
+    assert (provider.body_max, provider.label) == (2 * 1024**2, "acme")
+    assert provider.root_fields == {"team"}
+    assert ruleset.endpoints["hook"].body_max == 2 * 1024**2
+    sample = provider.sample("made")
+    assert provider.compose(sample, "1") == b'{"type":"made","team":{"name":"a"},"n":1.50}'
+
+
+@pytest.mark.parametrize(
+    ("definition", "code", "line", "words"),
+    [
+        ("verify: {scheme: hmac, heder: X-A}", "unknown-key", 1, "'heder'"),
+        ("verify: {header: X-A}", "missing-key", 1, "'scheme'"),
+        ("verify: {scheme: hmacs, header: X-A}", "unknown-value", 1, "'hmacs'"),
+        ("event: {field: type}", "missing-key", 1, "'verify'"),
+        ("verify: {scheme: hmac}", "bad-provider", 1, "names the signature's header"),
+        ("verify: {scheme: none}\nbody_max: 5MB", "bad-provider", 2, "KiB MiB GiB"),
+        ("verify: {scheme: none}\nrefuse_with: 500", "bad-provider", 2, "Invalid enum value 500"),
+        ("verify: {scheme: none}\nmethods: [POST, get]", "bad-provider", 2, "not a method"),
+        (
+            "verify: {scheme: none}\nrespond:\n  - {method: GET, echo: a}\n  - {echo: b}",
+            "bad-provider",
+            4,
+            "needs `when`",
+        ),
+        (
+            "verify: {scheme: none}\nfields:\n  team: {header: X-T, field: team}",
+            "bad-provider",
+            3,
+            "exactly one of header, field, event",
+        ),
+        (
+            "verify: {scheme: none}\napi:\n  token_header: X-T\n  colour: red",
+            "bad-provider",
+            3,
+            "unknown field `colour`",
+        ),
+        ("verify: {scheme: hmac, header: X, algorithm: sha1}", "not-available", 1, "SHA-1"),
+        ("verify: {scheme: jwt, issuer: a, jwks_url: b}", "not-available", 1, "never fetched"),
+    ],
+)
+def test_faults_of_a_definition_have_their_place(
+    definition: str, code: str, line: int, words: str
+) -> None:
+    ruleset, diagnostics = own(definition)
+    assert ruleset is None
+    first = diagnostics[0]
+    before = (REST + ENDPOINT).count("\n") + 3
+    assert (first.code, (first.line or 0) - before) == (code, line)
+    assert words in first.message
+    assert "unknown-provider" not in {d.code for d in diagnostics}
+
+
+def test_a_built_in_name_is_taken() -> None:
+    _, diagnostics = found(
+        f"{ENDPOINT % 'svix'}\nproviders: {{svix: {{verify: {{scheme: none}}}}}}"
+    )
+    assert [d.code for d in diagnostics] == ["built-in-name"]
+
+
+def test_a_name_of_ones_own_is_known_and_suggested() -> None:
+    _, diagnostics = found(
+        f"{ENDPOINT % 'acmee'}\nproviders: {{acme: {{verify: {{scheme: hmac, header: X-A}}}}}}"
+    )
+    assert diagnostics[0].code == "unknown-provider"
+    assert "'acme'" in (diagnostics[0].hint or "")
+
+
+def test_a_provider_that_names_its_events_freely_has_no_unknown_ones() -> None:
+    text = ENDPOINT % "svix" + "\n"
+    ruleset, diagnostics = found(text.replace("rules:", "#"))
+    assert ruleset is not None
+    assert diagnostics == ()
+    rules = REST.replace("from: all", "from: hook, events: user.created")
+    assert load(rules + text, path="r.yaml", env={}).diagnostics == ()
+
+
+def test_verify_of_an_endpoint_is_that_of_its_sender() -> None:
+    ruleset, diagnostics = generic("hmac", "{header: X-Signature, encoding: base64, key: hex}")
+    assert diagnostics == ()
+    assert ruleset is not None
+    assert ruleset.endpoints["hook"].provider == "hmac@hook"
+    rule = rule_of(ruleset)
+    assert (rule.scheme, rule.header, rule.encoding) == ("hmac", ("X-Signature",), "base64")
+    assert (rule.prefix, rule.key) == ("", "hex")
+    assert rule_of(generic("token", "{query: key}")[0]).query == "key"
+    assert rule_of(generic("basic", "{user: ada}")[0]).user == "ada"
+    assert rule_of(generic("jwt", "{audience: us, issuer: them}")[0]).audience == "us"
+
+
+@pytest.mark.parametrize(
+    ("name", "verify", "code"),
+    [
+        ("hmac", "{prefix: v1=}", "bad-provider"),
+        ("token", "{header: X-A, query: a}", "bad-provider"),
+        ("basic", "{header: X-A}", "bad-provider"),
+        ("jwt", "{algorithms: [RS256]}", "bad-provider"),
+        ("hmac", "{header: X-A, scheme: token}", "unknown-key"),
+        ("hmac", "{header: X-A, oauth: {}}", "not-available"),
+        ("hmac", "nobody", "unknown-value"),
+        ("stripe", "{header: X-A}", "verify-fixed"),
+        ("none", "{header: X-A}", "verify-fixed"),
+    ],
+)
+def test_what_verify_of_an_endpoint_cannot_be(name: str, verify: str, code: str) -> None:
+    ruleset, diagnostics = generic(name, verify)
+    assert ruleset is None
+    assert code in {d.code for d in diagnostics}
+
+
+def test_who_verifies_nothing_must_say_so() -> None:
+    _, diagnostics = found(ENDPOINT % "none")
+    assert [d.code for d in diagnostics] == ["nothing-verified"]
+    ruleset, diagnostics = found(
+        "endpoints: {hook: {id: 8c1f0e7a5b6d4c3e9f2a1b0c7d8e6f54, provider: none, verify: none}}"
+    )
+    assert ruleset is not None
+    assert [d.code for d in diagnostics] == ["unused-secret"]
+
+
+def test_own_providers_are_part_of_the_generation() -> None:
+    generations = set()
+    for header in ("X-A", "X-B"):
+        ruleset, _ = own(f"verify: {{scheme: hmac, header: {header}}}")
+        assert ruleset is not None
+        generations.add(ruleset.generation)
+    assert len(generations) == 2

@@ -1,0 +1,269 @@
+"""Subscriptions against a server that follows the interface, its limits and its odd days."""
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from router.provider_calls.client import Client
+from router.provider_calls.pace import Pace
+from router.provider_calls.subscriptions import (
+    Record,
+    Result,
+    Subscriber,
+    Way,
+    fact_name,
+    is_subscription,
+    records,
+    send_test,
+)
+from router.providers.management import Access
+from tests.api_server import TOKEN, Answer, ApiServer
+from tests.clocks import START_MS, JumpingClock
+from tests.unit.provider_calls.conftest import shop
+
+ADDRESS = "https://hooks.example.com/wh_x"
+
+
+class Ledger:
+    """The facts, and what they were at each write."""
+
+    def __init__(self) -> None:
+        self.facts: dict[str, Any] = {}
+        self.states: list[str | None] = []
+
+    async def keep(self, facts: Mapping[str, Any]) -> None:
+        for name, value in facts.items():
+            self.states.append(None if value is None else value["state"])
+            self.facts[name] = value
+            assert is_subscription((name, value))
+            if value is None:
+                del self.facts[name]
+
+    @property
+    def records(self) -> list[Record]:
+        return list(records(self.facts).values())
+
+
+class World:
+    """One run's parts."""
+
+    def __init__(self, api: ApiServer, client: Client, *, way: Way | None = None, **access: Any):
+        self.clock, self.ledger = JumpingClock(), Ledger()
+        self.subscriber = Subscriber(
+            client,
+            shop(api, **access),
+            way=way or Way(),
+            clock=self.clock,
+            keep=self.ledger.keep,
+            pace=Pace(self.clock, 4),
+        )
+
+    async def run(self, *topics: str) -> list[Result]:
+        return await self.subscriber.run("shop", [(topic, ADDRESS) for topic in topics])
+
+
+async def test_rest_as_the_interface_shows_it(api: ApiServer, client: Client) -> None:
+    world = World(api, client)
+    results = await world.run("orders/create")
+    assert results == [Result("orders/create", ADDRESS, "made", "1000")]
+    (asked,) = api.asked
+    assert (asked.method, asked.path) == ("POST", "/admin/api/2024-01/webhooks.json")
+    assert asked.headers["x-shopify-access-token"] == TOKEN
+    assert asked.headers["content-type"] == "application/json"
+    webhook = {"topic": "orders/create", "address": ADDRESS, "format": "json"}
+    assert asked.body == {"webhook": webhook}
+    assert world.ledger.states == ["asked", "made"]
+    assert world.ledger.records == [
+        Record("shop", "orders/create", ADDRESS, api.url, "made", START_MS, "1000")
+    ]
+
+
+async def test_the_neutral_spelling_of_the_token_s_header(api: ApiServer, client: Client) -> None:
+    await World(api, client, spelling="commerce").run("orders/create")
+    assert api.asked[0].headers["x-commerce-access-token"] == TOKEN
+    assert "x-shopify-access-token" not in api.asked[0].headers
+
+
+async def test_graphql_as_the_interface_shows_it(api: ApiServer, client: Client) -> None:
+    world = World(api, client, way=Way(graphql=True))
+    (result,) = await world.run("customers/data_request")
+    assert (result.outcome, result.id) == ("made", "gid://commerce/WebhookSubscription/1000")
+    (asked,) = api.asked
+    assert asked.path == "/admin/api/2024-01/graphql.json"
+    assert asked.body["variables"] == {
+        "topic": "CUSTOMERS_DATA_REQUEST",
+        "webhookSubscription": {"callbackUrl": ADDRESS, "format": "JSON"},
+    }
+
+
+async def test_graphql_at_a_path_of_one_s_own(api: ApiServer, client: Client) -> None:
+    world = World(api, client, way=Way(graphql=True, path="/gql/{api_version}"))
+    (result,) = await world.run("orders/create")
+    assert api.asked[0].path == "/gql/2024-01"
+    assert (result.outcome, result.words) == ("refused", "HTTP 404: Not Found")
+
+
+async def test_user_errors_are_shown_field_by_field(api: ApiServer, client: Client) -> None:
+    api.topics = {"ORDERS_PAID"}
+    world = World(api, client, way=Way(graphql=True))
+    first, second = await world.run("orders/create", "orders/paid")
+    assert first.outcome == "refused"
+    assert first.words == (
+        "topic: is not one you may subscribe to; "
+        "webhookSubscription.callbackUrl: is not allowed; Try again"
+    )
+    assert second.outcome == "made"
+    assert [r.topic for r in world.ledger.records] == ["orders/paid"]
+
+
+async def test_top_level_graphql_errors_are_problems_too(api: ApiServer, client: Client) -> None:
+    api.script.append(Answer(200, {"errors": [{"message": "Throttled"}]}))
+    (result,) = await World(api, client, way=Way(graphql=True)).run("orders/create")
+    assert (result.outcome, result.words) == ("refused", "Throttled")
+
+
+async def test_four_a_second_and_no_more(api: ApiServer, client: Client) -> None:
+    """The server counts by the same clock, and would answer 429 to a fifth."""
+    world = World(api, client)
+    times: deque[float] = deque(maxlen=4)
+
+    def too_many() -> bool:
+        now = world.clock.monotonic()
+        full = len(times) == 4 and now - times[0] < 1.0
+        times.append(now)
+        return full
+
+    api.limit = too_many
+    results = await world.run(*[f"topic/t{n}" for n in range(22)])
+    assert [r.outcome for r in results] == ["made"] * 22
+    assert len(api.asked) == 22
+    assert 5.0 < world.clock.elapsed < 6.0
+
+
+async def test_a_rate_limit_is_waited_out_as_long_as_it_asks(
+    api: ApiServer, client: Client
+) -> None:
+    api.script += [
+        Answer(429, "", {"Retry-After": "7"}),
+        Answer(429),
+        Answer(429, "", {"Retry-After": "9999"}),
+    ]
+    world = World(api, client)
+    (result,) = await world.run("orders/create")
+    assert result.outcome == "made"
+    assert world.clock.slept == [7.0, 2.0, 60.0]
+
+
+async def test_a_rate_limit_without_end_ends_the_run(api: ApiServer, client: Client) -> None:
+    api.limit = lambda: True
+    world = World(api, client)
+    results = await world.run("orders/create", "orders/paid")
+    assert [r.outcome for r in results] == ["refused", "not asked"]
+    assert results[0].words == "HTTP 429: Exceeded 4 calls per second"
+    assert len(api.asked) == 6
+    assert world.ledger.records == []
+
+
+async def test_what_one_topic_does_wrong_ends_there(api: ApiServer, client: Client) -> None:
+    world = World(api, client)
+    results = await world.run("orders/create", "orders/create", "orders/paid")
+    assert [r.outcome for r in results] == ["made", "refused", "made"]
+    assert results[1].words == "HTTP 422: address: for this topic has already been taken"
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 302])
+async def test_what_no_call_can_survive_ends_the_run(
+    api: ApiServer, client: Client, status: int
+) -> None:
+    api.script.append(Answer(status, {"errors": "no"}))
+    world = World(api, client)
+    results = await world.run("orders/create", "orders/paid")
+    assert [r.outcome for r in results] == ["refused", "not asked"]
+    assert results[0].words == f"HTTP {status}: no"
+    assert world.ledger.records == []
+    assert len(api.asked) == 1
+
+
+@pytest.mark.parametrize("odd", ["hang", "drip", "close", "garbage", Answer(502, "<html>bad")])
+async def test_without_an_answer_it_is_unsure_and_remembered_so(
+    api: ApiServer, client: Client, odd: Any
+) -> None:
+    api.script.append(odd)
+    world = World(api, client)
+    results = await world.run("orders/create", "orders/paid")
+    assert [r.outcome for r in results] == ["unsure", "not asked"]
+    assert [(r.topic, r.state) for r in world.ledger.records] == [("orders/create", "asked")]
+    assert TOKEN not in repr(results)
+
+
+async def test_a_server_that_is_not_there_was_asked_nothing(api: ApiServer) -> None:
+    async with Client(["127.0.0.1"], timeout_s=1) as client:
+        world = World(api, client)
+        access = shop(api)
+        world.subscriber._access = Access(access.rule, "http://127.0.0.1:1", TOKEN)
+        results = await world.run("orders/create", "orders/paid")
+    assert [r.outcome for r in results] == ["refused", "not asked"]
+    assert [r.words for r in results] == ["no connection", "no connection"]
+    assert world.ledger.records == []
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"nonsense", b"[]", b'{"webhook": []}', b'{"webhook": {"id": {}}}', b"null"]
+)
+async def test_an_odd_2xx_means_made_without_an_id(
+    api: ApiServer, client: Client, body: bytes
+) -> None:
+    api.script.append(Answer(201, body))
+    world = World(api, client)
+    (result,) = await world.run("orders/create")
+    assert (result.outcome, result.id) == ("made", None)
+    assert world.ledger.records[0].state == "made"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{}", b"[]", b'{"data": null}', b'{"data": {"webhookSubscriptionCreate": {}}}'],
+)
+async def test_an_odd_graphql_answer_is_unsure(api: ApiServer, client: Client, body: bytes) -> None:
+    api.script.append(Answer(200, body))
+    (result,) = await World(api, client, way=Way(graphql=True)).run("orders/create")
+    assert result.outcome == "unsure"
+
+
+async def test_a_wrong_token_is_not_shown(api: ApiServer, client: Client) -> None:
+    api.script.append(Answer(401, {"errors": "bad token wrong-token-0123456789"}))
+    (result,) = await World(api, client, token="wrong-token-0123456789").run("orders/create")
+    assert result.words == "HTTP 401: bad token ***"
+
+
+async def test_a_test_notification(api: ApiServer, client: Client) -> None:
+    clock = JumpingClock()
+    await World(api, client).run("orders/create")
+    for number in ("1000", "gid://commerce/WebhookSubscription/1000"):
+        pace = Pace(clock, 4)
+        assert await send_test(client, shop(api), number, clock=clock, pace=pace) is None
+        asked = api.asked[-1]
+        assert asked.path == "/admin/api/2024-01/webhooks/1000/notifications.json"
+        assert asked.body is None
+    against = await send_test(client, shop(api), "7", clock=clock, pace=Pace(clock, 4))
+    assert against == "HTTP 404: Not Found"
+
+
+async def test_an_id_cannot_lead_to_another_path(api: ApiServer, client: Client) -> None:
+    clock = JumpingClock()
+    await send_test(client, shop(api), "a?b#c%", clock=clock, pace=Pace(clock, 4))
+    assert api.asked[0].path == "/admin/api/2024-01/webhooks/a%3Fb%23c%25/notifications.json"
+
+
+def test_records_that_are_none_are_left_out() -> None:
+    record = {"endpoint": "e", "topic": "a/b", "address": "x", "base": "y", "state": "made"}
+    name = fact_name("y", "a/b", "x")
+    good = {**record, "asked_at": 1, "id": None}
+    assert list(records({"subscription/1": record, "subscription/2": 5, name: good})) == [name]
+    assert is_subscription((name, good))
+    assert is_subscription((name, None))
+    assert not is_subscription(("ranges/x", None))
+    assert not is_subscription(("subscription/2", good))
+    assert not is_subscription((name, record))

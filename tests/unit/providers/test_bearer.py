@@ -1,0 +1,180 @@
+"""Bearer tokens: signed by a known key, for us, now; nothing else."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from router.model.delivery import InboundRequest, Refused, Verified
+from router.providers import Provider, ed25519, keys
+from tests.unit.providers.makers import (
+    NOW_MS,
+    a_definition,
+    a_request,
+    fixed_bytes,
+    other_bytes,
+    verdict,
+)
+
+jwt = pytest.importorskip("jwt", reason="the extra `jwt` is not installed")
+
+from cryptography.hazmat.primitives import serialization as s  # noqa: E402
+from cryptography.hazmat.primitives.asymmetric import rsa  # noqa: E402
+
+from router.providers import bearer  # noqa: E402
+
+NOW = NOW_MS // 1000
+CLAIMS: dict[str, Any] = {"iss": "https://sender.test", "aud": "us", "exp": NOW + 60}
+RULE: dict[str, Any] = {"scheme": "jwt", "audience": "us", "issuer": "https://sender.test"}
+SENDER = Provider(a_definition(verify=RULE))
+ED = ed25519.invent(fixed_bytes)
+EC = keys.invent(fixed_bytes)
+RSA = rsa.generate_private_key(public_exponent=65_537, key_size=2048).private_bytes(
+    s.Encoding.PEM, s.PrivateFormat.PKCS8, s.NoEncryption()
+)
+OF = {"EdDSA": ED, "ES256": EC, "RS256": RSA}
+
+
+def a_token(algorithm: str = "EdDSA", head: Any = None, key: Any = None, **claims: Any) -> str:
+    data = {k: v for k, v in (CLAIMS | claims).items() if v is not None}
+    return str(jwt.encode(data, key or OF[algorithm], algorithm=algorithm, headers=head))
+
+
+def bearing(token: str, word: str = "Bearer ") -> InboundRequest:
+    return a_request([("Authorization", word + token)])
+
+
+def judged(token: str, provider: Provider = SENDER, *secrets: bytes, **given: Any) -> str | None:
+    found = verdict(provider, bearing(token), *(secrets or (bearer.key_set_of(ED),)), **given)
+    return found.reason if isinstance(found, Refused) else None
+
+
+def a_jwk(private: bytes, **more: Any) -> dict[str, Any]:
+    algorithm, key = bearer.load_private(private)
+    kind = jwt.get_algorithm_by_name(algorithm)
+    return dict(json.loads(kind.to_jwk(key.public_key()))) | more
+
+
+@pytest.mark.parametrize("algorithm", OF)
+def test_a_token_of_each_algorithm(algorithm: str) -> None:
+    pem = bearer.key_set_of(OF[algorithm])
+    lone = json.dumps(a_jwk(OF[algorithm])).encode()
+    several = json.dumps({"keys": [a_jwk(k, kid=n) for n, k in OF.items()]}).encode()
+    for key_set in (pem, lone, several):
+        assert judged(a_token(algorithm), SENDER, key_set) is None
+        assert SENDER.check_secret(key_set).ok
+    assert judged(a_token(algorithm, {"kid": algorithm}), SENDER, several) is None
+    assert judged(a_token(algorithm, {"kid": "other"}), SENDER, several) == "bad_signature"
+
+
+def test_only_the_algorithms_that_are_named() -> None:
+    strict = Provider(a_definition(verify=RULE | {"algorithms": ["RS256"]}))
+    assert judged(a_token("RS256"), strict, bearer.key_set_of(RSA)) is None
+    assert judged(a_token("EdDSA"), strict) == "malformed_signature"
+
+
+def test_no_unsigned_tokens_and_none_signed_with_the_public_key() -> None:
+    unsigned = jwt.encode(CLAIMS, None, algorithm="none")
+    assert judged(unsigned) == "malformed_signature"
+    head = base64.urlsafe_b64encode(b'{"alg":"HS256","typ":"JWT"}').rstrip(b"=").decode()
+    forged = jwt.encode(CLAIMS, "x" * 64, algorithm="HS256")
+    assert judged(forged) == "malformed_signature"
+    assert judged(".".join([head, *a_token().split(".")[1:]])) == "malformed_signature"
+
+
+@pytest.mark.parametrize(
+    ("claims", "reason"),
+    [
+        ({"exp": NOW}, "expired_token"),
+        ({"exp": NOW - 3600}, "expired_token"),
+        ({"exp": None}, "malformed_signature"),
+        ({"exp": "soon"}, "malformed_signature"),
+        ({"nbf": NOW + 1}, "expired_token"),
+        ({"nbf": NOW}, None),
+        ({"iss": "https://other.test"}, "wrong_claims"),
+        ({"iss": None}, "wrong_claims"),
+        ({"aud": "them"}, "wrong_claims"),
+        ({"aud": None}, "wrong_claims"),
+        ({"aud": ["them", "us"]}, None),
+        ({"aud": []}, "wrong_claims"),
+        ({"exp": NOW + 0.5}, None),
+    ],
+)
+def test_claims(claims: dict[str, Any], reason: str | None) -> None:
+    assert judged(a_token(**claims)) == reason
+
+
+def test_tolerance_is_leeway() -> None:
+    assert judged(a_token(exp=NOW - 5), SENDER, tolerance_s=10) is None
+    assert judged(a_token(nbf=NOW + 5), SENDER, tolerance_s=10) is None
+    lenient = Provider(a_definition(verify=RULE | {"tolerance": "10s"}))
+    assert judged(a_token(exp=NOW - 5), lenient) is None
+    assert judged(a_token(exp=NOW - 11), lenient) == "expired_token"
+
+
+def test_a_token_for_somebody_is_not_for_whoever_names_nobody() -> None:
+    by_issuer = Provider(a_definition(verify={"scheme": "jwt", "issuer": "https://sender.test"}))
+    assert judged(a_token(aud=None), by_issuer) is None
+    assert judged(a_token(), by_issuer) == "wrong_claims"
+
+
+def test_changed_tokens_are_refused() -> None:
+    token = a_token()
+    for index in range(0, len(token), 7):
+        near = token[:index] + ("A" if token[index] != "A" else "B") + token[index + 1 :]
+        assert judged(near) is not None
+    for near in ("", "a.b", "a.b.c", token + ".", token + "=", token * 30, token.replace(".", " ")):
+        assert judged(near) is not None
+    assert isinstance(verdict(SENDER, a_request(), bearer.key_set_of(ED)), Refused)
+    other = bearer.key_set_of(ed25519.invent(other_bytes))
+    assert judged(token, SENDER, other) == "bad_signature"
+
+
+def test_extensions_that_are_critical_are_not_understood() -> None:
+    token = a_token()
+    assert judged(token) is None
+    head = jwt.get_unverified_header(token) | {"crit": ["exp"]}
+    raw = base64.urlsafe_b64encode(json.dumps(head).encode()).rstrip(b"=").decode()
+    assert judged(".".join([raw, *token.split(".")[1:]])) == "malformed_signature"
+
+
+@pytest.mark.parametrize(
+    "key_set",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"5",
+        b'{"keys":[]}',
+        b'{"keys":5}',
+        b'{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}',
+        b'{"keys":[{"kty":"RSA"},{"kty":"EC","crv":"P-256"},5,null]}',
+        b"-----BEGIN PUBLIC KEY-----",
+        b"a secret",
+        b"[" * 100_000,
+        ED,
+    ],
+)
+def test_what_is_no_key_set_verifies_nothing(key_set: bytes) -> None:
+    assert not SENDER.check_secret(key_set).ok
+    assert isinstance(verdict(SENDER, bearing(a_token()), key_set), Refused)
+
+
+def test_private_and_weak_keys_are_no_keys_of_a_set() -> None:
+    private = json.dumps(a_jwk(ED, d="AAAA")).encode()
+    weak = rsa.generate_private_key(public_exponent=65_537, key_size=1024).public_key()  # noqa: S505 (weak on purpose)
+    pem = weak.public_bytes(s.Encoding.PEM, s.PublicFormat.SubjectPublicKeyInfo)
+    for key_set in (private, pem, json.dumps(a_jwk(ED, use="enc")).encode()):
+        assert not SENDER.check_secret(key_set).ok
+
+
+def test_what_is_sent_is_verified() -> None:
+    for algorithms in (["RS256"], ["ES256"], ["EdDSA"]):
+        sender = Provider(a_definition(verify=RULE | {"algorithms": algorithms}))
+        made = sender.invent_secret(fixed_bytes)
+        headers = sender.sign(event="x", body=b"", key=made.sign, delivery_id="1", now_ms=NOW_MS)
+        request = a_request(headers, b"{}")
+        assert verdict(sender, request, made.verify) == Verified("s0")
+        assert sender.can_sign(made.sign)
+        assert not sender.can_sign(made.verify)

@@ -1,0 +1,155 @@
+"""Senders that show the secret itself: tokens and passwords, and what hides them."""
+
+import base64
+from typing import Any
+
+import pytest
+
+from router.model.delivery import InboundRequest, Refused, Verified
+from router.providers import Provider
+from router.providers.credentials import PARAMETERS_MAX, led, parameters, without
+from tests.unit.providers.makers import a_definition, a_provider, a_request, changed, verdict
+
+TOKEN = b"7d1c9a40f6e2b58371d0"
+
+
+def reason(provider: Provider, request: InboundRequest, *secrets: bytes) -> str | None:
+    found = verdict(provider, request, *(secrets or (TOKEN,)))
+    return found.reason if isinstance(found, Refused) else None
+
+
+def a_token_provider(**verify: Any) -> Provider:
+    return Provider(a_definition(verify={"scheme": "token"} | verify))
+
+
+def with_token(value: str, name: str = "Authorization") -> InboundRequest:
+    return a_request([(name, value)])
+
+
+def asked_with(query: bytes) -> InboundRequest:
+    return changed(a_request(), query_string=query)
+
+
+def test_a_token_in_a_header() -> None:
+    lab = a_provider("gitlab")
+    assert verdict(lab, with_token(TOKEN.decode(), "X-Gitlab-Token"), b"no", TOKEN) == Verified(
+        "s1"
+    )
+    assert reason(lab, with_token("no", "X-Gitlab-Token")) == "bad_signature"
+    assert reason(lab, with_token("", "X-Gitlab-Token")) == "missing_signature"
+    assert reason(lab, a_request()) == "missing_signature"
+
+
+def test_a_bearer_token_is_the_usual_place() -> None:
+    bearer = a_token_provider()
+    for word in ("Bearer ", "bearer ", "BEARER "):
+        assert reason(bearer, with_token(word + TOKEN.decode())) is None
+    for text in (TOKEN.decode(), "Basic " + TOKEN.decode(), "Bearer", "Bearer" + TOKEN.decode()):
+        assert reason(bearer, with_token(text)) == "malformed_signature"
+    assert reason(bearer, with_token("Bearer  " + TOKEN.decode())) == "bad_signature"
+
+
+def test_a_prefix_that_is_no_word_counts_exactly() -> None:
+    acme = a_token_provider(header="X-Key", prefix="key-")
+    assert reason(acme, with_token("key-" + TOKEN.decode(), "X-Key")) is None
+    assert reason(acme, with_token("KEY-" + TOKEN.decode(), "X-Key")) == "malformed_signature"
+
+
+def test_a_token_in_the_query() -> None:
+    acme = a_token_provider(query="api.key")
+    for query in (b"api.key=%b", b"a=1&api.key=%b&b=2", b"api%%2Ekey=%b", b"api.key=%b&api.key=%b"):
+        filled = query.replace(b"%b", TOKEN).replace(b"%%", b"%")
+        assert reason(acme, asked_with(filled)) is None
+    assert reason(acme, asked_with(b"api.key=" + TOKEN[:-1] + b"%30")) is None
+    assert reason(acme, asked_with(b"api.key=%b&api.key=x" % TOKEN)) == "ambiguous_header"
+    assert reason(acme, asked_with(b"apixkey=" + TOKEN)) == "missing_signature"
+    assert reason(acme, asked_with(b"a=1&" * PARAMETERS_MAX + b"api.key=" + TOKEN)) is not None
+    assert reason(acme, with_token("Bearer " + TOKEN.decode())) == "missing_signature"
+
+
+def test_a_near_token_is_no_token() -> None:
+    acme = a_token_provider(header="X-Key")
+    text = TOKEN.decode()
+    near = [text[:-1], text + "0", text.upper(), " " + text, text + " ", text * 2, "\x00", "ÿ" * 20]
+    for value in [*near, "x" * 5000]:
+        assert reason(acme, with_token(value, "X-Key")) is not None
+
+
+@pytest.mark.parametrize("secret", [b"", b" ", b"\n", b"whpk_AAAA", b"-----BEGIN PUBLIC KEY-----"])
+def test_nothing_and_public_keys_are_no_tokens(secret: bytes) -> None:
+    acme = a_token_provider(header="X-Key")
+    for value in ("", " ", secret.decode()):
+        assert reason(acme, with_token(value, "X-Key"), secret) is not None
+
+
+def test_hints_for_tokens() -> None:
+    acme = a_token_provider(header="X-Key")
+    found = verdict(acme, with_token("Bearer " + TOKEN.decode(), "X-Key"), TOKEN)
+    assert isinstance(found, Refused)
+    assert "wrong prefix" in (found.hint or "")
+    found = verdict(acme, with_token(TOKEN.decode(), "X-Key"), TOKEN + b"\n")
+    assert isinstance(found, Refused)
+    assert "white space" in (found.hint or "")
+
+
+def basic(pair: bytes, word: str = "Basic ") -> InboundRequest:
+    return with_token(word + base64.b64encode(pair).decode())
+
+
+def test_a_user_and_password() -> None:
+    anybody = a_provider("basic")
+    assert reason(anybody, basic(b"ada:p:w"), b"ada:p:w") is None
+    assert reason(anybody, basic(b"ada:p:w", "basic "), b"ada:p:w") is None
+    assert reason(anybody, basic(b"ada:pw"), b"ada:p:w") == "bad_signature"
+    assert reason(anybody, basic(b"adapw"), b"adapw") == "malformed_signature"
+    assert reason(anybody, a_request(), b"ada:pw") == "missing_signature"
+    for text in ("Basic", "Basic ", "Basic !!!!", "Bearer " + "YTpi", "Basic YTpi" * 2000):
+        assert reason(anybody, with_token(text), b"a:b") == "malformed_signature"
+
+
+def test_with_a_user_the_secret_is_the_password() -> None:
+    ada = Provider(a_definition(verify={"scheme": "basic", "user": "ada"}))
+    assert reason(ada, basic(b"ada:pass:word"), b"pass:word") is None
+    assert reason(ada, basic(b"eve:pass:word"), b"pass:word") == "bad_signature"
+    for empty in (b"", b" "):
+        assert reason(ada, basic(b"ada:" + empty), empty) is not None
+
+
+def test_what_proves_a_request_is_hidden() -> None:
+    acme = a_token_provider(query="key")
+    hidden = acme.hidden(asked_with(b"a=1&key=abc&k%65y=abc&b=2"))
+    assert hidden.query_string == b"a=1&key=[removed]&k%65y=[removed]&b=2"
+    lab = a_provider("gitlab")
+    request = a_request([("X-Gitlab-Token", "abc"), ("X-Gitlab-Event", "Push Hook")])
+    assert lab.particular
+    assert lab.hidden(request).headers == (
+        (b"x-gitlab-token", b"[removed]"),
+        (b"x-gitlab-event", b"Push Hook"),
+    )
+    assert not a_provider("github").particular
+
+
+def test_a_signature_is_not_hidden() -> None:
+    lab = a_provider("gitlab")
+    request = a_request([("webhook-signature", "v1,abc")])
+    assert lab.hidden(request) == request
+
+
+def test_parameters_of_a_query() -> None:
+    assert parameters(b"a=1&b=%26+c&d&=e&&f=g=h") == [
+        (b"a", b"1"),
+        (b"b", b"& c"),
+        (b"d", b""),
+        (b"", b"e"),
+        (b"f", b"g=h"),
+    ]
+    assert parameters(b"") == []
+    assert parameters(b"a=1&" * PARAMETERS_MAX) == []
+    assert without(b"a&b=1&a=2", b"a") == b"a=[removed]&b=1&a=[removed]"
+    assert without(b"", b"a") == b""
+
+
+def test_leads() -> None:
+    assert led(b"Bearer x", b"Bearer ") == b"x"
+    assert led(b"x", b"") == b"x"
+    assert led(b"", b"Bearer ") is None

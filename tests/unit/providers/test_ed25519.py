@@ -1,0 +1,107 @@
+"""Ed25519: every form that a key has, one signature scheme."""
+
+import base64
+
+import pytest
+from cryptography.hazmat.primitives import serialization as s
+
+from router.model.delivery import Refused, Verified
+from router.providers import Provider, ed25519
+from router.providers.keys import UnusableKeyError
+from tests.unit.providers.makers import (
+    a_definition,
+    a_delivery,
+    a_provider,
+    changed,
+    fixed_bytes,
+    other_bytes,
+    verdict,
+)
+
+PRIVATE = ed25519.invent(fixed_bytes)
+PUBLIC = ed25519.load_private(PRIVATE).public_key()
+RAW = PUBLIC.public_bytes(s.Encoding.Raw, s.PublicFormat.Raw)
+PEM = PUBLIC.public_bytes(s.Encoding.PEM, s.PublicFormat.SubjectPublicKeyInfo)
+DER = PUBLIC.public_bytes(s.Encoding.DER, s.PublicFormat.SubjectPublicKeyInfo)
+FORMS = (
+    PEM,
+    PEM.replace(b"\n", b"\\n"),
+    base64.b64encode(DER),
+    base64.b64encode(RAW),
+    b"whpk_" + base64.b64encode(RAW),
+    b" whpk_" + base64.b64encode(RAW) + b"\n",
+    RAW.hex().encode(),
+    RAW.hex().upper().encode(),
+)
+SIGNED = Provider(
+    a_definition(
+        verify={
+            "scheme": "ed25519",
+            "header": "X-Signature-Ed25519",
+            "timestamp": "X-Signature-Timestamp",
+            "message": "{timestamp}{body}",
+        }
+    )
+)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_public_key_in_any_form(form: bytes) -> None:
+    assert ed25519.verifies(form, ed25519.sign(PRIVATE, b"body"), b"body")
+    assert SIGNED.check_secret(form).ok
+    assert verdict(SIGNED, a_delivery(SIGNED, "made", key=PRIVATE), form) == Verified("s0")
+
+
+def test_a_private_key_after_its_mark() -> None:
+    key = ed25519.load_private(PRIVATE)
+    raw = key.private_bytes(s.Encoding.Raw, s.PrivateFormat.Raw, s.NoEncryption())
+    for text in (raw, raw + RAW):
+        marked = b"whsk_" + base64.b64encode(text)
+        assert ed25519.sign(marked, b"body") == ed25519.sign(PRIVATE, b"body")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"whsk_" + base64.b64encode(RAW), "private key"),
+        (PRIVATE, "private key"),
+        (b"whpk_AAAA", "no public key"),
+        (b"whpk_", "no public key"),
+        (b"!", "not base64"),
+        (b"A" * 9000, "shorter than"),
+    ],
+)
+def test_what_is_no_public_key_is_told(text: bytes, words: str) -> None:
+    with pytest.raises(UnusableKeyError, match=words):
+        ed25519.load_public(text)
+    assert not ed25519.verifies(text, bytes(64), b"body")
+    assert not SIGNED.check_secret(text).ok
+
+
+@pytest.mark.parametrize("text", [b"", b"whsk_", b"whsk_!", PEM, b"-----BEGIN PRIVATE KEY-----"])
+def test_what_is_no_private_key_is_told(text: bytes) -> None:
+    with pytest.raises(UnusableKeyError):
+        ed25519.sign(text, b"body")
+    assert not SIGNED.can_sign(text)
+
+
+def test_every_changed_byte_is_found() -> None:
+    request = a_delivery(SIGNED, "made", key=PRIVATE)
+    for index in range(len(request.body)):
+        body = request.body[:index] + bytes([request.body[index] ^ 1]) + request.body[index + 1 :]
+        found = verdict(SIGNED, changed(request, body=body), PEM)
+        assert isinstance(found, Refused)
+        assert found.reason == "bad_signature"
+    other = ed25519.public_of(ed25519.invent(other_bytes))
+    assert isinstance(verdict(SIGNED, request, other), Refused)
+
+
+def test_public_and_shared_keys_of_one_sender_are_not_mixed_up() -> None:
+    """Whoever knows the public key must not be able to sign with it."""
+    standard = a_provider("standard-webhooks")
+    public = ed25519.public_of(PRIVATE)
+    assert verdict(standard, a_delivery(standard, "x", key=PRIVATE), public) == Verified("s0")
+    for guess in (b"whsec_" + base64.b64encode(RAW), b"whsec_" + base64.b64encode(public)):
+        assert isinstance(verdict(standard, a_delivery(standard, "x", key=guess), public), Refused)
+    assert "whpk_" in (standard.check_secret(base64.b64encode(RAW)).warning or "")
+    assert standard.check_secret(public).warning is None

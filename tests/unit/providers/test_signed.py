@@ -1,0 +1,155 @@
+"""Signatures in lists, timestamps in them, and several ways of one sender."""
+
+import base64
+import hashlib
+import hmac
+from typing import Any
+
+import pytest
+
+from router.model.delivery import InboundRequest, Refused, Verified
+from router.providers import Provider
+from router.providers.signed import ENTRIES_MAX
+from tests.unit.providers.makers import (
+    NOW_MS,
+    a_definition,
+    a_delivery,
+    a_provider,
+    a_request,
+    changed,
+    verdict,
+)
+
+NOW = NOW_MS // 1000
+SECRET = b"whsec_" + base64.b64encode(b"k" * 24)
+
+
+def reason(name: str, request: InboundRequest, *secrets: bytes, **given: Any) -> str | None:
+    found = verdict(a_provider(name), request, *secrets, **given)
+    return found.reason if isinstance(found, Refused) else None
+
+
+def stripe(header: str, body: bytes = b"{}") -> InboundRequest:
+    return a_request([("Stripe-Signature", header)], body)
+
+
+def hexed(stamp: object, body: bytes = b"{}", key: bytes = b"s3cret") -> str:
+    return hmac.new(key, f"{stamp}.".encode() + body, "sha256").hexdigest()
+
+
+def test_one_good_of_many_is_enough() -> None:
+    good, bad = f"v1={hexed(NOW)}", "v1=" + "0" * 64
+    for entries in ([good], [bad, good], [good, bad], ["v0=x", good, "", "v1=junk"]):
+        header = ",".join([f"t={NOW}", *entries])
+        assert reason("stripe", stripe(header), b"s3cret") is None
+    many = ",".join([f"t={NOW}", *[bad] * (ENTRIES_MAX - 2), good])
+    assert reason("stripe", stripe(many), b"s3cret") is None
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        (f"t={NOW},v1={'0' * 64}", "bad_signature"),
+        (f"t={NOW},v0={hexed(NOW)}", "malformed_signature"),
+        (f"t={NOW}", "malformed_signature"),
+        (f"t={NOW},v1=", "malformed_signature"),
+        (f"t={NOW},v1={hexed(NOW).upper()}", "malformed_signature"),
+        (f"t={NOW};v1={hexed(NOW)}", "malformed_signature"),
+        (f"t={NOW}, v1={hexed(NOW)}", "malformed_signature"),
+        (f"v1={hexed(NOW)}", "missing_header"),
+        (f"t={NOW},t={NOW + 1},v1={hexed(NOW)}", "malformed_signature"),
+        (f"t=,v1={hexed('')}", "malformed_timestamp"),
+        (f"t=+{NOW},v1={hexed(f'+{NOW}')}", "malformed_timestamp"),
+        (f"t={NOW - 301},v1={hexed(NOW - 301)}", "stale_timestamp"),
+        (f"t={NOW + 301},v1={hexed(NOW + 301)}", "stale_timestamp"),
+        (f"t={NOW - 300},v1={hexed(NOW - 300)}", None),
+        (f"t={NOW},t={NOW},v1={hexed(NOW)}", None),
+        (f"v1={hexed(NOW)},t={NOW}", None),
+        (",".join([f"t={NOW}", *[f"v1={hexed(NOW)}"] * ENTRIES_MAX]), "malformed_signature"),
+        (f"t={NOW},v1={hexed(NOW)}" + "," * 9000, "malformed_signature"),
+    ],
+)
+def test_lists(header: str, expected: str | None) -> None:
+    assert reason("stripe", stripe(header), b"s3cret") == expected
+
+
+def test_a_stripe_secret_is_used_as_it_is() -> None:
+    request = stripe(f"t={NOW},v1={hexed(NOW, key=SECRET)}")
+    assert reason("stripe", request, SECRET) is None
+
+
+def standard(signatures: str, family: str = "webhook", number: str = "msg_1") -> InboundRequest:
+    names = {"id": number, "timestamp": str(NOW), "signature": signatures}
+    return a_request([(f"{family}-{n}", v) for n, v in names.items()])
+
+
+def v1(key: bytes = b"k" * 24, number: str = "msg_1") -> str:
+    raw = hmac.new(key, f"{number}.{NOW}.".encode() + b"{}", hashlib.sha256).digest()
+    return "v1," + base64.b64encode(raw).decode()
+
+
+@pytest.mark.parametrize("family", ["webhook", "svix"])
+def test_both_families_of_headers(family: str) -> None:
+    assert reason("svix", standard(v1(), family), SECRET) is None
+    assert reason("svix", standard("v1,x v2,y " + v1(), family), SECRET) is None
+    assert reason("svix", standard(v1(), family), SECRET.removeprefix(b"whsec_")) is None
+
+
+def test_what_is_signed_must_be_there() -> None:
+    assert reason("svix", standard(v1(number=""), number=""), SECRET) == "missing_header"
+    assert reason("svix", standard("v1a," + v1()[3:]), SECRET) == "malformed_signature"
+    for secret in (b"whsec_", b"whsec_===", b"whsec_ ", b"k" * 24):
+        assert reason("svix", standard(v1(b"")), secret) is not None
+
+
+def test_two_families_that_differ_are_ambiguous() -> None:
+    request = standard(v1())
+    twice = changed(request, headers=(*request.headers, (b"svix-id", b"msg_2")))
+    assert reason("svix", twice, SECRET) == "ambiguous_header"
+
+
+def test_gitlab_by_token_or_by_signature() -> None:
+    lab = a_provider("gitlab")
+    by_token = a_delivery(lab, "push", key=b"a-secret-token")
+    by_signature = a_delivery(lab, "push", key=SECRET)
+    assert verdict(lab, by_token, b"a-secret-token") == Verified("s0")
+    assert verdict(lab, by_signature, SECRET) == Verified("s0")
+    assert b"x-gitlab-token" not in dict(by_signature.headers)
+    assert reason("gitlab", by_signature, b"a-secret-token") == "bad_signature"
+    assert reason("gitlab", by_token, SECRET) == "bad_signature"
+    late = verdict(lab, by_signature, SECRET, now_ms=NOW_MS + 301_000)
+    assert isinstance(late, Refused)
+    assert late.reason == "stale_timestamp"
+
+
+@pytest.mark.parametrize(
+    ("verify", "header"),
+    [
+        ({"encoding": "base64url"}, "X-Acme-Signature"),
+        ({"key": "hex", "algorithm": "sha512"}, "X-Acme-Signature"),
+        ({"key": "base64", "encoding": "base64"}, "X-Acme-Signature"),
+        ({"message": "{header:X-Acme-Event}|{body}"}, "X-Acme-Signature"),
+        ({"header": ["X-One", "X-Two"], "prefix": "sig="}, "X-One"),
+    ],
+)
+def test_definitions_of_users_sign_and_verify(verify: dict[str, Any], header: str) -> None:
+    rule = {"scheme": "hmac", "header": "X-Acme-Signature"} | verify
+    acme = Provider(a_definition(verify=rule))
+    request = a_delivery(acme, "made")
+    assert header.lower().encode() in dict(request.headers)
+    assert isinstance(verdict(acme, request), Verified)
+    assert isinstance(verdict(acme, changed(request, body=b"[]")), Refused)
+
+
+def test_one_part_with_two_names_that_overlap() -> None:
+    acme = Provider(
+        a_definition(
+            verify={
+                "scheme": "hmac",
+                "header": "X-Sig",
+                "message": "{id}.{body}",
+            },
+            id={"header": ["X-Id", "X-Acme-Event"]},
+        )
+    )
+    assert isinstance(verdict(acme, a_delivery(acme, "id-1")), Verified)

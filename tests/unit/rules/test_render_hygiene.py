@@ -1,0 +1,123 @@
+"""Traces, signatures, files and shared actions: from a job to what its call carries."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from router.errors import RenderError
+from router.expressions import compile_template
+from router.model.call import Call, HttpCall, ShellCall, described
+from router.model.settings import ShellLimits, Sign, Tls
+from router.rules.live import Live, Secrets
+from router.rules.render import Material, render
+from router.rules.specs import CompiledAction
+from tests.builders import a_delivery, a_job, a_log, a_ruleset, a_shell, an_event, an_http
+
+T = compile_template
+KEY = b"\xff\x00 no text"
+SECRETS = Secrets({"new": KEY, "ck": b"-----BEGIN KEY-----"}, {})
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+
+
+def rendered(action: CompiledAction, headers: Any = (), **job: Any) -> Call:
+    delivery = a_delivery(headers=(("content-type", "application/json"), *headers))
+    environ = {"PATH": "/bin", "HOME": "/root"}
+    event = an_event(payload={"id": 7, "name": "#1001"})
+    live = Live(a_ruleset(), SECRETS)
+    return render(Material(live, action, a_job(**job), delivery, event, environ))
+
+
+def http(*headers: tuple[str, str], **spec: Any) -> HttpCall:
+    call = rendered(an_http(**spec), headers)
+    assert isinstance(call, HttpCall)
+    return call
+
+
+def shell(**spec: Any) -> ShellCall:
+    call = rendered(a_shell(**spec))
+    assert isinstance(call, ShellCall)
+    return call
+
+
+def test_the_sender_s_trace_goes_on() -> None:
+    assert http(("traceparent", f"00-{TRACE}-00f067aa0ba902b7-01")).trace == (TRACE, "01")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "00-x-y-01",
+        f"00-{TRACE}-00f067aa0ba902b7",
+        f"00-{TRACE.upper()}-00f067aa0ba902b7-01",
+        f"00-{'0' * 32}-00f067aa0ba902b7-01",
+        f"00-{TRACE}-{'0' * 16}-01",
+        f"ff-{TRACE}-00f067aa0ba902b7-01",
+        f"00-{TRACE}-00f067aa0ba902b7-01, 00-{TRACE}-00f067aa0ba902b7-01",
+        f"00-{TRACE}-00f067aa0ba902b7-01\n",
+    ],
+)
+def test_a_trace_that_is_none_is_replaced_by_the_delivery_s_own(text: str) -> None:
+    trace = http(("traceparent", text)).trace
+    assert trace is not None
+    assert trace == http().trace
+    assert (len(trace[0]), trace[1]) == (32, "00")
+    other = rendered(an_http(), delivery="dlv_other")
+    assert isinstance(other, HttpCall)
+    assert other.trace != trace
+
+
+def test_a_traceparent_that_the_rules_send_is_left_alone() -> None:
+    assert http(headers=(("Traceparent", T("mine")),)).trace is None
+    forwarded = http(("traceparent", "theirs"), forward_headers=("traceparent",))
+    assert forwarded.trace is None
+    assert dict(forwarded.headers)["traceparent"] == "theirs"
+
+
+def test_a_signature_s_keys_are_the_secrets_bytes_and_are_shown_nowhere() -> None:
+    sign, tls = Sign(("new",), header="X-Sig"), Tls(cert="/c.pem", key_secret="ck")
+    call = http(sign=sign, tls=tls)
+    assert (call.sign, call.sign_keys) == (sign, (KEY,))
+    assert (call.tls, call.tls_key) == (tls, "-----BEGIN KEY-----")
+    for shown in (repr(call), repr(described(call))):
+        assert "BEGIN" not in shown
+        assert "no text" not in shown
+
+
+def test_files_of_a_command() -> None:
+    call = shell(
+        files=(
+            ("BODY", "body"),
+            ("ORDER", {"id": T("{{ payload.id }}")}),
+            ("NOTE", T("Order {{ payload.name }}")),
+        ),
+        limits=ShellLimits(files=64),
+    )
+    assert call.files == (("BODY", b'{"id": 1}'), ("ORDER", b'{"id":7}'), ("NOTE", b"Order #1001"))
+    assert call.limits == ShellLimits(files=64)
+
+
+def test_another_user_does_not_get_our_home() -> None:
+    assert shell().env["HOME"] == "/root"
+    call = shell(user="deploy")
+    assert call.user == "deploy"
+    assert "HOME" not in call.env
+    assert shell(user="deploy", pass_env=("HOME",)).env["HOME"] == "/root"
+    assert shell(user="deploy", env=(("HOME", T("/srv")),)).env["HOME"] == "/srv"
+
+
+def test_parameters_of_a_shared_action() -> None:
+    action = msgspec.structs.replace(
+        a_log("{{ with.text }} {{ with.many }}"),
+        given=(("text", T("Order {{ payload.name }}")), ("many", [1, T("{{ payload.id }}")])),
+    )
+    assert rendered(action).message == "Order #1001 [1,7]"  # type: ignore[union-attr]
+
+
+def test_a_parameter_that_cannot_be_rendered_names_itself() -> None:
+    action = msgspec.structs.replace(
+        a_log("{{ with.text }}"), given=(("text", T("Order {{ payload.none }}")),)
+    )
+    with pytest.raises(RenderError, match=r"with\.text"):
+        rendered(action)

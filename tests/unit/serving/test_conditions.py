@@ -1,0 +1,297 @@
+"""Conditions become events: once when they begin, again after they were over, restarts or not."""
+
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from router.metrics import Metrics
+from router.model.settings import DAY_MS, OWN_ENDPOINT, Endpoint, Retention, SecretRef, Server
+from router.model.target import TargetNow
+from router.providers import own
+from router.rules.live import Live, LiveRef, Secrets
+from router.serving.conditions import Expiring, Filling, Refusing, Silences, Targets, Told
+from router.serving.own_events import Watch
+from router.store.sqlite import SqliteStore, open_store
+from tests.builders import a_ruleset
+from tests.clocks import START_MS, ManualClock
+
+SHOP = Endpoint("shop", "shopify", ("/wh_x",), ("shop",), expect_every=3_600_000)
+GIB = 1024**3
+
+
+class World:
+    """One process's watches; another one on the same store is a restart."""
+
+    def __init__(self, store: SqliteStore, clock: ManualClock) -> None:
+        self.store, self.clock, self.metrics = store, clock, Metrics()
+        self.live = LiveRef(Live(a_ruleset(endpoints={"shop": SHOP}), Secrets({}, {})))
+        self.told: list[tuple[str, str, Mapping[str, Any]]] = []
+        self.wanted = True
+        self.facts = Told(store)
+
+    async def tell(self, event: str, identity: str, payload: Mapping[str, Any]) -> bool:
+        if self.wanted:
+            self.told.append((event, identity, payload))
+        return self.wanted
+
+    def say(self, **changes: Any) -> None:
+        ruleset = msgspec.structs.replace(self.live.current.ruleset, **changes)
+        self.live.swap(Live(ruleset, Secrets({}, {})))
+
+    @property
+    def payloads(self) -> list[Mapping[str, Any]]:
+        return [payload for _, _, payload in self.told]
+
+    def refuse(self, times: int, reason: str = "bad_signature") -> None:
+        for _ in range(times):
+            self.metrics.refused("shop", reason)
+
+    async def later(self, watch: Watch, seconds: float) -> None:
+        await self.clock.advance(seconds)
+        await watch.step()
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    opened = await open_store(str(tmp_path / "router.db"), clock=ManualClock())
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def world(store: SqliteStore) -> World:
+    return World(store, ManualClock())
+
+
+def shaped(event: str, payload: Mapping[str, Any]) -> None:
+    """The payload has the fields that the definition shows, no more and no less."""
+    sample = own().sample(event)
+    assert isinstance(sample, dict)
+    assert set(payload) == set(sample)
+
+
+# Refusing
+
+
+def refusing(world: World) -> Refusing:
+    return Refusing(
+        live=world.live,
+        metrics=world.metrics,
+        clock=world.clock,
+        told=world.facts,
+        tell=world.tell,
+    )
+
+
+async def test_refusals_are_told_once_from_the_twentieth_on(world: World) -> None:
+    watch = refusing(world)
+    world.refuse(19)
+    await world.later(watch, 10)
+    assert world.told == []
+    world.refuse(1, "stale_timestamp")
+    await world.later(watch, 10)
+    ((event, _, payload),) = world.told
+    shaped(event, payload)
+    assert payload == {
+        "endpoint": "shop",
+        "refused": 20,
+        "accepted": 0,
+        "minutes": 5,
+        "reasons": {"bad_signature": 19, "stale_timestamp": 1},
+        "main_reason": "bad_signature",
+    }
+    world.refuse(500)
+    await world.later(watch, 10)
+    assert len(world.told) == 1
+
+
+async def test_refusals_fewer_than_what_is_accepted_are_no_news(world: World) -> None:
+    watch = refusing(world)
+    world.refuse(30)
+    for _ in range(30):
+        world.metrics.delivered("shop", "routed")
+    await world.later(watch, 10)
+    assert world.told == []
+    world.refuse(1)
+    await world.later(watch, 10)
+    assert len(world.told) == 1
+
+
+async def test_old_refusals_do_not_count(world: World) -> None:
+    watch = refusing(world)
+    for _ in range(20):
+        world.refuse(1)
+        await world.later(watch, 20)
+    assert world.told == []
+
+
+async def test_after_five_good_minutes_it_may_begin_anew(world: World) -> None:
+    watch = refusing(world)
+    for _ in range(2):
+        world.refuse(20)
+        await world.later(watch, 10)
+        for _ in range(62):
+            await world.later(watch, 10)
+    assert len(world.told) == 2
+    assert world.told[0][1] != world.told[1][1]
+
+
+async def test_a_restart_in_the_midst_does_not_tell_it_again(world: World) -> None:
+    world.refuse(20)
+    await world.later(refusing(world), 10)
+    again = World(world.store, world.clock)
+    again.refuse(20)
+    await again.later(refusing(again), 10)
+    assert (len(world.told), again.told) == (1, [])
+
+
+async def test_what_nobody_wants_is_told_when_somebody_does(world: World) -> None:
+    watch = refusing(world)
+    world.wanted = False
+    world.refuse(20)
+    await world.later(watch, 10)
+    assert await world.store.recall("own/") == {}
+    world.wanted = True
+    await world.later(watch, 10)
+    assert len(world.told) == 1
+
+
+# Silence
+
+
+async def test_each_silence_is_told_once(world: World) -> None:
+    silent: dict[str, Any] = {"shop": {"last": None, "since": START_MS}}
+
+    def silences(one: World) -> Silences:
+        return Silences(live=one.live, silent=lambda: silent, told=one.facts, tell=one.tell)
+
+    watch = silences(world)
+    for _ in range(2):
+        await watch.step()
+    ((event, _, payload),) = world.told
+    shaped(event, payload)
+    assert (payload["last"], payload["expect_every_s"]) == (None, 3600)
+    again = World(world.store, world.clock)
+    await silences(again).step()
+    assert again.told == []
+    silent.clear()
+    await watch.step()
+    silent["shop"] = {"last": START_MS + 5000, "since": START_MS}
+    await watch.step()
+    assert world.payloads[1]["last"].endswith("Z")
+    assert len(world.told) == 2
+
+
+# Targets
+
+
+def a_target(state: Any, since: int = START_MS, by: str = "router") -> TargetNow:
+    known: dict[str, Any] = {
+        "target": "erp",
+        "state": state,
+        "since": since,
+        "reason": "7 of 10 calls failed",
+        "by": by,
+        "next_probe": START_MS + 60_000 if state == "open" else None,
+    }
+    return TargetNow(**(dict.fromkeys(TargetNow.__struct_fields__) | known))
+
+
+async def test_a_target_is_open_until_it_is_closed(world: World) -> None:
+    now = [a_target("closed")]
+    watch = Targets(now=lambda: now, told=world.facts, tell=world.tell)
+    for since, state in enumerate(("closed", "open", "half-open", "open", "closed", "open")):
+        now[:] = [a_target(state, START_MS + since)]
+        await watch.step()
+    assert [event for event, _, _ in world.told] == ["target.open"] * 2
+    shaped(*world.told[0][::2])
+
+
+async def test_a_target_paused_by_hand_names_who(world: World) -> None:
+    now = [a_target("open")]
+    watch = Targets(now=lambda: now, told=world.facts, tell=world.tell)
+    await watch.step()
+    now[:] = [a_target("paused", START_MS + 1, by="ada")]
+    for _ in range(2):
+        await watch.step()
+    assert [event for event, _, _ in world.told] == ["target.open", "target.paused"]
+    shaped(*world.told[1][::2])
+    assert world.payloads[1]["by"] == "ada"
+
+
+# Secrets
+
+
+def expiring(world: World) -> Expiring:
+    return Expiring(live=world.live, clock=world.clock, told=world.facts, tell=world.tell)
+
+
+async def test_a_secret_s_end_is_told_a_week_and_a_day_before(world: World) -> None:
+    until = START_MS + 10 * DAY_MS
+    world.say(secrets={"old": SecretRef("old", env="OLD", until=until), "x": SecretRef("x", "X")})
+    watch = expiring(world)
+    for _ in range(11 * 24):
+        await world.later(watch, 3600)
+    assert [p["days_left"] for p in world.payloads] == [7, 1]
+    shaped(*world.told[0][::2])
+    assert world.told[0][1] != world.told[1][1]
+
+
+async def test_a_restart_tells_no_end_again_and_skips_what_is_past(world: World) -> None:
+    secrets = {"old": SecretRef("old", env="OLD", until=START_MS + DAY_MS // 2)}
+    world.say(secrets=secrets)
+    await expiring(world).step()
+    again = World(world.store, world.clock)
+    again.say(secrets=secrets)
+    await expiring(again).step()
+    assert ([p["days_left"] for p in world.payloads], again.told) == ([1], [])
+
+
+async def test_another_end_is_another_event(world: World) -> None:
+    for days in (5, 6):
+        secrets = {"old": SecretRef("old", env="OLD", until=START_MS + days * DAY_MS)}
+        world.say(secrets=secrets)
+        await expiring(world).step()
+    assert [p["days_left"] for p in world.payloads] == [5, 6]
+    world.say(secrets={})
+    await expiring(world).step()
+    assert await world.store.recall("own/") == {}
+
+
+# The store
+
+
+async def test_a_filling_disk_is_told_once_until_there_is_room(world: World) -> None:
+    used = [0.5]
+    watch = Filling(
+        live=world.live,
+        store=world.store,
+        disk=lambda: (int(used[0] * 100 * GIB), 100 * GIB),
+        clock=world.clock,
+        told=world.facts,
+        tell=world.tell,
+    )
+    for used[0] in (0.94, 0.95, 0.96, 0.94, 0.95, 0.91, 0.95):
+        await watch.step()
+    assert [p["percent"] for p in world.payloads] == [95, 95]
+    shaped(*world.told[0][::2])
+
+
+async def test_a_store_near_its_cap_is_told(world: World) -> None:
+    watch = Filling(
+        live=world.live,
+        store=world.store,
+        disk=lambda: (0, GIB),
+        clock=world.clock,
+        told=world.facts,
+        tell=world.tell,
+    )
+    size = await world.store.size()
+    for cap in (size * 2, size * 10 // 8, size * 10 // 8):
+        world.say(server=Server(retention=Retention(max_size=cap)))
+        await watch.step()
+    assert [p["cause"] for p in world.payloads] == ["max_size"]
+    assert OWN_ENDPOINT.addresses == ()

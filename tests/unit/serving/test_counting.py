@@ -1,0 +1,78 @@
+"""What is counted in memory reaches the store once, and adds up across processes."""
+
+from collections.abc import Mapping
+
+from router import log
+from router.errors import StoreUnavailable
+from router.metrics import RuleTotals
+from router.serving.counting import STEP, Counting
+from router.store.protocol import RuleCount
+from tests.clocks import START_MS, ManualClock
+from tests.conformance.model_store import ModelStore
+
+
+class Failing(ModelStore):
+    """Refuses to count until told otherwise."""
+
+    fails = True
+
+    async def count_rules(self, counts: object) -> None:
+        if self.fails:
+            raise StoreUnavailable("full")
+        await super().count_rules(counts)  # type: ignore[arg-type]
+
+
+def a_counting(
+    totals: Mapping[str, RuleTotals], store: ModelStore, clock: ManualClock, *rules: str
+) -> Counting:
+    said = log.get("test")
+    return Counting(lambda: totals, lambda: rules, store=store, clock=clock, log=said)
+
+
+async def test_only_what_is_new_is_added() -> None:
+    """And a rule last matched when that was seen."""
+    clock = ManualClock()
+    store, totals = ModelStore(clock), {"a": RuleTotals(3, 1, 1, 0)}
+    counting = a_counting(totals, store, clock)
+    await clock.advance(10)
+    await counting.flush()
+    await clock.advance(10)
+    await counting.flush()
+    totals["a"] = RuleTotals(4, 1, 2, 0)
+    await counting.flush()
+    wanted = RuleCount("a", 4, 1, 2, 0, START_MS + 10_000, START_MS + 10_000)
+    assert await store.rule_counts() == {"a": wanted}
+
+
+async def test_the_next_process_adds_to_it() -> None:
+    """It counts from nothing, and since later."""
+    clock = ManualClock()
+    store = ModelStore(clock)
+    await a_counting({"a": RuleTotals(3, 0, 0, 2)}, store, clock).flush()
+    await clock.advance(60)
+    await a_counting({"a": RuleTotals(1, 0, 0, 0)}, store, clock).flush()
+    assert await store.rule_counts() == {"a": RuleCount("a", 4, 0, 0, 2, START_MS, START_MS)}
+
+
+async def test_what_a_store_cannot_take_goes_with_the_next() -> None:
+    """Nothing is lost and nothing counted twice."""
+    clock = ManualClock()
+    store = Failing(clock)
+    counting = a_counting({"a": RuleTotals(3, 1, 0, 0)}, store, clock)
+    await counting.flush()
+    store.fails = False
+    await counting.flush()
+    assert (await store.rule_counts())["a"].evaluated == 3
+
+
+async def test_a_new_rule_is_counted_from_now_though_nothing_asks_it() -> None:
+    """Else nobody could tell that it never matches; a known one keeps its time."""
+    clock = ManualClock()
+    store = ModelStore(clock)
+    await a_counting({}, store, clock, "a").flush()
+    await clock.advance(60)
+    many = [f"r{n}" for n in range(STEP)]
+    await a_counting({}, store, clock, "a", *many).flush()
+    counts = await store.rule_counts()
+    assert counts["a"].counted_since == START_MS
+    assert counts[many[-1]] == RuleCount(many[-1], 0, 0, 0, 0, START_MS + 60_000)

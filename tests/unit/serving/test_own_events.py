@@ -1,0 +1,255 @@
+"""Our own events on a real store: planned by the rules in force, told once, never lost."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from router import log
+from router.config import load, render_text
+from router.errors import StoreUnavailable
+from router.metrics import Metrics
+from router.model.ids import Ids
+from router.model.job import Attempt, Job
+from router.providers import own
+from router.rules.live import Live, LiveRef, Secrets
+from router.serving.own_events import OwnEvents
+from router.store.protocol import Acceptance, Selector
+from router.store.sqlite import SqliteStore, open_store
+from tests.clocks import START_MS, ManualClock, settle
+from tests.sim.makers import a_job
+
+OURS = Selector(endpoint="router")
+HEAD = """
+version: 1
+secrets: {shop: {env: SHOP_SECRET}}
+endpoints:
+  shop: {id: 8c1f0e7a5b6d4c3e9f2a1b0c7d8e6f54, provider: shopify, secrets: shop}
+rules:
+  - {id: everything, from: all, actions: {log: x}}
+"""
+CALL = """
+  - id: call
+    from: router
+    events: [job.dead, reload.failed]
+    match: not_null(payload.rule, 'x') != 'boring'
+    actions: {log: "{{ event }}"}
+"""
+PAYLOAD = {"generation": "g", "failures": 1, "diagnostics": "no"}
+
+
+def a_live(rules: str) -> Live:
+    loaded = load(HEAD + rules, path="rules.yaml", env={})
+    assert loaded.ruleset is not None, render_text(loaded.diagnostics)
+    return Live(loaded.ruleset, Secrets({}, {}))
+
+
+class Failing:
+    """A store that fails as often as told, before or after the commit."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self.store = store
+        self.before = self.after = 0
+
+    async def accept(self, acceptance: Acceptance) -> Any:
+        if self.before:
+            self.before -= 1
+            raise StoreUnavailable("before")
+        receipt = await self.store.accept(acceptance)
+        if self.after:
+            self.after -= 1
+            raise StoreUnavailable("after")
+        return receipt
+
+
+class World:
+    def __init__(self, store: SqliteStore, rules: str = CALL) -> None:
+        self.clock, self.metrics = ManualClock(), Metrics()
+        self.failing = Failing(store)
+        self.store = store
+        self.live = LiveRef(a_live(rules))
+        self.woken: list[tuple[str, int]] = []
+        self.own = OwnEvents(
+            live=self.live,
+            store=self.failing,  # type: ignore[arg-type] # it asks for no other verb
+            wake=lambda target, due_at: self.woken.append((target, due_at)),
+            hide=lambda text: text.replace("hunter2", "***"),
+            ids=Ids(random.Random(1)),
+            clock=self.clock,
+            metrics=self.metrics,
+            log=log.get("test"),
+        )
+
+    async def told(self) -> list[tuple[str, ...]]:
+        return [d.events for d in await self.store.deliveries(OURS)]
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    opened = await open_store(str(tmp_path / "router.db"), clock=ManualClock())
+    yield opened
+    await opened.close()
+
+
+def an_attempt(job: Job, **changes: Any) -> Attempt:
+    values: dict[str, Any] = {
+        "job": job.id,
+        "number": job.attempt,
+        "started_at": START_MS,
+        "ended_at": START_MS + 5,
+        "outcome": "dead",
+        "reason": "status 410",
+        "result": {"status": 410, "text": "gone"},
+        "generation": "g",
+    }
+    return Attempt(**{**values, **changes})
+
+
+async def test_a_death_becomes_a_delivery_with_the_jobs_of_its_rules(store: SqliteStore) -> None:
+    world, job = World(store), a_job(attempt=3)
+    event = world.own.died(job, an_attempt(job))
+    assert event is not None
+    assert (event.delivery.endpoint, event.delivery.provider) == ("router", "router")
+    assert event.delivery.state == "routed"
+    assert [(j.rule, j.event, j.state) for j in event.jobs] == [("call", "job.dead", "available")]
+    payload = msgspec.json.decode(event.delivery.body)
+    sample = own().sample("job.dead")
+    assert isinstance(sample, dict)
+    assert set(payload) == set(sample)
+    assert set(payload["last"]) == set(sample["last"])
+    assert payload["attempts"] == 3
+    assert payload["last"] == {"status": 410, "exit": None, "text": "gone"}
+    assert world.metrics.value("router_rule_matches_total", rule="call") == 1
+
+
+@pytest.mark.parametrize(
+    "rules",
+    ["", "  - {id: other, from: router, events: target.open, actions: {log: x}}"],
+    ids=["no rule", "a rule for another event"],
+)
+async def test_without_a_rule_that_lets_it_in_there_is_nothing(
+    store: SqliteStore, rules: str
+) -> None:
+    world, job = World(store, rules), a_job()
+    assert world.own.died(job, an_attempt(job)) is None
+    assert not await world.own.tell("reload.failed", "1", PAYLOAD)
+    world.own.soon("reload.failed", "1", PAYLOAD)
+    assert await world.own.flush()
+    assert await world.told() == []
+
+
+async def test_an_event_that_no_condition_takes_is_stored_as_unmatched(store: SqliteStore) -> None:
+    world, job = World(store), a_job(rule="boring")
+    event = world.own.died(job, an_attempt(job))
+    assert event is not None
+    assert (event.delivery.state, event.jobs) == ("unmatched", ())
+
+
+async def test_a_job_about_our_own_event_tells_nothing(store: SqliteStore) -> None:
+    job = a_job(endpoint="router", rule="call")
+    assert World(store).own.died(job, an_attempt(job)) is None
+
+
+async def test_two_deaths_of_one_job_are_two_events(store: SqliteStore) -> None:
+    world = World(store)
+    for attempt in (1, 1, 2):
+        job = a_job(attempt=attempt)
+        event = world.own.died(job, an_attempt(job))
+        assert event is not None
+        await store.accept(event)
+    assert len(await world.told()) == 2
+
+
+@pytest.mark.parametrize(
+    ("result", "last"),
+    [
+        ({}, {"status": None, "exit": None, "text": None}),
+        ({"lost": True}, {"status": None, "exit": None, "text": None}),
+        ({"exit": 3, "stderr": "", "stdout": "no"}, {"status": None, "exit": 3, "text": "no"}),
+        ({"exit": True, "status": "x"}, {"status": None, "exit": None, "text": None}),
+        ({"text": "pw hunter2"}, {"status": None, "exit": None, "text": "pw ***"}),
+        ({"text": "\ud800"}, {"status": None, "exit": None, "text": "?"}),
+    ],
+)
+async def test_what_the_last_attempt_said_is_bounded_and_masked(
+    store: SqliteStore, result: dict[str, Any], last: dict[str, Any]
+) -> None:
+    world, job = World(store), a_job(target="http://hunter2.example")
+    event = world.own.died(job, an_attempt(job, result=result, reason="hunter2 " * 900))
+    assert event is not None
+    payload = msgspec.json.decode(event.delivery.body)
+    assert payload["last"] == last
+    assert payload["target"] == "http://***.example"
+    assert len(payload["reason"]) == 500
+    assert "hunter2" not in event.delivery.body.decode()
+
+
+async def test_a_long_answer_keeps_its_end_and_no_piece_of_a_secret(store: SqliteStore) -> None:
+    world, job = World(store), a_job()
+    text = "hunter2" + "x" * 1_020
+    event = world.own.died(job, an_attempt(job, result={"text": text}))
+    assert event is not None
+    shown = msgspec.json.decode(event.delivery.body)["last"]["text"]
+    assert len(shown) <= 1_024
+    assert "nter2" not in shown
+
+
+async def test_the_same_identity_is_told_once(store: SqliteStore) -> None:
+    world = World(store)
+    assert await world.own.tell("reload.failed", "same", PAYLOAD)
+    assert len(world.woken) == 1
+    assert await world.own.tell("reload.failed", "same", PAYLOAD)
+    assert len(world.woken) == 1
+    assert await world.told() == [("reload.failed",)]
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_store_that_fails_is_asked_again_and_nothing_is_told_twice(
+    store: SqliteStore, when: str
+) -> None:
+    world = World(store)
+    setattr(world.failing, when, 2)
+    for name in ("a", "b"):
+        world.own.soon("reload.failed", name, PAYLOAD)
+    assert not await world.own.flush()
+    assert not await world.own.flush()
+    assert await world.own.flush()
+    assert len(await world.told()) == 2
+
+
+class Watched:
+    def __init__(self, *, fails: bool = False) -> None:
+        self.steps, self.fails = 0, fails
+
+    async def step(self) -> None:
+        self.steps += 1
+        if self.fails:
+            raise StoreUnavailable("not now")
+
+
+async def test_one_condition_that_cannot_be_seen_hides_no_other(store: SqliteStore) -> None:
+    world, watched = World(store), Watched()
+    world.own.watches = (Watched(fails=True), watched)
+    await world.own.look()
+    assert watched.steps == 1
+
+
+async def test_it_looks_now_and_then_and_when_something_changed(store: SqliteStore) -> None:
+    world, watched = World(store), Watched()
+    world.own.watches = (watched,)
+    running = asyncio.create_task(world.own.run())
+    await settle()
+    assert watched.steps == 0
+    world.own.look_soon()
+    await settle()
+    assert watched.steps == 1
+    await world.clock.advance(10.5)
+    await settle()
+    assert watched.steps == 2
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running

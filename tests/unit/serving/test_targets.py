@@ -1,0 +1,133 @@
+"""Pausing and resuming targets on a real SQLite file."""
+
+import random
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from router.dispatch.gates import Gates
+from router.errors import UsageError
+from router.model.ids import Ids
+from router.model.settings import Target, TargetLimits
+from router.model.target import TargetRow
+from router.replay import By, Operator
+from router.rules.live import Live, LiveRef, Secrets
+from router.serving.targets import TargetDesk, remembered
+from router.store.protocol import Selector
+from router.store.sqlite import SqliteStore, open_store
+from tests.builders import a_ruleset
+from tests.clocks import ManualClock
+from tests.store_values import Maker
+
+OPS = By("ops", "10.0.0.7")
+
+
+class World:
+    """A store with jobs of two targets, and the desk; `restarted` forgets all but the store."""
+
+    def __init__(self, store: SqliteStore, clock: ManualClock) -> None:
+        self.store, self.clock = store, clock
+        erp = Target("erp", url="https://erp.example.net/x?key=s3cr3t", rate=5.0)
+        ruleset = a_ruleset(targets={"erp": erp, "chat": Target("chat", url_secret="c")})
+        self.live = LiveRef(Live(ruleset, Secrets({}, {})))
+        self.woken: list[str] = []
+        self.restarted()
+
+    def restarted(self) -> None:
+        self.gates = Gates(lambda _t, _k: TargetLimits(16), self.clock, random.Random(1))
+        operator = Operator(
+            store=self.store,
+            live=self.live,
+            clock=self.clock,
+            ids=Ids(random.Random(2)),
+            wake=lambda _target, _due_at: None,
+        )
+        self.desk = TargetDesk(
+            gates=self.gates,
+            store=self.store,
+            live=self.live,
+            operator=operator,
+            clock=self.clock,
+            now=tuple,
+            woken=lambda target, _due_at: self.woken.append(target),
+        )
+
+    async def rows(self) -> dict[str, TargetRow]:
+        return {row.name: row for row in await self.desk.rows()}
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    clock = ManualClock()
+    store = await open_store(str(tmp_path / "router.db"), clock=clock)
+    make = Maker()
+    jobs = [make.job(target="erp"), make.job(target="erp"), make.job(target="gone")]
+    await store.accept(make.acceptance(jobs=jobs))
+    yield World(store, clock)
+    await store.close()
+
+
+async def test_paused_and_resumed_with_reason_and_audit(world: World) -> None:
+    answer = await world.desk.pause({"target": "erp", "reason": "they migrate"}, OPS)
+    assert answer == {"target": "erp", "state": "paused", "changed": True, "jobs": 2}
+    jobs = await world.store.jobs(Selector())
+    assert sorted(job.state for job in jobs) == ["available", "waiting", "waiting"]
+    again = await world.desk.pause({"target": "erp"}, OPS)
+    assert (again["changed"], again["jobs"]) == (False, 0)
+    answer = await world.desk.resume({"target": "erp"}, OPS)
+    assert answer == {"target": "erp", "state": "closed", "changed": True, "jobs": 2}
+    assert world.woken == ["erp"]
+    lines = await world.store.audited(None, None, 10)
+    assert [(one.verb, one.who, one.peer, one.count, one.asked) for one in lines] == [
+        ("resume_target", "ops", "10.0.0.7", 2, {"target": "erp"}),
+        ("pause_target", "ops", "10.0.0.7", 2, {"target": "erp", "reason": "they migrate"}),
+    ]
+
+
+async def test_a_restart_remembers_who_paused_what_and_why(world: World) -> None:
+    await world.desk.pause({"target": "erp", "reason": "they migrate"}, OPS)
+    world.restarted()
+    await remembered(world.gates, world.store)
+    assert world.gates.paused() == {"erp"}
+    gate = world.gates.of("erp")
+    assert (gate.reason, gate.by, gate.since) == ("they migrate", "ops", world.clock.now())
+    await world.desk.resume({"target": "erp"}, OPS)
+    world.restarted()
+    await remembered(world.gates, world.store)
+    assert world.gates.paused() == frozenset()
+    assert world.gates.of("erp").recovering
+
+
+async def test_its_jobs_are_let_go_before_its_gate_opens(world: World) -> None:
+    await world.desk.pause({"target": "erp"}, OPS)
+    await world.clock.advance(8 * 86_400)
+    await world.desk.resume({"target": "erp"}, OPS)
+    jobs = [job for job in await world.store.jobs(Selector()) if job.target == "erp"]
+    assert {(job.state, job.due_at) for job in jobs} == {("available", world.clock.now())}
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"target": "epr"}, "there is no target 'epr'; did you mean 'erp'?"),
+        ({}, "give a target"),
+        ({"target": "erp", "reason": "x" * 201}, "at most 200 characters"),
+    ],
+)
+async def test_what_cannot_be_paused(world: World, body: dict[str, str], words: str) -> None:
+    with pytest.raises(UsageError, match=words.replace("?", r"\?")):
+        await world.desk.pause(body)
+    assert world.gates.paused() == frozenset()
+
+
+async def test_what_has_only_jobs_can_be_paused_too(world: World) -> None:
+    assert (await world.desk.pause({"target": "gone"}))["jobs"] == 1
+
+
+async def test_rows_tell_of_named_targets_and_of_others_with_work(world: World) -> None:
+    rows = await world.rows()
+    assert list(rows) == ["erp", "chat", "gone"]
+    assert (rows["erp"].url, rows["erp"].rate) == ("https://erp.example.net/x", 5.0)
+    assert (rows["chat"].url, rows["chat"].named) == (None, True)
+    assert (rows["erp"].available, rows["gone"].available, rows["gone"].named) == (2, 1, False)

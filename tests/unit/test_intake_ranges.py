@@ -1,0 +1,94 @@
+"""The way in for senders of published addresses, and for those that name an API version."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from router.model.settings import PUBLISHED, Endpoint
+from router.rules.ruleset import Ruleset
+from router.store.protocol import Selector
+from router.store.sqlite import SqliteStore, open_store
+from tests.builders import a_rule, a_ruleset
+from tests.clocks import ManualClock
+from tests.unit.test_intake import World
+
+HOOKS = ("192.0.2.0/24", "2001:db8:1::/48")
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    opened = await open_store(str(tmp_path / "router.db"), clock=ManualClock())
+    yield opened
+    await opened.close()
+
+
+def of_shop(**given: Any) -> Ruleset:
+    """The endpoint `shop`, with these settings."""
+    endpoint = Endpoint("shop", "shopify", ("/wh_x",), ("shop",), **given)
+    return a_ruleset(a_rule("r"), endpoints={"shop": endpoint})
+
+
+def publishing(world: World, ranges: tuple[str, ...] | None) -> World:
+    world.intake._published = lambda _: ranges
+    return world
+
+
+@pytest.mark.parametrize(
+    ("peer", "status"),
+    [
+        ("192.0.2.7", 200),
+        ("2001:db8:1::7", 200),
+        ("::ffff:192.0.2.7", 200),
+        ("10.9.8.7", 200),
+        ("198.51.100.1", 403),
+        ("2001:db8:2::7", 403),
+        ("", 403),
+    ],
+)
+async def test_who_is_let_in(store: SqliteStore, peer: str, status: int) -> None:
+    """Published ranges, and ranges of the operator's own beside them."""
+    world = publishing(World(store, of_shop(allow_from=(PUBLISHED, "10.0.0.0/8"))), HOOKS)
+    assert (await world.send(peer=peer)).status == status
+
+
+async def test_a_stranger_with_a_right_signature_hears_no_more_than_a_word(
+    store: SqliteStore,
+) -> None:
+    world = publishing(World(store, of_shop(allow_from=(PUBLISHED,))), HOOKS)
+    reply = await world.send(peer="198.51.100.1")
+    assert (reply.status, reply.body) == (403, b'{"error":"forbidden"}')
+    assert world.intake.ring[-1]["reason"] == "address_not_allowed"
+
+
+async def test_until_ranges_are_known_the_sender_is_told_to_come_back(store: SqliteStore) -> None:
+    world = publishing(World(store, of_shop(allow_from=(PUBLISHED,))), None)
+    reply = await world.send(peer="192.0.2.7")
+    assert (reply.status, reply.retry_after) == (503, 5)
+    assert not await store.deliveries(Selector(limit=1))
+    publishing(world, HOOKS)
+    assert (await world.send(peer="192.0.2.7")).status == 200
+
+
+async def test_another_version_is_flagged_and_routed_all_the_same(store: SqliteStore) -> None:
+    world = World(store, of_shop(api_version="2023-10"))
+    await world.send()
+    [found] = await store.deliveries(Selector(limit=5))
+    assert found.flags == ("api_version",)
+    assert found.state == "routed"
+    assert sum(found.jobs.values()) == 1
+
+
+async def test_the_expected_version_is_not_flagged(store: SqliteStore) -> None:
+    world = World(store, of_shop(api_version="2024-01"))
+    await world.send()
+    [found] = await store.deliveries(Selector(limit=5))
+    assert found.flags == ()
+
+
+async def test_a_body_that_is_no_json_is_flagged_too(store: SqliteStore) -> None:
+    world = World(store, of_shop(api_version="2023-10"))
+    await world.send(b"no json")
+    [found] = await store.deliveries(Selector(limit=5))
+    assert (found.state, "api_version" in found.flags) == ("unparsed", True)

@@ -1,0 +1,90 @@
+"""Refused requests kept for a diagnosis: only where wanted, and never with a credential."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from router.errors import NotFound
+from router.model.delivery import REMOVED
+from router.providers import builtin
+from router.refusals import AGENT, KNOCK
+from router.store.sqlite import SqliteStore, open_store
+from tests.builders import a_request, a_rule, a_ruleset
+from tests.clocks import ManualClock
+from tests.unit.providers.makers import a_provider
+from tests.unit.test_intake import World
+from tests.unit.test_intake_senders import receiving, sent
+
+FORGED = {"key": b"another-secret-of-some-length"}
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    opened = await open_store(str(tmp_path / "router.db"), clock=ManualClock())
+    yield opened
+    await opened.close()
+
+
+def wanting(world: World) -> World:
+    world.intake.kept.wanted = lambda: True
+    return world
+
+
+async def test_nothing_is_kept_unless_somebody_wants_it(store: SqliteStore) -> None:
+    world = World(store, a_ruleset(a_rule("r")))
+    await world.send(**FORGED)
+    assert world.intake.ring[-1]["kept"] is None
+    with pytest.raises(NotFound):
+        world.intake.kept.get("last")
+
+
+async def test_a_forgery_is_kept_byte_for_byte(store: SqliteStore) -> None:
+    world = wanting(World(store, a_ruleset(a_rule("r"))))
+    await world.send(b'{"id":\xff}', **FORGED)
+    kept = world.intake.kept.get(world.intake.ring[-1]["kept"])
+    assert (kept.endpoint, kept.reason, kept.at) == ("shop", "bad_signature", world.clock.now())
+    assert kept.request.body == b'{"id":\xff}'
+    assert b"x-shopify-hmac-sha256" in dict(kept.request.headers)
+
+
+async def test_credentials_are_removed_before_anything_is_kept(store: SqliteStore) -> None:
+    world = wanting(World(store, receiving(a_provider("token"))))
+    headers = (
+        (b"authorization", b"Bearer nearly right"),
+        (b"cookie", b"session=1"),
+        (b"proxy-authorization", b"Basic abc"),
+        (b"x-plain", b"stays"),
+    )
+    await sent(world, a_provider("token"), headers=headers)
+    kept = world.intake.kept.get("last")
+    assert dict(kept.request.headers) == {
+        b"authorization": REMOVED.encode(),
+        b"cookie": REMOVED.encode(),
+        b"proxy-authorization": REMOVED.encode(),
+        b"x-plain": b"stays",
+    }
+
+
+async def test_a_token_in_a_header_of_its_own_is_removed_too(store: SqliteStore) -> None:
+    provider = a_provider("gitlab")
+    world = wanting(World(store, receiving(provider)))
+    await sent(world, provider, headers=((b"x-gitlab-token", b"nearly"),))
+    assert b"nearly" not in msgspec.json.encode(world.intake.kept.get("last"))
+
+
+async def test_strangers_by_address_are_not_kept(store: SqliteStore) -> None:
+    ruleset = receiving(builtin()["shopify"], allow_from=("10.0.0.0/8",))
+    world = wanting(World(store, ruleset))
+    await world.send(peer="192.0.2.1")
+    assert world.intake.ring[-1]["reason"] == "address_not_allowed"
+    assert world.intake.ring[-1]["kept"] is None
+
+
+async def test_our_own_knock_is_marked_and_not_kept(store: SqliteStore) -> None:
+    world = wanting(World(store, a_ruleset(a_rule("r"))))
+    door = world.intake.find(b"/wh_x")
+    assert door is not None
+    await world.intake.accept(door, a_request(headers=((b"user-agent", AGENT),)))
+    assert (world.intake.ring[-1]["hint"], world.intake.ring[-1]["kept"]) == (KNOCK, None)

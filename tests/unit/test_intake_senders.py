@@ -1,0 +1,120 @@
+"""The way in for senders that ask first, and for those that show their secret."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from router.intake import Reply
+from router.model.settings import Endpoint
+from router.providers import Provider
+from router.rules.ruleset import Ruleset
+from router.store.protocol import Selector
+from router.store.sqlite import SqliteStore, open_store
+from tests.builders import a_request, a_rule, a_ruleset
+from tests.clocks import ManualClock
+from tests.unit.providers.makers import a_definition, a_provider
+from tests.unit.test_intake import KEY, World
+
+META = Provider(
+    a_definition(
+        respond=[
+            {"method": "GET", "when": {"m": "s"}, "echo": "challenge", "token": "token"},
+        ]
+    )
+)
+BY_QUERY = Provider(a_definition(verify={"scheme": "token", "query": "key"}))
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    opened = await open_store(str(tmp_path / "router.db"), clock=ManualClock())
+    yield opened
+    await opened.close()
+
+
+def receiving(provider: Provider, **endpoint: Any) -> Ruleset:
+    """One endpoint for this provider, and a rule for everything."""
+    given = {"secrets": ("shop",)} | endpoint
+    return a_ruleset(
+        a_rule("r"),
+        endpoints={"shop": Endpoint("shop", provider.name, ("/wh_x",), **given)},
+        providers={provider.name: provider},
+    )
+
+
+async def sent(world: World, provider: Provider, body: bytes = b"{}", **given: Any) -> Reply:
+    """A request with the proof of this sender."""
+    signed = provider.sign(
+        event="made", body=body, key=KEY, delivery_id="1", now_ms=world.clock.now()
+    )
+    headers = tuple((n.lower().encode(), v.encode()) for n, v in signed)
+    query = provider.query(KEY).encode()
+    values = {"headers": headers, "query_string": query, "body": body} | given
+    door = world.intake.find(b"/wh_x")
+    assert door is not None
+    return await world.intake.accept(door, a_request(received_at=world.clock.now(), **values))
+
+
+async def kept(store: SqliteStore) -> list[Any]:
+    return list(await store.deliveries(Selector(limit=10)))
+
+
+async def test_a_handshake_is_answered_and_nothing_is_stored(store: SqliteStore) -> None:
+    slack = a_provider("slack")
+    world = World(store, receiving(slack))
+    body = b'{"type":"url_verification","challenge":"abc123"}'
+    reply = await sent(world, slack, body)
+    assert (reply.status, reply.body) == (200, b"abc123")
+    assert reply.content_type.startswith("text/plain")
+    assert await kept(store) == []
+    assert (await sent(world, slack, body, headers=())).status == 401
+    assert (await sent(world, slack, b'{"type":"event_callback"}')).body.startswith(b'{"status"')
+    assert len(await kept(store)) == 1
+
+
+async def test_a_question_by_get(store: SqliteStore) -> None:
+    world = World(store, receiving(META))
+    assert world.intake.find(b"/wh_x").methods == {"GET", "POST"}  # type: ignore[union-attr]
+    asked = {"method": "GET", "headers": (), "body": b""}
+    query = b"m=s&challenge=abc&token=" + KEY
+    reply = await sent(world, META, query_string=query, **asked)
+    assert (reply.status, reply.body) == (200, b"abc")
+    for wrong in (b"m=s&challenge=abc&token=x", b"m=s&challenge=%3C&token=" + KEY, b"", b"m=s"):
+        assert (await sent(world, META, query_string=wrong, **asked)).status in (400, 401)
+    assert await kept(store) == []
+
+
+async def test_a_get_that_is_no_handshake_is_no_delivery_of_an_open_endpoint(
+    store: SqliteStore,
+) -> None:
+    world = World(store, receiving(META, unsigned=True, secrets=()))
+    reply = await sent(world, META, method="GET", query_string=b"a=1", headers=(), body=b"")
+    assert reply.status == 400
+    assert await kept(store) == []
+
+
+async def test_strangers_hear_no_handshake(store: SqliteStore) -> None:
+    world = World(store, receiving(META, allow_from=("192.0.2.0/24",)))
+    query = b"m=s&challenge=abc&token=" + KEY
+    asked = {"method": "GET", "headers": (), "body": b"", "query_string": query}
+    assert (await sent(world, META, **asked)).status == 403
+    assert (await sent(world, META, peer="192.0.2.7", **asked)).body == b"abc"
+
+
+@pytest.mark.parametrize("provider", [BY_QUERY, *map(a_provider, ("gitlab", "token"))])
+async def test_a_secret_that_is_shown_is_nowhere_kept(
+    store: SqliteStore, provider: Provider
+) -> None:
+    world = World(store, receiving(provider), slots=1)
+    reply = await sent(world, provider, b'{"id":1}')
+    assert reply.status == 200
+    record = await store.delivery(msgspec.json.decode(reply.body)["delivery"])
+    assert record is not None
+    assert "[removed]" in repr(record.delivery.headers) + record.delivery.query
+    assert KEY.decode() not in repr(record)
+    assert KEY.decode() not in repr(world.dispatch.works)
+    await sent(world, provider, headers=(), query_string=b"key=" + KEY + b"x")
+    assert KEY.decode() not in repr(world.intake.ring)

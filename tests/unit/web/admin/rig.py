@@ -1,0 +1,242 @@
+"""An admin door on a real store with something in it, asked without a socket."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from router.replay import By
+from router.rules.ruleset import Ruleset
+from router.store.protocol import Generation
+from router.store.sqlite import SqliteStore, open_store
+from router.web.admin.app import Admin
+from router.web.admin.browsers import Hosts
+from router.web.admin.call import Route
+from router.web.admin.callers import Caller, Callers, HeldToken
+from router.web.admin.changes import Changes
+from router.web.admin.live import Live
+from router.web.admin.openapi import Described
+from router.web.admin.reading import Reading
+from router.web.admin.reads import Reads
+from router.web.feed import Feed
+from tests.builders import GENERATION, NOW
+from tests.clocks import ManualClock
+from tests.store_values import a_settlement
+from tests.unit.replay.world import World
+
+TOKENS = {
+    "local": HeldToken(Caller("token", "operator"), b"local-token-local-token"),
+    "viewer": HeldToken(Caller("ann", "viewer"), b"ann-token-ann-token-ann"),
+    "hidden": HeldToken(Caller("eve", "viewer", bodies=False), b"eve-token-eve-token-eve"),
+    "operator": HeldToken(Caller("bob", "operator"), b"bob-token-bob-token-bob"),
+}
+HOST = "127.0.0.1:8001"
+STRANGER = ("203.0.113.7", 4711)
+HERE = ("127.0.0.1", 4711)
+
+
+class FakeOperator:
+    """Does nothing, and remembers what it was asked to do and by whom."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, Any]] = []
+        self.fault: Exception | None = None
+        self.is_ready = True
+
+    async def ready(self) -> bool:
+        return self.is_ready
+
+    async def status(self) -> dict[str, Any]:
+        return self._done("status", None)
+
+    async def targets(self) -> list[Any]:
+        self._done("targets", None)
+        return []
+
+    def refusals(self, limit: int) -> list[dict[str, Any]]:
+        self._done("refusals", limit)
+        return [{"reason": "bad_signature", "hint": "of the body"}]
+
+    def refusal(self, wanted: str, endpoint: str | None) -> dict[str, Any]:
+        return self._done("refusal", (wanted, endpoint))
+
+    def output(self, job: str, after: str) -> dict[str, Any]:
+        return self._done("output", (job, after))
+
+    async def replayed(self, id_: str) -> dict[str, Any]:
+        return self._done("replayed", id_)
+
+    async def replay(self, body: dict[str, Any], by: By) -> dict[str, Any]:
+        return self._done("replay", (body, by))
+
+    async def cancel(self, body: dict[str, Any], by: By) -> dict[str, Any]:
+        return self._done("cancel", (body, by))
+
+    async def revive(self, body: dict[str, Any], by: By) -> dict[str, Any]:
+        return self._done("revive", (body, by))
+
+    async def remember(self, body: dict[str, Any], by: By) -> dict[str, Any]:
+        return self._done("remember", (body, by))
+
+    async def prune(self, body: dict[str, Any], by: By) -> dict[str, Any]:
+        return self._done("prune", (body, by))
+
+    async def reload(self, by: By) -> dict[str, Any]:
+        return self._done("reload", by)
+
+    def __getattr__(self, name: str) -> Any:
+        """Verbs that come to be: each takes what it is given."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+
+        async def verb(*asked: Any) -> dict[str, Any]:
+            return self._done(name, asked)
+
+        return verb
+
+    def _done(self, verb: str, what: Any) -> dict[str, Any]:
+        if self.fault is not None:
+            raise self.fault
+        self.calls.append((verb, what))
+        return {"did": verb}
+
+    @property
+    def changes(self) -> list[str]:
+        """What was changed."""
+        harmless = ("status", "targets", "refusals", "refusal", "output", "replayed")
+        return [verb for verb, _ in self.calls if verb not in harmless]
+
+
+class Answer(msgspec.Struct):
+    """What came back."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Rig:
+    """`world` holds the store; `ids` the ids of what is in it, by the names of routes' places."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self.world = World(store)
+        self.clock = ManualClock(NOW)
+        self.operator = FakeOperator()
+        self.ids: dict[str, str] = {"generation": GENERATION, "replay": "again"}
+        self.held: list[HeldToken] | None = list(TOKENS.values())
+        self.admin = self.door()
+
+    def routes(self) -> list[Route]:
+        async def numbers() -> bytes:
+            return b"up 1\n"
+
+        self.reading = Reading(
+            self.world.real, self.world.live, clock=self.clock, rebuild=_not_rebuilt
+        )
+        feed = Feed(self.clock, boot="b", recording=lambda _: None)
+        reads = Reads(self.reading, self.operator, numbers)
+        live = Live(feed, self.world.real)
+        return [*reads.routes(), *Changes(self.operator).routes(), *live.routes()]
+
+    def door(self, listen: str = HOST, hosts: tuple[str, ...] = (), **given: Any) -> Admin:
+        """The application; `held` None: no token is asked for."""
+        held: Callable[[], Any] | None = None if self.held is None else self._held
+        self.admin = Admin(
+            Described(self.routes()).routes,
+            callers=Callers(held, clock=self.clock),
+            hosts=Hosts(listen, hosts),
+            clock=self.clock,
+            **given,
+        )
+        return self.admin
+
+    def _held(self) -> list[HeldToken]:
+        return self.held or []
+
+    async def fill(self) -> None:
+        """One delivery with a dead and a waiting job."""
+        await self.world.real.keep_generation(Generation(GENERATION, "version: 1", {}, NOW))
+        self.ids["delivery"] = await self.world.take(1)
+        batch = await self.world.real.lease({"one": 1}, lease="b.1", now=NOW + 5)
+        job = batch.jobs[0].job
+        self.ids["job"] = job.id
+        settled = a_settlement(job, "dead", reason="exit 1: secret words")
+        attempt = msgspec.structs.replace(
+            settled.attempt,
+            reason="exit 1: secret words",
+            result={"exit": 1, "stdout": "secret words", "stderr": ""},
+        )
+        await self.world.real.settle(msgspec.structs.replace(settled, attempt=attempt))
+
+    def path_of(self, route: Route) -> str:
+        """A path of this route, of things that are there."""
+        return route.path.format_map(self.ids)
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        who: str | None = None,
+        *,
+        headers: dict[str, str] | None = None,
+        body: bytes = b"",
+        client: tuple[str, int] | None = STRANGER,
+    ) -> Answer:
+        """One request; `who` names a token of TOKENS."""
+        given = {"host": HOST, **(headers or {})}
+        if who is not None:
+            given["authorization"] = f"Bearer {TOKENS[who].value.decode()}"
+        if body:
+            given.setdefault("content-type", "application/json")
+        raw, _, query = path.partition("?")
+        scope = {
+            "type": "http",
+            "method": method,
+            "scheme": "http",
+            "path": raw,
+            "raw_path": raw.encode("latin-1"),
+            "query_string": query.encode("latin-1"),
+            "headers": [(n.lower().encode(), v.encode("latin-1")) for n, v in given.items()],
+            "client": client,
+        }
+        return await called(self.admin, scope, body)
+
+
+def _not_rebuilt(_: Generation) -> Ruleset | None:
+    return None
+
+
+async def called(admin: Admin, scope: dict[str, Any], body: bytes = b"") -> Answer:
+    """What the application answers; the client goes away after its request."""
+    messages = [{"type": "http.request", "body": body}]
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return messages.pop() if messages else {"type": "http.disconnect"}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    await admin.serve(scope, receive, send)
+    head = {n.decode(): v.decode("latin-1") for n, v in sent[0]["headers"]}
+    assert len(head) == len(sent[0]["headers"]), "a header is given twice"
+    whole = b"".join(message.get("body", b"") for message in sent[1:])
+    return Answer(sent[0]["status"], head, whole)
+
+
+@asynccontextmanager
+async def a_rig(folder: Path) -> AsyncIterator[Rig]:
+    store = await open_store(str(folder / "router.db"), clock=ManualClock(NOW))
+    try:
+        rig = Rig(store)
+        await rig.fill()
+        yield rig
+    finally:
+        await store.close()

@@ -1,0 +1,178 @@
+"""One request: tokens, bodies, problems, masks."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from router.errors import NotFound, RouterError, StoreUnavailable, UsageError
+from router.model.settings import Limits
+from router.replay import By
+from router.web.app import admin_app
+from router.web.peer import Peers
+from router.web.server import Listener
+from router.web.wire import Wire
+from tests.unit.web.admin.rig import STRANGER, TOKENS, Rig
+from tests.unit.web.wire_client import Client
+
+TOKEN = TOKENS["operator"].value.decode()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "Basic " + TOKEN,
+        TOKEN,
+        "Bearer",
+        "Bearer ",
+        f"Bearer {TOKEN}x",
+        f"Bearer {TOKEN.upper()}",
+        f"Bearer {TOKEN} {TOKEN}",
+        "Bearer \xe4",
+    ],
+)
+async def test_nothing_else_is_a_token(rig: Rig, given: str) -> None:
+    answer = await rig.ask("POST", "/api/reload", headers={"authorization": given})
+    assert (answer.status, answer.headers["www-authenticate"]) == (401, "Bearer")
+    assert rig.operator.calls == []
+
+
+async def test_an_empty_token_opens_nothing(rig: Rig) -> None:
+    held = TOKENS["operator"]
+    rig.held = [type(held)(held.caller, b"")]
+    assert (await rig.ask("GET", "/api/me", headers={"authorization": "Bearer  "})).status == 401
+
+
+async def test_tokens_are_those_of_now(rig: Rig) -> None:
+    assert (await rig.ask("GET", "/api/me", "viewer")).json == {
+        "name": "ann",
+        "role": "viewer",
+        "bodies": True,
+    }
+    rig.held = [TOKENS["operator"]]
+    assert (await rig.ask("GET", "/api/me", "viewer")).status == 401
+
+
+async def test_a_change_says_who_and_from_where(rig: Rig) -> None:
+    body = b'{"ids": ["job_12345678"], "selector": {"rule": "one"}}'
+    for verb in ("cancel", "revive", "replay"):
+        answer = await rig.ask("POST", f"/api/{verb}", "operator", body=body)
+        assert answer.json == {"did": verb}
+        asked = {"ids": ("job_12345678",), "selector": {"rule": "one"}}
+        assert rig.operator.calls[-1] == (verb, (asked, By("bob", STRANGER[0])))
+
+
+async def test_behind_a_proxy_the_caller_is_who_it_says(rig: Rig) -> None:
+    rig.door(peers=Peers(["203.0.113.0/24"]))
+    await rig.ask("POST", "/api/reload", "local", headers={"x-forwarded-for": "192.0.2.9"})
+    assert rig.operator.calls == [("reload", By("token", "192.0.2.9"))]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[]", b"{", b'"x"', b"\xff", b"[" * 100_000, b'{"id": []}', b'{"ids": "a"}',
+        b'{"selector": {"rul": "a"}}', b'{"selector": {"limit": "9"}}',
+    ],
+)  # fmt: skip
+async def test_a_body_that_is_not_what_it_takes_is_400(rig: Rig, body: bytes) -> None:
+    answer = await rig.ask("POST", "/api/cancel", "operator", body=body)
+    assert answer.status == 400
+    assert "the body is not what this takes" in answer.json["detail"]
+    assert rig.operator.calls == []
+
+
+async def test_all_at_once_is_not_the_default_pace(rig: Rig) -> None:
+    for body, rate in ((b'{"rate": null}', {"rate": None}), (b"{}", {}), (b"", {})):
+        await rig.ask("POST", "/api/replay", "operator", body=body)
+        assert rig.operator.calls[-1][1][0] == rate
+
+
+async def test_a_body_too_large_is_413_and_a_form_415(rig: Rig) -> None:
+    big = await rig.ask("POST", "/api/cancel", "operator", body=b" " * 1_100_000)
+    form = {"content-type": "text/plain"}
+    assert big.status == 413
+    answer = await rig.ask("POST", "/api/cancel", "operator", headers=form, body=b"{}")
+    assert answer.status == 415
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "detail"),
+    [
+        (NotFound("no delivery dlv_1"), 404, "no delivery dlv_1"),
+        (UsageError("say what"), 400, "say what"),
+        (StoreUnavailable("disk"), 503, "disk"),
+        (RouterError("not now"), 409, "not now"),
+        (RuntimeError("s3cret"), 503, "the router failed; its log says why"),
+    ],
+)
+async def test_a_fault_is_a_problem(rig: Rig, fault: Exception, status: int, detail: str) -> None:
+    rig.operator.fault = fault
+    answer = await rig.ask("POST", "/api/reload", "operator")
+    assert (answer.status, answer.headers["content-type"]) == (status, "application/problem+json")
+    assert answer.json["status"] == status
+    assert answer.json["detail"] == detail
+    assert answer.json["title"]
+
+
+async def test_a_secret_that_a_target_sent_back_is_masked(rig: Rig) -> None:
+    rig.door(mask=lambda body: body.replace(b"secret words", b"***"))
+    for path in (f"/api/jobs/{rig.ids['job']}", f"/api/deliveries/{rig.ids['delivery']}"):
+        answer = await rig.ask("GET", path, "viewer")
+        assert b"secret" not in answer.body
+        assert int(answer.headers["content-length"]) == len(answer.body)
+
+
+async def test_readiness_says_no(rig: Rig) -> None:
+    rig.operator.is_ready = False
+    assert (await rig.ask("GET", "/readyz")).status == 503
+    assert (await rig.ask("GET", "/livez")).status == 200
+
+
+async def test_refusals_take_a_limit(rig: Rig) -> None:
+    for query, limit in (("", 100), ("?limit=5", 5), ("?limit=99999", 1000)):
+        assert (await rig.ask("GET", "/api/refusals" + query, "viewer")).status == 200
+        assert rig.operator.calls[-1] == ("refusals", limit)
+    assert (await rig.ask("GET", "/api/refusals?limit=-1", "viewer")).status == 400
+
+
+async def test_one_refused_request_by_id_or_the_last(rig: Rig) -> None:
+    for query, wanted in (
+        ("", ("last", None)),
+        ("?id=ref_7", ("ref_7", None)),
+        ("?id=last&endpoint=shop", ("last", "shop")),
+    ):
+        assert (await rig.ask("GET", "/api/refusal" + query, "viewer")).status == 200
+        assert rig.operator.calls[-1] == ("refusal", wanted)
+
+
+async def test_it_answers_on_a_socket(rig: Rig) -> None:
+    """Through Litestar and the wire, as everybody meets it."""
+    bearer = f"Authorization: Bearer {TOKEN}"
+    listener = Listener(admin_app(rig.admin), "127.0.0.1:0", Wire(Limits()))
+    await listener.start()
+    try:
+        for head, status in (
+            (f"GET /api/me HTTP/1.1\r\n{bearer}", 200),
+            ("GET /livez HTTP/1.1", 200),
+            ("GET /api/me HTTP/1.1", 401),
+            (f"GET /api/me HTTP/1.1\r\n{bearer}\r\n{bearer}", 400),
+            ("GET /api/me HTTP/1.1\r\nHost: evil.example", 400),
+        ):
+            assert await _status(listener, head) == status, head
+    finally:
+        await listener.stop(1)
+
+
+async def _status(listener: Listener, head: str) -> int:
+    client = Client(*await asyncio.open_connection(*listener.bound))
+    host = "" if "Host:" in head else "\r\nHost: localhost"
+    await client.send(f"{head}{host}\r\n\r\n".encode())
+    answer: Any = await client.response()
+    await client.close()
+    if answer.status == 200:
+        assert answer.body
+    else:
+        assert json.loads(answer.body)["status"] == answer.status
+    return int(answer.status)

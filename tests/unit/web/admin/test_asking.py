@@ -1,0 +1,82 @@
+"""Query strings: nothing that is not known, and the one selector."""
+
+import pytest
+
+from router.errors import UsageError
+from router.store.protocol import Selector
+from router.web.admin.asking import (
+    CURSOR,
+    DELIVERY_STATES,
+    LIMIT,
+    SELECTOR,
+    STATE,
+    WHERE,
+    Query,
+    marked,
+)
+from tests.clocks import START_MS
+
+ALL = (*SELECTOR, STATE, WHERE, LIMIT, CURSOR)
+
+
+def ask(text: str) -> Query:
+    return Query(text.encode("latin-1"), ALL, START_MS)
+
+
+def test_the_selector_takes_every_parameter() -> None:
+    query = ask(
+        "id=dlv_12345678,job_12345678&endpoint=shop&rule=paid&event=orders%2Fpaid&state=dead"
+        "&since=2h&until=1750000000000&where=payload.id%20%3D%3D%201&replay=r&cause=c&limit=7"
+    )
+    assert query.selector(DELIVERY_STATES) == Selector(
+        ids=("dlv_12345678", "job_12345678"),
+        endpoint="shop",
+        rule="paid",
+        event="orders/paid",
+        state="dead",
+        since=START_MS - 7_200_000,
+        until=START_MS,
+        where="payload.id == 1",
+        replay="r",
+        cause="c",
+        limit=7,
+    )
+    assert ask("").selector() == Selector(limit=50)
+    assert ask("limit=9999&rule=").selector() == Selector(limit=500)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("limt=1", "no parameter 'limt'; did you mean 'limit'?"),
+        ("token=x", "no parameter 'token'; known are: id, endpoint"),
+        ("limit=1&limit=2", "limit is given twice"),
+        ("limit=-1", "limit is a whole number"),
+        ("limit=1e3", "limit is a whole number"),
+        ("limit=%D9%A3", "limit is a whole number"),
+        ("state=ded", "no state 'ded'; did you mean 'dead'?"),
+        ("state=%0d%0a", "no state '\\r\\n'; known are: "),
+        ("since=yesterday", "'yesterday' is not a time"),
+        ("since=1h&until=2h", "exchange them"),
+        ("rule=%ff", "malformed"),
+        ("rule=\xe4", "malformed"),
+        ("&".join(["rule=a"] * 50), "malformed"),
+    ],
+)
+def test_what_is_not_understood_is_refused(text: str, told: str) -> None:
+    with pytest.raises(UsageError) as error:
+        ask(text).selector(DELIVERY_STATES)
+    assert told in str(error.value)
+
+
+def test_a_cursor_is_of_its_list_alone() -> None:
+    mark = marked("events", ("dlv_1", 3))
+    assert ask(f"cursor={mark}").cursor("events", tuple[str, int]) == ("dlv_1", 3)
+    assert ask("").cursor("events", tuple[str, int]) is None
+    for text in (mark[:-3], "AAAA", "%00", "a b", mark + "=", marked("events", 7), "=" * 9):
+        if text == mark + "=":
+            continue
+        with pytest.raises(UsageError, match="this cursor is of no page"):
+            ask(f"cursor={text}").cursor("events", tuple[str, int])
+    with pytest.raises(UsageError, match="this cursor is of no page"):
+        ask(f"cursor={mark}").cursor("jobs", str)

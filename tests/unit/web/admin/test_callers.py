@@ -1,0 +1,114 @@
+"""Whose token it is, and how often somebody may guess."""
+
+import pytest
+
+from router.web.admin.browsers import Hosts
+from router.web.admin.call import Rejected
+from router.web.admin.callers import Caller, Callers, HeldToken, TooManyGuesses, WrongToken
+from router.web.admin.guessing import ALLOWED, KEPT, WINDOW_S, Guesses
+from tests.clocks import ManualClock
+from tests.unit.web.admin.rig import TOKENS, Rig
+
+ANN = HeldToken(Caller("ann"), b"ann-token-ann-token-ann")
+
+
+def wrong(callers: Callers, peer: str, number: int, *, fresh: bool = True) -> None:
+    with pytest.raises(WrongToken) as error:
+        callers.of(b"guess %d" % number, peer)
+    assert error.value.fresh is fresh
+
+
+async def test_too_many_guesses_lock_an_address_out_for_a_while() -> None:
+    clock = ManualClock()
+    callers = Callers(lambda: [ANN], clock=clock)
+    for number in range(ALLOWED):
+        wrong(callers, "192.0.2.1", number)
+    with pytest.raises(TooManyGuesses) as error:
+        callers.of(ANN.value, "192.0.2.1")
+    assert error.value.wait_s == WINDOW_S
+    assert callers.of(ANN.value, "192.0.2.2") is ANN.caller
+    await clock.advance(WINDOW_S)
+    assert callers.of(ANN.value, "192.0.2.1") is ANN.caller
+    wrong(callers, "192.0.2.1", 1)
+
+
+def test_one_old_token_again_and_again_locks_nobody_out() -> None:
+    callers = Callers(lambda: [ANN], clock=ManualClock())
+    for time in range(10 * ALLOWED):
+        wrong(callers, "127.0.0.1", 1, fresh=time == 0)
+    assert callers.of(ANN.value, "127.0.0.1") is ANN.caller
+
+
+def test_an_ipv6_network_is_one_guesser() -> None:
+    callers = Callers(lambda: [ANN], clock=ManualClock())
+    for number in range(ALLOWED):
+        wrong(callers, f"2001:db8::{number:x}", number)
+    with pytest.raises(TooManyGuesses):
+        callers.of(ANN.value, "2001:db8::ffff")
+    assert callers.of(ANN.value, "2001:db8:0:1::1") is ANN.caller
+
+
+async def test_memory_is_bounded_and_a_crowd_shares_one_window() -> None:
+    clock = ManualClock()
+    guesses = Guesses(clock)
+    for number in range(KEPT + 5_000):
+        guesses.wrong(f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}", b"%d" % number)
+    held = guesses._windows
+    assert len(held) == KEPT
+    assert guesses.wait_s("10.99.0.1") > 0
+    assert guesses.wait_s("10.0.0.1") == 0
+    await clock.advance(WINDOW_S)
+    guesses.wrong("192.0.2.1", b"x")
+    assert len(held) == 1
+    assert guesses.wait_s("10.99.0.1") == 0
+
+
+async def test_it_is_told_with_retry_after(rig: Rig) -> None:
+    for number in range(ALLOWED):
+        given = {"authorization": f"Bearer guess-{number}"}
+        assert (await rig.ask("GET", "/api/me", headers=given)).status == 401
+    answer = await rig.ask("GET", "/api/me", "viewer")
+    assert (answer.status, answer.headers["retry-after"]) == (429, "60")
+    assert (await rig.ask("GET", "/livez")).status == 200
+    assert (await rig.ask("GET", "/api/me", "viewer", client=("192.0.2.9", 1))).status == 200
+
+
+def test_tokens_are_not_printed() -> None:
+    assert "ann-token" not in repr([TOKENS, ANN])
+
+
+ANY = "0.0.0.0"  # noqa: S104 - where to listen
+LOOPBACK, OPEN = "127.0.0.1:8001", f"{ANY}:8001"
+
+
+@pytest.mark.parametrize(
+    ("listen", "host", "served"),
+    [
+        (LOOPBACK, "localhost", True),
+        (LOOPBACK, "LOCALHOST:1", True),
+        (LOOPBACK, "127.0.0.1", True),
+        (LOOPBACK, "[::1]:8001", True),
+        (LOOPBACK, "ops.lan:8001", True),
+        (LOOPBACK, "10.0.0.5", False),
+        (LOOPBACK, "evil.example", False),
+        (LOOPBACK, "ops.lan.evil.example", False),
+        (LOOPBACK, "", False),
+        (LOOPBACK, "127.0.0.1:x", False),
+        (LOOPBACK, "[::1", False),
+        (LOOPBACK, ANY, False),
+        (OPEN, "10.0.0.5:8001", True),
+        (OPEN, "[2001:db8::1]", True),
+        (OPEN, ANY, False),
+        (OPEN, "evil.example", False),
+        ("admin.lan:8001", "admin.lan", True),
+        ("10.0.0.5:8001", "10.0.0.5:8001", True),
+        (":8001", "evil.example", False),
+    ],
+)
+def test_by_which_names_it_is_called(listen: str, host: str, served: bool) -> None:
+    hosts = Hosts(listen, ("ops.lan", ANY))
+    if served:
+        assert hosts.check([(b"host", host.encode())]) == host.lower()
+        return
+    with pytest.raises(Rejected):
+        hosts.check([(b"host", host.encode())])

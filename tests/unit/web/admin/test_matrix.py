@@ -1,0 +1,128 @@
+"""Every route of the application x who asks x where the request comes from."""
+
+import msgspec
+import pytest
+
+from router.web.admin.call import STRICT, Route
+from tests.unit.web.admin.rig import HERE, TOKENS, Rig
+
+QUERIES = {"/api/output": "?job=job_1"}
+"""What a route cannot do without."""
+
+WHO = (None, "wrong", *TOKENS)
+
+
+def expected(route: Route, who: str | None) -> int:
+    """The status of a request that is right in all but who asks."""
+    if route.access == "open":
+        return 200
+    if who is None or who == "wrong":
+        return 401
+    if route.access == "operator" and who in ("viewer", "hidden"):
+        return 403
+    return 403 if route.payloads and who == "hidden" else 200
+
+
+def body_of(route: Route) -> bytes:
+    """The least that the route's Struct can be."""
+    if route.body is None:
+        return b""
+    needed = [field for field in msgspec.structs.fields(route.body) if field.required]
+    return msgspec.json.encode({f.encode_name: "x" if f.type is str else {} for f in needed})
+
+
+async def asked(rig: Rig, route: Route, who: str | None, **headers: str) -> int:
+    if who == "wrong":
+        who, headers = None, {"authorization": "Bearer wrong", **headers}
+    path = rig.path_of(route) + QUERIES.get(route.path, "")
+    body = body_of(route)
+    return (await rig.ask(route.method, path, who, headers=headers, body=body)).status
+
+
+@pytest.mark.parametrize("who", WHO)
+async def test_who_may_do_what(rig: Rig, who: str | None) -> None:
+    for route in rig.admin.routes:
+        assert await asked(rig, route, who) == expected(route, who), route.path
+    changing = [r for r in rig.admin.routes if r.method == "POST"]
+    allowed = who in ("local", "operator")
+    assert len(rig.operator.changes) == (len(changing) if allowed else 0)
+
+
+@pytest.mark.parametrize("who", WHO)
+async def test_nobody_comes_from_another_site_or_by_another_name(rig: Rig, who: str | None) -> None:
+    for route in rig.admin.routes:
+        for headers, status in (
+            ({"origin": "http://evil.example"}, 403),
+            ({"origin": "null"}, 403),
+            ({"origin": "https://127.0.0.1"}, 403),
+            ({"origin": "http://127.0.0.1:8000"}, 403),
+            ({"sec-fetch-site": "cross-site"}, 403),
+            ({"sec-fetch-site": "same-site"}, 403),
+            ({"host": "evil.example"}, 400),
+            ({"host": "localhost.evil.example:8001"}, 400),
+        ):
+            assert await asked(rig, route, who, **headers) == status, (route.path, headers)
+    assert rig.operator.calls == []
+
+
+async def test_the_same_site_may(rig: Rig) -> None:
+    for scheme in ("http", "https"):  # https: through a proxy with TLS
+        headers = {"origin": f"{scheme}://127.0.0.1:8001", "sec-fetch-site": "same-origin"}
+        for route in rig.admin.routes:
+            assert await asked(rig, route, "operator", **headers) == 200, route.path
+
+
+async def test_where_no_token_is_asked_for_the_other_walls_stand(rig: Rig) -> None:
+    rig.held = None
+    rig.door()
+    for route in rig.admin.routes:
+        assert await asked(rig, route, None) == 200, route.path
+        assert await asked(rig, route, None, origin="http://evil.example") == 403
+        assert await asked(rig, route, None, host="evil.example") == 400
+
+
+async def test_no_state_changes_by_get_and_only_operators_change(rig: Rig) -> None:
+    for route in rig.admin.routes:
+        assert (route.method == "POST") == (route.access == "operator"), route.path
+        assert (route.body is not None) == (route.method == "POST"), route.path
+        for other in {"GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS"} - {route.method}:
+            answer = await rig.ask(other, rig.path_of(route), "operator")
+            assert (answer.status, answer.headers["allow"]) == (405, route.method)
+    assert rig.operator.calls == []
+
+
+async def test_every_answer_is_safe_in_a_browser(rig: Rig) -> None:
+    paths = [rig.path_of(route) for route in rig.admin.routes] + ["/no"]
+    for path in paths:
+        for who in (None, "operator"):
+            headers = (await rig.ask("GET", path, who)).headers
+            assert headers["content-security-policy"].encode() == STRICT
+            assert headers["x-content-type-options"] == "nosniff"
+            assert headers["x-frame-options"] == "DENY"
+            assert headers["referrer-policy"] == "no-referrer"
+            assert headers["cache-control"] == "no-store"
+            assert not {"access-control-allow-origin", "server", "set-cookie"} & headers.keys()
+
+
+async def test_metrics_need_no_token_on_this_machine_unless_a_proxy_forwards(rig: Rig) -> None:
+    [route] = [r for r in rig.admin.routes if r.access == "loopback"]
+    assert route.path == "/metrics"
+    for headers, client, status in (
+        ({}, HERE, 200),
+        ({}, ("::1", 1), 200),
+        ({"x-forwarded-for": "1.1.1.1"}, HERE, 401),
+        ({"forwarded": "for=1.1.1.1"}, HERE, 401),
+        ({}, ("192.0.2.1", 1), 401),
+        ({}, None, 401),
+    ):
+        answer = await rig.ask("GET", "/metrics", headers=headers, client=client)
+        assert answer.status == status, (headers, client)
+
+
+async def test_a_strange_path_is_no_page(rig: Rig) -> None:
+    for path in (
+        "/", "/api/", "/api/status/", "//livez", "/api/%72eload", "/api/jobs/{job}", "/api/jobs/",
+        "/api/deliveries/a/b", "/api/deliveries/../jobs", "/api/jobs/%2e%2e", "/API/status",
+        "/api/jobs/" + "a" * 129, "/api/jobs/\xe4",
+    ):  # fmt: skip
+        assert (await rig.ask("GET", path, "operator")).status == 404, path

@@ -1,0 +1,83 @@
+"""The table of routes as OpenAPI and as a page."""
+
+import json
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+from router.web.admin.openapi import document, operation_id
+from tests.unit.web.admin.rig import Rig
+
+LOADS = ("script", "link", "img", "iframe", "style", "object", "embed", "form")
+
+
+def refs(value: Any) -> set[str]:
+    if isinstance(value, dict):
+        own = {value["$ref"]} if isinstance(value.get("$ref"), str) else set()
+        return own.union(*(refs(item) for item in value.values()))
+    return set().union(*map(refs, value)) if isinstance(value, list) else set()
+
+
+async def test_every_route_is_described_and_no_other(rig: Rig) -> None:
+    told = (await rig.ask("GET", "/api/openapi.json", "viewer")).json
+    assert told == json.loads(json.dumps(document(rig.admin.routes)))
+    assert told["openapi"] == "3.1.0"
+    operations = {
+        (method.upper(), path): operation
+        for path, by_method in told["paths"].items()
+        for method, operation in by_method.items()
+    }
+    assert operations.keys() == {(route.method, route.path) for route in rig.admin.routes}
+    for route in rig.admin.routes:
+        operation = operations[route.method, route.path]
+        named = {p["name"] for p in operation["parameters"]}
+        places = set(re.findall(r"{(\w+)}", route.path))
+        assert named == {p.name for p in route.query} | places
+        assert ("requestBody" in operation) == (route.method == "POST")
+        assert operation["summary"].endswith(".")
+
+
+async def test_it_is_whole(rig: Rig) -> None:
+    told = document(rig.admin.routes)
+    for ref in refs(told):
+        assert ref.removeprefix("#/components/schemas/") in told["components"]["schemas"]
+    ids = [operation_id(route) for route in rig.admin.routes]
+    assert len(set(ids)) == len(ids)
+
+
+async def test_answers_are_as_described(rig: Rig) -> None:
+    """By the schema of each route's own answer."""
+    import jsonschema  # noqa: PLC0415 - slow, and only here
+
+    told = document(rig.admin.routes)
+    for route in rig.admin.routes:
+        if route.method != "GET" or isinstance(route.answer, str):
+            continue
+        query = "?job=job_1" if route.path == "/api/output" else ""
+        answer = await rig.ask("GET", rig.path_of(route) + query, "viewer")
+        content = told["paths"][route.path]["get"]["responses"]["200"]["content"]
+        schema = content["application/json"]["schema"]
+        jsonschema.Draft202012Validator({**schema, "components": told["components"]}).validate(
+            answer.json
+        )
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, list[tuple[str, str | None]]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, attrs))
+
+
+async def test_the_page_loads_and_runs_nothing(rig: Rig) -> None:
+    answer = await rig.ask("GET", "/api", "viewer")
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    tags = Tags()
+    tags.feed(answer.body.decode())
+    assert not [tag for tag, _ in tags.found if tag in LOADS]
+    hrefs = [value for _, attrs in tags.found for name, value in attrs if name == "href"]
+    assert hrefs == ["/api/openapi.json"]
+    for route in rig.admin.routes:
+        assert f"{route.method} {route.path}" in answer.body.decode()

@@ -1,0 +1,176 @@
+"""Questions and their answers on a real store."""
+
+from typing import Any
+
+import pytest
+
+from router.errors import NotFound
+from router.model.job import ENDED
+from router.model.operating import Audit
+from router.provider_calls import ranges, subscriptions
+from router.rules.live import Live, Secrets
+from router.store.protocol import Selector
+from router.web.admin import reads
+from router.web.admin.answers import HIDDEN
+from tests.builders import GENERATION, NOW, a_rule, a_ruleset
+from tests.unit.web.admin.rig import Rig
+
+LISTS = {
+    "/api/deliveries": "deliveries",
+    "/api/events": "events",
+    "/api/jobs": "jobs",
+    "/api/attempts": "attempts",
+}
+
+
+async def pages(rig: Rig, path: str, name: str, limit: int, between: Any = None) -> list[Any]:
+    """Everything of a list, a page at a time; `between` may add to it meanwhile."""
+    found: list[Any] = []
+    cursor = ""
+    while True:
+        mark = f"&cursor={cursor}" if cursor else ""
+        answer = await rig.ask("GET", f"{path}?limit={limit}{mark}", "viewer")
+        assert answer.status == 200, answer.body
+        found += answer.json[name]
+        assert len(answer.json[name]) <= limit
+        cursor = answer.json["next"]
+        if cursor is None:
+            return found
+        if between is not None:
+            await between()
+
+
+@pytest.mark.parametrize("path", LISTS)
+async def test_pages_hold_everything_once_while_more_arrives(rig: Rig, path: str) -> None:
+    for number in range(2, 12):
+        await rig.world.take(number)
+    batch = await rig.world.real.lease({"one": 9, "two": 9}, lease="b.2", now=NOW + 50)
+    assert batch.jobs
+    whole = await pages(rig, path, LISTS[path], 500)
+    assert whole
+    later = iter(range(100, 200))
+
+    async def more() -> None:
+        await rig.world.take(next(later))
+
+    found = await pages(rig, path, LISTS[path], 3, more)
+    assert [one for one in found if one in whole] == whole
+    assert len({str(one) for one in found}) == len(found)
+    assert await pages(rig, path, LISTS[path], 1) == await pages(rig, path, LISTS[path], 500)
+
+
+async def test_the_selector_narrows_every_list(rig: Rig) -> None:
+    for path, name in LISTS.items():
+        for query, found in (
+            ("endpoint=shop", True),
+            ("endpoint=none", False),
+            ("event=unknown", True),
+            ("event=unknow", False),
+            (f"since={NOW - 1000}&until={NOW + 1000}", True),
+            (f"since={NOW + 90_000}", False),
+            (f"id={rig.ids['delivery']}", True),
+            ("id=dlv_00000000", False),
+            ("rule=one", True),
+            ("rule=three", False),
+            ("state=dead", True),
+            ("state=cancelled", False),
+        ):
+            answer = await rig.ask("GET", f"{path}?{query}", "viewer")
+            assert bool(answer.json[name]) is found, (path, query)
+
+
+async def test_where_looks_into_payloads_and_only_for_those_who_may(rig: Rig) -> None:
+    await rig.world.take(2)
+    for path in ("/api/deliveries", "/api/jobs"):
+        name = LISTS[path]
+        all_of_them = (await rig.ask("GET", path, "viewer")).json[name]
+        some = (await rig.ask("GET", f"{path}?where=payload.id==2", "viewer")).json
+        assert 0 < len(some[name]) < len(all_of_them)
+        assert some["cut"] is False
+        assert (await rig.ask("GET", f"{path}?where=payload.id==9", "viewer")).json[name] == []
+        assert (await rig.ask("GET", f"{path}?where=payload.(", "viewer")).status == 400
+        assert (await rig.ask("GET", f"{path}?where=payload.id", "hidden")).status == 403
+
+
+async def test_one_delivery_by_its_beginning_and_its_bytes(rig: Rig) -> None:
+    whole = rig.ids["delivery"]
+    for name in (whole, whole[:24], whole[4:]):
+        answer = await rig.ask("GET", f"/api/deliveries/{name}", "viewer")
+        assert (answer.status, answer.json["id"]) == (200, whole)
+        assert [job["id"] for job in answer.json["jobs"]]
+    body = await rig.ask("GET", f"/api/deliveries/{whole}/body", "viewer")
+    assert body.body == b'{"id": 1}'
+    assert body.headers["content-type"] == "application/octet-stream"
+    assert body.headers["content-disposition"] == "attachment"
+    for path in ("deliveries/dlv_0000000000", "jobs/job_0000000000", "generations/ffff"):
+        assert (await rig.ask("GET", f"/api/{path}", "viewer")).status == 404
+
+
+async def test_explain_tells_of_every_rule(rig: Rig) -> None:
+    path = f"/api/deliveries/{rig.ids['delivery']}/explain"
+    [event] = (await rig.ask("GET", path, "viewer")).json["events"]
+    assert [(rule["rule"], rule["status"]) for rule in event["rules"]] == [
+        ("one", "matched"),
+        ("two", "matched"),
+    ]
+    assert (await rig.ask("GET", f"{path}?event=0", "viewer")).json["events"] == [event]
+    assert (await rig.ask("GET", f"{path}?event=1", "viewer")).status == 404
+
+
+async def test_a_generation_that_cannot_be_read_any_more_is_said(rig: Rig) -> None:
+    newer = a_ruleset(a_rule("one"), generation="f" * 64)
+    rig.world.live.swap(Live(newer, Secrets({}, {})))
+    with pytest.raises(NotFound, match="which decided, cannot be read any more"):
+        await rig.reading.explain(rig.ids["delivery"])
+
+
+async def test_without_bodies_nothing_that_came_in_or_was_sent_is_shown(rig: Rig) -> None:
+    one = (await rig.ask("GET", f"/api/deliveries/{rig.ids['delivery']}", "hidden")).json
+    assert all(value == HIDDEN for _, value in one["headers"])
+    assert one["attempts"][0]["result"] == {"exit": 1}
+    assert {job["reason"] for job in one["jobs"]} == {f"exit 1: {HIDDEN}", None}
+    for route in rig.admin.routes:
+        if route.method == "GET" and route.path != "/api/output":
+            answer = await rig.ask("GET", rig.path_of(route), "hidden")
+            assert b"secret words" not in answer.body, route.path
+            assert b"of the body" not in answer.body, route.path
+
+
+async def test_rules_are_told_with_jobs_and_counters(rig: Rig) -> None:
+    told = (await rig.ask("GET", "/api/rules", "viewer")).json
+    assert told["generation"] == GENERATION
+    assert [(rule["rule"], rule["from"]) for rule in told["rules"]] == [
+        ("one", ["shop"]),
+        ("two", ["shop"]),
+    ]
+    rig.world.live.swap(Live(a_ruleset(a_rule("new")), Secrets({}, {})))
+    told = (await rig.ask("GET", "/api/rules", "viewer")).json
+    modes = {rule["rule"]: rule["mode"] for rule in told["rules"]}
+    assert modes == {"new": "live", "two": "orphan"}
+
+
+async def test_dead_jobs_by_cause(rig: Rig) -> None:
+    [cause] = (await rig.ask("GET", "/api/dead", "viewer")).json["causes"]
+    assert (cause["rule"], cause["count"], cause["examples"]) == ("one", 1, [rig.ids["job"]])
+    same = await rig.ask("GET", f"/api/jobs?cause={cause['key']}", "viewer")
+    assert [job["id"] for job in same.json["jobs"]] == [rig.ids["job"]]
+
+
+async def test_the_audit_pages_by_time_even_when_much_happens_at_once(rig: Rig) -> None:
+    for number in range(9):
+        line = Audit(f"aud_{number}", NOW + number // 4, "ann", "cancel", {}, 1, "::1")
+        await rig.world.real.note(line)
+    whole = await pages(rig, "/api/audit", "audit", 500)
+    assert [line["id"] for line in whole] == [f"aud_{n}" for n in range(8, -1, -1)]
+    assert await pages(rig, "/api/audit", "audit", 2) == whole
+
+
+async def test_job_states_are_counted_by_index(rig: Rig) -> None:
+    states = await rig.world.real.open_states()
+    jobs = await rig.world.real.jobs(Selector(limit=100))
+    assert states == {"available": 1, "dead": 1}
+    assert len([job for job in jobs if job.state not in ENDED]) == 1
+
+
+def test_facts_have_the_names_that_the_rooms_of_management_give_them() -> None:
+    assert (subscriptions.FACTS, ranges.FACTS) == (reads.SUBSCRIPTIONS, reads.RANGES)

@@ -1,0 +1,223 @@
+"""Pages of deliveries and of work: what they show, how much at most, and what their buttons do."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from router.model.job import Attempt
+from router.model.target import TargetRow
+from router.store.protocol import Acceptance, Selector
+from router.web.pages import overview, shown
+from tests.builders import NOW, a_job
+from tests.store_values import Maker
+from tests.unit.web.pages.rig import Rig, a_rig, nodes
+
+
+async def page_of(rig: Rig, path: str) -> str:
+    answer = await rig.get(path)
+    assert answer.status == 200, answer.body
+    return answer.body.decode()
+
+
+async def stored(rig: Rig, number: int, **given: Any) -> list[str]:
+    """So many deliveries more; their ids, newest first."""
+    maker = Maker(seed=7)
+    ids = []
+    for _ in range(number):
+        one: Acceptance = maker.acceptance(**given)
+        await rig.store.accept(one)
+        ids.append(one.delivery.id)
+    return ids[::-1]
+
+
+async def test_a_delivery_has_everything_on_its_page(free: Rig) -> None:
+    page = await page_of(free, f"/deliveries/{free.ids['delivery']}")
+    for words in (
+        "by secret &#39;shop&#39;", "it came once", "routed", free.ids["job"], "x-odd: plain",
+        "Why: every rule beside event 0", "curl -sS -X &#39;POST&#39;", "Replay", "Try a condition",
+        "status:", "dead", "download, byte for byte",
+    ):  # fmt: skip
+        assert words in page, words
+
+
+async def test_lists_go_on_page_by_page_and_lose_none(free: Rig) -> None:
+    ids = await stored(free, 7)
+    path, seen = "/deliveries?endpoint=shop&limit=3", []
+    while path:
+        page = await page_of(free, path)
+        seen += re.findall(r'id="row-(dlv_\w+)"', page)
+        more = re.search(r'rel="next" href="([^"]+)"', page)
+        path = more[1].replace("&amp;", "&") + "&limit=3" if more else ""
+    assert sorted(seen) == sorted([*ids, free.ids["delivery"]])
+    assert len(seen) == len(set(seen))
+
+
+async def test_what_was_asked_stays_in_the_form(free: Rig) -> None:
+    page = nodes((await free.get("/deliveries?event=a%22b&since=2h&state=routed")).body)
+    given = {g.get("name"): g.get("value") for tag, g in page.elements if tag == "input"}
+    assert (given["event"], given["since"]) == ('a"b', "2h")
+    chosen = [g for tag, g in page.elements if tag == "option" and "selected" in g]
+    assert len(chosen) == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("state=nonsense", "no state"),
+        ("since=soon", "is not a time"),
+        ("where=payload.", "character"),
+        ("where=nothing.x", "there is no"),
+        ("cursor=x", "cursor"),
+        ("colour=red", "no parameter"),
+    ],
+)
+async def test_a_wrong_question_is_told_beside_its_form(free: Rig, query: str, said: str) -> None:
+    for path in ("/deliveries", "/jobs"):
+        answer = await free.get(f"{path}?{query}")
+        assert answer.status == 400
+        assert b'class="filter"' in answer.body
+        assert said in answer.body.decode()
+
+
+async def test_a_token_without_bodies_sees_no_payload_anywhere(tmp_path: Path) -> None:
+    async with a_rig(tmp_path) as rig:
+        await rig.fill("shown", inside="hush-hush")
+        for who, sees in (("viewer", True), ("hidden", False)):
+            await rig.log_in(who)
+            pages = [(await rig.get(path)).body.decode() for path in rig.paths()]
+            assert any("hush-hush" in page for page in pages) is sees
+            assert any("shown" in page for page in pages)
+        assert (await rig.get("/deliveries?where=payload.id")).status == 400
+
+
+async def test_a_large_body_is_shown_in_part_and_given_whole(free: Rig) -> None:
+    body = b'{"a": "' + b"x" * 40_000 + b'"}'
+    (one,) = await stored(free, 1, body=body)
+    page = await page_of(free, f"/deliveries/{one}")
+    assert len(page) < 45_000 + shown.BODY_SHOWN
+    assert "show all of it" in page
+    assert "x" * 40_000 in await page_of(free, f"/deliveries/{one}?body=all")
+    whole = await free.get(f"/deliveries/{one}/body")
+    assert whole.body == body
+    assert whole.headers["content-disposition"] == f'attachment; filename="{one}.body"'
+    assert whole.headers["content-type"] == "application/octet-stream"
+
+
+async def test_a_huge_body_is_neither_shown_whole_nor_traced_unasked(free: Rig) -> None:
+    body = b'{"id": 1, "a": "' + b"x" * shown.BODY_MAX + b'"}'
+    (one,) = await stored(free, 1, body=body)
+    for path in (f"/deliveries/{one}", f"/deliveries/{one}?body=all"):
+        page = await page_of(free, path)
+        assert len(page) < 60_000
+        assert "takes a while" in page
+
+
+async def test_a_replay_is_of_that_delivery_and_said_who_by(rig: Rig) -> None:
+    await rig.log_in("operator")
+    one = rig.ids["delivery"]
+    answer = await rig.post(f"/deliveries/{one}/replay", on=f"/deliveries/{one}", name="mine")
+    assert answer.headers["location"] == "/replays/mine"
+    again = await rig.post(f"/deliveries/{one}/replay", on=f"/deliveries/{one}", name="mine")
+    assert again.headers["location"] == "/replays/mine"
+    replay = await rig.store.replay("mine")
+    assert replay is not None
+    assert (replay.deliveries, replay.asked["ids"]) == (1, [one])
+    lines = await rig.store.audited(None, None, 10)
+    assert [(a.who, a.peer) for a in lines if a.id == "mine"] == [("bob", "127.0.0.1")]
+
+
+async def test_a_dead_job_is_revived_and_cancelled_on_its_page(rig: Rig) -> None:
+    await rig.log_in("operator")
+    path = f"/jobs/{rig.ids['job']}"
+    assert "Revive" in await page_of(rig, path)
+    await rig.post(f"{path}/revive", on=path)
+    job = await rig.store.job(rig.ids["job"])
+    assert job is not None
+    assert job.state == "available"
+    assert "Revive" not in await page_of(rig, path)
+    await rig.post(f"{path}/cancel", on=path)
+    job = await rig.store.job(rig.ids["job"])
+    assert job is not None
+    assert job.state == "cancelled"
+    assert (await rig.post(f"{path}/burn", on=path)).status == 404
+
+
+async def test_a_plan_makes_nothing_and_its_form_makes_what_it_said(rig: Rig) -> None:
+    await rig.log_in("operator")
+    before = len(await rig.store.jobs(Selector(limit=100)))
+    page = await rig.get("/plan?state=dead")
+    told = nodes(page.body)
+    assert len(await rig.store.jobs(Selector(limit=100))) == before
+    form = {
+        g["name"]: g["value"]
+        for tag, g in told.elements
+        if tag == "input" and g.get("type") == "hidden"
+    }
+    assert form["state"] == "dead"
+    assert int(form["until"] or 0) >= NOW + 1000
+    answer = await rig.ask("POST", "/plan/replay", form={k: v or "" for k, v in form.items() if k})
+    assert answer.status == 303
+    assert len(await rig.store.jobs(Selector(limit=100))) == before + 1
+
+
+@pytest.mark.parametrize("form", [{}, {"until": "1"}, {"since": "soon", "state": "dead"}])
+async def test_nothing_is_replayed_that_was_not_chosen(rig: Rig, form: dict[str, str]) -> None:
+    await rig.log_in("operator")
+    for verb in ("replay", "revive", "cancel"):
+        assert (await rig.post(f"/plan/{verb}", on="/reload", **form)).status == 400
+    assert (await rig.get("/plan")).status == 400
+
+
+async def test_a_viewer_is_shown_no_button_that_would_fail(rig: Rig) -> None:
+    await rig.log_in("viewer")
+    for path in rig.paths():
+        if path.startswith("/plan") or path.endswith("/body"):
+            continue
+        page = nodes((await rig.get(path)).body)
+        posts = [g["action"] for tag, g in page.elements if tag == "form" and g["method"] == "post"]
+        assert set(posts) <= {"/logout"}, path
+
+
+async def test_targets_are_paused_by_name(rig: Rig) -> None:
+    await rig.log_in("operator")
+    await rig.post("/targets/pause", on="/targets", target="https://h:1")
+    await rig.post("/targets/resume", on="/targets", target="https://h:1")
+    assert rig.done == [("pause", {"target": "https://h:1"}), ("resume", {"target": "https://h:1"})]
+    assert (await rig.post("/targets/burn", on="/targets", target="x")).status == 404
+
+
+async def test_ten_thousand_targets_are_a_page_with_those_in_trouble_first(free: Rig) -> None:
+    free.rows = tuple(
+        TargetRow(f"t{n}", named=False, kind="shell", state="open" if n == 9_999 else "closed")
+        for n in range(10_000)
+    )
+    page = await page_of(free, "/targets")
+    assert page.count("<tr>") == overview.ROWS_SHOWN + 1
+    assert page.index(">t9999<") < page.index(">t0<")
+    assert "9700 more are not shown" in page
+    assert (await page_of(free, "/targets?find=t999")).count("<tr>") == 1 + 11
+
+
+async def test_rules_are_found_by_part_of_their_name(free: Rig) -> None:
+    assert 'id="rule-one"' in await page_of(free, "/rules?find=on")
+    assert 'id="rule-one"' not in await page_of(free, "/rules?find=tw")
+
+
+def test_bodies_are_shown_whatever_they_are() -> None:
+    assert shown.shown_body(b'{"a":1.50}', whole=False).text == '{\n  "a": 1.50\n}'
+    assert shown.shown_body(b"\xff\x00\x1b[2J", whole=False).text == "\\xff\\x00\\x1b[2J"
+    assert shown.shown_body(b"", whole=False).text == ""
+
+
+def test_an_answer_is_cut_and_its_json_twin_left_out() -> None:
+    result = {"status": 200, "text": "x" * 5000, "json": {"a": 1}, "headers": {}, "stderr": ""}
+    attempt = Attempt("j", 1, 0, 5, "succeeded", None, result, "g")
+    (one,) = shown.shown_job(a_job(), [attempt], bodies=True).attempts
+    assert [(p.name, p.cut) for p in one.parts] == [("status", False), ("text", True)]
+    assert one.took == 5
+    hidden = shown.shown_job(a_job(), [attempt], bodies=False)
+    assert hidden.attempts[0].parts == ()
+    many = shown.shown_job(a_job(), [attempt] * 9, bodies=True)
+    assert (len(many.attempts), many.earlier) == (5, 4)

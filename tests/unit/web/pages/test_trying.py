@@ -1,0 +1,113 @@
+"""Trying a condition: what it says, where it is wrong, and that it ends."""
+
+import pytest
+
+from router.errors import ExpressionError, NotFound, UsageError
+from router.expressions import compile as compiled
+from router.store.protocol import DeliveryRecord, EventEntry
+from router.web.pages.trying import (
+    TEXT_MAX,
+    Tried,
+    check_names,
+    tried,
+    within,
+    wrong_of,
+)
+from tests.builders import a_delivery, a_ruleset
+from tests.unit.web.pages.rig import Rig
+
+BODY = b'{"id": 1, "total": 512.5, "country": null, "items": [{"n": 1}, {"n": 2}]}'
+
+
+def record(body: bytes = BODY) -> DeliveryRecord:
+    event = EventEntry(0, "evt_1", "orders/paid")
+    return DeliveryRecord(a_delivery(body=body), (event,), 0, None, (), ())
+
+
+def judged(text: str, number: int = 0) -> Tried:
+    return tried(compiled(text), record(), number, a_ruleset())
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("payload.total > 500", "true"),
+        ("payload.total > 600", "false"),
+        ("payload.nothing > 600", "error"),
+        ("endpoint == 'shop' && !payload.country", "true"),
+    ],
+)
+def test_the_verdict_is_that_of_a_rule(text: str, verdict: str) -> None:
+    assert judged(text).verdict == verdict
+
+
+def test_each_part_says_what_was_found() -> None:
+    leaves = judged("payload.total > 600 && payload.country == null && payload.none == 1").leaves
+    assert [leaf.verdict for leaf in leaves] == ["false", "true", "error"]
+    assert [leaf.found for leaf in leaves] == [
+        ("payload.total = 512.5 (number)",),
+        ("payload.country = null",),
+        ("payload.none is not there",),
+    ]
+
+
+def test_only_events_that_are_there_can_be_asked() -> None:
+    with pytest.raises(NotFound, match="no event 3"):
+        judged("payload.id == 1", 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "message"),
+    [
+        ("nothing.id == 1", "nothing", "there is no 'nothing' here"),
+        ("payload.id == def.total", "def.total", "the rules file has no def.total"),
+        ("results.erp.status == 200", "results", "there is no 'results' here"),
+        ("secret.erp == 'x'", "secret", "there is no 'secret' here"),
+    ],
+)
+def test_names_that_are_not_there_are_told_where_they_stand(
+    text: str, at: str, message: str
+) -> None:
+    with pytest.raises(ExpressionError) as raised:
+        check_names(compiled(text), a_ruleset())
+    wrong = wrong_of(text, raised.value)
+    assert (wrong.message, wrong.at) == (message, at)
+    assert wrong.before + wrong.at + wrong.after == text
+
+
+@pytest.mark.parametrize("text", ["a ==", "a\n== =\nb", "(", "'", "a == 'b", "\n\n[", "payload.["])
+def test_a_fault_is_shown_in_its_line(text: str) -> None:
+    with pytest.raises(ExpressionError) as raised:
+        compiled(text)
+    wrong = wrong_of(text, raised.value)
+    assert "\n" not in wrong.before + wrong.at
+    assert wrong.before + wrong.at + wrong.after in text.split("\n")
+
+
+def test_what_takes_too_long_is_given_up() -> None:
+    """Nested projections over a body of some kilobytes would take hours."""
+    inner = "length($.payload.items)"
+    for _ in range(6):
+        inner = f"sum(map(&{inner}, $.payload.items))"
+    body = b'{"items": [' + b",".join([b'{"n": 1}'] * 100) + b"]}"
+    with pytest.raises(UsageError, match="was given up"):
+        within(0.2, lambda: tried(compiled(f"{inner} > 0"), record(body), 0, a_ruleset()))
+
+
+def test_what_is_done_in_time_is_done() -> None:
+    assert within(5, lambda: 3) == 3
+
+
+async def test_the_page(free: Rig) -> None:
+    path = f"/deliveries/{free.ids['delivery']}/try"
+    assert b"Verdict" not in (await free.get(path)).body
+    page = (await free.get(f"{path}?text=payload.id+%3D%3D+1")).body.decode()
+    assert "payload.id = 1 (number)" in page
+    page = (await free.get(f"{path}?text=payload.id+%3D%3D%3D+1")).body.decode()
+    assert '<span class="mark">' in page
+    for odd, said in (
+        ("text=" + "x" * (TEXT_MAX + 1), "at most 4096 characters"),
+        ("text=payload.id&event=9", "no event 9"),
+    ):
+        assert said in (await free.get(f"{path}?{odd}")).body.decode()
+    assert (await free.get(f"{path}?event=x")).status == 400

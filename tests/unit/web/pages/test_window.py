@@ -1,0 +1,303 @@
+"""Who sees which page, what a form needs, and what every page carries."""
+
+from urllib.parse import urlencode
+
+import pytest
+
+from router.web.admin.callers import Caller, HeldToken
+from router.web.pages.sessions import LASTS_S
+from router.web.pages.visit import View
+from router.web.pages.window import COOKIE, local
+from tests.unit.web.admin.rig import HOST, called
+from tests.unit.web.pages.rig import TOKENS, Rig, nodes
+
+FORMS = {
+    "/plan/{verb}": {"state": "dead"},
+    "/targets/{verb}": {"target": "t"},
+}
+
+
+def expected(view: View, who: str) -> int:
+    """The status of a good request, redirections apart."""
+    if view.access == "operator" and who != "operator":
+        return 403
+    return 403 if view.payloads and who == "hidden" else 200
+
+
+@pytest.mark.parametrize("who", [None, *TOKENS])
+async def test_who_sees_what(rig: Rig, who: str | None) -> None:
+    """Every page of the table, with its own role; nobody sees one without having logged in."""
+    if who is not None:
+        await rig.log_in(who)
+    for view in rig.window.views:
+        path = view.path.format_map(rig.ids)
+        if path in ("/live/feed", "/plan"):
+            continue
+        if view.method == "GET":
+            answer = await rig.get(path)
+        else:
+            path = path.replace("/targets/replay", "/targets/pause")
+            answer = await rig.post(path, **FORMS.get(view.path, {}))
+        status = 200 if answer.status == 303 and who else answer.status
+        if who is None:
+            assert answer.status in (303, 401), view.path
+            assert answer.headers.get("location", "/login").startswith("/login"), view.path
+        else:
+            assert status == expected(view, who), (view.path, answer.body[-900:])
+
+
+async def test_logging_in_gives_a_cookie_that_scripts_and_other_sites_do_not_get(rig: Rig) -> None:
+    answer = await rig.log_in("operator")
+    assert (answer.status, answer.headers["location"]) == (303, "/rules")
+    cookie = answer.headers["set-cookie"]
+    assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(cookie.split("; "))
+    assert TOKENS["operator"].value.decode() not in cookie
+    assert (await rig.get("/rules")).status == 200
+
+
+async def test_with_tls_the_cookie_is_secure(rig: Rig) -> None:
+    scope = {
+        "type": "http", "method": "POST", "scheme": "https", "path": "/login",
+        "raw_path": b"/login", "query_string": b"", "client": ("127.0.0.1", 1),
+        "headers": [
+            (b"host", HOST.encode()), (b"origin", f"https://{HOST}".encode()),
+            (b"content-type", b"application/x-www-form-urlencoded"),
+        ],
+    }  # fmt: skip
+    body = urlencode({"token": TOKENS["operator"].value.decode()}).encode()
+    answer = await called(rig.admin, scope, body)
+    assert "; Secure" in answer.headers["set-cookie"]
+    assert "; Secure" not in (await rig.log_in("operator")).headers["set-cookie"]
+
+
+async def test_behind_a_proxy_with_tls_forms_are_ours_and_the_cookie_is_secure(rig: Rig) -> None:
+    """The router itself hears plain HTTP then; what the browser says of the site is believed."""
+    form = {"token": TOKENS["operator"].value.decode()}
+    outside = {"origin": f"https://{HOST}", "sec_fetch_site": "same-origin"}
+    answer = await rig.ask("POST", "/login", form=form, **outside)
+    assert (answer.status, "; Secure" in answer.headers["set-cookie"]) == (303, True)
+    for site in ({}, {"sec_fetch_site": "cross-site"}, {"sec_fetch_site": "same-site"}):
+        refused = await rig.ask("POST", "/login", form=form, origin=f"https://{HOST}", **site)
+        assert refused.status == 403
+    elsewhere = {"origin": "https://evil.example", "sec_fetch_site": "same-origin"}
+    assert (await rig.ask("POST", "/login", form=form, **elsewhere)).status == 403
+
+
+async def test_a_wrong_token_opens_nothing_and_guessing_ends(rig: Rig) -> None:
+    statuses = []
+    for number in range(12):
+        answer = await rig.ask("POST", "/login", form={"token": f"guess-{number}"})
+        statuses.append(answer.status)
+    assert (statuses[0], statuses[-1]) == (401, 429)
+    assert not rig.jar
+
+
+async def test_a_session_ends_with_its_time_its_token_and_by_logging_out(rig: Rig) -> None:
+    await rig.log_in("viewer")
+    await rig.clock.advance(LASTS_S - 1)
+    assert (await rig.get("/rules")).status == 200
+    await rig.clock.advance(2)
+    assert (await rig.get("/rules")).status == 303
+    await rig.log_in("viewer")
+    rig.held.remove(TOKENS["viewer"])
+    assert (await rig.get("/rules")).status == 303
+    await rig.log_in("operator")
+    kept = dict(rig.jar)
+    assert (await rig.post("/logout")).headers["location"] == "/login"
+    rig.jar = kept
+    assert (await rig.get("/rules")).status == 303
+
+
+async def test_logging_in_again_makes_a_new_session_and_ends_the_old(rig: Rig) -> None:
+    await rig.log_in("viewer")
+    first = dict(rig.jar)
+    token = TOKENS["operator"].value.decode()
+    await rig.ask("POST", "/login", form={"token": token})
+    assert rig.jar != first
+    rig.jar = first
+    assert (await rig.get("/rules")).status == 303
+
+
+async def test_an_id_of_somebody_elses_making_is_no_session(rig: Rig) -> None:
+    for value in ("", "0" * 64, "../etc", "\xe4"):
+        rig.jar = {COOKIE: value}
+        assert (await rig.get("/rules")).status == 303
+
+
+async def test_a_role_that_changes_counts_at_once(rig: Rig) -> None:
+    await rig.log_in("operator")
+    proof = await rig.proof("/reload")
+    held = TOKENS["operator"]
+    rig.held = [HeldToken(Caller("bob", "viewer"), held.value)]
+    assert (await rig.ask("POST", "/reload", form={"proof": proof})).status == 403
+    assert rig.reloads == 0
+
+
+@pytest.mark.parametrize("proof", ["", "0" * 64, "ä"])
+async def test_a_form_without_its_proof_changes_nothing(rig: Rig, proof: str) -> None:
+    await rig.log_in("operator")
+    for view in rig.window.views:
+        if view.method == "POST":
+            path = view.path.format_map(rig.ids)
+            answer = await rig.ask("POST", path, form={"proof": proof})
+            assert answer.status == 403, path
+    assert rig.reloads == 0
+    assert rig.done == []
+
+
+async def test_the_proof_of_another_session_is_none(rig: Rig) -> None:
+    await rig.log_in("operator")
+    proof = await rig.proof("/reload")
+    await rig.log_in("operator")
+    assert (await rig.ask("POST", "/reload", form={"proof": proof})).status == 403
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"sec_fetch_site": "cross-site"},
+        {"sec_fetch_site": "same-site"},
+        {"sec_fetch_site": "cross-site", "sec_fetch_mode": "no-cors", "sec_fetch_dest": "script"},
+        {"sec_fetch_site": "cross-site", "sec_fetch_mode": "navigate", "sec_fetch_dest": "iframe"},
+    ],
+)
+async def test_other_sites_get_nothing(free: Rig, headers: dict[str, str]) -> None:
+    for view in free.window.views:
+        path = view.path.format_map(free.ids)
+        assert (await free.ask(view.method, path, **headers)).status == 403, path
+    assert (await free.get("/login", **headers)).status == 403
+    assert free.reloads == 0
+
+
+async def test_a_link_from_another_site_may_be_followed(free: Rig) -> None:
+    """To a page, in a window of its own; a form may not be sent like that."""
+    followed = {
+        "sec_fetch_site": "cross-site", "sec_fetch_mode": "navigate", "sec_fetch_dest": "document",
+    }  # fmt: skip
+    assert (await free.get("/rules", **followed)).status == 200
+    proof = await free.proof("/reload")
+    answer = await free.ask("POST", "/reload", form={"proof": proof}, **followed)
+    assert (answer.status, free.reloads) == (403, 0)
+
+
+async def test_without_a_token_forms_need_their_proof_all_the_same(free: Rig) -> None:
+    assert (await free.ask("POST", "/reload", form={})).status == 403
+    assert (await free.post("/reload", on="/reload")).status == 303
+    assert free.reloads == 1
+
+
+async def test_every_answer_keeps_browsers_strict(rig: Rig) -> None:
+    answers = [await rig.get("/login"), await rig.get("/nothing"), await rig.get("/rules")]
+    await rig.log_in("operator")
+    answers += [await rig.get(path) for path in [*rig.paths(), "/nothing"]]
+    for answer in answers:
+        policy = answer.headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'")
+        assert "unsafe" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["cache-control"] == "no-store"
+        assert "access-control-allow-origin" not in answer.headers
+
+
+async def test_no_page_has_a_script_or_a_style_of_its_own_or_from_elsewhere(rig: Rig) -> None:
+    await rig.log_in("operator")
+    for path in rig.paths():
+        answer = await rig.get(path)
+        if not answer.headers["content-type"].startswith("text/html"):
+            continue
+        page = nodes(answer.body)
+        assert not [tag for tag, _ in page.elements if tag in ("style", "iframe", "object", "base")]
+        for tag, given in page.elements:
+            assert not [name for name in given if name.startswith("on") or name == "style"], path
+            assert tag != "script" or str(given["src"]).startswith("/static/")
+            for name in ("href", "src", "action"):
+                target = given.get(name) or "/"
+                assert target.startswith(("/", "#")), (path, target)
+                assert not target.startswith("//"), (path, target)
+
+
+async def test_files_of_ours_may_be_kept_for_ever_for_their_names_change(rig: Rig) -> None:
+    page = nodes((await rig.get("/login")).body)
+    files = [g.get("src") or g.get("href") for t, g in page.elements if t in ("script", "link")]
+    assert len(files) == 3
+    for path in files:
+        answer = await rig.get(str(path))
+        assert answer.status == 200
+        assert "immutable" in answer.headers["cache-control"]
+    for path in ("/static/", "/static/router.css", "/static/../window.py", "/static/x.js"):
+        assert (await rig.get(path)).status == 404
+
+
+async def test_nothing_of_the_router_is_told_before_logging_in(rig: Rig) -> None:
+    rig.state.ok, rig.state.error = False, "rules.yaml:1:1: error"
+    for path in ("/login", "/nothing", "/deliveries/x"):
+        page = (await rig.get(path)).body.decode()
+        assert "rules.yaml" not in page
+        assert "router 0" not in page
+
+
+async def test_a_failed_reload_stands_on_every_page(rig: Rig) -> None:
+    await rig.log_in("viewer")
+    rig.state.ok, rig.state.error = False, "rules.yaml:3:7: error unknown-key: <b>"
+    for path in [p for p in rig.paths() if not p.endswith(("/body", "/live/rows"))] + ["/nothing"]:
+        if path.startswith("/plan"):
+            continue
+        page = (await rig.get(path)).body.decode()
+        assert "rules.yaml:3:7: error unknown-key: &lt;b&gt;" in page, path
+
+
+async def test_a_fault_of_ours_is_a_page_that_tells_nothing(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await rig.log_in("viewer")
+    await rig.store.close()
+    answer = await rig.get("/deliveries")
+    assert answer.status == 503
+    assert b"Traceback" not in answer.body
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("PUT", "/rules", 405),
+        ("POST", "/rules", 405),
+        ("DELETE", "/deliveries", 405),
+        ("GET", "/logout", 405),
+        ("GET", "/rules/", 404),
+        ("GET", "//rules", 404),
+        ("GET", "/deliveries/dlv_/x", 404),
+        ("GET", "/deliveries/%2e%2e", 404),
+        ("GET", "/rules/../api", 404),
+    ],
+)
+async def test_odd_requests(free: Rig, method: str, path: str, status: int) -> None:
+    assert (await free.ask(method, path)).status == status
+
+
+async def test_forms_are_bounded(free: Rig) -> None:
+    proof = await free.proof("/reload")
+    big = {"proof": proof, "x": "y" * 70_000}
+    assert (await free.ask("POST", "/reload", form=big)).status == 413
+    many = {"proof": proof, **{f"n{i}": "" for i in range(60)}}
+    assert (await free.ask("POST", "/reload", form=many)).status == 400
+    answer = await free.ask("POST", "/reload", form={}, content_type="application/json")
+    assert answer.status == 415
+
+
+@pytest.mark.parametrize(
+    ("given", "onward"),
+    [
+        ("/rules?a=1", "/rules?a=1"),
+        ("//evil.example", "/"),
+        ("https://evil.example", "/"),
+        ("/\\evil.example", "/"),
+        ("javascript:alert(1)", "/"),
+        ("/a\r\nset-cookie: x", "/"),
+        ("", "/"),
+        ("/ä", "/"),
+    ],
+)
+def test_after_logging_in_nobody_is_sent_elsewhere(given: str, onward: str) -> None:
+    assert local(given) == onward

@@ -1,0 +1,129 @@
+"""The public door with a certificate: what is spoken, what is refused, and how it is renewed."""
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from router.errors import SecretMissing
+from router.model.settings import Limits
+from router.web.server import Listener
+from router.web.tls import Certificate
+from router.web.wire import Wire
+from tests.certificates import write_certificate
+
+
+async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """Says by which scheme it was asked."""
+    body = str(scope["scheme"]).encode()
+    headers = [(b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Certificate:
+    return Certificate(*write_certificate(tmp_path, "hooks.example.com"))
+
+
+@pytest.fixture
+async def listener(certificate: Certificate) -> AsyncIterator[Listener]:
+    wire = Wire(Limits(header_s=0.5), linger_s=0.2)
+    listener = Listener(app, "127.0.0.1:0", wire, certificate.context)
+    await listener.start()
+    yield listener
+    await listener.stop(1)
+
+
+def trusting(folder: Path) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=str(folder / "cert.pem"))
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    return context
+
+
+async def asked(listener: Listener, context: ssl.SSLContext | None) -> tuple[bytes, object]:
+    """The answer to one request, and the connection's ssl object."""
+    name = "hooks.example.com" if context else None
+    reader, writer = await asyncio.open_connection(
+        *listener.bound, ssl=context, server_hostname=name
+    )
+    writer.write(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
+    try:
+        answer = await reader.read()
+    except ConnectionError:
+        answer = b""
+    found = writer.get_extra_info("ssl_object")
+    writer.close()
+    return answer, found
+
+
+async def test_requests_are_answered_over_http_1_1(listener: Listener, tmp_path: Path) -> None:
+    answer, link = await asked(listener, trusting(tmp_path))
+    assert answer.endswith(b"https")
+    assert isinstance(link, ssl.SSLObject)
+    assert link.selected_alpn_protocol() == "http/1.1"
+
+
+async def test_nothing_older_than_tls_1_2_is_spoken(certificate: Certificate) -> None:
+    assert certificate.context.minimum_version == ssl.TLSVersion.TLSv1_2
+
+
+async def test_plain_requests_get_no_answer(listener: Listener) -> None:
+    answer, _ = await asked(listener, None)
+    assert not answer.startswith(b"HTTP/1.1 200")
+
+
+async def test_a_handshake_that_never_ends_is_ended(listener: Listener) -> None:
+    """By the deadline of a head: what comes before it is no better."""
+    reader, writer = await asyncio.open_connection(*listener.bound)
+    async with asyncio.timeout(5):
+        with contextlib.suppress(ConnectionResetError):
+            assert await reader.read() == b""
+    writer.close()
+
+
+async def test_a_new_certificate_is_for_new_connections(
+    listener: Listener, certificate: Certificate, tmp_path: Path
+) -> None:
+    old = trusting(tmp_path)
+    write_certificate(tmp_path, "hooks.example.com")
+    certificate.renew()
+    assert (await asked(listener, trusting(tmp_path)))[0].endswith(b"https")
+    with pytest.raises(ssl.SSLCertVerificationError):
+        await asked(listener, old)
+
+
+async def test_a_wrong_certificate_leaves_the_old_one_in_use(
+    listener: Listener, certificate: Certificate, tmp_path: Path
+) -> None:
+    """Half-written, and one whose key is another's."""
+    context = trusting(tmp_path)
+    whole = (tmp_path / "cert.pem").read_text()
+    other = tmp_path / "other"
+    other.mkdir()
+    write_certificate(other, "hooks.example.com")
+    for text in (whole[: len(whole) // 2], (other / "cert.pem").read_text(), ""):
+        (tmp_path / "cert.pem").write_text(text)
+        with pytest.raises(SecretMissing, match=r"server\.tls: .*cert\.pem"):
+            certificate.renew()
+        assert (await asked(listener, context))[0].endswith(b"https")
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    cert, key = write_certificate(tmp_path, "a")
+    with pytest.raises(SecretMissing, match=r"none\.pem cannot be read: no such file"):
+        Certificate(cert, str(tmp_path / "none.pem"))
+    with pytest.raises(SecretMissing, match=r"key is not that of|not a certificate"):
+        Certificate(cert, cert)
+    assert Certificate(cert, key).files == (Path(cert), Path(key))
+
+
+def test_a_locked_key_is_refused_and_nobody_is_asked(tmp_path: Path) -> None:
+    """A server has no terminal to ask on."""
+    cert, key = write_certificate(tmp_path, "a", password=b"secret")
+    with pytest.raises(SecretMissing, match="locked by a password"):
+        Certificate(cert, key)

@@ -1,0 +1,106 @@
+"""The admin door's parts: who may come in, numbers of the store, masks."""
+
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from router import log
+from router.errors import StoreUnavailable, UsageError
+from router.metrics import Metrics
+from router.model.settings import AdminToken, Server
+from router.rules.live import Live, LiveRef, Secrets
+from router.web.admin.callers import ANYONE, Caller, WrongToken
+from router.wiring.admin import Numbers, callers, masked, own_token
+from tests.builders import a_ruleset
+from tests.clocks import START_MS, ManualClock
+
+TOKENS = (AdminToken("ann", "ann", "viewer", False), AdminToken("old", "old", "operator"))
+VALUES = {"ann": b"ann-ann-ann-ann-ann", "old": b"old-old-old-old-old"}
+
+
+def live_of(folder: Path, admin: str, tokens: tuple[AdminToken, ...] = TOKENS) -> LiveRef:
+    server = Server(admin=admin, store=str(folder / "router.db"), admin_tokens=tokens)
+    secrets = Secrets(VALUES, {"old": START_MS})
+    return LiveRef(Live(a_ruleset(server=server), secrets))
+
+
+def test_the_token_of_the_file_and_those_that_are_named(tmp_path: Path) -> None:
+    known = callers(live_of(tmp_path, "127.0.0.1:8001"), dev=False, clock=ManualClock())
+    file = tmp_path / "router.db.token"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    own = file.read_text("ascii").strip().encode()
+    assert known.of(own, "::1") == Caller("token", "operator")
+    assert known.of(VALUES["ann"], "::1") == Caller("ann", "viewer", bodies=False)
+    with pytest.raises(WrongToken):
+        known.of(VALUES["old"], "::1")
+
+
+def test_a_reload_changes_who_may_come_in(tmp_path: Path) -> None:
+    live = live_of(tmp_path, "127.0.0.1:8001")
+    known = callers(live, dev=False, clock=ManualClock())
+    live.swap(live_of(tmp_path, "127.0.0.1:8001", ()).current)
+    with pytest.raises(WrongToken):
+        known.of(VALUES["ann"], "::1")
+
+
+def test_for_development_none_is_asked_for_but_only_on_this_machine(tmp_path: Path) -> None:
+    known = callers(live_of(tmp_path, "127.0.0.1:8001"), dev=True, clock=ManualClock())
+    assert known.of(b"", "::1") is ANYONE
+    assert not known.asked
+    open_door = live_of(tmp_path, "0.0.0.0:8001")
+    assert callers(open_door, dev=True, clock=ManualClock()).asked
+
+
+@pytest.mark.parametrize("dev", [True, False])
+def test_beyond_this_machine_it_does_not_open_without_one(tmp_path: Path, dev: bool) -> None:
+    live = live_of(tmp_path, "0.0.0.0:8001", ())
+    with pytest.raises(UsageError, match=r"name a token in server\.admin\.tokens"):
+        callers(live, dev=dev, clock=ManualClock())
+
+
+def test_an_empty_token_file_is_said(tmp_path: Path) -> None:
+    (tmp_path / "router.db.token").touch()
+    with pytest.raises(UsageError, match="is empty; remove it"):
+        own_token(str(tmp_path / "router.db"))
+
+
+def test_answers_are_masked_and_stay_json() -> None:
+    secret = "canary-canary-canary"
+    log.REDACTOR.register([secret])
+    body = msgspec.json.encode({"text": f'"{secret}"\n', secret: 7, "n": [1, None]})
+    assert msgspec.json.decode(masked(body)) == {"text": '"***"\n', "***": 7, "n": [1, None]}
+    plain = b'{"a": 1}'
+    assert masked(plain) is plain
+
+
+class Store:
+    def __init__(self) -> None:
+        self.asked = 0
+        self.fault = False
+
+    async def open_states(self) -> Mapping[str, int]:
+        self.asked += 1
+        if self.fault:
+            raise StoreUnavailable("disk")
+        return {"waiting": 3, "dead": 1}
+
+    async def targets(self) -> Mapping[str, int]:
+        return {"erp": START_MS - 4_000, "chat": START_MS + 9_000}
+
+
+async def test_what_the_store_knows_is_asked_for_now_and_then() -> None:
+    store, metrics, clock = Store(), Metrics(), ManualClock()
+    numbers = Numbers(metrics, store, clock=clock)
+    for _ in range(5):
+        await numbers.render()
+    assert store.asked == 1
+    assert metrics.value("router_jobs_standing", state="waiting") == 3
+    assert metrics.value("router_jobs_standing", state="running") == 0
+    assert metrics.value("router_lag_seconds") == 4
+    await clock.advance(1)
+    store.fault = True
+    assert b"router_lag_seconds 4.0" in await numbers.render()
+    assert store.asked == 2

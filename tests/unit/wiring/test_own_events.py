@@ -1,0 +1,65 @@
+"""Own events beyond the rules that wanted them; a reload's faults, told once each."""
+
+import random
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from router.config import load
+from router.metrics import Metrics
+from router.model.ids import Ids
+from router.rules.live import Live, LiveRef, Secrets
+from router.rules.own_events import planned
+from router.serving.verbs import ReloadState
+from router.store.protocol import Selector
+from router.store.sqlite import SqliteStore, open_store
+from router.wiring.acting import rereader
+from router.wiring.own_events import own_events, reload_failed
+from tests.builders import a_ruleset
+from tests.clocks import START_MS, ManualClock
+
+CALL = "version: 1\nrules:\n  - {id: call, from: router, actions: {log: x}}\n"
+
+
+def calling() -> LiveRef:
+    loaded = load(CALL, path="rules.yaml", env={})
+    assert loaded.ruleset is not None
+    return LiveRef(Live(loaded.ruleset, Secrets({}, {})))
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    opened = await open_store(str(tmp_path / "router.db"), clock=ManualClock())
+    yield opened
+    await opened.close()
+
+
+def test_its_events_can_be_read_again_when_no_rule_wants_any_more() -> None:
+    live, ids = calling(), Ids(random.Random(1))
+    found = planned(live.current, ids, "target.open", "id", {"target": "erp"}, START_MS)
+    assert found is not None
+    live.swap(Live(a_ruleset(), Secrets({}, {})))
+    event = rereader(live)(found[0], 0)
+    assert (event.name, event.payload) == ("target.open", {"target": "erp"})
+
+
+async def test_a_failed_reload_is_told_once_for_each_fault(store: SqliteStore) -> None:
+    live = calling()
+    own = own_events(
+        live,
+        store,
+        wake=lambda _target, _due_at: None,
+        ids=Ids(random.Random(1)),
+        clock=ManualClock(),
+        metrics=Metrics(),
+    )
+    state = ReloadState(at=START_MS, succeeded_at=START_MS)
+    for text in ("line 3", "line 3", "line 4" * 2000):
+        state.ok, state.error = False, text
+        state.failures += 1
+        reload_failed(own, live, state)
+        assert await own.flush()
+    told = await store.deliveries(Selector(endpoint="router"))
+    assert [d.events for d in told] == [("reload.failed",)] * 2
+    assert max(d.body_bytes for d in told) < 4_300
