@@ -10,7 +10,7 @@ from router.store.protocol import Acceptance, EventEntry
 from router.store.sqlite import open_store
 from tests.acceptance.process import Rig
 
-NOW = 1_700_000_000_000
+DUE_AT = SystemClock().now() - 60_000
 GROUP = 500
 
 
@@ -22,12 +22,12 @@ def jobs(seconds: int) -> int:
 def acceptance(
     number: int, body: bytes, kind: ActionKind = "http", target: str = "sink"
 ) -> Acceptance:
-    """One push, routed to the rule `main`, its job due since long."""
+    """One push, routed to the rule `main`, its job due since a minute."""
     delivery = Delivery(
         id=f"dlv_{number:026d}",
         endpoint="code",
         provider="code-host",
-        received_at=NOW,
+        received_at=DUE_AT,
         method="POST",
         path=pushes.PATH,
         query="",
@@ -48,7 +48,7 @@ def acceptance(
         action=kind,
         kind=kind,
         target=target,
-        due_at=NOW,
+        due_at=DUE_AT,
     )
     return Acceptance(delivery, (event,), (job,))
 
