@@ -1,41 +1,12 @@
 """What a store commits together with the end of a job: the router's own event of it."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
-
-import pytest
 
 from router.model.job import Attempt, Group, Job, Turn
 from router.store.protocol import Acceptance, Recovered, Selector, Settled, Store
-from router.store.sqlite import open_store
-from tests.clocks import ManualClock
-from tests.conformance.model_store import ModelStore
 from tests.store_values import FAR, Maker, a_settlement
 
 NOBODY: frozenset[tuple[str, str]] = frozenset()
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def make() -> Maker:
-    return Maker()
-
-
-@pytest.fixture(params=["sqlite", "model"])
-async def store(
-    request: pytest.FixtureRequest, clock: ManualClock, tmp_path: Path
-) -> AsyncIterator[Store]:
-    if request.param == "model":
-        yield ModelStore(clock)
-        return
-    store = await open_store(str(tmp_path / "router.db"), clock=clock)
-    yield store
-    await store.close()
 
 
 def own(make: Maker, *keys: bytes) -> Acceptance:

@@ -1,6 +1,5 @@
 """Replays, the audit, causes and pages: the same suite for the file and for the model."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import msgspec
@@ -9,35 +8,12 @@ import pytest
 from router.errors import NotFound
 from router.model.operating import Audit, Replay, ReplayStep
 from router.store.protocol import Acceptance, Retain, Selector, Store
-from router.store.sqlite import open_store
-from tests.clocks import START_MS, ManualClock
+from tests.clocks import START_MS
 from tests.conformance.model_store import ModelStore
 from tests.store_values import FAR, Maker, a_settlement
 
 ALL = Selector()
 REPLAY = Replay("rpl_1", {"ids": ["x"]}, START_MS, (("dlv_x", None),))
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def make() -> Maker:
-    return Maker()
-
-
-@pytest.fixture(params=["sqlite", "model"])
-async def store(
-    request: pytest.FixtureRequest, clock: ManualClock, tmp_path: Path
-) -> AsyncIterator[Store]:
-    if request.param == "model":
-        yield ModelStore(clock)
-        return
-    store = await open_store(str(tmp_path / "router.db"), clock=clock)
-    yield store
-    await store.close()
 
 
 def a_step(

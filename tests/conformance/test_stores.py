@@ -1,7 +1,6 @@
 """What every store does: the same suite for the file and for the model in plain dicts."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import msgspec
@@ -22,34 +21,11 @@ from router.store.protocol import (
 )
 from router.store.sqlite import open_store
 from tests.clocks import START_MS, ManualClock
-from tests.conformance.model_store import ModelStore
 from tests.store_values import FAR, GENERATION, Maker, a_settlement
 
 NOBODY: frozenset[tuple[str, str]] = frozenset()
 DAY = 86_400
 ALL = Selector()
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def make() -> Maker:
-    return Maker()
-
-
-@pytest.fixture(params=["sqlite", "model"])
-async def store(
-    request: pytest.FixtureRequest, clock: ManualClock, tmp_path: Path
-) -> AsyncIterator[Store]:
-    if request.param == "model":
-        yield ModelStore(clock)
-        return
-    store = await open_store(str(tmp_path / "router.db"), clock=clock)
-    yield store
-    await store.close()
 
 
 async def lease_one(

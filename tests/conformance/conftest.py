@@ -1,0 +1,34 @@
+"""Every store, behind one fixture: a test of a verb holds for the file and for the model."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from router.store.protocol import Store
+from router.store.sqlite import open_store
+from tests.clocks import ManualClock
+from tests.conformance.model_store import ModelStore
+from tests.store_values import Maker
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def make() -> Maker:
+    return Maker()
+
+
+@pytest.fixture(params=["sqlite", "model"])
+async def store(
+    request: pytest.FixtureRequest, clock: ManualClock, tmp_path: Path
+) -> AsyncIterator[Store]:
+    if request.param == "model":
+        yield ModelStore(clock)
+        return
+    store = await open_store(str(tmp_path / "router.db"), clock=clock)
+    yield store
+    await store.close()
