@@ -26,8 +26,7 @@ def tested(pytester: pytest.Pytester) -> pytest.Pytester:
 
 def ran(pytester: pytest.Pytester, *args: str) -> pytest.RunResult:
     quiet = ("-p", "no:asyncio", "-p", "no:xdist", "-p", "no:cacheprovider", "-W", "error")
-    # An installed router is loaded by its entry point: then naming it again changes nothing.
-    return pytester.runpytest_inprocess("-p", "router.cli.pytest_plugin", *quiet, *args)
+    return pytester.runpytest_inprocess(*quiet, *args)  # found by its entry point, as by users
 
 
 def test_each_test_is_an_item_with_file_and_line(tested: pytest.Pytester) -> None:
@@ -44,7 +43,7 @@ def test_each_test_is_an_item_with_file_and_line(tested: pytest.Pytester) -> Non
 
 
 def test_the_place_of_a_failed_test_is_its_line(tested: pytest.Pytester) -> None:
-    items, _ = tested.inline_genitems("-p", "router.cli.pytest_plugin", "-p", "no:asyncio")
+    items, _ = tested.inline_genitems("-p", "no:asyncio")
     found = [item.reportinfo() for item in items]
     assert [(Path(f).name, line, name.split()[1]) for f, line, name in found] == [
         ("rules.yaml", 15, "paid"),
