@@ -6,6 +6,7 @@ from pathlib import Path
 
 import cryptography.hazmat.primitives.asymmetric.ec  # noqa: F401 - see below
 import pytest
+import yaml  # noqa: F401 - see below
 
 from tests.unit.cli.conftest import SMALL
 from tests.unit.cli.test_test import REAL, TESTS
