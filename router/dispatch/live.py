@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from router.dispatch.protocol import Render, Reread
+from router.dispatch.protocol import Render
 from router.dispatch.slots import TOTALS, Limits
 from router.model.job import ActionKind, Job, Settlement
 from router.model.retry import RetryPolicy
@@ -36,7 +36,6 @@ class Live:
     """
 
     render: Render
-    reread: Reread
     retry_of: Callable[[Job], RetryPolicy]
     limits: Limits
     generation_of: Callable[[Job], str] = _routed_by

@@ -14,7 +14,7 @@ class Work(msgspec.Struct, frozen=True):
     """
     A leased job on its way to its action.
 
-    `event` is None when the job comes from the backlog: dispatch reads it from the delivery.
+    `event` is None when the job comes from the backlog: `Render` reads it from the delivery.
     """
 
     job: Job
@@ -50,8 +50,5 @@ class PromptAction(Action, Protocol):
 Results = Mapping[str, Any]
 """What the actions that a job comes after have left, by their ids."""
 
-Render = Callable[[Job, Delivery, Event, Results], Call | Skip]
+Render = Callable[[Job, Delivery, Event | None, Results], Call | Skip]
 """Builds a job's call from today's version of its action. Raises RenderError."""
-
-Reread = Callable[[Delivery, int], Event]
-"""Reads one event of a stored delivery again. Raises RenderError when it cannot."""

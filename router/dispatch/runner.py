@@ -164,10 +164,7 @@ class Runner:
         if too_old(job, self._clock.now()):
             return Fail(TOO_OLD)
         try:
-            event = work.event
-            if event is None:
-                event = self._live.reread(delivery, job.event_index)
-            return self._live.render(job, delivery, event, results)
+            return self._live.render(job, delivery, work.event, results)
         except (RenderError, EvaluationError) as error:
             return Fail(str(error))
         except Exception as error:  # noqa: BLE001 - whatever leaks, the job must end its attempt

@@ -10,7 +10,7 @@ from router.model.settings import OWN, Endpoint
 from router.providers import Provider
 from router.rules.match import Matcher
 from router.rules.ruleset import Ruleset
-from router.rules.specs import CompiledAction, results_read
+from router.rules.specs import CompiledAction, results_read, roots_read
 
 
 class Secrets:
@@ -70,8 +70,17 @@ class Live:
         self.paused = frozenset(r.id for r in ruleset.rules if r.mode == "paused")
         self.actions = {(r.id, a.id): a for r in ruleset.rules for a in r.actions}
         self.reads = {key: results_read(a) for key, a in self.actions.items() if a.after}
+        self._roots: dict[tuple[str, str], frozenset[str]] = {}
         self.chained = frozenset(rule for rule, _ in self.reads)
         self.groups = {r.id: r.concurrency.group if r.concurrency else None for r in ruleset.rules}
+
+    def roots_of(self, rule: str, action: CompiledAction) -> frozenset[str]:
+        """The roots that an action of this generation reads."""
+        key = (rule, action.id)
+        found = self._roots.get(key)
+        if found is None:
+            found = self._roots[key] = roots_read(action)
+        return found
 
     def _door(self, endpoint: Endpoint) -> Door:
         provider = self.ruleset.providers[endpoint.provider]

@@ -16,6 +16,22 @@ from router.rules.render_http import json_value, render_http, secured
 from router.rules.scope import delivery_roots, event_scope
 from router.rules.specs import CompiledAction, HttpSpec, LogSpec, PythonSpec, ShellSpec
 
+FORM = "application/x-www-form-urlencoded"
+UNPARSED = frozenset(
+    {
+        "delivery",
+        "endpoint",
+        "event",
+        "headers",
+        "provider",
+        "query",
+        "results",
+        "secret",
+        "var",
+        "with",
+    }
+)
+"""Roots that are known without parsing the body."""
 CHILD_VARIABLES = ("PATH", "HOME", "LANG")
 
 
@@ -70,7 +86,7 @@ def _call(m: Material, scope: dict[str, Any]) -> Call:
         case LogSpec():
             return LogCall(spec.message.render(scope, place="log", lenient=True))
         case HttpSpec():
-            masked = {**scope, "secret": dict.fromkeys(m.live.secrets.texts, "***")}
+            masked = _masked(m, spec, scope)
             body, content_type = default_body(m)
             call = render_http(spec, m.job, scope, masked, body, content_type)
             return secured(call, spec, m.live.secrets)
@@ -78,6 +94,28 @@ def _call(m: Material, scope: dict[str, Any]) -> Call:
             return _shell(spec, m, scope)
         case PythonSpec():
             return _python(spec, m, scope)
+
+
+def _masked(m: Material, spec: HttpSpec, scope: dict[str, Any]) -> dict[str, Any]:
+    """The scope with every secret as `***`; itself where no template names one."""
+    whole = spec.target is not None and spec.target.url_secret is not None
+    if not whole and "secret" not in m.live.roots_of(m.job.rule, m.action):
+        return scope
+    return {**scope, "secret": dict.fromkeys(m.live.secrets.texts, "***")}
+
+
+def needs_event(live: Live, action: CompiledAction, job: Job, delivery: Delivery) -> bool:
+    """
+    Whether rendering this job reads more of its event than the job itself knows: then the stored
+    body has to be parsed again.
+    """
+    if action.kind == "python" or job.covers:
+        return True
+    provider = live.ruleset.providers.get(delivery.provider)
+    if provider is None or provider.splits or not live.roots_of(job.rule, action) <= UNPARSED:
+        return True
+    sent = dict(delivery.headers).get("content-type", "")
+    return sent.startswith(FORM)
 
 
 def default_body(m: Material) -> tuple[bytes, str]:
@@ -89,7 +127,7 @@ def default_body(m: Material) -> tuple[bytes, str]:
     if m.event.raw is not None and not m.covered:
         return m.event.raw, "application/json"
     sent = dict(m.delivery.headers).get("content-type", "application/json")
-    if sent.startswith("application/x-www-form-urlencoded"):
+    if sent.startswith(FORM):
         return encode_json(m.event.payload), "application/json"
     return m.delivery.body, sent
 

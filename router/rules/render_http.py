@@ -34,7 +34,8 @@ def render_http(
     The request of one attempt; `body` and `content_type` are what goes when the spec names none.
     The sender's headers (root `headers`) travel only when `forward_headers` names them.
 
-    `masked` is the same scope with every secret as `***`: what may be shown.
+    `masked` is the same scope with every secret as `***`: what may be shown. It is `scope` itself
+    where no template names a secret.
     """
     sent_body, sent_type = _body(spec, scope, body, content_type)
     headers = {"user-agent": "webhook-rules-router", "content-type": sent_type}
@@ -46,15 +47,16 @@ def render_http(
     for name, value in headers.items():
         if _FORBIDDEN_IN_HEADER.search(value):
             raise RenderError(f"http.headers.{name}", "holds a line break or NUL")
+    url = _url(spec, scope)
     return HttpCall(
         method=spec.method,
-        url=_url(spec, scope),
-        shown_url=_url(spec, masked),
+        url=url,
+        shown_url=url if masked is scope else _url(spec, masked),
         headers=tuple(headers.items()),
         body=sent_body,
         accept=spec.accept,
         timeout_s=spec.timeout_s,
-        shown_body=_shown(spec, masked, sent_body, content_type),
+        shown_body=_shown(spec, scope, masked, sent_body, content_type),
         trace=None if "traceparent" in headers else trace_of(received, job.delivery),
     )
 
@@ -175,8 +177,10 @@ def _body(spec: HttpSpec, scope: Scope, body: bytes, content_type: str) -> tuple
             return body, content_type
 
 
-def _shown(spec: HttpSpec, masked: Scope, sent: bytes, content_type: str) -> bytes | None:
-    if spec.body_kind == "default":
+def _shown(
+    spec: HttpSpec, scope: Scope, masked: Scope, sent: bytes, content_type: str
+) -> bytes | None:
+    if spec.body_kind == "default" or masked is scope:
         return None
     shown = _body(spec, masked, sent, content_type)[0]
     return None if shown == sent else shown

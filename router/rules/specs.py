@@ -1,5 +1,6 @@
 """Action parameters, compiled: templates instead of texts, policies instead of names."""
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -143,16 +144,24 @@ class CompiledRule(msgspec.Struct, frozen=True):
 
 def results_read(action: CompiledAction) -> frozenset[str]:
     """The actions whose results this one reads, in `when` or in what it sends."""
-    uses = set() if action.when is None else set(action.when.uses)
-    pending: list[Any] = [action.spec, action.given]
+    uses = {use for part in _written(action) for use in part.uses}
+    return frozenset(field for root, field in uses if root == "results")
+
+
+def roots_read(action: CompiledAction) -> frozenset[str]:
+    """The roots that this one reads, in `when` or in what it sends."""
+    return frozenset(root for part in _written(action) for root in part.roots)
+
+
+def _written(action: CompiledAction) -> Iterator[Expression | Template]:
+    pending: list[Any] = [action.when, action.spec, action.given]
     while pending:
         part = pending.pop()
-        if isinstance(part, Template):
-            uses |= part.uses
+        if isinstance(part, Template | Expression):
+            yield part
         elif isinstance(part, msgspec.Struct):
             pending += msgspec.structs.astuple(part)
         elif isinstance(part, dict):
             pending += part.values()
         elif isinstance(part, list | tuple):
             pending += part
-    return frozenset(field for root, field in uses if root == "results")

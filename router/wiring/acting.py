@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from router.dispatch.protocol import Render, Reread, Results
+from router.dispatch.protocol import Render, Results
 from router.egress import EgressPolicy
 from router.errors import RenderError
 from router.model.call import Call
@@ -16,7 +16,7 @@ from router.model.settings import OWN, TargetLimits
 from router.providers import own
 from router.replay import as_request
 from router.rules.live import LiveRef
-from router.rules.render import Material, render
+from router.rules.render import Material, needs_event, render
 
 REREAD_CACHE = 64
 UNNAMED = {
@@ -27,16 +27,25 @@ UNNAMED = {
 }
 
 
-def renderer(live: LiveRef, environ: Mapping[str, str], reread: Reread) -> Render:
-    """Renders a job by today's version of its action, or the last there was."""
+Reread = Callable[[Delivery, int], Event]
+"""Reads one event of a stored delivery again. Raises RenderError when it cannot."""
 
-    def rendered(job: Job, delivery: Delivery, event: Event, results: Results) -> Call | Skip:
+
+def renderer(live: LiveRef, environ: Mapping[str, str]) -> Render:
+    """Renders a job by today's version of its action, or the last there was."""
+    reread = rereader(live)
+
+    def rendered(
+        job: Job, delivery: Delivery, event: Event | None, results: Results
+    ) -> Call | Skip:
         found = live.action_of(job)
         if found is None:
             raise RenderError(f"{job.rule}/{job.action}", "no kept generation has this action")
         owner, action = found
-        if not event.id:  # read again from the store: the job knows its event's id
-            event = msgspec.structs.replace(event, id=job.event_id)
+        if event is None and needs_event(owner, action, job, delivery):
+            event = msgspec.structs.replace(reread(delivery, job.event_index), id=job.event_id)
+        elif event is None:
+            event = Event(job.event_id, job.event_index, job.event, None, None)
         if job.replay_of:
             delivery = msgspec.structs.replace(delivery, replay_of=job.replay_of)
         covered = tuple(reread(delivery, index) for index in job.covers)

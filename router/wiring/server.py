@@ -409,10 +409,8 @@ def _actions(options: ServeOptions, live: LiveRef, watching: Watching) -> dict[A
 
 
 def _dispatch_live(live: LiveRef, environ: Mapping[str, str], died: Died) -> DispatchLive:
-    reread = acting.rereader(live)
     return DispatchLive(
-        render=acting.renderer(live, environ, reread),
-        reread=reread,
+        render=acting.renderer(live, environ),
         retry_of=acting.retry_policies(live),
         limits=acting.target_limits(live),
         generation_of=acting.generations(live),

@@ -20,7 +20,7 @@ from router.model.settings import TargetLimits
 from router.store.protocol import Acceptance, Settled
 from tests.sim.ledger import Ledger
 from tests.sim.loop import SimClock, simulate
-from tests.sim.makers import a_delivery, a_job, a_new_job, an_event, an_http_call
+from tests.sim.makers import a_delivery, a_job, a_new_job, an_http_call
 
 WARM_S = 3_600
 """Good days before it: so long that the usual rate is known."""
@@ -104,7 +104,6 @@ class Recovery:
         """The real one."""
         live = Live(
             render=lambda job, delivery, event, results: an_http_call(),
-            reread=lambda delivery, index: an_event(index),
             retry_of=lambda job: STANDARD,
             limits=lambda target, kind: TargetLimits(16),
         )

@@ -35,7 +35,6 @@ from router.store.protocol import Selector
 from tests.builders import a_log, a_rule, a_ruleset
 from tests.conformance.model_store import ModelStore
 from tests.sim.loop import SimClock, simulate
-from tests.sim.makers import an_event
 
 KEY = b"a-secret-of-some-length"
 PROVIDER = builtin()["shopify"]
@@ -137,7 +136,6 @@ class World:
             {"log": Flaky(self)},
             Live(
                 render=_render,
-                reread=lambda _delivery, index: an_event(index),
                 retry_of=lambda _job: RetryPolicy("sim", (1_000,) * 30),
                 limits=lambda _target, _kind: TargetLimits(4, None),
             ),

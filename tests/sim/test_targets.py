@@ -74,7 +74,6 @@ class Neighbours:
     async def live(self) -> None:
         live = Live(
             render=lambda job, delivery, event, results: an_http_call(),
-            reread=lambda delivery, index: an_event(index),
             retry_of=lambda job: STANDARD,
             limits=lambda target, kind: TargetLimits(4 if target == "t0" else 16),
         )

@@ -199,7 +199,6 @@ class World:
         action, prompt = FakeAction(self, view), FakePrompt(self, view)
         live = Live(
             render=self.render,
-            reread=lambda delivery, index: an_event(index),
             retry_of=lambda job: POLICY,
             limits=lambda target, kind: TargetLimits(3, 4.0 if target == "chat" else None),
             reads=self.reads,

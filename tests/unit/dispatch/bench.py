@@ -13,7 +13,7 @@ from router.model.retry import STANDARD, RetryPolicy
 from router.model.settings import TargetLimits
 from tests.sim.ledger import Ledger
 from tests.sim.loop import SimClock, simulate
-from tests.sim.makers import a_delivery, a_new_job, an_event, an_http_call
+from tests.sim.makers import a_delivery, a_new_job, an_http_call
 
 KINDS: tuple[ActionKind, ...] = ("http", "shell", "python", "log")
 
@@ -79,7 +79,6 @@ class Bench:
     async def start(self, *, recover: bool = False) -> Dispatcher:
         live = Live(
             render=self.render,
-            reread=lambda delivery, index: an_event(index),
             retry_of=self.retry_of,
             limits=lambda target, kind: self.limits.get(target, TargetLimits(16)),
             dead_if_interrupted=lambda: self.dead_if_interrupted,

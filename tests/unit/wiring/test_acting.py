@@ -1,0 +1,72 @@
+"""Calls of jobs from the backlog: the stored body is parsed only where it is read."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from router.config import load
+from router.errors import RenderError
+from router.model.call import HttpCall
+from router.rules.live import Live, LiveRef, Secrets
+from router.wiring.acting import renderer
+from tests.sim.makers import a_delivery, a_job
+
+RULES = """\
+version: 1
+endpoints:
+  code: {id: 97aa97aa97aa97aa97aa97aa97aa97aa, provider: code-host, secrets: hub}
+  mail: {id: 2b7d2b7d2b7d2b7d2b7d2b7d2b7d2b7d, provider: email, secrets: hub}
+secrets: {hub: {env: HUB}}
+rules:
+  - {id: forward, from: code, actions: {http: {url: "https://erp.example.net/{{ event }}"}}}
+  - id: reads
+    from: code
+    actions: {http: {url: https://erp.example.net, json: {ref: "{{ payload.ref }}"}}}
+  - {id: told, from: code, actions: {python: {call: "desk:notify", args: {text: x}}}}
+  - {id: mails, from: mail, actions: {http: https://erp.example.net}}
+"""
+ROOT = Path(__file__).parents[3]
+"""Has the plugin that the rules name."""
+BROKEN = b'{"ref": '
+
+
+def render_job(rule: str, kind: str, body: bytes, **headers: str) -> HttpCall:
+    """The call of a job of `rule` that comes from the backlog, its delivery's body `body`."""
+    loaded = load(RULES, path=str(ROOT / "rules.yaml"), env={})
+    assert loaded.ruleset is not None, loaded.diagnostics
+    render = renderer(LiveRef(Live(loaded.ruleset, Secrets({"hub": b"k"}, {}))), {})
+    provider = "email" if rule == "mails" else "code-host"
+    sent = {"content-type": "application/json", "x-github-event": "push", **headers}
+    delivery = a_delivery(provider=provider, body=body, headers=tuple(sent.items()))
+    job = a_job(rule=rule, action=kind, kind=kind, event="push", event_id="evt_1")
+    call = render(job, delivery, None, {})
+    assert isinstance(call, HttpCall)
+    return call
+
+
+def test_a_forwarded_body_goes_out_as_it_is_stored_and_is_never_parsed() -> None:
+    call = render_job("forward", "http", BROKEN)
+    assert (call.url, call.body) == ("https://erp.example.net/push", BROKEN)
+
+
+@pytest.mark.parametrize(("rule", "kind"), [("reads", "http"), ("told", "python")])
+def test_an_action_that_reads_the_payload_gets_it_parsed(rule: str, kind: str) -> None:
+    with pytest.raises(RenderError, match="has no event 0"):
+        render_job(rule, kind, BROKEN)
+
+
+def test_the_payload_of_a_stored_delivery_is_rendered() -> None:
+    call = render_job("reads", "http", b'{"ref": "main"}')
+    assert msgspec.json.decode(call.body) == {"ref": "main"}
+
+
+def test_an_event_of_a_batch_is_cut_out_of_it() -> None:
+    call = render_job("mails", "http", b'[{"event":"bounce"}, {"event":"open"}]')
+    assert call.body == b'{"event":"bounce"}'
+
+
+def test_a_form_is_sent_on_as_the_json_in_it() -> None:
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    call = render_job("forward", "http", b"payload=%7B%22ref%22%3A1%7D", **form)
+    assert call.body == b'{"ref":1}'
