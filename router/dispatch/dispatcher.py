@@ -1,16 +1,14 @@
 """The corridor out: which leased or due job starts when."""
 
 import asyncio
-import math
 import random
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from itertools import count, islice
+from itertools import count
 from typing import Any
 
 from router.clock import Clock
 from router.dispatch.alarm import Alarm
-from router.dispatch.due import DueTimes
 from router.dispatch.fresh import Turns
 from router.dispatch.gates import Gates
 from router.dispatch.live import Listener, Live, Measures, Quiet
@@ -20,16 +18,13 @@ from router.dispatch.slots import Slots
 from router.dispatch.standing import standings
 from router.dispatch.strays import Strays
 from router.dispatch.verdict import Verdicts
+from router.dispatch.wishes import Wish, Wishes
 from router.model.job import ActionKind, Job
 from router.model.target import FACT, TargetChange, TargetNow
 from router.store.protocol import LeaseBatch, Recovered, Store
 
 PUMP = 64
 """Handed-over jobs started in one turn of the loop."""
-LOOK = 512
-"""Ready targets looked at in one round: more than can be held back by slots of their own."""
-PROBES = 16
-"""Targets of unknown kind leased from in one round, one job each."""
 LEASES = 3
 """Leases under way at once."""
 LEASE_PAUSE_S = 0.1
@@ -39,8 +34,6 @@ FULL_S = 0.02
 """How long to wait when too many results are unwritten."""
 SOON_MS = 60_000
 """A retry due sooner than this has its turn beside those of other endpoints."""
-
-_Wish = dict[str, tuple[ActionKind | None, int]]
 
 
 class Dispatcher:
@@ -71,7 +64,8 @@ class Dispatcher:
         self.on_target_change: Callable[[TargetChange], None] = lambda _change: None
         self._slots = Slots(self.gates.limits, clock, self._measures.totals)
         self._turns = Turns()
-        self._due, self._alarm, self._strays = DueTimes(), Alarm(clock), Strays(store, clock)
+        self._wishes = Wishes(self._slots, self.gates, self._measures.totals, live.kind_of)
+        self._alarm, self._strays = Alarm(clock), Strays(store, clock)
         self._runner = Runner(
             store,
             actions,
@@ -85,11 +79,6 @@ class Dispatcher:
         self._runner.heard = self.gates.heard
         self._runner.freed, self._runner.lost = self.wake, self._strays.job
         self._numbers = count(1)
-        self._kinds: dict[str, ActionKind] = {}
-        self._ready: dict[ActionKind | None, dict[str, None]] = {
-            kind: {} for kind in (*self._measures.totals, None)
-        }
-        self._owed: set[str] = set()
         self._reserved: dict[str, tuple[str, ActionKind]] = {}
         self._handed: deque[Work] = deque()
         self._parked: dict[ActionKind, deque[Work]] = {k: deque() for k in self._measures.totals}
@@ -112,7 +101,7 @@ class Dispatcher:
             return None
         if self._turns.waits(target):
             return None  # others wait: they take turns
-        if target in self._owed and self._slots.rated(target, kind):
+        if target in self._wishes.owed and self._slots.rated(target, kind):
             return None  # older jobs wait for this rate
         if not self._slots.room(target, kind):
             return None
@@ -156,10 +145,10 @@ class Dispatcher:
         the endpoint and id of that job, so that it need not wait behind a backlog.
         """
         if kind is not None:
-            self._kinds[target] = kind
+            self._wishes.learn(target, kind)
         if fresh is not None:
             self._turns.fresh.put(target, *fresh, due_at)
-        if self._due.put(target, due_at):
+        if self._wishes.put(target, due_at):
             self._alarm.ring()
 
     # -- the owner's verbs ---------------------------------------------------------------------
@@ -184,7 +173,7 @@ class Dispatcher:
         sweeper = asyncio.get_running_loop().create_task(self._sweep_on())
         try:
             while not self._draining:
-                wish = self._wish() if self._may_lease() else {}
+                wish = self._wishes.take(self._clock.now()) if self._may_lease() else {}
                 if wish:
                     self._spawn(self._lease(wish))
                 else:
@@ -223,7 +212,7 @@ class Dispatcher:
             self.gates,
             self._live.limits,
             self._clock.now(),
-            kind_of=lambda target: self._kind_of(target) or "http",
+            kind_of=lambda target: self._wishes.kind_of(target) or "http",
             in_use=self._slots.held_by,
         )
 
@@ -261,7 +250,7 @@ class Dispatcher:
         self._slots.give(job.target, kind)
         if self._parked[kind]:
             self._unpark(kind)
-        if self._ready[kind]:
+        if self._wishes.waiting(kind):
             self._alarm.ring()
 
     def _unpark(self, kind: ActionKind) -> None:
@@ -289,55 +278,6 @@ class Dispatcher:
 
     # -- leasing -------------------------------------------------------------------------------
 
-    def _wish(self) -> _Wish:
-        """Which targets may start how many jobs now; their slots are held from here on."""
-        now = self._clock.now()
-        for target in self._due.take(now):
-            self._ready[self._kind_of(target)][target] = None
-        wish: _Wish = {}
-        for kind in self._measures.totals:
-            self._wish_of(kind, now, wish)
-        unknown = self._ready[None]
-        for target in tuple(islice(unknown, PROBES)):
-            del unknown[target]
-            wish[target] = (None, 1)
-        return wish
-
-    def _wish_of(self, kind: ActionKind, now: int, wish: _Wish) -> None:
-        ready, slots = self._ready[kind], self._slots
-        if not ready:
-            return
-        share = max(1, slots.left(kind) // len(ready))
-        for target in tuple(islice(ready, LOOK)):
-            if slots.left(kind) <= 0:
-                return
-            if target in self.gates.special and not self._passes(target, now):
-                del ready[target]
-                continue
-            room = min(share, slots.room(target, kind))
-            wait = 0.0 if room else slots.rate_wait(target, kind)
-            if room:
-                slots.take(target, kind, room)
-                wish[target] = (kind, room)
-            elif wait > 0:
-                self._owed.add(target)
-                self._due.put(target, now + math.ceil(wait * 1000))
-            else:
-                continue
-            del ready[target]
-
-    def _passes(self, target: str, now: int) -> bool:
-        """Whether a special target may be called at all; if not, when to look again is noted."""
-        gate = self.gates.tick(target, now)
-        if gate is None or not gate.shut():
-            return True
-        if gate.state == "open":
-            self._due.put(target, gate.next_probe)
-        return False
-
-    def _kind_of(self, target: str) -> ActionKind | None:
-        return self._kinds.get(target) or self._live.kind_of(target)
-
     def _may_lease(self) -> bool:
         return (
             len(self._leasing) < LEASES
@@ -354,7 +294,7 @@ class Dispatcher:
         self._leasing.discard(task)
         self._alarm.ring()
 
-    async def _lease(self, wish: _Wish) -> None:
+    async def _lease(self, wish: Wish) -> None:
         """
         One lease for all that was wished. Several may be under way, each for slots of its own, so
         that a slot freed meanwhile need not wait for the commit before.
@@ -374,7 +314,7 @@ class Dispatcher:
             self._pause = 0.0
             self._take_over(wish, batch, now)
 
-    def _take_over(self, wish: _Wish, batch: LeaseBatch, now: int) -> None:
+    def _take_over(self, wish: Wish, batch: LeaseBatch, now: int) -> None:
         used: dict[str, int] = {}
         for leased in batch.jobs:
             work = Work(leased.job, leased.delivery, None)
@@ -388,13 +328,13 @@ class Dispatcher:
         self._unwish(wish, used, batch.next_due)
         for target, due_at in batch.next_due.items():
             if self._turns.left(target, due_at, now):
-                self._owed.discard(target)
+                self._wishes.owed.discard(target)
                 self.gates.drained(target)
 
     def _begin_or_park(self, work: Work) -> None:
         """A job of a kind that was not expected: it has its lease, not yet a slot."""
         target, kind = work.job.target, work.job.kind
-        self._kinds[target] = kind
+        self._wishes.learn(target, kind)
         if self._draining:
             self._runner.put_back(work.job)
         elif self._slots.room(target, kind):
@@ -404,7 +344,7 @@ class Dispatcher:
             self._parked[kind].append(work)
 
     def _unwish(
-        self, wish: _Wish, used: Mapping[str, int], next_due: Mapping[str, int | None]
+        self, wish: Wish, used: Mapping[str, int], next_due: Mapping[str, int | None]
     ) -> None:
         """Give back the slots that no job came for, and remember what comes next."""
         for target, (kind, room) in wish.items():
@@ -413,7 +353,7 @@ class Dispatcher:
                 self._slots.give(target, kind, unused, unused=True)
             due_at = next_due.get(target)
             if due_at is not None:
-                self._due.put(target, due_at)
+                self._wishes.put(target, due_at)
 
     # -- waiting -------------------------------------------------------------------------------
 
@@ -426,7 +366,7 @@ class Dispatcher:
         pause = self._lease_after - self._clock.monotonic()
         if pause > 0:
             return pause
-        due_at = self._due.next()
+        due_at = self._wishes.next()
         if due_at is None:
             return self._measures.sweep_s
         wait = (due_at - self._clock.now()) / 1000
