@@ -4,10 +4,8 @@ CORRIDOR IN: judge, read, route, commit, answer.
 Nothing is read before it is proved genuine, and no 2xx leaves before the store has committed.
 """
 
-import ipaddress
 from collections import deque
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any, Protocol
 
 import msgspec
@@ -16,17 +14,13 @@ from router.clock import Clock
 from router.errors import StoreUnavailable
 from router.log import Log
 from router.metrics import Metrics
-from router.model.delivery import (
-    REMOVED,
-    Delivery,
-    Event,
-    InboundRequest,
-    Refused,
-    Verified,
-)
+from router.model.addresses import in_ranges
+from router.model.delivery import Delivery, InboundRequest, Refused, Verified
+from router.model.headers import kept_headers
 from router.model.ids import Ids
 from router.model.job import Job, NewJob
 from router.model.settings import PUBLISHED, Endpoint
+from router.model.work import Work
 from router.providers import Reading
 from router.refusals import KNOCK, KeptRefusals, is_knock
 from router.rules.live import Door, Live, LiveRef
@@ -48,7 +42,6 @@ TIMED_EVERY = 16
 ODD_VERSIONS_MAX = 100
 API_VERSION_FLAG = "api_version"
 _WORDS = {401: b"unauthorized", 403: b"forbidden"}
-_SENSITIVE = frozenset({b"authorization", b"cookie", b"proxy-authorization"})
 _STRANGERS = frozenset({"address_not_allowed", "ranges_unknown"})
 
 
@@ -69,19 +62,11 @@ class Handover(Protocol):
 
     def release(self, lease: str, *, unsure: bool = False) -> None: ...
 
-    def hand_over(self, works: Sequence[Any]) -> None: ...
+    def hand_over(self, works: Sequence[Work]) -> None: ...
 
     def wake(
         self, target: str, due_at: int, kind: Any = None, fresh: tuple[str, str] | None = None
     ) -> None: ...
-
-
-class Taken(msgspec.Struct, frozen=True):
-    """A job that intake committed already leased, with the event it read."""
-
-    job: Job
-    delivery: Delivery
-    event: Event
 
 
 Published = Callable[[Endpoint], tuple[str, ...] | None]
@@ -307,14 +292,14 @@ class Intake:
     def _start(self, delivery: Delivery, plan: Plan, new: frozenset[int] | None) -> None:
         """Hand the leased jobs over, name the others' targets; drop those of known events."""
         events = {e.index: e for e in plan.events}
-        works: list[Taken] = []
+        works: list[Work] = []
         for planned in plan.jobs:
             job = planned if new is None else narrowed(planned, entries(plan, 0), new)
             if job is None:
                 if planned.lease:
                     self._dispatch.release(planned.lease)
             elif job.lease:
-                works.append(Taken(leased_job(job, delivery), delivery, events[job.event_index]))
+                works.append(Work(leased_job(job, delivery), delivery, events[job.event_index]))
             elif job.state == "available":
                 fresh = delivery.endpoint, job.id
                 self._dispatch.wake(job.target, job.due_at, job.kind, fresh)
@@ -440,33 +425,3 @@ def leased_job(job: NewJob, delivery: Delivery) -> Job:
         covers=job.covers,
         after=job.after,
     )
-
-
-def kept_headers(headers: tuple[tuple[bytes, bytes], ...]) -> tuple[tuple[str, str], ...]:
-    """Headers as text, credentials removed before anything stores or matches them."""
-    kept = []
-    for name, value in headers:
-        text, sensitive = _header_name(name)
-        kept.append((text, REMOVED if sensitive else value.decode("latin-1")))
-    return tuple(kept)
-
-
-@lru_cache(maxsize=512)
-def _header_name(name: bytes) -> tuple[str, bool]:
-    return name.decode("latin-1"), name in _SENSITIVE or name.startswith(b"proxy-")
-
-
-@lru_cache(maxsize=64)
-def _networks(ranges: tuple[str, ...]) -> tuple[Any, ...]:
-    return tuple(ipaddress.ip_network(r, strict=False) for r in ranges)
-
-
-def in_ranges(address: str, ranges: tuple[str, ...]) -> bool:
-    """Whether a textual address lies in one of the CIDRs; a malformed one lies in none."""
-    try:
-        ip = ipaddress.ip_address(address)
-    except ValueError:
-        return False
-    mapped = getattr(ip, "ipv4_mapped", None)
-    ip = mapped or ip
-    return any(ip.version == net.version and ip in net for net in _networks(ranges))

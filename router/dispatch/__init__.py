@@ -2,7 +2,7 @@
 
 from router.dispatch.dispatcher import Dispatcher
 from router.dispatch.live import Listener, Live, Measures, Quiet
-from router.dispatch.protocol import Action, PromptAction, Render, Work
+from router.dispatch.protocol import Action, PromptAction, Render
 
 __all__ = [
     "Action",
@@ -13,5 +13,4 @@ __all__ = [
     "PromptAction",
     "Quiet",
     "Render",
-    "Work",
 ]

@@ -12,7 +12,7 @@ from router.dispatch.alarm import Alarm
 from router.dispatch.fresh import Turns
 from router.dispatch.gates import Gates
 from router.dispatch.live import Listener, Live, Measures, Quiet
-from router.dispatch.protocol import Action, Work
+from router.dispatch.protocol import Action
 from router.dispatch.runner import Runner
 from router.dispatch.slots import Slots
 from router.dispatch.standing import standings
@@ -21,6 +21,7 @@ from router.dispatch.verdict import Verdicts
 from router.dispatch.wishes import Wish, Wishes
 from router.model.job import ActionKind, Job
 from router.model.target import FACT, TargetChange, TargetNow
+from router.model.work import Work
 from router.store.protocol import LeaseBatch, Recovered, Store
 
 PUMP = 64

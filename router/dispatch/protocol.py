@@ -3,23 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
-import msgspec
-
 from router.model.call import Call
 from router.model.delivery import Delivery, Event
 from router.model.job import Job, Outcome, Skip
-
-
-class Work(msgspec.Struct, frozen=True):
-    """
-    A leased job on its way to its action.
-
-    `event` is None when the job comes from the backlog: `Render` reads it from the delivery.
-    """
-
-    job: Job
-    delivery: Delivery
-    event: Event | None
 
 
 class Action(Protocol):

@@ -8,12 +8,13 @@ import msgspec
 
 from router.clock import Clock
 from router.dispatch.live import Listener, Live, Measures
-from router.dispatch.protocol import Action, PromptAction, Results, Work
+from router.dispatch.protocol import Action, PromptAction, Results
 from router.dispatch.verdict import TOO_OLD, Verdicts, interrupted, too_old
 from router.errors import EvaluationError, RenderError, StoreUnavailable
 from router.model.call import Call, LogCall
 from router.model.job import ActionKind, Fail, Job, Outcome, Retry, Settlement, Skip
 from router.model.retry import STANDARD, RetryPolicy
+from router.model.work import Work
 from router.store.protocol import HELD, Acceptance, Settled, Store
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 5.0

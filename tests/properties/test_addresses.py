@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from router.egress import plain_network
-from router.intake import in_ranges
+from router.model.addresses import in_ranges
 from router.web.peer import Peers
 
 PROXIES = ("10.0.0.0/8", "fd00::/8")

@@ -7,10 +7,11 @@ Many targets and endpoints over a longer time: a neighbour that makes noise, a t
 import asyncio
 import random
 
-from router.dispatch import Dispatcher, Live, Work
+from router.dispatch import Dispatcher, Live
 from router.model.job import Done, Job, Outcome, Retry
 from router.model.retry import STANDARD
 from router.model.settings import TargetLimits
+from router.model.work import Work
 from tests.sim.ledger import Ledger
 from tests.sim.loop import SimClock, simulate
 from tests.sim.makers import a_delivery, a_new_job, an_event, an_http_call
@@ -96,7 +97,7 @@ class Neighbours:
         await dispatcher.drain(0)
 
 
-def test_a_noisy_neighbour_with_a_hanging_target_delays_nobody() -> None:
+def test_i24_a_noisy_neighbour_with_a_hanging_target_delays_nobody() -> None:
     for seed in (1, 2):
         rng = random.Random(seed)
         world = Neighbours(rng)

@@ -5,7 +5,7 @@ import random
 from collections import Counter
 from typing import Any
 
-from router.dispatch import Dispatcher, Live, Measures, Work
+from router.dispatch import Dispatcher, Live, Measures
 from router.dispatch.protocol import Results
 from router.errors import RenderError, StoreUnavailable
 from router.model.call import Call, LogCall
@@ -25,6 +25,7 @@ from router.model.job import (
 )
 from router.model.retry import RetryPolicy
 from router.model.settings import OWN, TargetLimits
+from router.model.work import Work
 from router.store.protocol import Acceptance, Recovered, Settled
 from tests.sim.ledger import Ledger
 from tests.sim.loop import SimClock

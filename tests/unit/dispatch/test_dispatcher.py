@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import msgspec
 
-from router.dispatch import Measures, Work
+from router.dispatch import Measures
 from router.dispatch.protocol import Results
 from router.errors import RenderError
 from router.model.call import Call
@@ -13,6 +13,7 @@ from router.model.delivery import Delivery, Event
 from router.model.job import Done, Job, Need, Outcome, Retry, Skip
 from router.model.retry import AGE_LIMIT_MS, RetryPolicy
 from router.model.settings import TargetLimits
+from router.model.work import Work
 from tests.sim.makers import a_delivery, an_event, an_http_call
 from tests.unit.dispatch.bench import AFTER, BEFORE, Bench, on_bench
 
