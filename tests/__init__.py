@@ -1,1 +1,1 @@
-"""Proofs: unit (mirrors router/), acceptance (the real program), faults (power cuts, kills)."""
+"""Proofs: unit (mirrors router/), conformance, golden, docs, acceptance, faults and the rest."""

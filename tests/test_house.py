@@ -1,8 +1,16 @@
-"""The house is kept: tests stand where what they prove stands."""
+"""The house is kept: tests where their rooms are, no dangerous calls, no dependency too old."""
 
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
 UNIT = ROOT / "tests" / "unit"
@@ -32,3 +40,143 @@ def test_every_folder_of_unit_tests_is_a_package() -> None:
     """Else two files of one name cannot both be collected."""
     folders = {UNIT / f.parent for f in FILES} | {UNIT}
     assert [f for f in folders if not (f / "__init__.py").is_file()] == []
+
+
+# -- what the code may not do ---------------------------------------------------------------------
+
+SOURCES = sorted((ROOT / "router").rglob("*.py"))
+SAFE_LOADERS = {"CSafeLoader", "SafeLoader"}
+YAML_LOADS = {"load", "load_all", "full_load", "full_load_all", "unsafe_load", "unsafe_load_all"}
+LOADED = {"router/providers/catalogue.py"}
+"""Our own definitions, read by a safe loader that is faster than `safe_load`."""
+
+
+def calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
+    """Every call below a node with the name it is called by: `eval`, `yaml.load`, `run`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield ast.unparse(node.func), node
+
+
+def told(path: Path, node: ast.AST) -> str:
+    return f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+
+
+def misdeeds(source: str, path: Path) -> list[str]:
+    """Places at which text could become a program, or YAML an object."""
+    found = []
+    for name, call in calls(ast.parse(source)):
+        keywords = {k.arg: ast.unparse(k.value) for k in call.keywords}
+        last = name.rpartition(".")[2]
+        if name in ("eval", "exec", "builtins.eval", "builtins.exec"):
+            found.append(f"{told(path, call)} {name}")
+        if keywords.get("shell", "False") != "False" or name in ("os.system", "os.popen"):
+            found.append(f"{told(path, call)} a shell reads {name}")
+        if last == "create_subprocess_shell":
+            found.append(f"{told(path, call)} {name}")
+        loader = [ast.unparse(argument) for argument in call.args[1:]]
+        safe = path.relative_to(ROOT).as_posix() in LOADED and loader == ["_LOADER"]
+        if name.startswith("yaml.") and last in YAML_LOADS and not safe:
+            found.append(f"{told(path, call)} {name}")
+        if name.startswith(("pickle.", "marshal.", "shelve.", "dill.")):
+            found.append(f"{told(path, call)} {name}")
+        if last == "from_string":  # a template made of text that came from somewhere
+            found.append(f"{told(path, call)} {name}")
+    return found
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_nothing_runs_text_as_a_program(path: Path) -> None:
+    """No eval, no shell that reads payload, no YAML that makes objects, no pickles."""
+    assert misdeeds(path.read_text(encoding="utf-8"), path) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "eval('1')",
+        "subprocess.run(x, shell=True)",
+        "subprocess.run(x, shell=wanted)",
+        "os.system(x)",
+        "await asyncio.create_subprocess_shell(x)",
+        "yaml.load(x, Loader=L)",
+        "pickle.loads(x)",
+        "Environment().from_string(x)",
+    ],
+)
+def test_a_misdeed_is_found(source: str) -> None:
+    assert misdeeds(source, ROOT / "router" / "x.py")
+
+
+def test_yaml_is_read_by_safe_loaders_only() -> None:
+    loaders = {
+        found
+        for path in SOURCES
+        for found in re.findall(r"yaml\.(\w*Loader)\b", path.read_text(encoding="utf-8"))
+    }
+    quoted = {
+        found
+        for path in SOURCES
+        for found in re.findall(r'yaml, "(\w*Loader)"', path.read_text(encoding="utf-8"))
+    }
+    assert loaders | quoted <= SAFE_LOADERS
+
+
+# -- what the code may stand on -------------------------------------------------------------------
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+FLOORS = {  # below these there are open advisories that concern what we use
+    "litestar": "2.25",
+    "httptools": "0.8",
+    "uvicorn": "0.51",
+    "pyyaml": "6.0",
+    "cryptography": "45",
+    "aiohttp": "3.13",
+    "jinja2": "3.1",
+}
+FLOORS_IF_PRESENT = {"h11": "0.16"}
+UNUSED = ("multipart", "python_multipart", "h11", "hypercorn", "requests", "pickle")
+"""Not imported by us, whoever may have installed it."""
+
+
+def floor_of(requirement: str) -> tuple[str, Version | None]:
+    """A requirement's name and the least version that it allows."""
+    parsed = Requirement(requirement)
+    least = [Version(s.version) for s in parsed.specifier if s.operator in (">=", "==", "~=")]
+    return canonicalize_name(parsed.name), max(least, default=None)
+
+
+def test_no_dependency_may_be_older_than_its_advisories() -> None:
+    floors = dict(map(floor_of, PROJECT["dependencies"]))
+    for name, least in FLOORS.items():
+        assert name in floors, name
+        assert floors[name] is not None, name
+        assert floors[name] >= Version(least), name
+
+
+def test_every_dependency_has_a_floor() -> None:
+    extras = PROJECT["optional-dependencies"]
+    bare = {name for name, least in map(floor_of, PROJECT["dependencies"]) if least is None}
+    for extra in ("jwt", "test", "browser", "clients"):
+        bare |= {name for name, least in map(floor_of, extras[extra]) if least is None}
+    assert bare == set()
+
+
+@pytest.mark.parametrize("name", [*FLOORS, *FLOORS_IF_PRESENT])
+def test_what_is_installed_is_new_enough(name: str) -> None:
+    try:
+        found = Version(version(name))
+    except PackageNotFoundError:
+        pytest.skip(f"{name} is not installed")
+    assert found >= Version({**FLOORS, **FLOORS_IF_PRESENT}[name])
+
+
+def test_what_is_not_used_is_not_imported() -> None:
+    found = set()
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module or ""]
+            found |= {f"{told(path, node)} {n}" for n in names if n.split(".")[0] in UNUSED}
+    assert found == set()

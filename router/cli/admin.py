@@ -1,5 +1,6 @@
 """The admin door of a running server, as the command line knocks at it."""
 
+import ssl
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -23,10 +24,52 @@ class NoServer(click.ClickException):
     """Nothing listens at the admin address: verbs may take the store's lock themselves."""
 
 
-def loopback(address: str) -> str:
+def loopback(address: str, *, tls: bool = False) -> str:
     """`http://host:port` to reach on this machine what listens at `address`."""
     host, _, port = address.rpartition(":")
-    return f"http://{_ANY_HOST.get(host, host)}:{port}"
+    return f"{'https' if tls else 'http'}://{_ANY_HOST.get(host, host)}:{port}"
+
+
+def trusting(cert: str | None) -> ssl.SSLContext:
+    """
+    Who is believed to be the server: whoever has a certificate of an authority that the system
+    trusts (or SSL_CERT_FILE), for the name in its URL.
+
+    With `cert`, the file of a door on this machine: whoever has just that one. It is for the name
+    that others know, so the name is not looked at.
+
+    Raises:
+        UsageError: the file cannot be read.
+    """
+    import httpx
+
+    if cert is None:
+        return httpx.create_ssl_context()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    try:
+        context.load_verify_locations(cadata=_own(Path(cert).read_text("utf-8", "replace")))
+    except OSError as error:
+        raise UsageError(f"cannot read {cert}: {error.strerror or error}") from None
+    return context
+
+
+def _own(chain: str) -> str:
+    """The first certificate of a file: who signed it has signed others, too."""
+    begin, end = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
+    return begin + chain.partition(begin)[2].partition(end)[0] + end + "\n"
+
+
+def tls_fault(error: BaseException | None) -> str | None:
+    """What is wrong with the certificate, if that is why a connection did not come to be."""
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return f"its certificate is not trusted: {error.verify_message}"
+        if isinstance(error, ssl.SSLError):
+            return f"it does not speak TLS as we do: {error.reason or error}"
+        error = error.__cause__ or error.__context__
+    return None
 
 
 class Door:
@@ -34,17 +77,24 @@ class Door:
     Speaks to one admin door. A context manager.
 
     `store` is the file that the server must hold, None for a remote one: another router on the
-    same port must not be told to replay our deliveries.
+    same port must not be told to replay our deliveries. `cert`: see `trusting`.
     """
 
-    def __init__(self, base_url: str, token: str | None, *, store: str | None) -> None:
+    def __init__(
+        self, base_url: str, token: str | None, *, store: str | None, cert: str | None = None
+    ) -> None:
         import httpx
 
         headers = {"authorization": f"Bearer {token}"} if token else {}
         # trust_env off: a proxy of the environment has no business with an admin token.
         self._client = httpx.Client(
-            base_url=base_url, headers=headers, timeout=_TIMEOUT_S, trust_env=False
+            base_url=base_url,
+            headers=headers,
+            timeout=_TIMEOUT_S,
+            trust_env=False,
+            verify=base_url.startswith("https:") and trusting(cert),
         )
+        self.cert = cert
         self._base_url = base_url
         self._store = store
 
@@ -56,7 +106,13 @@ class Door:
         if ruleset is None:
             _, ruleset = place.working()
         server = ruleset.server
-        return cls(loopback(server.admin), _token(place, server.store), store=server.store)
+        tls = server.admin_tls
+        return cls(
+            loopback(server.admin, tls=tls is not None),
+            _token(place, server.store),
+            store=server.store,
+            cert=tls.cert if tls else None,
+        )
 
     def __enter__(self) -> "Door":
         return self
@@ -128,7 +184,10 @@ class Door:
 
         try:
             response = self._client.request(method, path, json=body)
-        except httpx.ConnectError:
+        except httpx.ConnectError as error:
+            fault = tls_fault(error)
+            if fault is not None:
+                raise click.ClickException(f"{self._base_url}: {fault}") from None
             raise NoServer(f"no server runs at {self._base_url}") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise click.ClickException(f"{self._base_url} does not answer: {error}") from None

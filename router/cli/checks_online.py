@@ -14,7 +14,7 @@ from router.cli.checkup import Check, ok, problem, unknown
 from router.cli.output import moment, span
 from router.cli.place import Place
 from router.cli.subscribing import address_for
-from router.model.delivery import InboundRequest
+from router.model.delivery import DeliverySummary, InboundRequest
 from router.model.settings import PUBLISHED, Endpoint
 from router.provider_calls import reach
 from router.provider_calls.subscriptions import Record, records
@@ -22,7 +22,7 @@ from router.providers.probe import Probe
 from router.providers.provider import Provider
 from router.refusals import KNOCK
 from router.rules.ruleset import Ruleset
-from router.store.protocol import DeliverySummary, Selector
+from router.store.protocol import Selector
 
 LOOKED_AT = 200
 EVENTS_MAX = 20

@@ -8,7 +8,6 @@ from router.cli.arriving import as_arriving
 from router.cli.output import visible
 from router.config import Loaded, render_json
 from router.expressions import JSON, Need, encode_json
-from router.model.delivery import Event
 from router.rules.cost import Cost, EventCost, RuleCost, Sample, cost_json, cost_of
 from router.rules.ruleset import Ruleset
 from router.rules.scope import delivery_roots, event_scope
@@ -62,8 +61,7 @@ def samples(ruleset: Ruleset) -> Iterator[Sample]:
             delivery, reading = as_arriving(ruleset, endpoint.name, info.name, body)
             shared = delivery_roots(delivery, ruleset.variables)
             for read in reading.events[:1]:
-                event = Event("", 0, read.name, read.action, read.payload, read.raw, read.fields)
-                scope = event_scope(shared, delivery, event, ruleset.defines)
+                scope = event_scope(shared, delivery, read.event(), ruleset.defines)
                 yield Sample(endpoint.name, read.name, read.action, scope)
 
 

@@ -11,7 +11,8 @@ from router.cli.searching import search
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, selector_options
 from router.clock import SystemClock
 from router.errors import UsageError
-from router.store.protocol import DeliverySummary, Selector
+from router.model.delivery import DeliverySummary
+from router.store.protocol import Selector
 
 if TYPE_CHECKING:
     from router.rules.ruleset import Ruleset

@@ -1,8 +1,6 @@
 """`router dispatch-event`: trigger an event of one's own on the code host."""
 
 import asyncio
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +8,7 @@ import click
 from router.cli.completing import endpoint_names
 from router.cli.output import note, print_json, visible
 from router.cli.place import Place, place_options
+from router.cli.reading import read_named
 from router.errors import UsageError
 
 if TYPE_CHECKING:
@@ -126,10 +125,7 @@ def _payload(file: str | None) -> Any:
         return None
     import msgspec
 
-    try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    except OSError as error:
-        raise UsageError(f"cannot read {file}: {error.strerror}") from None
+    data = read_named(file)
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError) as error:

@@ -3,16 +3,14 @@
 from collections.abc import Iterator
 
 from router.cli.output import visible
-from router.expressions import JSON, Failed, encode_json
-from router.expressions.trace import Found, Leaf
+from router.expressions.trace import Leaf
+from router.rules import explain_words as words
 from router.rules.explain import MATCHED, ItemReading, RuleReading
 from router.rules.wish import Wish
 
-_VALUE_MAX = 80
 _COLUMN = 42
 _MARKED_MAX = 120
 _INDENT = 16
-_SIGNS = {"true": "T", "false": "F", "error": "E", "not evaluated": "-"}
 
 
 def rule_lines(r: RuleReading) -> Iterator[str]:
@@ -37,29 +35,21 @@ def verdict(r: RuleReading) -> str:
     return f"NOT MATCHED{mode}  {r.failed} of {total} {'leaf' if total == 1 else 'leaves'} failed"
 
 
-def short(value: JSON) -> str:
-    """One line of JSON, cut."""
-    text = visible(encode_json(value).decode("utf-8"))
-    return text if len(text) <= _VALUE_MAX else f"{text[:_VALUE_MAX]}…"
-
-
 def one_line(text: str) -> str:
-    """Text of one or more lines as one."""
-    return visible(" ".join(text.split()))
+    """Text of one or more lines as one, for a terminal."""
+    return visible(words.one_line(text))
 
 
 def _item(label: str, item: ItemReading) -> Iterator[str]:
-    sign = "error" if isinstance(item.verdict, Failed) else str(item.verdict).lower()
-    head = f"    {_SIGNS[sign]} {label:<9} "
-    [*leaves] = item.leaves
-    if len(leaves) == 1 and leaves[0].text == item.source.strip():
-        yield head + _beside(leaves[0])
+    head = f"    {words.SIGNS[words.verdict_word(item.verdict)]} {label:<9} "
+    if words.is_one_leaf(item):
+        yield head + _beside(item.leaves[0])
         return
     yield head + one_line(item.source)
     if marks := _marks(item):
         yield " " * _INDENT + marks
-    for leaf in leaves:
-        yield f"{'':14}{_SIGNS[leaf.verdict]} {_beside(leaf)}"
+    for leaf in item.leaves:
+        yield f"{'':14}{words.SIGNS[leaf.verdict]} {_beside(leaf)}"
 
 
 def _marks(item: ItemReading) -> str:
@@ -95,22 +85,7 @@ def _collapsed(text: str) -> tuple[str, list[int]]:
 def _beside(leaf: Leaf) -> str:
     """A leaf and what was found."""
     name = f"{leaf.number} {one_line(leaf.text)}"
-    if leaf.verdict == "not evaluated":
-        return f"{name:<{_COLUMN}}  not evaluated"
-    said = [_said(found) for found in leaf.found if found.type != "error"]
-    why = visible(leaf.reason) if leaf.reason is not None else ""
-    seen = ", ".join(words for words in said if words != why)
-    told = "; ".join(part for part in (seen, why) if part)
-    return f"{name:<{_COLUMN}}  {told}".rstrip()
-
-
-def _said(found: Found) -> str:
-    name = one_line(found.text)
-    if found.type == "absent":
-        return f"{name} is not there"
-    if found.type == "null":
-        return f"{name} = null"
-    return f"{name} = {short(found.value)} ({found.type})"
+    return f"{name:<{_COLUMN}}  {words.told(leaf)}".rstrip()
 
 
 # -- the smallest change
@@ -128,8 +103,5 @@ def _wishes(wishes: tuple[Wish, ...]) -> Iterator[str]:
 
 
 def _wish(wish: Wish) -> str:
-    said = f"{one_line(wish.of)} {one_line(wish.needs)}"
-    if wish.found is not None and wish.found.type != "error":
-        absent = wish.found.type == "absent"
-        said += ", is not there" if absent else f", is {short(wish.found.value)}"
-    return said if wish.hint is None else f"{said} ({one_line(wish.hint)})"
+    hint = None if wish.hint is None else one_line(wish.hint)
+    return words.wish_words(one_line(wish.of), one_line(wish.needs), wish.found, hint, words.short)

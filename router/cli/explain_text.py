@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from router.cli.explain_leaves import one_line, rule_lines, short, verdict
+from router.cli.explain_leaves import one_line, rule_lines, verdict
 from router.cli.explaining import Explanation
 from router.cli.flags import told
 from router.cli.output import moment, visible
 from router.rules.explain import MATCHED, Passed, RuleReading, near_misses
+from router.rules.explain_words import passed_words, short
 from router.rules.explaining import EventReading
 
 EVENTS_SHOWN = 5
@@ -112,8 +113,6 @@ def _briefly(r: RuleReading) -> str:
     return verdict(r) if r.passed is None else _passed(r.passed)
 
 
-def _passed(passed: Passed) -> str:
-    wanted = [short(value) for value in passed.wanted]
-    wanted += [f"a text that begins with {short(text)}" for text in passed.prefixes]
-    found = f"is {short(passed.found)}" if passed.there else "is not there"
-    return f"{one_line('.'.join(passed.path))} {found}, the rule wants {' or '.join(wanted)}"
+def _passed(p: Passed) -> str:
+    field = one_line(".".join(p.path))
+    return passed_words(field, p.there, p.found, p.wanted, p.prefixes, short)

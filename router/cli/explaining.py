@@ -1,7 +1,5 @@
 """What `explain` explains: a stored delivery by the rules that decided it, or a payload at hand."""
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +10,7 @@ from router.cli.generations import ruleset_of
 from router.cli.ledger import read_store
 from router.cli.output import note, visible
 from router.cli.place import Place
+from router.cli.reading import read_named
 from router.errors import NotFound, UsageError
 from router.model.delivery import Delivery
 from router.providers import Provider, Reading
@@ -79,7 +78,7 @@ def explain_payload(place: Place, payload: str, endpoint: str, event: str) -> Ex
         hint = Suggester().hint(endpoint, ruleset.endpoints)
         known = ", ".join(ruleset.endpoints) or "none"
         raise UsageError(f"no endpoint {endpoint!r}; {hint or f'the file has: {known}'}")
-    delivery, reading = as_arriving(ruleset, endpoint, event, _bytes(payload))
+    delivery, reading = as_arriving(ruleset, endpoint, event, read_named(payload))
     _say_other_name(event, reading)
     return _explained(delivery, None, reading, ruleset, f"{place.rules}", None)
 
@@ -127,15 +126,6 @@ def _provider(ruleset: Ruleset, delivery: Delivery) -> Provider:
 
 
 # -- not stored
-
-
-def _bytes(name: str) -> bytes:
-    if name == "-":
-        return sys.stdin.buffer.read()
-    try:
-        return Path(name).read_bytes()
-    except OSError as error:
-        raise UsageError(f"cannot read {name}: {error.strerror}") from None
 
 
 def _say_other_name(event: str, reading: Reading) -> None:

@@ -40,11 +40,15 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 class Server(msgspec.Struct, frozen=True):
-    """The router to listen to: its admin door, what opens it, and the store it holds."""
+    """
+    The router to listen to: its admin door, what opens it, the store it holds, and the certificate
+    of a door with TLS on this machine.
+    """
 
     url: str
     headers: dict[str, str]
     store: str
+    cert: str | None
 
 
 @click.command()
@@ -102,7 +106,7 @@ def listen(
 
     given["endpoints"] = (*given["endpoints"], *more_endpoints)
     wanted = Wanted(**{**given, "to": checked(given["to"])})
-    server = _server(place)
+    server = _server(place, wanted)
     condition = _condition(place, wanted)
     path = wanted.checkpoint or path_for(place.environ, *_identity(server, wanted))
     with Checkpoint(path, server=server.url, store=server.store) as checkpoint:
@@ -112,7 +116,7 @@ def listen(
         ctx.exit(code)
 
 
-def _server(place: Place) -> Server:
+def _server(place: Place, wanted: Wanted) -> Server:
     """
     The router, which must answer now: later it may come and go.
 
@@ -124,7 +128,19 @@ def _server(place: Place) -> Server:
     with Door.of(place) as door:
         status = door.status()
         url, headers = door.address
-    return Server(url, headers, str(status.get("store", {}).get("path", "")))
+        cert = door.cert
+    _judge_names(wanted.endpoints, status.get("endpoints", []))
+    return Server(url, headers, str(status.get("store", {}).get("path", "")), cert)
+
+
+def _judge_names(names: tuple[str, ...], known: list[str]) -> None:
+    """Say which endpoints the router does not have: a listener for a misspelt one hears nothing."""
+    from router.yaml_source.suggest import Suggester
+
+    for name in dict.fromkeys(names):
+        if name not in known:
+            hint = Suggester().hint(name, known)
+            note(f"the router has no endpoint {name!r} now{f'; {hint}' if hint else ''}")
 
 
 def _identity(server: Server, wanted: Wanted) -> tuple[str, ...]:
@@ -171,13 +187,23 @@ async def _listen(
 ) -> int:
     import httpx
 
+    from router.cli.admin import trusting
+
     since, condition = rest
     # trust_env off: neither the token nor what was received goes through a proxy unasked.
     async with (
         httpx.AsyncClient(
-            base_url=server.url, headers=server.headers, timeout=60.0, trust_env=False
+            base_url=server.url,
+            headers=server.headers,
+            timeout=60.0,
+            trust_env=False,
+            verify=server.url.startswith("https:") and trusting(server.cert),
         ) as admin,
-        httpx.AsyncClient(timeout=wanted.timeout, trust_env=False) as local,
+        httpx.AsyncClient(
+            timeout=wanted.timeout,
+            trust_env=False,
+            verify=wanted.to.startswith("https:") and trusting(None),
+        ) as local,
     ):
         screen = None if place.as_json or not _on_terminal() else _screen(wanted.to)
         with screen or nullcontext():

@@ -13,7 +13,7 @@ from router.cli.place import Place, place_options
 from router.clock import SystemClock
 from router.model.job import OPEN, JobState
 from router.rules.ruleset import Ruleset
-from router.store.protocol import RuleCount
+from router.store.upkeep import RuleCount
 from router.web.admin.told import note_of
 
 if TYPE_CHECKING:

@@ -1,7 +1,6 @@
 """What `send` sends: requests built as the sender builds them, and each one's answer."""
 
 import secrets
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from router.cli.admin import loopback
 from router.cli.last_request import Request
 from router.cli.output import note
 from router.cli.place import Place
+from router.cli.reading import read_named
 from router.cli.set_values import set_value
 from router.clock import SystemClock
 from router.errors import UsageError
@@ -138,7 +138,7 @@ def _bodies(provider: Provider, event: str, wish: Wish) -> Bodies:
     from router.expressions import encode_json
 
     if wish.payload is not None:
-        given = _read(wish.payload)
+        given = read_named(wish.payload)
         if not wish.assignments:
             return lambda: given
         changed = _changed(_json(given, wish.payload), wish)
@@ -149,15 +149,6 @@ def _bodies(provider: Provider, event: str, wish: Wish) -> Bodies:
         sample = {}
     changed = _changed(sample, wish)
     return lambda: provider.compose(changed, *_new_ids(provider, wish.batch or 1))
-
-
-def _read(name: str) -> bytes:
-    if name == "-":
-        return sys.stdin.buffer.read()
-    try:
-        return Path(name).read_bytes()
-    except OSError as error:
-        raise UsageError(f"cannot read {name}: {error.strerror}") from None
 
 
 def _json(data: bytes, name: str) -> Any:

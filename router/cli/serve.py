@@ -15,7 +15,8 @@ from router.cli.place import Place, place_options, rules_argument
 @click.pass_context
 def serve(ctx: click.Context, *, place: Place, dry: bool) -> None:
     """Receive deliveries, store them, run what matching rules say. Ctrl-C drains, then ends."""
-    from router.wiring.server import ServeOptions, serve
+    from router.wiring.built import ServeOptions
+    from router.wiring.server import serve
 
     if place.dev:
         _greet(place)

@@ -1,6 +1,8 @@
 """`router store`: copies of the store, retention now, migrations, a look."""
 
 import asyncio
+import random
+import secrets
 import sys
 import time
 from pathlib import Path
@@ -12,9 +14,10 @@ import msgspec
 from router.cli.admin import Door, NoServer
 from router.cli.output import moment, note, print_json, states
 from router.cli.place import Place, place_options
-from router.errors import StoreRefused, UsageError
+from router.errors import ConfigError, RouterError, StoreRefused, UsageError
 
 if TYPE_CHECKING:
+    from router.model.operating import Audit
     from router.rules.ruleset import Ruleset
     from router.store.copying import Copied, Progress
 
@@ -44,6 +47,7 @@ def backup(*, place: Place, destination: Path, force: bool) -> None:
         _store_of(place), destination.absolute(), force=force, progress=_progress("copied")
     )
     seconds = time.monotonic() - began
+    _note_backup(place, {"path": done.path, "bytes": done.bytes})
     if place.as_json:
         print_json({**msgspec.structs.asdict(done), "seconds": round(seconds, 3)})
         return
@@ -66,11 +70,43 @@ def restore(*, place: Place, source: Path) -> None:
     from router.store.copying import restore
 
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    done = restore(source.absolute(), _store_of(place), stamp=stamp, progress=_progress("copied"))
+    line = _line("restore", {"path": str(source.absolute())})
+    done = restore(
+        source.absolute(),
+        _store_of(place),
+        stamp=stamp,
+        audit=line,
+        progress=_progress("copied"),
+    )
     if place.as_json:
         print_json(msgspec.structs.asdict(done))
     else:
         _say_restored(done)
+
+
+def _note_backup(place: Place, asked: dict[str, Any]) -> None:
+    """A line in the audit: by the server, or in the store itself. The backup is made already."""
+    from router.store.noting import note as write
+
+    try:
+        try:
+            with Door.of(place) as door:
+                door.verb("backup", asked)
+        except (NoServer, ConfigError, UsageError):  # none runs, or nobody knows where
+            write(_store_of(place), _line("backup", asked))
+    except (click.ClickException, RouterError) as error:
+        why = error.message if isinstance(error, click.ClickException) else str(error)
+        note(f"no line in the audit: {why}")
+
+
+def _line(verb: str, asked: dict[str, Any]) -> "Audit":
+    from router.model.ids import Ids
+    from router.model.operating import Audit
+    from router.replay import LOCAL
+
+    now = time.time_ns() // 1_000_000
+    rng = random.Random(secrets.randbits(128))  # noqa: S311 - an id, not a secret
+    return Audit(Ids(rng).new("aud", now), now, LOCAL.who, verb, asked)
 
 
 def _say_restored(done: "Copied") -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from router.config.context import Context
-from router.config.schema import AdminEntry, AdminTokenEntry
+from router.config.server_schema import AdminEntry, AdminTokenEntry
 from router.model.settings import AdminToken
 from router.yaml_source import Text
 

@@ -25,6 +25,7 @@ class Chains:
         self._entries = {name: e for e in entries if (name := _name(e)) is not None}
         self._after = {e.node.start: tuple(self._needs(e).values()) for e in entries}
         self._before = {n: [need.action for need in self.after(e)] for n, e in self._named()}
+        self._ended: dict[str, frozenset[str]] = {}
         self._cycles()
 
     def after(self, entry: ActionEntry) -> tuple[Need, ...]:
@@ -43,8 +44,12 @@ class Chains:
             name = pending.pop()
             if name not in found:
                 found.add(name)
-                pending += self._before.get(name, [])
-        return frozenset(found)
+                known = self._ended.get(name)
+                found |= known or frozenset()
+                pending += self._before.get(name, []) if known is None else []
+        ended = frozenset(found)
+        self._ended[_name(entry) or ""] = ended
+        return ended
 
     def _named(self) -> Iterator[tuple[str, ActionEntry]]:
         return iter(self._entries.items())
@@ -100,13 +105,29 @@ class Chains:
     def _cycles(self) -> None:
         """Every action that waits for itself is told once, by the circle that it stands in."""
         told: set[str] = set()
+        suspects = self._suspects()
         for name, entry in self._named():
-            circle = self._circle(name)
+            circle = self._circle(name) if name in suspects and name not in told else []
             if circle and not told & set(circle):
                 told |= set(circle)
                 shown = " after ".join([*circle, circle[0]])
                 message = f"an action would wait for itself: {shown}"
                 self._context.error("chain-cycle", message, entry.at("after"))
+
+    def _suspects(self) -> set[str]:
+        """Actions that stand in a circle or behind one: all others can be put in an order."""
+        waits = {name: len(set(before)) for name, before in self._before.items()}
+        users: dict[str, list[str]] = {}
+        for name, before in self._before.items():
+            for other in set(before):
+                users.setdefault(other, []).append(name)
+        ordered = [name for name, count in waits.items() if not count]
+        for name in ordered:
+            for user in users.get(name, []):
+                waits[user] -= 1
+                if not waits[user]:
+                    ordered.append(user)
+        return waits.keys() - set(ordered)
 
     def _circle(self, start: str) -> list[str]:
         """The shortest way from an action back to itself."""

@@ -1,6 +1,6 @@
 """What every check of one load shares: the report, the names of the file, and its surroundings."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from router.config.schema import FileEntry
@@ -43,7 +43,7 @@ class Context:
         self.written: dict[str, list[Text]] = {}
         self.reworked: dict[int, Provider] = {}
         # Faults of one scalar share its table: a long template may have thousands.
-        self._mapped: tuple[Node, list[int]] = (file.node, [])
+        self._mapped: tuple[Node, Sequence[int]] = (file.node, [])
 
     def error(self, code: str, message: str, node: Node | Text, hint: str | None = None) -> None:
         """An error at a whole node."""

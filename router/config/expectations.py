@@ -6,7 +6,8 @@ from typing import Any
 
 from router.config.context import Context
 from router.config.language import json_value
-from router.config.schema import CallEntry, ExpectEntry, RuleEntry, TrialEntry
+from router.config.schema import RuleEntry
+from router.config.trial_schema import CallEntry, ExpectEntry, TrialEntry
 from router.model.job import ActionKind
 from router.model.trial import ActionKey, Expected, ExpectedCall, Step
 from router.rules.explain import items_of

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from router.config.files import TESTS, Files, UnreadableError, decode_text, is_tests, outside
-from router.config.schema import FileEntry, TestsEntry
+from router.config.schema import FileEntry
+from router.config.trial_schema import TestsEntry
 from router.errors import ConfigError, Diagnostic
 from router.yaml_source import (
     Bounds,

@@ -12,10 +12,12 @@ from urllib.parse import quote
 
 import msgspec
 
-from router.config import schema
+from router.config import units
 from router.config.actions import METHODS
 from router.config.events import names
+from router.config.schema import FileEntry
 from router.config.settings import ID, NAME
+from router.config.trial_schema import TestsEntry
 from router.config.words import EXAMPLES, WORDS
 from router.model.retry import BUILT_IN
 from router.providers import Provider
@@ -29,17 +31,17 @@ _WHOLE = "[0-9]{1,12}\\s*"
 _SCALARS: Mapping[Any, dict[str, Any]] = {
     bool: {"type": "boolean"},
     int: {"type": "integer"},
-    schema.Duration: {"type": "string", "pattern": f"^{_WHOLE}(ms|s|m|h|d)$", "examples": ["30s"]},
-    schema.Size: {"type": "string", "pattern": f"^{_WHOLE}(KiB|MiB|GiB)$", "examples": ["5MiB"]},
-    schema.Rate: {"type": "string", "pattern": "^[0-9]{1,9}\\s*/\\s*[smh]$", "examples": ["5/s"]},
-    schema.Day: {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},
-    schema.ApiVersion: {
+    units.Duration: {"type": "string", "pattern": f"^{_WHOLE}(ms|s|m|h|d)$", "examples": ["30s"]},
+    units.Size: {"type": "string", "pattern": f"^{_WHOLE}(KiB|MiB|GiB)$", "examples": ["5MiB"]},
+    units.Rate: {"type": "string", "pattern": "^[0-9]{1,9}\\s*/\\s*[smh]$", "examples": ["5/s"]},
+    units.Day: {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},
+    units.ApiVersion: {
         "type": "string",
         "pattern": "^[0-9]{4}-(0[1-9]|1[0-2])$",
         "examples": ["2024-01"],
     },
-    schema.Moment: {"type": "string", "examples": ["2026-12-01T08:30:00Z"]},
-    schema.Fraction: {"type": "number", "minimum": 0, "maximum": 1},
+    units.Moment: {"type": "string", "examples": ["2026-12-01T08:30:00Z"]},
+    units.Fraction: {"type": "number", "minimum": 0, "maximum": 1},
 }
 _NAMED = {
     "FileEntry.secrets": NAME,
@@ -64,12 +66,12 @@ _OFFERED = {
 
 def schema_of_rules(providers: Mapping[str, Provider], *, version: str) -> dict[str, Any]:
     """The schema of a rules file; providers and their events are offered, others are allowed."""
-    return _Maker(providers).schema(schema.FileEntry, f"Rules of webhook-rules-router {version}")
+    return _Maker(providers).schema(FileEntry, f"Rules of webhook-rules-router {version}")
 
 
 def schema_of_tests(providers: Mapping[str, Provider], *, version: str) -> dict[str, Any]:
     """The schema of a file of tests."""
-    return _Maker(providers).schema(schema.TestsEntry, f"Tests of webhook-rules-router {version}")
+    return _Maker(providers).schema(TestsEntry, f"Tests of webhook-rules-router {version}")
 
 
 def _ref(name: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import gc
 import hashlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ from router.model.settings import OWN, OWN_ENDPOINT
 from router.model.trial import Trial
 from router.rules.ruleset import Ruleset
 from router.rules.specs import CompiledRule
-from router.yaml_source import Bounds, Decoder, Report, Source, Suggester, read
+from router.yaml_source import NO_MEMORY, Bounds, Decoder, Report, Source, Suggester, read
 
 VERSION = 1
 
@@ -70,7 +70,11 @@ def load(
     with _without_collecting():
         report = Report(Source(text, path))
         files = files or FolderFiles(Path(path).absolute().parent)
-        return _load(report, env, files, dev=dev, tests=tests, thorough=thorough)
+        with suppress(MemoryError):
+            return _load(report, env, files, dev=dev, tests=tests, thorough=thorough)
+        report = Report(Source(text, path))
+        report.error("too-big", NO_MEMORY, 0, 1)
+        return Loaded(None, report.sorted())
 
 
 def _load(

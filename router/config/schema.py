@@ -1,135 +1,19 @@
 """
 The rules file as msgspec Structs: one class a mapping, one field a key, in the file's own words.
+`server`, `providers` and `tests` have files of their own beside this one.
 
 Defaults that the file does not say stand in router/model/settings.py; here an absent key is None.
 """
 
-from typing import ClassVar, Literal, NewType
+from typing import ClassVar, Literal
 
 import msgspec
 
 from router.config.provider_schema import ProviderEntry, VerifyEntry
+from router.config.server_schema import ServerEntry, SettingEntry
+from router.config.trial_schema import TrialEntry
+from router.config.units import ApiVersion, Day, Duration, Fraction, Rate, Size
 from router.yaml_source import Entry, Node, Table, Text
-
-Duration = NewType("Duration", int)
-"""Milliseconds; written as a whole number with ms, s, m, h or d."""
-Size = NewType("Size", int)
-"""Bytes; written as a whole number with KiB, MiB or GiB."""
-Rate = NewType("Rate", float)
-"""Calls a second; written as 5/s, 300/m or 1000/h."""
-Day = NewType("Day", int)
-"""Unix milliseconds of 00:00 UTC; written as 2026-12-01."""
-Fraction = NewType("Fraction", float)
-"""A number from 0 to 1."""
-ApiVersion = NewType("ApiVersion", str)
-"""A version of a sender's API; written as 2024-01."""
-Moment = NewType("Moment", int)
-"""Unix milliseconds; written as 2026-12-01 or 2026-12-01T08:30:00Z."""
-
-
-class SettingEntry(Entry):
-    """A text, or the environment variable that holds it."""
-
-    called: ClassVar[str] = "this setting"
-    shorthand: ClassVar[str | None] = "text"
-    text: Text | None = None
-    env: Text | None = None
-    default: Text | None = None
-
-
-class AdminTokenEntry(Entry):
-    """One entry of `server.admin.tokens`: who else may call, and what they may do."""
-
-    called: ClassVar[str] = "this token"
-    required: ClassVar[tuple[str, ...]] = ("secret",)
-    secret: Text | None = None
-    role: Literal["viewer", "operator"] | None = None
-    bodies: bool | None = None
-
-
-class AdminEntry(SettingEntry):
-    """`server.admin`: an address, or a mapping with `listen`."""
-
-    called: ClassVar[str] = "'admin'"
-    listen: Text | None = None
-    tokens: Table[AdminTokenEntry] | None = None
-    hosts: list[Text] | None = None
-
-
-class LimitsEntry(Entry):
-    """`server.limits`: what the public door bears."""
-
-    called: ClassVar[str] = "'limits'"
-    headers: int | None = None
-    header_bytes: Size | None = None
-    uri_bytes: Size | None = None
-    header_timeout: Duration | None = None
-    body_idle: Duration | None = None
-    body_total: Duration | None = None
-    keep_alive: Duration | None = None
-    answer: Duration | None = None
-    in_flight: Size | None = None
-    in_flight_wait: Duration | None = None
-    connections: int | None = None
-
-
-class RetentionEntry(Entry):
-    """`server.retention`: how long ended work is kept."""
-
-    called: ClassVar[str] = "'retention'"
-    succeeded: Duration | None = None
-    unmatched: Duration | None = None
-    dead: Duration | None = None
-    max_size: Size | None = None
-
-
-class EgressEntry(Entry):
-    """`server.egress`: private ranges that host names may resolve to."""
-
-    called: ClassVar[str] = "'egress'"
-    allow: list[Text] | None = None
-
-
-class RefusalsEntry(Entry):
-    """`server.refusals`: what is kept of requests that were refused."""
-
-    called: ClassVar[str] = "'refusals'"
-    bodies: bool | None = None
-
-
-class DoorTlsEntry(Entry):
-    """`server.tls`: the certificate of the public door."""
-
-    called: ClassVar[str] = "'tls'"
-    required: ClassVar[tuple[str, ...]] = ("cert",)
-    cert: Text | None = None
-    key: Text | None = None
-
-
-class ReloadEntry(Entry):
-    """`server.reload`: when the rules file is read again, and what must hold for it."""
-
-    called: ClassVar[str] = "'reload'"
-    watch: bool | None = None
-    require_tests: bool | None = None
-
-
-class ServerEntry(Entry):
-    """`server`: all optional; flags and ROUTER_* variables override."""
-
-    called: ClassVar[str] = "'server'"
-    base_url: SettingEntry | None = None
-    listen: SettingEntry | None = None
-    admin: AdminEntry | None = None
-    store: SettingEntry | None = None
-    trusted_proxies: list[Text] | None = None
-    egress: EgressEntry | None = None
-    retention: RetentionEntry | None = None
-    limits: LimitsEntry | None = None
-    grace: Duration | None = None
-    refusals: RefusalsEntry | None = None
-    tls: DoorTlsEntry | None = None
-    reload: ReloadEntry | None = None
 
 
 class SecretEntry(Entry):
@@ -415,87 +299,6 @@ class RuleEntry(Entry):
     actions: list[ActionEntry] | None = None
     retry: RetryEntry | None = None
     concurrency: ConcurrencyEntry | None = None
-
-
-class SendEntry(Entry):
-    """One step of a test's `send`: deliveries of one event, the last one again, or time."""
-
-    called: ClassVar[str] = "'send'"
-    endpoint: Text | None = None
-    event: Text | None = None
-    set: Table[Node] | None = None
-    payload: Node | None = None
-    headers: Table[Node] | None = None
-    tamper: Literal["signature", "body"] | None = None
-    redeliver: bool | None = None
-    repeat: int | None = None
-    every: Duration | None = None
-    again: bool | None = None
-    advance: Duration | None = None
-
-
-class ReplyEntry(Entry):
-    """One of a test's `replies`; a lone number is a status or an exit code."""
-
-    called: ClassVar[str] = "this reply"
-    shorthand: ClassVar[str | None] = "code"
-    code: int | None = None
-    status: int | None = None
-    exit: int | None = None
-    error: Literal["network", "timeout"] | None = None
-    raises: Literal["Retry", "Fail"] | None = None
-    after: Duration | None = None
-
-
-class CallEntry(Entry):
-    """One of a test's expected `calls`."""
-
-    called: ClassVar[str] = "this call"
-    times: int | None = None
-    method: Text | None = None
-    url: Text | None = None
-    headers: Table[Text] | None = None
-    json: Node | None = None
-    argv: list[Text] | None = None
-    env: Table[Text] | None = None
-    stdin: Text | None = None
-    args: Node | None = None
-    message: Text | None = None
-
-
-class ExpectEntry(Entry):
-    """What a test expects; what is left out is not judged."""
-
-    called: ClassVar[str] = "'expect'"
-    status: list[int] | None = None
-    matched: list[Text] | None = None
-    shadow: list[Text] | None = None
-    because: Table[Text] | None = None
-    calls: Table[CallEntry] | None = None
-    dead: list[Text] | None = None
-    cancelled: list[Text] | None = None
-
-
-class TrialEntry(Entry):
-    """One entry of `tests`."""
-
-    called: ClassVar[str] = "this test"
-    required: ClassVar[tuple[str, ...]] = ("name", "send", "expect")
-    name: Text | None = None
-    send: list[SendEntry] | None = None
-    replies: Table[list[ReplyEntry]] | None = None
-    clock: Moment | None = None
-    real: bool | None = None
-    expect: ExpectEntry | None = None
-
-
-class TestsEntry(Entry):
-    """A file of tests beside a rules file."""
-
-    called: ClassVar[str] = "a file of tests"
-    required: ClassVar[tuple[str, ...]] = ("version", "tests")
-    version: int | None = None
-    tests: list[TrialEntry] | None = None
 
 
 class FileEntry(Entry):

@@ -10,14 +10,13 @@ from urllib.parse import urlsplit
 from router.config import admin_door
 from router.config.context import Context
 from router.config.language import json_value
-from router.config.schema import (
+from router.config.schema import RetryEntry, SecretEntry
+from router.config.server_schema import (
     AdminEntry,
     DoorTlsEntry,
     LimitsEntry,
     ReloadEntry,
     RetentionEntry,
-    RetryEntry,
-    SecretEntry,
     ServerEntry,
     SettingEntry,
 )
@@ -68,6 +67,8 @@ def server(context: Context, entry: ServerEntry | None) -> Server:
         settings["keep_refused"] = bool(entry.refusals.bodies)
     if entry.tls is not None:
         settings["tls"] = _door_tls(context, entry.tls)
+    if entry.admin is not None and entry.admin.tls is not None:
+        settings["admin_tls"] = _door_tls(context, entry.admin.tls)
     if entry.reload is not None:
         settings["reload"] = _reload(entry.reload)
     return Server(**settings)

@@ -4,9 +4,9 @@ from router.config.context import Context
 from router.config.endpoints import is_open, provider_of
 from router.config.events import Events
 from router.config.language import json_value
-from router.config.schema import SendEntry
 from router.config.settings import above_zero
 from router.config.targets import HEADER_NAME
+from router.config.trial_schema import SendEntry
 from router.model.delivery import JSON
 from router.model.settings import OWN
 from router.model.trial import Advance, Again, Sending, Step

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from router.config.context import Context
 from router.config.expectations import AN, Actions, Expectations
-from router.config.schema import ReplyEntry, TrialEntry
 from router.config.steps import Steps
+from router.config.trial_schema import ReplyEntry, TrialEntry
 from router.model.job import ActionKind
 from router.model.settings import OWN
 from router.model.trial import ActionKey, Answer, Trial

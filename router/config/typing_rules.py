@@ -161,6 +161,8 @@ class Typing:
                 continue
             done.add(name)
             users = self._users.setdefault(name, {})
+            if all(id(scene) in users for scene in scenes):
+                continue  # and so are those that it needs: they were noted with it
             users.update((id(scene), scene) for scene in scenes)
             pending += [field for root, field in self._defines[name].uses if root == "def"]
 

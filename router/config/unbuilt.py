@@ -36,7 +36,6 @@ REFUSED: dict[tuple[str, ...], Refusal] = {
     ("RuleEntry", "correlate"): _later("'correlate'"),
     ("RuleEntry", "redact"): _later("'redact'"),
     ("EndpointEntry", "redact"): _later("'redact'"),
-    ("AdminEntry", "tls"): _later("'tls' of the admin door", "put a proxy with TLS before it"),
     ("FileEntry", "window"): _later("'window'"),
     ("FileEntry", "correlate"): _later("'correlate'"),
     ("FileEntry", "redact"): _later("'redact'"),

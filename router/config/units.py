@@ -1,12 +1,26 @@
-"""Durations, sizes, rates, days, status ranges: short texts to numbers, or a clear reason."""
+"""Durations, sizes, rates, days, status ranges: their types, and short texts to numbers."""
 
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NewType
 
-from router.config.schema import ApiVersion, Day, Duration, Fraction, Moment, Rate, Size
 from router.providers.api import VERSION
+
+Duration = NewType("Duration", int)
+"""Milliseconds; written as a whole number with ms, s, m, h or d."""
+Size = NewType("Size", int)
+"""Bytes; written as a whole number with KiB, MiB or GiB."""
+Rate = NewType("Rate", float)
+"""Calls a second; written as 5/s, 300/m or 1000/h."""
+Day = NewType("Day", int)
+"""Unix milliseconds of 00:00 UTC; written as 2026-12-01."""
+Fraction = NewType("Fraction", float)
+"""A number from 0 to 1."""
+ApiVersion = NewType("ApiVersion", str)
+"""A version of a sender's API; written as 2024-01."""
+Moment = NewType("Moment", int)
+"""Unix milliseconds; written as 2026-12-01 or 2026-12-01T08:30:00Z."""
 
 _DURATION_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _SIZE = {"KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}

@@ -44,6 +44,7 @@ WORDS: dict[str, dict[str, str]] = {
         "listen": "HOST:PORT of the operator's door.",
         "tokens": "Who may call, beside the token in the file beside the store.",
         "hosts": "Names it is called by, beside its address.",
+        "tls": "Its certificate. Default: none, plain HTTP.",
     },
     "AdminTokenEntry": {
         "secret": "The secret that is the token.",

@@ -17,6 +17,7 @@ from router.expressions.parse import LENGTH_MAX, TOO_COMPLEX, parse_tokens
 from router.expressions.reads import Use
 from router.expressions.tokens import SYNTAX, Token, tokens
 
+PARTS_MAX = 2_000
 Part = str | Expression
 
 
@@ -130,6 +131,9 @@ def compile_template(text: str) -> Template:
     parts, offsets = list[Part](), list[int]()
     position = 0
     while (opened := text.find("{{", position)) >= 0:
+        if len(parts) > PARTS_MAX:
+            message = f"a text has at most {PARTS_MAX:,} parts"
+            raise ExpressionError(TOO_COMPLEX, message, opened, opened + 2)
         if opened > position:
             parts.append(text[position:opened])
             offsets.append(position)

@@ -85,7 +85,7 @@ class Delivery(msgspec.Struct, frozen=True):
     `headers` are (lower-case name, value as latin-1 text), credentials already `[removed]`;
     `query` likewise as text; `body` is byte for byte what was verified. `received_at` is Unix
     milliseconds. `flags` are short words (`no_id`, `duplicate_keys`). `generation` names the
-    ruleset that routed it.
+    ruleset that routed it. `damaged`: the disk has changed it since, nothing may be done with it.
     """
 
     id: str
@@ -104,3 +104,23 @@ class Delivery(msgspec.Struct, frozen=True):
     flags: tuple[str, ...] = ()
     peer: str = ""
     replay_of: str | None = None
+    damaged: bool = False
+
+
+class DeliverySummary(msgspec.Struct, frozen=True):
+    """A delivery as a list shows it: no body, but its events, copies and jobs by state."""
+
+    id: str
+    endpoint: str
+    provider: str
+    received_at: int
+    state: str
+    events: tuple[str, ...]
+    event_count: int
+    body_bytes: int
+    verified_by: str | None
+    duplicates: int
+    last_seen_at: int | None
+    jobs: dict[str, int]
+    flags: tuple[str, ...]
+    replay_of: str | None

@@ -38,7 +38,7 @@ class Retention(msgspec.Struct, frozen=True):
 
 
 class DoorTls(msgspec.Struct, frozen=True):
-    """`server.tls`: absolute paths of PEM files; `key` None: it is in the certificate's."""
+    """A door's certificate: absolute paths of PEM files; `key` None: it is in the same file."""
 
     cert: str
     key: str | None = None
@@ -92,6 +92,7 @@ class Server(msgspec.Struct, frozen=True):
     grace_s: float = 20.0
     keep_refused: bool = False
     tls: DoorTls | None = None
+    admin_tls: DoorTls | None = None
     reload: Reload = Reload()
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from router.expressions import NotJson, decode_json
-from router.model.delivery import JSON, InboundRequest
+from router.model.delivery import JSON, Event, InboundRequest
 from router.providers import forms
 from router.providers.definition import BodyKind, Definition, Source
 from router.providers.headers import Spellings
@@ -38,6 +38,10 @@ class ReadEvent(msgspec.Struct, frozen=True):
     raw: bytes | None
     fields: dict[str, JSON]
     provider_id: bytes | None
+
+    def event(self, id_: str = "") -> Event:
+        """As rules see it; without an id where nothing is stored."""
+        return Event(id_, self.index, self.name, self.action, self.payload, self.raw, self.fields)
 
 
 class Reading(msgspec.Struct, frozen=True):

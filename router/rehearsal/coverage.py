@@ -9,8 +9,9 @@ from router.expressions.trace import LeafVerdict
 from router.model.trial import ActionKey
 from router.rehearsal.run import Result
 from router.rehearsal.seen import End
-from router.rehearsal.witness import Witness, one_line
+from router.rehearsal.witness import Witness
 from router.rules.explain import items_of
+from router.rules.explain_words import one_line
 from router.rules.ruleset import Ruleset
 from router.rules.specs import CompiledRule
 

@@ -182,7 +182,7 @@ class _Side:
             return
         reading = provider.read(as_request(delivery))
         for e in reading.events if reading.state == "routed" else ():
-            yield Event("", e.index, e.name, e.action, e.payload, e.raw, e.fields)
+            yield e.event()
 
     def call(self, action: CompiledAction, run: _Run, delivery: Delivery) -> JSON:
         """What it would send, or that it cannot; what another action's result decides, as said."""

@@ -236,10 +236,7 @@ class _World:
     def _reread(self, delivery: Delivery) -> dict[int, Event]:
         if delivery.id not in self._events:
             reading = self._live.ruleset.providers[delivery.provider].read(as_request(delivery))
-            self._events[delivery.id] = {
-                e.index: Event("", e.index, e.name, e.action, e.payload, e.raw, e.fields)
-                for e in reading.events
-            }
+            self._events[delivery.id] = {e.index: e.event() for e in reading.events}
         return self._events[delivery.id]
 
 

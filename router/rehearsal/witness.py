@@ -5,18 +5,16 @@ from functools import cached_property
 
 import msgspec
 
-from router.expressions import Failed, encode_json
-from router.expressions.trace import Found, Leaf
-from router.model.delivery import Delivery, Event
+from router.expressions.trace import Leaf
+from router.model.delivery import Delivery
 from router.replay import as_request
+from router.rules import explain_words as words
 from router.rules.explain import Explainer, ItemReading, RuleReading
 from router.rules.live import Live
 from router.rules.scope import delivery_roots, event_scope
 
 EVENTS_SHOWN = 3
-SHOWN_MAX = 80
 _COLUMN = 44
-_SIGNS = {"true": "T", "false": "F", "error": "E", "not evaluated": "-"}
 
 
 class Witnessed(msgspec.Struct, frozen=True):
@@ -54,7 +52,7 @@ class Witness:
         ruleset = self._live.ruleset
         shared = delivery_roots(delivery, ruleset.variables)
         for e in ruleset.providers[delivery.provider].read(as_request(delivery)).events:
-            event = Event("", e.index, e.name, e.action, e.payload, e.raw, e.fields)
+            event = e.event()
             scope = event_scope(shared, delivery, event, ruleset.defines)
             readings = self._explainer.explain(delivery.endpoint, event, scope)
             name = f"{event.name}.{event.action}" if event.action else event.name
@@ -98,37 +96,18 @@ def _verdict(reading: RuleReading) -> str:
 
 
 def _item(label: str, item: ItemReading) -> Iterator[str]:
-    verdict = "error" if isinstance(item.verdict, Failed) else str(item.verdict).lower()
-    head = f"  {_SIGNS[verdict]} {label:<9} "
-    if len(item.leaves) == 1 and item.leaves[0].text == item.source.strip():
-        yield head + _leaf(item.leaves[0])
+    head = f"  {words.SIGNS[words.verdict_word(item.verdict)]} {label:<9} "
+    if words.is_one_leaf(item):
+        yield head + _beside(item.leaves[0])
         return
-    yield head + one_line(item.source)
+    yield head + words.one_line(item.source)
     for leaf in item.leaves:
-        yield f"{'':12}{_SIGNS[leaf.verdict]} {_leaf(leaf)}"
+        yield f"{'':12}{words.SIGNS[leaf.verdict]} {_beside(leaf)}"
 
 
-def _leaf(leaf: Leaf) -> str:
+def _beside(leaf: Leaf) -> str:
     """A leaf and the values that were found."""
-    said = [_said(found) for found in leaf.found if found.type != "error"]
-    told = "; ".join(filter(None, [", ".join(said), leaf.reason]))
-    if leaf.verdict == "not evaluated":
-        told = "not evaluated"
-    return f"{one_line(leaf.text):<{_COLUMN}}  {told}".rstrip()
-
-
-def _said(found: Found) -> str:
-    name = one_line(found.text)
-    if found.type == "absent":
-        return f"{name} is not there"
-    text = encode_json(found.value).decode("utf-8")
-    shown = text if len(text) <= SHOWN_MAX else f"{text[: SHOWN_MAX - 1]}…"
-    return f"{name} = {shown}" + ("" if found.type == "null" else f" ({found.type})")
-
-
-def one_line(text: str) -> str:
-    """A text of the file without its line breaks."""
-    return " ".join(text.split())
+    return f"{words.one_line(leaf.text):<{_COLUMN}}  {words.told(leaf)}".rstrip()
 
 
 # -- what stood in the way
@@ -144,6 +123,6 @@ def obstacles(reading: RuleReading) -> tuple[str, ...]:
         return ("skipped: otherwise",)
     for number, item in enumerate(reading.items):
         if item.verdict is not True:
-            leaves = [one_line(leaf.text) for leaf in item.leaves if leaf.failed]
-            return (f"match[{number}]", *dict.fromkeys([one_line(item.source), *leaves[:1]]))
+            leaves = [words.one_line(leaf.text) for leaf in item.leaves if leaf.failed]
+            return (f"match[{number}]", *dict.fromkeys([words.one_line(item.source), *leaves[:1]]))
     return ()

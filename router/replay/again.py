@@ -28,8 +28,10 @@ class Again:
         The jobs that today's rules want of a delivery.
 
         Raises:
-            NotFound: the rules file no longer has its provider.
+            NotFound: the rules file no longer has its provider, or the disk has changed it.
         """
+        if delivery.damaged:
+            raise NotFound(f"{delivery.id} is corrupt: it is not what was accepted")
         live = self._live.current
         if delivery.provider not in live.ruleset.providers:
             raise NotFound(f"the rules file no longer has the provider {delivery.provider!r}")

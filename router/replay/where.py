@@ -71,11 +71,7 @@ class Where:
             self._fail(f"the rules file has no provider {delivery.provider!r}")
             return set()
         reading = provider.read(as_request(delivery))
-        events = [
-            Event("", e.index, e.name, e.action, e.payload, e.raw, e.fields)
-            for e in reading.events
-            if not known or e.index in known
-        ]
+        events = [e.event() for e in reading.events if not known or e.index in known]
         if reading.state != "routed":  # it has no payload; its headers and its name may tell
             events = [Event("", 0, reading.event_name, None, None)]
         shared = delivery_roots(delivery, self._ruleset.variables)

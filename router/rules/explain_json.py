@@ -5,6 +5,7 @@ from typing import Any
 from router.expressions import Failed
 from router.expressions.trace import Found, Leaf
 from router.rules.explain import ItemReading, Passed, RuleReading
+from router.rules.explain_words import verdict_word
 from router.rules.explaining import EventReading
 from router.rules.wish import Wish
 
@@ -45,10 +46,9 @@ def _listed(names: tuple[str, ...] | None) -> list[str] | None:
 
 
 def _item(item: ItemReading) -> dict[str, Any]:
-    failed = isinstance(item.verdict, Failed)
     return {
         "source": item.source,
-        "verdict": "error" if failed else "true" if item.verdict else "false",
+        "verdict": verdict_word(item.verdict),
         "reason": item.verdict.reason if isinstance(item.verdict, Failed) else None,
         "leaves": [_leaf(leaf) for leaf in item.leaves],
     }

@@ -43,15 +43,7 @@ def explain_events(
     stored = ids or {}
     found = []
     for read in chosen:
-        event = Event(
-            stored.get(read.index, ""),
-            read.index,
-            read.name,
-            read.action,
-            read.payload,
-            read.raw,
-            read.fields,
-        )
+        event = read.event(stored.get(read.index, ""))
         scope = event_scope(shared, delivery, event, ruleset.defines)
         rules = explainer.explain(delivery.endpoint, event, scope)
         found.append(EventReading(event, ids is not None and read.index not in stored, rules))

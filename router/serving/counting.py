@@ -6,7 +6,8 @@ from router.clock import Clock
 from router.errors import StoreUnavailable
 from router.log import Log
 from router.metrics import RuleTotals
-from router.store.protocol import RuleCount, Store
+from router.store.protocol import Store
+from router.store.upkeep import RuleCount
 
 INTERVAL_S = 10.0
 STEP = 250

@@ -19,7 +19,7 @@ from router.model.settings import OWN
 from router.rules import own_events
 from router.rules.live import Live, LiveRef
 from router.rules.plan import Plan
-from router.store.protocol import Acceptance, Duplicate, Store
+from router.store.protocol import Acceptance, Accepted, Duplicate, Store
 
 STEP_S = 10.0
 """How often conditions are looked at."""
@@ -32,6 +32,9 @@ class Watch(Protocol):
     """Looks at one condition, and tells of it when it begins. May raise StoreUnavailable."""
 
     async def step(self) -> None: ...
+
+
+Committed = Callable[[Delivery, Plan, Accepted], None]
 
 
 class _Said(msgspec.Struct, frozen=True):
@@ -72,11 +75,27 @@ class OwnEvents:
         self._alarm = Alarm(clock)
         self._news = False
         self.watches: Sequence[Watch] = ()
+        self._committed: Committed | None = None
+        self._dying: dict[str, tuple[Delivery, Plan]] = {}  # by the job whose end they tell
 
     def died(self, job: Job, attempt: Attempt) -> Acceptance | None:
         """`job.dead`, to be committed together with the job's end."""
         live = self._live.current
-        return self._acceptance(live, own_events.death(live, self._ids, job, attempt, self.hide))
+        planned = own_events.death(live, self._ids, job, attempt, self.hide)
+        if planned is not None and self._committed is not None and len(self._dying) < WAITING_MAX:
+            self._dying[job.id] = planned
+        return self._acceptance(live, planned)
+
+    def ended(self, job: Job) -> None:
+        """The end of a job is written, and what `died` said of it."""
+        planned = self._dying.pop(job.id, None)
+        if planned is not None and self._committed is not None:
+            self._committed(*planned, Accepted(planned[0].id))
+
+    def watched(self, committed: Committed | None) -> None:
+        """Tell `committed` of each one that is stored; None: nobody watches any more."""
+        self._committed = committed
+        self._dying.clear()
 
     def soon(self, event: str, identity: str, payload: Mapping[str, Any]) -> None:
         """Tell it as soon as the store takes it; of too many that wait the oldest are dropped."""
@@ -94,10 +113,12 @@ class OwnEvents:
         live, now = self._live.current, self._clock.now()
         planned = own_events.planned(live, self._ids, event, identity, payload, now)
         own = self._acceptance(live, planned)
-        if own is None:
+        if own is None or planned is None:
             return False
         receipt = await self._store.accept(own)
         if not isinstance(receipt, Duplicate):
+            if self._committed is not None:
+                self._committed(*planned, receipt)
             for reason in receipt.cancelled:
                 self._metrics.cancelled(reason)
             for job in own.jobs:

@@ -69,7 +69,7 @@ class Process:
         for name, start in self._loops.items():
             self._spawn(name, start, must_live=True)
         watcher = asyncio.ensure_future(self._store_failed)
-        watcher.add_done_callback(lambda _: self._fail("the store failed"))
+        watcher.add_done_callback(self._store_gone)
         try:
             for listener in self._listeners:
                 await listener.start()
@@ -86,6 +86,10 @@ class Process:
         if self._stop.is_set():
             self._hurry.set()
         self._stop.set()
+
+    def _store_gone(self, told: "asyncio.Future[Any]") -> None:
+        if not told.cancelled():
+            self._fail(f"the store failed: {told.result()}")
 
     def _fail(self, reason: str) -> None:
         if not self._stop.is_set():

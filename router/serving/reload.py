@@ -23,7 +23,7 @@ READS = 5
 """How often files that change while they are read are read anew."""
 
 TOLD = 50
-_NEEDS_RESTART = ("listen", "admin", "admin_hosts", "store", "tls")
+_NEEDS_RESTART = ("listen", "admin", "admin_hosts", "store", "tls", "admin_tls")
 
 
 class Steps(NamedTuple):

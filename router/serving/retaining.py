@@ -2,7 +2,8 @@
 
 from router.clock import Clock
 from router.model.settings import Retention
-from router.store.protocol import Pruned, Retain, Store
+from router.store.protocol import Store
+from router.store.upkeep import Pruned, Retain
 
 STEP = 500
 """Deliveries to a transaction, so that accepting need not wait for long."""

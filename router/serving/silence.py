@@ -8,8 +8,9 @@ import msgspec
 from router.clock import Clock
 from router.log import Log
 from router.metrics import Metrics
+from router.model.delivery import DeliverySummary
 from router.rules.live import LiveRef
-from router.store.protocol import DeliverySummary, Selector, Store
+from router.store.protocol import Selector, Store
 
 FACTS = "silence/"
 

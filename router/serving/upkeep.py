@@ -9,7 +9,8 @@ from router.log import Log
 from router.model.settings import DAY_MS
 from router.rules.live import LiveRef
 from router.serving.silence import Silence
-from router.store.protocol import Retain, Store
+from router.store.protocol import Store
+from router.store.upkeep import Retain
 
 INTERVAL_S = 10.0
 STEP = 500
@@ -17,6 +18,8 @@ AUDIT_MS = 400 * DAY_MS
 """How long lines of the audit are kept: a year and a little."""
 TRIM_AT = 0.90
 REFUSE_AT = 0.95
+JOURNAL_MOST = 128 * 1024 * 1024
+"""Bytes from which the journal is longer than the busiest hour makes it."""
 
 
 class Upkeep:
@@ -34,6 +37,8 @@ class Upkeep:
         silence: Silence | None = None,
         paused_targets: Callable[[], frozenset[str]] = frozenset,
     ) -> None:
+        self.journal_bytes: Callable[[], int] = lambda: 0
+        self._journal_long = False
         self._paused_targets = paused_targets
         self._silence = silence
         self._wake = wake
@@ -57,6 +62,7 @@ class Upkeep:
     async def step(self) -> int:
         """One turn: measure, refuse or accept again, remove what is due; returns removals."""
         await self.hold()
+        self._watch_journal()
         size = await self._store.size()
         cap = self._live.current.ruleset.server.retention.max_size
         full = size >= REFUSE_AT * cap
@@ -70,6 +76,17 @@ class Upkeep:
         if removed.deliveries:
             self._log.info("pruned", deliveries=removed.deliveries, keys=removed.keys)
         return removed.deliveries
+
+    def _watch_journal(self) -> None:
+        """Nobody can empty a journal that somebody reads: tell who can end that."""
+        size = self.journal_bytes()
+        if (size > JOURNAL_MOST) != self._journal_long:
+            self._journal_long = not self._journal_long
+            if self._journal_long:
+                why = "some program has been reading the store for long; it fills the disk"
+                self._log.warning("the journal grows", bytes=size, why=why)
+            else:
+                self._log.info("the journal is short again", bytes=size)
 
     async def apply(self) -> None:
         """What a new generation says of stored jobs: its concurrency groups, its paused rules."""

@@ -1,5 +1,6 @@
 """What the admin door can ask of the running router; JSON objects in and out."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -21,6 +22,9 @@ from router.store.protocol import Selector, Store
 _SELECTOR = (
     "endpoint", "rule", "event", "state", "since", "until", "limit", "where", "replay", "cause",
 )  # fmt: skip
+PATH_MAX = 4_096
+READY_S = 2.0
+"""A store that needs longer for one small commit is not ready: whoever asks waits 3 s or less."""
 _REPLAY = frozenset({"recorded", "dry_run", "rate", "name"})
 
 
@@ -64,6 +68,7 @@ class Verbs:
         self._reload = reload
         self._reload_state = reload_state
         self._started_at = clock.now()
+        self._beat: asyncio.Future[None] | None = None
         self.draining = False
         self.watched: Callable[[str, str], dict[str, Any] | None] = lambda _job, _after: None
         """What a running job has written; nothing runs where no server does."""
@@ -76,11 +81,14 @@ class Verbs:
         """Whether a delivery could be committed now."""
         if self.draining or self._full():
             return False
-        try:
-            await self._store.ready()
-        except StoreUnavailable:
-            return False
-        return True
+        if self._beat is None or self._beat.done():
+            self._beat = asyncio.ensure_future(self._store.ready())
+            self._beat.add_done_callback(_heard)
+        beat = self._beat  # one for all who ask while the disk hangs
+        late = asyncio.ensure_future(self._clock.sleep(READY_S))
+        await asyncio.wait({beat, late}, return_when=asyncio.FIRST_COMPLETED)
+        late.cancel()
+        return beat.done() and _committed(beat)
 
     async def status(self) -> dict[str, Any]:
         """What runs here."""
@@ -179,6 +187,12 @@ class Verbs:
         await self._operator.remember(facts, by)
         return {"remembered": len(facts)}
 
+    async def backed_up(self, body: Mapping[str, Any], by: By = LOCAL) -> dict[str, Any]:
+        """Note in the audit a backup that was made beside the server."""
+        asked = {"path": str(body["path"])[:PATH_MAX], "bytes": body["bytes"]}
+        await self._operator.note("backup", asked, by, 0)
+        return {"noted": 1}
+
     async def targets(self) -> tuple[TargetRow, ...]:
         """Every target, as it stands."""
         return await self.desk.rows()
@@ -259,3 +273,17 @@ def _wanted(
         return list(ids), msgspec.convert(given, Selector)
     except msgspec.ValidationError as error:
         raise UsageError(f"selector: {error}") from None
+
+
+def _committed(beat: "asyncio.Future[None]") -> bool:
+    try:
+        beat.result()
+    except StoreUnavailable:
+        return False
+    return True
+
+
+def _heard(beat: "asyncio.Future[None]") -> None:
+    """Whoever asked may have gone: an error that nobody looks at is no news."""
+    if not beat.cancelled():
+        beat.exception()

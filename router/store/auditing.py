@@ -15,7 +15,13 @@ def note(book: Book, audit: Audit | None, more: int = 0) -> None:
     """Add a line, or `more` to the count of the line that is there."""
     if audit is None:
         return
-    book.db.execute(
+    add(book.db, audit, more)
+    book.pages += 2
+
+
+def add(db: sqlite3.Connection, audit: Audit, more: int = 0) -> None:
+    """The same, for a connection that nobody counts pages for."""
+    db.execute(
         "INSERT INTO audit (id, at, who, peer, verb, asked, count) VALUES (?, ?, ?, ?, ?, ?, ?) "
         "ON CONFLICT (id) DO UPDATE SET count = count + ?",
         (
@@ -29,7 +35,6 @@ def note(book: Book, audit: Audit | None, more: int = 0) -> None:
             more,
         ),
     )
-    book.pages += 2
 
 
 def count_up(book: Book, id_: str, more: int) -> None:

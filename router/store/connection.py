@@ -9,7 +9,13 @@ from router.errors import StoreRefused
 from router.store import causes
 
 FIXED_IN = (3, 51, 3)
-"""From here on SQLite is free of the race between a WAL reset and a second checkpointer."""
+"""
+From here on SQLite is free of the race between a WAL reset and a second checkpointer.
+
+Ours cannot run into it: one connection writes and checkpoints, in one thread of the one process
+that holds the lock, and every other one is read-only. So an older SQLite is worth a word, for who
+opens the store with other tools, but nothing that needs an operator.
+"""
 
 WRITER = {
     "journal_mode": "wal",
@@ -31,6 +37,9 @@ Every setting is read back.
 foreign_keys is off: the verbs keep the references, and checking them costs a lookup a row.
 wal_autocheckpoint is off: SQLite hides a failing sync of its own checkpoints, the writer does not.
 """
+
+DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+"""Primary codes of a file that is not what was written."""
 
 _SPELT = {"secure_delete": "fast"}  # reads back as 2, but 2 would be taken for a plain "yes"
 
@@ -64,14 +73,14 @@ def open_unchanging(path: Path) -> sqlite3.Connection:
     return _opened(f"file:{quote(str(path))}?mode=ro&immutable=1", path, READER)
 
 
-def warning() -> str | None:
-    """What is to be said about the SQLite this Python uses, if anything."""
-    if sqlite3.sqlite_version_info >= FIXED_IN:
+def remark(version: tuple[int, int, int] = sqlite3.sqlite_version_info) -> str | None:
+    """What is worth knowing about the SQLite this Python uses, if anything."""
+    if version >= FIXED_IN:
         return None
-    wanted = ".".join(map(str, FIXED_IN))
+    found, wanted = (".".join(map(str, numbers)) for numbers in (version, FIXED_IN))
     return (
-        f"SQLite {sqlite3.sqlite_version} is older than {wanted}, which mends a rare race between "
-        "two checkpointing connections; let no other program write to the store"
+        f"SQLite {found}, older than {wanted}: safe, as the router alone writes to "
+        "its store; let other programs only read it"
     )
 
 
@@ -84,7 +93,7 @@ def _opened(uri: str, path: Path, settings: Mapping[str, object]) -> sqlite3.Con
         )
         _set(db, settings)
         db.create_function("cause_of", 4, causes.key_of, deterministic=True)
-    except (sqlite3.Error, StoreRefused) as error:
+    except (sqlite3.Error, UnicodeDecodeError, StoreRefused) as error:
         if db is not None:
             db.close()
         if isinstance(error, StoreRefused):
@@ -102,10 +111,14 @@ def _set(db: sqlite3.Connection, settings: Mapping[str, object]) -> None:
             raise StoreRefused(f"SQLite keeps {name} at {found[0]}, the store needs {wanted}")
 
 
-def refusal(path: Path, error: sqlite3.Error) -> StoreRefused:
-    """Why the store cannot be opened, in words for its operator."""
+def refusal(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> StoreRefused:
+    """
+    Why the store cannot be opened, in words for its operator.
+
+    SQLite quotes what it cannot understand of a damaged schema, and Python cannot decode that.
+    """
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+    if code in DAMAGED or isinstance(error, UnicodeDecodeError):
         return StoreRefused(
             f"{path} is damaged or not a store ({error}); it was left as it is: "
             "restore a backup, or move it away to begin anew"

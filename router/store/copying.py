@@ -15,7 +15,8 @@ from pathlib import Path
 import msgspec
 
 from router.errors import StoreRefused, UsageError
-from router.store import place, schema
+from router.model.operating import Audit
+from router.store import noting, place, schema
 from router.store.connection import open_read_only, open_unchanging, refusal
 
 STEP_PAGES = 1_000
@@ -60,9 +61,17 @@ def backup(
     return Copied(str(destination), destination.stat().st_size, version)
 
 
-def restore(source: Path, store: Path, *, stamp: str, progress: Progress = _unheard) -> Copied:
+def restore(
+    source: Path,
+    store: Path,
+    *,
+    stamp: str,
+    audit: Audit | None = None,
+    progress: Progress = _unheard,
+) -> Copied:
     """
     Put a backup in the place of a store; the old one is kept beside it, under a name with `stamp`.
+    The line `audit` is in the store from its first moment, if its schema is this router's.
 
     A kill at any moment leaves the old store, the new one, or a store that refuses to start and
     asks for this command again; never half of one.
@@ -78,6 +87,9 @@ def restore(source: Path, store: Path, *, stamp: str, progress: Progress = _unhe
     try:
         with _unfinished(store) as fresh:
             version = _copy(source, _alone(source), fresh, progress)
+            if audit is not None and version == len(schema.MIGRATIONS):
+                noting.write(fresh, audit)
+                _sync(fresh)
             fresh.replace(place.restoring(store))
         kept = _put_aside(store, stamp)
         place.restoring(store).replace(store)

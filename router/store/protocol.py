@@ -11,10 +11,11 @@ from typing import Any, Protocol
 
 import msgspec
 
-from router.model.delivery import Delivery
+from router.model.delivery import Delivery, DeliverySummary
 from router.model.job import Attempt, Group, Job, JobState, NewJob, Settlement
 from router.model.operating import Audit, Cause, Replay, ReplayStep
 from router.model.target import TargetCounts
+from router.store.upkeep import Pruned, Retain, RuleCount
 
 
 class EventEntry(msgspec.Struct, frozen=True):
@@ -167,25 +168,6 @@ class Selector(msgspec.Struct, frozen=True):
     cause: str | None = None
 
 
-class DeliverySummary(msgspec.Struct, frozen=True):
-    """A delivery as a list shows it: no body, but its events, copies and jobs by state."""
-
-    id: str
-    endpoint: str
-    provider: str
-    received_at: int
-    state: str
-    events: tuple[str, ...]
-    event_count: int
-    body_bytes: int
-    verified_by: str | None
-    duplicates: int
-    last_seen_at: int | None
-    jobs: dict[str, int]
-    flags: tuple[str, ...]
-    replay_of: str | None
-
-
 class DeliveryRecord(msgspec.Struct, frozen=True):
     """A delivery with everything that came of it, jobs and attempts in order."""
 
@@ -214,47 +196,6 @@ class Page(msgspec.Struct, frozen=True):
 
     found: tuple[Stored, ...]
     reached: str | None
-
-
-class RuleCount(msgspec.Struct, frozen=True):
-    """
-    What a rule did since `counted_since`: events it was evaluated for, matched (`shadowed`: in
-    shadow) and erred on. `last_matched_at` counts shadow matches too.
-    """
-
-    rule: str
-    evaluated: int
-    matched: int
-    errored: int
-    shadowed: int
-    counted_since: int
-    last_matched_at: int | None = None
-
-
-class Pruned(msgspec.Struct, frozen=True):
-    """What one step of upkeep removed."""
-
-    deliveries: int
-    keys: int
-    generations: int
-
-
-class Retain(msgspec.Struct, frozen=True):
-    """
-    What upkeep may remove: deliveries whose jobs have all ended before these times.
-
-    A delivery goes when the longest of the times that apply to its jobs' states has passed
-    (`cancelled` as `succeeded`; a delivery without jobs as `unmatched`). `finished_before`, when
-    set, also removes any finished delivery received before it (the size cap), oldest first.
-    Lines of the audit, and replays, go when they are older than `audit_before`.
-    """
-
-    succeeded_before: int
-    unmatched_before: int
-    dead_before: int
-    finished_before: int | None = None
-    limit: int = 1000
-    audit_before: int = 0
 
 
 class Store(Protocol):

@@ -7,8 +7,8 @@ import msgspec
 
 from router.store import auditing, runs
 from router.store.book import Book
-from router.store.protocol import Pruned, Retain
 from router.store.selection import JOBS_OF
+from router.store.upkeep import Pruned, Retain
 
 WINDOW = 10_000
 """Rows looked at in one query of a search for something to remove."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from router.errors import StoreRefused, StoreUnavailable
+from router.model.delivery import DeliverySummary
 from router.model.job import Job, JobState
 from router.model.operating import Audit, Cause, Replay
 from router.model.target import TargetCounts
@@ -16,14 +17,8 @@ from router.store import auditing, lists, paging, reading, replaying, schema
 from router.store.connection import open_read_only, refusal
 from router.store.following import Asked, Following, following
 from router.store.lists import ListedAttempt, ListedEvent, ListedGeneration
-from router.store.protocol import (
-    DeliveryRecord,
-    DeliverySummary,
-    Generation,
-    Page,
-    RuleCount,
-    Selector,
-)
+from router.store.protocol import DeliveryRecord, Generation, Page, Selector
+from router.store.upkeep import RuleCount
 
 T = TypeVar("T")
 P = ParamSpec("P")

@@ -7,18 +7,13 @@ from typing import Any
 import msgspec
 
 from router.errors import NotFound
+from router.model.delivery import DeliverySummary
 from router.model.job import Job, JobState
 from router.model.operating import Cause
 from router.model.target import TargetCounts
 from router.store import selection
 from router.store.causes import by_cause
-from router.store.protocol import (
-    DeliveryRecord,
-    DeliverySummary,
-    Generation,
-    RuleCount,
-    Selector,
-)
+from router.store.protocol import DeliveryRecord, Generation, Selector
 from router.store.rows import (
     DELIVERY_COLUMNS,
     DELIVERY_STATES,
@@ -34,6 +29,7 @@ from router.store.rows import (
     to_job,
 )
 from router.store.selection import JOBS_JOINED, PAGE
+from router.store.upkeep import RuleCount
 
 
 def deliveries(db: sqlite3.Connection, selector: Selector) -> tuple[DeliverySummary, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
+from zlib import crc32
 
 import msgspec
 
@@ -86,6 +87,11 @@ class Meta(msgspec.Struct, frozen=True, array_like=True):
 
 _StoredEvent = tuple[int, str, str, str | None, tuple[bytes, ...], int]
 
+_PLAIN, _CHECKED = b"\x9a", b"\x9b"
+"""The meta column is a msgpack list of ten values, and since it has a checksum of eleven."""
+_UINT32 = b"\xce"
+_UNREADABLE = Meta("", "", "", "", (), None, 0, (), "", None)
+
 _encoder = msgspec.msgpack.Encoder()
 _to_json = msgspec.json.Encoder(decimal_format="number")
 _from_json = msgspec.json.Decoder(float_hook=Decimal)
@@ -95,8 +101,11 @@ _events = msgspec.msgpack.Decoder(tuple[_StoredEvent, ...])
 
 
 def encode_meta(d: Delivery) -> bytes:
-    """A delivery's meta column."""
-    return _encoder.encode(
+    """
+    A delivery's meta column. Its last value is a checksum of the others and of the body: it finds
+    what a disk has changed, not what somebody has.
+    """
+    plain = _encoder.encode(
         (
             d.provider,
             d.method,
@@ -109,7 +118,15 @@ def encode_meta(d: Delivery) -> bytes:
             d.peer,
             d.replay_of,
         )
-    )
+    )[1:]
+    return _CHECKED + plain + _UINT32 + crc32(d.body, crc32(plain)).to_bytes(4, "big")
+
+
+def is_damaged(meta: bytes, body: bytes) -> bool:
+    """Whether this is not what was stored; a row of an older router has nothing to tell it by."""
+    if meta[:1] == _PLAIN:
+        return False
+    return crc32(body, crc32(meta[1:-5])).to_bytes(4, "big") != meta[-4:]
 
 
 def decode_meta(blob: bytes) -> Meta:
@@ -152,9 +169,13 @@ def decode_json(text: bytes | str) -> Any:
 
 
 def to_delivery(row: Sequence[Any]) -> Delivery:
-    """A delivery from a row of DELIVERY_COLUMNS."""
+    """A delivery from a row of DELIVERY_COLUMNS; one that the disk has changed says so."""
     id_, endpoint, received_at, state, generation, meta, body = row
-    m = _meta.decode(meta)
+    damaged = is_damaged(meta, body)
+    try:
+        m = _meta.decode(meta)
+    except msgspec.MsgspecError:
+        m, damaged = _UNREADABLE, True
     return Delivery(
         id_,
         endpoint,
@@ -172,6 +193,7 @@ def to_delivery(row: Sequence[Any]) -> Delivery:
         m.flags,
         m.peer,
         m.replay_of,
+        damaged,
     )
 
 

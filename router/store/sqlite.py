@@ -4,12 +4,14 @@ import asyncio
 import contextlib
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from router.clock import Clock
 from router.errors import StoreRefused, StoreUnavailable
+from router.model.delivery import DeliverySummary
 from router.model.job import Group, Job, JobState, NewJob, Settlement
 from router.model.operating import Audit, Cause, Replay, ReplayStep
 from router.model.target import TargetCounts
@@ -18,6 +20,7 @@ from router.store import (
     adding,
     auditing,
     holding,
+    journal,
     leasing,
     place,
     pruning,
@@ -28,28 +31,25 @@ from router.store import (
     verbs,
 )
 from router.store.book import Book
-from router.store.connection import open_writer, refusal, warning
+from router.store.connection import open_read_only, open_writer, refusal, remark
 from router.store.following import Asked, Following
 from router.store.lists import ListedAttempt, ListedEvent, ListedGeneration
 from router.store.protocol import (
     Acceptance,
     Accepted,
     DeliveryRecord,
-    DeliverySummary,
     Died,
     Duplicate,
     Generation,
     LeaseBatch,
     Page,
-    Pruned,
     Recovered,
-    Retain,
-    RuleCount,
     Selector,
     Settled,
     untold,
 )
 from router.store.reader import SqliteReader
+from router.store.upkeep import Pruned, Retain, RuleCount
 from router.store.writer import Writer
 
 COPIES_WAIT_S = 1.0
@@ -62,7 +62,7 @@ class SqliteStore:
 
     `failure` is set, with the reason, when the store will never write again; serving then ends.
     `on_commit` hears of every transaction: its writes and its seconds.
-    `warning` is what is to be said about this machine's SQLite, if anything.
+    `remark` is what is worth knowing about this machine's SQLite, if anything.
     """
 
     def __init__(self, path: Path, clock: Clock, lock: place.Lock) -> None:
@@ -76,7 +76,7 @@ class SqliteStore:
         self._closed = False
         self.on_commit: Callable[[int, float], None] = lambda _writes, _seconds: None
         self.failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self.warning = warning()
+        self.remark = remark()
 
     async def start(self) -> None:
         """Open the file. Raises StoreRefused."""
@@ -280,6 +280,10 @@ class SqliteStore:
     async def size(self) -> int:
         return await self._reader.size()
 
+    def journal_bytes(self) -> int:
+        """How long the journal is."""
+        return journal.journal_bytes(self._path)
+
     async def close(self) -> None:
         if self._closed:
             return
@@ -365,6 +369,8 @@ async def open_store(path: str, *, clock: Clock) -> SqliteStore:
 
 
 def _open_book(path: Path, clock: Clock) -> Book:
+    journal.check(path)
+    _recognise(path)
     db = open_writer(path)
     try:
         schema.migrate(db)
@@ -375,3 +381,19 @@ def _open_book(path: Path, clock: Clock) -> Book:
     except BaseException:
         db.close()
         raise
+
+
+def _recognise(path: Path) -> None:
+    """
+    Look before anything is changed: opening for writing makes a foreign file a WAL file.
+
+    A first start that a power cut broke off has left a rollback journal, which only a writer can
+    use.
+    """
+    if not path.stat().st_size or Path(f"{path}-journal").exists():
+        return
+    try:
+        with closing(open_read_only(path)) as db:
+            schema.check(db)
+    except sqlite3.Error as error:
+        raise refusal(path, error) from error

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from router.errors import StoreRefused
-from router.store import place, schema
+from router.store import journal, place, schema
 from router.store.connection import open_read_only, open_writer, refusal
 from router.store.rows import STATES
 
@@ -104,6 +104,7 @@ def upgrade(path: Path) -> Step:
     lock = place.Lock(path)
     try:
         place.prepare(path)
+        journal.check(path)
         with closing(open_writer(path)) as db:
             schema.migrate(db)
     except sqlite3.Error as error:

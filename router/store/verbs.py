@@ -8,8 +8,9 @@ import msgspec
 from router.model.operating import Audit
 from router.store import auditing, replaying, runs, selection
 from router.store.book import Book
-from router.store.protocol import Generation, RuleCount, Selector
+from router.store.protocol import Generation, Selector
 from router.store.rows import encode_json
+from router.store.upkeep import RuleCount
 
 STEP = 2_000
 """Jobs that one transaction of a verb changes, so that accepting need not wait for a million."""

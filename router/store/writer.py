@@ -11,6 +11,7 @@ from typing import Any, Literal
 from router.errors import RouterError, StoreUnavailable
 from router.store import accepting, settling, verbs
 from router.store.book import Book
+from router.store.connection import DAMAGED
 
 BATCH = 256
 """Operations to a transaction at most."""
@@ -191,7 +192,8 @@ class Writer:
 
     def _break(self, book: Book, error: Exception) -> None:
         name = getattr(error, "sqlite_errorname", "error")
-        self._closed = f"the store has failed ({name}: {error}) and writes no more"
+        remedy = "; restore a backup" if _is_damage(error) else ""
+        self._closed = f"the store has failed ({name}: {error}) and writes no more{remedy}"
         book.broken = True
         self._tell(self._failed, self._closed)
 
@@ -279,6 +281,10 @@ def _is_storage(error: Exception) -> bool:
     """The disk or file is to blame, not an item."""
     primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return primary in _PASSING or primary in _FATAL
+
+
+def _is_damage(error: Exception) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in DAMAGED
 
 
 def _is_passing(error: Exception) -> bool:

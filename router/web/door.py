@@ -6,6 +6,7 @@ door sees a disconnect. It never cancels a request that the intake has begun to 
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from io import BytesIO
 from typing import Any
 
 from router import log
@@ -15,7 +16,7 @@ from router.model.settings import Limits
 from router.web.budget import Budget
 from router.web.peer import Peers
 from router.web.ports import Entry, Intake, Reply
-from router.web.wire import RETRY_AFTER_S, error_body
+from router.web.wire import LATE, RETRY_AFTER_S, error_body
 
 WHOLE_BYTES = 65_536
 """A body up to here is read before room is asked for: it came with its head or nearly so."""
@@ -30,12 +31,16 @@ _CLOSE = (b"connection", b"close")
 
 
 class Turned(Exception):
-    """The door refuses the request: `status` and a short fixed word for the sender."""
+    """
+    The door refuses the request: `status` and a short fixed word for the sender. `stays`: it was
+    read to its end, so the connection can go on.
+    """
 
-    def __init__(self, status: int, word: str) -> None:
+    def __init__(self, status: int, word: str, *, stays: bool = False) -> None:
         super().__init__(word)
         self.status = status
         self.word = word
+        self.stays = stays
 
 
 class Gone(Exception):
@@ -98,6 +103,7 @@ class Door:
         size = len(body)
         if size > entry.body_max:
             raise Turned(413, "too_large")
+        _in_time(scope)
         if not self._budget.take_whole(size):
             raise Turned(503, "busy")
         try:
@@ -112,6 +118,8 @@ class Door:
         reading = _Reading(self._budget, entry.body_max, _length(scope["headers"]))
         try:
             body = await reading.run(receive, first)
+            if len(body) <= WHOLE_BYTES:  # a large one has cost too much to be sent again
+                _in_time(scope)
             return await self._intake.accept(entry, self._request(scope, body))
         finally:
             self._budget.give(reading.taken)
@@ -153,7 +161,7 @@ class _Reading:
             Gone: the sender did not finish.
         """
         await self._hold(self._length)
-        parts: list[bytes] = []
+        gathered = BytesIO()  # hands out its own bytes: joining parts would hold the body twice
         size = 0
         message = first if first is not None else await receive()
         while True:
@@ -164,9 +172,9 @@ class _Reading:
             if size > self._max:
                 raise Turned(413, "too_large")
             await self._hold(size)
-            parts.append(part)
+            gathered.write(part)
             if not message.get("more_body"):
-                return b"".join(parts)
+                return gathered.getvalue()
             message = await receive()
 
     async def _hold(self, size: int) -> None:
@@ -176,6 +184,18 @@ class _Reading:
         if not await self._budget.take(more):
             raise Turned(503, "busy")
         self.taken += more
+
+
+def _in_time(scope: Any) -> None:
+    """
+    Go on unless the request has waited too long for its turn.
+
+    Raises:
+        Turned: more comes than can be done; a new connection for the next try would cost as much.
+    """
+    late = scope.get(LATE)
+    if late is not None and late():
+        raise Turned(503, "busy", stays=True)
 
 
 def _length(headers: Headers) -> int:
@@ -209,7 +229,9 @@ def _start(reply: Reply) -> dict[str, Any]:
 
 async def _refuse(send: Send, turned: Turned, entry: Entry | None) -> None:
     body = error_body(turned.word)
-    headers = [_JSON, (b"content-length", b"%d" % len(body)), _CLOSE]
+    headers = [_JSON, (b"content-length", b"%d" % len(body))]
+    if not turned.stays:
+        headers.append(_CLOSE)
     if turned.status == 405 and entry is not None:
         headers.append((b"allow", ", ".join(sorted(entry.methods)).encode("ascii")))
     if turned.status == 503:

@@ -21,9 +21,13 @@ import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from router.web.wire import Wire, closing_answer
+from router.web.transports import CorkedTransport, LingeringTransport, waited_s
+from router.web.upgrade import parser_of_rest
+from router.web.wire import LATE, Wire, closing_answer
 
 _WATCHED = frozenset({b"host", b"expect", b"transfer-encoding"})
+CROWDED_S = 0.05
+_VERSIONS = ("1.1", "1.0")
 _BODY_OVERHEAD = 8  # wire bytes a body byte may cost: a chunk of one byte takes six
 
 
@@ -34,50 +38,6 @@ class HeadRefused(Exception):
         super().__init__(word)
         self.status = status
         self.word = word
-
-
-class CorkedTransport:
-    """A transport that sends an answer's head together with its body: one call, not two."""
-
-    __slots__ = ("_head", "_transport", "is_closing")
-
-    def __init__(self, transport: asyncio.Transport) -> None:
-        self._transport = transport
-        self._head: bytes | None = None
-        self.is_closing = transport.is_closing
-
-    def write(self, data: bytes) -> None:
-        """Keep the head until the body comes."""
-        if self._head is None:
-            self._head = data
-        else:
-            self._transport.write(self._head + data)
-            self._head = b""
-
-    def flush(self) -> None:
-        """Send a head that has no body."""
-        if self._head:
-            self._transport.write(self._head)
-            self._head = b""
-
-    def close(self) -> None:
-        """Send what is kept, then close."""
-        self.flush()
-        self._transport.close()
-
-
-class LingeringTransport:
-    """A transport whose `close` lets the peer finish sending: for requests not wholly read."""
-
-    def __init__(self, protocol: "WireProtocol", transport: asyncio.Transport) -> None:
-        self._protocol = protocol
-        self._transport = transport
-        self.write = transport.write
-        self.is_closing = transport.is_closing
-
-    def close(self) -> None:
-        """Answer is complete: close our side, read theirs away."""
-        self._protocol.linger()
 
 
 class WireProtocol(HttpToolsProtocol):
@@ -104,6 +64,7 @@ class WireProtocol(HttpToolsProtocol):
         self._last_byte = 0.0
         # Of the request being parsed.
         self._in_head = False
+        self._begun = 0  # requests on this connection so far
         self._hosts = 0
         self._codings = 0
         self._chunk_bytes = 0
@@ -145,23 +106,23 @@ class WireProtocol(HttpToolsProtocol):
         if self._deaf:
             return
         self._now = self.loop.time()
+        if not self._served and self._came_too_late():
+            return
         self._chunk_bytes = len(data)
-        in_head = self._in_head
+        in_head, begun = self._in_head, self._begun
         try:
             self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            self._ignore_upgrade()
+        except httptools.HttpParserUpgrade as upgrade:
+            self._ignore_upgrade(data[upgrade.args[0] :])
         except httptools.HttpParserError as error:
-            cause = error.__context__
-            if isinstance(cause, HeadRefused):
-                self._refuse(cause.status, cause.word)
-            else:
-                self._refuse(400, "malformed_request")
+            self._not_parsed(error)
         else:
             if self._in_head:
                 self._more_head(in_head)
             elif self.cycle is not None and self.cycle.more_body:
                 self._more_body()
+            elif self._codings and self._begun - begun < 2:
+                self._whole_body()
 
     def eof_received(self) -> bool | None:  # type: ignore[override]
         """
@@ -175,6 +136,17 @@ class WireProtocol(HttpToolsProtocol):
         self.cycle.keep_alive = False
         return True
 
+    def _came_too_late(self) -> bool:
+        """The first bytes may have been here for long; then others wait to be accepted as well."""
+        arrived = self._now - waited_s(self.transport)
+        if self._now - arrived > CROWDED_S:
+            self._wire.crowded()
+            if self._wire.patience.spent(arrived, self._now):
+                self._deaf = True
+                self._send_refusal(503, "busy")
+        self._now = arrived
+        return self._deaf
+
     def pause_writing(self) -> None:
         """The peer reads more slowly than we write."""
         self._stalled_since = self.loop.time()
@@ -184,6 +156,14 @@ class WireProtocol(HttpToolsProtocol):
         """It has caught up."""
         self._stalled_since = None
         super().resume_writing()
+
+    def is_late(self) -> bool:
+        """Whether the request being answered has waited too long for its turn."""
+        return self._wire.patience.spent(self._answer_since, self.loop.time())
+
+    def read_no_more(self) -> None:
+        """Whatever else comes is not looked at."""
+        self._deaf = True
 
     def linger(self) -> None:
         """Close our sending side; read and drop the rest until the peer closes or linger_s."""
@@ -201,6 +181,7 @@ class WireProtocol(HttpToolsProtocol):
         """The first byte of a request."""
         super().on_message_begin()
         self._in_head = True
+        self._begun += 1
         self._hosts = self._codings = self._late_head_bytes = 0
         self._late_body_bytes = self._body_bytes = 0
         self._head_since = self._now if self._served else self._idle_since
@@ -227,6 +208,8 @@ class WireProtocol(HttpToolsProtocol):
         self._in_head = False
         self._body_since = self._last_byte = self._now
         super().on_headers_complete()
+        if self.scope["http_version"] not in _VERSIONS:  # found out above; 0.9 and 2.0 parse too
+            _stop(400, "malformed_request")
 
     def on_body(self, body: bytes) -> None:
         """A piece of the body; what nobody will read any more is dropped."""
@@ -295,23 +278,62 @@ class WireProtocol(HttpToolsProtocol):
             cycle.transport = LingeringTransport(self, self.transport)  # type: ignore[assignment]
             return
         self._late_body_bytes += self._chunk_bytes
-        allowed = self._wire.limits.header_bytes + _BODY_OVERHEAD * self._body_bytes
-        if self._late_body_bytes > allowed:  # endless chunk extensions or trailers
+        if self._late_body_bytes > self._body_allowed():
             self._refuse(400, "malformed_request")
 
-    def _ignore_upgrade(self) -> None:
-        """We speak nothing else: answer the request as if it had not asked, then close."""
-        self._deaf = True
-        if self.cycle is not None:
-            self.cycle.keep_alive = False
-            if self.cycle.response_complete:
-                self.transport.close()
+    def _whole_body(self) -> None:
+        """
+        A chunked request that ended in this chunk and shares it with no other: the same bound as
+        for one that came in many, so that the answer does not depend on how it was cut.
+        """
+        cycle = self.cycle
+        if cycle is not self._active or cycle.response_started:
+            return
+        allowed = self._body_allowed() + self._wire.limits.uri_bytes
+        if self._late_body_bytes + self._chunk_bytes > allowed:
+            self._deaf = True
+            self._send_refusal(400, "malformed_request")
+
+    def _body_allowed(self) -> int:
+        """Wire bytes the body may take by now: chunk extensions and trailers have an end."""
+        return self._wire.limits.header_bytes + _BODY_OVERHEAD * self._body_bytes
+
+    def _not_parsed(self, error: httptools.HttpParserError) -> None:
+        if self._deaf:  # what stands behind the last request to be answered
+            return
+        cause = error.__context__
+        if isinstance(cause, HeadRefused):
+            self._refuse(cause.status, cause.word)
+        else:
+            self._refuse(400, "malformed_request")
+
+    def _ignore_upgrade(self, rest: bytes) -> None:
+        """
+        We speak nothing else: answer the request as if it had not asked, then close.
+
+        The parser takes what follows such a head for the other protocol. It is the body, as long
+        as the head says: another parser, told only that, reads on.
+        """
+        cycle = self.cycle
+        if cycle is None:
+            self._deaf = True
+            return
+        cycle.keep_alive = False
+        if cycle.response_complete:
+            self._deaf = True
+            self.transport.close()
+            return
+        cycle.more_body = True
+        self.parser = parser_of_rest(self, self.headers)
+        if not self._deaf:
+            self.data_received(rest)
 
     # -- the application's side ----------------------------------------------------------------
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._active = cycle
         self._answer_since = self._now
+        cycle.scope[LATE] = self.is_late  # type: ignore[literal-required]
         if not cycle.waiting_for_100_continue and cycle.transport is self.transport:
             cycle.transport = CorkedTransport(self.transport)  # type: ignore[assignment]
         super()._start_asgi_task(cycle, app)
@@ -408,6 +430,7 @@ class WireProtocol(HttpToolsProtocol):
     def _abandon(cycle: RequestResponseCycle | None) -> None:
         if cycle is not None and not cycle.response_complete:
             cycle.disconnected = True
+            cycle.waiting_for_100_continue = False  # it would be said after the refusal
             cycle.message_event.set()
 
 

@@ -20,10 +20,20 @@ from router.web.protocol import WireProtocol
 from router.web.wire import Wire
 
 BACKLOG = 2048
+CROWD = 512
+"""So many connections are taken in at once when there is a queue of them."""
 
 
 class _Embedded(uvicorn.Server):
     """uvicorn's start-up and connection book-keeping; signals and the wait for them are ours."""
+
+    _listening: socket.socket
+    _tls: ssl.SSLContext | None
+    _wire: Wire
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._connecting: set[asyncio.Task[None]] = set()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -34,6 +44,8 @@ class _Embedded(uvicorn.Server):
         """Accept connections on a bound socket; returns at once."""
         self.config.load()
         self.lifespan = self.config.lifespan_class(self.config)
+        self._listening, self._tls, self._wire = listening, tls, wire
+        wire.crowded = self._take_in
         if tls is None:
             await self.startup(sockets=[listening])
             return
@@ -48,6 +60,31 @@ class _Embedded(uvicorn.Server):
         )
         self.servers = [server]
         self.started = True
+
+    def _take_in(self) -> None:
+        """
+        Accept everybody who waits to be accepted. uvloop takes one a turn of the loop, and turns
+        are long under overload: a refusal would wait as long as the work it was refused for.
+        """
+        loop = asyncio.get_running_loop()
+        for _ in range(CROWD if self.started else 0):
+            try:
+                taken, _ = self._listening.accept()
+            except OSError:  # nobody is left, or no file is
+                return
+            taken.setblocking(False)
+            task = loop.create_task(self._connect(loop, taken))
+            self._connecting.add(task)
+            task.add_done_callback(self._connecting.discard)
+
+    async def _connect(self, loop: asyncio.AbstractEventLoop, taken: socket.socket) -> None:
+        handshake_s = None if self._tls is None else self._wire.limits.header_s
+        try:
+            await loop.connect_accepted_socket(
+                self._protocol, taken, ssl=self._tls, ssl_handshake_timeout=handshake_s
+            )
+        except OSError:  # gone already, or no TLS
+            taken.close()
 
     def _protocol(self) -> asyncio.Protocol:
         made: asyncio.Protocol = self.config.http_protocol_class(  # type: ignore[call-arg]

@@ -1,4 +1,4 @@
-"""The certificate of the public door: read again while connections come."""
+"""The certificate of a door: read again while connections come."""
 
 import ssl
 from pathlib import Path
@@ -10,41 +10,52 @@ class Certificate:
     """
     A certificate with its key, and the context in which new connections use it.
 
-    `key` None: it is in the same file. TLS 1.2 at least, HTTP/1.1 only.
+    `key` None: it is in the same file. TLS 1.2 at least, HTTP/1.1 only. `setting` names it where
+    something is wrong.
     """
 
-    def __init__(self, cert: str, key: str | None) -> None:
+    def __init__(self, cert: str, key: str | None, *, setting: str = "server.tls") -> None:
+        self._setting = setting
         self._cert = cert
         self._key = key
         self.files = tuple(Path(name) for name in (cert, key) if name is not None)
-        self.context = self._fresh()
+        self._served = self.read()
+        self.context = self.read()
+        # Asked at each handshake: to renew is then one assignment, with no moment at which a
+        # connection meets the new certificate without its key.
+        self.context.sni_callback = self._choose
 
-    def renew(self) -> None:
+    def read(self) -> ssl.SSLContext:
         """
-        Read the files again; connections that are open keep what they have.
+        The files as they are now, ready to be served.
 
         Raises:
-            SecretMissing: they cannot be used; the old certificate stays.
+            SecretMissing: they cannot be used.
         """
-        # Tried apart first: a chain that loads halfway would spoil the context that is in use.
-        self._fresh()
-        self.context.load_cert_chain(self._cert, self._key, password=_no_password)
+        return self._fresh()
+
+    def serve(self, fresh: ssl.SSLContext) -> None:
+        """New connections get what was `read`; those that are open keep what they have."""
+        self._served = fresh
+
+    def _choose(self, connection: ssl.SSLObject, _name: str | None, _: ssl.SSLContext) -> None:
+        connection.context = self._served
 
     def _fresh(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.set_alpn_protocols(["http/1.1"])
         try:
-            context.load_cert_chain(self._cert, self._key, password=_no_password)
+            context.load_cert_chain(self._cert, self._key, password=self._no_password)
         except FileNotFoundError as error:
             raise SecretMissing(
-                f"server.tls: {self._missing()} cannot be read: no such file"
+                f"{self._setting}: {self._missing()} cannot be read: no such file"
             ) from error
         except ssl.SSLError as error:
-            raise SecretMissing(f"server.tls: {self._told()}: {_why(error)}") from error
+            raise SecretMissing(f"{self._setting}: {self._told()}: {_why(error)}") from error
         except OSError as error:
             raise SecretMissing(
-                f"server.tls: {self._told()} cannot be read: {error.strerror}"
+                f"{self._setting}: {self._told()} cannot be read: {error.strerror}"
             ) from error
         return context
 
@@ -55,10 +66,9 @@ class Certificate:
     def _told(self) -> str:
         return self._cert if self._key is None else f"{self._cert} with {self._key}"
 
-
-def _no_password() -> str:
-    # Else OpenSSL would ask on the terminal, and a server without one would wait for ever.
-    raise SecretMissing("server.tls: the key is locked by a password; give one without")
+    def _no_password(self) -> str:
+        # Else OpenSSL would ask on the terminal, and a server without one would wait for ever.
+        raise SecretMissing(f"{self._setting}: the key is locked by a password; give one without")
 
 
 def _why(error: ssl.SSLError) -> str:

@@ -4,9 +4,13 @@ from collections.abc import Callable
 from http import HTTPStatus
 
 from router.model.settings import Limits
+from router.web.patience import Patience
 from router.web.peer import Peers
 
 RETRY_AFTER_S = 5
+
+LATE = "router.late"
+"""Where a request's scope holds a function that says whether it has waited too long."""
 
 OnRefused = Callable[[bytes, str, int, str], None]
 """Told (raw path or b"", reason, status, peer) of every request refused before the application."""
@@ -34,6 +38,9 @@ class Wire:
             limits.answer_s,
             linger_s,
         )
+        self.patience = Patience()
+        self.crowded: Callable[[], None] = _nothing
+        """Told when connections wait long to be accepted; the listener sets it."""
         self._peers = peers or Peers()
         self._open: dict[str, int] = {}
 
@@ -58,6 +65,10 @@ class Wire:
 
 def _ignore(raw_path: bytes, reason: str, status: int, peer: str) -> None:
     """Nobody asked to be told."""
+
+
+def _nothing() -> None:
+    """There is no listener to be told."""
 
 
 def error_body(word: str) -> bytes:

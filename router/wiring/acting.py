@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from router.dispatch.live import Live as DispatchLive
 from router.dispatch.protocol import Render, Results
 from router.egress import EgressPolicy
 from router.errors import RenderError
@@ -17,6 +18,7 @@ from router.providers import own
 from router.replay import as_request
 from router.rules.live import LiveRef
 from router.rules.render import Material, needs_event, render
+from router.store.protocol import Died
 
 REREAD_CACHE = 64
 UNNAMED = {
@@ -38,6 +40,8 @@ def renderer(live: LiveRef, environ: Mapping[str, str]) -> Render:
     def rendered(
         job: Job, delivery: Delivery, event: Event | None, results: Results
     ) -> Call | Skip:
+        if delivery.damaged:
+            raise RenderError("corrupt", "the stored delivery is not what was accepted")
         found = live.action_of(job)
         if found is None:
             raise RenderError(f"{job.rule}/{job.action}", "no kept generation has this action")
@@ -170,3 +174,17 @@ def target_limits(live: LiveRef) -> Callable[[str, ActionKind], TargetLimits]:
         return TargetLimits(named.concurrency, named.rate, named.breaker)
 
     return limits
+
+
+def dispatch_live(live: LiveRef, environ: Mapping[str, str], died: Died) -> DispatchLive:
+    """All that dispatch asks of the rules."""
+    return DispatchLive(
+        render=renderer(live, environ),
+        retry_of=retry_policies(live),
+        limits=target_limits(live),
+        generation_of=generations(live),
+        kind_of=kinds(live),
+        dead_if_interrupted=interrupt_dead(live),
+        reads=results_read(live),
+        died=died,
+    )

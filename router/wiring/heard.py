@@ -10,6 +10,7 @@ from router.log import Log
 from router.metrics import Metrics
 from router.model.job import Job, Settlement
 from router.model.target import TargetChange
+from router.serving.own_events import OwnEvents
 from router.web.feed import Feed
 
 
@@ -85,12 +86,18 @@ class Heard:
         self._log.error("store failed", verb=verb, error=str(error))
 
 
-def live_feed(intake: Intake, heard: Heard, clock: Clock) -> Feed:
-    """The live feed; intake and dispatch tell it what happens only while somebody watches."""
+def live_feed(intake: Intake, heard: Heard, own: OwnEvents, clock: Clock) -> Feed:
+    """The live feed; intake, dispatch and our own events tell it only while somebody watches."""
+
+    def attempted(job: Job, settlement: Settlement) -> None:
+        feed.attempted(job, settlement)
+        if settlement.state == "dead":
+            own.ended(job)
 
     def recording(on: bool) -> None:
         intake.told = feed.delivered if on else None
-        heard.told = feed.attempted if on else None
+        heard.told = attempted if on else None
+        own.watched(feed.delivered if on else None)
 
     feed = Feed(clock, boot=secrets.token_hex(4), recording=recording)
     return feed

@@ -1,13 +1,14 @@
 """The operator's window, put together."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from router import __version__
 from router import log as logs
 from router.clock import Clock
 from router.rules.live import LiveRef
 from router.serving.verbs import ReloadState
+from router.web.admin.call import Route
 from router.web.admin.callers import Callers
 from router.web.admin.reading import Reading
 from router.web.feed import Feed
@@ -51,11 +52,14 @@ def window(
     feed: Feed,
     clock: Clock,
     standing: Callable[[], Standing],
+    routes: Sequence[Route] = (),
 ) -> Window:
-    """All pages."""
+    """All pages; `routes` are those that the API has."""
     assets = Assets()
     frame = Frame(Renderer(assets, mask=logs.REDACTOR.text), standing)
-    desk = Desk(reading, operator, live, feed, clock, frame, lambda: f"web-{secrets.token_hex(8)}")
+    desk = Desk(
+        reading, operator, live, feed, clock, frame, lambda: f"web-{secrets.token_hex(8)}", routes
+    )
     groups = (DeliveryPages(desk), JobPages(desk), OverviewPages(desk), TryPages(desk))
     return Window(
         [view for group in groups for view in group.views()],

@@ -1,5 +1,6 @@
 """What a reload is made of in a serving router."""
 
+import ssl
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +20,8 @@ from router.wiring import proving
 from router.wiring.live import Source, generation_of
 from router.wiring.rules import content_hash
 
+Fresh = list[tuple[Certificate, ssl.SSLContext]]
+
 
 class Parts(NamedTuple):
     """
@@ -31,7 +34,7 @@ class Parts(NamedTuple):
     source: Source
     live: LiveRef
     store: Store
-    certificate: Certificate | None
+    certificates: tuple[Certificate, ...]
     manager: Manager
     after: Callable[[], Awaitable[object]]
     failed: Callable[[ReloadState], object]
@@ -43,17 +46,23 @@ class Parts(NamedTuple):
 def reloader(parts: Parts) -> Reloader:
     """The one of this process."""
     folder = parts.live.current.ruleset.folder
-    watched = parts.certificate.files if parts.certificate is not None else ()
+    watched = tuple(file for one in parts.certificates for file in one.files)
 
     async def keep(new: Live) -> None:
         await parts.store.keep_generation(generation_of(new.ruleset, parts.clock))
 
+    async def after() -> object:
+        for certificate, context in fresh:
+            certificate.serve(context)
+        return await parts.after()
+
+    fresh: Fresh = []
     steps = Steps(
         fingerprint=lambda: content_hash(parts.rules, folder, watched),
-        build=lambda: _built(parts),
+        build=lambda: _built(parts, fresh),
         prove=lambda new: _prove(parts, new),
         keep=keep,
-        after=parts.after,
+        after=after,
         render=lambda error: render_text(error.diagnostics),
         begins=parts.manager.reloading,
         ends=lambda: _tell(parts, made),
@@ -62,13 +71,13 @@ def reloader(parts: Parts) -> Reloader:
     return made
 
 
-def _built(parts: Parts) -> Live:
+def _built(parts: Parts, fresh: Fresh) -> Live:
+    """A generation; `fresh` gets the certificates that come into force with it."""
     live, warnings = parts.source.build()
     logs.REDACTOR.register(live.secrets.texts.values())
     for warning in warnings:
         parts.log.warning(warning)
-    if parts.certificate is not None:
-        parts.certificate.renew()
+    fresh[:] = [(one, one.read()) for one in parts.certificates]
     return live
 
 

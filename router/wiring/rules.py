@@ -108,9 +108,13 @@ def _settled(ruleset: Ruleset, dev: bool, overrides: Overrides) -> Ruleset:
     server = ruleset.server
     if dev:
         server = msgspec.structs.replace(
-            server, listen=_loopback(server.listen), admin=_loopback(server.admin), tls=None
+            server,
+            listen=_loopback(server.listen),
+            admin=_loopback(server.admin),
+            tls=None,
+            admin_tls=None,
+            store=str(Path(ruleset.folder) / DEV_STORE),
         )
-        server = msgspec.structs.replace(server, store=str(Path(ruleset.folder) / DEV_STORE))
     given = {
         k: v for k, v in (("listen", overrides.listen), ("admin", overrides.admin)) if v is not None
     }

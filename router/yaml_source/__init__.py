@@ -11,13 +11,14 @@ from router.yaml_source.decode import (
 )
 from router.yaml_source.nodes import Mapping, Node, Scalar, Sequence
 from router.yaml_source.offsets import file_offset, offsets
-from router.yaml_source.reading import Bounds, read, scalars, shift, shown
+from router.yaml_source.reading import NO_MEMORY, Bounds, read, scalars, shift, shown
 from router.yaml_source.refusals import quoted
 from router.yaml_source.scalars import NumberError, Plain, resolve
 from router.yaml_source.source import Report, Source
 from router.yaml_source.suggest import Suggester
 
 __all__ = [
+    "NO_MEMORY",
     "Bounds",
     "Decoder",
     "Entry",

@@ -1,10 +1,12 @@
 """From a place inside a scalar's value back to the place in the file, whatever the quoting."""
 
 import re
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterator, Sequence
 
 from router.yaml_source.nodes import Scalar
 
+FOLLOWED_MAX = 256 * 1024
 _FOLD = re.compile(r"[ \t]*(?:\r\n|[\r\n\x85\u2028\u2029])\s*")
 _BREAKS = re.compile(r"\r\n|[\r\n\x85\u2028\u2029]")
 _HEADER = re.compile(r"[|>][-+0-9]*[^\r\n]*(?:\r\n|\r|\n)?")
@@ -28,16 +30,28 @@ def file_offset(text: str, scalar: Scalar, offset: int) -> int:
     return places[min(max(offset, 0), len(places) - 1)]
 
 
-def offsets(text: str, scalar: Scalar) -> list[int]:
-    """The file offset of every character of the value, and of its end."""
+def offsets(text: str, scalar: Scalar) -> Sequence[int]:
+    """
+    The file offset of every character of the value, and of its end.
+
+    Of a very long value each is where it begins: nobody looks for a place in that by its column.
+    """
     if _as_it_stands(text, scalar):
-        return list(range(scalar.start, scalar.start + len(scalar.value) + 1))
+        return range(scalar.start, scalar.start + len(scalar.value) + 1)
+    nowhere = array("L", [scalar.start])
+    size = len(scalar.value)
+    if size > FOLLOWED_MAX:
+        return nowhere * (size + 1)
     raw = text[scalar.start : scalar.end]
-    placed = list(_PIECES[scalar.style](raw, scalar.value))
-    if "".join(piece for piece, _ in placed) != scalar.value:
-        return [scalar.start] * (len(scalar.value) + 1)
-    places = [scalar.start + at for piece, at in placed for _ in piece]
-    return [*places, _after(scalar, raw, placed)]
+    places, last = array("L"), 0
+    for piece, last in _PIECES[scalar.style](raw, scalar.value):
+        if not scalar.value.startswith(piece, len(places)):
+            return nowhere * (size + 1)
+        places.extend(scalar.start + last for _ in piece)
+    if len(places) != size:
+        return nowhere * (size + 1)
+    places.append(_after(scalar, raw, last if places else None))
+    return places
 
 
 def _as_it_stands(text: str, scalar: Scalar) -> bool:
@@ -45,10 +59,10 @@ def _as_it_stands(text: str, scalar: Scalar) -> bool:
     return scalar.style == "" and text.startswith(scalar.value, scalar.start)
 
 
-def _after(scalar: Scalar, raw: str, placed: list[Placed]) -> int:
+def _after(scalar: Scalar, raw: str, last: int | None) -> int:
     if scalar.style in ("'", '"'):
         return scalar.start + len(raw) - 1
-    return scalar.start + (placed[-1][1] + 1 if placed else 0)
+    return scalar.start + (0 if last is None else last + 1)
 
 
 def _plain(raw: str, _value: str) -> Iterator[Placed]:

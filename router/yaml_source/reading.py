@@ -20,6 +20,7 @@ BYTES_MAX = 16 * 1024 * 1024
 DEPTH_MAX = 64
 NODES_MAX = 2_000_000
 ALIASES_MAX = 100
+NO_MEMORY = "there is not enough memory to read this file"
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -59,14 +60,21 @@ def read(report: Report, loader: Any = None, bounds: Bounds | None = None) -> No
     if lone:
         report.error("unreadable-text", "this is half a character", *lone.span())
         return None
-    builder = _Builder(report, bounds)
+    builder, full = _Builder(report, bounds), False
+    events = yaml.parse(text, Loader=loader or _Loader)  # named: it is closed when there is room
     try:
-        for event in yaml.parse(text, Loader=loader or _Loader):
+        for event in events:
             builder.take(event)
     except _StoppedError:
         return None
     except yaml.YAMLError as error:
         explain(error, report)
+        return None
+    except MemoryError:
+        full = True
+    if full:  # here the fault is forgotten, and with it who held on to the nodes
+        builder.forget()
+        report.error("too-big", NO_MEMORY, 0, 1)
         return None
     if builder.root is None and not report.failed:
         report.error("empty-file", "the file is empty; expected at least 'version: 1'", 0, 1)
@@ -148,6 +156,12 @@ class _Builder:
             self._anchors[event.anchor] = (node, 1, 0)
         self._place(node, 1, 0)
 
+    def forget(self) -> None:
+        """Let go of all that was read: there is no room for it."""
+        self.root = None
+        self._stack.clear()
+        self._anchors.clear()
+
     def _open_sequence(self, event: Any) -> None:
         self._open(Sequence(event.start_mark.index), event)
 
@@ -218,7 +232,7 @@ class _Builder:
 
     def _pair(self, parent: Mapping, key: Scalar, value: Node) -> None:
         first = parent.entries.setdefault(key.value, (key, value))[0]
-        if first is not key:
+        if first is not key and not self.report.full:
             line, _ = self.report.source.position(first.start)
             self.report.error(
                 "duplicate-key",

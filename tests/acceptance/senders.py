@@ -13,6 +13,9 @@ from router.providers import builtin
 SHOP_ID, MAIL_ID, CODE_ID = "shop0123456789abcdef", "mail0123456789abcdef", "code0123456789abcdef"
 SHOP_KEY, CODE_KEY = "a-made-up-shop-secret-of-32-bytes", "a-made-up-code-secret-of-32-bytes"
 
+LANES = 8
+"""`lane` of a payload is one of so many: what a concurrency group may go by."""
+
 ENDPOINTS = f"""
 secrets:
   shop: {{env: SHOP_SECRET}}
@@ -70,7 +73,7 @@ class Sender:
 
     def body(self, number: int, size: int = 0) -> bytes:
         """A payload with `number` in it, padded to about `size` bytes."""
-        event = {"number": number, "padding": "x" * size}
+        event = {"number": number, "lane": f"l{number % LANES}", "padding": "x" * size}
         if self.provider == "email":
             mark = {"email": "a@example.com", "timestamp": 1_700_000_000, "event": self.event}
             return json.dumps([{**mark, "sg_event_id": delivery_id(number), **event}]).encode()

@@ -67,6 +67,28 @@ def test_deliveries_come_over_tls_and_a_renewed_certificate_is_taken(make_rig: M
         assert canary not in "\n".join(lines)
 
 
+def test_a_reload_that_fails_its_tests_renews_no_certificate(make_rig: MakeRig) -> None:
+    """All of a reload comes into force or nothing of it."""
+    rig = secured(make_rig)
+    rig.server += "  reload: {watch: false, require_tests: true}\n"
+    rig.write(ENDPOINTS + RULES)
+    write_certificate(rig.folder, HOST)
+    with rig.router() as router:
+        first, old = certificate_of(router, rig.folder), (rig.folder / "cert.pem").read_bytes()
+        write_certificate(rig.folder, HOST)
+        fresh = (rig.folder / "cert.pem").read_bytes()
+        tests = "tests: [{name: a, send: {endpoint: code, event: push}, expect: {matched: [%s]}}]\n"
+        rig.write(ENDPOINTS + RULES + tests % "")
+        router.signal(signal.SIGHUP)
+        router.until(lambda: "reload failed" in router.output(), "the failed reload")
+        (rig.folder / "cert.pem").write_bytes(old)  # what a client is to trust
+        assert certificate_of(router, rig.folder) == first
+        (rig.folder / "cert.pem").write_bytes(fresh)
+        rig.write(ENDPOINTS + RULES + tests % "all")
+        router.signal(signal.SIGHUP)
+        router.until(lambda: renewed(router, rig.folder), "the new certificate")
+
+
 def test_a_missing_certificate_is_an_error_of_the_start_and_not_of_the_file(
     make_rig: MakeRig,
 ) -> None:

@@ -10,7 +10,7 @@ from tests.faults.kill import Campaign
 CYCLES = 25
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 def test_kills_under_load_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
     tally = Campaign(tmp_path, random.Random(7), longest=0.25).run(CYCLES)
     assert tally.problems == []

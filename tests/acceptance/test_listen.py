@@ -53,6 +53,15 @@ def environ(rig: Rig) -> dict[str, str]:
     return {**plain, **rig.environ, "TERM": "xterm", "COLUMNS": "200"}
 
 
+def test_an_endpoint_that_is_none_is_told(rig: Rig) -> None:
+    with Sink() as sink:
+        (program, *rest) = command(rig, sink, "shp", "shop", "--since", "start", "--once")
+        ran = subprocess.run(
+            [program, *rest], cwd=ROOT, env=environ(rig), capture_output=True, text=True, check=True
+        )
+    assert ran.stderr == "the router has no endpoint 'shp' now; did you mean 'shop'?\n"
+
+
 @contextlib.contextmanager
 def listening(rig: Rig, sink: Sink, *options: str) -> Iterator[subprocess.Popen[str]]:
     """A listener whose lines can be read as they come."""

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import httpx
+
 from router.store.rows import STATE
 from tests.acceptance.conftest import MakeRig, Send
 from tests.acceptance.process import Rig
@@ -75,6 +77,32 @@ def test_a_dead_letter_calls_a_sink(make_rig: MakeRig, send: Send) -> None:
     assert (told["job"], told["rule"], told["endpoint"]) == (job, "doomed", "code")
     assert told["last"] == {"status": 500, "exit": None, "text": None}
     assert own_deliveries(rig) == [told]
+
+
+def test_the_live_feed_tells_of_it(make_rig: MakeRig, send: Send) -> None:
+    rig = make_rig(QUICK)
+    with rig.router() as router:
+        token = Path(f"{rig.store}.token").read_text().strip()
+        with httpx.stream(
+            "GET",
+            f"{router.admin_url}/api/feed?endpoint=router&kinds=delivery",
+            headers={"authorization": f"Bearer {token}"},
+            timeout=20,
+        ) as feed:
+            lines = feed.iter_lines()
+            assert next(line for line in lines if line == "event: hello")
+            assert send(rig, code(), 1).status_code == 200
+            told = next(line for line in lines if line.startswith('data: {"id"'))
+    found = json.loads(told.removeprefix("data: "))
+    assert (found["endpoint"], found["events"], found["rules"]) == (
+        "router",
+        ["job.dead"],
+        ["call"],
+    )
+    with connect(rig.store) as db:
+        assert db.execute("SELECT id FROM deliveries WHERE endpoint = 'router'").fetchall() == [
+            (found["id"],)
+        ]
 
 
 def test_a_dead_call_makes_no_further_call(make_rig: MakeRig, send: Send) -> None:

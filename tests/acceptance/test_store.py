@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import time
 from pathlib import Path
 
@@ -58,6 +59,18 @@ async def test_backups_under_load_hold_every_delivery_acknowledged_before(tmp_pa
         router.until(lambda: ledger.counts(rig.store).succeeded > 0, "jobs of the restored store")
         assert called(rig, "store", "prune", "--older-than", "0s")[0] == 0
         assert router.stop() == 0
+
+
+def test_the_audit_tells_of_a_backup_beside_a_server(make_rig: MakeRig, tmp_path: Path) -> None:
+    rig = make_rig("rules: [{id: all, from: shop, actions: {log: x}}]\n")
+    with rig.router() as router:
+        assert called(rig, "store", "backup", str(tmp_path / "copy.db"))[0] == 0
+        code_, out, err = called(rig, "audit", "--json")
+        assert (code_, err) == (0, "")
+        (line,) = json.loads(out)
+        assert router.stop() == 0
+    assert (line["who"], line["verb"], line["peer"]) == ("token", "backup", "127.0.0.1")
+    assert line["asked"]["path"] == str(tmp_path / "copy.db")
 
 
 def test_a_server_prunes_when_it_is_told_to(make_rig: MakeRig, send: Send) -> None:

@@ -17,6 +17,7 @@ HERE = Path(__file__).parent
 
 CONTRAST = (HERE / "contrast.js").read_text("utf-8")
 ACTIVE = (HERE / "active.js").read_text("utf-8")
+BROKEN = (HERE / "broken.js").read_text("utf-8")
 BREAK_IN = (HERE / "break_in.js").read_text("utf-8")
 
 
@@ -29,6 +30,7 @@ def every_path(router: Served) -> list[str]:
     return [
         "/", "/deliveries", "/jobs", f"/deliveries/{delivery}", f"/jobs/{job}", "/refused", "/dead",
         f"/plan?state=dead&cause={cause}", "/rules", "/targets", "/replays", "/audit", "/reload",
+        "/reference",
         f"/generations/{generation}", f"/deliveries/{delivery}/try?text=payload.id+%3E+1",
         f"/deliveries/{delivery}/try?text=payload.id+%3D%3D%3D+1", "/deliveries?state=nonsense",
         "/nothing",
@@ -156,6 +158,26 @@ def test_no_page_is_wider_than_a_phone(router: Served, opened: Open, width: int)
         page.open(path)
         assert page.width_over() <= 0, path
         forget_faults(page, path)
+
+
+def test_the_api_is_told_to_who_has_logged_in(router: Served, opened: Open) -> None:
+    page = opened(log_in=False)
+    page.log_in("ann-token-ann-token-ann")
+    page.page.click("footer >> text=API")
+    told = page.page.locator("tbody td:first-child").all_inner_texts()
+    paths = router.api("/api/openapi.json")["paths"]
+    assert sorted(told) == sorted(f"{m.upper()} {p}" for p, by in paths.items() for m in by)
+
+
+def test_short_words_and_buttons_stand_on_one_line(router: Served, opened: Open) -> None:
+    page = opened(viewport={"width": 1100, "height": 700})
+    seen = 0
+    for path in every_path(router):
+        page.open(path)
+        assert page.page.evaluate(BROKEN) == [], path
+        seen += page.page.locator("td.whole").count()
+        forget_faults(page, path)
+    assert seen > 10
 
 
 def test_pages_work_without_scripts(router: Served, opened: Open) -> None:

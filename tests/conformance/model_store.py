@@ -7,7 +7,7 @@ import msgspec
 
 from router.clock import Clock
 from router.errors import NotFound
-from router.model.delivery import Delivery
+from router.model.delivery import Delivery, DeliverySummary
 from router.model.job import ENDED, Attempt, Group, Job, JobState, NewJob, Settlement
 from router.model.operating import Audit, Cause, Replay, ReplayStep
 from router.model.target import TargetCounts
@@ -16,7 +16,6 @@ from router.store.protocol import (
     Acceptance,
     Accepted,
     DeliveryRecord,
-    DeliverySummary,
     Died,
     Duplicate,
     EventEntry,
@@ -24,16 +23,14 @@ from router.store.protocol import (
     LeaseBatch,
     Leased,
     Page,
-    Pruned,
     Recovered,
-    Retain,
-    RuleCount,
     Selector,
     Settled,
     Stored,
     narrowed,
     untold,
 )
+from router.store.upkeep import Pruned, Retain, RuleCount
 from tests.conformance.model_runs import ModelRuns
 
 DUE = ("available", "retryable")

@@ -7,7 +7,8 @@ import pytest
 
 from router.errors import NotFound
 from router.model.operating import Audit, Replay, ReplayStep
-from router.store.protocol import Acceptance, Retain, Selector, Store
+from router.store.protocol import Acceptance, Selector, Store
+from router.store.upkeep import Retain
 from tests.clocks import START_MS
 from tests.conformance.model_store import ModelStore
 from tests.store_values import FAR, Maker, a_settlement

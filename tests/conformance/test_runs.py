@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from router.model.job import Group, Job, JobState, Need, NewJob, Turn
-from router.store.protocol import Accepted, Retain, Selector, Settled, Store
+from router.store.protocol import Accepted, Selector, Settled, Store
 from router.store.sqlite import open_store
+from router.store.upkeep import Retain
 from tests.clocks import START_MS, ManualClock
 from tests.conformance.model_store import ModelStore
 from tests.store_values import FAR, Maker, a_settlement

@@ -9,17 +9,9 @@ import pytest
 from router.errors import NotFound, StoreUnavailable
 from router.model.job import Job
 from router.model.target import TargetCounts
-from router.store.protocol import (
-    Accepted,
-    Duplicate,
-    Generation,
-    Recovered,
-    Retain,
-    RuleCount,
-    Selector,
-    Store,
-)
+from router.store.protocol import Accepted, Duplicate, Generation, Recovered, Selector, Store
 from router.store.sqlite import open_store
+from router.store.upkeep import Retain, RuleCount
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, GENERATION, Maker, a_settlement
 
@@ -287,6 +279,18 @@ async def test_another_boot_s_jobs_are_reclaimed_uncharged(store: Store, make: M
     record = await store.delivery(old.delivery)
     assert record is not None
     assert [(a.number, a.outcome) for a in record.attempts] == [(1, "interrupted")]
+
+
+async def test_a_restart_keeps_the_time_of_a_retry(store: Store, make: Maker) -> None:
+    await store.accept(make.acceptance(jobs=[make.job(), make.job(rule="other")]))
+    job = await lease_one(store, lease="old.1")
+    await lease_one(store, lease="old.2")
+    due_at = START_MS + 3_600_000
+    await store.settle(a_settlement(job, "retryable", due_at=due_at))
+    await store.recover(alive="new", now=START_MS + 9, on_interrupt_dead=NOBODY)
+    again = await store.job(job.id)
+    assert again is not None
+    assert (again.state, again.due_at, again.charged, again.deaths) == ("retryable", due_at, 1, 0)
 
 
 async def test_the_third_death_in_a_row_is_the_last(store: Store, make: Maker) -> None:

@@ -23,6 +23,18 @@ def steps(page: str) -> Iterator[tuple[str, str]]:
             yield from (("sh", line) for line in text.splitlines())
 
 
+def blocks(page: str, language: str) -> list[str]:
+    """The blocks of a page in one language, in order."""
+    text = (ROOT / "docs" / page).read_text("utf-8")
+    return [block for found, block in _FENCE.findall(text) if found == language]
+
+
+def block(page: str, language: str) -> str:
+    """The only one."""
+    [text] = blocks(page, language)
+    return text
+
+
 def lines(page: str) -> list[str]:
     """The shell lines of a page."""
     return [line for kind, line in steps(page) if kind == "sh"]

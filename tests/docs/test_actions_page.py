@@ -1,15 +1,14 @@
 """The snippets of docs/actions.md are actions that load without a word."""
 
-import re
 import textwrap
 from pathlib import Path
 
 import pytest
 
 from router.config import load, render_text
+from tests.docs.pages import blocks
 
-PAGE = (Path(__file__).parents[2] / "docs" / "actions.md").read_text("utf-8")
-BLOCKS = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+BLOCKS = blocks("actions.md", "yaml")
 KINDS = ("http", "shell", "python", "log")
 HEAD = """version: 1
 secrets: {erp: {env: ERP_TOKEN}, chat_url: {env: CHAT_URL}}

@@ -1,7 +1,6 @@
 """The page about order: its files load without a word, their tests pass, its reasons are ours."""
 
 import random
-import re
 from pathlib import Path
 
 import pytest
@@ -9,9 +8,10 @@ import pytest
 from router.config import load, render_text
 from router.rehearsal import Stage
 from router.store import chains
+from tests.docs.pages import blocks
 
 PAGE = (Path(__file__).parents[2] / "docs" / "chains.md").read_text("utf-8")
-BLOCKS = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+BLOCKS = blocks("chains.md", "yaml")
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))

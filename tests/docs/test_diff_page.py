@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 from pathlib import Path
 
 import pytest
@@ -11,14 +10,10 @@ from router.cli.main import run
 from router.clock import SystemClock
 from router.store.protocol import Acceptance, EventEntry
 from router.store.sqlite import open_store
-from tests.acceptance.process import ROOT
 from tests.builders import a_delivery
+from tests.docs.pages import blocks
 
-PAGE = (ROOT / "docs" / "diff.md").read_text("utf-8")
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+PAGE = "diff.md"
 
 
 async def fill(store: Path, bodies: list[str]) -> None:
@@ -38,11 +33,11 @@ async def fill(store: Path, bodies: list[str]) -> None:
 def test_the_example_is_what_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name, text in zip(("old", "new"), blocks("yaml"), strict=True):
+    for name, text in zip(("old", "new"), blocks(PAGE, "yaml"), strict=True):
         (tmp_path / f"{name}.yaml").write_text(text, "utf-8")
-    asyncio.run(fill(tmp_path / "router.db", blocks("json")[0].splitlines()))
+    asyncio.run(fill(tmp_path / "router.db", blocks(PAGE, "json")[0].splitlines()))
     monkeypatch.chdir(tmp_path)
-    program, *args = blocks("sh")[0].split()
+    program, *args = blocks(PAGE, "sh")[0].split()
     assert program == "router"
     assert run(args, os.environ) == 1
-    assert capsys.readouterr().out == blocks("text")[0]
+    assert capsys.readouterr().out == blocks(PAGE, "text")[0]

@@ -12,9 +12,10 @@ from router.providers import own
 from router.rehearsal import Stage
 from router.rules.own_events import DIAGNOSTICS_MAX, REASON_MAX, TEXT_MAX
 from router.serving import conditions
+from tests.docs.pages import blocks
 
 PAGE = (Path(__file__).parents[2] / "docs" / "own-events.md").read_text("utf-8")
-BLOCKS = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+BLOCKS = blocks("own-events.md", "yaml")
 NAMES = [event.name for event in own().events]
 
 
@@ -34,7 +35,7 @@ def test_its_table_lists_the_catalogue() -> None:
 
 
 def test_its_payloads_are_the_samples() -> None:
-    (block,) = re.findall(r"^```json\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    (block,) = blocks("own-events.md", "json")
     shown = {
         name: payload for line in block.splitlines() for name, payload in json.loads(line).items()
     }

@@ -9,9 +9,10 @@ import pytest
 from router.config import load, render_text, schema
 from router.config.unbuilt import REFUSED
 from router.yaml_source import Entry
+from tests.docs.pages import blocks
 
 PAGE = (Path(__file__).parents[2] / "docs" / "rules.md").read_text("utf-8")
-BLOCKS = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+BLOCKS = blocks("rules.md", "yaml")
 QUIET = {"unused-secret", "unused-target", "includes-nothing"}
 
 

@@ -1,6 +1,5 @@
 """The page about targets: its file loads without a word, its figures are those of the code."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -8,9 +7,10 @@ import pytest
 from router.config import load, render_text
 from router.dispatch import fresh, gate
 from router.model.retry import AGE_LIMIT_MS
+from tests.docs.pages import blocks
 
 PAGE = (Path(__file__).parents[2] / "docs" / "targets.md").read_text("utf-8")
-BLOCKS = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+BLOCKS = blocks("targets.md", "yaml")
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))

@@ -7,6 +7,11 @@ Each cycle starts the real router on the store that the last one left, sends sig
 several connections, keeps every acknowledgement in memory, and kills the router. The next start
 must need no help; then the unanswered deliveries are sent once more (their outcome is unknown, the
 dedupe key must absorb what was stored) and the ledger is compared with what was acknowledged.
+
+Each delivery makes five jobs: one by itself, a chain of three whose runs take turns in eight lanes,
+and one of which only the newest of a lane waits. Whatever was killed when: none is lost, none made
+twice, no two runs of a lane ran at once or overtook one another, and none began before the one
+before it had succeeded.
 """
 
 import argparse
@@ -17,14 +22,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
+from router.store.rows import STATE
 from tests import ledger
 from tests.acceptance.process import Rig, RouterDied, RouterProcess, TookTooLong
 from tests.acceptance.senders import ENDPOINTS, Sender, code, environ
+from tests.faults import order
 
 RULES = ENDPOINTS + (
     "rules:\n"
@@ -32,6 +40,20 @@ RULES = ENDPOINTS + (
     "    match: payload.ref == 'refs/heads/main'\n"
     "    actions: {log: 'push {{ payload.id }}'}\n"
 )
+WITH_RUNS = RULES + (
+    "  - id: line\n    from: code\n"
+    "    concurrency: {group: payload.lane, limit: 1}\n"
+    "    actions:\n"
+    "      - {id: third, after: [first, second], log: '{{ results.second.message }}',"
+    " when: payload.lane != 'l3'}\n"
+    "      - {id: first, log: 'first {{ payload.id }}'}\n"
+    "      - {id: second, after: first, log: 'after {{ results.first.message }}',"
+    " when: results.first.message != null}\n"
+    "  - id: newest\n    from: code\n"
+    "    concurrency: {group: payload.lane, limit: 1, on_busy: latest}\n"
+    "    actions: {log: 'newest {{ payload.id }}'}\n"
+)
+JOBS_EACH = 5
 CONNECTIONS = 8
 STILLBORN = 0.15
 STORE_CYCLES = 25
@@ -161,7 +183,7 @@ class Campaign:
         return self.tally
 
     def one_store(self, cycles: int) -> None:
-        rig = Rig(self.folder / f"store-{self.tally.cycles}", RULES, environ())
+        rig = Rig(self.folder / f"store-{self.tally.cycles}", WITH_RUNS, environ())
         client = Client(rig.listen, code(), int(time.time() * 1000))
         for _ in range(cycles):
             if not self.tally.problems:
@@ -200,15 +222,29 @@ class Campaign:
     def settle(self, rig: Rig, client: Client, router: RouterProcess) -> None:
         """After a restart: send the unanswered again, then look at the ledger."""
         self.tally.resent += asyncio.run(client.resend())
-        found = ledger.problems(rig.store, client.acked) + client.refused
+        found = ledger.problems(rig.store, client.acked, jobs_each=JOBS_EACH) + client.refused
+        found += order.problems(rig.store)
         if not found:
-            router.until(lambda: all_done(rig.store), "all jobs to end")
+            router.until(lambda: not order.open_jobs(rig.store), "all jobs to end")
+            found = order.problems(rig.store) + odd_ends(rig.store)
         self.tally.problems += found
 
 
-def all_done(store: Path) -> bool:
-    count = ledger.counts(store)
-    return count.succeeded == count.jobs == count.deliveries
+ENDS = """
+    SELECT id, rule, action, state, reason FROM jobs WHERE NOT (
+        state = :succeeded AND action != 'third'
+        OR action = 'third' AND state = :succeeded
+        OR action = 'third' AND state = :cancelled AND reason = 'when'
+        OR rule = 'newest' AND state = :cancelled AND reason = 'superseded'
+    )
+"""
+
+
+def odd_ends(store: Path) -> list[str]:
+    """Jobs that ended otherwise than their rule says."""
+    with closing(ledger.connect(store)) as db:
+        rows = db.execute(ENDS, {n: STATE[n] for n in ("succeeded", "cancelled")}).fetchall()
+    return [f"odd end: {row}" for row in rows]
 
 
 def progress(line: str) -> None:

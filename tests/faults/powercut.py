@@ -7,6 +7,9 @@ point (`disk` says by which model), and the router's store opens each such image
 
     python -m tests.faults.powercut --images 10000
     python -m tests.faults.powercut --images 1000 --synchronous NORMAL     # must find loss
+
+In each image whole deliveries are looked for, every end of a job that the store had confirmed, and
+what `order` knows of chains and groups.
 """
 
 import argparse
@@ -23,11 +26,13 @@ from pathlib import Path
 
 from router.clock import SystemClock
 from router.errors import StoreRefused, StoreUnavailable
+from router.store.schema import MIGRATIONS
 from router.store.sqlite import open_store
 from tests import ledger
-from tests.faults import disk, trace
+from tests.faults import disk, order, trace
 
 STORE = "router.db"
+JOBS_EACH = 3
 EVERY = 5
 """One image in so many is opened by the store as a restart would; all others by plain SQL."""
 
@@ -82,17 +87,22 @@ def recorded(folder: Path, *, synchronous: str = "FULL", seed: int = 1) -> list[
 
 
 def acknowledged(acks: Sequence[bytes]) -> dict[str, str]:
-    """Delivery ids and body digests, from the lines that the workload wrote."""
+    """Delivery ids with body digests, job ids with states: the lines that the workload wrote."""
     lines = b"".join(acks).decode().splitlines()
     return dict(line.split(" ", 1) for line in lines)
 
 
-def look(place: Path, image: disk.Image, acked: dict[str, str], *, own: bool) -> list[str]:
+def look(
+    place: Path, image: disk.Image, acked: dict[str, str], *, own: bool, jobs_each: int = JOBS_EACH
+) -> list[str]:
     """
-    Lay the image out and say what is wrong with it.
+    Lay the image out and say what is wrong with it: `acked` has deliveries with their digests, and
+    jobs with the state that was confirmed.
 
     `own`: first let the router's store open it, as a restart after the power cut would.
     """
+    deliveries = {id_: text for id_, text in acked.items() if id_.startswith("dlv_")}
+    ends = {id_: text for id_, text in acked.items() if id_.startswith("job_")}
     for old in place.iterdir():
         old.unlink()
     for name, content in image.items():
@@ -105,18 +115,19 @@ def look(place: Path, image: disk.Image, acked: dict[str, str], *, own: bool) ->
     try:
         if empty(place / STORE):
             return [f"lost: {i}" for i in acked]
-        return ledger.problems(place / STORE, acked, mend=True)
+        found = ledger.problems(place / STORE, deliveries, jobs_each=jobs_each, mend=True)
+        return found or order.problems(place / STORE, ends, mend=True)
     except sqlite3.DatabaseError as error:
         return [f"corrupt: {error}"]
 
 
 def empty(path: Path) -> bool:
-    """No store or no schema: right before the first migration has ended, a loss after that."""
+    """No store, or not yet whole: right before the last migration has ended, a loss after that."""
     if not path.exists():
         return True
     with closing(ledger.connect(path, mend=True)) as db:
-        found = db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'jobs'").fetchone()
-    return found == (0,)
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+    return bool(version < len(MIGRATIONS))
 
 
 async def reopened(path: Path) -> None:
@@ -132,12 +143,14 @@ def judge(
     *,
     seed: int = 1,
     promised: Callable[[Sequence[bytes]], dict[str, str]] = acknowledged,
+    jobs_each: int = JOBS_EACH,
     progress: Callable[[Verdict], None] | None = None,
 ) -> Verdict:
     """
     Cut the power `images` times at points chosen by `seed`.
 
-    `promised` reads delivery ids and body digests from the acks sent before a cut.
+    `promised` reads delivery ids and body digests from the acks sent before a cut; each delivery
+    has so many jobs.
     """
     verdict, started = Verdict(), time.monotonic()
     choose = random.Random(seed)
@@ -146,7 +159,8 @@ def judge(
     with memory_folder() as place:
         for number, image, acks in cuts:
             acked, own = promised(acks), number % EVERY == 0
-            verdict.count(number, len(acked), look(place, image, acked, own=own))
+            found = look(place, image, acked, own=own, jobs_each=jobs_each)
+            verdict.count(number, len(acked), found)
             verdict.opened += own
             verdict.seconds = time.monotonic() - started
             if progress is not None and verdict.images % 500 == 0:

@@ -16,7 +16,7 @@ from tests import ledger
 from tests.acceptance.process import Rig, RouterProcess
 from tests.acceptance.senders import code, environ
 from tests.faults import powercut, trace
-from tests.faults.kill import RULES
+from tests.faults.kill import JOBS_EACH, WITH_RUNS
 
 DELIVERIES, AT_ONCE, IMAGES = 24, 4, 300
 DELIVERY = re.compile(rb'"delivery":\s*"(dlv_\w+)"')
@@ -50,7 +50,7 @@ def end(router: RouterProcess) -> None:
 )
 @pytest.mark.timeout(180)
 def test_what_a_200_promised_survives_every_power_cut(tmp_path: Path) -> None:
-    rig = Rig(tmp_path / "router", RULES, environ())
+    rig = Rig(tmp_path / "router", WITH_RUNS, environ())
     log = tmp_path / "trace.log"
     router = RouterProcess(rig.path, rig.listen, rig.admin, rig.environ, tracer=trace.tracer(log))
     with router, ThreadPoolExecutor(AT_ONCE) as senders:
@@ -65,6 +65,6 @@ def test_what_a_200_promised_survives_every_power_cut(tmp_path: Path) -> None:
         return {i: d for i, d in digests.items() if i in found}
 
     assert len(promised([s.data for s in steps if s.kind == "ack"])) == DELIVERIES
-    verdict = powercut.judge(steps, IMAGES, promised=promised)
+    verdict = powercut.judge(steps, IMAGES, promised=promised, jobs_each=JOBS_EACH)
     assert verdict.odd == 0, verdict.examples
     assert verdict.acked > IMAGES

@@ -4,7 +4,8 @@ import asyncio
 import random
 import selectors
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
+from itertools import count
 from typing import Any
 
 START_MS = 1_750_000_000_000
@@ -13,6 +14,22 @@ TICK = 1e-9
 
 class Stuck(AssertionError):
     """Everything waits and no timer will ever end it."""
+
+
+class SimTask(asyncio.Task[Any]):
+    """A task whose hash is its number: sets of tasks have the same order whenever a seed is run."""
+
+    def __init__(self, coro: Any, *, number: int, **named: Any) -> None:
+        self.number = number
+        super().__init__(coro, **named)
+
+    def __hash__(self) -> int:
+        return self.number
+
+
+def in_order(tasks: Iterable["asyncio.Task[Any]"]) -> list["asyncio.Task[Any]"]:
+    """The oldest first."""
+    return sorted(tasks, key=hash)
 
 
 class _NoWorld(selectors.SelectSelector):
@@ -37,6 +54,10 @@ class SimLoop(asyncio.SelectorEventLoop):
         self._world = _NoWorld()
         self._rng = rng
         super().__init__(self._world)
+        numbers = count()
+        self.set_task_factory(
+            lambda loop, coro, **named: SimTask(coro, number=next(numbers), loop=loop, **named)
+        )
 
     def time(self) -> float:
         return self._world.elapsed
@@ -73,7 +94,7 @@ def simulate(main: Coroutine[Any, Any, Any], rng: random.Random) -> Any:
         assert leaked == [], f"a task failed and nobody heard it: {leaked}"
         return answer
     finally:
-        for task in asyncio.all_tasks(loop):
+        for task in in_order(asyncio.all_tasks(loop)):
             task.cancel()
         loop.run_until_complete(asyncio.sleep(0))
         loop.run_until_complete(asyncio.sleep(0))

@@ -1,23 +1,30 @@
 """
 A target that is down for a day, and comes back: what it sees of us, and when fresh work runs.
 
-    python -m tests.sim.recovery [JOBS] [HOURS]     500000 jobs in 24 hours, if nothing is said
+    python -m tests.sim.recovery --jobs 500000 --hours 24 --store sqlite
 
-Virtual time, the real dispatcher, a ledger in memory.
+Virtual time, the real dispatcher; a ledger in memory, or the real store in a file.
 """
 
+import argparse
 import asyncio
 import random
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
 
 from router.dispatch import Dispatcher, Live
-from router.model.job import Done, Job, Outcome, Retry, Settlement
+from router.model.delivery import Delivery
+from router.model.job import Done, Job, NewJob, Outcome, Retry, Settlement
 from router.model.retry import STANDARD
 from router.model.settings import TargetLimits
-from router.store.protocol import Acceptance, Settled
+from router.store.protocol import Acceptance, EventEntry, Settled
+from tests.sim.filed import FiledStore, a_blank
 from tests.sim.ledger import Ledger
 from tests.sim.loop import SimClock, simulate
 from tests.sim.makers import a_delivery, a_job, a_new_job, an_http_call
@@ -61,16 +68,49 @@ class Slim(Ledger):
             self.ends.clear()
         return settled
 
+    async def unfinished(self) -> int:
+        """Jobs that have not succeeded."""
+        return sum(j.state != "succeeded" for j in self.records.values())
+
 
 ENDED = a_job(state="succeeded")
 
 
-class Recovery:
-    """One target, its steady traffic, an outage."""
+class Filed:
+    """The real store, as `Recovery` fills and counts it: ids are what the store takes for ids."""
 
-    def __init__(self, jobs: int, hours: float) -> None:
+    def __init__(self, path: Path, clock: SimClock) -> None:
+        self.store = FiledStore(path, clock)
+        self.attempts_most = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    async def commit(self, delivery: Delivery, jobs: list[NewJob], now: int) -> None:
+        """Intake's transaction."""
+        del now
+        number = jobs[0].id
+        own = msgspec.structs.replace(delivery, id=f"dlv_{number}")
+        await self.store.accept(Acceptance(own, (EventEntry(0, "evt_0", "orders/paid"),), (*jobs,)))
+
+    async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
+        if settlement.state == "succeeded":
+            self.attempts_most = max(self.attempts_most, settlement.attempt.number)
+        return await self.store.settle(settlement, own)
+
+    async def unfinished(self) -> int:
+        """Jobs that have not succeeded."""
+        counted = await self.store.counts()
+        return sum(n for states in counted.values() for s, n in states.items() if s != "succeeded")
+
+
+class Recovery:
+    """One target, its steady traffic, an outage. `ledger` is begun on the loop."""
+
+    def __init__(self, jobs: int, hours: float, store: Path | None = None) -> None:
         self.clock = SimClock()
-        self.ledger = Slim()
+        self._path = store
+        self.ledger: Any = None
         self.down_s = hours * 3_600
         self.rate = jobs / self.down_s
         self.up = True
@@ -108,7 +148,7 @@ class Recovery:
             limits=lambda target, kind: TargetLimits(16),
         )
         return Dispatcher(
-            self.ledger,  # type: ignore[arg-type]
+            self.ledger,
             {"http": self},
             live,
             clock=self.clock,
@@ -131,6 +171,11 @@ class Recovery:
 
     async def live(self) -> Figures:
         """A good hour, a day without, and on until nothing of the backlog waits."""
+        if self._path is None:
+            self.ledger = Slim()
+        else:
+            self.ledger = Filed(self._path, self.clock)
+            await self.ledger.start()
         dispatcher = self.dispatcher()
         tasks = [
             asyncio.create_task(dispatcher.run()),
@@ -154,6 +199,9 @@ class Recovery:
             task.cancel()
         closed_at = next(call for call in self.calls if call >= self.up_at)
         fresh = sorted(lag for came, lag in self.lags if came > closed_at)
+        unfinished = await self.ledger.unfinished()
+        if self._path is not None:
+            self.ledger.die()
         return Figures(
             jobs=self.made,
             waiting=waiting,
@@ -163,7 +211,7 @@ class Recovery:
             fresh_max=fresh[-1],
             drained_h=(back_at - self.up_at) / 3_600,
             attempts_most=self.ledger.attempts_most,
-            unfinished=sum(j.state != "succeeded" for j in self.ledger.records.values()),
+            unfinished=unfinished,
         )
 
     def _windows(self, since: float) -> Iterator[int]:
@@ -174,22 +222,45 @@ class Recovery:
         return iter(counts.values())
 
 
-def recover(jobs: int, hours: float) -> Figures:
-    """The figures of one run; the same numbers give the same run."""
-    figures: Figures = simulate(Recovery(jobs, hours).live(), random.Random(3))
+def recover(jobs: int, hours: float, store: Path | None = None) -> Figures:
+    """The figures of one run; the same numbers give the same run. `store`: a file to be made."""
+    if store is not None:
+        asyncio.run(a_blank(store, SimClock()))
+    figures: Figures = simulate(Recovery(jobs, hours, store).live(), random.Random(3))
     return figures
 
 
-def main(args: list[str]) -> None:
-    """Print the figures."""
-    jobs = int(args[0]) if args else 500_000
-    hours = float(args[1]) if len(args) > 1 else 24.0
+def wrong(figures: Figures) -> list[str]:
+    """What is not as it should be, in words."""
+    checks = {
+        "jobs are left": figures.unfinished == 0,
+        "more than twice the steady rate": figures.peak <= 2 * figures.steady,
+        "fresh work waited for over 30 s": figures.fresh_max <= 30,
+        "waiting spent attempts": figures.attempts_most <= 3,
+    }
+    return [words for words, held in checks.items() if not held]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--jobs", type=int, default=500_000)
+    parser.add_argument("--hours", type=float, default=24.0)
+    parser.add_argument("--store", choices=("memory", "sqlite"), default="memory")
+    options = parser.parse_args()
     began = time.monotonic()
-    for name, value in recover(jobs, hours)._asdict().items():
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "router.db" if options.store == "sqlite" else None
+        figures = recover(options.jobs, options.hours, path)
+    for name, value in figures._asdict().items():
         shown = f"{value:.2f}" if isinstance(value, float) else value
         print(f"{name:14} {shown}")  # noqa: T201 - this is a command
+    for words in wrong(figures):
+        print(f"PROBLEM {words}")  # noqa: T201
     print(f"took {time.monotonic() - began:.0f} s")  # noqa: T201
+    return 1 if wrong(figures) else 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main())

@@ -7,7 +7,6 @@ leases, a failing store and limits that change. The numbers are those of the lis
 
 import os
 import random
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -88,7 +87,9 @@ class RunsWorld(World):
         outcome = super().an_outcome(job)
         return msgspec.structs.replace(outcome, result={"by": job.id})
 
-    def render(self, job: Job, delivery: Delivery, event: Event, results: Results) -> Call | Skip:
+    def render(
+        self, job: Job, delivery: Delivery, event: Event | None, results: Results
+    ) -> Call | Skip:
         for member in self.members(job):
             seen = results.get(member.action, {}).get("by")
             wants = {need.action for need in job.after}
@@ -154,16 +155,9 @@ def lived(seed: int) -> RunsWorld:
     return world
 
 
-def _each(seeds: list[int], check: Callable[[RunsWorld], None]) -> None:
-    for seed in seeds:
-        try:
-            check(lived(seed))
-        except BaseException:
-            print(f"replay with SIM_SEED={seed}")  # noqa: T201 - the one thing a reader needs
-            raise
-
-
-def _checked(world: RunsWorld) -> None:
+def checked(seed: int) -> None:
+    """Live under this seed, and hold the promises against it."""
+    world = lived(seed)
     ledger = world.ledger
     assert ledger.wrong == []
     for job in ledger.records.values():
@@ -195,7 +189,12 @@ def _ends_rightly(world: RunsWorld, job: Job) -> None:
 
 @pytest.mark.parametrize("seeds", _BATCHES, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
 def test_i17_i20_i23_i26_runs_keep_their_order_and_their_turns(seeds: list[int]) -> None:
-    _each(seeds, _checked)
+    for seed in seeds:
+        try:
+            checked(seed)
+        except BaseException:
+            print(f"replay with SIM_SEED={seed}")  # noqa: T201 - the one thing a reader needs
+            raise
 
 
 def test_the_same_seed_gives_the_same_run() -> None:

@@ -28,7 +28,7 @@ from router.model.settings import OWN, TargetLimits
 from router.model.work import Work
 from router.store.protocol import Acceptance, Recovered, Settled
 from tests.sim.ledger import Ledger
-from tests.sim.loop import SimClock
+from tests.sim.loop import SimClock, in_order
 from tests.sim.makers import a_delivery, a_new_job, an_event, an_http_call
 
 POLICY = RetryPolicy("sim", (1_000, 5_000, 30_000))
@@ -176,7 +176,9 @@ class World:
     def reads(self, job: Job) -> frozenset[str]:
         return frozenset(need.action for need in job.after)
 
-    def render(self, job: Job, delivery: Delivery, event: Event, results: Results) -> Call | Skip:
+    def render(
+        self, job: Job, delivery: Delivery, event: Event | None, results: Results
+    ) -> Call | Skip:
         del delivery, event, results
         if job.event == "unrenderable":
             raise RenderError("http.path", "no")
@@ -311,6 +313,6 @@ def _all_ended(world: World) -> bool:
 
 def _cancel_all() -> None:
     me = asyncio.current_task()
-    for task in asyncio.all_tasks():
+    for task in in_order(asyncio.all_tasks()):
         if task is not me:
             task.cancel()

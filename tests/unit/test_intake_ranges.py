@@ -1,18 +1,24 @@
 """The way in for senders of published addresses, and for those that name an API version."""
 
-from collections.abc import AsyncIterator
+import asyncio
+import io
+import json
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from router import log
+from router.intake import ODD_VERSIONS_MAX
 from router.model.settings import PUBLISHED, Endpoint
+from router.providers import builtin
 from router.rules.ruleset import Ruleset
 from router.store.protocol import Selector
 from router.store.sqlite import SqliteStore, open_store
-from tests.builders import a_rule, a_ruleset
+from tests.builders import a_request, a_rule, a_ruleset
 from tests.clocks import ManualClock
-from tests.unit.test_intake import World
+from tests.unit.test_intake import KEY, World
 
 HOOKS = ("192.0.2.0/24", "2001:db8:1::/48")
 
@@ -92,3 +98,64 @@ async def test_a_body_that_is_no_json_is_flagged_too(store: SqliteStore) -> None
     await world.send(b"no json")
     [found] = await store.deliveries(Selector(limit=5))
     assert (found.state, "api_version" in found.flags) == ("unparsed", True)
+
+
+# -- a new version: said once, counted always
+
+
+@pytest.fixture
+def stream() -> Iterator[io.StringIO]:
+    """Where lines go; afterwards nothing is logged any more, as before."""
+    stream = io.StringIO()
+    log.configure(stream=stream, level="warning")
+    yield stream
+    log.reset()
+
+
+async def bear(world: World, version: str, number: str) -> None:
+    """Deliver what was made by that version; the number of a delivery is its dedupe key."""
+    named = builtin()["shopify"].sign(
+        event="orders/paid", body=b"{}", key=KEY, delivery_id=number, now_ms=world.clock.now()
+    )
+    headers = {**{n.lower(): v for n, v in named}, "x-shopify-api-version": version}
+    door = world.intake.find(b"/wh_x")
+    assert door is not None
+    wire = tuple((name.encode(), value.encode()) for name, value in headers.items())
+    assert (await world.intake.accept(door, a_request(headers=wire))).status == 200
+
+
+async def told(stream: io.StringIO) -> list[dict[str, Any]]:
+    """What the log said of versions."""
+    await asyncio.sleep(0)  # lines of one turn of the loop go out at its end
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    return [line for line in lines if line["event"] == "another api version"]
+
+
+def counted(world: World) -> float:
+    return world.metrics.value("router_api_version_differs_total", endpoint="shop")
+
+
+async def test_a_new_api_version_is_logged_once_and_counted_always(
+    store: SqliteStore, stream: io.StringIO
+) -> None:
+    """A sender that has moved on says the same with every delivery; the next move is news again."""
+    world = World(store, of_shop(api_version="2023-10"))
+    for number, version in enumerate(["2024-01", "2023-10", "2024-01", "2024-04", "2024-01"]):
+        await bear(world, version, f"w-{number}")
+    assert [(line["level"], line["endpoint"], line["version"]) for line in await told(stream)] == [
+        ("warning", "shop", "2024-01"),
+        ("warning", "shop", "2024-04"),
+    ]
+    assert {line["expected"] for line in await told(stream)} == {"2023-10"}
+    assert counted(world) == 4
+
+
+async def test_a_sender_of_ever_new_versions_does_not_fill_the_log(
+    store: SqliteStore, stream: io.StringIO
+) -> None:
+    world = World(store, of_shop(api_version="2023-10"))
+    sent = ODD_VERSIONS_MAX + 5
+    for number in range(sent):
+        await bear(world, f"v{number}", f"w-{number}")
+    assert len(await told(stream)) == ODD_VERSIONS_MAX
+    assert counted(world) == sent

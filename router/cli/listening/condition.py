@@ -6,7 +6,6 @@ from typing import Any
 from router.cli.listening.arrived import Arrived
 from router.errors import ExpressionError, UsageError
 from router.expressions import Expression, compile  # noqa: A004 - the room's own word
-from router.model.delivery import Event
 from router.providers import Provider
 from router.replay import as_request
 from router.rules.scope import delivery_roots, event_scope
@@ -60,15 +59,7 @@ class Condition:
         for read in provider.read(as_request(delivery)).events:
             if read.index not in wanted:
                 continue  # a copy that was known already
-            event = Event(
-                wanted[read.index].id,
-                read.index,
-                read.name,
-                read.action,
-                read.payload,
-                read.raw,
-                read.fields,
-            )
+            event = read.event(wanted[read.index].id)
             verdict = self._expression.verdict(event_scope(shared, delivery, event, self._defines))
             if verdict is True:
                 return True

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from router.cli.admin import tls_fault
 from router.cli.listening.arrived import Page
 from router.errors import RouterError, UsageError
 
@@ -193,7 +194,7 @@ def _words(error: Exception) -> str:
     import httpx
 
     if isinstance(error, httpx.ConnectError):
-        return "nothing listens there"
+        return tls_fault(error) or "nothing listens there"
     if isinstance(error, httpx.TimeoutException):
         return "no answer in time"
     return str(error)[:200] or type(error).__name__

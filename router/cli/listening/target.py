@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
+from router.cli.admin import tls_fault
 from router.cli.listening.arrived import Arrived, Forwarded
 from router.clock import Clock
 from router.errors import UsageError
@@ -145,7 +146,7 @@ def _words(problem: Exception) -> str:
     import httpx
 
     if isinstance(problem, httpx.ConnectError):
-        return "nothing listens there"
+        return tls_fault(problem) or "nothing listens there"
     if isinstance(problem, httpx.TimeoutException):
         return "no answer in time"
     return f"{type(problem).__name__}: {problem}"[:200]

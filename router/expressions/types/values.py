@@ -1,5 +1,7 @@
 """What the parts of an expression that read values may give."""
 
+from collections.abc import Callable
+
 from router.expressions.nodes import Node
 from router.expressions.types.fields import read_field
 from router.expressions.types.lattice import (
@@ -214,23 +216,25 @@ def of_select_hash(run: Run, node: Node, view: View) -> Type:
 
 
 def of_or(run: Run, node: Node, view: View) -> Type:
-    if view.strict and is_test(node):
-        return Type(run.verdict(node, view))
-    found: list[Type] = []
-    seen: View | None = view
-    for at, child in enumerate(node.children):
-        if seen is None:
-            break
-        kind = run.value(child, seen)
-        last = at == len(node.children) - 1
-        found.append(kind if last else _truthy(kind))
-        if not truth(kind) & FALSE:
-            break
-        seen = when_false(run, child, seen)
-    return joined(found)
+    return _first_to_decide(run, node, view, FALSE, _truthy, when_false)
 
 
 def of_and(run: Run, node: Node, view: View) -> Type:
+    return _first_to_decide(run, node, view, TRUE, _falsy, when_true)
+
+
+def _first_to_decide(
+    run: Run,
+    node: Node,
+    view: View,
+    passes: int,
+    deciding: Callable[[Type], Type],
+    onwards: Callable[[Run, Node, View], View | None],
+) -> Type:
+    """
+    The first operand that decides, else the last: one whose truth is in `passes` lets the next be
+    asked, which then sees `onwards`; the part of it that is `deciding` may be the value.
+    """
     if view.strict and is_test(node):
         return Type(run.verdict(node, view))
     found: list[Type] = []
@@ -240,10 +244,10 @@ def of_and(run: Run, node: Node, view: View) -> Type:
             break
         kind = run.value(child, seen)
         last = at == len(node.children) - 1
-        found.append(kind if last else _falsy(kind))
-        if not truth(kind) & TRUE:
+        found.append(kind if last else deciding(kind))
+        if not truth(kind) & passes:
             break
-        seen = when_true(run, child, seen)
+        seen = onwards(run, child, seen)
     return joined(found)
 
 

@@ -4,12 +4,11 @@ from typing import Any
 
 import msgspec
 
-from router.model.delivery import DeliveryState
+from router.model.delivery import DeliveryState, DeliverySummary
 from router.model.job import Attempt, Job
 from router.model.operating import Audit, Cause, Replay
 from router.model.target import TargetRow
 from router.store.lists import ListedAttempt, ListedEvent, ListedGeneration
-from router.store.protocol import DeliverySummary
 
 HIDDEN = "[hidden]"
 """Stands where a caller without bodies may not look."""

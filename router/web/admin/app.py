@@ -15,7 +15,7 @@ import msgspec
 
 from router import log
 from router.clock import Clock
-from router.errors import NotFound, RouterError, StoreUnavailable, UsageError
+from router.errors import RouterError
 from router.web.admin.asking import Query
 from router.web.admin.browsers import Hosts, check_origin, header, is_on_this_machine
 from router.web.admin.call import (
@@ -38,6 +38,7 @@ from router.web.admin.callers import (
     TooManyGuesses,
     WrongToken,
 )
+from router.web.admin.faults import asked_too_often, read_whole, status_of
 from router.web.peer import Peers
 
 BODY_MAX = 1_048_576
@@ -111,7 +112,7 @@ class Admin:
         except Rejected as rejected:
             page = problem(rejected.status, str(rejected), *rejected.extra)
         except RouterError as error:
-            page = problem(_status_of(error), str(error))
+            page = problem(status_of(error), str(error))
         except Exception as error:  # noqa: BLE001 - the last net of a request
             self._log.error("admin request failed", path=scope["path"], exc_info=error)
             page = problem(503, "the router failed; its log says why")
@@ -175,19 +176,7 @@ class Admin:
                 self._log.warning("wrong token", peer=peer)
             raise Rejected(401, "this token opens nothing here", _CHALLENGE) from None
         except TooManyGuesses as error:
-            wait = (b"retry-after", b"%d" % error.wait_s)
-            raise Rejected(429, str(error), wait) from None
-
-
-def _status_of(error: RouterError) -> int:
-    match error:
-        case NotFound():
-            return 404
-        case UsageError():
-            return 400
-        case StoreUnavailable():
-            return 503
-    return 409  # the ledger or the file stands against it; the text says how
+            raise asked_too_often(error) from None
 
 
 def problem(status: int, detail: str, *extra: tuple[bytes, bytes]) -> Page:
@@ -226,16 +215,7 @@ def _head(content_type: str, policy: bytes, own: Headers = ()) -> list[tuple[byt
 
 async def _body(receive: Receive, headers: Headers, wanted: type[msgspec.Struct]) -> Any:
     """The request's JSON as the Struct that is wanted; no body is an empty object."""
-    data = bytearray()
-    more = True
-    while more:
-        message = await receive()
-        if message["type"] != "http.request":
-            raise Rejected(400, "the request ended early")
-        data += message.get("body", b"")
-        more = message.get("more_body", False)
-        if len(data) > BODY_MAX:
-            raise Rejected(413, f"a body has at most {BODY_MAX} bytes")
+    data = await read_whole(receive, BODY_MAX, "a body")
     kind = (header(headers, b"content-type") or "").partition(";")[0].strip().lower()
     if data and kind != JSON:
         raise Rejected(415, "send application/json")

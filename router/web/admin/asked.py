@@ -59,5 +59,12 @@ class Paused(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     reason: str = ""
 
 
+class BackedUp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A backup that the command line made beside the server: its file, and its size."""
+
+    path: str
+    bytes: int = 0
+
+
 class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """No key at all."""

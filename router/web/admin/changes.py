@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from router.replay import By
-from router.web.admin.asked import Again, Chosen, Facts, Nothing, Paused, Pruning
+from router.web.admin.asked import Again, BackedUp, Chosen, Facts, Nothing, Paused, Pruning
 from router.web.admin.call import Call, Page, Route
 from router.web.admin.reads import as_json
 from router.web.ports import Operator
@@ -29,6 +29,7 @@ class Changes:
             verb("cancel", "Cancel jobs that have not ended.", self._cancel, Chosen),
             verb("revive", "Try dead jobs again.", self._revive, Chosen),
             verb("remember", "Keep what the command line found out.", self._remember, Facts),
+            verb("backup", "Note a backup made beside the server.", self._backed_up, BackedUp),
             verb("prune", "Remove what retention lets go, now.", self._prune, Pruning),
             verb("pause", "Call a target no more until it is resumed.", self._pause, Paused),
             verb("resume", "Call a paused or open target again.", self._resume, Paused),
@@ -46,6 +47,9 @@ class Changes:
 
     async def _remember(self, call: Call) -> Page:
         return as_json(await self._operator.remember(_given(call), by(call)))
+
+    async def _backed_up(self, call: Call) -> Page:
+        return as_json(await self._operator.backed_up(_given(call), by(call)))
 
     async def _prune(self, call: Call) -> Page:
         return as_json(await self._operator.prune(_given(call), by(call)))

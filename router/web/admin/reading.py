@@ -12,7 +12,7 @@ import msgspec
 
 from router.clock import Clock
 from router.errors import NotFound
-from router.model.delivery import Delivery
+from router.model.delivery import Delivery, DeliverySummary
 from router.model.job import Job, JobState
 from router.model.operating import Audit, Cause, Replay
 from router.replay import Search, as_request
@@ -21,15 +21,8 @@ from router.rules.explaining import explain_events, unrouted
 from router.rules.live import LiveRef
 from router.rules.ruleset import Ruleset
 from router.store.lists import ListedAttempt, ListedEvent, ListedGeneration
-from router.store.protocol import (
-    DeliveryRecord,
-    DeliverySummary,
-    Generation,
-    Page,
-    RuleCount,
-    Selector,
-    Stored,
-)
+from router.store.protocol import DeliveryRecord, Generation, Page, Selector, Stored
+from router.store.upkeep import RuleCount
 from router.web.admin import answers, told
 from router.web.admin.asking import marked
 

@@ -1,13 +1,13 @@
 """What the pages ask and with what they act: the same questions and verbs as the API's."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from router.clock import Clock
 from router.errors import UsageError
 from router.rules.live import LiveRef
 from router.web.admin.asking import Parameter, Query
-from router.web.admin.call import Page
+from router.web.admin.call import Page, Route
 from router.web.admin.reading import Reading
 from router.web.feed import Feed
 from router.web.pages.frame import Frame
@@ -21,7 +21,9 @@ NAMES_SHOWN = 300
 
 
 class Desk(NamedTuple):
-    """Handed to every group of pages. `name` makes a new name for a replay."""
+    """
+    Handed to every group of pages. `name` makes a new name for a replay; `routes` are the API's.
+    """
 
     reading: Reading
     operator: Operator
@@ -30,6 +32,7 @@ class Desk(NamedTuple):
     clock: Clock
     frame: Frame
     name: Callable[[], str]
+    routes: Sequence[Route] = ()
 
     def page(self, template: str, visit: Visit, status: int = 200, **values: Any) -> Page:
         """A page for this visitor."""

@@ -4,6 +4,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from router.errors import NotFound, UsageError
+from router.model.job import OPEN
 from router.store.protocol import Selector
 from router.web.admin.answers import Jobs
 from router.web.admin.asking import (
@@ -79,8 +80,9 @@ class JobPages:
         running = job.state == "running" and visit.bodies
         output = self._desk.operator.output(job.id, "") if running else {"running": False}
         return self._desk.page(
-            "job.html", visit, job=job, shown=whole, output=output, name=self._desk.name()
-        )
+            "job.html", visit, job=job, shown=whole, output=output, open=job.state in OPEN,
+            name=self._desk.name(),
+        )  # fmt: skip
 
     async def _do(self, visit: Visit) -> Page:
         """Replay, revive or cancel one job."""

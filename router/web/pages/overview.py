@@ -39,6 +39,7 @@ class OverviewPages:
             View("POST", "/reload", "operator", self._reload),
             View("GET", "/generations/{generation}", "viewer", self._generation),
             View("GET", "/audit", "viewer", self._audit),
+            View("GET", "/reference", "viewer", self._reference),
         ]
 
     async def _refused(self, visit: Visit) -> Page:
@@ -114,6 +115,10 @@ class OverviewPages:
         since, until = query.time("since"), query.time("until")
         found = await self._desk.reading.audit(since, until, query.limit(), before)
         return self._desk.page("audit.html", visit, found=found)
+
+    async def _reference(self, visit: Visit) -> Page:
+        """The API, for those whose browser has no token to show at `/api`."""
+        return self._desk.page("reference.html", visit, routes=self._desk.routes)
 
 
 def _bytes(refusal: Mapping[str, Any]) -> bytes:

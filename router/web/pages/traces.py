@@ -5,6 +5,8 @@ from typing import Any
 
 import msgspec
 
+from router.expressions.trace import Found
+from router.rules.explain_words import found_words, passed_words, wish_words
 from router.web.pages.rendering import value_text
 
 NEAR_SHOWN, NEAR_OPEN = 10, 3
@@ -125,31 +127,25 @@ def _beside(leaf: Mapping[str, Any]) -> Beside:
         leaf["number"],
         verdict,
         leaf["text"],
-        tuple(_found(found) for found in leaf["found"] if found["type"] != "error"),
+        tuple(
+            found_words(_found(found), value_text)
+            for found in leaf["found"]
+            if found["type"] != "error"
+        ),
         leaf["reason"],
     )
 
 
-def _found(found: Mapping[str, Any]) -> str:
-    match found["type"]:
-        case "absent":
-            return f"{found['text']} is not there"
-        case "null":
-            return f"{found['text']} = null"
-    return f"{found['text']} = {value_text(found['value'])} ({found['type']})"
+def _found(found: Mapping[str, Any]) -> Found:
+    return Found(found["text"], found["type"], found["value"])
 
 
 def _wish(wish: Mapping[str, Any]) -> str:
-    said = f"{wish['of']} {wish['needs']}"
-    found = wish["found"]
-    if found is not None and found["type"] != "error":
-        absent = found["type"] == "absent"
-        said += ", is not there" if absent else f", is {value_text(found['value'])}"
-    return said if wish["hint"] is None else f"{said} ({wish['hint']})"
+    found = None if wish["found"] is None else _found(wish["found"])
+    return wish_words(wish["of"], wish["needs"], found, wish["hint"], value_text)
 
 
-def _passed(passed: Mapping[str, Any]) -> str:
-    wanted = [value_text(value) for value in passed["wanted"]]
-    wanted += [f"a text that begins with {value_text(text)}" for text in passed["begins_with"]]
-    found = f"is {value_text(passed['found'])}" if passed["there"] else "is not there"
-    return f"{passed['field']} {found}, the rule wants {' or '.join(wanted)}"
+def _passed(p: Mapping[str, Any]) -> str:
+    return passed_words(
+        p["field"], p["there"], p["found"], p["wanted"], p["begins_with"], value_text
+    )

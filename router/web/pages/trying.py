@@ -12,9 +12,9 @@ from router.errors import ExpressionError, NotFound, UsageError
 from router.expressions import Expression, Failed
 from router.expressions import compile as compiled
 from router.expressions.trace import Leaf, trace
-from router.model.delivery import Event
 from router.replay import as_request
 from router.replay.where import ROOTS
+from router.rules.explain_words import found_words, verdict_word
 from router.rules.ruleset import Ruleset
 from router.rules.scope import delivery_roots, event_scope
 from router.store.protocol import DeliveryRecord
@@ -22,6 +22,7 @@ from router.web.admin.asking import Parameter
 from router.web.admin.call import Page
 from router.web.pages.desk import Desk
 from router.web.pages.rendering import value_text
+from router.web.pages.traces import Beside
 from router.web.pages.visit import View, Visit
 
 T = TypeVar("T")
@@ -46,22 +47,12 @@ class Wrong(msgspec.Struct, frozen=True):
     after: str
 
 
-class Seen(msgspec.Struct, frozen=True):
-    """A leaf, and what was found."""
-
-    number: int
-    text: str
-    verdict: str
-    found: tuple[str, ...]
-    reason: str | None
-
-
 class Tried(msgspec.Struct, frozen=True):
     """A verdict (`true`, `false`, `error`) and what made it."""
 
     verdict: str
     reason: str | None
-    leaves: tuple[Seen, ...]
+    leaves: tuple[Beside, ...]
     more: int
 
 
@@ -169,34 +160,20 @@ def tried(expression: Expression, record: DeliveryRecord, number: int, ruleset: 
     if read is None:
         raise NotFound(f"it has no event {number}: {reading.reason or 'they count from 0'}")
     ids = {entry.index: entry.id for entry in record.events}
-    event = Event(
-        ids.get(number, ""), number, read.name, read.action, read.payload, read.raw, read.fields
-    )
+    event = read.event(ids.get(number, ""))
     scope = event_scope(delivery_roots(d, ruleset.variables), d, event, ruleset.defines)
     found = trace(expression, scope, thorough=True)
-    failed = isinstance(found.verdict, Failed)
-    verdict = "error" if failed else "true" if found.verdict else "false"
     return Tried(
-        verdict,
+        verdict_word(found.verdict),
         found.verdict.reason if isinstance(found.verdict, Failed) else None,
-        tuple(_seen(leaf) for leaf in found.leaves[:LEAVES_SHOWN]),
+        tuple(_beside(leaf) for leaf in found.leaves[:LEAVES_SHOWN]),
         max(0, len(found.leaves) - LEAVES_SHOWN),
     )
 
 
-def _seen(leaf: Leaf) -> Seen:
-    said = []
-    for found in leaf.found:
-        match found.type:
-            case "error":
-                continue
-            case "absent":
-                said.append(f"{found.text} is not there")
-            case "null":
-                said.append(f"{found.text} = null")
-            case _:
-                said.append(f"{found.text} = {value_text(found.value)} ({found.type})")
-    return Seen(leaf.number, leaf.text, leaf.verdict, tuple(said), leaf.reason)
+def _beside(leaf: Leaf) -> Beside:
+    said = tuple(found_words(f, value_text) for f in leaf.found if f.type != "error")
+    return Beside(leaf.number, leaf.verdict, leaf.text, said, leaf.reason)
 
 
 def wrong_of(text: str, error: ExpressionError) -> Wrong:

@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl
 from router.replay import By
 from router.web.admin.browsers import header
 from router.web.admin.call import TEXT, Headers, Page, Receive, Rejected, Stream
+from router.web.admin.faults import read_whole
 from router.web.pages.frame import Known
 
 FORM_MAX = 65_536
@@ -81,16 +82,7 @@ async def read_form(receive: Receive, headers: Headers) -> dict[str, str]:
     """
     if (header(headers, b"content-type") or "").partition(";")[0].strip().lower() != FORM_TYPE:
         raise Rejected(415, "send a form")
-    data = bytearray()
-    more = True
-    while more:
-        message = await receive()
-        if message["type"] != "http.request":
-            raise Rejected(400, "the request ended early")
-        data += message.get("body", b"")
-        more = message.get("more_body", False)
-        if len(data) > FORM_MAX:
-            raise Rejected(413, f"a form has at most {FORM_MAX} bytes")
+    data = await read_whole(receive, FORM_MAX, "a form")
     try:
         text = data.decode("ascii")
         pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=FORM_FIELDS, errors="strict")

@@ -10,10 +10,11 @@ from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 from router import log
-from router.errors import NotFound, RouterError, StoreUnavailable, UsageError
+from router.errors import RouterError
 from router.web.admin.browsers import header
 from router.web.admin.call import Headers, Page, Receive, Rejected, Stream
 from router.web.admin.callers import ANYONE, Callers, TooManyGuesses, WrongToken
+from router.web.admin.faults import asked_too_often, status_of
 from router.web.pages.assets import Assets
 from router.web.pages.frame import POLICY, Frame, Known
 from router.web.pages.sessions import LASTS_S, Sessions, is_ours
@@ -66,7 +67,7 @@ class Window:
         except Rejected as rejected:
             return self._fault(known, rejected.status, str(rejected), *rejected.extra)
         except RouterError as error:
-            return self._fault(known, _status_of(error), str(error))
+            return self._fault(known, status_of(error), str(error))
         except Exception as error:  # noqa: BLE001 - the last net of a request
             self._log.error("page failed", path=scope["path"], exc_info=error)
             return self._fault(known, 503, "the router failed; its log says why")
@@ -106,7 +107,7 @@ class Window:
             self._sessions.end(id_)
             return None
         except TooManyGuesses as error:
-            raise _wait(error) from None
+            raise asked_too_often(error) from None
         return Known(caller, session.form, logged_in=True)
 
     def _view(self, method: str, path: str) -> tuple[View, dict[str, str]]:
@@ -138,7 +139,7 @@ class Window:
             error = "this token opens nothing here"
             return self._frame.page("login.html", None, 401, next=onward, error=error)
         except TooManyGuesses as many:
-            raise _wait(many) from None
+            raise asked_too_often(many) from None
         self._sessions.end(cookie(scope["headers"], COOKIE))
         id_ = self._sessions.begin(token)
         return see_other(onward, _set_cookie(id_, scope, int(LASTS_S)))
@@ -237,18 +238,3 @@ def _set_cookie(value: str, scope: Any, lasts_s: int) -> tuple[bytes, bytes]:
 def _other_method(*allowed: str) -> Rejected:
     allow = ", ".join(allowed)
     return Rejected(405, f"use {allow}", (b"allow", allow.encode("ascii")))
-
-
-def _wait(error: TooManyGuesses) -> Rejected:
-    return Rejected(429, str(error), (b"retry-after", b"%d" % error.wait_s))
-
-
-def _status_of(error: RouterError) -> int:
-    match error:
-        case NotFound():
-            return 404
-        case UsageError():
-            return 400
-        case StoreUnavailable():
-            return 503
-    return 409

@@ -148,6 +148,8 @@ async def test_as_a_trick(canary: Canary, url: str) -> None:
 async def test_as_the_answer_to_a_name(canary: Canary, form: str) -> None:
     (outcome,) = await _call(canary, "http://erp.example:PORT/", [[form]])
     assert isinstance(outcome, Fail | Retry)
+    if form not in ODD:  # refused, not tried in vain: what is out of reach here is not elsewhere
+        assert outcome == Fail(FORBIDDEN)
     assert canary.touched == 0
 
 
@@ -172,6 +174,14 @@ async def test_as_the_second_answer_to_a_name(canary: Canary, form: str) -> None
 async def test_beside_an_allowed_answer(canary: Canary, form: str) -> None:
     for answers in ([form, NEIGHBOUR], [NEIGHBOUR, form]):
         await _call(canary, "http://erp.example:PORT/", [answers], f"{NEIGHBOUR}/32")
+    assert canary.touched == 0
+
+
+async def test_a_refused_answer_is_refused_behind_one_that_was_allowed(canary: Canary) -> None:
+    """Nobody is there at the allowed address, so the next one is looked at: for itself."""
+    answers = ["2001:db8::1", "127.0.0.1"]
+    (outcome,) = await _call(canary, "http://erp.example:PORT/", [answers], "2001:db8::/32")
+    assert isinstance(outcome, Fail | Retry)
     assert canary.touched == 0
 
 

@@ -47,6 +47,32 @@ def test_a_backup_is_made_told_and_never_overwritten(
     assert told["path"] == str(copy)
 
 
+def test_a_backup_and_a_restore_are_lines_of_the_audit(
+    router: Router, rules: Path, db: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy.db"
+    assert router("store", "backup", copy, "-f", rules).code == 0
+    (line,) = json.loads(router("audit", "-f", rules, "--json").out)
+    assert (line["who"], line["verb"], line["peer"]) == ("local", "backup", None)
+    assert line["asked"] == {"path": str(copy), "bytes": copy.stat().st_size}
+    assert router("store", "restore", copy, "-f", rules).code == 0
+    (line,) = json.loads(router("audit", "-f", rules, "--json").out)
+    assert (line["verb"], line["asked"]) == ("restore", {"path": str(copy)})
+    assert str(copy) in router("audit", "-f", rules).out
+
+
+def test_a_backup_that_cannot_be_noted_is_one_all_the_same(
+    router: Router, rules: Path, db: Path, tmp_path: Path
+) -> None:
+    held = place.Lock(db)
+    try:
+        ran = router("store", "backup", tmp_path / "copy.db", "-f", rules)
+    finally:
+        held.release()
+    assert ran.code == 0
+    assert "no line in the audit: " in ran.err
+
+
 def test_a_backup_needs_no_right_rules_file(
     router: Router, rules: Path, db: Path, tmp_path: Path
 ) -> None:

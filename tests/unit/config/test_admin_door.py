@@ -1,9 +1,11 @@
 """`server.admin`: tokens, hosts, and no open door without a token."""
 
+from pathlib import Path
+
 import pytest
 
 from router.config import load
-from router.model.settings import AdminToken, Server
+from router.model.settings import AdminToken, DoorTls, Server
 
 SECRETS = "secrets: {ann: {env: ANN}}\n"
 
@@ -28,6 +30,16 @@ def test_tokens_and_hosts() -> None:
         AdminToken("ann", "ann", "viewer", True),
         AdminToken("bob", "ann", "operator", False),
     )
+
+
+def test_a_certificate_of_its_own() -> None:
+    server, codes = loaded("{tls: {cert: a.pem, key: /k/b.pem}}")
+    assert codes == []
+    assert server is not None
+    assert server.admin_tls == DoorTls(str(Path.cwd() / "a.pem"), "/k/b.pem")
+    assert server.tls is None
+    assert loaded("{tls: {}}")[1] == ["missing-key"]
+    assert loaded("{tls: {key: b.pem}}")[1] == ["missing-key"]
 
 
 def test_a_mapping_needs_no_address() -> None:

@@ -146,3 +146,33 @@ def test_a_group_is_one_at_a_time_and_queues_unless_it_says_more() -> None:
 def test_what_a_group_cannot_be(entry: str, code: str) -> None:
     text = said(f"    concurrency: {entry}\n" + actions("id: one"))
     assert f" {code}: " in text
+
+
+def test_what_lies_behind_a_circle_is_in_none() -> None:
+    text = said(
+        actions("id: one, after: two", "id: two, after: one", "id: late, after: [one, two]")
+    )
+    assert text.count("chain-cycle") == 1, text
+    assert "one after two after one" in text
+
+
+def test_two_circles_are_told_apart() -> None:
+    text = said(
+        actions("id: a, after: b", "id: b, after: a", "id: c, after: [d, a]", "id: d, after: c")
+    )
+    assert text.count("chain-cycle") == 2, text
+
+
+def test_results_are_those_of_every_way_back() -> None:
+    """Also when what lies behind one predecessor is known from an earlier action."""
+    steps = "".join(
+        f"      - {{id: s{n}, log: x, after: [{', '.join(f's{m}' for m in after)}]}}\n"
+        for n, after in ((1, [0]), (2, [0]), (3, [1, 2]), (4, [3]))
+    )
+    rule = compiled(
+        "    actions:\n      - {id: s0, log: x}\n" + steps + "      - id: last\n"
+        '        after: [s4, s1]\n        log: "'
+        + " ".join(f"{{{{ results.s{n} }}}}" for n in range(5))
+        + '"\n'
+    )
+    assert rule.actions[-1].id == "last"

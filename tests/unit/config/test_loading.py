@@ -286,3 +286,19 @@ def test_importing_and_loading_stay_light() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=root
     )
     assert out.stdout.strip() == "[]"
+
+
+class NoRoom:
+    """Included files that take all the memory there is."""
+
+    def fitting(self, pattern: str) -> list[str]:
+        return [pattern]
+
+    def read(self, name: str) -> bytes:
+        raise MemoryError
+
+
+def test_too_little_memory_is_a_fault_of_the_file() -> None:
+    found = load(HEAD + "include: [more.yaml]\n", path="rules.yaml", env={}, files=NoRoom())
+    assert found.ruleset is None
+    assert [d.code for d in found.diagnostics] == ["too-big"]

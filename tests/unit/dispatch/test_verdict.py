@@ -50,6 +50,19 @@ def test_the_standard_schedule(charged: int) -> None:
     assert 0.8 <= share <= 1.2
 
 
+def test_a_delay_is_spread_both_ways() -> None:
+    """Jobs that failed together do not come back together."""
+    delays = set()
+    for seed in range(200):
+        verdicts = Verdicts(random.Random(seed), dry=False)
+        settlement = verdicts.settlement(a_job(), Retry("server", "no"), STANDARD, "g", END)
+        assert settlement.due_at is not None
+        delays.add(settlement.due_at - END)
+    usual = STANDARD.schedule_ms[0]
+    assert min(delays) < 0.85 * usual < 1.15 * usual < max(delays)
+    assert len(delays) > 150
+
+
 @pytest.mark.parametrize(
     ("failure", "policy", "charged", "state"),
     [

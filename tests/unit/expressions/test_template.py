@@ -122,3 +122,11 @@ def test_hostile_templates_are_refused_quickly() -> None:
     for text in ("{{" * 50_000, "{{ a " + "b" * 100_000, "{{" + "(" * 5000 + "}}"):
         with pytest.raises(ExpressionError):
             compile_template(text)
+
+
+def test_parts_are_bounded() -> None:
+    """Each is compiled by itself and kept: a text of many would fill the memory."""
+    assert len(compile_template("{{ a }} " * 1_000).parts) == 2_000
+    with pytest.raises(ExpressionError) as error:
+        compile_template("{{ a }}" * 2_002)
+    assert (error.value.code, error.value.start) == ("expression-too-complex", 2_001 * 7)

@@ -37,6 +37,18 @@ def hexed(stamp: object, body: bytes = b"{}", key: bytes = b"s3cret") -> str:
     return hmac.new(key, f"{stamp}.".encode() + body, "sha256").hexdigest()
 
 
+@pytest.mark.parametrize(
+    "body",
+    [b'{ "b": 1.0,"a":"\\u00e9" }\n', b'{"a":1,"a":2}', b"\xef\xbb\xbf{}", b"not json at all", b""],
+)
+def test_the_body_is_signed_byte_for_byte(body: bytes) -> None:
+    """Not as somebody who had read it would write it again."""
+    assert reason("stripe", stripe(f"t={NOW},v1={hexed(NOW, body)}", body), b"s3cret") is None
+    for other in (body + b" ", b" " + body, body.replace(b" ", b"") + b"\n"):
+        signed = f"t={NOW},v1={hexed(NOW, body)}"
+        assert reason("stripe", stripe(signed, other), b"s3cret") == "bad_signature"
+
+
 def test_one_good_of_many_is_enough() -> None:
     good, bad = f"v1={hexed(NOW)}", "v1=" + "0" * 64
     for entries in ([good], [bad, good], [good, bad], ["v0=x", good, "", "v1=junk"]):

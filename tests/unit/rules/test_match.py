@@ -58,6 +58,14 @@ def test_one_false_item_makes_false_even_beside_an_error() -> None:
         assert matched(a_rule("a", items)).errors == ()
 
 
+def test_an_item_that_errs_hides_no_other_of_any() -> None:
+    """In `any` one true makes it true, before an error or after it."""
+    for items in (["payload.nope > 1", "payload.total > 1"], ["payload.total > 1", "payload.nope"]):
+        assert ids(matched(a_rule("a", {"any": items})).live) == ["a"]
+    found = matched(a_rule("a", {"any": ["payload.nope > 1", "payload.total > 50"]}))
+    assert (ids(found.live), [rule for rule, _ in found.errors]) == ([], ["a"])
+
+
 def test_not_of_an_error_is_an_error() -> None:
     """An error is never turned into a match."""
     found = matched(a_rule("a", {"not": "payload.nope > 1"}))

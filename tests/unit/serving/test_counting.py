@@ -6,7 +6,7 @@ from router import log
 from router.errors import StoreUnavailable
 from router.metrics import RuleTotals
 from router.serving.counting import STEP, Counting
-from router.store.protocol import RuleCount
+from router.store.upkeep import RuleCount
 from tests.clocks import START_MS, ManualClock
 from tests.conformance.model_store import ModelStore
 

@@ -253,3 +253,45 @@ async def test_it_looks_now_and_then_and_when_something_changed(store: SqliteSto
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
+
+
+# -- who watches -----------------------------------------------------------------------------------
+
+
+def watching(world: World) -> list[tuple[str, str]]:
+    """Have what is stored noted: its id, and the event's name."""
+    heard: list[tuple[str, str]] = []
+    world.own.watched(
+        lambda d, plan, receipt: heard.append((receipt.delivery, plan.events[0].name))
+    )
+    return heard
+
+
+async def test_who_watches_hears_of_what_is_stored_once(store: SqliteStore) -> None:
+    world = World(store)
+    heard = watching(world)
+    assert await world.own.tell("reload.failed", "1", PAYLOAD)
+    assert await world.own.tell("reload.failed", "1", PAYLOAD)
+    (stored,) = await store.deliveries(OURS)
+    assert heard == [(stored.id, "reload.failed")]
+
+
+async def test_who_watches_hears_of_a_death_when_it_is_written(store: SqliteStore) -> None:
+    world, job = World(store), a_job()
+    heard = watching(world)
+    event = world.own.died(job, an_attempt(job))
+    assert event is not None
+    assert heard == []
+    world.own.ended(job)
+    world.own.ended(job)
+    assert heard == [(event.delivery.id, "job.dead")]
+
+
+async def test_who_has_left_hears_nothing(store: SqliteStore) -> None:
+    world, job = World(store), a_job()
+    heard = watching(world)
+    world.own.died(job, an_attempt(job))
+    world.own.watched(None)
+    world.own.ended(job)
+    assert await world.own.tell("reload.failed", "1", PAYLOAD)
+    assert heard == []

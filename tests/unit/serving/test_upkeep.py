@@ -13,7 +13,7 @@ from router.model.job import Group, Need, Turn
 from router.model.settings import Retention, Server
 from router.rules.live import Live, LiveRef, Secrets
 from router.rules.specs import CompiledRule, Concurrency
-from router.serving.upkeep import Upkeep
+from router.serving.upkeep import JOURNAL_MOST, Upkeep
 from router.store.protocol import Selector
 from router.store.sqlite import SqliteStore, open_store
 from tests.builders import a_rule, a_ruleset
@@ -122,3 +122,17 @@ async def test_a_paused_rule_s_chain_waits_for_both(world: World) -> None:
     world.say(a_rule("paid"))
     await world.upkeep.apply()
     assert (await world.store.counts())["paid"] == {"available": 1, "waiting": 1}
+
+
+async def test_a_journal_that_grows_is_told_once_and_its_end_too(world: World) -> None:
+    """Somebody reads the store for long: only he can end that."""
+    size = 0
+    told: list[str] = []
+    world.upkeep.journal_bytes = lambda: size
+    world.upkeep._log = SimpleNamespace(  # type: ignore[assignment]
+        warning=lambda text, **fields: told.append(text),
+        info=lambda text, **fields: told.append(text),
+    )
+    for size in (10, JOURNAL_MOST + 1, JOURNAL_MOST + 2, 10, 20):  # noqa: B007 - read above
+        await world.upkeep.step()
+    assert told == ["the journal grows", "the journal is short again"]

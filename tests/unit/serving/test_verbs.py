@@ -1,8 +1,10 @@
 """The operator's verbs over JSON."""
 
+import asyncio
 import random
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -17,7 +19,7 @@ from router.serving.verbs import ReloadState, Verbs
 from router.store.protocol import Selector
 from router.store.sqlite import SqliteStore, open_store
 from tests.builders import a_request, a_rule, a_ruleset
-from tests.clocks import ManualClock
+from tests.clocks import ManualClock, settle
 from tests.store_values import Maker
 
 
@@ -73,6 +75,25 @@ async def test_ready_means_that_a_delivery_could_be_committed_now(world: World) 
     with pytest.raises(StoreUnavailable):
         await world.store.ready()
     assert not await world.verbs.ready()
+
+
+async def test_a_store_that_hangs_is_not_ready_and_is_asked_once(world: World) -> None:
+    """Whoever asks hears so in two seconds; when the disk is back, it is ready."""
+    hanging: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    beats: list[int] = []
+
+    async def beat() -> None:
+        beats.append(1)
+        await asyncio.shield(hanging)
+
+    world.verbs._store = SimpleNamespace(ready=beat)  # type: ignore[assignment]
+    asked = [asyncio.create_task(world.verbs.ready()) for _ in range(3)]
+    await world.verbs._clock.advance(2.0)  # type: ignore[attr-defined]
+    assert [await one for one in asked] == [False] * 3
+    assert beats == [1]
+    hanging.set_result(None)
+    await settle()
+    assert await world.verbs.ready()
 
 
 async def test_status_tells_what_runs(world: World) -> None:

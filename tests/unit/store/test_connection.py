@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from router.errors import StoreRefused
-from router.store.connection import READER, WRITER, open_read_only, open_writer, warning
+from router.store.connection import READER, WRITER, open_read_only, open_writer, remark
 from router.store.sqlite import SqliteStore, open_store
 from tests.clocks import ManualClock
 
@@ -35,8 +35,11 @@ async def test_a_reader_cannot_write(store: SqliteStore, path: Path) -> None:
     db.close()
 
 
-def test_an_old_sqlite_is_worth_a_warning() -> None:
-    assert (warning() is None) == (sqlite3.sqlite_version_info >= (3, 51, 3))
+@pytest.mark.parametrize(("version", "silent"), [((3, 40, 1), False), ((3, 51, 3), True)])
+def test_an_old_sqlite_is_worth_a_word(version: tuple[int, int, int], silent: bool) -> None:
+    said = remark(version)
+    assert (said is None) == silent
+    assert said is None or said.startswith("SQLite 3.40.1, older than 3.51.3: safe")
 
 
 @pytest.mark.parametrize("damage", ["header", "schema", "text"])

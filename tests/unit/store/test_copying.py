@@ -1,6 +1,7 @@
 """Copies of a store: whole or not at all, and what stood there before is never lost."""
 
 import asyncio
+import contextlib
 import os
 import sqlite3
 import stat
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from router.errors import StoreRefused, UsageError
+from router.model.operating import Audit
 from router.store import place, schema
 from router.store.copying import backup, restore
 from router.store.protocol import Selector
@@ -161,6 +163,30 @@ async def test_a_restore_keeps_what_was_there(path: Path, tmp_path: Path) -> Non
     }
     assert await ids(path) == early
     assert await ids(Path(done.kept)) == both
+
+
+async def test_a_restored_store_has_its_line_from_the_first_moment(
+    path: Path, tmp_path: Path
+) -> None:
+    await filled(path, 1)
+    copy = tmp_path / "copy.db"
+    backup(path, copy)
+    line = Audit("aud_1", 5, "local", "restore", {"path": str(copy)})
+    restore(copy, path, stamp=STAMP, audit=line)
+    assert sorted(p.name for p in path.parent.glob(f"{path.name}*.new*")) == []
+    store = await open_store(str(path), clock=ManualClock())
+    assert await store.audited(None, None, 5) == (line,)
+    await store.close()
+
+
+async def test_a_backup_of_an_older_router_is_restored_without_a_line(
+    path: Path, tmp_path: Path
+) -> None:
+    old = tmp_path / "old.db"
+    with contextlib.closing(sqlite3.connect(old, isolation_level=None)) as db:
+        schema.migrate(db, schema.MIGRATIONS[:1])
+    line = Audit("aud_1", 5, "local", "restore", {"path": str(old)})
+    assert restore(old, path, stamp=STAMP, audit=line).schema == 1
 
 
 async def test_a_crashed_store_is_kept_with_its_journal(path: Path, tmp_path: Path) -> None:

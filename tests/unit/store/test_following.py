@@ -6,8 +6,8 @@ import pytest
 
 from router.errors import StoreUnavailable, UsageError
 from router.store.following import BODIES_MAX, EXAMINED_MAX, Asked, Following
-from router.store.protocol import Retain
 from router.store.sqlite import SqliteStore, open_store
+from router.store.upkeep import Retain
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import Maker
 

@@ -4,8 +4,9 @@ import asyncio
 import sqlite3
 from pathlib import Path
 
-from router.store.protocol import Duplicate, Generation, Retain, Selector
+from router.store.protocol import Duplicate, Generation, Selector
 from router.store.sqlite import SqliteStore, open_store
+from router.store.upkeep import Retain
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, Maker, a_settlement
 

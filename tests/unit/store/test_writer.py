@@ -139,3 +139,18 @@ async def test_the_journal_is_emptied_into_the_file(store: SqliteStore, make: Ma
     journal = store._path.with_name("router.db-wal").stat().st_size
     assert journal < 24_000_000
     assert store._path.stat().st_size > 16_000_000
+
+
+async def test_delivery_keys_and_jobs_are_one_transaction(store: SqliteStore, make: Maker) -> None:
+    """No moment at which a delivery is there without its keys or its jobs."""
+    said: list[str] = []
+    await store._writer.submit("work", lambda book: book.db.set_trace_callback(said.append))
+    await store.accept(make.acceptance(b"shop\0k", jobs=[make.job(), make.job(rule="other")]))
+    await store._writer.submit("work", lambda book: book.db.set_trace_callback(None))
+    # The first COMMIT is of the transaction that began to listen, the last BEGIN of the one after.
+    assert said.count("COMMIT") == 2, said
+    first = said.index("COMMIT")
+    within = said[first + 1 : said.index("COMMIT", first + 1)]
+    filled = {statement.split()[2] for statement in within if statement.startswith("INSERT INTO")}
+    assert within[0] == "BEGIN IMMEDIATE"
+    assert filled >= {"keys", "deliveries", "jobs"}, said

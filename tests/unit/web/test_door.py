@@ -1,10 +1,14 @@
 """What the door does with a request that the wire let through."""
 
 import asyncio
+import socket
+import time
 
 import pytest
 
 from router.web.budget import Budget
+from router.web.patience import Patience
+from router.web.protocol import CROWDED_S
 from tests.unit.web.wire_client import PATH, Reply, post, serving, until
 
 H = b"POST /wh_x HTTP/1.1\r\nHost: h\r\n"
@@ -172,3 +176,68 @@ class TestBudget:
         with pytest.raises(asyncio.CancelledError):
             await waiter
         assert budget.used == 0
+
+
+async def test_who_waited_too_long_is_put_off_and_may_come_again_at_once() -> None:
+    """A loop that is held for a second by one request refuses those that were read before it."""
+    async with serving() as server:
+        patience, server.wire.patience = server.wire.patience, AlwaysLate()
+        client = await server.connect()
+        await client.send(post(b"1"))
+        answer = await client.response()
+        assert (answer.status, answer.body, answer.closed) == (503, b'{"error":"busy"}', False)
+        assert answer.headers["retry-after"] == "5"
+        await client.send(H + b"Content-Length: 3\r\n\r\na")
+        await until(lambda: server.budget.used == 3)
+        await client.send(b"bc")
+        assert ((await client.response()).status, server.budget.used) == (503, 0)
+        server.wire.patience = patience
+        second = await server.ask(post(b"2"))
+        assert second.status == 200
+        assert [request.body for request in server.intake.accepted] == [b"2"]
+        assert server.intake.refusals == [("x", "busy", 503)] * 2
+
+
+async def test_who_waited_long_to_be_accepted_is_put_off_unread() -> None:
+    """Forty senders whose requests are there before the loop looks; all hear at once."""
+    async with serving() as server:
+        host, port = server.listener.bound
+        links = [socket.create_connection((host, port)) for _ in range(40)]
+        for link in links:
+            link.sendall(post(b"1"))
+        held_until = time.monotonic() + 2 * CROWDED_S
+        while time.monotonic() < held_until:
+            pass  # the loop is busy with something else
+        server.wire.patience = AlwaysLate()
+        pairs = [await asyncio.open_connection(sock=link) for link in links]
+        answers = await asyncio.gather(*(reader.read() for reader, _ in pairs))
+        for _, writer in pairs:
+            writer.close()
+        assert all(answer.startswith(b"HTTP/1.1 503 ") for answer in answers)
+        assert all(b"retry-after: 5" in answer for answer in answers)
+        assert server.intake.accepted == []
+        assert server.intake.refusals == [(None, "busy", 503)] * 40
+
+
+async def test_a_crowd_that_waited_is_served_if_it_may_be() -> None:
+    async with serving() as server:
+        host, port = server.listener.bound
+        links = [socket.create_connection((host, port)) for _ in range(40)]
+        for link in links:
+            link.sendall(post(b"1"))
+        held_until = time.monotonic() + 2 * CROWDED_S
+        while time.monotonic() < held_until:
+            pass
+        pairs = [await asyncio.open_connection(sock=link) for link in links]
+        lines = await asyncio.gather(*(reader.readline() for reader, _ in pairs))
+        for _, writer in pairs:
+            writer.close()
+        assert lines == [b"HTTP/1.1 200 OK\r\n"] * 40
+
+
+class AlwaysLate(Patience):
+    """Nobody comes in time."""
+
+    def spent(self, since: float, now: float) -> bool:
+        assert 0 < since <= now
+        return True

@@ -91,7 +91,7 @@ async def test_a_new_certificate_is_for_new_connections(
 ) -> None:
     old = trusting(tmp_path)
     write_certificate(tmp_path, "hooks.example.com")
-    certificate.renew()
+    certificate.serve(certificate.read())
     assert (await asked(listener, trusting(tmp_path)))[0].endswith(b"https")
     with pytest.raises(ssl.SSLCertVerificationError):
         await asked(listener, old)
@@ -109,7 +109,7 @@ async def test_a_wrong_certificate_leaves_the_old_one_in_use(
     for text in (whole[: len(whole) // 2], (other / "cert.pem").read_text(), ""):
         (tmp_path / "cert.pem").write_text(text)
         with pytest.raises(SecretMissing, match=r"server\.tls: .*cert\.pem"):
-            certificate.renew()
+            certificate.serve(certificate.read())
         assert (await asked(listener, context))[0].endswith(b"https")
 
 

@@ -41,6 +41,21 @@ def test_dev_listens_on_loopback_and_has_a_store_of_its_own(path: Path) -> None:
     assert ruleset.server.store == str(path.parent / "router-dev.db")
 
 
+def test_dev_speaks_no_tls_at_either_door(path: Path) -> None:
+    """The certificates are for names that this machine does not have."""
+    door = "{cert: a.pem}"
+    head = f'server: {{listen: "0.0.0.0:8000", tls: {door}, admin: {{tls: {door}}}}}'
+    path.write_text(
+        RULES.replace('server: {listen: "0.0.0.0:8000", store: "sqlite:kept.db"}', head)
+    )
+    there = read_rules(path, environ={}).ruleset
+    here = read_rules(path, environ={}, dev=True).ruleset
+    assert there is not None
+    assert here is not None
+    assert None not in (there.server.tls, there.server.admin_tls)
+    assert (here.server.tls, here.server.admin_tls) == (None, None)
+
+
 def test_the_command_line_has_the_last_word(path: Path, tmp_path: Path) -> None:
     """Over file and dev."""
     given = Overrides("127.0.0.1:1", "127.0.0.1:2", f"sqlite:{tmp_path}/o.db")

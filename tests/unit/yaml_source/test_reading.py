@@ -143,3 +143,22 @@ def test_what_the_hint_says_can_be_read() -> None:
 
 def test_a_thousand_faults_are_enough() -> None:
     assert len(codes("".join(f"{i}: 1\n" for i in range(5000)))) == 1000
+
+
+class Exhausted(yaml.SafeLoader):
+    """A loader that runs out of memory on the way."""
+
+    def check_event(self, *choices: type) -> bool:
+        if self.peek_event().start_mark.line > 1:
+            raise MemoryError
+        return super().check_event(*choices)
+
+
+def test_too_little_memory_is_said_like_any_other_bound() -> None:
+    node, report = reading("a:\n- b\n- c\n- d\n", Exhausted)
+    assert node is None
+    [fault] = report.sorted()
+    assert (fault.code, fault.message) == (
+        "too-big",
+        "there is not enough memory to read this file",
+    )

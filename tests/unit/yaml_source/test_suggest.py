@@ -30,3 +30,10 @@ def test_work_is_bounded() -> None:
     suggest = Suggester(work=10)
     names = [f"name{i:04}" for i in range(1000)]
     assert suggest.nearest("nome0999", names) is None
+
+
+def test_long_names_use_the_budget_up_sooner() -> None:
+    """What costs is letters, not names: a name may be a megabyte long."""
+    suggest = Suggester(work=1_000)
+    assert suggest.nearest("a" * 40, ["b" * 40, "a" * 39]) is None
+    assert Suggester(work=10_000).nearest("a" * 40, ["b" * 40, "a" * 39]) == "a" * 39

@@ -1,5 +1,7 @@
 """Whose token it is, and how often somebody may guess."""
 
+import hmac
+
 import pytest
 
 from router.web.admin.browsers import Hosts
@@ -16,6 +18,33 @@ def wrong(callers: Callers, peer: str, number: int, *, fresh: bool = True) -> No
     with pytest.raises(WrongToken) as error:
         callers.of(b"guess %d" % number, peer)
     assert error.value.fresh is fresh
+
+
+def test_a_token_without_a_value_is_nobody_s() -> None:
+    """A secret that came out empty must not let in whoever sends nothing."""
+    callers = Callers(lambda: [HeldToken(Caller("eve", "operator"), b""), ANN], clock=ManualClock())
+    with pytest.raises(WrongToken):
+        callers.of(b"", "192.0.2.1")
+    assert callers.of(ANN.value, "192.0.2.1") is ANN.caller
+
+
+@pytest.mark.parametrize("right", [0, 1, 2])
+def test_a_token_is_compared_with_every_one_that_counts(
+    right: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The standard library's comparison in constant time, and no end at the first that fits."""
+    compared: list[bool] = []
+    compare = hmac.compare_digest
+
+    def counted(a: bytes, b: bytes) -> bool:
+        compared.append(compare(a, b))
+        return compared[-1]
+
+    monkeypatch.setattr(hmac, "compare_digest", counted)
+    held = [HeldToken(Caller(f"c{n}"), b"token" * (n + 3)) for n in range(3)]
+    found = Callers(lambda: held, clock=ManualClock()).of(held[right].value, "192.0.2.1")
+    assert found is held[right].caller
+    assert compared == [n == right for n in range(3)]
 
 
 async def test_too_many_guesses_lock_an_address_out_for_a_while() -> None:

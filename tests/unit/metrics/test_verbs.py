@@ -3,7 +3,8 @@ import sys
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from router.metrics import ASKED_KEPT, Metrics, RuleTotals
+from router.metrics import Metrics, RuleTotals
+from router.metrics.samples import ASKED_KEPT
 from router.rules.index import Candidate
 from tests.builders import a_rule
 

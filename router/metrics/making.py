@@ -1,0 +1,85 @@
+"""The registry of one `Metrics`, and how its families are made."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from router.metrics.samples import Count, Sample, Samples
+
+READ_NOW = "_total"
+"""How the name of a counter ends whose values are read when somebody looks."""
+
+
+class Maker:
+    """Makes families, each known to the registry under its name."""
+
+    def __init__(self) -> None:
+        import prometheus_client as prom  # noqa: PLC0415 - costly: `check` never counts
+        from prometheus_client.core import (  # noqa: PLC0415
+            CounterMetricFamily,
+            GaugeMetricFamily,
+        )
+
+        self._registry: Any = prom.CollectorRegistry()
+        self._text = prom.generate_latest
+        self._gauge, self._histogram = prom.Gauge, prom.Histogram
+        self._counts, self._stands = CounterMetricFamily, GaugeMetricFamily
+
+    def counter(self, name: str, about: str, *labels: str) -> Count:
+        """A counter of our own."""
+        count = Count()
+        self._read(self._counts, name, about, labels, count.samples)
+        return count
+
+    def counted(
+        self, name: str, about: str, label: str, read: Callable[[], Iterable[Sample]]
+    ) -> None:
+        """A counter whose samples somebody else keeps."""
+        self._read(self._counts, name, about, (label,), read)
+
+    def last(self, name: str, about: str, label: str) -> dict[str, int]:
+        """When something last happened, by name, in Unix milliseconds: one assignment each time."""
+        at: dict[str, int] = {}
+
+        def samples() -> list[Sample]:
+            return [((of,), moment / 1000) for of, moment in list(at.items())]
+
+        self._read(self._stands, name, about, (label,), samples)
+        return at
+
+    def watched(
+        self, name: str, about: str, label: str, read: Callable[[], Mapping[str, float]]
+    ) -> None:
+        """Values by one label that are asked for when somebody looks; `NAME_total` is a counter."""
+        kind = self._counts if name.endswith(READ_NOW) else self._stands
+
+        def samples() -> list[Sample]:
+            return [((of,), value) for of, value in read().items()]
+
+        self._read(kind, name.removesuffix(READ_NOW), about, (label,), samples)
+
+    def gauge(self, name: str, about: str, *labels: str) -> Any:
+        """A gauge that is set."""
+        return self._gauge(name, about, labels, registry=self._registry)
+
+    def histogram(self, name: str, about: str, buckets: tuple[float, ...], *labels: str) -> Any:
+        """A histogram."""
+        return self._histogram(name, about, labels, registry=self._registry, buckets=buckets)
+
+    def text(self) -> bytes:
+        """All families as they stand, in the Prometheus text format."""
+        return self._text(self._registry)
+
+    def value(self, sample: str, labels: dict[str, str]) -> float:
+        """What one sample stands at; 0 if it never moved."""
+        found = self._registry.get_sample_value(sample, labels)
+        return 0.0 if found is None else found
+
+    def _read(
+        self,
+        kind: Any,
+        name: str,
+        about: str,
+        labels: tuple[str, ...],
+        read: Callable[[], Iterable[Sample]],
+    ) -> None:
+        self._registry.register(Samples(lambda: kind(name, about, labels=labels), read))

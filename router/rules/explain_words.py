@@ -1,0 +1,79 @@
+"""What an explanation says in words, wherever it is told: the terminal, a test's story, a page."""
+
+from collections.abc import Callable, Sequence
+
+from router.expressions import JSON, Failed, encode_json
+from router.expressions.trace import Found, Leaf, LeafVerdict
+from router.legible import visible
+from router.rules.explain import ItemReading
+
+VALUE_MAX = 80
+SIGNS = {"true": "T", "false": "F", "error": "E", "not evaluated": "-"}
+"""One letter for each verdict of a leaf."""
+
+Show = Callable[[JSON], str]
+
+
+def one_line(text: str) -> str:
+    """A text of the file without its line breaks."""
+    return " ".join(text.split())
+
+
+def short(value: JSON) -> str:
+    """One line of JSON, cut."""
+    text = visible(encode_json(value).decode("utf-8"))
+    return text if len(text) <= VALUE_MAX else f"{text[:VALUE_MAX]}…"
+
+
+def verdict_word(verdict: bool | Failed) -> LeafVerdict:
+    """A verdict as the leaves say theirs."""
+    if isinstance(verdict, Failed):
+        return "error"
+    return "true" if verdict else "false"
+
+
+def is_one_leaf(item: ItemReading) -> bool:
+    """Its one leaf is all of its text."""
+    return len(item.leaves) == 1 and item.leaves[0].text == item.source.strip()
+
+
+def told(leaf: Leaf) -> str:
+    """What was found beside a leaf, and why it erred: once each, for a terminal."""
+    if leaf.verdict == "not evaluated":
+        return "not evaluated"
+    why = "" if leaf.reason is None else visible(leaf.reason)
+    said = [found_words(f, short) for f in leaf.found if f.type != "error"]
+    seen = ", ".join(words for words in map(visible, said) if words != why)
+    return "; ".join(part for part in (seen, why) if part)
+
+
+def found_words(found: Found, show: Show) -> str:
+    """`payload.total = 5 (number)`, or that it is not there."""
+    name = one_line(found.text)
+    if found.type == "absent":
+        return f"{name} is not there"
+    kind = "" if found.type == "null" else f" ({found.type})"
+    return f"{name} = {show(found.value)}{kind}"
+
+
+def wish_words(of: str, needs: str, found: Found | None, hint: str | None, show: Show) -> str:
+    """The change, what stood there instead, and what was likely meant."""
+    said = f"{of} {needs}"
+    if found is not None and found.type != "error":
+        said += ", is not there" if found.type == "absent" else f", is {show(found.value)}"
+    return said if hint is None else f"{said} ({hint})"
+
+
+def passed_words(
+    field: str,
+    there: bool,
+    found: JSON,
+    wanted: Sequence[JSON],
+    prefixes: Sequence[str],
+    show: Show,
+) -> str:
+    """Why the index passed a rule over."""
+    choices = [show(value) for value in wanted]
+    choices += [f"a text that begins with {show(text)}" for text in prefixes]
+    seen = f"is {show(found)}" if there else "is not there"
+    return f"{field} {seen}, the rule wants {' or '.join(choices)}"

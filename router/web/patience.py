@@ -1,0 +1,28 @@
+"""
+When more comes than can be done: what has waited too long is refused at once, the rest is served.
+
+Without this, everybody waits for everybody who came before, and the router works for senders who
+have long given up.
+"""
+
+CALM_S, BUSY_S, STAYS_S = 1.0, 0.5, 1.0
+
+
+class Patience:
+    """
+    How long a whole request may wait for its turn on the loop. Times are the loop's, in seconds.
+
+    A burst may wait `CALM_S`. Once somebody had to be refused, and until nobody has been for
+    `STAYS_S`, no one waits longer than `BUSY_S`: a queue that does not shrink helps nobody.
+    """
+
+    def __init__(self) -> None:
+        self._busy_until = 0.0
+
+    def spent(self, since: float, now: float) -> bool:
+        """Whether a request that was whole at `since` has waited too long."""
+        waited = now - since
+        if waited <= BUSY_S or (waited <= CALM_S and now >= self._busy_until):
+            return False
+        self._busy_until = now + STAYS_S
+        return True

@@ -1,0 +1,321 @@
+"""Every part of one serving router, constructed and introduced to each other."""
+
+import random
+import secrets
+from pathlib import Path
+
+import msgspec
+
+from router import log as logs
+from router.actions.watching import Watching
+from router.clock import Clock
+from router.dispatch.dispatcher import Dispatcher
+from router.dispatch.live import Measures
+from router.intake import Intake
+from router.metrics import Metrics
+from router.model.ids import Ids
+from router.model.settings import DoorTls
+from router.replay import Operator
+from router.rules.live import LiveRef
+from router.serving.counting import Counting
+from router.serving.memory import settle_collector
+from router.serving.notifying import Manager
+from router.serving.process import Process
+from router.serving.reload import Reloader
+from router.serving.silence import Silence
+from router.serving.targets import TargetDesk
+from router.serving.upkeep import Upkeep
+from router.serving.verbs import Verbs
+from router.store.sqlite import SqliteStore
+from router.web.admin.live import Live as Following
+from router.web.admin.openapi import Described
+from router.web.app import admin_app, public_app
+from router.web.door import Door
+from router.web.peer import Peers
+from router.web.server import Listener
+from router.web.tls import Certificate
+from router.web.wire import Wire
+from router.wiring import acting, admin, pages, reloading, terminal
+from router.wiring import own_events as own
+from router.wiring.heard import Heard, live_feed, measure_targets
+from router.wiring.live import Source
+from router.wiring.management import Published
+from router.wiring.rules import Overrides
+from router.wiring.tools import tools
+
+ADMIN_ANSWER_S = 120.0
+"""An operator's question about many deliveries may take its time; a sender's delivery may not."""
+REPLAY_ANSWER_S = 5.0
+"""How long an answer waits for a replay's jobs to be made; whoever asked can ask again."""
+
+
+class ServeOptions(msgspec.Struct, frozen=True):
+    """What `router serve` was asked. `human`: somebody reads along on a terminal."""
+
+    rules: Path
+    dev: bool = False
+    dry: bool = False
+    overrides: Overrides = Overrides()
+    human: bool = False
+
+
+class Built:
+    """Every part of one serving router, constructed and introduced to each other."""
+
+    def __init__(
+        self, options: ServeOptions, source: Source, live: LiveRef, store: SqliteStore, clock: Clock
+    ) -> None:
+        self.options, self.source, self.live = options, source, live
+        self.store, self.clock = store, clock
+        self.log = logs.get("router")
+        self.metrics = Metrics()
+        self.manager = Manager(source.environ, clock)
+        server = live.current.ruleset.server
+        self.certificate = _certificate(server.tls, "server.tls")
+        self.admin_certificate = _certificate(server.admin_tls, "server.admin.tls")
+        store.on_commit = self.metrics.committed
+        self.rng = random.Random(secrets.randbits(128))  # noqa: S311 - jitter and ids, not secrets
+        self.ids = Ids(self.rng)
+        self.watching = Watching()
+        self.actions = tools(live, self.watching, dry=options.dry)
+        self._ways()
+        self._loops()
+        self.reloader = self._reloader()
+        self._desks()
+        self.public, self.admin = self._listeners()
+
+    def _ways(self) -> None:
+        """The way in and the way out, and who hears of them."""
+        live, store, clock = self.live, self.store, self.clock
+        narrator = terminal.Narrator if self.options.human else Heard
+        heard = narrator(self.metrics, logs.get("dispatch"))
+        self.own = own.own_events(
+            live, store, wake=self._wake, ids=self.ids, clock=clock, metrics=self.metrics
+        )
+        self.dispatch = Dispatcher(
+            store,
+            self.actions,
+            acting.dispatch_live(live, self.source.environ, self.own.died),
+            clock=clock,
+            rng=self.rng,
+            boot=secrets.token_hex(6),
+            listener=heard,
+            measures=Measures(dry=self.options.dry),
+        )
+        self.dispatch.on_target_change = heard.target_changed
+        measure_targets(self.metrics, self.dispatch)
+        self.published = Published(
+            live, facts=store, clock=clock, rng=self.rng, metrics=self.metrics
+        )
+        self.intake = Intake(
+            live=live,
+            store=store,
+            dispatch=self.dispatch,
+            clock=clock,
+            ids=self.ids,
+            metrics=self.metrics,
+            log=logs.get("intake"),
+            published=self.published.of,
+        )
+        self.feed = live_feed(self.intake, heard, self.own, clock)
+
+    def _loops(self) -> None:
+        """What is looked after now and then."""
+        live, store, clock = self.live, self.store, self.clock
+        self.silence = Silence(
+            store=store, live=live, metrics=self.metrics, clock=clock, log=logs.get("silence")
+        )
+        own.watch(
+            self.own,
+            live,
+            store,
+            silence=self.silence,
+            dispatch=self.dispatch,
+            clock=clock,
+            metrics=self.metrics,
+        )
+        self.upkeep = Upkeep(
+            store=store,
+            live=live,
+            intake=self.intake,
+            wake=self.dispatch.wake,
+            clock=clock,
+            log=logs.get("upkeep"),
+            silence=self.silence,
+            paused_targets=self.dispatch.gates.paused,
+        )
+        self.upkeep.journal_bytes = store.journal_bytes
+        self.counting = Counting(
+            self.metrics.rule_totals,
+            lambda: (rule.id for rule in live.current.ruleset.rules),
+            store=store,
+            clock=clock,
+            log=logs.get("counting"),
+        )
+
+    def _desks(self) -> None:
+        """What operators ask and order."""
+        live, store, clock = self.live, self.store, self.clock
+        self.operator = Operator(
+            store=store,
+            live=live,
+            clock=clock,
+            ids=self.ids,
+            wake=self.dispatch.wake,
+            patience_s=REPLAY_ANSWER_S,
+        )
+        self.verbs = Verbs(
+            operator=self.operator,
+            store=store,
+            live=live,
+            clock=clock,
+            refusals=lambda limit: list(self.intake.ring)[::-1][:limit],
+            reload=self.reloader.reload,
+            reload_state=self.reloader.state,
+            full=lambda: self.intake.full,
+        )
+        self.verbs.more = lambda: {
+            "silent": self.silence.silent(),
+            "ranges": self.published.ranges.known_at(),
+        }
+        self.verbs.watched = self.watching.output
+        self.verbs.desk = TargetDesk(
+            gates=self.dispatch.gates,
+            store=store,
+            live=live,
+            operator=self.operator,
+            clock=clock,
+            now=self.dispatch.targets,
+            woken=self.dispatch.wake,
+        )
+        self.intake.kept.wanted = self._keeps_refused
+        self.verbs.kept = self.intake.kept
+
+    def _keeps_refused(self) -> bool:
+        return self.options.dev or self.live.current.ruleset.server.keep_refused
+
+    def process(self) -> Process:
+        """The loops and listeners, ready to run."""
+        loops = {"manager": self.manager.watch} if self.manager.watchdog_s else {}
+        return Process(
+            listeners=[self.admin, self.public],
+            loops=loops
+            | {
+                "dispatch": self.dispatch.run,
+                "upkeep": self.upkeep.run,
+                "counting": self.counting.run,
+                "own": self.own.run,
+                "watch": self.reloader.watch,
+                "ranges": self.published.ranges.run,
+                "feed": self.feed.run,
+                "heartbeats": self.feed.beat,
+            },
+            dispatch=self.dispatch,
+            store_failed=self.store.failure,
+            reload=self.reloader.reload,
+            on_drain=self._drain_begins,
+            grace_s=lambda: self.live.current.ruleset.server.grace_s,
+            log=self.log,
+        )
+
+    def ready(self) -> None:
+        """Settle the collector, and say in one line where what is served."""
+        settle_collector()
+        ruleset = self.live.current.ruleset
+        self.log.info(
+            "ready",
+            listen=_shown(self.public.bound),
+            admin=_shown(self.admin.bound),
+            store=ruleset.server.store,
+            generation=ruleset.generation,
+            endpoints=len(ruleset.addressed),
+            rules=len(ruleset.rules),
+        )
+
+        self.manager.ready()
+        self.manager.status(f"{len(ruleset.addressed)} endpoints, {len(ruleset.rules)} rules")
+
+    async def close(self) -> None:
+        """Write what was counted last, and let go of what the actions hold."""
+        await self.operator.close()
+        await self.counting.flush()
+        await self.own.flush()
+        for action in self.actions.values():
+            await action.close()
+
+    def _wake(self, target: str, due_at: int) -> None:
+        """For who is made before dispatch is."""
+        self.dispatch.wake(target, due_at)
+
+    def _drain_begins(self) -> None:
+        self.verbs.draining = True
+        self.feed.end()
+        self.manager.stopping()
+
+    def _reloader(self) -> Reloader:
+        return reloading.reloader(
+            reloading.Parts(
+                rules=self.options.rules,
+                dev=self.options.dev,
+                source=self.source,
+                live=self.live,
+                store=self.store,
+                certificates=tuple(filter(None, (self.certificate, self.admin_certificate))),
+                manager=self.manager,
+                after=self.upkeep.apply,
+                failed=lambda state: own.reload_failed(self.own, self.live, state),
+                clock=self.clock,
+                log=self.log,
+                metrics=self.metrics,
+            )
+        )
+
+    def _listeners(self) -> tuple[Listener, Listener]:
+        server = self.live.current.ruleset.server
+        peers = Peers(server.trusted_proxies)
+        door = Door(self.intake, clock=self.clock, limits=server.limits, peers=peers)
+        wire = Wire(server.limits, peers=peers, refused=door.refused_on_wire)
+        known = admin.callers(self.live, dev=self.options.dev, clock=self.clock)
+        asks = admin.reading(self.store, self.live, self.source, self.clock)
+        numbers = admin.Numbers(self.metrics, self.store, clock=self.clock)
+        routes = [
+            *admin.routes(asks, self.verbs, numbers),
+            *Following(self.feed, self.store).routes(),
+        ]
+        window = pages.window(
+            asks,
+            self.verbs,
+            known,
+            self.live,
+            feed=self.feed,
+            clock=self.clock,
+            standing=pages.standing(
+                self.live, self.reloader.state, dev=self.options.dev, dry=self.options.dry
+            ),
+            routes=Described(routes).routes,
+        )
+        inside = admin.admin(routes, known, self.live, peers=peers, clock=self.clock, window=window)
+        patient = msgspec.structs.replace(server.limits, answer_s=ADMIN_ANSWER_S)
+        return (
+            Listener(
+                public_app(door),
+                server.listen,
+                wire,
+                self.certificate.context if self.certificate else None,
+            ),
+            Listener(
+                admin_app(inside),
+                server.admin,
+                Wire(patient),
+                self.admin_certificate.context if self.admin_certificate else None,
+            ),
+        )
+
+
+def _certificate(tls: DoorTls | None, setting: str) -> Certificate | None:
+    return None if tls is None else Certificate(tls.cert, tls.key, setting=setting)
+
+
+def _shown(bound: tuple[str, int]) -> str:
+    host, port = bound
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

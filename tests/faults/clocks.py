@@ -1,0 +1,237 @@
+"""
+The wall clock jumps, drifts and repeats itself, while work goes on.
+
+    python -m tests.faults.clocks --seeds 100
+
+The real dispatcher under virtual time (`tests.sim`): deliveries come for a minute, actions fail
+and are tried again. Twenty seconds in the wall clock does what its pattern says; the monotonic
+clock goes on as ever. Every job must end, none may wait more than 60 s longer than it had to, and
+at most once may it run earlier.
+"""
+
+import argparse
+import asyncio
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from router.dispatch import Dispatcher, Live, Measures
+from router.dispatch.protocol import Action
+from router.model.job import ActionKind, Job, NewJob, Settlement
+from router.model.settings import TargetLimits
+from router.store.protocol import Acceptance, Settled
+from tests.faults.telling import say, told, verdict
+from tests.sim.loop import START_MS, SimClock, simulate
+from tests.sim.world import (
+    POLICY,
+    CheckedLedger,
+    FakeAction,
+    FakePrompt,
+    View,
+    World,
+    _all_ended,
+    _cancel_all,
+)
+
+HOUR_MS = 3_600_000
+AT_S, INTAKE_S, PATIENCE_S = 20.0, 60.0, 3_000.0
+LATE_S = 60.0
+EARLY = 0.5
+"""A run sooner than this part of its delay is early; jitter takes a fifth at most."""
+
+Pattern = Callable[[float], float]
+"""Monotonic seconds to what the wall clock is off by, in milliseconds."""
+
+
+def jump(by_ms: float, *, back_after: float | None = None) -> Pattern:
+    """Off by so much from AT_S on, and perhaps right again later."""
+
+    def off(at: float) -> float:
+        over = back_after is not None and at >= AT_S + back_after
+        return 0.0 if at < AT_S or over else by_ms
+
+    return off
+
+
+PATTERNS: dict[str, Pattern] = {
+    "24 h on": jump(24 * HOUR_MS),
+    "24 h back": jump(-24 * HOUR_MS),
+    "24 h on, and right again": jump(24 * HOUR_MS, back_after=15),
+    "24 h back, and right again": jump(-24 * HOUR_MS, back_after=15),
+    "ten years on": jump(87_660 * HOUR_MS),
+    "ten years on, and right again": jump(87_660 * HOUR_MS, back_after=15),
+    "back to 1970": jump(-START_MS),
+    "1970 until the network is there": lambda at: -START_MS if at < AT_S else 0.0,
+    "one part in a hundred too fast": lambda at: at * 10,
+    "one part in a hundred too slow": lambda at: at * -10,
+    "summer time begins": jump(HOUR_MS),
+    "summer time ends": jump(-HOUR_MS),
+    "a leap second is repeated": jump(-1_000),
+    "a leap second is left out": jump(1_000),
+}
+
+KNOWN = frozenset(
+    {
+        "24 h back",
+        "24 h on, and right again",
+        "ten years on",
+        "ten years on, and right again",
+        "back to 1970",
+        "1970 until the network is there",
+        "summer time ends",
+    }
+)
+"""
+What does not hold yet: due times and ages are by the wall clock, so that work waits as long as the
+clock went back, and is given up as too old when it went years on.
+"""
+
+
+class WrongClock(SimClock):
+    """Virtual time whose wall clock is off by a pattern."""
+
+    def __init__(self, pattern: Pattern) -> None:
+        self._pattern = pattern
+
+    def now(self) -> int:
+        return super().now() + int(self._pattern(self.monotonic()))
+
+
+@dataclass
+class Seen:
+    """By monotonic time: when each job should have begun its next attempt, and how it did."""
+
+    due: dict[str, tuple[float, float]] = field(default_factory=dict)
+    early: Counter[str] = field(default_factory=Counter)
+    latest: float = 0.0
+
+
+class ClockLedger(CheckedLedger):
+    """Also notes, by monotonic time, when each job is to be tried again."""
+
+    def __init__(self, world: "ClockWorld") -> None:
+        super().__init__(world)
+        self._of = world
+
+    async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
+        held = await super().settle(settlement, own)
+        if settlement.due_at is not None and held:
+            delay = max(0.0, (settlement.due_at - settlement.attempt.ended_at) / 1000)
+            now = self._of.clock.monotonic()
+            self._of.seen.due[settlement.job] = (now + delay, delay)
+        return held
+
+
+class ClockWorld(World):
+    """A world without crashes whose clock is wrong."""
+
+    def __init__(self, rng: random.Random, pattern: Pattern) -> None:
+        super().__init__(rng)
+        self.store_fails, self.crashes = 0.0, 0
+        self.clock: WrongClock = WrongClock(pattern)
+        self.seen = Seen()
+        self.ledger = ClockLedger(self)
+
+    def begins(self, job: Job) -> None:
+        super().begins(job)
+        due, delay = self.seen.due.get(job.id, (self.clock.monotonic(), 0.0))
+        late = self.clock.monotonic() - due
+        self.seen.latest = max(self.seen.latest, late)
+        if delay > 1 and late < -EARLY * delay:
+            self.seen.early[job.id] += 1
+
+    def dispatcher(self, view: View) -> Dispatcher:
+        """Targets with room and without breakers: what waits, waits for the clock."""
+        self.boots += 1
+        action, prompt = FakeAction(self, view), FakePrompt(self, view)
+        live = Live(
+            render=self.render,
+            retry_of=lambda job: POLICY,
+            limits=lambda target, kind: TargetLimits(64, None, breaker=False),
+            reads=self.reads,
+            died=self.died,
+        )
+        actions: dict[ActionKind, Action] = {"http": action, "shell": action, "log": prompt}
+        measures = Measures(totals={"http": 128, "shell": 128, "log": 256, "python": 4})
+        how: dict[str, Any] = {"clock": self.clock, "rng": self.rng, "boot": f"boot{self.boots}"}
+        return Dispatcher(view, actions, live, measures=measures, **how)
+
+    async def commit(self, dispatcher: Dispatcher, view: View, new: list[NewJob], now: int) -> None:
+        await super().commit(dispatcher, view, new, now)
+        at = self.clock.monotonic()
+        self.seen.due.update({job.id: (at, 0.0) for job in new if job.id not in self.seen.due})
+
+
+async def lived(world: ClockWorld) -> None:
+    """A minute of deliveries, then until all have ended or nobody would wait any more."""
+    view = View(world)
+    dispatcher = world.dispatcher(view)
+    await dispatcher.recover()
+    tasks = [
+        asyncio.create_task(dispatcher.run()),
+        asyncio.create_task(world.intake(dispatcher, view)),
+    ]
+    await asyncio.sleep(INTAKE_S)
+    world.committing = False
+    while not _all_ended(world) and world.clock.monotonic() < PATIENCE_S:  # noqa: ASYNC110
+        await asyncio.sleep(1)
+    await dispatcher.drain(1.0)
+    del tasks
+    _cancel_all()
+    await asyncio.sleep(0)
+
+
+def problems_of(seed: int, name: str) -> list[str]:
+    """What a clock of this pattern broke."""
+    rng = random.Random(f"{seed}/{name}")
+    world = ClockWorld(rng, PATTERNS[name])
+    simulate(lived(world), rng)
+    left = [j for j, job in world.ledger.records.items() if job.state not in ENDS]
+    aged = [j for j in world.ledger.records.values() if j.reason == "too_old"]
+    # The world's own check of due times goes by the wall clock, which is what is wrong here.
+    found = [w for w in world.ledger.wrong if "before it is due" not in w][:3]
+    if left:
+        found.append(f"{len(left)} of {world.jobs} jobs have not ended after {PATIENCE_S:g} s")
+    elif world.seen.latest > LATE_S:
+        found.append(f"a job began {world.seen.latest:.0f} s late")
+    if aged:
+        found.append(f"{len(aged)} jobs were given up as too old")
+    twice = [j for j, n in world.seen.early.items() if n > 1]
+    if twice:
+        found.append(f"{len(twice)} jobs ran early more than once")
+    return [f"seed {seed}, {name}: {one}" for one in found]
+
+
+ENDS = frozenset({"succeeded", "dead", "cancelled"})
+
+
+def campaign(seeds: range) -> list[str]:
+    """Every pattern with each seed."""
+    runs = [(seed, name) for seed in seeds for name in PATTERNS]
+    return [problem for seed, name in told(runs, "clocks") for problem in problems_of(seed, name)]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1, help="the first one")
+    options = parser.parse_args()
+    say(f"seed {options.seed}")
+    began = time.monotonic()
+    problems = campaign(range(options.seed, options.seed + options.seeds))
+    new = [p for p in problems if p.split(": ")[0].split(", ", 1)[1] not in KNOWN]
+    figures = (
+        f"{options.seeds} seeds x {len(PATTERNS)} patterns: {len(problems) - len(new)} problems of "
+        f"{len(KNOWN)} patterns that are known to break, {len(new)} others"
+    )
+    return verdict(new, f"{figures}; {time.monotonic() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,131 @@
+"""
+The real router with a death at a named step; the harness `steps` starts it.
+
+    python -m tests.faults.server [--die STEP NUMBER] [--record FILE] [--from accept] -- ... RULES
+
+It is put together by the router's own wiring, around a store that names each step as it is reached:
+before and after every verb of the store, and in the writer's thread before every kind of statement.
+Nothing of the router knows of it. Steps are counted from the first delivery on, or from the start.
+"""
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from router import log as logs
+from router.actions.descent import adopt_orphans
+from router.clock import SystemClock
+from router.store.sqlite import SqliteStore, open_store
+from router.wiring import server
+from router.wiring.live import Source
+
+VERBS = frozenset({"accept", "settle", "lease", "recover", "keep_generation", "results", "targets"})
+STATEMENTS = {
+    "BEGIN": "begin",
+    "INSERT INTO keys": "keys",
+    "INSERT INTO deliveries": "deliveries",
+    "INSERT INTO jobs": "jobs",
+    "INSERT INTO runs": "runs",
+    "INSERT INTO attempts": "attempts",
+    "UPDATE jobs": "change",
+    "COMMIT": "commit",
+}
+
+
+class Steps:
+    """Counts steps by name; the process dies at the one it was told."""
+
+    def __init__(self, die: tuple[str, int] | None, record: Path | None, armed: bool) -> None:
+        self._die = die
+        self._record = record
+        self.armed = armed
+        self._seen: Counter[str] = Counter()
+
+    def reach(self, step: str) -> None:
+        if not self.armed:
+            return
+        self._seen[step] += 1
+        if self._record is not None:
+            with self._record.open("a") as file:
+                file.write(f"{step} {self._seen[step]}\n")
+        if self._die == (step, self._seen[step]):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def statement(self, sql: str) -> None:
+        """In the writer's thread, before each statement."""
+        for begins, step in STATEMENTS.items():
+            if sql.startswith(begins):
+                self.reach(f"sql-{step}")
+
+
+class Watched:
+    """A store whose verbs are steps."""
+
+    def __init__(self, store: SqliteStore, steps: Steps) -> None:
+        self.__dict__["_store"] = store
+        self.__dict__["_steps"] = steps
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "on_commit":
+            value = self._after_commit(value)
+        setattr(self._store, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._store, name)
+        if name not in VERBS:
+            return found
+
+        async def asked(*args: Any, **named: Any) -> Any:
+            self._steps.armed |= name == "accept"
+            self._steps.reach(f"{name}-asked")
+            answer = await found(*args, **named)
+            self._steps.reach(f"{name}-done")
+            return answer
+
+        return asked
+
+    def _after_commit(self, told: Any) -> Any:
+        def committed(writes: int, seconds: float) -> None:
+            self._steps.reach("committed")  # durable, and nobody has acted on it
+            told(writes, seconds)
+
+        return committed
+
+
+async def serve(rules: Path, steps: Steps) -> int:
+    """As `router serve` does it, around the watched store."""
+    clock = SystemClock()
+    options = server.ServeOptions(rules)
+    source = Source(rules, environ=os.environ, dev=False, overrides=options.overrides)
+    live, warnings = source.build()
+    store = await open_store(live.ruleset.server.store, clock=clock)
+    await store._writer.submit("work", lambda book: book.db.set_trace_callback(steps.statement))
+    watched: Any = Watched(store, steps)
+    try:
+        return await server._with_store(options, source, live, warnings, watched, clock)
+    finally:
+        await store.close()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--die", nargs=2, metavar=("STEP", "NUMBER"))
+    parser.add_argument("--record", type=Path)
+    parser.add_argument("--from", dest="begin", choices=["accept", "start"], default="accept")
+    parser.add_argument("command", nargs="+")
+    options = parser.parse_args()
+    die = (options.die[0], int(options.die[1])) if options.die else None
+    os.umask(0o077)
+    adopt_orphans()
+    logs.configure(human=False, level="info")
+    steps = Steps(die, options.record, options.begin == "start")
+    return asyncio.run(serve(Path(options.command[-1]), steps))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,211 @@
+"""
+SIGKILL at every named step, in every state of the work.
+
+    python -m tests.faults.steps
+
+A life is recorded step by step in each of these states, then the router dies at each step of each:
+
+    fresh      a delivery comes, its jobs are handed over and run, one after another in a chain
+    retry      the same, and the target fails once
+    copy       the same delivery comes a second time
+    recovery   a router starts on what another left when it was killed before it wrote a result
+
+Steps are those of `tests.faults.server`: before and after each verb of the store (accept, lease,
+settle, recover, …), before BEGIN, each kind of statement and COMMIT, and right after a commit.
+After each the next start needs no help, the ledger is sound and holds what was acknowledged,
+nothing is there twice, what had no answer is taken when it is sent again, and every job ends.
+"""
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests import ledger
+from tests.acceptance.process import Rig, RouterDied, RouterProcess, TookTooLong
+from tests.acceptance.senders import environ
+from tests.acceptance.sink import Sink
+from tests.faults.life import RULES, Life, chosen, unheard, wait_for
+from tests.faults.telling import say, told, verdict
+
+CHAINED = RULES.replace("{id: run, shell", "{id: run, after: call, shell")
+LIFE_S = 10.0
+START_S = 20.0
+
+Step = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class State:
+    """A state of the work: what is done before the router that dies starts, and after it did."""
+
+    name: str
+    begin: str = "accept"
+    answers: tuple[int, ...] = ()
+    before: Callable[["Stage"], None] = lambda stage: None
+    live: Callable[["Stage"], None] = lambda stage: stage.one()
+
+
+@dataclass
+class Stage:
+    """A life and the place it calls."""
+
+    life: Life
+    sink: Sink
+    watched: RouterProcess | None = None
+
+    def one(self) -> None:
+        self.life.send()
+
+    def again(self) -> None:
+        """One, and once it is done the same again."""
+        self.one()
+        self.wait()
+        if self.watched is not None and self.watched.running:
+            self.life.send(self.life.number)
+
+    def wait(self) -> None:
+        router = self.watched
+        wait_for(lambda: router is None or not router.running or self.life.all_done(), LIFE_S)
+
+    def router(self, *options: str) -> RouterProcess:
+        """One that names its steps."""
+        rig = self.life.rig
+        tracer = (sys.executable, "-m", "tests.faults.server", *options, "--")
+        return RouterProcess(rig.path, rig.listen, rig.admin, rig.environ, tracer=tracer)
+
+
+def left_running(stage: Stage) -> None:
+    """What a router leaves that dies before it has written its first result."""
+    stage.watched = stage.router("--die", "settle-asked", "1").launch()
+    try:
+        stage.watched.until(stage.watched.ready, "ready")
+        stage.one()
+        wait_for(lambda: stage.watched is not None and not stage.watched.running, LIFE_S)
+    finally:
+        if stage.watched.running:
+            stage.watched.kill()
+
+
+STATES = (
+    State("fresh"),
+    State("retry", answers=(503,)),
+    State("copy", live=Stage.again),
+    State("recovery", begin="start", before=left_running, live=lambda stage: None),
+)
+
+
+@dataclass
+class Tally:
+    """What all steps came to."""
+
+    steps: int = 0
+    killed: int = 0
+    missed: int = 0
+    acked: int = 0
+    resent: int = 0
+    absorbed: int = 0
+    problems: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.steps} steps in {len(STATES)} states: {self.killed} kills, {self.missed} "
+            f"not reached, {self.acked} acknowledged, {self.resent} unanswered and sent again, "
+            f"of which {self.absorbed} had been stored; {len(self.problems)} problems"
+        )
+
+
+@contextmanager
+def a_stage(folder: Path) -> Iterator[Stage]:
+    with Sink() as sink:
+        sink.server.handle_error = unheard  # type: ignore[method-assign]
+        rig = Rig(folder, CHAINED.replace("SINK", sink.url), environ())
+        yield Stage(Life(rig), sink)
+
+
+def lived(stage: Stage, state: State, *options: str) -> bool:
+    """One life in this state with these options of the server; whether it was killed."""
+    state.before(stage)
+    stage.sink.answers = list(state.answers)
+    stage.watched = stage.router("--from", state.begin, *options).launch()
+    router = stage.watched
+    try:
+        wait_for(lambda: not router.running or router.ready(), START_S)
+        if router.running:
+            state.live(stage)
+        stage.wait()
+        # The last step may come after the last job's end.
+        wait_for(lambda: not router.running, 0.1)
+        return not router.running
+    finally:
+        if router.running:
+            router.kill()
+
+
+def recorded(folder: Path, state: State) -> list[Step]:
+    """Every step of a life in this state."""
+    with a_stage(folder) as stage:
+        lived(stage, state, "--record", str(folder / "steps"))
+        lines = (folder / "steps").read_text("ascii").splitlines()
+    return sorted({(name, int(n)) for name, n in (line.split(" ") for line in lines)})
+
+
+def at(stage: Stage, state: State, step: Step, tally: Tally) -> None:
+    """Die there; then a plain router goes on."""
+    where = f"{state.name}, {step[0]} {step[1]}"
+    killed = lived(stage, state, "--die", step[0], str(step[1]))
+    tally.steps += 1
+    tally.killed += killed
+    tally.missed += not killed
+    with stage.life.rig.router() as router:
+        stage.life.settle(router, where)
+    if ledger.counts(stage.life.rig.store).jobs != 3 * stage.life.number:
+        stage.life.problems.append(f"{where}: not three jobs a delivery")
+
+
+def one_state(folder: Path, state: State, count: int | None, tally: Tally) -> None:
+    steps = recorded(folder / "recorded", state)
+    steps = chosen(steps, count)
+    with a_stage(folder / "store") as stage:
+        try:
+            for step in told(steps, state.name):
+                at(stage, state, step, tally)
+                if stage.life.problems:
+                    break
+        except (RouterDied, TookTooLong) as error:
+            stage.life.problems.append(str(error))
+        tally.acked += len(stage.life.acked)
+        tally.resent += stage.life.resent
+        tally.absorbed += stage.life.absorbed
+        tally.problems += stage.life.problems
+
+
+def campaign(folder: Path, count: int | None) -> Tally:
+    """All states, all steps or `count` of each."""
+    tally = Tally()
+    for state in STATES:
+        one_state(folder / state.name, state, count, tally)
+    return tally
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--count", type=int, help="steps of each state, spread evenly")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
+    options = parser.parse_args()
+    say(f"seed {options.seed} (nothing here is drawn: the steps are all of them)")
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as name:
+        tally = campaign(Path(name), options.count)
+    return verdict(tally.problems, f"{tally}; {time.monotonic() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

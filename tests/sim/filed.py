@@ -1,0 +1,171 @@
+"""
+The real store in a real file under virtual time: its own code, but no thread and no real waiting.
+
+What waits for the writer is committed together in one turn of the loop, after a time that the seed
+draws, so that group commits, their order and their failures are those of the schedule. With a twin
+every verb goes to the plain model as well, in the order in which the writer did them, and each
+answer must be the same.
+"""
+
+import asyncio
+import random
+import sqlite3
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+from router.clock import Clock
+from router.store import place
+from router.store.book import Book
+from router.store.protocol import Store
+from router.store.reader import SqliteReader
+from router.store.sqlite import SqliteStore, open_store
+from router.store.writer import Kind, Operation, Writer, _set
+
+Twin = Callable[[], Coroutine[Any, Any, Any]]
+ASKED: ContextVar[Twin | None] = ContextVar("ASKED", default=None)
+"""What the model is asked when the verb that is under way here is done by the writer."""
+
+
+def at_once(work: Coroutine[Any, Any, Any]) -> Any:
+    """The answer of something that is async in name only."""
+    try:
+        work.send(None)
+    except StopIteration as stop:
+        return stop.value
+    raise AssertionError("the model must not wait")
+
+
+class Breaks:
+    """
+    Breaks a transaction off in the middle, once, after so many steps of SQLite's machine. Not when
+    COMMIT has done its work: no error but those that end the store comes so late.
+    """
+
+    def __init__(self, db: sqlite3.Connection, rng: random.Random) -> None:
+        self._db, self._left = db, rng.choice((1, 3, 10))
+        db.set_progress_handler(self._step, 40)
+
+    def _step(self) -> int:
+        self._left -= 1
+        return int(self._left == 0 and self._db.in_transaction)
+
+
+class InlineWriter(Writer):
+    """The store's writer, on the loop. `pause` is the time before and after a commit."""
+
+    def __init__(
+        self,
+        open_book: Callable[[], Book],
+        failed: Callable[[str], None],
+        committed: Callable[[int, float], None],
+        pause: Callable[[], Awaitable[None]],
+    ) -> None:
+        super().__init__(open_book, failed, committed)
+        self._pause = pause
+        self._waiting: list[tuple[Operation, Twin | None]] = []
+        self._turning: asyncio.Task[None] | None = None
+        self.breaks: Callable[[sqlite3.Connection], Breaks | None] = lambda _db: None
+        self.differ: Callable[[str], None] = lambda _text: None
+        self.dead = False
+        self.commits = 0
+
+    async def start(self) -> None:
+        self.book = self._open_book()
+
+    def submit(self, kind: Kind, payload: Any) -> "asyncio.Future[Any]":
+        future: asyncio.Future[Any] = self._loop.create_future()
+        self._waiting.append((Operation(kind, payload, future), ASKED.get()))
+        if self._turning is None:
+            self._turning = self._loop.create_task(self._turn())
+        return future
+
+    async def _turn(self) -> None:
+        while self._waiting and not self.dead:
+            await self._pause()
+            if self.dead:
+                return
+            waiting, self._waiting = self._waiting, []
+            answers = self._done(waiting)
+            await self._pause()
+            if self.dead:
+                return
+            _set([(operation.future, answer) for operation, answer in answers])
+        self._turning = None
+
+    def _done(self, waiting: Sequence[tuple[Operation, Twin | None]]) -> Any:
+        book = self.book
+        broken = self.breaks(book.db)
+        answers = self._commit(book, [operation for operation, _ in waiting])
+        if broken is not None:
+            book.db.set_progress_handler(None, 0)
+        self.commits += 1
+        twins = {id(operation): twin for operation, twin in waiting}
+        for operation, answer in answers:
+            twin = twins[id(operation)]
+            if twin is not None and not isinstance(answer, BaseException):
+                self._compare(answer, at_once(twin()))
+        return answers
+
+    def _compare(self, answer: Any, expected: Any) -> None:
+        if type(answer) is tuple:  # a step of a verb: how many, and where to go on
+            answer = answer[0]
+        if answer != expected and answer is not None:
+            self.differ(f"the store says {answer}, the model {expected}")
+
+    async def close(self) -> None:
+        self.dead = True
+        self.book.db.close()
+
+
+class InlineReader(SqliteReader):
+    """The store's reader, on the loop."""
+
+    async def ask(self, question: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._answered(lambda db: question(db, *args, **kwargs))
+
+
+class FiledStore(SqliteStore):
+    """The store in a file, all of it on the loop."""
+
+    def __init__(
+        self,
+        path: Path,
+        clock: Clock,
+        pause: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(0),
+    ) -> None:
+        super().__init__(path, clock, place.Lock(path))
+        opened = self._writer
+        self.inline = InlineWriter(opened._open_book, self._fail, self._committed, pause)
+        self._writer = self.inline
+
+    async def start(self) -> None:
+        await self._writer.start()
+        # What survives is the file; that the disk keeps it is the matter of tests/faults.
+        self.inline.book.db.execute("PRAGMA synchronous = OFF")
+        self._reader = InlineReader(self._path)
+
+    def die(self) -> None:
+        """The process is gone: what was not committed never will be."""
+        self.inline.dead = True
+        self.inline.book.db.close()
+        self._reader._db.close()
+        self._lock.release()
+
+
+@contextmanager
+def asking(twin: Twin | None) -> Iterator[None]:
+    """Verbs begun within are asked of the model too."""
+    token = ASKED.set(twin)
+    try:
+        yield
+    finally:
+        ASKED.reset(token)
+
+
+async def a_blank(path: Path, clock: Clock) -> None:
+    """An empty store at `path`, closed: copied, it saves each seed the migrations."""
+    store: Store = await open_store(str(path), clock=clock)
+    await store.close()

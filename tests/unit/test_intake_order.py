@@ -1,0 +1,57 @@
+"""Nothing is read, matched or stored before a request has proved itself."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from router.providers import builtin
+from router.store.protocol import Selector
+from router.store.sqlite import SqliteStore, open_store
+from tests.builders import a_rule, a_ruleset
+from tests.clocks import ManualClock
+from tests.unit.test_intake import World
+
+
+class Watched:
+    """A provider that writes down, in order, what it is asked to do with a request."""
+
+    def __init__(self, provider: Any) -> None:
+        self._provider = provider
+        self.asked: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._provider, name)
+        if name in ("verify", "read"):
+            self.asked.append(name)
+        return found
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    opened = await open_store(str(tmp_path / "router.db"), clock=ManualClock())
+    yield opened
+    await opened.close()
+
+
+def watched_world(store: SqliteStore) -> tuple[World, Watched]:
+    watched = Watched(builtin()["shopify"])
+    ruleset = msgspec.structs.replace(
+        a_ruleset(a_rule("r")), providers={"shopify": watched, "commerce": watched}
+    )
+    return World(store, ruleset), watched
+
+
+async def test_what_is_genuine_is_read_after_it_was_verified(store: SqliteStore) -> None:
+    world, watched = watched_world(store)
+    assert (await world.send()).status == 200
+    assert watched.asked == ["verify", "read"]
+
+
+async def test_a_forgery_is_not_read(store: SqliteStore) -> None:
+    world, watched = watched_world(store)
+    assert (await world.send(b"[" * 1000, key=b"another-key-altogether")).status == 401
+    assert watched.asked == ["verify"]
+    assert await store.deliveries(Selector()) == ()
