@@ -1,0 +1,323 @@
+"""Defects of our own choice: proof, egress, what leaves us, the doors."""
+
+from tests.defects.defect import Edit, defect
+
+PROOF = (
+    defect(
+        52,
+        "the first secret that fits ends the search",
+        (
+            Edit(
+                "router/providers/signed.py",
+                "[s for s in secrets if check(s.value, proof.signatures, proof.message)]",
+                "(s for s in secrets if check(s.value, proof.signatures, proof.message))",
+            ),
+            Edit(
+                "router/providers/signed.py",
+                "    return fitting[0] if fitting else None\n",
+                "    return next(fitting, None)\n",
+            ),
+        ),
+        "unit/providers/test_constant_time.py::"
+        "test_a_single_signature_is_compared_with_every_secret",
+    ),
+    defect(
+        53,
+        "the first signature that fits ends the search",
+        Edit(
+            "router/providers/signatures.py",
+            "        return True in [equal(right, signature) for signature in signatures]\n",
+            "        return any(equal(right, signature) for signature in signatures)\n",
+        ),
+        "unit/providers/test_constant_time.py::test_every_signature_is_compared_with_every_secret",
+    ),
+    defect(
+        54,
+        "tokens compared with ==",
+        Edit(
+            "router/providers/credentials.py",
+            "    return hmac.compare_digest(digest, expected) and usable\n",
+            "    return digest == expected and usable\n",
+        ),
+        "unit/providers/test_constant_time.py::"
+        "test_a_token_is_compared_with_every_secret_whatever_their_lengths",
+        "unit/providers/test_constant_time.py::test_a_password_is_compared_with_every_secret",
+    ),
+    defect(
+        55,
+        "an empty key signs",
+        Edit(
+            "router/providers/keys.py",
+            '    if is_empty(secret):\n        raise UnusableKeyError("the secret is empty")\n',
+            "",
+        ),
+        "unit/providers/test_signatures.py::"
+        "test_nothing_and_halves_of_key_pairs_are_no_shared_secret",
+    ),
+    defect(
+        56,
+        "base64 with junk in it is a signature",
+        Edit(
+            "router/providers/signatures.py",
+            "        raw = binascii.a2b_base64(text, strict_mode=True)\n"
+            "    except binascii.Error:\n        return None\n"
+            "    return raw if raw and binascii.b2a_base64(raw, newline=False) == text else None\n",
+            "        return binascii.a2b_base64(text) or None\n"
+            "    except binascii.Error:\n        return None\n",
+        ),
+        "unit/providers/test_signatures.py::test_no_base64",
+    ),
+    defect(
+        57,
+        "a time that is far ahead is fresh",
+        Edit(
+            "router/providers/ways.py",
+            "    return abs(now_ms - timestamp_s * 1000) > tolerance_s * 1000\n",
+            "    return now_ms - timestamp_s * 1000 > tolerance_s * 1000\n",
+        ),
+        "unit/providers/test_verify.py::test_the_tolerance_holds_both_ways",
+    ),
+    defect(
+        58,
+        "a timestamp of any digits",
+        Edit(
+            "router/providers/signed.py",
+            "        if len(stamp) > TIMESTAMP_DIGITS_MAX or not stamp.isdigit():\n",
+            "        if not stamp.strip().lstrip(b'+-').isdigit():\n",
+        ),
+        "unit/providers/test_verify.py::test_only_plain_digits_are_a_timestamp",
+    ),
+    defect(
+        59,
+        "of two headers the last one counts",
+        Edit(
+            "router/providers/headers.py",
+            "            if key is not None and found.setdefault(key, value) != value:\n"
+            '                return Ambiguous(key.decode("ascii"))\n',
+            "            if key is not None:\n                found[key] = value\n",
+        ),
+        "conformance/test_providers.py::test_doubled_headers_that_differ_are_ambiguous",
+    ),
+    defect(
+        60,
+        "a secret verifies after its end",
+        Edit(
+            "router/rules/live.py",
+            "            if n in self._live and (n not in ended or now_ms < ended[n])\n",
+            "            if n in self._live or n in ended\n",
+        ),
+        "unit/test_intake.py::test_an_ended_secret_verifies_nothing",
+    ),
+    defect(
+        61,
+        "a token for somebody else opens the door",
+        Edit(
+            "router/providers/bearer.py",
+            "        if (rule.audience is not None or meant) and rule.audience not in meant:\n",
+            "        if rule.audience is not None and rule.audience not in meant:\n",
+        ),
+        "unit/providers/test_bearer.py::test_a_token_for_somebody_is_not_for_whoever_names_nobody",
+    ),
+    defect(
+        62,
+        "credentials are stored with the headers",
+        Edit(
+            "router/model/headers.py",
+            '_SENSITIVE = frozenset({b"authorization", b"cookie", b"proxy-authorization"})',
+            '_SENSITIVE = frozenset({b"cookie", b"proxy-authorization"})',
+        ),
+        "unit/test_intake.py::test_credentials_are_removed_before_anything_stores_them",
+    ),
+)
+
+EGRESS = (
+    defect(
+        63,
+        "what an address carries is not looked at",
+        Edit(
+            "router/egress.py",
+            "        faces = (found, *_carried(found))\n",
+            "        faces = (found,)\n",
+        ),
+        "unit/test_egress.py::test_metadata_is_never_called",
+    ),
+    defect(
+        64,
+        "a literal address may be a metadata service",
+        Edit(
+            "router/egress.py",
+            "        if any(face in _METADATA for face in faces):\n",
+            "        if not literal and any(face in _METADATA for face in faces):\n",
+        ),
+        "unit/test_egress.py::test_metadata_is_never_called",
+        "unit/actions/test_ssrf.py::test_metadata_as_a_host_whatever_is_allowed",
+    ),
+    defect(
+        65,
+        "short and octal forms count as addresses",
+        Edit(
+            "router/egress.py",
+            "    try:\n"
+            '        return ip_address(host.strip("[]").partition("%")[0])\n'
+            "    except ValueError:\n        return None\n",
+            "    import socket\n\n"
+            "    try:\n"
+            '        return ip_address(host.strip("[]").partition("%")[0])\n'
+            "    except ValueError:\n"
+            "        try:\n"
+            "            return IPv4Address(socket.inet_aton(host))\n"
+            "        except (OSError, ValueError):\n"
+            "            return None\n",
+        ),
+        "unit/test_egress.py::test_odd_spellings_are_no_literals_and_no_addresses",
+    ),
+    defect(
+        66,
+        "one allowed answer opens the others",
+        Edit(
+            "router/actions/http.py",
+            "            aim.refused += 1\n            raise\n",
+            "            aim.refused += 1\n            if not aim.tried:\n                raise\n",
+        ),
+        "unit/actions/test_ssrf.py::test_a_refused_answer_is_refused_behind_one_that_was_allowed",
+    ),
+    defect(
+        67,
+        "the environment names a proxy",
+        Edit("router/actions/http.py", "trust_env=False,", "trust_env=True,"),
+        "unit/actions/test_http.py::test_the_environment_names_no_proxy",
+    ),
+    defect(
+        68,
+        "what was not written counts as written",
+        Edit(
+            "router/actions/http.py",
+            "        if found is None or host not in self.written:\n            return False\n",
+            "        if found is None:\n            return False\n",
+        ),
+        "unit/actions/test_http.py::test_odd_spellings_of_loopback_are_refused",
+    ),
+    defect(
+        69,
+        "an answer of any length is kept",
+        Edit("router/actions/http.py", "ANSWER_MAX = 64 * 1024\n", "ANSWER_MAX = 1 << 40\n"),
+        "unit/actions/test_http.py::test_an_endless_answer_is_cut_and_closed",
+    ),
+    defect(
+        70,
+        "a payload becomes an option",
+        Edit(
+            "router/rules/render.py",
+            'text.startswith("-") and not options_ended:',
+            'text.startswith("--") and not options_ended:',
+        ),
+        "unit/rules/test_render.py::test_payload_never_becomes_an_option",
+    ),
+    defect(
+        71,
+        "a dotted path segment goes out",
+        Edit(
+            "router/rules/render_http.py",
+            '        if _MARK in segment and segment.replace(_MARK, "") in _DOTTED:\n',
+            '        if _MARK in segment and segment.replace(_MARK, "") == "":\n',
+        ),
+        "unit/rules/test_render.py::test_an_empty_or_dotted_segment_is_refused",
+    ),
+)
+
+DOORS = (
+    defect(
+        72,
+        "chunks without end are taken",
+        Edit(
+            "router/web/door.py",
+            '            if size > self._max:\n                raise Turned(413, "too_large")\n',
+            "",
+        ),
+        "unit/web/test_door.py::test_chunks_without_end_get_413",
+    ),
+    defect(
+        73,
+        "a viewer may change",
+        Edit(
+            "router/web/admin/app.py",
+            'if route.access == "operator" and caller.role != "operator":',
+            'if route.access == "operator" and not caller.role:',
+        ),
+        "unit/web/admin/test_matrix.py::test_who_may_do_what",
+    ),
+    defect(
+        74,
+        "a page of another site may ask",
+        Edit(
+            "router/web/admin/app.py",
+            '        check_origin(headers, scope["scheme"], host)\n',
+            "",
+        ),
+        "unit/web/admin/test_matrix.py::test_nobody_comes_from_another_site_or_by_another_name",
+    ),
+    defect(
+        75,
+        "any Host is ours",
+        Edit(
+            "router/web/admin/browsers.py",
+            "        if name in self._names or is_loopback(name) or numbered:\n",
+            "        if name or numbered:\n",
+        ),
+        "unit/web/admin/test_matrix.py::test_nobody_comes_from_another_site_or_by_another_name",
+        "unit/web/admin/test_callers.py::test_by_which_names_it_is_called",
+    ),
+    defect(
+        76,
+        "an empty token is a token",
+        Edit(
+            "router/web/admin/callers.py",
+            "_digest(held.value)) and held.value:\n",
+            "_digest(held.value)):\n",
+        ),
+        "unit/web/admin/test_callers.py::test_a_token_without_a_value_is_nobody_s",
+    ),
+    defect(
+        77,
+        "the first token that fits ends the search",
+        Edit(
+            "router/web/admin/callers.py",
+            "                found = held.caller\n",
+            "                found = held.caller\n                break\n",
+        ),
+        "unit/web/admin/test_callers.py::test_a_token_is_compared_with_every_one_that_counts",
+    ),
+    defect(
+        78,
+        "a form of another session will do",
+        Edit(
+            "router/web/pages/sessions.py",
+            '    return hmac.compare_digest(given.encode("utf-8"), form.encode("utf-8"))\n',
+            "    return bool(given) and bool(form)\n",
+        ),
+        "unit/web/pages/test_sessions.py::"
+        "test_forms_differ_from_session_to_session_and_are_not_the_id",
+    ),
+    defect(
+        79,
+        "of two equal keys the last one counts, silently",
+        Edit(
+            "router/yaml_source/reading.py",
+            "        first = parent.entries.setdefault(key.value, (key, value))[0]\n",
+            "        parent.entries[key.value] = (key, value)\n        first = key\n",
+        ),
+        "unit/yaml_source/test_reading.py::test_what_is_refused",
+    ),
+    defect(
+        80,
+        "a reload is in force before its tests have run",
+        Edit(
+            "router/serving/reload.py",
+            "            await self._steps.prove(new)\n",
+            "            self._live.swap(new)\n            await self._steps.prove(new)\n",
+        ),
+        "unit/serving/test_reload.py::test_a_file_whose_tests_fail_is_never_in_force_nor_kept",
+    ),
+)
+
+BORDERS = (*PROOF, *EGRESS, *DOORS)

@@ -1,0 +1,291 @@
+"""The 25 defects that the reliability goals name, in their order."""
+
+from tests.defects.defect import Edit, defect
+
+PUBLISHED = (
+    defect(
+        1,
+        "a 2xx before the commit",
+        Edit(
+            "router/intake.py",
+            "            receipt = await self._store.accept(acceptance(delivery, plan, door))\n",
+            "            import asyncio\n\n"
+            "            kept = self._store.accept(acceptance(delivery, plan, door))\n"
+            "            self._kept = asyncio.ensure_future(kept)\n"
+            "            receipt: Accepted | Duplicate = Accepted(delivery.id)\n",
+        ),
+        "unit/test_intake.py::test_a_genuine_delivery_is_stored_before_it_is_answered",
+        "unit/test_intake.py::test_a_failed_commit_is_503_and_gives_the_slots_back",
+    ),
+    defect(
+        2,
+        "synchronous NORMAL",
+        Edit("router/store/connection.py", '"synchronous": 2,', '"synchronous": 1,'),
+        "unit/store/test_connection.py::test_the_writer_reads_its_settings_back",
+        "faults/test_powercut.py::test_no_power_cut_loses_an_acknowledged_delivery",
+    ),
+    defect(
+        3,
+        "jobs in a second transaction",
+        Edit(
+            "router/store/accepting.py",
+            "    book.insert(_JOB, jobs)\n",
+            '    book.db.execute("COMMIT")\n'
+            '    book.db.execute("BEGIN IMMEDIATE")\n'
+            "    book.insert(_JOB, jobs)\n",
+        ),
+        "unit/store/test_writer.py::test_delivery_keys_and_jobs_are_one_transaction",
+    ),
+    defect(
+        4,
+        "dedupe by looking before inserting",
+        Edit(
+            "router/store/accepting.py",
+            "[_receipt(p.acceptance, known, kept) for p in batch]",
+            "[_receipt(p.acceptance, dict(known), kept) for p in batch]",
+        ),
+        "conformance/test_stores.py::test_a_hundred_copies_at_once_make_one_delivery",
+        note="one thread writes, so the race is that of copies in one batch: each looks at what "
+        "was there before all of them",
+    ),
+    defect(
+        5,
+        "a dedupe key without its endpoint",
+        Edit(
+            "router/rules/plan.py",
+            'key = endpoint.encode() + b"\\0" + identity',
+            "key = identity",
+        ),
+        "unit/rules/test_plan.py::test_the_providers_id_is_the_key_under_the_endpoints_name",
+        "unit/test_intake_dedupe.py::test_the_same_id_at_another_endpoint_is_another_delivery",
+    ),
+    defect(
+        6,
+        "a dedupe key made of the signature",
+        Edit(
+            "router/rules/plan.py",
+            "                    return read.provider_id, None\n",
+            "                    words = ('signature', 'hmac')\n"
+            "                    marks = [v for n, v in delivery.headers "
+            "if any(w in n for w in words)]\n"
+            "                    return marks[0].encode() if marks else read.provider_id, None\n",
+        ),
+        "unit/test_intake_dedupe.py::test_a_signature_s_twin_is_the_same_delivery",
+    ),
+    defect(
+        7,
+        "signatures compared with ==",
+        Edit(
+            "router/providers/signatures.py",
+            "    equal = hmac.compare_digest\n",
+            "    equal = bytes.__eq__\n",
+        ),
+        "unit/providers/test_constant_time.py::test_every_signature_is_compared_with_every_secret",
+    ),
+    defect(
+        8,
+        "no verification without a secret",
+        Edit(
+            "router/providers/verify.py",
+            '            return self._refused("no_secret", "the endpoint has no live secret")\n',
+            '            return Verified("none")\n',
+        ),
+        "unit/providers/test_verify.py::test_without_a_usable_secret_nothing_is_verified",
+        "conformance/test_providers.py::test_no_secrets_is_closed",
+        "unit/test_intake.py::test_an_ended_secret_verifies_nothing",
+    ),
+    defect(
+        9,
+        "parsed before verified",
+        Edit(
+            "router/intake.py",
+            "        verdict = self._judge(live, door, request, peer)\n",
+            "        door.provider.read(request)\n"
+            "        verdict = self._judge(live, door, request, peer)\n",
+        ),
+        "unit/test_intake_order.py::test_a_forgery_is_not_read",
+    ),
+    defect(
+        10,
+        "the body written anew is what is signed",
+        Edit(
+            "router/providers/signed.py",
+            "        message = filled(self._template, found, body)\n",
+            "        try:\n"
+            "            body = msgspec.json.encode(msgspec.json.decode(body))\n"
+            "        except ValueError:\n"
+            "            pass\n"
+            "        message = filled(self._template, found, body)\n",
+        ),
+        "unit/providers/test_signed.py::test_the_body_is_signed_byte_for_byte",
+    ),
+    defect(
+        11,
+        "no fencing token",
+        Edit("router/store/settling.py", "AND jobs.lease = v.column2 ", ""),
+        "conformance/test_stores.py::test_only_the_lease_settles",
+        "conformance/test_stores.py::test_a_fenced_settlement_spoils_no_other",
+        "conformance/test_runs.py::test_i18_a_late_finisher_frees_nobody",
+    ),
+    defect(
+        12,
+        "a lease by the wall clock",
+        Edit(
+            "router/store/leasing.py",
+            '"AND substr(lease, 1, ?) IS NOT ?",\n        (len(alive), alive),',
+            '"AND started_at < ?",\n        (now - 60_000,),',
+        ),
+        "conformance/test_stores.py::test_another_boot_s_jobs_are_reclaimed_uncharged",
+        note="a lease here belongs to a boot, not to a time: planted is a recovery that goes by "
+        "the time at which the attempt began",
+    ),
+    defect(
+        13,
+        "the attempt counted after the run",
+        Edit(
+            "router/store/leasing.py",
+            '"UPDATE jobs SET state = 3, attempt = attempt + 1, started_at = ?, lease = ? "',
+            '"UPDATE jobs SET state = 3, started_at = ?, lease = ? "',
+        ),
+        "conformance/test_stores.py::test_a_lease_records_the_attempt_and_brings_the_delivery",
+    ),
+    defect(
+        14,
+        "retries without jitter",
+        Edit(
+            "router/model/retry.py",
+            "    return max(1, round(delay_ms * (1 + jitter * rng.uniform(-1, 1))))\n",
+            "    return max(1, delay_ms)\n",
+        ),
+        "unit/dispatch/test_verdict.py::test_a_delay_is_spread_both_ways",
+    ),
+    defect(
+        15,
+        "a restart forgets when a retry is due",
+        Edit(
+            "router/store/leasing.py",
+            "    dead = {row[0]: reason for row in lost",
+            '    book.db.execute("UPDATE jobs SET due_at = ? WHERE state = 1", (now,))\n'
+            "    dead = {row[0]: reason for row in lost",
+        ),
+        "conformance/test_stores.py::test_a_restart_keeps_the_time_of_a_retry",
+    ),
+    defect(
+        16,
+        "a redirect is followed",
+        Edit("router/actions/http.py", "allow_redirects=False", "allow_redirects=True"),
+        "unit/actions/test_http.py::test_a_hostile_target",
+    ),
+    defect(
+        17,
+        "a name is resolved twice",
+        (
+            Edit(
+                "router/actions/http.py",
+                "                addresses = await lookup(host)\n",
+                "                for address in await lookup(host):\n"
+                "                    egress.check(address, literal=True)\n"
+                "                addresses = await lookup(host)\n",
+            ),
+            Edit(
+                "router/actions/http.py",
+                "        lookup = self._lookup\n",
+                "        lookup, egress = self._lookup, self._egress\n",
+            ),
+        ),
+        "unit/actions/test_ssrf.py::test_what_was_checked_is_what_is_connected_to",
+    ),
+    defect(
+        18,
+        "is_global decides alone",
+        Edit(
+            "router/egress.py",
+            "def _is_public(address: Address) -> bool:\n",
+            "def _is_public(address: Address) -> bool:\n    return address.is_global\n",
+        ),
+        "unit/test_egress.py::test_names_may_not_lead_to_private_addresses",
+        "unit/actions/test_ssrf.py::test_as_the_answer_to_a_name",
+    ),
+    defect(
+        19,
+        "shell=True",
+        Edit(
+            "router/actions/child.py",
+            "                list(argv),\n",
+            '                " ".join(argv),\n                shell=True,\n',
+        ),
+        "unit/actions/test_shell.py::test_arguments_arrive_byte_for_byte",
+        "test_house.py::test_nothing_runs_text_as_a_program",
+    ),
+    defect(
+        20,
+        "the parent's whole environment",
+        Edit("router/actions/child.py", "env=dict(env),", "env={**os.environ, 'X': 'x', **env},"),
+        "unit/actions/test_shell.py::test_only_the_given_environment",
+    ),
+    defect(
+        21,
+        "only the child itself is killed",
+        (
+            Edit(
+                "router/actions/child.py",
+                "os.killpg(self._process.pid, number)",
+                "os.kill(self._process.pid, number)",
+            ),
+            Edit(
+                "router/actions/descent.py",
+                "        if self._mark is None:\n            return 0\n",
+                "        return 0\n",
+            ),
+        ),
+        "unit/actions/test_shell.py::test_the_whole_group_is_gone",
+    ),
+    defect(
+        22,
+        "413 and the connection stays open",
+        Edit(
+            "router/web/door.py",
+            "    if not turned.stays:\n",
+            "    if not turned.stays and turned.status != 413:\n",
+        ),
+        "unit/web/test_wire_cases.py::test_an_early_413_survives_a_sender_that_goes_on",
+    ),
+    defect(
+        23,
+        "nesting is not bounded and its RecursionError not caught",
+        (
+            Edit(
+                "router/providers/structure.py",
+                " and depth(body) > DEPTH_MAX:",
+                " and depth(body) > 10**9:",
+            ),
+            Edit(
+                "router/expressions/json_text.py",
+                "except (ValueError, RecursionError) as",
+                "except ValueError as",
+            ),
+            Edit("router/providers/read.py", "(NotJson, RecursionError) as e", "NotJson as e"),
+        ),
+        "unit/providers/test_read.py::test_too_complex_bodies",
+    ),
+    defect(
+        24,
+        "retention removes unfinished jobs",
+        Edit(
+            "router/store/pruning.py",
+            "    HAVING coalesce(max(j.state < 4), 0) = 0 AND (\n",
+            "    HAVING (\n",
+        ),
+        "conformance/test_stores.py::test_open_work_is_never_removed",
+    ),
+    defect(
+        25,
+        "a secret in the text of an error",
+        Edit(
+            "router/dispatch/runner.py",
+            'f"{type(error).__name__} inside the router, see its log"',
+            'f"{error!r} inside the router"',
+        ),
+        "unit/dispatch/test_dispatcher.py::test_a_leak_is_a_retry_and_its_text_is_not_stored",
+    ),
+)
