@@ -1,141 +1,161 @@
 """
-`python -m benchmarks [NAME...] [--all] [--seconds S] [--rounds N] [--json FILE]`
+`python -m benchmarks [NAME...] [--all] [--seconds S] [--rounds N] [--json FILE] [--svg FILE]`
 
-Measures on loopback, prints a table, writes JSON. Without a name the short ones: throughput,
-latency, idle, dispatch, shell, rules. By name or with --all also: keys, batch, memory, start.
+Measures on loopback, prints a table, writes JSON and a picture. Without a name the short ones run;
+by name or with --all also the heavy ones. `--record` runs all and writes what is committed: the
+figures, the picture and the page. `--compare FILE` says what is worse than in an earlier run.
 """
 
 import argparse
-import os
-import platform
-import re
-import sqlite3
+import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
-
-from benchmarks import mail, many, memory, rows, start
-from benchmarks.bench import Bench, Row
+from benchmarks import (
+    beside,
+    comparing,
+    dispatching,
+    figures,
+    machine,
+    mail,
+    many,
+    memory,
+    page,
+    picture,
+    rates,
+    rows,
+    sizes,
+    start,
+    table,
+)
+from benchmarks.bench import Bench, WrongFigures
+from benchmarks.figures import Figures, Row
+from benchmarks.peers import PeerFailed
 
 SHORT: dict[str, Callable[[Bench], list[Row]]] = {
+    "machine": machine.yardsticks,
     "throughput": rows.throughput,
-    "latency": rows.latency,
+    "latency": rates.latency,
     "idle": rows.idle,
-    "dispatch": rows.dispatch,
-    "shell": rows.shell,
+    "dispatch": dispatching.http,
+    "shell": dispatching.shell,
+    "python": dispatching.python,
     "rules": many.rules,
+    "batches": mail.batches,
+    "sizes": sizes.sizes,
 }
 HEAVY: dict[str, Callable[[Bench], list[Row]]] = {
+    "peers": beside.beside,
     "keys": many.keys,
     "batch": mail.batch,
     "memory": memory.memory,
     "start": start.start,
 }
-"""These fill stores with a million rows or the machine's memory; they run when asked for."""
+"""These fill stores with a million rows or the machine's memory, or need other programs."""
 ALL = {**SHORT, **HEAVY}
-
-
-class Machine(msgspec.Struct, frozen=True):
-    """What the figures were taken on. Memory in MiB; `load` is the minute's average before."""
-
-    cores: int
-    processor: str
-    memory_mib: int
-    system: str
-    python: str
-    sqlite: str
-    load: float
-    date: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.cores} cores ({self.processor}), shared with the load generator; "
-            f"{self.memory_mib:,} MiB; Python {self.python}, SQLite {self.sqlite}, {self.system}; "
-            f"load before {self.load:.3g}; {self.date}"
-        )
+WRITTEN = (page.COMMITTED, page.PICTURE, page.PAGE)
 
 
 def main() -> int:
     options = arguments()
-    facts = machine()
-    with tempfile.TemporaryDirectory() as name:
-        bench = Bench(Path(name), options.seconds, options.rounds)
-        measured = measure(bench, options.names)
-    print("", facts, *bench.notes, sep="\n")
-    if options.json is not None:
-        options.json.write_bytes(as_json(facts, bench, measured))
-    return 0
+    before = None if options.compare is None else figures.read(options.compare)
+    found = figures.read(options.show) if options.show else run(options)
+    if options.show:
+        print(*(table.whole(each) for each in found.rows.values()), sep="\n")
+    for place, write in ((options.json, figures.write), (options.svg, drawn)):
+        if place is not None:
+            write(place, found)
+    if options.record:
+        record(found)
+    return 0 if before is None else compared(before, found, options)
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__.split("\n\n")[1]
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(ALL))
-    parser.add_argument("--all", action="store_true", help="everything, the heavy ones too")
-    parser.add_argument("--seconds", type=int, default=5, help="each measurement takes (5)")
-    parser.add_argument("--rounds", type=int, default=3, help="interleaved rounds (3)")
-    parser.add_argument("--json", type=Path, help="write the figures here as well")
+    add = parser.add_argument
+    add("names", nargs="*", metavar="NAME", help=", ".join(ALL))
+    add("--all", action="store_true", help="everything, the heavy ones too")
+    add("--record", action="store_true", help="everything, and write what is committed")
+    add("--show", type=Path, metavar="FILE", help="measure nothing: take an earlier run's JSON")
+    add("--seconds", type=int, default=3, help="each load lasts (3)")
+    add("--rounds", type=int, default=3, help="interleaved rounds (3)")
+    add("--json", type=Path, metavar="FILE", help="write the figures here as well")
+    add("--svg", type=Path, metavar="FILE", help="draw them here as well")
+    add("--compare", type=Path, metavar="FILE", help="say what is worse than in this run's JSON")
+    add("--band", type=float, default=comparing.BAND, help="what counts as noise (0.15)")
+    add("--strict", action="store_true", help="exit 1 if anything is worse")
     options = parser.parse_args()
     if unknown := set(options.names) - set(ALL):
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
     if options.seconds < 1 or options.rounds < 1:
         parser.error("seconds and rounds begin at 1")
-    options.names = list(ALL) if options.all else options.names or list(SHORT)
+    if options.strict and options.compare is None:
+        parser.error("--strict needs --compare: worse than what?")
+    if options.show is None and shutil.which("wrk") is None:
+        parser.error("wrk, the load generator, is not on the PATH")
+    if options.record and options.names:
+        parser.error("--record takes no names: what is committed is one whole run")
+    whole = options.all or options.record
+    options.names = list(ALL) if whole else options.names or list(SHORT)
+    if options.compare is not None and "machine" not in options.names:
+        options.names.insert(0, "machine")  # the yardstick
     return options
 
 
-def measure(bench: Bench, names: list[str]) -> list[Row]:
-    print(f"| {'what':<42} | {'figure':>10} | {'unit':<12} | {'goal':<8} | met |")
-    print(f"|{'-' * 44}|{'-' * 11}:|{'-' * 14}|{'-' * 10}|-----|", flush=True)
-    found = []
-    for name in names:
-        for row in ALL[name](bench):
-            found.append(row)
-            met = {True: "yes", False: "no", None: ""}[row.met]
-            figure = shown(row.figure)
-            line = f"| {row.name:<42} | {figure:>10} | {row.unit:<12} | {row.goal:<8} | {met:<3} |"
-            print(line, flush=True)
-    return found
-
-
-def shown(figure: float) -> str:
-    """A count as it is, anything else to three significant digits."""
-    if isinstance(figure, int):
-        return f"{figure:,}"
-    return f"{figure:#.3g}" if abs(figure) < 100 else f"{float(f'{figure:.3g}'):,.0f}"
-
-
-def machine() -> Machine:
-    found = re.search(r"^model name\s*: (.+)$", read("/proc/cpuinfo"), re.MULTILINE)
-    return Machine(
-        cores=os.cpu_count() or 0,
-        processor=found[1] if found else platform.machine(),
-        memory_mib=os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 1024**2,
-        system=f"{platform.system()} {platform.release()}",
-        python=platform.python_version(),
-        sqlite=sqlite3.sqlite_version,
-        load=os.getloadavg()[0],
-        date=time.strftime("%Y-%m-%d", time.gmtime()),
+def run(options: argparse.Namespace) -> Figures:
+    """Measure, and print as it comes."""
+    facts = machine.facts()
+    with tempfile.TemporaryDirectory() as name:
+        bench = Bench(Path(name), options.seconds, options.rounds)
+        measured = measure(bench, options.names)
+    print("", facts, *bench.notes, sep="\n")
+    return Figures(
+        machine=facts,
+        seconds=bench.seconds,
+        rounds=bench.rounds,
+        rows=measured,
+        histograms=tuple(bench.histograms),
+        notes=tuple(bench.notes),
     )
 
 
-def read(place: str) -> str:
-    try:
-        return Path(place).read_text("utf-8")
-    except OSError:
-        return ""
+def measure(bench: Bench, names: list[str]) -> dict[str, tuple[Row, ...]]:
+    print(table.head(), flush=True)
+    found = {}
+    for name in names:
+        found[name] = tuple(ALL[name](bench))
+        print(*map(table.line, found[name]), sep="\n", flush=True)
+    return found
 
 
-def as_json(facts: Machine, bench: Bench, found: list[Row]) -> bytes:
-    content = {"machine": facts, "seconds": bench.seconds, "rounds": bench.rounds}
-    encoded = msgspec.json.encode({**content, "rows": found, "notes": bench.notes})
-    return msgspec.json.format(encoded) + b"\n"
+def drawn(place: Path, found: Figures) -> None:
+    place.write_text(picture.draw(found), "utf-8")
+
+
+def record(found: Figures) -> None:
+    """The page is filled from the file, as its test fills it."""
+    figures.write(page.COMMITTED, found)
+    kept = figures.read(page.COMMITTED)
+    drawn(page.PICTURE, kept)
+    page.PAGE.write_text(page.filled(page.PAGE.read_text("utf-8"), kept), "utf-8")
+    print("", *(f"wrote {p.relative_to(page.ROOT)}" for p in WRITTEN), sep="\n")
+
+
+def compared(before: Figures, found: Figures, options: argparse.Namespace) -> int:
+    print(f"\ncompared with {options.compare} ({before.machine.date}):")
+    if (before.seconds, before.rounds) != (found.seconds, found.rounds):
+        print(f"other loads: {before.seconds} s x {before.rounds} rounds there")
+    comparison = comparing.compare(before, found, options.band)
+    print(comparison)
+    return 1 if options.strict and comparison.of("worse") else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except (figures.NoFigures, WrongFigures, PeerFailed) as error:
+        sys.exit(f"python -m benchmarks: {error}")

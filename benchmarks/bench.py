@@ -1,5 +1,5 @@
 """
-What every measurement needs: a place and a time, rows, and the ledger's word on the figures.
+What every measurement needs: a place and a time, and the ledger's word on the figures.
 
 A row that uses the router asks its ledger afterwards whether the figures are true: what was
 answered 200 is stored, each stored job succeeded, and each ran once.
@@ -10,26 +10,16 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import msgspec
+from typing import Any
 
 from benchmarks import pushes
+from benchmarks.figures import Histogram
 from benchmarks.wrk import Load
 from tests import ledger
 from tests.acceptance.process import ROOT, Rig, RouterProcess
 
 CONNECTIONS = 32
-SETTLE_S = 60.0
-
-
-class Row(msgspec.Struct, frozen=True):
-    """One line of the table. `goal` is in words; `met` is None where there is none to meet."""
-
-    name: str
-    figure: float
-    unit: str
-    goal: str = ""
-    met: bool | None = None
+SETTLE_S = 120.0
 
 
 class WrongFigures(Exception):
@@ -45,6 +35,7 @@ class Bench:
     rounds: int = 3
     numbers: int = 0
     notes: list[str] = field(default_factory=list)
+    histograms: list[Histogram] = field(default_factory=list)
 
     def number(self) -> int:
         """A number that no other load of this run has: it keeps delivery ids apart."""
@@ -53,14 +44,6 @@ class Bench:
 
     def rig(self, name: str, rules: str, server: str = "") -> Rig:
         return Rig(self.folder / name, rules, pushes.ENVIRON, server)
-
-
-def at_least(name: str, figure: float, unit: str, goal: float) -> Row:
-    return Row(name, figure, unit, f">= {goal:,}", figure >= goal)
-
-
-def at_most(name: str, figure: float, unit: str, goal: float) -> Row:
-    return Row(name, figure, unit, f"<= {goal:,}", figure <= goal)
 
 
 def answered(loads: list[Load]) -> int:
@@ -100,9 +83,9 @@ def generator(module: str, *arguments: object) -> list[str]:
     return [sys.executable, "-m", module, *map(str, arguments)]
 
 
-def child(module: str, *arguments: object) -> dict[str, float]:
+def child(module: str, *arguments: object) -> dict[str, Any]:
     """Run a generator in its own process; the JSON it prints."""
     command = generator(module, *arguments)
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=300)
-    found: dict[str, float] = json.loads(run.stdout)
+    found: dict[str, Any] = json.loads(run.stdout)
     return found

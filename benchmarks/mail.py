@@ -1,7 +1,7 @@
 """
-A thousand events in one delivery, a million keys in the store, and everybody else meanwhile.
+Many events in one delivery: batches of 1 to 1,000, and a million keys and everybody else meanwhile.
 
-Every event is wanted by one of 20 rules, so each batch commits 1,000 keys and 1,000 jobs.
+Every event is wanted by one of 20 rules, so a batch of 1,000 commits 1,000 keys and 1,000 jobs.
 """
 
 import json
@@ -10,8 +10,11 @@ import subprocess
 import time
 from statistics import median
 
+import msgspec
+
 from benchmarks import pushes, seed
-from benchmarks.bench import Bench, Row, WrongFigures, agree, at_most, generator
+from benchmarks.bench import Bench, WrongFigures, agree, child, generator
+from benchmarks.figures import Row, at_most
 from benchmarks.pace import connect, read_answer
 from router.providers import builtin
 from tests.acceptance.process import ROOT, Rig
@@ -21,6 +24,9 @@ EVENTS = 1_000
 PAUSE_S = 0.25
 OTHERS_RATE = 200
 PATH = f"/wh_{MAIL_ID}"
+BATCHES = {1: 1_500, 10: 250, 100: 40, 1_000: 5}
+"""How many batches of each size are sent for each second asked for: about what is taken in one."""
+SENDERS = 4
 
 
 def rules() -> str:
@@ -29,7 +35,7 @@ def rules() -> str:
     for number in range(19):
         text += (
             f"  - id: mail-{number}\n    from: mail\n    events: delivered\n"
-            f"    match: payload.category == 'other-{number}'\n"
+            f"    match: contains(payload.category, 'other-{number}')\n"
             f"    actions: {{log: 'category {number}'}}\n"
         )
     return text + (
@@ -42,10 +48,10 @@ def rules() -> str:
     )
 
 
-def request(port: int, number: int) -> bytes:
-    """Batch `number`, signed now: 1,000 new events as the sender spells them."""
+def request(port: int, number: int, events: int = EVENTS) -> bytes:
+    """Batch `number`, signed now: so many new events as the sender spells them."""
     email = builtin()["email"]
-    ids = [f"b{number:08d}-{n:04d}-{n * 2654435761 % 2**32:08x}" for n in range(EVENTS)]
+    ids = [f"b{number:08d}-{n:04d}-{n * 2654435761 % 2**32:08x}" for n in range(events)]
     content = email.compose(email.sample("delivered"), *ids)
     headers = email.sign(
         event="delivered",
@@ -80,6 +86,35 @@ def batch(bench: Bench) -> list[Row]:
         Row("batch of 1,000, the slowest", max(taken), "ms"),
         at_most("others' acks meanwhile, p99", found["p99_ms"], "ms", 50),
     ]
+
+
+def batches(bench: Bench) -> list[Row]:
+    """Batches of 1, 10, 100 and 1,000 events, as fast as answers come, a router for each."""
+    rates, rows = {}, []
+    for events, each in BATCHES.items():
+        found = of_size(bench, events, each * bench.seconds)
+        rates[events] = found["answers"] * events / found["seconds"]
+        label = f"email batches of {events:,}"
+        rows += [
+            Row(f"{label}, events", round(rates[events]), "events/s"),
+            Row(f"{label}, p50", found["p50_ms"], "ms"),
+            Row(f"{label}, p99", found["p99_ms"], "ms"),
+        ]
+    return [*rows, Row("ratio, events in 1,000s to one by one", rates[1_000] / rates[1], "x")]
+
+
+def of_size(bench: Bench, events: int, count: int) -> dict[str, float]:
+    """What the generator saw of `count` batches, once the ledger agrees."""
+    rig = Rig(bench.folder / f"batches-{events}", rules(), environ())
+    place = rig.folder / "batches.msgpack"
+    made = [request(rig.listen, n, events) for n in range(count)]
+    place.write_bytes(msgspec.msgpack.encode(made))
+    with rig.router() as router:
+        found = child("benchmarks.posts", rig.listen, place, SENDERS)
+        if found["answers"] != count:
+            raise WrongFigures(f"{count} batches of {events}: {found}")
+        bench.notes.append(agree(rig, router, count, extra_jobs=count * (events - 1)))
+    return found
 
 
 def deliver(port: int, batches: list[bytes]) -> list[float]:

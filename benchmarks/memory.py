@@ -14,7 +14,8 @@ from contextlib import closing
 from pathlib import Path
 
 from benchmarks import pushes, seed
-from benchmarks.bench import Bench, Row, WrongFigures, agree, at_most, child, generator
+from benchmarks.bench import Bench, WrongFigures, agree, child, generator
+from benchmarks.figures import Row, at_most
 from benchmarks.pace import connect, percentile, read_answer
 from router.store.rows import STATE
 from tests import ledger
@@ -108,16 +109,23 @@ def waiting(bench: Bench) -> list[Row]:
         finally:
             ended(router)
     bench.notes.append(still_there(rig, before + 400))
-    return [at_most("memory, 1,000,000 jobs waiting, peak", most, "MiB", 250)]
+    held_on_disk = sum(one.stat().st_size for one in rig.folder.glob("router.db*"))
+    each = round(held_on_disk / (seed.MILLION + before + 400))
+    return [
+        at_most("memory, 1,000,000 jobs waiting, peak", most, "MiB", 250),
+        Row("disk of a small delivery and its waiting job", each, "bytes/job"),
+    ]
 
 
 def bodies_of(size: int) -> bytes:
-    """A push just below `size` bytes, with long messages in many commits."""
+    """A push of `size` bytes (400 at least), with long messages in many commits."""
     push = json.loads(pushes.body(0))
     commit = {"message": "x" * STRUCTURE_FREE, "author": push["pusher"]}
     each = len(json.dumps({"id": "0" * 40, **commit})) + len(", ")
     room = size - len(json.dumps(push))
     push["commits"] = [{"id": f"{n:040x}", **commit} for n in range(room // each)]
+    push["padding"] = ""
+    push["padding"] = "x" * (size - len(json.dumps(push)))
     return json.dumps(push).encode()
 
 

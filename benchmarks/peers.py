@@ -1,11 +1,17 @@
-"""Servers to compare with, each a process of its own on loopback: an echo, and adnanh/webhook."""
+"""
+Servers to compare with, each a process of its own on loopback: an echo, a sink, adnanh/webhook.
+
+Programs that are not ours are found on the PATH, or where a variable of their name says.
+"""
 
 import json
+import os
+import shutil
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -13,20 +19,38 @@ from benchmarks.pace import connect, read_answer
 from tests.acceptance.process import ROOT, free_ports
 from tests.acceptance.senders import CODE_KEY
 
-PATIENCE_S = 15.0
+PATIENCE_S = 60.0
+HOOK = "webhook"
 HOOK_PATH = "/hooks/push"
+VARIABLES = {HOOK: "WEBHOOK", "ansible-rulebook": "ANSIBLE_RULEBOOK", "node-red": "NODE_RED"}
 
 
 class PeerFailed(Exception):
     """A server to compare with did not start."""
 
 
+def program(name: str) -> str | None:
+    """Where this program is; None: it is not installed here."""
+    return shutil.which(os.environ.get(VARIABLES[name]) or name)
+
+
 @contextmanager
-def running(command: Sequence[str], port: int, *, log: Path) -> Iterator[int]:
-    """Start a server, wait until `port` is open, yield the port, end the server."""
+def running(
+    command: Sequence[str], port: int, *, log: Path, environ: Mapping[str, str] | None = None
+) -> Iterator[int]:
+    """
+    Start a server, wait until `port` is open, yield the port, end the server.
+
+    `environ` is added to ours.
+    """
     with log.open("ab") as out:
         process = subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=out
+            command,
+            cwd=ROOT,
+            env={**os.environ, **(environ or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
         )
     try:
         wait_open(process, port)
@@ -81,7 +105,7 @@ def hook(folder: Path, *, waiting: bool) -> Iterator[int]:
     (port,) = free_ports(1)
     place = folder / f"hooks-{'waiting' if waiting else 'not-waiting'}.json"
     place.write_text(json.dumps([hook_definition(waiting)]), "utf-8")
-    command = ["webhook", "-hooks", str(place), "-ip", "127.0.0.1", "-port", str(port)]
+    command = [program(HOOK) or HOOK, "-hooks", str(place), "-ip", "127.0.0.1", "-port", str(port)]
     with running(command, port, log=place.with_suffix(".log")):
         yield port
 

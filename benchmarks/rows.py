@@ -1,98 +1,112 @@
 """
-The short measurements. Each takes a `Bench` and returns rows; ratios are of interleaved rounds.
+The router at full load beside bare servers, and one delivery at a time on an idle machine.
+
+Each takes a `Bench` and returns rows; ratios are of interleaved rounds.
 """
 
-import asyncio
+import os
+import re
 from contextlib import ExitStack
+from pathlib import Path
 from statistics import median
 
-from benchmarks import backlog, peers, pushes
-from benchmarks.bench import (
-    CONNECTIONS,
-    Bench,
-    Row,
-    WrongFigures,
-    agree,
-    answered,
-    at_least,
-    at_most,
-    child,
-)
+from benchmarks import peers, pushes
+from benchmarks.bench import CONNECTIONS, Bench, agree, answered, child
+from benchmarks.figures import Row, absent, at_least, at_most
 from benchmarks.settled import settle
 from benchmarks.wrk import Load, load
 from tests import ledger
-from tests.acceptance.process import free_ports
+from tests.acceptance.process import Rig, RouterProcess, free_ports
+
+NAMES = {
+    "router": "durable accept and run",
+    "echo": "bare Litestar echo",
+    "hook": "adnanh/webhook, not waiting",
+    "hook waiting": "adnanh/webhook, waiting",
+}
+GOALS = {"echo": 0.3, "hook": 1.4, "hook waiting": 4.0}
 
 
 def throughput(bench: Bench) -> list[Row]:
     """Durable accept and run, beside an echo and beside adnanh/webhook, round by round."""
     rig = bench.rig("throughput", pushes.rules(20))
-    rates: dict[str, list[Load]] = {"router": [], "echo": [], "hook": [], "hook waiting": []}
     with ExitStack() as stack:
         router = stack.enter_context(rig.router())
-        ports = {
+        places = {
             "router": (rig.listen, pushes.PATH),
             "echo": (stack.enter_context(peers.echo(bench.folder)), pushes.PATH),
         }
         for name, waiting in (("hook", False), ("hook waiting", True)):
-            port = stack.enter_context(peers.hook(bench.folder, waiting=waiting))
-            ports[name] = (port, peers.HOOK_PATH)
-        for _ in range(bench.rounds):
-            for name, (port, path) in ports.items():
-                request = pushes.write_request(port, bench.folder / f"{port}.http", path)
-                number = bench.number()
-                if not settle():
-                    bench.notes.append(f"throughput: the machine was busy before a round of {name}")
-                found = load(
-                    port, request, number=number, seconds=bench.seconds, connections=CONNECTIONS
-                )
-                rates[name].append(found)
+            if peers.program(peers.HOOK) is not None:
+                port = stack.enter_context(peers.hook(bench.folder, waiting=waiting))
+                places[name] = (port, peers.HOOK_PATH)
+        before = processor_seconds(router)
+        loads = in_turn(bench, places, "throughput")
         unread = CONNECTIONS * bench.rounds  # wrk hangs up on these at the end of each round
-        bench.notes.append(agree(rig, router, answered(rates["router"]), slack=unread))
-    return [*plain_rows(rates), *ratio_rows(rates)]
+        bench.notes.append(agree(rig, router, answered(loads["router"]), slack=unread))
+        taken = processor_seconds(router) - before
+    return [*plain_rows(loads), *costs(rig, taken), *ratio_rows(loads)]
 
 
-def plain_rows(rates: dict[str, list[Load]]) -> list[Row]:
-    names = {
-        "router": "durable accept and run",
-        "echo": "bare Litestar echo",
-        "hook": "adnanh/webhook, not waiting",
-        "hook waiting": "adnanh/webhook, waiting",
-    }
-    rows = [
-        Row(names[key], round(median(r.rate for r in loads)), "deliveries/s")
-        for key, loads in rates.items()
-    ]
-    latency = median(r.p99_ms for r in rates["router"])
-    return [*rows, Row("durable accept and run, p99 at full load", latency, "ms")]
+def in_turn(bench: Bench, places: dict[str, tuple[int, str]], what: str) -> dict[str, list[Load]]:
+    """Load each server's port and path with signed pushes, round by round, on an idle machine."""
+    loads: dict[str, list[Load]] = {name: [] for name in places}
+    for _ in range(bench.rounds):
+        for name, (port, path) in places.items():
+            request = pushes.write_request(port, bench.folder / f"{port}.http", path)
+            number = bench.number()
+            if not settle(4.0 * bench.seconds):
+                bench.notes.append(f"{what}: the machine was busy before a round of {name}")
+            found = load(
+                port, request, number=number, seconds=bench.seconds, connections=CONNECTIONS
+            )
+            loads[name].append(found)
+    return loads
 
 
-def ratio_rows(rates: dict[str, list[Load]]) -> list[Row]:
-    """Medians of the rounds' own ratios."""
-    rows = []
-    for other, goal in (("echo", 0.3), ("hook", 1.4), ("hook waiting", 4.0)):
-        pairs = zip(rates["router"], rates[other], strict=True)
-        ratio = median(a.rate / b.rate for a, b in pairs)
-        rows.append(at_least(f"ratio to {other}", ratio, "x", goal))
-    return rows
+def processor_seconds(router: RouterProcess) -> float:
+    """What its process has used so far, its own and the system's for it."""
+    assert router.process is not None  # noqa: S101
+    text = Path(f"/proc/{router.process.pid}/stat").read_text("ascii")
+    ticks = re.split(r"\s+", text.rpartition(")")[2].strip())[11:13]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
 
-def latency(bench: Bench) -> list[Row]:
-    """Acks at a fixed 1,000 a second, whatever the answers take."""
-    rig = bench.rig("latency", pushes.rules(20))
-    request = pushes.write_request(rig.listen, rig.folder / "push.http")
-    with rig.router() as router:
-        warm = child("benchmarks.pace", rig.listen, request, 500, 500, bench.number())
-        count = 1000 * max(bench.seconds, 2)
-        found = child("benchmarks.pace", rig.listen, request, 1000, count, bench.number())
-        if found["not_200"] or found["answers"] != count:
-            raise WrongFigures(f"at 1,000/s: {found}")
-        bench.notes.append(agree(rig, router, count + int(warm["answers"])))
+def costs(rig: Rig, seconds: float) -> list[Row]:
+    """What one delivery took, its action and its records with it."""
+    count = ledger.counts(rig.store).deliveries
+    held = sum(one.stat().st_size for one in rig.folder.glob("router.db*"))
     return [
-        at_most("ack at 1,000/s, p50", found["p50_ms"], "ms", 2),
-        at_most("ack at 1,000/s, p99", found["p99_ms"], "ms", 10),
-        Row("ack at 1,000/s, p99.9", found["p999_ms"], "ms"),
+        Row("processor time of one delivery", seconds / count * 1e6, "us/delivery"),
+        Row("disk of one delivery, 2 kB, all records", round(held / count), "bytes/delivery"),
     ]
+
+
+def plain_rows(loads: dict[str, list[Load]]) -> list[Row]:
+    rows = []
+    for key, name in NAMES.items():
+        if key not in loads:
+            rows.append(absent(name))
+            continue
+        rate = round(median(r.rate for r in loads[key]))
+        rows.append(Row(name, rate, "deliveries/s", ours=key == "router"))
+    p99 = median(r.p99_ms for r in loads["router"])
+    return [*rows, Row("durable accept and run, p99 at full load", p99, "ms")]
+
+
+def ratio_rows(loads: dict[str, list[Load]]) -> list[Row]:
+    """Medians of the rounds' own ratios."""
+    return [
+        at_least(f"ratio to {NAMES[other]}", ratio(loads["router"], loads[other]), "x", goal)
+        if other in loads
+        else absent(f"ratio to {NAMES[other]}")
+        for other, goal in GOALS.items()
+    ]
+
+
+def ratio(ours: list[Load], theirs: list[Load]) -> float:
+    """The median of the rounds' own ratios."""
+    return median(a.rate / b.rate for a, b in zip(ours, theirs, strict=True))
 
 
 def idle(bench: Bench) -> list[Row]:
@@ -108,32 +122,3 @@ def idle(bench: Bench) -> list[Row]:
         at_most("first byte in to action, idle, p50", found["p50_ms"], "ms", 5),
         Row("first byte in to action, idle, p99", found["p99_ms"], "ms"),
     ]
-
-
-def dispatch(bench: Bench) -> list[Row]:
-    """HTTP jobs that wait in the ledger, called at concurrency 64, each attempt recorded."""
-    with peers.sink(bench.folder) as port:
-        target = f"targets: {{sink: {{url: 'http://127.0.0.1:{port}', concurrency: 64}}}}\n"
-        rules = pushes.rules(1, action="http: {target: sink, path: /in}")
-        rig = bench.rig("dispatch", target + rules)
-        count = backlog.jobs(bench.seconds)
-        asyncio.run(backlog.seed(rig, count))
-        with rig.router() as router:
-            note = agree(rig, router, count)
-        if (calls := peers.calls(port)) != count:
-            raise WrongFigures(f"{note}, but the target was called {calls} times")
-        bench.notes.append(f"{note}; the target was called {calls} times")
-    rate = round(count / ledger.working_seconds(rig.store))
-    return [at_least("HTTP dispatch from backlog", rate, "jobs/s", 6000)]
-
-
-def shell(bench: Bench) -> list[Row]:
-    """Shell jobs that wait in the ledger, all of one rule: a process each, /bin/true."""
-    rules = pushes.rules(1, action="shell: {argv: [/bin/true], stdin: none}")
-    rig = bench.rig("shell", rules)
-    count = backlog.jobs(bench.seconds) // 4
-    asyncio.run(backlog.seed(rig, count, kind="shell", target="main/shell"))
-    with rig.router() as router:
-        bench.notes.append(agree(rig, router, count))
-    rate = round(count / ledger.working_seconds(rig.store))
-    return [at_least("shell from backlog, /bin/true", rate, "jobs/s", 500)]

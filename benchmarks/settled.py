@@ -8,13 +8,13 @@ IDLE = 0.85
 PATIENCE_S = 20.0
 
 
-def settle() -> bool:
+def settle(patience_s: float = PATIENCE_S) -> bool:
     """
-    Wait until the processors are nearly idle; False: they were not within 20 seconds.
+    Wait until the processors are nearly idle; False: they were not in that time.
 
     adnanh/webhook does not wait for its commands: they go on long after its round is over.
     """
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + patience_s
     while time.monotonic() < deadline:
         before = _ticks()
         time.sleep(LOOK_S)

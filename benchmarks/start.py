@@ -8,7 +8,8 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks import memory, orders, seed
-from benchmarks.bench import Bench, Row, WrongFigures, at_most
+from benchmarks.bench import Bench, WrongFigures
+from benchmarks.figures import Row, at_most
 from tests import ledger
 from tests.acceptance.process import ROOT, Rig
 

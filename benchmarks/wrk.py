@@ -33,6 +33,9 @@ IN_ORDER = '"%08x-0000-4000-8000-%%012x", count'
 SPREAD = '"%%08x-%04x-4000-8000-%%012x", count * 2654435761 %% 4294967296, count'
 """Spread ids differ in their first digits, as random ones do; the factor is odd, so none twice."""
 
+TIMEOUT = "30s"
+"""An answer that is slower counts as broken; wrk's own 2 s are less than a large body may take."""
+
 
 class Load(msgspec.Struct, frozen=True):
     """What wrk saw. `broken` counts connect, read, write and time-out errors."""
@@ -69,7 +72,7 @@ def load(
     values = {"request": request, "slot": SLOT.decode(), "name": name}
     script = request.with_suffix(f".{number}.lua")
     script.write_text(SCRIPT % values, "utf-8")
-    plan = ["-t1", f"-c{connections}", f"-d{seconds}s", "-s", str(script)]
+    plan = ["-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", TIMEOUT, "-s", str(script)]
     command = ["wrk", *plan, f"http://127.0.0.1:{port}/"]
     run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=seconds + 60)
     line = next(part for part in run.stdout.splitlines() if part.startswith("RESULT "))

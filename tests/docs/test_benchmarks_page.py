@@ -1,0 +1,92 @@
+"""
+docs/benchmarks.md and its picture say what benchmarks/figures.json says.
+
+GOLDEN=write makes both anew from that file.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from benchmarks import figures
+from benchmarks.__main__ import ALL, HEAVY, SHORT
+from benchmarks.page import COMMITTED, PAGE, PICTURE, QUESTIONS, answers, filled
+from benchmarks.peers import VARIABLES
+from benchmarks.picture import draw
+from tests.acceptance.process import ROOT
+
+TEXT = PAGE.read_text("utf-8")
+FOUND = figures.read(COMMITTED)
+
+
+def test_the_page_says_what_was_measured() -> None:
+    made = filled(TEXT, FOUND)
+    if os.environ.get("GOLDEN") == "write":
+        PAGE.write_text(made, "utf-8")
+    assert PAGE.read_text("utf-8") == made
+
+
+def test_the_picture_shows_what_was_measured() -> None:
+    if os.environ.get("GOLDEN") == "write":
+        PICTURE.write_text(draw(FOUND), "utf-8")
+    assert PICTURE.read_text("utf-8") == draw(FOUND)
+    assert f"pictures/{PICTURE.name}" in TEXT
+
+
+def test_what_is_committed_is_a_whole_run() -> None:
+    assert list(FOUND.rows) == list(ALL)
+    assert len(FOUND.histograms) == 4
+
+
+def test_every_question_of_sizing_is_answered() -> None:
+    assert [question for question, _ in answers(FOUND)] == [q for q, _, _ in QUESTIONS]
+
+
+def test_the_page_tells_of_every_benchmark_once() -> None:
+    short, heavy = (set(re.findall(r"^\| `(\w+)` \|", part, re.MULTILINE)) for part in halves())
+    assert short == set(SHORT)
+    assert heavy == set(HEAVY)
+
+
+def halves() -> tuple[str, str]:
+    told = TEXT.partition("## What is measured")[2].partition("## The others")[0]
+    first, _, second = told.partition("The heavy ones run by name")
+    return first, second
+
+
+@pytest.mark.parametrize("variable", VARIABLES.values())
+def test_the_page_names_the_variable_of_each_program(variable: str) -> None:
+    assert f"| `{variable}` |" in TEXT
+
+
+def test_the_committed_run_is_no_worse_than_itself() -> None:
+    command = [sys.executable, "-m", "benchmarks", "--show", str(COMMITTED), "--strict"]
+    ran = subprocess.run(
+        [*command, "--compare", str(COMMITTED)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "0 worse, 0 better" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    "line", [one for one in TEXT.split("```")[1].splitlines() if one.startswith("python")]
+)
+def test_each_command_shown_is_one(line: str) -> None:
+    """It is not run (minutes): with a name that is not there it is read, and refused for that."""
+    words = line.partition("#")[0].split()[1:]
+    ran = subprocess.run(
+        [sys.executable, *words, "no-such-name"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 2
+    assert "no such benchmark: no-such-name" in ran.stderr
