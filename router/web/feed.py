@@ -29,8 +29,10 @@ PAUSE_S = 0.1
 """After the watchers were woken, what happens gathers for so long."""
 LINGER_S = 60.0
 """The ring goes on for so long after the last watcher has left: it may come back."""
+AT_ONCE = 2
+"""Watchers woken in one turn of the loop."""
 CHUNK_BYTES = 32_768
-LOOKED_AT_MAX = 512
+LOOKED_AT_MAX = 64
 """Of the ring, in one go: who wants little must not hold up the loop."""
 NAMES_MAX = 10
 NAMES_KNOWN_MAX = 100
@@ -123,6 +125,8 @@ class Feed:
         self._live = False
         self._left_at = 0.0
         self._watchers: set[Watcher] = set()
+        self._made: dict[tuple[Wanted, int], tuple[bytes, int]] = {}
+        self._made_at = 0
         self._fresh = asyncio.Event()
         self._ended = False
 
@@ -229,18 +233,35 @@ class Feed:
             watcher.place = oldest
         if watcher.missed != 0:
             parts.append(self._gap(watcher))
-        size = 0
-        until = min(self._next, watcher.place + LOOKED_AT_MAX)
-        while watcher.place < until and size < CHUNK_BYTES:
-            item = self._ring[watcher.place % RING]
-            if item is not None and watcher.wanted.takes(item):
-                parts.append(item.encoded(self._id(watcher.place + 1)))
-                size += len(parts[-1])
-            watcher.place += 1
+        if watcher.place < self._next:
+            data, watcher.place = self._chunk(watcher.wanted, watcher.place)
+            parts.append(data)
         if watcher.beat:
             watcher.beat = False
             parts.append(b": still here\nid: %b\n\n" % self._id(watcher.place))
         return b"".join(parts)
+
+    def _chunk(self, wanted: Wanted, place: int) -> tuple[bytes, int]:
+        """What happened from a place on, and the place behind it; most want the same."""
+        if self._made_at != self._next:
+            self._made_at = self._next
+            self._made.clear()
+        made = self._made.get((wanted, place))
+        if made is None:
+            made = self._made[wanted, place] = self._gathered(wanted, place)
+        return made
+
+    def _gathered(self, wanted: Wanted, place: int) -> tuple[bytes, int]:
+        parts: list[bytes] = []
+        size = 0
+        until = min(self._next, place + LOOKED_AT_MAX)
+        while place < until and size < CHUNK_BYTES:
+            item = self._ring[place % RING]
+            place += 1
+            if item is not None and wanted.takes(item):
+                parts.append(item.data or item.encoded(self._id(place)))
+                size += len(parts[-1])
+        return b"".join(parts), place
 
     def behind(self, watcher: Watcher) -> bool:
         """Whether there is more to look at for it."""
@@ -262,12 +283,17 @@ class Feed:
     # -- the loops ------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Wake the watchers when something has happened, at most every PAUSE_S."""
+        """
+        Wake the watchers when something has happened, at most every PAUSE_S; a few in a turn of
+        the loop, so that no delivery waits for all of them.
+        """
         while True:
             await self._fresh.wait()
             self._fresh.clear()
-            for watcher in self._watchers:
+            for number, watcher in enumerate(tuple(self._watchers), 1):
                 watcher.woken.set()
+                if number % AT_ONCE == 0:
+                    await asyncio.sleep(0)
             await self._clock.sleep(PAUSE_S)
 
     async def beat(self) -> None:
@@ -287,7 +313,8 @@ class Feed:
         self._recording(False)
         self._ring = [None] * RING
         self._epoch += 1
-        self._next = 0
+        self._next = self._made_at = 0
+        self._made.clear()
 
     def end(self) -> None:
         """The router goes down: let every watcher go."""

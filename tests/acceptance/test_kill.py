@@ -7,7 +7,7 @@ import pytest
 
 from tests.faults.kill import Campaign
 
-CYCLES = 25
+CYCLES = 10
 
 
 @pytest.mark.timeout(300)

@@ -87,7 +87,7 @@ async def test_no_answer_in_time(api: ApiServer) -> None:
 
 async def test_an_endless_answer_is_left(api: ApiServer) -> None:
     api.script.append("drip")
-    assert not judge(await looked(api.url)).ok
+    assert not judge(await looked(api.url, timeout_s=0.5)).ok
 
 
 async def test_nobody_listens_there() -> None:

@@ -94,7 +94,7 @@ async def test_a_client_that_reads_nothing_is_dropped_and_holds_up_nobody() -> N
 
 
 async def test_the_end_of_the_router_ends_the_answer() -> None:
-    async with serving() as (feed, listener):
+    async with serving(keep_alive_s=0.1) as (feed, listener):
         reader, writer = await asyncio.open_connection(*listener.bound)
         writer.write(ASK)
         await until(lambda: feed.watchers == 1)
