@@ -32,7 +32,7 @@ LINGER_S = 60.0
 AT_ONCE = 2
 """Watchers woken in one turn of the loop."""
 CHUNK_BYTES = 32_768
-LOOKED_AT_MAX = 64
+LOOKED_AT_MAX = 512
 """Of the ring, in one go: who wants little must not hold up the loop."""
 NAMES_MAX = 10
 NAMES_KNOWN_MAX = 100
