@@ -1,4 +1,4 @@
-"""CORRIDOR OUT: lease, limits, act, settle, due times, upkeep."""
+"""CORRIDOR OUT: lease, limits, act, settle, due times."""
 
 from router.dispatch.dispatcher import Dispatcher
 from router.dispatch.live import Listener, Live, Measures, Quiet
