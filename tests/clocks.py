@@ -49,6 +49,25 @@ class ManualClock:
         await settle()
 
 
+class SetClock(ManualClock):
+    """One that somebody sets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.off_by = 0
+
+    def now(self) -> int:
+        return super().now() + self.off_by
+
+    def set(self, off_by: int) -> None:
+        """Be off by so many milliseconds from here on."""
+        self.off_by = off_by
+
+    def nanoseconds(self) -> int:
+        """Time that nobody sets."""
+        return round(self.monotonic() * 1e9)
+
+
 async def settle(turns: int = 30) -> None:
     """Let every runnable task run until it waits for time or I/O."""
     for _ in range(turns):

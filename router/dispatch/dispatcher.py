@@ -152,6 +152,17 @@ class Dispatcher:
         if self._wishes.put(target, due_at):
             self._alarm.ring()
 
+    def shift(self, ms: int) -> None:
+        """
+        Somebody set the clock by so much, and the jobs in the store have moved with it: move what
+        is remembered of them here, and the targets' times.
+        """
+        self._wishes.shift(ms)
+        self._turns.fresh.shift(ms)
+        self.gates.shift(ms)
+        self._runner.shift(ms)
+        self._alarm.ring()
+
     # -- the owner's verbs ---------------------------------------------------------------------
 
     async def recover(self) -> Recovered:

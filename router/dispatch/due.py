@@ -39,5 +39,10 @@ class DueTimes:
             heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else None
 
+    def shift(self, ms: int) -> None:
+        """Every due time is so much later: somebody set the clock."""
+        self._at = {target: due_at + ms for target, due_at in self._at.items()}
+        self._heap = [(due_at + ms, target) for due_at, target in self._heap]  # in order still
+
     def __len__(self) -> int:
         return len(self._at)

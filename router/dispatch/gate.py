@@ -199,6 +199,16 @@ class Gate:
             self._slots, self._pace = min(self._slots * 2, 1024), min(self._pace * 2, 1e6)
         self._step_at, self._good, self._bad = now, 0, 0
 
+    def shift(self, ms: int) -> None:
+        """Every time is so much later: somebody set the clock."""
+        self.health.shift(ms)
+        self._step_at += ms
+        self._kept_at += ms
+        if self.since:
+            self.since += ms
+        if self.next_probe:
+            self.next_probe += ms
+
     # -- over a restart --------------------------------------------------------------------------
 
     def memory(self) -> TargetMemory:

@@ -20,6 +20,7 @@ class Health:
         "_answered",
         "_at",
         "_failed",
+        "_set_by",
         "_whole",
         "failing_since",
         "last_error",
@@ -31,6 +32,7 @@ class Health:
 
     def __init__(self, now: int) -> None:
         self._at = now // BUCKET_MS
+        self._set_by = 0  # by what the clock has been set since: the buckets do not know
         self._answered = [0] * BUCKETS
         self._failed = [0] * BUCKETS
         self._whole = False  # the first bucket began before we looked
@@ -69,8 +71,16 @@ class Health:
         self.refused = 0
         self._whole = False
 
+    def shift(self, ms: int) -> None:
+        """Every time is so much later: somebody set the clock."""
+        self._set_by += ms
+        if self.failing_since is not None:
+            self.failing_since += ms
+        if self.last_error_at is not None:
+            self.last_error_at += ms
+
     def _roll(self, now: int) -> None:
-        passed = now // BUCKET_MS - self._at
+        passed = (now - self._set_by) // BUCKET_MS - self._at
         if passed <= 0:
             return
         place = self._at % BUCKETS

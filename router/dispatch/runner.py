@@ -9,7 +9,7 @@ import msgspec
 from router.clock import Clock
 from router.dispatch.live import Listener, Live, Measures
 from router.dispatch.protocol import Action, PromptAction, Results
-from router.dispatch.verdict import TOO_OLD, Verdicts, interrupted, too_old
+from router.dispatch.verdict import TOO_OLD, Verdicts, interrupted, moved, too_old
 from router.errors import EvaluationError, RenderError, StoreUnavailable
 from router.model.call import Call, LogCall
 from router.model.job import ActionKind, Fail, Job, Outcome, Retry, Settlement, Skip
@@ -52,6 +52,7 @@ class Runner:
         self._measures = measures
         self._acting: set[asyncio.Task[None]] = set()
         self._stopping = False
+        self._set_by = 0  # by what the clock has been set, in milliseconds, all in all
         self.tasks: set[asyncio.Task[None]] = set()
         self.unsettled = 0
         self.landed: Callable[[Job], None] = lambda _job: None
@@ -68,17 +69,22 @@ class Runner:
             return
         outcome = self._outcome_now(prompt, work)
         self.landed(work.job)
-        self._spawn(self._settle(work.job, self._settlement(work.job, outcome)))
+        settlement = self._settlement(work.job, outcome)
+        self._spawn(self._settle(work.job, settlement, self._set_by))
 
     def put_back(self, job: Job) -> None:
         """Settle a leased job that was never started: it is available again, whatever it is."""
-        self._spawn(self._settle(job, self.unbegun(job)))
+        self._spawn(self._settle(job, self.unbegun(job), self._set_by))
 
     def interrupt(self) -> None:
         """Cancel every running action; each job is settled as interrupted."""
         self._stopping = True
         for task in self._acting:
             task.cancel()
+
+    def shift(self, ms: int) -> None:
+        """Somebody set the clock: what is unwritten is to be written by the new one."""
+        self._set_by += ms
 
     def abandon(self) -> None:
         """Cancel everything, results included: the store does not answer."""
@@ -115,7 +121,7 @@ class Runner:
             if work.job.kind == "http":
                 self.heard(work.job, outcome)
             self.landed(work.job)
-        await self._settle(work.job, self._settlement(work.job, outcome))
+        await self._settle(work.job, self._settlement(work.job, outcome), self._set_by)
 
     async def _outcome(self, work: Work) -> Outcome | Skip:
         job = work.job
@@ -162,7 +168,7 @@ class Runner:
     def _prepared(self, work: Work, results: Results) -> Call | Fail | Retry | Skip:
         """The call to run, or the outcome when there is nothing to run."""
         job, delivery = work.job, work.delivery
-        if too_old(job, self._clock.now()):
+        if too_old(job):
             return Fail(TOO_OLD)
         try:
             return self._live.render(job, delivery, work.event, results)
@@ -200,8 +206,10 @@ class Runner:
             self._listener.leaked(job, error)
             return None
 
-    async def _settle(self, job: Job, settlement: Settlement) -> None:
+    async def _settle(self, job: Job, settlement: Settlement, made: int) -> None:
+        """Write a result down; `made`: by what the clock had been set when it was made."""
         self.unsettled += 1
+        settlement, made = self._by_now(settlement, made), self._set_by
         own = self.told(job, settlement)
         try:
             held = await self._written(job, settlement, own)
@@ -212,7 +220,7 @@ class Runner:
             return
         self._listener.settled(job, settlement, bool(held))
         if settlement.due_at is not None:
-            self.due(job, settlement.due_at)
+            self.due(job, settlement.due_at + self._set_by - made)
         for target, due_at in held.freed:
             self.freed(target, due_at)
         for new in own.jobs if own is not None and held else ():
@@ -229,9 +237,10 @@ class Runner:
         A try that failed may have committed, so a later refusal then counts as written. A result
         that the store chokes on is left out. None: the patience is spent.
         """
-        pause, unsure, bare = FIRST_PAUSE_S, False, False
+        pause, unsure, bare, made = FIRST_PAUSE_S, False, False, self._set_by
         until = self._clock.monotonic() + self._measures.patience_s
         while True:
+            settlement, made = self._by_now(settlement, made), self._set_by
             try:
                 settled = await self._store.settle(settlement, own)
                 return HELD if unsure and not settled else settled
@@ -248,6 +257,9 @@ class Runner:
             unsure = True
             await self._clock.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE_S)
+
+    def _by_now(self, settlement: Settlement, made: int) -> Settlement:
+        return settlement if made == self._set_by else moved(settlement, self._set_by - made)
 
 
 def _without_result(settlement: Settlement) -> Settlement:

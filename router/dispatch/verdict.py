@@ -3,6 +3,8 @@
 import random
 from typing import Any, Final
 
+import msgspec
+
 from router.model.job import (
     Attempt,
     AttemptOutcome,
@@ -21,14 +23,15 @@ TOO_OLD: Final = "too_old"
 INTERRUPTED: Final = "interrupted"
 
 
-def too_old(job: Job, now: int) -> bool:
+def too_old(job: Job) -> bool:
     """
-    Whether a job could have run for so long that it must not any more.
+    Whether a leased job could have run for so long that it must not any more.
 
     Time in which it was made to wait (a paused rule or target, a turn) does not count: whoever
-    lets it go makes it due anew.
+    lets it go makes it due anew. When it was leased and when it was due are by the same clock,
+    also if somebody sets the clock in between; now may be by another one.
     """
-    return now - job.due_at > AGE_LIMIT_MS
+    return job.started_at is not None and job.started_at - job.due_at > AGE_LIMIT_MS
 
 
 class Verdicts:
@@ -71,6 +74,17 @@ def interrupted(job: Job, generation: str, now: int, *, dead: bool) -> Settlemen
     if dead:
         return _settle(job, attempt, "dead", charged=False)
     return _settle(job, attempt, "available", due_at=now, charged=False)
+
+
+def moved(settlement: Settlement, ms: int) -> Settlement:
+    """The same settlement when somebody has set the clock by so much since it was made."""
+    old, due_at = settlement.attempt, settlement.due_at
+    attempt = msgspec.structs.replace(
+        old, started_at=old.started_at + ms, ended_at=old.ended_at + ms
+    )
+    return msgspec.structs.replace(
+        settlement, attempt=attempt, due_at=None if due_at is None else due_at + ms
+    )
 
 
 def _attempt(

@@ -108,6 +108,9 @@ class Metrics:
         )
 
     def _make_running(self, made: Maker) -> None:
+        self._clock_steps = made.counter(
+            "router_clock_steps", "How often the machine's clock was set, not just slewed"
+        )
         self._batch = made.histogram("router_commit_batch", "Writes in one commit", BATCH_BUCKETS)
         self._commit = made.histogram(
             "router_commit_seconds", "One commit and sync", COMMIT_BUCKETS
@@ -227,6 +230,10 @@ class Metrics:
     def lease_lost(self) -> None:
         """A result came from a holder that no longer held the job."""
         self._leases.add()
+
+    def clock_stepped(self) -> None:
+        """Somebody set the machine's clock."""
+        self._clock_steps.add()
 
     def reloaded(self) -> None:
         """A reload succeeded."""

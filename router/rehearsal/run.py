@@ -195,7 +195,7 @@ class _World:
 
     async def _acted(self, job: Job) -> Outcome | Skip:
         """Render and record the call, and answer it."""
-        if too_old(job, self._clock.now()):
+        if too_old(job):
             return Fail(TOO_OLD)
         try:
             call = self._call(job)

@@ -87,6 +87,10 @@ class Operator:
         replay, asked = await self._prepared(asked)
         return await plan(self._making.finder(asked), replay, asked.rate), asked
 
+    def shift(self, ms: int) -> None:
+        """Somebody set the clock: paces of replays go on by the new one."""
+        self._making.shift(ms)
+
     async def resume(self) -> int:
         """Go on with the replays that an earlier process began; returns how many."""
         return await self._making.resume()

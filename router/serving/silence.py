@@ -89,6 +89,13 @@ class Silence:
             name: {"last": w.last, "since": w.since} for name, w in self._watched.items() if w.told
         }
 
+    def shift(self, ms: int) -> None:
+        """Somebody set the clock: nobody has been silent for longer or shorter for it."""
+        for watched in self._watched.values():
+            watched.since += ms
+            if watched.last is not None:
+                watched.last += ms
+
     async def _look(self, name: str, expect_every: int) -> None:
         now, count = self._clock.now(), self._metrics.received(name)
         watched = self._watched.get(name)

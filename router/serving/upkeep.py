@@ -23,7 +23,10 @@ JOURNAL_MOST = 128 * 1024 * 1024
 
 
 class Upkeep:
-    """Keeps the store within `server.retention`."""
+    """
+    Keeps the store within `server.retention`. While `holds` says so nothing is removed: ages cannot
+    be trusted.
+    """
 
     def __init__(
         self,
@@ -38,6 +41,7 @@ class Upkeep:
         paused_targets: Callable[[], frozenset[str]] = frozenset,
     ) -> None:
         self.journal_bytes: Callable[[], int] = lambda: 0
+        self.holds: Callable[[], bool] = lambda: False
         self._journal_long = False
         self._paused_targets = paused_targets
         self._silence = silence
@@ -70,6 +74,8 @@ class Upkeep:
             self._intake.full = full
             say = self._log.error if full else self._log.info
             say("store nearly full: refusing" if full else "store has room again", bytes=size)
+        if self.holds():
+            return 0
         removed = await self._store.prune(
             self._retain(trim=size >= TRIM_AT * cap), now=self._clock.now()
         )

@@ -73,6 +73,7 @@ class Verbs:
         self.watched: Callable[[str, str], dict[str, Any] | None] = lambda _job, _after: None
         """What a running job has written; nothing runs where no server does."""
         self.more: Callable[[], dict[str, Any]] = dict  # what else a status page may tell
+        self.holds: Callable[[], bool] = lambda: False
         self.kept = KeptRefusals()
         self.desk: TargetDesk
         """Set by whoever puts the parts together."""
@@ -210,13 +211,15 @@ class Verbs:
         A bounded piece of retention, now; `more`: ask again.
 
         Raises:
-            UsageError: `older_than` is no number of milliseconds.
+            UsageError: `older_than` is no number of milliseconds, or the clock was set far on.
         """
         older_than = body.get("older_than")
         if set(body) - {"older_than"}:
             raise UsageError("prune takes older_than")
         if older_than is not None and (type(older_than) is not int or older_than < 0):
             raise UsageError("older_than is a number of milliseconds")
+        if self.holds():
+            raise UsageError("the clock was set on by more than a day: nothing is removed yet")
         keep = self._live.current.ruleset.server.retention
         wish = retaining.wished(keep, self._clock.now(), older_than)
         done, more = await retaining.prune(self._store, wish, clock=self._clock)

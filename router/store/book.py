@@ -44,6 +44,7 @@ class Book:
         self._generations: dict[str, int] = dict(db.execute("SELECT id, n FROM generations"))
         self._spans: dict[int, tuple[int, int]] = {}
         self._rules: set[tuple[str, int]] = set()
+        self.behind = 0  # what the clock of whoever asks lags behind the jobs: see `shifting`
         self.broken = False  # a sync failed: nothing is written any more
         self.pages = 0  # written since the last checkpoint, estimated
 

@@ -323,6 +323,15 @@ class Store(Protocol):
         """
         ...
 
+    async def shift(self, total: int, *, boot: str, now: int) -> int:
+        """
+        Move due times of unfinished jobs, and paces of replays, until `boot` has moved them by
+        `total` milliseconds (so never twice); returns how many jobs moved. Fact `clock`: `at` is
+        `now`, by the new clock. Who asks goes by the old one until he has the answer, and by the
+        new one from then on: what was on its way meanwhile is moved too.
+        """
+        ...
+
     async def regroup(self, groups: Mapping[str, Group | None], *, now: int) -> int:
         """
         Apply the concurrency groups of today's rules (None: the rule has none) to the runs that

@@ -60,7 +60,7 @@ def step(book: Book, wanted: ReplayStep, now: int) -> Replay | None:
         "skipped = skipped + ?, state = ?, ended_at = ? WHERE n = ?",
         (
             wanted.reached,
-            msgspec.json.encode(wanted.due),
+            msgspec.json.encode({target: at + book.behind for target, at in wanted.due.items()}),
             len(made) - gone,
             jobs,
             wanted.skipped + gone,

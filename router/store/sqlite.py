@@ -28,6 +28,7 @@ from router.store import (
     runs,
     schema,
     settling,
+    shifting,
     verbs,
 )
 from router.store.book import Book
@@ -109,7 +110,7 @@ class SqliteStore:
         fresh: Mapping[str, Sequence[str]] = {},
     ) -> LeaseBatch:
         batch: LeaseBatch = await self._writer.submit(
-            "work", lambda book: leasing.lease(book, slots, lease, now, fresh)
+            "work", lambda book: leasing.lease(book, slots, lease, now + book.behind, fresh)
         )
         return batch
 
@@ -169,6 +170,13 @@ class SqliteStore:
         ):
             changed += step
         return changed
+
+    async def shift(self, total: int, *, boot: str, now: int) -> int:
+        moved: int = await self._writer.submit(
+            "work", lambda book: shifting.shift(book, total, boot, now)
+        )
+        self._writer.caught_up()
+        return moved
 
     async def regroup(self, groups: Mapping[str, Group | None], *, now: int) -> int:
         changed: int = await self._writer.submit(

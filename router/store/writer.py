@@ -5,11 +5,12 @@ import contextlib
 import queue
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from router.errors import RouterError, StoreUnavailable
-from router.store import accepting, settling, verbs
+from router.store import accepting, settling, shifting, verbs
 from router.store.book import Book
 from router.store.connection import DAMAGED
 
@@ -85,6 +86,7 @@ class Writer:
         self._committed = committed
         self._loop = asyncio.get_running_loop()
         self._queue: queue.SimpleQueue[Operation | None] = queue.SimpleQueue()
+        self._marks: deque[None] = deque()
         self._closed: str | None = None
         self._ended: asyncio.Future[None] = self._loop.create_future()
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
@@ -103,6 +105,12 @@ class Writer:
         future: asyncio.Future[Any] = self._loop.create_future()
         self._queue.put(Operation(kind, payload, future))
         return future
+
+    def caught_up(self) -> None:
+        """What is submitted from here on is by the clock that the jobs have been moved to."""
+        if self._closed is None:
+            self._marks.append(None)  # tells this one from the last
+            self._queue.put(None)
 
     async def close(self) -> None:
         """Finish what is queued, checkpoint, close the connection, end the thread."""
@@ -128,12 +136,18 @@ class Writer:
                 began = book.clock.monotonic()
                 answers = self._commit(book, batch)
                 self._answer(answers, book.clock.monotonic() - began)
+            if last and self._marks:
+                self._marks.pop()
+                shifting.caught_up(book)
+                last = False
             if book.pages >= min(CHECKPOINT_PAGES * len(batch), CHECKPOINT_MOST):
                 self._checkpoint(book)
         self._finish(book)
 
     def _take(self) -> tuple[Batch, bool]:
-        """Wait for one operation, then take what has gathered; True: it was the last call."""
+        """
+        Wait for one operation, then take what has gathered; True: up to a mark or the last call.
+        """
         batch: Batch = []
         operation = self._queue.get()
         while operation is not None:
@@ -245,8 +259,17 @@ def _perform(book: Book, batch: Batch) -> Answers:
     if settles:
         held = settling.settle_all(book, [one.payload for one in settles])
         answers += zip(settles, held, strict=True)
-    answers += [(one, one.payload(book)) for one in batch if one.kind == "work"]
+    if book.behind:
+        shifting.catch_up(book)
+    answers += [(one, _worked(book, one)) for one in batch if one.kind == "work"]
     return answers
+
+
+def _worked(book: Book, operation: Operation) -> Any:
+    answer = operation.payload(book)
+    if book.behind:
+        shifting.catch_up(book)
+    return answer
 
 
 def _alone(book: Book, operation: Operation) -> Any:

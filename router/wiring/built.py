@@ -8,7 +8,7 @@ import msgspec
 
 from router import log as logs
 from router.actions.watching import Watching
-from router.clock import Clock
+from router.clock import SteadyClock
 from router.dispatch.dispatcher import Dispatcher
 from router.dispatch.live import Measures
 from router.intake import Intake
@@ -23,6 +23,7 @@ from router.serving.notifying import Manager
 from router.serving.process import Process
 from router.serving.reload import Reloader
 from router.serving.silence import Silence
+from router.serving.stepping import Stepping
 from router.serving.targets import TargetDesk
 from router.serving.upkeep import Upkeep
 from router.serving.verbs import Verbs
@@ -63,7 +64,12 @@ class Built:
     """Every part of one serving router, constructed and introduced to each other."""
 
     def __init__(
-        self, options: ServeOptions, source: Source, live: LiveRef, store: SqliteStore, clock: Clock
+        self,
+        options: ServeOptions,
+        source: Source,
+        live: LiveRef,
+        store: SqliteStore,
+        clock: SteadyClock,
     ) -> None:
         self.options, self.source, self.live = options, source, live
         self.store, self.clock = store, clock
@@ -76,12 +82,14 @@ class Built:
         store.on_commit = self.metrics.committed
         self.rng = random.Random(secrets.randbits(128))  # noqa: S311 - jitter and ids, not secrets
         self.ids = Ids(self.rng)
+        self.boot = secrets.token_hex(6)
         self.watching = Watching()
         self.actions = tools(live, self.watching, dry=options.dry)
         self._ways()
         self._loops()
         self.reloader = self._reloader()
         self._desks()
+        self._follow_the_clock()
         self.public, self.admin = self._listeners()
 
     def _ways(self) -> None:
@@ -98,7 +106,7 @@ class Built:
             acting.dispatch_live(live, self.source.environ, self.own.died),
             clock=clock,
             rng=self.rng,
-            boot=secrets.token_hex(6),
+            boot=self.boot,
             listener=heard,
             measures=Measures(dry=self.options.dry),
         )
@@ -191,6 +199,18 @@ class Built:
         self.intake.kept.wanted = self._keeps_refused
         self.verbs.kept = self.intake.kept
 
+    def _follow_the_clock(self) -> None:
+        """Whoever remembers times moves with the clock; by ages that it made nothing is removed."""
+        self.stepping = Stepping(
+            clock=self.clock,
+            store=self.store,
+            boot=self.boot,
+            moves=(self.dispatch.shift, self.operator.shift, self.silence.shift),
+            log=logs.get("clock"),
+            stepped=self.metrics.clock_stepped,
+        )
+        self.upkeep.holds = self.verbs.holds = self.stepping.holds
+
     def _keeps_refused(self) -> bool:
         return self.options.dev or self.live.current.ruleset.server.keep_refused
 
@@ -203,6 +223,7 @@ class Built:
             | {
                 "dispatch": self.dispatch.run,
                 "upkeep": self.upkeep.run,
+                "clock": self.stepping.run,
                 "counting": self.counting.run,
                 "own": self.own.run,
                 "watch": self.reloader.watch,
@@ -240,6 +261,7 @@ class Built:
         await self.operator.close()
         await self.counting.flush()
         await self.own.flush()
+        await self.stepping.close()
         for action in self.actions.values():
             await action.close()
 

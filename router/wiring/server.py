@@ -8,7 +8,7 @@ from pathlib import Path
 
 from router import log as logs
 from router.actions.descent import adopt_orphans
-from router.clock import Clock, SystemClock
+from router.clock import SteadyClock, steady
 from router.errors import StoreRefused
 from router.rules.live import Live, LiveRef
 from router.serving.memory import give_back_large_blocks
@@ -43,7 +43,7 @@ def serve(options: ServeOptions, environ: Mapping[str, str]) -> int:
 
 
 async def _serve(options: ServeOptions, source: Source, live: Live, warnings: list[str]) -> int:
-    clock = SystemClock()
+    clock = steady()
     store = await open_store(live.ruleset.server.store, clock=clock)
     try:
         return await _with_store(options, source, live, warnings, store, clock)
@@ -57,7 +57,7 @@ async def _with_store(
     live: Live,
     warnings: list[str],
     store: SqliteStore,
-    clock: Clock,
+    clock: SteadyClock,
 ) -> int:
     empty = not await store.counts()
     _keep_apart(live.ruleset.server.store, dry=options.dry, empty=empty)
@@ -70,6 +70,7 @@ async def _with_store(
     built = Built(options, source, LiveRef(live), store, clock)
     await store.keep_generation(generation_of(live.ruleset, clock))
     await restore_former(built.live, store, source, built.log)
+    await built.stepping.begin()
     mended = await built.dispatch.recover()
     await built.upkeep.apply()
     await built.published.ranges.load()

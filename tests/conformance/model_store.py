@@ -392,6 +392,19 @@ class ModelStore:
                 counted["oldest_due"] = min(job.due_at, counted.get("oldest_due", job.due_at))
         return {target: TargetCounts(**counted) for target, counted in found.items()}
 
+    async def shift(self, total: int, *, boot: str, now: int) -> int:
+        fact = self._facts.get("clock", {})
+        ms = total - (fact["moved"] if fact.get("boot") == boot else 0)
+        await self.remember({"clock": {"at": now, "boot": boot, "moved": total}})
+        unfinished = [job for job in self._jobs.values() if job.state not in ENDED]
+        for job in unfinished if ms else ():
+            self._change(job, due_at=job.due_at + ms)
+        for replay in self._replays.values():
+            if replay.state != "cancelled":
+                due = {target: at + ms for target, at in replay.due.items()}
+                self._replays[replay.id] = msgspec.structs.replace(replay, due=due)
+        return len(unfinished) if ms else 0
+
     async def regroup(self, groups: Mapping[str, Group | None], *, now: int) -> int:
         return self.runs.regroup(groups, now)
 

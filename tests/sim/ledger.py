@@ -40,6 +40,7 @@ class Ledger:
         self.attempts: list[Attempt] = []
         self.ends: dict[str, list[JobState]] = {}
         self.lost = 0
+        self.moved = self.known = 0  # by what due times have moved, and by what whoever asks knows
         self.facts: dict[str, Any] = {}
         self.wrong: list[str] = []
         self._queues: dict[str, list[tuple[int, int, str]]] = {}
@@ -50,9 +51,11 @@ class Ledger:
 
     async def commit(self, delivery: Delivery, jobs: Sequence[NewJob], now: int) -> list[Job]:
         """Intake's transaction."""
+        known = self.known
         await self.pause()
+        late = self.moved - known
         self.deliveries_[delivery.id] = delivery
-        made = [_job(delivery, new, now) for new in jobs]
+        made = [_later(_job(delivery, new, now + late), late) for new in jobs]
         for job in made:
             self._put(job)
         for run in dict.fromkeys(new.run for new in jobs if new.run is not None):
@@ -62,12 +65,12 @@ class Ledger:
         await self.pause()
         return made
 
-    def _tell(self, own: Acceptance | None, now: int) -> None:
+    def _tell(self, own: Acceptance | None, now: int, late: int = 0) -> None:
         """A delivery of the router's own, in the transaction of what it tells."""
         if own is not None:
             self.deliveries_[own.delivery.id] = own.delivery
             for new in own.jobs:
-                self._put(_job(own.delivery, new, now))
+                self._put(_later(_job(own.delivery, new, now), late))
 
     def _follow(self, job: str, now: int) -> Settled:
         """See to the run of a job, if it has one."""
@@ -99,7 +102,9 @@ class Ledger:
         now: int,
         fresh: Mapping[str, Sequence[str]] = {},
     ) -> LeaseBatch:
+        known = self.known
         await self.pause()
+        now += self.moved - known
         jobs: list[Leased] = []
         next_due: dict[str, int | None] = {}
         for target, room in slots.items():
@@ -130,7 +135,9 @@ class Ledger:
         return None
 
     async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
+        known = self.known
         await self.pause()
+        late = self.moved - known
         job = self.records[settlement.job]
         held = job.state == "running" and job.lease == settlement.lease
         settled = Settled(held=held)
@@ -143,13 +150,13 @@ class Ledger:
                     state=settlement.state,
                     lease=None,
                     reason=settlement.reason,
-                    due_at=job.due_at if settlement.due_at is None else settlement.due_at,
+                    due_at=job.due_at if settlement.due_at is None else settlement.due_at + late,
                     charged=job.charged + charged,
                     deaths=0 if charged else job.deaths,
                 )
             )
-            settled = self._follow(job.id, settlement.attempt.ended_at)
-            self._tell(own, settlement.attempt.ended_at)
+            settled = self._follow(job.id, settlement.attempt.ended_at + late)
+            self._tell(own, settlement.attempt.ended_at + late, late)
         else:
             self.lost += 1
         await self.pause()
@@ -192,6 +199,19 @@ class Ledger:
             reclaimed += reason is None
         return Recovered(reclaimed, dead)
 
+    async def shift(self, total: int, *, boot: str, now: int) -> int:
+        await self.pause()
+        fact = self.facts.get("clock", {})
+        ms = total - (fact["moved"] if fact.get("boot") == boot else 0)
+        self.facts["clock"] = {"at": now, "boot": boot, "moved": total}
+        unfinished = [job for job in self.records.values() if job.state not in ENDED]
+        for job in unfinished if ms else ():
+            self._put(_later(job, ms))
+        self.moved += ms
+        await self.pause()
+        self.known = self.moved
+        return len(unfinished) if ms else 0
+
     async def targets(self) -> Mapping[str, int]:
         await self.pause()
         firsts = {target: self._first(target) for target in self._queues}
@@ -220,6 +240,10 @@ def _reclaimed(job: Job, now: int, reason: str | None) -> Job:
         deaths=job.deaths + 1,
         due_at=now if reason is None else job.due_at,
     )
+
+
+def _later(job: Job, ms: int) -> Job:
+    return msgspec.structs.replace(job, due_at=job.due_at + ms) if ms else job
 
 
 def _job(delivery: Delivery, new: NewJob, now: int) -> Job:

@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from typing import Any
 
+from router.clock import Clock
 from router.dispatch import Dispatcher, Live, Measures
 from router.dispatch.protocol import Results
 from router.errors import RenderError, StoreUnavailable
@@ -136,7 +137,7 @@ class World:
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
-        self.clock = SimClock()
+        self.clock: Clock = SimClock()
         self.store_fails = rng.choice((0.0, 0.0, 0.05))
         self.crashes = rng.choice((0, 2, 6))
         self.ledger = CheckedLedger(self)

@@ -2,11 +2,13 @@
 
 import random
 
+import msgspec
 import pytest
 
-from router.dispatch.verdict import Verdicts, interrupted, too_old
+from router.dispatch.verdict import Verdicts, interrupted, moved, too_old
 from router.model.job import Done, Fail, Outcome, Retry, Settlement
 from router.model.retry import AGE_LIMIT_MS, NONE, STANDARD, RetryPolicy
+from router.model.settings import DAY_MS
 from tests.sim.makers import NOW, a_job
 
 END = NOW + 250
@@ -99,5 +101,16 @@ def test_an_interruption_is_not_charged() -> None:
 
 
 def test_the_age_limit() -> None:
-    assert not too_old(a_job(), NOW + AGE_LIMIT_MS)
-    assert too_old(a_job(), NOW + AGE_LIMIT_MS + 1)
+    """What counts is when it was leased: somebody may have set the clock since."""
+    job = a_job()
+    assert not too_old(msgspec.structs.replace(job, started_at=job.due_at + AGE_LIMIT_MS))
+    assert too_old(msgspec.structs.replace(job, started_at=job.due_at + AGE_LIMIT_MS + 1))
+
+
+def test_a_settlement_moves_as_a_whole() -> None:
+    settlement = _settled(Retry("throttled", "HTTP 429", 60))
+    later = moved(settlement, -DAY_MS)
+    assert settlement.due_at is not None
+    assert later.due_at == settlement.due_at - DAY_MS
+    assert later.attempt.ended_at == settlement.attempt.ended_at - DAY_MS
+    assert moved(_settled(Done()), DAY_MS).due_at is None

@@ -25,6 +25,7 @@ def test_each_verb_moves_its_sample() -> None:
     m.secret_used("shop_old")
     m.committed(7, 0.001)
     m.lease_lost()
+    m.clock_stepped()
     m.reloaded()
     m.in_force("aa", 1000)
     assert m.value("router_reload_ok") == 1
@@ -44,6 +45,7 @@ def test_each_verb_moves_its_sample() -> None:
     assert m.value("router_commit_batch_sum") == 7
     assert m.value("router_commit_seconds_sum") == 0.001
     assert m.value("router_leases_lost_total") == 1
+    assert m.value("router_clock_steps_total") == 1
     assert m.value("router_reloads_total", outcome="ok") == 1
     assert m.value("router_reloads_total", outcome="failed") == 1
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -168,3 +169,36 @@ async def test_the_newest_are_taken_up_to_a_limit(real: SqliteStore) -> None:
     await world.operator.replay(asked)
     ones = [j.replay_of for j in await world.replayed() if j.target == "one"]
     assert ones == ids[2:]
+
+
+class Shifting(Failing):
+    """Somebody sets the clock when the first step is stored."""
+
+    def __init__(self, real: SqliteStore, ms: int) -> None:
+        super().__init__(real, {})
+        self._ms = ms
+        self.world: World
+
+    async def replay_step(self, step: ReplayStep, *, now: int) -> Replay | None:
+        done = await super().replay_step(step, now=now)
+        if self._steps == 1:
+            await self._real.shift(self._ms, boot="b", now=0)
+            self.world.clock.elapsed += self._ms / 1000
+            self.world.operator.shift(self._ms)
+        return done
+
+
+@pytest.mark.parametrize("ms", [86_400_000, -86_400_000])
+async def test_its_pace_goes_on_when_somebody_sets_the_clock(ms: int, real: SqliteStore) -> None:
+    store = Shifting(real, ms)
+    world = store.world = World(real, store)
+    for number in range(MANY):
+        await world.take(number)
+    await world.operator.replay(Asked(selector=EVERYTHING))
+    due = [job.due_at for job in await world.replayed() if job.target == "one"]
+    assert len(due) == MANY
+    assert {after - before for before, after in pairwise(due)} == {100}
+    await world.take(min(ms, 0) + 700)  # by the new clock
+    await world.operator.replay(Asked(selector=EVERYTHING, name="again"))
+    again = [job.due_at for job in await world.replayed() if job.target == "one"]
+    assert again[MANY] == due[-1] + 100

@@ -12,7 +12,7 @@ from router.rules.live import Live, LiveRef, Secrets
 from router.serving.silence import Silence, Silent
 from router.store.sqlite import SqliteStore, open_store
 from tests.builders import a_ruleset
-from tests.clocks import START_MS, ManualClock
+from tests.clocks import START_MS, ManualClock, SetClock
 from tests.store_values import Maker
 
 HOUR = 3600.0
@@ -142,3 +142,18 @@ async def test_another_length_counts_from_the_next_look(store: SqliteStore) -> N
     world.expect(SIX_H // 2)
     await world.later(0)
     assert [s.expect_every for s in world.told] == [SIX_H // 2]
+
+
+@pytest.mark.parametrize("days", [1, -1])
+async def test_nobody_falls_silent_because_the_clock_was_set(days: int, store: SqliteStore) -> None:
+    clock = SetClock()
+    world = World(store, clock)
+    await world.later(0)
+    world.metrics.delivered("shop", "routed")
+    await world.later(1)
+    clock.set(days * 24 * 3_600_000)
+    world.silence.shift(days * 24 * 3_600_000)
+    await world.later(5.9)
+    assert world.told == []
+    await world.later(0.2)
+    assert len(world.told) == 1

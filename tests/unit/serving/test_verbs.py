@@ -180,3 +180,10 @@ async def test_a_refused_request_is_given_whole(world: World) -> None:
     }
     with pytest.raises(NotFound):
         world.verbs.refusal("ref_9", None)
+
+
+async def test_nothing_is_removed_while_ages_cannot_be_trusted(world: World) -> None:
+    """Not even when somebody asks for it: by a clock that is years on everything is old."""
+    world.verbs.holds = lambda: True
+    with pytest.raises(UsageError, match="clock was set"):
+        await world.verbs.prune({})

@@ -1,0 +1,92 @@
+"""When somebody sets the clock: the due times of all unfinished jobs move with it."""
+
+import contextlib
+import sqlite3
+from typing import Any
+
+import msgspec
+
+from router.store.book import Book
+
+FACT = "clock"
+"""The fact that keeps the time last seen, and by how much which process has moved the jobs."""
+
+_WRITTEN = "temp.written_by_the_old_clock"
+
+
+def shift(book: Book, total: int, boot: str, now: int) -> int:
+    """
+    Move due times until `boot` has moved them by `total` milliseconds, and keep `now` as the time
+    last seen, within the open transaction; returns how many jobs moved.
+
+    Whoever asks goes on by the old clock until he has the answer, so what is written until then is
+    moved too, by `catch_up`; `caught_up` ends that.
+    """
+    kept = _kept(book)
+    ms = total - (kept["moved"] if kept.get("boot") == boot else 0)
+    fact = msgspec.json.encode({"at": now, "boot": boot, "moved": total})
+    book.db.execute(
+        "INSERT INTO facts VALUES (?, ?, ?) ON CONFLICT (name) "
+        "DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at",
+        (FACT, fact, now),
+    )
+    book.pages += 1
+    return _move(book, ms) if ms else 0
+
+
+def _kept(book: Book) -> dict[str, Any]:
+    text = book.one("SELECT value FROM facts WHERE name = ?", (FACT,))
+    return {} if text is None else msgspec.json.decode(text, type=dict[str, Any])
+
+
+def _move(book: Book, ms: int) -> int:
+    moved = 0
+    # Two statements for two partial indexes: neither looks at the jobs that have ended.
+    for unfinished in ("state < 2", "state > 1 AND state < 5 AND state IN (2, 3)"):
+        moved += book.db.execute(
+            f"UPDATE jobs SET due_at = due_at + ? WHERE {unfinished}", (ms,)
+        ).rowcount
+    for n, due in book.db.execute("SELECT n, due FROM replays WHERE state < 2").fetchall():
+        later = {t: at + ms for t, at in msgspec.json.decode(due, type=dict[str, float]).items()}
+        book.db.execute("UPDATE replays SET due = ? WHERE n = ?", (msgspec.json.encode(later), n))
+    book.pages += moved
+    _watch(book)
+    behind = book.behind
+    book.behind += ms
+    book.undo.append(lambda: setattr(book, "behind", behind))
+    return moved
+
+
+def _watch(book: Book) -> None:
+    """Note which jobs are given a due time from here on."""
+    book.db.execute(f"CREATE TABLE IF NOT EXISTS {_WRITTEN} (n INTEGER PRIMARY KEY)")
+    for name, event in (
+        ("inserted_by_the_old_clock", "INSERT ON main.jobs"),
+        ("updated_by_the_old_clock", "UPDATE OF due_at ON main.jobs"),
+    ):
+        when = "WHEN NEW.due_at <> OLD.due_at" if event.startswith("UPDATE") else ""
+        book.db.execute(
+            f"CREATE TEMP TRIGGER IF NOT EXISTS {name} AFTER {event} {when} BEGIN "
+            f"INSERT OR IGNORE INTO {_WRITTEN.removeprefix('temp.')} VALUES (NEW.n); END"
+        )
+    # They may have noted the move itself, if whoever asked for the last one is gone.
+    book.db.execute(f"DELETE FROM {_WRITTEN}")
+
+
+def catch_up(book: Book) -> None:
+    """Move what was just written by the old clock, within the transaction that wrote it."""
+    numbers = [n for (n,) in book.db.execute(f"SELECT n FROM {_WRITTEN}")]
+    listed = msgspec.json.encode(numbers).decode()
+    book.db.execute(
+        "UPDATE jobs SET due_at = due_at + ? WHERE n IN (SELECT value FROM json_each(?))",
+        (book.behind, listed),
+    )
+    book.db.execute(f"DELETE FROM {_WRITTEN}")
+
+
+def caught_up(book: Book) -> None:
+    """From here on everything comes by the new clock."""
+    book.behind = 0
+    with contextlib.suppress(sqlite3.Error):  # left behind they only cost a little
+        book.db.execute("DROP TRIGGER IF EXISTS temp.inserted_by_the_old_clock")
+        book.db.execute("DROP TRIGGER IF EXISTS temp.updated_by_the_old_clock")
