@@ -7,7 +7,7 @@ import pytest
 
 from tests.faults.backup_cost import Campaign, Wish
 
-WISH = Wish(rate=100, seconds=2, rounds=2, fill=300)
+WISH = Wish(rate=100, seconds=2, rounds=1, fill=300)
 
 
 @pytest.mark.timeout(120)

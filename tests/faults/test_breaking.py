@@ -32,18 +32,18 @@ def test_a_kill_at_a_system_call_of_a_life_loses_nothing(tmp_path: Path) -> None
 
 @pytest.mark.timeout(180)
 def test_a_kill_at_a_named_step_loses_nothing(tmp_path: Path) -> None:
-    tally = steps.campaign(tmp_path, 3)
+    tally = steps.campaign(tmp_path, 2)
     assert tally.problems == []
-    assert tally.killed > 8
+    assert tally.killed > 5
 
 
 @needs_strace
 @pytest.mark.timeout(240)
 def test_an_error_of_the_disk_is_never_a_false_answer(tmp_path: Path) -> None:
     """And a full disk is 503 at once, and over by itself."""
-    tally = io.campaign(tmp_path, 3, random.Random(3))
+    tally = io.campaign(tmp_path, 2, random.Random(3))
     assert tally.problems == []
-    assert tally.hit > 6
+    assert tally.hit > 4
     assert tally.full
 
 
@@ -57,7 +57,7 @@ def test_a_disk_that_is_slow_or_hangs(tmp_path: Path, part: str) -> None:
 
 @pytest.mark.timeout(180)
 def test_a_changed_byte_is_refused_or_does_no_harm(tmp_path: Path) -> None:
-    tally = corrupt.campaign(tmp_path, 10, random.Random(4))
+    tally = corrupt.campaign(tmp_path, 6, random.Random(4))
     assert tally.problems == []
     assert tally.seen["refused"]
     assert tally.calls

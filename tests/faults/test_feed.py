@@ -8,7 +8,7 @@ import pytest
 
 from tests.faults.feed import Campaign, Wish
 
-WISH = Wish(stalled=10, flapping=60, rate=200, seconds=2, rounds=2, bound=0)
+WISH = Wish(stalled=10, flapping=60, rate=200, seconds=2, rounds=1, bound=0)
 MEMORY_MIB = 300
 
 
