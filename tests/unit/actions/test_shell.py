@@ -100,7 +100,9 @@ async def test_the_folder(tmp_path: Path) -> None:
 
 async def test_a_time_limit_ends_even_the_stubborn() -> None:
     began = time.monotonic()
-    outcome = await _run(_sh("trap '' TERM; echo on; while :; do sleep 1; done", timeout_s=0.2))
+    outcome = await _run(
+        _sh("trap '' TERM; echo on; for i in $(seq 60); do sleep 1; done", timeout_s=0.2)
+    )
     assert isinstance(outcome, Retry)
     assert outcome.failure == "timeout"
     assert outcome.result["stdout"] == "on\n"
@@ -109,7 +111,7 @@ async def test_a_time_limit_ends_even_the_stubborn() -> None:
 
 async def test_the_whole_group_is_gone(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
-    script = f"(trap '' TERM; echo $$ > {pids}; while :; do sleep 1; done) & wait"
+    script = f"(trap '' TERM; echo $$ > {pids}; for i in $(seq 60); do sleep 1; done) & wait"
     outcome = await _run(_sh(script, timeout_s=0.3))
     assert isinstance(outcome, Retry)
     assert not _group_lives(int(pids.read_text()))
