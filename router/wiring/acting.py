@@ -82,10 +82,7 @@ def _events(live: LiveRef, delivery: Delivery) -> dict[int, Event]:
     if provider is None:
         raise RenderError("event", f"there is no provider {delivery.provider!r} any more")
     reading = provider.read(as_request(delivery))
-    return {
-        e.index: Event("", e.index, e.name, e.action, e.payload, e.raw, e.fields)
-        for e in reading.events
-    }
+    return {e.index: e.event() for e in reading.events}
 
 
 def retry_policies(live: LiveRef) -> Callable[[Job], RetryPolicy]:

@@ -10,7 +10,6 @@ from router.model.operating import Audit, Replay, ReplayStep
 from router.store.protocol import Acceptance, Selector, Store
 from router.store.upkeep import Retain
 from tests.clocks import START_MS
-from tests.conformance.model_store import ModelStore
 from tests.store_values import FAR, Maker, a_settlement
 
 ALL = Selector()
@@ -229,10 +228,9 @@ async def test_jobs_come_with_their_deliveries(store: Store, make: Maker) -> Non
     ]
 
 
+@pytest.mark.parametrize("store", ["sqlite"], indirect=True)
 async def test_old_lines_and_replays_go(store: Store, tmp_path: Path) -> None:
     """The file's upkeep; the model keeps everything."""
-    if isinstance(store, ModelStore):
-        pytest.skip("the model forgets nothing")
     for n in range(3):
         await store.note(a_line(f"aud_{n}", at=START_MS + n))
     await store.begin_replay(REPLAY)

@@ -1,17 +1,14 @@
 """Power cuts, a short run on every change; `python -m tests.faults.powercut` is the long one."""
 
 import random
-import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.faults import disk, powercut
+from tests.faults.life import needs_strace
 from tests.faults.trace import Step
 
-needs_strace = pytest.mark.skipif(
-    shutil.which("strace") is None, reason="strace is not installed: no power-cut images"
-)
 IMAGES = 500
 
 

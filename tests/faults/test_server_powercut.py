@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import signal
 import time
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from tests.acceptance.process import Rig, RouterProcess
 from tests.acceptance.senders import code, environ
 from tests.faults import powercut, trace
 from tests.faults.kill import JOBS_EACH, WITH_RUNS
+from tests.faults.life import needs_strace
 
 DELIVERIES, AT_ONCE, IMAGES = 24, 4, 300
 DELIVERY = re.compile(rb'"delivery":\s*"(dlv_\w+)"')
@@ -45,9 +45,7 @@ def end(router: RouterProcess) -> None:
     assert router.ended(within=20) == 0, router.output()
 
 
-@pytest.mark.skipif(
-    shutil.which("strace") is None, reason="strace is not installed: no power-cut images"
-)
+@needs_strace
 @pytest.mark.timeout(180)
 def test_what_a_200_promised_survives_every_power_cut(tmp_path: Path) -> None:
     rig = Rig(tmp_path / "router", WITH_RUNS, environ())

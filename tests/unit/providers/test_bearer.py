@@ -4,10 +4,18 @@ import base64
 import json
 from typing import Any
 
+import jwt
 import pytest
+from cryptography.hazmat.primitives import serialization as s
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from router.model.delivery import InboundRequest, Refused, Verified
-from router.providers import Provider, ed25519, keys
+from router.providers import (
+    Provider,
+    bearer,
+    ed25519,
+    keys,
+)
 from tests.unit.providers.makers import (
     NOW_MS,
     a_definition,
@@ -16,13 +24,6 @@ from tests.unit.providers.makers import (
     other_bytes,
     verdict,
 )
-
-jwt = pytest.importorskip("jwt", reason="the extra `jwt` is not installed")
-
-from cryptography.hazmat.primitives import serialization as s  # noqa: E402
-from cryptography.hazmat.primitives.asymmetric import rsa  # noqa: E402
-
-from router.providers import bearer  # noqa: E402
 
 NOW = NOW_MS // 1000
 CLAIMS: dict[str, Any] = {"iss": "https://sender.test", "aud": "us", "exp": NOW + 60}
