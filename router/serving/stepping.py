@@ -8,8 +8,8 @@ from router.errors import StoreUnavailable
 from router.log import Log
 from router.model.settings import DAY_MS
 from router.store.protocol import Store
+from router.store.shifting import FACT
 
-FACT = "clock"
 INTERVAL_S = 1.0
 SLEWED_MS = 2_000
 """Further off than this the clock was set; less is drift, or a time server at work."""
