@@ -22,7 +22,7 @@ from pathlib import Path
 from benchmarks import pushes
 from tests import ledger
 from tests.acceptance.process import ROOT, Rig, RouterProcess
-from tests.faults.halves import Figures, Pushes, compare
+from tests.faults.halves import Figures, Pushes, measured
 
 FILL_RATE = 1_000
 
@@ -72,21 +72,12 @@ class Campaign:
     async def run(self) -> Tally:
         with self.rig.router() as router:
             await self.pushes.send(self.wish.fill / FILL_RATE, rate=FILL_RATE)
-            figures = await compare(
-                router,
-                self._alone,
-                self._beside,
-                rounds=self.wish.rounds,
-                picky=self.wish.bound > 0,
-                told=self.told,
+            figures, problems = await measured(
+                router, self.pushes, self.wish, self._beside, self.told
             )
         self.tally.figures = figures
-        self.tally.problems += self.pushes.problems
-        self.tally.problems += figures.judged(self.wish.rounds, self.wish.bound)
+        self.tally.problems += problems
         return self.tally
-
-    async def _alone(self, _: RouterProcess) -> dict[str, float]:
-        return await self.pushes.send(self.wish.seconds)
 
     async def _beside(self, _: RouterProcess) -> dict[str, float]:
         async with self._backing_up():

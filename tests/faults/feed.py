@@ -25,7 +25,7 @@ from pathlib import Path
 
 from benchmarks import pushes
 from tests.acceptance.process import Rig, RouterProcess
-from tests.faults.halves import Figures, Pushes, compare
+from tests.faults.halves import Figures, Pushes, measured
 
 AT_ONCE = 20
 """Flapping listeners at one time."""
@@ -85,21 +85,12 @@ class Campaign:
         with self.rig.router() as router:
             await self.pushes.send(min(1.0, self.wish.seconds))  # warm
             self.handles = _handles(router)
-            figures = await compare(
-                router,
-                self._alone,
-                self._watched,
-                rounds=self.wish.rounds,
-                picky=self.wish.bound > 0,
-                told=self.told,
+            figures, problems = await measured(
+                router, self.pushes, self.wish, self._watched, self.told
             )
         self.tally.figures = figures
-        self.tally.problems += self.pushes.problems
-        self.tally.problems += figures.judged(self.wish.rounds, self.wish.bound)
+        self.tally.problems += problems
         return self.tally
-
-    async def _alone(self, _: RouterProcess) -> dict[str, float]:
-        return await self.pushes.send(self.wish.seconds)
 
     async def _watched(self, router: RouterProcess) -> dict[str, float]:
         async with self._stalled(), self._good(), self._flapping():

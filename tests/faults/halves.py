@@ -15,6 +15,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from benchmarks import pushes
 from benchmarks.settled import settle
@@ -140,3 +141,28 @@ class Pushes:
         if found["answers"] != count:
             self.problems.append(f"of {count} deliveries {found['answers']} were accepted")
         return found
+
+
+class Measure(Protocol):
+    """How long a half is, how many rounds count, and by how many per cent p99 may be worse."""
+
+    seconds: int
+    rounds: int
+    bound: int
+
+
+async def measured(
+    router: RouterProcess,
+    pushes: Pushes,
+    wish: Measure,
+    beside: Half,
+    told: Callable[[str], None],
+) -> tuple[Figures, list[str]]:
+    """Deliveries alone and with something beside them: the figures, and what is wrong with them."""
+
+    async def alone(_: RouterProcess) -> dict[str, float]:
+        return await pushes.send(wish.seconds)
+
+    picky = wish.bound > 0
+    figures = await compare(router, alone, beside, rounds=wish.rounds, picky=picky, told=told)
+    return figures, [*pushes.problems, *figures.judged(wish.rounds, wish.bound)]
