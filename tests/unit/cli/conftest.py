@@ -10,6 +10,7 @@ import pytest
 
 from router.cli.main import run
 from router.cli.sink_server import Received, SinkServer, as_line
+from tests.acceptance.process import free_ports
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "rules.example.yaml"
@@ -57,6 +58,10 @@ def router(capsys: pytest.CaptureFixture[str]) -> Router:
 @pytest.fixture
 def rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A small rules file in a folder of its own, its shared secrets set."""
+    # Somebody's router may run on the usual ports meanwhile.
+    listen, admin = free_ports(2)
+    monkeypatch.setenv("ROUTER_LISTEN", f"127.0.0.1:{listen}")
+    monkeypatch.setenv("ROUTER_ADMIN", f"127.0.0.1:{admin}")
     monkeypatch.setenv("SHOP_SECRET", "s" * 32)
     monkeypatch.setenv("HUB_SECRET", "h" * 32)
     path = tmp_path / "rules.yaml"
