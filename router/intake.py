@@ -18,7 +18,7 @@ from router.model.addresses import in_ranges
 from router.model.delivery import Delivery, InboundRequest, Refused, Verified
 from router.model.headers import kept_headers
 from router.model.ids import Ids
-from router.model.job import Job, NewJob
+from router.model.job import NewJob, committed
 from router.model.settings import PUBLISHED, Endpoint
 from router.model.work import Work
 from router.providers import Reading
@@ -299,7 +299,8 @@ class Intake:
                 if planned.lease:
                     self._dispatch.release(planned.lease)
             elif job.lease:
-                works.append(Work(leased_job(job, delivery), delivery, events[job.event_index]))
+                begun = committed(job, delivery, delivery.received_at)
+                works.append(Work(begun, delivery, events[job.event_index]))
             elif job.state == "available":
                 fresh = delivery.endpoint, job.id
                 self._dispatch.wake(job.target, job.due_at, job.kind, fresh)
@@ -398,30 +399,4 @@ def entries(plan: Plan, until: int) -> tuple[EventEntry, ...]:
             EventEntry(e.index, e.id, e.name, e.action, e.keys, until if e.keys else 0)
             for e in plan.events
         ]
-    )
-
-
-def leased_job(job: NewJob, delivery: Delivery) -> Job:
-    """The job as the store holds it after a hand-over: running, its first attempt begun."""
-    return Job(
-        id=job.id,
-        delivery=delivery.id,
-        endpoint=delivery.endpoint,
-        event_index=job.event_index,
-        event_id=job.event_id,
-        event=job.event,
-        rule=job.rule,
-        action=job.action,
-        kind=job.kind,
-        target=job.target,
-        state="running",
-        due_at=job.due_at,
-        created_at=delivery.received_at,
-        generation=delivery.generation,
-        attempt=1,
-        lease=job.lease,
-        started_at=job.due_at,
-        replay_of=job.replay_of,
-        covers=job.covers,
-        after=job.after,
     )

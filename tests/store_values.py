@@ -7,7 +7,7 @@ from typing import Any
 from router.model.delivery import Delivery
 from router.model.ids import Ids
 from router.model.job import Attempt, Job, JobState, NewJob, Settlement
-from router.store.protocol import Acceptance, EventEntry
+from router.store.protocol import Acceptance, EventEntry, Store
 from tests.clocks import START_MS
 
 GENERATION = "0" * 16
@@ -95,3 +95,11 @@ def a_settlement(job: Job, state: JobState = "succeeded", **given: Any) -> Settl
         "state": state,
     }
     return Settlement(**{**values, **given})
+
+
+async def lease_one(
+    store: Store, target: str = "erp", *, now: int = FAR, lease: str = "b.1"
+) -> Job:
+    """The job of this target that is due first, leased."""
+    batch = await store.lease({target: 1}, lease=lease, now=now)
+    return batch.jobs[0].job

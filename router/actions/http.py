@@ -255,7 +255,18 @@ def _url(text: str) -> Any:
 def _body(body: bytes) -> Any:
     if not body:
         return None
-    return body if len(body) <= LARGE_BODY else io.BytesIO(body)  # a stream is written in pieces
+    return body if len(body) <= LARGE_BODY else _LargeBody(body)  # a stream is written in pieces
+
+
+class _LargeBody(io.BytesIO):
+    """Shares the bytes it is made of; who asks a plain one for its buffer makes it copy them."""
+
+    def __init__(self, body: bytes) -> None:
+        super().__init__(body)
+        self._shared = body
+
+    def getbuffer(self) -> memoryview:
+        return memoryview(self._shared)
 
 
 def _resolved(host: str, address: str, port: int) -> dict[str, Any]:

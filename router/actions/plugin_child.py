@@ -1,9 +1,11 @@
 """One child process that runs plugin functions, as the router sees it."""
 
 import asyncio
+import os
 import socket
 import sys
 from collections.abc import Coroutine, Mapping
+from io import FileIO
 from typing import Any, TypeVar
 
 import msgspec
@@ -31,7 +33,9 @@ class PluginChild:
     A running `router.plugin_host`, asked one thing at a time.
 
     `module` is the SHA-256 of the module that the present call runs, empty until that is known.
-    `asked` counts the calls. `version` and `doubted` are the caller's own marks.
+    `asked` counts the calls. `version` and `doubted` are the caller's own marks. Nothing is ever
+    written to the pipe `_tie`: the process and its group go when our end of it closes, as it does
+    when we are killed.
 
     Raises:
         OSError, ValueError, SubprocessError: it cannot be started.
@@ -39,19 +43,27 @@ class PluginChild:
 
     def __init__(self, folder: str, env: Mapping[str, str], memory: int, version: object) -> None:
         ours, theirs = socket.socketpair()
+        tied, tie = _pipe()
         command = [sys.executable, "-P", "-u", "-X", "utf8", "-X", "faulthandler"]
-        command += ["-m", "router.plugin_host", str(theirs.fileno()), str(memory)]
+        command += [
+            "-m",
+            "router.plugin_host",
+            str(theirs.fileno()),
+            str(tied.fileno()),
+            str(memory),
+        ]
         try:
-            self._child = Child(
-                command, env, folder, None, pass_fds=(theirs.fileno(),), whole_group=True
-            )
+            theirs_too = (theirs.fileno(), tied.fileno())
+            self._child = Child(command, env, folder, None, pass_fds=theirs_too, whole_group=True)
         except BaseException:
             ours.close()
+            tie.close()
             raise
         finally:
             theirs.close()
+            tied.close()
         ours.setblocking(False)
-        self._socket = ours
+        self._socket, self._tie = ours, tie
         self._read = bytearray()
         self._ready = False
         self.gone = asyncio.ensure_future(self._child.exited())
@@ -107,6 +119,7 @@ class PluginChild:
     def close(self) -> None:
         """Let go of it; if it still runs it is killed with its group."""
         self._socket.close()
+        self._tie.close()
         self._child.close()
 
     async def _unless_gone(self, answer: Coroutine[Any, Any, A]) -> A | None:
@@ -161,3 +174,9 @@ class PluginChild:
         found = bytes(self._read[:count])
         del self._read[:count]
         return found
+
+
+def _pipe() -> tuple[FileIO, FileIO]:
+    """Its reading and its writing end."""
+    read, write = os.pipe()
+    return FileIO(read, "rb"), FileIO(write, "wb")

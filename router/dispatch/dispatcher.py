@@ -18,6 +18,7 @@ from router.dispatch.slots import Slots
 from router.dispatch.standing import standings
 from router.dispatch.strays import Strays
 from router.dispatch.verdict import Verdicts
+from router.dispatch.weights import LIGHT
 from router.dispatch.wishes import Wish, Wishes
 from router.model.job import ActionKind, Job
 from router.model.target import FACT, TargetChange, TargetNow
@@ -63,7 +64,12 @@ class Dispatcher:
         self.gates = Gates(live.limits, clock, rng)
         self.gates.changed = self._changed
         self.on_target_change: Callable[[TargetChange], None] = lambda _change: None
-        self._slots = Slots(self.gates.limits, clock, self._measures.totals)
+        self._slots = Slots(
+            self.gates.limits,
+            clock,
+            self._measures.totals,
+            body_bytes=self._measures.body_bytes,
+        )
         self._turns = Turns()
         self._wishes = Wishes(self._slots, self.gates, self._measures.totals, live.kind_of)
         self._alarm, self._strays = Alarm(clock), Strays(store, clock)
@@ -129,8 +135,10 @@ class Dispatcher:
         for work in works:
             if self._reserved.pop(work.job.lease or "", None) is None:
                 self._strays.job(work.job)  # released before: nobody may run it under this lease
-            else:
-                self._handed.append(work)
+                continue
+            self._handed.append(work)
+            if len(work.delivery.body) > LIGHT:
+                self._slots.weights.take(work.job, len(work.delivery.body))
         if idle and self._handed:
             asyncio.get_running_loop().call_soon(self._pump)
 
@@ -260,6 +268,8 @@ class Dispatcher:
         """A slot is free: for a parked job, or for the next lease."""
         kind = job.kind
         self._slots.give(job.target, kind)
+        if self._slots.weights.held and self._slots.weights.give(job):
+            self._alarm.ring()  # a job of any kind may have waited for that
         if self._parked[kind]:
             self._unpark(kind)
         if self._wishes.waiting(kind):
@@ -331,12 +341,16 @@ class Dispatcher:
         for leased in batch.jobs:
             work = Work(leased.job, leased.delivery, None)
             target, kind = work.job.target, work.job.kind
+            if len(work.delivery.body) > LIGHT:
+                self._slots.weights.take(work.job, len(work.delivery.body))
             if wish[target][0] == kind:
                 used[target] = used.get(target, 0) + 1
                 self._begin(work)
             else:
                 self._begin_or_park(work)
             self._turns.taken(target, work.job.endpoint, work.job.id)
+        for job in batch.corrupt:
+            self._listener.corrupt(job)
         self._unwish(wish, used, batch.next_due)
         for target, due_at in batch.next_due.items():
             if self._turns.left(target, due_at, now):

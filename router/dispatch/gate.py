@@ -53,7 +53,7 @@ class Gate:
         self.recovering = False
         self._kept, self._kept_at = memory, now
         self._slots, self._pace = FIRST_SLOTS, FIRST_PACE
-        self._step_at, self._good, self._bad = now, 0, 0
+        self._step_at, self._bad = now, 0
         if kept.recovering:
             self._recover(now)
         self.health.learns = self.plain
@@ -107,7 +107,6 @@ class Gate:
         self.health.answered(now)
         if self.state == "half-open" and job == self.probe:
             return self._close(now, "the probe was answered", BY_ROUTER)
-        self._good += 1
         self._step(now)
         return None
 
@@ -186,7 +185,7 @@ class Gate:
     def _recover(self, now: int) -> None:
         self.recovering = True
         self._slots, self._pace = FIRST_SLOTS, FIRST_PACE
-        self._step_at, self._good, self._bad = now, 0, 0
+        self._step_at, self._bad = now, 0
 
     def _step(self, now: int) -> None:
         """Twice as much after a step without a failure, half as much after one with."""
@@ -195,9 +194,9 @@ class Gate:
         if self._bad:
             self._slots = max(FIRST_SLOTS, self._slots // 2)
             self._pace = max(FIRST_PACE, self._pace / 2)
-        elif self._good:
+        else:
             self._slots, self._pace = min(self._slots * 2, 1024), min(self._pace * 2, 1e6)
-        self._step_at, self._good, self._bad = now, 0, 0
+        self._step_at, self._bad = now, 0
 
     def shift(self, ms: int) -> None:
         """Every time is so much later: somebody set the clock."""

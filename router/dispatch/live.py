@@ -6,6 +6,7 @@ from typing import Protocol
 
 from router.dispatch.protocol import Render
 from router.dispatch.slots import TOTALS, Limits
+from router.dispatch.weights import MOST
 from router.model.job import ActionKind, Job, Settlement
 from router.model.retry import RetryPolicy
 from router.store.protocol import Died, untold
@@ -48,7 +49,8 @@ class Live:
 @dataclass(frozen=True, slots=True)
 class Measures:
     """
-    Bounds and times in seconds. `hand_over` jobs wait in memory at most; leasing stops above
+    Bounds and times in seconds. `hand_over` jobs wait in memory at most; above `body_bytes` of
+    large bodies held by running jobs no more begin; leasing stops above
     `unsettled` results that the store has not taken; a result is offered for `patience_s`.
     `guard_s` past its own time limit an action is taken for defective and cancelled.
     `dry` says that the actions given only describe what they would do.
@@ -56,6 +58,7 @@ class Measures:
 
     totals: Mapping[ActionKind, int] = field(default_factory=lambda: TOTALS)
     hand_over: int = 512
+    body_bytes: int = MOST
     unsettled: int = 1024
     sweep_s: float = 5.0
     patience_s: float = 600.0
@@ -82,6 +85,10 @@ class Listener(Protocol):
         """A job's end cancelled others, for these reasons."""
         ...
 
+    def corrupt(self, job: str) -> None:
+        """A job, by its id, could not be read in the store and is dead."""
+        ...
+
 
 class Quiet:
     """Hears nothing."""
@@ -96,4 +103,7 @@ class Quiet:
         """Nothing."""
 
     def followed(self, job: Job, cancelled: tuple[str, ...]) -> None:
+        """Nothing."""
+
+    def corrupt(self, job: str) -> None:
         """Nothing."""

@@ -110,18 +110,20 @@ class Runner:
         me = cast("asyncio.Task[None]", asyncio.current_task())
         self._acting.add(me)
         outcome: Outcome | Skip | None = None
+        job, begun = work.job, None if self._stopping else self._outcome(work)
+        del work  # its body and payload are large: once rendered, nobody holds them for a target
         try:
-            if not self._stopping:
-                outcome = await self._outcome(work)
+            if begun is not None:
+                outcome = await begun
         except asyncio.CancelledError:
             if not self._stopping:
                 raise
         finally:
             self._acting.discard(me)
-            if work.job.kind == "http":
-                self.heard(work.job, outcome)
-            self.landed(work.job)
-        await self._settle(work.job, self._settlement(work.job, outcome), self._set_by)
+            if job.kind == "http":
+                self.heard(job, outcome)
+            self.landed(job)
+        await self._settle(job, self._settlement(job, outcome), self._set_by)
 
     async def _outcome(self, work: Work) -> Outcome | Skip:
         job = work.job
@@ -129,6 +131,7 @@ class Runner:
         if isinstance(results, Retry):
             return results
         call = self._prepared(work, results)
+        del work
         if isinstance(call, Fail | Retry | Skip):
             return call
         limit = 0.0 if isinstance(call, LogCall) else call.timeout_s

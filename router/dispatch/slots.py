@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from router.clock import Clock
+from router.dispatch.weights import MOST, Weights
 from router.model.job import ActionKind
 from router.model.settings import TargetLimits
 
@@ -34,12 +35,18 @@ class _Bucket:
 class Slots:
     """
     Counts what is held. No target holds more than half of what others leave free of its kind
-    (rounded up), so a few hanging targets cannot stop the rest.
+    (rounded up), so a few hanging targets cannot stop the rest. `weights` counts large bodies.
     """
 
     def __init__(
-        self, limits: Limits, clock: Clock, totals: Mapping[ActionKind, int] = TOTALS
+        self,
+        limits: Limits,
+        clock: Clock,
+        totals: Mapping[ActionKind, int] = TOTALS,
+        *,
+        body_bytes: int = MOST,
     ) -> None:
+        self.weights = Weights(body_bytes)
         self._limits = limits
         self._clock = clock
         self._totals = totals
@@ -53,6 +60,8 @@ class Slots:
 
     def room(self, target: str, kind: ActionKind) -> int:
         """How many jobs of a target may start now."""
+        if self.weights.held and not self.weights.room(target):
+            return 0
         limits = self._limits(target, kind)
         mine = self._held_by.get((target, kind), 0)
         left = self._totals[kind] - self._held[kind]

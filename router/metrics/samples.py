@@ -44,6 +44,14 @@ class Count:
         values = self._values
         values[labels] = values.get(labels, 0) + 1
 
+    def stands_at(self, value: int) -> None:
+        """What somebody else counted."""
+        self._values[()] = value
+
+    def begin(self, *labels: str) -> None:
+        """Show it from now on, also while it has not moved: who watches for growth needs that."""
+        self._values.setdefault(labels, 0)
+
     def by_first(self) -> dict[str, int]:
         """The values by their only label."""
         return {labels[0]: value for labels, value in self._values.items()}

@@ -108,6 +108,9 @@ class Metrics:
         )
 
     def _make_running(self, made: Maker) -> None:
+        self._lost_lines = made.counter(
+            "router_log_lines_lost", "Lines of the log that could not be written"
+        )
         self._clock_steps = made.counter(
             "router_clock_steps", "How often the machine's clock was set, not just slewed"
         )
@@ -159,6 +162,11 @@ class Metrics:
         self._ack(provider).observe(seconds)
         if within is not None and seconds > within:
             self._late.add(provider)
+
+    def awaited(self, providers: Iterable[str]) -> None:
+        """The senders that wait for their 2xx only so long."""
+        for provider in providers:
+            self._late.begin(provider)
 
     def routed(self, seconds: float) -> None:
         """One delivery was read and routed in so long."""
@@ -230,6 +238,10 @@ class Metrics:
     def lease_lost(self) -> None:
         """A result came from a holder that no longer held the job."""
         self._leases.add()
+
+    def log_lines_lost(self, count: int) -> None:
+        """So many lines of the log were lost since the start."""
+        self._lost_lines.stands_at(count)
 
     def clock_stepped(self) -> None:
         """Somebody set the machine's clock."""

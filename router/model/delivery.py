@@ -84,8 +84,8 @@ class Delivery(msgspec.Struct, frozen=True):
 
     `headers` are (lower-case name, value as latin-1 text), credentials already `[removed]`;
     `query` likewise as text; `body` is byte for byte what was verified. `received_at` is Unix
-    milliseconds. `flags` are short words (`no_id`, `duplicate_keys`). `generation` names the
-    ruleset that routed it. `damaged`: the disk has changed it since, nothing may be done with it.
+    milliseconds. `flags` are short words (`no_id`, `no_key`). `generation` names the ruleset
+    that routed it. `damaged`: the disk has changed it since, nothing may be done with it.
     """
 
     id: str

@@ -4,6 +4,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from router.model.delivery import Delivery
+
 JobState = Literal["available", "waiting", "running", "retryable", "succeeded", "dead", "cancelled"]
 """
 available  due now or at its due time; nobody holds it
@@ -123,6 +125,33 @@ class Job(msgspec.Struct, frozen=True):
     covers: tuple[int, ...] = ()
     after: tuple[Need, ...] = ()
     waits_for: tuple[str, ...] = ()
+
+
+def committed(new: NewJob, delivery: Delivery, now: int) -> Job:
+    """The job as the store holds it once it is committed; one that is `running` has begun."""
+    begun = new.state == "running"
+    return Job(
+        id=new.id,
+        delivery=delivery.id,
+        endpoint=delivery.endpoint,
+        event_index=new.event_index,
+        event_id=new.event_id,
+        event=new.event,
+        rule=new.rule,
+        action=new.action,
+        kind=new.kind,
+        target=new.target,
+        state=new.state,
+        due_at=new.due_at,
+        created_at=now,
+        generation=new.generation or delivery.generation,
+        attempt=1 if begun else 0,
+        lease=new.lease if begun else None,
+        started_at=now if begun else None,
+        replay_of=new.replay_of,
+        covers=new.covers,
+        after=new.after,
+    )
 
 
 class Done(msgspec.Struct, frozen=True):

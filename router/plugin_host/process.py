@@ -1,6 +1,7 @@
 """The child process: bounded, tied to the router's life, answering on one socket."""
 
 import contextlib
+import fcntl
 import logging
 import os
 import select
@@ -106,20 +107,35 @@ def _bound(memory: int) -> None:
         Path("/proc/self/oom_score_adj").write_text("500")
 
 
-def _end_with_parent(channel: socket.socket) -> None:
+def _end_with_router(tie: int) -> None:
     """
-    Watch for the router's end from a thread: then the whole group goes, even in an endless loop.
+    When the router has gone, whose end of the pipe `tie` is then closed, the whole group goes.
 
-    Else the job, which the next router runs again, would run twice at once.
+    Else the job, which the next router runs again, would run twice at once. The kernel does it
+    where it can, for a plugin may keep the interpreter to itself, and no thread of ours runs then.
     """
     poll = select.poll()
-    poll.register(channel.fileno(), 0)
+    poll.register(tie, 0)
 
     def watch() -> None:
         poll.poll()
         os.killpg(0, signal.SIGKILL)
 
-    threading.Thread(target=watch, name="router", daemon=True).start()
+    if not _killed_by_kernel(tie):
+        threading.Thread(target=watch, name="router", daemon=True).start()
+    elif poll.poll(0):  # it was closed before the kernel was asked
+        os.killpg(0, signal.SIGKILL)
+
+
+def _killed_by_kernel(tie: int) -> bool:
+    """Ask it to send SIGKILL to this group when the pipe's other end closes; False: it cannot."""
+    try:
+        fcntl.fcntl(tie, fcntl.F_SETOWN, -os.getpgrp())
+        fcntl.fcntl(tie, fcntl.F_SETSIG, signal.SIGKILL)
+        fcntl.fcntl(tie, fcntl.F_SETFL, fcntl.fcntl(tie, fcntl.F_GETFL) | os.O_ASYNC)
+    except (AttributeError, OSError):  # a system that has no such signals
+        return False
+    return True
 
 
 class _Lines(logging.StreamHandler[Any]):
@@ -132,10 +148,11 @@ class _Lines(logging.StreamHandler[Any]):
 
 def main(arguments: list[str]) -> None:
     """Serve until the router closes the socket, then leave without waiting for any thread."""
-    channel = socket.socket(fileno=int(arguments[0]))
+    channel, tie = socket.socket(fileno=int(arguments[0])), int(arguments[1])
     channel.set_inheritable(False)
-    _bound(int(arguments[1]))
-    _end_with_parent(channel)
+    os.set_inheritable(tie, False)
+    _end_with_router(tie)
+    _bound(int(arguments[2]))
     logging.basicConfig(
         level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", handlers=[_Lines()]
     )

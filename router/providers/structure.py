@@ -29,9 +29,19 @@ def too_complex(body: bytes) -> str | None:
     # A body with fewer bytes cannot hold that much structure.
     if len(body) > STRUCTURE_MAX and _structure(body) > STRUCTURE_MAX:
         return f"over {STRUCTURE_MAX:,} structure characters"
-    if body.count(b"[") + body.count(b"{") > DEPTH_MAX and depth(body) > DEPTH_MAX:
+    if _has_brackets(body, DEPTH_MAX) and depth(body) > DEPTH_MAX:
         return f"nested deeper than {DEPTH_MAX}"
     return None
+
+
+def _has_brackets(body: bytes, more_than: int) -> bool:
+    """Whether so many open; the beginning of a large body mostly tells."""
+    count = 0
+    for at in range(0, len(body), _PIECE):
+        count += body.count(b"[", at, at + _PIECE) + body.count(b"{", at, at + _PIECE)
+        if count > more_than:
+            return True
+    return False
 
 
 def _structure(body: bytes) -> int:

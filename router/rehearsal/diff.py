@@ -12,7 +12,7 @@ import msgspec
 from router.errors import EvaluationError, RenderError
 from router.expressions import JSON
 from router.model.delivery import Delivery, Event
-from router.model.job import Job
+from router.model.job import Job, NewJob, committed
 from router.rehearsal.plain import MORE, Change, changes, plain
 from router.replay import as_request
 from router.rules.live import Live, Secrets
@@ -240,10 +240,8 @@ def _call_changes(
 def _job(action: CompiledAction, run: _Run, delivery: Delivery) -> Job:
     """One and the same for both sides, so that only what the rules say can differ."""
     event = run.events[0]
-    return Job(
+    new = NewJob(
         id=_JOB,
-        delivery=delivery.id,
-        endpoint=delivery.endpoint,
         event_index=event.index,
         event_id=event.id,
         event=event.name,
@@ -253,11 +251,9 @@ def _job(action: CompiledAction, run: _Run, delivery: Delivery) -> Job:
         target=action.target,
         state="running",
         due_at=delivery.received_at,
-        created_at=delivery.received_at,
-        generation=delivery.generation,
-        attempt=1,
         covers=tuple(e.index for e in run.events) if run.rule.per_delivery else (),
     )
+    return committed(new, delivery, delivery.received_at)
 
 
 def _nameplates(ruleset: Ruleset) -> Secrets:

@@ -3,7 +3,7 @@
 import msgspec
 
 from router.model.delivery import Delivery
-from router.model.job import Job, NewJob, Settlement
+from router.model.job import Job, NewJob, Settlement, committed
 from router.rehearsal.clock import VirtualClock
 from router.rehearsal.runs import Runs
 from router.store.protocol import (
@@ -44,7 +44,7 @@ class Ledger:
         left = [narrowed(planned, acceptance.events, new) for planned in acceptance.jobs]
         runs: dict[str, list[NewJob]] = {}
         for job in filter(None, left):
-            self.jobs[job.id] = _made(job, delivery)
+            self.jobs[job.id] = committed(job, delivery, delivery.received_at)
             if job.run is not None:
                 runs.setdefault(job.run, []).append(job)
         for jobs in runs.values():
@@ -105,24 +105,3 @@ class Ledger:
             charged=job.charged + settlement.charged,
         )
         self.runs.ended(job.id, settlement.attempt.result, self._clock.now())
-
-
-def _made(new: NewJob, delivery: Delivery) -> Job:
-    return Job(
-        id=new.id,
-        delivery=delivery.id,
-        endpoint=delivery.endpoint,
-        event_index=new.event_index,
-        event_id=new.event_id,
-        event=new.event,
-        rule=new.rule,
-        action=new.action,
-        kind=new.kind,
-        target=new.target,
-        state=new.state,
-        due_at=new.due_at,
-        created_at=delivery.received_at,
-        generation=delivery.generation,
-        covers=new.covers,
-        after=new.after,
-    )

@@ -8,6 +8,8 @@ from typing import Any, Protocol
 from router.log import Log
 
 CLOSE_S = 5.0
+LAST_S = 5.0
+"""What all the rest of an end may take, beside the grace."""
 
 
 class Listener(Protocol):
@@ -28,6 +30,8 @@ class Process:
     """
     Runs until SIGTERM or SIGINT, then drains: no new requests, no new leases, running actions
     get `grace_s`, exit 0. A second signal ends the grace at once. A failed store ends it with 1.
+
+    `ends_within` is told how many seconds the process has left once it is to end.
     """
 
     def __init__(
@@ -53,6 +57,7 @@ class Process:
         self._stop = asyncio.Event()
         self._hurry = asyncio.Event()
         self._exit = 0
+        self.ends_within: Callable[[float], object] = lambda _seconds: None
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def run(self, on_ready: Callable[[], None]) -> int:
@@ -85,7 +90,10 @@ class Process:
     def _signalled(self) -> None:
         if self._stop.is_set():
             self._hurry.set()
-        self._stop.set()
+            self.ends_within(LAST_S)
+        else:
+            self._stop.set()
+            self.ends_within(self._grace_s() + LAST_S)
 
     def _store_gone(self, told: "asyncio.Future[Any]") -> None:
         if not told.cancelled():
@@ -97,6 +105,7 @@ class Process:
             self._exit = 1
             self._hurry.set()
             self._stop.set()
+            self.ends_within(LAST_S)
 
     def _spawn(self, name: str, start: Callable[[], Any], *, must_live: bool = False) -> None:
         task = asyncio.ensure_future(start())

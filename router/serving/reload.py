@@ -60,7 +60,7 @@ class Reloader:
         self._turn = asyncio.Lock()
         self._seen = steps.fingerprint()
         self.state = ReloadState(at=clock.now(), succeeded_at=clock.now())
-        metrics.in_force(live.current.ruleset.generation, clock.now())
+        self._in_force(live.current, clock.now())
 
     async def watch(self) -> None:
         """Poll the files every second, by content; reload when they differ and have settled."""
@@ -104,7 +104,7 @@ class Reloader:
             return False
         old = self._live.current
         self._live.swap(new)
-        await self._tell(old.ruleset, new.ruleset)
+        await self._tell(old.ruleset, new)
         try:
             await self._steps.after()
         except StoreUnavailable as error:  # upkeep does it again in a moment
@@ -144,8 +144,13 @@ class Reloader:
             **({"exc_info": error} if error else {}),
         )
 
-    async def _tell(self, old: Ruleset, new: Ruleset) -> None:
-        state, now = self.state, self._clock.now()
+    def _in_force(self, live: Live, now: int) -> None:
+        self._metrics.in_force(live.ruleset.generation, now)
+        doors = [door for door in live.doors.values() if door.provider.ack_within_s is not None]
+        self._metrics.awaited(door.endpoint.provider for door in doors)
+
+    async def _tell(self, old: Ruleset, live: Live) -> None:
+        state, new, now = self.state, live.ruleset, self._clock.now()
         changed = old.generation != new.generation
         told = await asyncio.to_thread(differences, old, new) if changed else {}
         state.ok, state.at, state.error = True, now, None
@@ -153,7 +158,7 @@ class Reloader:
         if changed:
             state.changes = told
         self._metrics.reloaded()
-        self._metrics.in_force(new.generation, now)
+        self._in_force(live, now)
         words = "reloaded" if changed else "reloaded, nothing is different"
         self._log.info(words, generation=new.generation, **told)
 

@@ -169,10 +169,11 @@ def _claim(book: Book, batch: Sequence[Prepared]) -> list[Receipt]:
                 claims.setdefault(key, (prepared.acceptance.delivery.id, event.keys_until))
     if not claims:
         return [Accepted(p.acceptance.delivery.id) for p in batch]
-    now = max(p.now for p in batch)
+    off = book.unset(0)
+    now = max(p.now for p in batch) + off
     taken = book.insert(
         "keys",
-        [(key, delivery, until) for key, (delivery, until) in claims.items()],
+        [(key, delivery, until + off) for key, (delivery, until) in claims.items()],
         "ON CONFLICT (key) DO UPDATE SET delivery = excluded.delivery, until = excluded.until "
         f"WHERE until <= {now:d}",
     )
@@ -195,7 +196,7 @@ def _judge(
     book.db.executemany("DELETE FROM keys WHERE key = ?", [(key,) for key in dropped])
     book.db.executemany(
         "UPDATE keys SET delivery = ?, until = ? WHERE key = ?",
-        [(*claim, key) for key, claim in kept.items() if claim != claims[key]],
+        [(id_, book.unset(until), k) for k, (id_, until) in kept.items() if kept[k] != claims[k]],
     )
     return receipts
 

@@ -17,6 +17,9 @@ LAST_DELIVERY_STEP = 4096
 LAST_DELIVERY = "ledger/last_delivery"
 """The fact that keeps the last number given, when the delivery that had it may be gone."""
 
+SET_BY = "clock/set_by"
+"""The fact that keeps by how many milliseconds the clock has been set since the store was made."""
+
 Row = Sequence[Any]
 
 
@@ -38,25 +41,70 @@ class Book:
         self.running: dict[str, int] = {}  # job id -> number, of jobs this process has begun
         self.linked: dict[int, int] = {}  # number -> run, of those whose end matters to others
         self.copies: dict[str, tuple[int, int]] = {}  # delivery id -> count, last seen: unwritten
+        self.behind = 0  # what the clock of whoever asks lags behind the jobs: see `shifting`
+        self.unsure: list[Callable[[], object]] = []  # what only the file tells: see `commit`
+        self.broken = False  # a sync failed: nothing is written any more
+        self.pages = 0  # written since the last checkpoint, estimated
+        self._stale = False  # whether the last transaction committed is not known
+        self._read()
+
+    def _read(self) -> None:
+        """What is remembered of the file, from the file."""
+        db = self.db
         self.next_delivery = 1 + last_number(db)
         self.next_run = 1 + _first(db, "SELECT max(n) FROM runs")
         self.replays = bool(_first(db, "SELECT max(n) FROM replays"))  # whether there were any
         self._generations: dict[str, int] = dict(db.execute("SELECT id, n FROM generations"))
         self._spans: dict[int, tuple[int, int]] = {}
         self._rules: set[tuple[str, int]] = set()
-        self.behind = 0  # what the clock of whoever asks lags behind the jobs: see `shifting`
-        self.broken = False  # a sync failed: nothing is written any more
-        self.pages = 0  # written since the last checkpoint, estimated
+        # Whoever is not found here is looked up in the file, once each.
+        self.running.clear()
+        self.linked.clear()
+        self.set_by = set_by(db)
 
-    def mark(self) -> tuple[int, int]:
+    def unset(self, at: int) -> int:
+        """A time by the clock of whoever asks, as if nobody had ever set the clock."""
+        return at - self.set_by + self.behind
+
+    def begin(self) -> None:
+        """Open a transaction; after one of which nobody knows its end, read everything anew."""
+        self.db.execute("BEGIN IMMEDIATE")
+        if self._stale:
+            self._read()
+            for check in self.unsure:
+                check()
+            self.unsure.clear()
+            self._stale = False
+
+    def commit(self) -> None:
+        """
+        Commit. Should that raise, it may have committed all the same: then `begin` reads what is
+        remembered from the file, and runs the checks in `unsure`.
+        """
+        self._stale = True
+        self.db.execute("COMMIT")
+        self._stale = False
+        self.committed()
+
+    def committed(self) -> None:
+        """What was written is durable."""
+        for change in self.later:
+            change()
+        self.later.clear()
+        self.undo.clear()
+        self.unsure.clear()
+
+    def mark(self) -> tuple[int, int, int]:
         """A point to `unwind` to."""
-        return len(self.later), len(self.undo)
+        return len(self.later), len(self.undo), len(self.unsure)
 
-    def unwind(self, mark: tuple[int, int] = (0, 0)) -> None:
+    def unwind(self, mark: tuple[int, int, int] = (0, 0, 0)) -> None:
         """What was written since `mark` was rolled back."""
         for undo in reversed(self.undo[mark[1] :]):
             undo()
         del self.later[mark[0] :], self.undo[mark[1] :]
+        if not self._stale:
+            del self.unsure[mark[2] :]
 
     def numbering(self) -> None:
         """Numbers of deliveries are about to be given: one that is not written is given again."""
@@ -70,13 +118,6 @@ class Book:
             "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
             (LAST_DELIVERY, b"%d" % (self.next_delivery - 1), now),
         )
-
-    def committed(self) -> None:
-        """What was written is durable."""
-        for change in self.later:
-            change()
-        self.later.clear()
-        self.undo.clear()
 
     def insert(self, table: str, rows: Sequence[Row], conflict: str = "") -> int:
         """Insert rows, many to a statement; returns how many were written."""
@@ -160,6 +201,12 @@ def values(rows: int, columns: int) -> str:
 
 def _first(db: sqlite3.Connection, sql: str) -> int:
     return int(db.execute(sql).fetchone()[0] or 0)
+
+
+def set_by(db: sqlite3.Connection) -> int:
+    """By how many milliseconds the clock has been set since the store was made, all in all."""
+    row = db.execute("SELECT value FROM facts WHERE name = ?", (SET_BY,)).fetchone()
+    return 0 if row is None else int(row[0])
 
 
 def last_number(db: sqlite3.Connection) -> int:

@@ -125,4 +125,9 @@ def refusal(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> StoreRefus
         )
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreRefused(f"{path} is locked by another program ({error})")
+    if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_READONLY_ROLLBACK:
+        return StoreRefused(
+            f"the making of {path} was cut off, and only looking cannot finish it: "
+            "start `router serve` once"
+        )
     return StoreRefused(f"{path} cannot be opened ({error})")

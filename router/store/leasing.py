@@ -7,9 +7,9 @@ import msgspec
 
 from router.model.delivery import Delivery
 from router.model.job import Attempt, Job
-from router.store import accepting, runs
+from router.store import accepting, corrupt, runs
 from router.store.book import Book
-from router.store.protocol import Died, LeaseBatch, Leased, Recovered
+from router.store.protocol import APART_MS, Died, LeaseBatch, Leased, Recovered
 from router.store.rows import JOB_COLUMNS, to_delivery, to_job
 from router.store.selection import JOBS_JOINED
 
@@ -46,6 +46,7 @@ def _lane(replayed: int) -> str:
     )
 
 
+_ALONE = _due_jobs("SELECT ? AS n")
 _NAMED = _due_jobs(
     "SELECT n FROM jobs WHERE state < 2 AND due_at <= ? AND id IN (SELECT value FROM json_each(?))"
 )
@@ -60,7 +61,34 @@ def lease(
     now: int,
     fresh: Mapping[str, Sequence[str]] = {},
 ) -> LeaseBatch:
-    """Take due jobs of each target and record their attempts, within the open transaction."""
+    """
+    Take due jobs of each target and record their attempts, within the open transaction; those
+    that cannot be read are put aside.
+    """
+    told: list[str] = []
+    while True:
+        try:
+            batch = _hand_out(book, slots, token, now, fresh)
+        except Exception as error:  # nothing was written: all is read before anything is
+            if not corrupt.is_unreadable(error):
+                raise
+            found = corrupt.put_aside(
+                book, _numbers(book, slots, fresh), lambda n: _read_alone(book, n, now), now
+            )
+            if not found:
+                raise
+            told += found
+        else:
+            return msgspec.structs.replace(batch, corrupt=tuple(told)) if told else batch
+
+
+def _hand_out(
+    book: Book,
+    slots: Mapping[str, int],
+    token: str,
+    now: int,
+    fresh: Mapping[str, Sequence[str]],
+) -> LeaseBatch:
     next_due: dict[str, int | None] = {}
     taken: list[list[Any]] = []
     room = LEASED_BYTES
@@ -72,15 +100,41 @@ def lease(
     if not taken:
         return LeaseBatch((), next_due)
     taken.sort(key=lambda row: (row[_JOB + _DUE], row[0]))
-    _begin(book, taken, token, now)
     deliveries = _deliveries(book, {row[0] >> 20: row for row in taken})
     jobs = tuple([_leased(row, deliveries[row[0] >> 20], token, now) for row in taken])
+    _begin(book, taken, token, now)
     book.later.append(lambda: book.running.update({row[_JOB]: row[0] for row in taken}))
     linked = {row[0]: row[4] for row in taken if row[4] is not None}
     if linked:
         book.later.append(lambda: book.linked.update(linked))
     book.pages += 1 + len(taken)
     return LeaseBatch(jobs, next_due)
+
+
+def _numbers(book: Book, slots: Mapping[str, int], fresh: Mapping[str, Sequence[str]]) -> list[int]:
+    """Of the jobs that `_hand_out` looks at."""
+    found: list[int] = []
+    for target, count in slots.items():
+        for replayed in (0, 1):
+            found += [n for (n,) in book.db.execute(_lane(replayed), (target, count + 1))]
+        ids = msgspec.json.encode(fresh.get(target, ())).decode()
+        found += [
+            n
+            for (n,) in book.db.execute(
+                "SELECT n FROM jobs WHERE state < 2 AND id IN (SELECT value FROM json_each(?))",
+                (ids,),
+            )
+        ]
+    return found
+
+
+def _read_alone(book: Book, number: int, now: int) -> Leased:
+    """One job and its delivery. Raises what reading them raises, and ValueError for odd values."""
+    row = _decode.decode(book.one(f"SELECT {_ALONE}", (number,)))[0]
+    delivery = _deliveries(book, {number >> 20: row})[number >> 20]
+    leased = _leased(row, delivery, "", now)
+    msgspec.convert(msgspec.to_builtins(leased.job), Job)
+    return leased
 
 
 def _candidates(book: Book, slots: Mapping[str, int]) -> list[tuple[str, list[list[Any]]]]:
@@ -166,14 +220,43 @@ def _deliveries(book: Book, wanted: Mapping[int, list[Any]]) -> dict[int, Delive
     return found
 
 
+_OF_OTHERS = (
+    "FROM jobs WHERE state > 1 AND state < 5 AND state = 3 AND substr(lease, 1, ?) IS NOT ? "
+    "ORDER BY id"
+)
+
+
 def recover(
     book: Book, alive: str, now: int, dead_on_interrupt: frozenset[tuple[str, str]], died: Died
 ) -> Recovered:
-    """Reclaim the running jobs of other boots, within the open transaction."""
+    """
+    Reclaim the running jobs of other boots, within the open transaction; those that cannot be
+    read are dead.
+    """
+    mark = book.mark()
+    book.db.execute("SAVEPOINT recover")
+    try:
+        recovered = _reclaim(book, alive, now, dead_on_interrupt, died)
+    except Exception as error:
+        if not corrupt.is_unreadable(error):
+            raise
+        book.db.execute("ROLLBACK TO recover")
+        book.unwind(mark)
+        lost = [n for (n,) in book.db.execute(f"SELECT n {_OF_OTHERS}", (len(alive), alive))]
+        aside = corrupt.put_aside(book, lost, lambda n: _read_alone(book, n, now), now)
+        if not aside:
+            raise
+        recovered = _reclaim(book, alive, now, dead_on_interrupt, died)
+        recovered = Recovered(recovered.reclaimed, recovered.dead + len(aside))
+    book.db.execute("RELEASE recover")
+    return recovered
+
+
+def _reclaim(
+    book: Book, alive: str, now: int, dead_on_interrupt: frozenset[tuple[str, str]], died: Died
+) -> Recovered:
     lost = book.db.execute(
-        "SELECT n, rule, action, deaths, run FROM jobs WHERE state > 1 AND state < 5 AND state = 3 "
-        "AND substr(lease, 1, ?) IS NOT ?",
-        (len(alive), alive),
+        f"SELECT n, rule, action, deaths, run {_OF_OTHERS}", (len(alive), alive)
     ).fetchall()
     numbers = msgspec.json.encode([row[0] for row in lost]).decode()
     book.db.execute(
@@ -187,6 +270,11 @@ def recover(
         "UPDATE jobs SET state = 0, lease = NULL, deaths = deaths + 1 "
         "WHERE n IN (SELECT value FROM json_each(?))",
         (numbers,),
+    )
+    suspects = [row[0] for row in lost if row[3] + 2 == MAX_DEATHS and row[0] not in dead]
+    book.db.executemany(
+        "UPDATE jobs SET due_at = ? WHERE n = ?",
+        [(now + i * APART_MS, number) for i, number in enumerate(suspects)],
     )
     book.db.executemany(
         "UPDATE jobs SET state = 4, ended_at = ?, reason = ? WHERE n = ?",

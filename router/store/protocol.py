@@ -79,7 +79,6 @@ class Duplicate(msgspec.Struct, frozen=True):
 Died = Callable[[Job, Attempt], Acceptance | None]
 """
 What the router itself has to say of a job that is dead, as a delivery of its own; None: nothing.
-
 It is pure and quick, and may be called in a store's own thread, within a transaction.
 """
 
@@ -117,11 +116,15 @@ class Leased(msgspec.Struct, frozen=True):
 class LeaseBatch(msgspec.Struct, frozen=True):
     """
     What `lease` got. `next_due` tells, for each target asked for, when its next job not handed
-    out here is due (None: it has none).
+    out here is due (None: it has none); `corrupt` are jobs found unreadable, and dead by now.
     """
 
     jobs: tuple[Leased, ...]
     next_due: Mapping[str, int | None]
+    corrupt: tuple[str, ...] = ()
+
+
+APART_MS = 1_000
 
 
 class Recovered(msgspec.Struct, frozen=True):
@@ -259,9 +262,10 @@ class Store(Protocol):
         """
         Reclaim every running job whose lease does not begin with `alive` (the live boot's id).
 
-        Each gets an `interrupted` attempt, uncharged; `deaths` grows; the third in a row makes
-        the job dead, `crash_loop`. Jobs of a (rule, action) in `on_interrupt_dead` are dead at
-        once, `interrupted`. What `died` says of each dead one is accepted in the same transaction.
+        Each gets an `interrupted` attempt, uncharged; the third death in a row makes the job dead,
+        `crash_loop`. Those with two are due one by one, `APART_MS` apart: the one that ends the
+        process shall be alone then. Jobs of a (rule, action) in `on_interrupt_dead` are dead at
+        once, `interrupted`. What `died` says of each dead one is accepted with it.
         """
         ...
 

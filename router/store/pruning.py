@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from router.store import auditing, runs
-from router.store.book import Book
+from router.store.book import Book, set_by
 from router.store.selection import JOBS_OF
 from router.store.upkeep import Pruned, Retain
 
@@ -28,10 +28,14 @@ _FINISHED = f"""
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What a search found removable: delivery numbers, and a range of keys with expired ones."""
+    """
+    What a search found removable: delivery numbers, and a range of keys with some that ended by
+    `ended`, which is a time as if nobody had set the clock.
+    """
 
     deliveries: tuple[int, ...]
     keys: tuple[bytes, bytes] | None
+    ended: int
 
 
 class Search:
@@ -47,7 +51,8 @@ class Search:
 
     def plan(self, db: sqlite3.Connection, retain: Retain, now: int) -> Plan:
         """Up to `retain.limit` deliveries, oldest first, and a range of keys."""
-        return Plan(self._deliveries(db, retain), self._keys(db, retain.limit, now))
+        ended = now - set_by(db)
+        return Plan(self._deliveries(db, retain), self._keys(db, retain.limit, ended), ended)
 
     def _deliveries(self, db: sqlite3.Connection, retain: Retain) -> tuple[int, ...]:
         found: list[int] = []
@@ -109,7 +114,8 @@ class Search:
 def removable(db: sqlite3.Connection, retain: Retain, now: int) -> tuple[int, int]:
     """How many deliveries, and how many keys, may go now; nothing is removed."""
     plan = Search().plan(db, msgspec.structs.replace(retain, limit=EVERYTHING), now)
-    keys = db.execute("SELECT count(*) FROM keys WHERE until <= ?", (now,)).fetchone()[0]
+    expired = (now - set_by(db),)
+    keys = db.execute("SELECT count(*) FROM keys WHERE until <= ?", expired).fetchone()[0]
     return len(plan.deliveries), int(keys)
 
 
@@ -119,7 +125,8 @@ def prune(book: Book, plan: Plan, retain: Retain, now: int) -> Pruned:
     keys = 0
     if plan.keys is not None:
         keys = book.db.execute(
-            "DELETE FROM keys WHERE key BETWEEN ? AND ? AND until <= ?", (*plan.keys, now)
+            "DELETE FROM keys WHERE key BETWEEN ? AND ? AND until <= ?",
+            (*plan.keys, min(plan.ended, book.unset(now))),
         ).rowcount
         book.pages += keys
     auditing.prune(book, retain.audit_before)

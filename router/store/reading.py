@@ -13,6 +13,7 @@ from router.model.operating import Cause
 from router.model.target import TargetCounts
 from router.store import selection
 from router.store.causes import by_cause
+from router.store.corrupt import is_unreadable
 from router.store.protocol import DeliveryRecord, Generation, Selector
 from router.store.rows import (
     DELIVERY_COLUMNS,
@@ -215,17 +216,29 @@ def target_counts(db: sqlite3.Connection) -> Mapping[str, TargetCounts]:
 
 def targets(db: sqlite3.Connection) -> Mapping[str, int]:
     """Every target with work to come, and its earliest due time: one index step a target."""
-    rows = db.execute(
+    try:
+        rows = db.execute(_targets("target")).fetchall()
+    except sqlite3.OperationalError as error:
+        if not is_unreadable(error):
+            raise
+        rows = [  # one that the disk has changed must not hide the others
+            (str(name, "utf-8", "replace"), fresh, again)
+            for name, fresh, again in db.execute(_targets("CAST(target AS BLOB)"))
+        ]
+    return {
+        target: min(due for due in (fresh, again) if due is not None)
+        for target, fresh, again in rows
+    }
+
+
+def _targets(name: str) -> str:
+    return (
         "WITH RECURSIVE t (target) AS ("
         "SELECT min(target) FROM jobs WHERE state < 2 UNION ALL "
         "SELECT (SELECT min(target) FROM jobs WHERE state < 2 AND target > t.target) FROM t "
         "WHERE t.target IS NOT NULL) "
-        f"SELECT target, {_earliest(0)}, {_earliest(1)} FROM t WHERE target IS NOT NULL"
+        f"SELECT {name}, {_earliest(0)}, {_earliest(1)} FROM t WHERE target IS NOT NULL"
     )
-    return {
-        target: min(due for due in (fresh, again) if due is not None)
-        for target, fresh, again in rows.fetchall()
-    }
 
 
 def _earliest(replayed: int) -> str:

@@ -87,7 +87,7 @@ class Meta(msgspec.Struct, frozen=True, array_like=True):
 
 _StoredEvent = tuple[int, str, str, str | None, tuple[bytes, ...], int]
 
-_PLAIN, _CHECKED = b"\x9a", b"\x9b"
+_PLAIN, CHECKED = b"\x9a", b"\x9b"
 """The meta column is a msgpack list of ten values, and since it has a checksum of eleven."""
 _UINT32 = b"\xce"
 _UNREADABLE = Meta("", "", "", "", (), None, 0, (), "", None)
@@ -119,7 +119,7 @@ def encode_meta(d: Delivery) -> bytes:
             d.replay_of,
         )
     )[1:]
-    return _CHECKED + plain + _UINT32 + crc32(d.body, crc32(plain)).to_bytes(4, "big")
+    return CHECKED + plain + _UINT32 + crc32(d.body, crc32(plain)).to_bytes(4, "big")
 
 
 def is_damaged(meta: bytes, body: bytes) -> bool:

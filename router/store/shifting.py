@@ -1,4 +1,9 @@
-"""When somebody sets the clock: the due times of all unfinished jobs move with it."""
+"""
+When somebody sets the clock: the due times of all unfinished jobs move with it.
+
+Dedupe keys, of which there may be millions, do not move: their ends are kept as if nobody had ever
+set the clock, see `Book.unset`.
+"""
 
 import contextlib
 import sqlite3
@@ -6,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from router.store.book import Book
+from router.store.book import SET_BY, Book
 
 FACT = "clock"
 """The fact that keeps the time last seen, and by how much which process has moved the jobs."""
@@ -25,13 +30,31 @@ def shift(book: Book, total: int, boot: str, now: int) -> int:
     kept = _kept(book)
     ms = total - (kept["moved"] if kept.get("boot") == boot else 0)
     fact = msgspec.json.encode({"at": now, "boot": boot, "moved": total})
+    _keep(book, FACT, fact, now)
+    if not ms:
+        return 0
+    _keep(book, SET_BY, b"%d" % (book.set_by + ms), now)
+    before = book.set_by
+    book.set_by += ms
+    book.undo.append(lambda: setattr(book, "set_by", before))
+    moved = _move(book, ms)
+    book.unsure.append(lambda: _behind(book, fact, ms))
+    return moved
+
+
+def _behind(book: Book, fact: bytes, ms: int) -> None:
+    """Nobody knew whether the jobs were moved: if they were, whoever asked lags behind them."""
+    if book.one("SELECT value FROM facts WHERE name = ?", (FACT,)) == fact:
+        book.behind += ms
+
+
+def _keep(book: Book, name: str, value: bytes, now: int) -> None:
     book.db.execute(
         "INSERT INTO facts VALUES (?, ?, ?) ON CONFLICT (name) "
         "DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at",
-        (FACT, fact, now),
+        (name, value, now),
     )
     book.pages += 1
-    return _move(book, ms) if ms else 0
 
 
 def _kept(book: Book) -> dict[str, Any]:

@@ -112,12 +112,27 @@ def write_copies(book: Book) -> None:
     )
     book.pages += 1 + len(counted)
     book.undo.append(lambda: _count_again(book, counted))
+    book.unsure.append(lambda: _count_once(book, counted))
 
 
 def _count_again(book: Book, counted: dict[str, tuple[int, int]]) -> None:
     for id_, (count, seen) in counted.items():
         more, last = book.copies.get(id_, (0, seen))
         book.copies[id_] = (count + more, max(last, seen))
+
+
+def _count_once(book: Book, counted: dict[str, tuple[int, int]]) -> None:
+    """Nobody knew whether these were written: those that were are not to be written again."""
+    for id_, (count, seen) in counted.items():
+        written = book.one(
+            "SELECT c.last_seen_at >= ? FROM copies c JOIN deliveries d ON d.n = c.delivery "
+            "WHERE d.id = ?",
+            (seen, id_),
+        )
+        if written:
+            more, last = book.copies.pop(id_)
+            if more > count:
+                book.copies[id_] = (more - count, last)
 
 
 def count_rules(book: Book, counts: Sequence[RuleCount]) -> None:

@@ -17,6 +17,9 @@ from router.store.connection import DAMAGED
 BATCH = 256
 """Operations to a transaction at most."""
 
+LARGE_BATCH = 1_000
+"""Pages: what wrote as many has been waited for."""
+
 CHECKPOINT_PAGES = 250
 CHECKPOINT_MOST = 8_000
 """
@@ -132,6 +135,7 @@ class Writer:
         last = False
         while not last:
             batch, last = self._take()
+            before = book.pages
             if batch:
                 began = book.clock.monotonic()
                 answers = self._commit(book, batch)
@@ -140,9 +144,14 @@ class Writer:
                 self._marks.pop()
                 shifting.caught_up(book)
                 last = False
-            if book.pages >= min(CHECKPOINT_PAGES * len(batch), CHECKPOINT_MOST):
+            is_due = book.pages >= min(CHECKPOINT_PAGES * len(batch), CHECKPOINT_MOST)
+            if is_due and not self._is_waited_for(book.pages - before):
                 self._checkpoint(book)
         self._finish(book)
+
+    def _is_waited_for(self, pages: int) -> bool:
+        """Whether a batch of so many pages has kept others waiting: they go first."""
+        return pages > LARGE_BATCH and not self._queue.empty()
 
     def _take(self) -> tuple[Batch, bool]:
         """
@@ -173,31 +182,30 @@ class Writer:
     def _together(self, book: Book, batch: Batch) -> Answers:
         """The usual way: set by set, all or nothing."""
         try:
-            book.db.execute("BEGIN IMMEDIATE")
+            book.begin()
             answers = _perform(book, batch)
-            book.db.execute("COMMIT")
+            book.commit()
         except BaseException:
             _roll_back(book)
             raise
-        book.committed()
         return answers
 
     def _one_by_one(self, book: Book, batch: Batch) -> Answers:
         """The careful way: a savepoint each, so that a bad item fails alone."""
         answers: Answers = []
         try:
-            book.db.execute("BEGIN IMMEDIATE")
+            book.begin()
             for operation in batch:
                 answers.append((operation, _alone(book, operation)))
-            book.db.execute("COMMIT")
+            book.commit()
         except BaseException:
             _roll_back(book)
             raise
-        book.committed()
         return answers
 
     def _lost(self, book: Book, batch: Batch, error: Exception) -> Answers:
         """The batch did not commit, or nobody knows; decide whether writing may go on."""
+        book.pages = CHECKPOINT_MOST  # a full disk: what the journal holds makes room for more
         if not _is_passing(error):
             self._break(book, error)
         unavailable = StoreUnavailable(f"the store could not commit: {error}")

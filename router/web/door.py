@@ -5,6 +5,7 @@ Deadlines are the protocol's (`router.web.protocol`): when one passes it answers
 door sees a disconnect. It never cancels a request that the intake has begun to accept.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from io import BytesIO
 from typing import Any
@@ -79,8 +80,11 @@ class Door:
         except Turned as turned:
             self._intake.refuse(entry, turned.word, turned.status, self._sender(scope))
             await _refuse(send, turned, entry)
-        except Gone:
+        except (Gone, asyncio.CancelledError):  # cancelled: the listener ends, its patience too
             return
+        except MemoryError:
+            self._log.error("no memory for a request")
+            await _refuse(send, Turned(503, "busy"), entry)
         except Exception as error:  # noqa: BLE001 - the last net: the sender must hear 503
             self._log.error("request failed", error=repr(error), exc_info=error)
             await _refuse(send, Turned(503, "unavailable"), entry)

@@ -5,7 +5,7 @@ Without this, everybody waits for everybody who came before, and the router work
 have long given up.
 """
 
-CALM_S, BUSY_S, STAYS_S = 1.0, 0.5, 1.0
+CALM_S, BUSY_S, STAYS_S = 0.75, 0.25, 1.0
 
 
 class Patience:

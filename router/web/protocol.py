@@ -304,6 +304,8 @@ class WireProtocol(HttpToolsProtocol):
         cause = error.__context__
         if isinstance(cause, HeadRefused):
             self._refuse(cause.status, cause.word)
+        elif isinstance(cause, MemoryError):  # not the sender's fault: he is to come again
+            self._refuse(503, "busy")
         else:
             self._refuse(400, "malformed_request")
 

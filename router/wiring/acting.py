@@ -21,6 +21,8 @@ from router.rules.render import Material, needs_event, render
 from router.store.protocol import Died
 
 REREAD_CACHE = 64
+REREAD_BYTES = 16 * 1024 * 1024
+"""Deliveries whose events are remembered, and bytes of their bodies; always the newest."""
 UNNAMED = {
     "http": TargetLimits(16, None),
     "shell": TargetLimits(4, None),
@@ -60,14 +62,23 @@ def renderer(live: LiveRef, environ: Mapping[str, str]) -> Render:
 
 def rereader(live: LiveRef) -> Reread:
     """Reads events of stored deliveries again; the newest few deliveries are remembered."""
-    remembered: OrderedDict[str, dict[int, Event]] = OrderedDict()
+    remembered: OrderedDict[str, tuple[dict[int, Event], int]] = OrderedDict()
+    held = 0
+
+    def read(delivery: Delivery) -> dict[int, Event]:
+        nonlocal held
+        known = remembered.get(delivery.id)
+        if known is not None:
+            return known[0]
+        events, size = _events(live, delivery), len(delivery.body)
+        remembered[delivery.id] = events, size
+        held += size
+        while len(remembered) > REREAD_CACHE or (held > REREAD_BYTES and len(remembered) > 1):
+            held -= remembered.popitem(last=False)[1][1]
+        return events
 
     def reread(delivery: Delivery, index: int) -> Event:
-        events = remembered.get(delivery.id)
-        if events is None:
-            events = remembered[delivery.id] = _events(live, delivery)
-            if len(remembered) > REREAD_CACHE:
-                remembered.popitem(last=False)
+        events = read(delivery)
         if index not in events:
             raise RenderError("event", f"the stored delivery has no event {index}")
         return events[index]

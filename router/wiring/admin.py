@@ -62,6 +62,7 @@ class Numbers:
             with contextlib.suppress(StoreUnavailable):  # the other numbers are wanted then, too
                 await self._ask()
             self._fresh_until = began + max(1.0, 20 * (self._clock.monotonic() - began))
+        self._metrics.log_lines_lost(logs.lost())
         return self._metrics.render()
 
     async def _ask(self) -> None:

@@ -69,6 +69,10 @@ class Heard:
             self._metrics.cancelled(reason)
         self._log.info("cancelled", after=job.id, rule=job.rule, reasons=sorted(set(cancelled)))
 
+    def corrupt(self, job: str) -> None:
+        """A job is dead because nobody can read it."""
+        self._log.error("dead letter", job=job, reason="corrupt", why="its row cannot be read")
+
     def target_changed(self, change: TargetChange) -> None:
         """A target is called no more, or again."""
         self._log.at(

@@ -2,8 +2,10 @@
 
 import asyncio
 import os
+import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from router import log as logs
@@ -12,6 +14,7 @@ from router.clock import SteadyClock, steady
 from router.errors import StoreRefused
 from router.rules.live import Live, LiveRef
 from router.serving.memory import give_back_large_blocks
+from router.serving.overdue import Overdue
 from router.store.sqlite import SqliteStore, open_store
 from router.wiring import terminal
 from router.wiring.built import Built, ServeOptions
@@ -34,12 +37,31 @@ def serve(options: ServeOptions, environ: Mapping[str, str]) -> int:
         phrase=terminal.phrasing(colour=terminal.colours(environ)),
     )
     source = Source(options.rules, environ=environ, dev=options.dev, overrides=options.overrides)
-    live, warnings = source.build()
-    if sys.platform != "win32":
-        import uvloop  # noqa: PLC0415 - only a server needs it
+    with leaving_at_once():
+        live, warnings = source.build()
+        if sys.platform != "win32":
+            import uvloop  # noqa: PLC0415 - only a server needs it
 
-        return uvloop.run(_serve(options, source, live, warnings))
-    return asyncio.run(_serve(options, source, live, warnings))
+            return uvloop.run(_serve(options, source, live, warnings))
+        return asyncio.run(_serve(options, source, live, warnings))
+
+
+@contextmanager
+def leaving_at_once() -> Iterator[None]:
+    """
+    A SIGTERM that comes before the process serves ends it with 0 there and then: nobody has an
+    answer from it, nothing runs, and a migration that is broken off has changed nothing. Nor can
+    it be missed: the first process of a container gets no signal that it has not asked for.
+    """
+
+    def leave(_number: int, _frame: object) -> None:
+        os._exit(0)  # no word of it: the log may be in the middle of a line
+
+    former = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, former)
 
 
 async def _serve(options: ServeOptions, source: Source, live: Live, warnings: list[str]) -> int:
@@ -80,7 +102,9 @@ async def _with_store(
     if mended.reclaimed or mended.dead:
         log.warning("recovered", reclaimed=mended.reclaimed, dead=mended.dead)
     try:
-        return await built.process().run(built.ready)
+        process = built.process()
+        process.ends_within = Overdue(log).after
+        return await process.run(built.ready)
     finally:
         await built.close()
 

@@ -47,6 +47,7 @@ class RouterProcess:
     One run of the router.
 
     `environ` is added to what a bare process needs; `tracer` is a command that runs the router.
+    What it prints goes to `log`, or to the descriptor `out`.
     """
 
     rules: Path
@@ -55,6 +56,7 @@ class RouterProcess:
     environ: Mapping[str, str]
     arguments: tuple[str, ...] = ()
     tracer: tuple[str, ...] = ()
+    out: int | None = None
     process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -85,7 +87,8 @@ class RouterProcess:
         serve = [sys.executable, "-m", "router", "serve", str(self.rules), *self.arguments]
         command = [*self.tracer, *serve]
         plain = {n: os.environ[n] for n in ("PATH", "HOME", "LANG") if n in os.environ}
-        with self.log.open("ab") as out:
+        with self.log.open("ab") as log:
+            out = log.fileno() if self.out is None else self.out
             self.process = subprocess.Popen(
                 command,
                 cwd=ROOT,

@@ -12,6 +12,7 @@ from tests.browser.rig import Served, Watched, served
 
 pytestmark = pytest.mark.timeout(120)
 
+# A test that is broken off leaves its commands behind: they wait for a minute at most.
 RULES = """
 rules:
   - id: slow
@@ -20,10 +21,11 @@ rules:
       shell:
         script: |
           echo "first, $KEY"
-          while [ ! -e "{folder}/go-$N" ]; do sleep 0.05; done
+          await() {{ for _ in $(seq 1200); do [ -e "$1" ] && return; sleep 0.05; done; exit 1; }}
+          await "{folder}/go-$N"
           echo "<b id=bold>second</b>"
           echo trouble >&2
-          while [ ! -e "{folder}/end-$N" ]; do sleep 0.05; done
+          await "{folder}/end-$N"
           echo last
         env: {{KEY: "{{{{ secret.code }}}}", N: "{{{{ payload.n }}}}"}}
 """

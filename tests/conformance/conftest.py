@@ -9,6 +9,7 @@ from router.store.protocol import Store
 from router.store.sqlite import open_store
 from tests.clocks import ManualClock
 from tests.conformance.model_store import ModelStore
+from tests.conformance.rig import Rig
 from tests.store_values import Maker
 
 
@@ -32,3 +33,8 @@ async def store(
     store = await open_store(str(tmp_path / "router.db"), clock=clock)
     yield store
     await store.close()
+
+
+@pytest.fixture
+def rig(store: Store, make: Maker) -> Rig:
+    return Rig(store, make)

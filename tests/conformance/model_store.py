@@ -5,56 +5,42 @@ from typing import Any
 
 import msgspec
 
-from router.clock import Clock
 from router.errors import NotFound
-from router.model.delivery import Delivery, DeliverySummary
-from router.model.job import ENDED, Attempt, Group, Job, JobState, NewJob, Settlement
-from router.model.operating import Audit, Cause, Replay, ReplayStep
-from router.model.target import TargetCounts
-from router.store.causes import by_cause, key_of
+from router.model.delivery import Delivery
+from router.model.job import (
+    ENDED,
+    Attempt,
+    Group,
+    Job,
+    NewJob,
+    Settlement,
+    committed,
+)
+from router.model.operating import Audit, Replay, ReplayStep
 from router.store.protocol import (
+    APART_MS,
     Acceptance,
     Accepted,
-    DeliveryRecord,
     Died,
     Duplicate,
     EventEntry,
     Generation,
     LeaseBatch,
     Leased,
-    Page,
     Recovered,
     Selector,
     Settled,
-    Stored,
     narrowed,
     untold,
 )
 from router.store.upkeep import Pruned, Retain, RuleCount
-from tests.conformance.model_runs import ModelRuns
+from tests.conformance.model_lists import DUE, ModelLists
 
-DUE = ("available", "retryable")
 CANCELLABLE = ("available", "waiting", "retryable")
 
 
-class ModelStore:
-    """Everything in dicts, in the order it came."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._deliveries: dict[str, tuple[Delivery, tuple[EventEntry, ...]]] = {}
-        self._copies: dict[str, tuple[int, int]] = {}
-        self._keys: dict[bytes, tuple[str, int]] = {}
-        self._jobs: dict[str, Job] = {}
-        self.runs = ModelRuns(self._jobs)
-        self._attempts: list[Attempt] = []
-        self._generations: dict[str, Generation] = {}
-        self._rule_counts: dict[str, RuleCount] = {}
-        self._ruled: list[tuple[str, str]] = []
-        self._facts: dict[str, Any] = {}
-        self._replays: dict[str, Replay] = {}
-        self._made_by: dict[str, str] = {}  # job -> the replay that made it
-        self._audit: dict[str, Audit] = {}
+class ModelStore(ModelLists):
+    """The verbs that change something."""
 
     async def accept(self, acceptance: Acceptance) -> Accepted | Duplicate:
         delivery, now = acceptance.delivery, self._clock.now()
@@ -88,33 +74,10 @@ class ModelStore:
 
     def _make(self, delivery: Delivery, jobs: Iterable[NewJob], now: int) -> None:
         for new in jobs:
-            begun = new.state == "running"
-            generation = new.generation or delivery.generation
-            self._jobs[new.id] = Job(
-                id=new.id,
-                delivery=delivery.id,
-                endpoint=delivery.endpoint,
-                event_index=new.event_index,
-                event_id=new.event_id,
-                event=new.event,
-                rule=new.rule,
-                action=new.action,
-                kind=new.kind,
-                target=new.target,
-                state=new.state,
-                due_at=new.due_at,
-                created_at=now,
-                generation=generation,
-                attempt=1 if begun else 0,
-                lease=new.lease if begun else None,
-                started_at=now if begun else None,
-                replay_of=new.replay_of,
-                covers=new.covers,
-                after=new.after,
-            )
+            job = self._jobs[new.id] = committed(new, delivery, now)
             if new.state == "waiting":
                 self.runs.hold(new.id, "paused")
-            self._ruled.append((new.rule, generation))
+            self._ruled.append((new.rule, job.generation))
 
     async def lease(
         self,
@@ -178,18 +141,6 @@ class ModelStore:
         for run in [run for run in self.runs.runs if set(run.jobs) & set(ids)]:
             self.runs.follow(run, now)
 
-    async def results(self, job: str, actions: frozenset[str]) -> Mapping[str, Any]:
-        run = self.runs.of(job)
-        found: dict[str, Any] = {}
-        while run is not None:
-            for attempt in reversed(self._attempts):
-                action = self._jobs[attempt.job].action
-                ran = attempt.outcome not in ("interrupted", "skipped")
-                if attempt.job in run.jobs and action in actions and ran:
-                    found.setdefault(action, attempt.result)
-            run = run.origin
-        return found
-
     async def recover(
         self,
         *,
@@ -198,9 +149,9 @@ class ModelStore:
         on_interrupt_dead: frozenset[tuple[str, str]],
         died: Died = untold,
     ) -> Recovered:
-        dead = reclaimed = 0
+        dead = reclaimed = suspects = 0
         touched, told = [], []
-        for job in list(self._jobs.values()):
+        for job in sorted(self._jobs.values(), key=lambda job: job.id):
             if job.state != "running" or (job.lease or "").startswith(alive):
                 continue
             self._attempts.append(
@@ -210,6 +161,9 @@ class ModelStore:
                 )
             )  # fmt: skip
             freed = self._change(job, lease=None, deaths=job.deaths + 1, state="available")
+            if freed.deaths == 2:
+                freed = self._change(freed, due_at=now + suspects * APART_MS)
+                suspects += 1
             reason = "interrupted" if (job.rule, job.action) in on_interrupt_dead else None
             reason = reason or ("crash_loop" if freed.deaths >= 3 else None)
             if reason:
@@ -226,13 +180,6 @@ class ModelStore:
     def _change(self, job: Job, **values: Any) -> Job:
         self._jobs[job.id] = msgspec.structs.replace(job, **values)
         return self._jobs[job.id]
-
-    async def targets(self) -> Mapping[str, int]:
-        found: dict[str, int] = {}
-        for job in self._jobs.values():
-            if job.state in DUE:
-                found[job.target] = min(job.due_at, found.get(job.target, job.due_at))
-        return found
 
     async def add(self, delivery: str, jobs: Sequence[NewJob]) -> int:
         if delivery not in self._deliveries:
@@ -282,13 +229,6 @@ class ModelStore:
             self._note(self._audit[replay.id], made)
         return msgspec.structs.replace(done, items=None)
 
-    async def replay(self, id_: str) -> Replay | None:
-        return self._replays.get(id_)
-
-    async def replays(self, limit: int, *, making: bool = False) -> tuple[Replay, ...]:
-        found = [r for r in reversed(self._replays.values()) if not making or r.state == "making"]
-        return tuple(msgspec.structs.replace(r, items=None) for r in found[:limit])
-
     def _note(self, audit: Audit | None, count: int) -> None:
         if audit is not None:
             line = self._audit.setdefault(audit.id, audit)
@@ -296,36 +236,6 @@ class ModelStore:
 
     async def note(self, audit: Audit) -> None:
         self._note(audit, 0)
-
-    async def audited(self, since: int | None, until: int | None, limit: int) -> tuple[Audit, ...]:
-        span = Selector(since=since, until=until)
-        found = [line for line in reversed(self._audit.values()) if _within(line.at, span)]
-        return tuple(found[:limit])
-
-    async def page(
-        self, selector: Selector, *, jobs: bool, newest: bool = False, after: str | None = None
-    ) -> Page:
-        """Everything after `after` at once."""
-        found: list[tuple[str, str, tuple[Job, ...]]] = []
-        if jobs:
-            chosen = [self.runs.shown(j) for j in self._selected(selector)]
-            by_delivery = {d: tuple(j for j in chosen if j.delivery == d) for d in self._deliveries}
-            if newest:
-                found += [(job.id, job.delivery, (job,)) for job in chosen]
-            else:
-                found += [(d, d, by_delivery[d][::-1]) for d in self._deliveries if by_delivery[d]]
-        else:
-            ids = sorted(i for i in self._deliveries if self._fits(i, selector))
-            found += [(i, i, ()) for i in (reversed(ids) if newest else ids)]
-        places = [at for at, _, _ in found]
-        rest = found if after is None else found[places.index(after) + 1 :]
-        return Page(
-            tuple(Stored(at, *self._deliveries[delivery], of) for at, delivery, of in rest), None
-        )
-
-    async def causes(self, selector: Selector) -> tuple[Cause, ...]:
-        dead = [j for j in self._selected(selector) if j.state == "dead"]
-        return by_cause((j.rule, j.action, j.target, j.reason, j.id, j.ended_at or 0) for j in dead)
 
     async def cancel(
         self, selector: Selector, *, reason: str, now: int, audit: Audit | None = None
@@ -381,21 +291,11 @@ class ModelStore:
                     changed += 1
         return changed
 
-    async def target_counts(self) -> Mapping[str, TargetCounts]:
-        found: dict[str, dict[str, int]] = {}
-        for job in self._jobs.values():
-            if job.state in ("succeeded", "cancelled"):
-                continue
-            counted = found.setdefault(job.target, {})
-            counted[job.state] = counted.get(job.state, 0) + 1
-            if job.state in DUE:
-                counted["oldest_due"] = min(job.due_at, counted.get("oldest_due", job.due_at))
-        return {target: TargetCounts(**counted) for target, counted in found.items()}
-
     async def shift(self, total: int, *, boot: str, now: int) -> int:
         fact = self._facts.get("clock", {})
         ms = total - (fact["moved"] if fact.get("boot") == boot else 0)
         await self.remember({"clock": {"at": now, "boot": boot, "moved": total}})
+        self._keys = {key: (owner, until + ms) for key, (owner, until) in self._keys.items()}
         unfinished = [job for job in self._jobs.values() if job.state not in ENDED]
         for job in unfinished if ms else ():
             self._change(job, due_at=job.due_at + ms)
@@ -411,108 +311,10 @@ class ModelStore:
     async def keep_generation(self, generation: Generation) -> None:
         self._generations.setdefault(generation.id, generation)
 
-    async def generation(self, prefix: str) -> Generation | None:
-        if prefix in self._generations:
-            return self._generations[prefix]
-        return _single([g for i, g in self._generations.items() if i.startswith(prefix)], prefix)
-
-    async def latest_generation_with(self, rule: str) -> tuple[str, ...]:
-        kept = [g for g in self._generations.values() if (rule, g.id) in self._ruled]
-        return tuple(g.id for g in sorted(kept, key=lambda g: g.created_at, reverse=True))
-
-    async def deliveries(self, selector: Selector) -> tuple[DeliverySummary, ...]:
-        newest = sorted(self._deliveries, reverse=True)
-        fitting = [i for i in newest if self._fits(i, selector)]
-        return tuple(self._summary(i) for i in fitting[: _page(selector)])
-
-    def _fits(self, id_: str, selector: Selector) -> bool:
-        delivery, events = self._deliveries[id_]
-        jobs = [
-            j
-            for j in self._jobs.values()
-            if j.delivery == id_ and selector.rule in (None, j.rule)
-        ]  # fmt: skip
-        states = {delivery.state} | {j.state for j in jobs}
-        return (
-            _within(delivery.received_at, selector)
-            and selector.endpoint in (None, delivery.endpoint)
-            and (selector.rule is None or bool(jobs))
-            and (selector.event is None or selector.event in {e.name for e in events})
-            and (selector.state is None or selector.state in states)
-            and (not selector.ids or any(_means(p, id_, jobs) for p in selector.ids))
-        )
-
-    def _summary(self, id_: str) -> DeliverySummary:
-        delivery, events = self._deliveries[id_]
-        count, seen = self._copies.get(id_, (0, None))
-        jobs: dict[str, int] = {}
-        for job in self._jobs.values():
-            if job.delivery == id_:
-                jobs[job.state] = jobs.get(job.state, 0) + 1
-        return DeliverySummary(
-            id=id_,
-            endpoint=delivery.endpoint,
-            provider=delivery.provider,
-            received_at=delivery.received_at,
-            state=delivery.state,
-            events=tuple(dict.fromkeys(e.name for e in events)),
-            event_count=delivery.event_count,
-            body_bytes=len(delivery.body),
-            verified_by=delivery.verified_by,
-            duplicates=count,
-            last_seen_at=seen,
-            jobs=jobs,
-            flags=delivery.flags,
-            replay_of=delivery.replay_of,
-        )
-
-    async def delivery(self, prefix: str) -> DeliveryRecord | None:
-        id_ = _found(prefix, "dlv", self._deliveries)
-        if id_ is None:
-            return None
-        delivery, events = self._deliveries[id_]
-        count, seen = self._copies.get(id_, (0, None))
-        jobs = tuple(self.runs.shown(j) for j in self._jobs.values() if j.delivery == id_)
-        order = [j.id for j in jobs]
-        attempts = [a for a in self._attempts if a.job in order]
-        attempts.sort(key=lambda a: (order.index(a.job), a.number))
-        return DeliveryRecord(delivery, events, count, seen, jobs, tuple(attempts))
-
-    async def jobs(self, selector: Selector) -> tuple[Job, ...]:
-        return tuple(self.runs.shown(j) for j in self._selected(selector)[: _page(selector)])
-
-    def _selected(self, selector: Selector) -> list[Job]:
-        return [
-            job
-            for job in sorted(self._jobs.values(), key=lambda j: j.id, reverse=True)
-            if _within(job.created_at, selector)
-            and selector.endpoint in (None, job.endpoint)
-            and selector.rule in (None, job.rule)
-            and selector.event in (None, job.event)
-            and selector.state in (None, job.state)
-            and (not selector.ids or any(_means(p, job.delivery, [job]) for p in selector.ids))
-            and selector.replay in (None, self._made_by.get(job.id))
-            and selector.cause in (None, _cause(job))
-        ]
-
-    async def job(self, prefix: str) -> Job | None:
-        id_ = _found(prefix, "job", self._jobs)
-        return None if id_ is None else self.runs.shown(self._jobs[id_])
-
-    async def counts(self) -> Mapping[str, Mapping[JobState, int]]:
-        found: dict[str, dict[JobState, int]] = {}
-        for job in self._jobs.values():
-            states = found.setdefault(job.rule, {})
-            states[job.state] = states.get(job.state, 0) + 1
-        return found
-
     async def count_rules(self, counts: Sequence[RuleCount]) -> None:
         for new in counts:
             old = self._rule_counts.get(new.rule)
             self._rule_counts[new.rule] = new if old is None else _added(old, new)
-
-    async def rule_counts(self) -> Mapping[str, RuleCount]:
-        return dict(self._rule_counts)
 
     async def prune(self, retain: Retain, *, now: int) -> Pruned:
         gone = [i for i in sorted(self._deliveries) if self._may_go(i, retain)][: retain.limit]
@@ -547,18 +349,6 @@ class ModelStore:
         self._note(audit, len(facts))
         self._facts = {k: v for k, v in {**self._facts, **facts}.items() if v is not None}
 
-    async def recall(self, prefix: str) -> Mapping[str, Any]:
-        return {k: v for k, v in sorted(self._facts.items()) if k.startswith(prefix)}
-
-    async def size(self) -> int:
-        return sum(len(delivery.body) for delivery, _ in self._deliveries.values())
-
-    async def ready(self) -> None:
-        return None
-
-    async def close(self) -> None:
-        return None
-
 
 def _added(old: RuleCount, new: RuleCount) -> RuleCount:
     times = [at for at in (old.last_matched_at, new.last_matched_at) if at is not None]
@@ -571,40 +361,3 @@ def _added(old: RuleCount, new: RuleCount) -> RuleCount:
         min(old.counted_since, new.counted_since),
         max(times, default=None),
     )
-
-
-def _cause(job: Job) -> str | None:
-    if job.state != "dead":
-        return None
-    return key_of(job.rule, job.action, job.target, job.reason)
-
-
-def _page(selector: Selector) -> int:
-    return 50 if selector.limit is None else selector.limit
-
-
-def _within(at: int, selector: Selector) -> bool:
-    after = selector.since is None or at >= selector.since
-    return after and (selector.until is None or at < selector.until)
-
-
-def _means(prefix: str, delivery: str, jobs: Sequence[Job]) -> bool:
-    """Whether a selector's id speaks of this delivery or one of these jobs."""
-    ids = [delivery, *[j.id for j in jobs]]
-    return any(id_ == prefix or (len(prefix) >= 12 and id_.startswith(prefix)) for id_ in ids)
-
-
-def _found(prefix: str, kind: str, ids: Iterable[str]) -> str | None:
-    known = list(ids)
-    if prefix in known:
-        return prefix
-    full = prefix if prefix.startswith(f"{kind}_") else f"{kind}_{prefix}"
-    if len(full) < 12:
-        return None
-    return _single([id_ for id_ in known if id_.startswith(full)], prefix)
-
-
-def _single(found: list[Any], prefix: str) -> Any:
-    if len(found) > 1:
-        raise NotFound(f"{prefix} fits several")
-    return found[0] if found else None

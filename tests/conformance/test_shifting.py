@@ -3,12 +3,28 @@
 import pytest
 
 from router.model.operating import Replay, ReplayStep
-from router.store.protocol import Selector, Store
-from tests.clocks import START_MS
+from router.store.protocol import Accepted, Duplicate, Selector, Store
+from router.store.upkeep import Retain
+from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, Maker, a_settlement
 
 DAY_MS = 86_400_000
 ALL = Selector()
+NOTHING = Retain(succeeded_before=0, unmatched_before=0, dead_before=0)
+
+
+class SetClock(ManualClock):
+    """One that can be set."""
+
+    off = 0
+
+    def now(self) -> int:
+        return super().now() + self.off
+
+
+@pytest.fixture
+def clock() -> SetClock:
+    return SetClock()
 
 
 async def due_times(store: Store) -> dict[str, int]:
@@ -58,6 +74,28 @@ async def test_a_total_is_reached_once_however_often_it_is_asked_for(
     assert await due_times(store) == {"available": -1_000}
     assert await store.shift(5_000, boot="another", now=START_MS) == 1
     assert await due_times(store) == {"available": 4_000}
+
+
+@pytest.mark.parametrize("days", [-400, 400])
+async def test_keys_are_known_as_long_as_they_would_have_been(
+    store: Store, make: Maker, clock: SetClock, days: int
+) -> None:
+    """For a week from their acceptance, whatever the clock says, and set it who will."""
+    first = make.acceptance(b"k")
+    await store.accept(first)
+    clock.off += days * DAY_MS
+    await store.shift(days * DAY_MS, boot="b", now=clock.now())
+    await clock.advance(6.9 * DAY_MS / 1000)
+    assert await store.accept(make.acceptance(b"k")) == Duplicate(first.delivery.id)
+    assert (await store.prune(NOTHING, now=clock.now())).keys == 0
+    await store.shift(days * DAY_MS, boot="b", now=clock.now())
+    later = make.acceptance(events=[make.event(0, b"l", keys_until=clock.now() + DAY_MS)])
+    await store.accept(later)
+    await clock.advance(0.2 * DAY_MS / 1000)
+    assert (await store.prune(NOTHING, now=clock.now())).keys == 1
+    assert await store.accept(make.acceptance(b"l")) == Duplicate(later.delivery.id)
+    again = make.acceptance(b"k")
+    assert await store.accept(again) == Accepted(again.delivery.id)
 
 
 async def test_the_time_last_seen_is_a_fact(store: Store) -> None:

@@ -98,7 +98,7 @@ class Copy:
             ended = subprocess.run(
                 [*_PYTEST, *nodes],
                 cwd=self.root,
-                env=_environment(self.root, report),
+                env=environment(self.root, report),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=patience_s,
@@ -157,7 +157,8 @@ _PYTEST: Sequence[str] = (
 )
 
 
-def _environment(root: Path, report: Path) -> dict[str, str]:
+def environment(root: Path, report: Path) -> dict[str, str]:
+    """The variables of a run on this copy; the witness writes what it saw to `report`."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_"))}
     return kept | {
         "PYTHONPATH": str(root),  # also for the processes that tests start

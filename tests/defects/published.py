@@ -123,8 +123,8 @@ PUBLISHED = (
         11,
         "no fencing token",
         Edit("router/store/settling.py", "AND jobs.lease = v.column2 ", ""),
-        "conformance/test_stores.py::test_only_the_lease_settles",
-        "conformance/test_stores.py::test_a_fenced_settlement_spoils_no_other",
+        "conformance/test_leasing.py::test_only_the_lease_settles",
+        "conformance/test_leasing.py::test_a_fenced_settlement_spoils_no_other",
         "conformance/test_runs.py::test_i18_a_late_finisher_frees_nobody",
     ),
     defect(
@@ -132,10 +132,11 @@ PUBLISHED = (
         "a lease by the wall clock",
         Edit(
             "router/store/leasing.py",
-            '"AND substr(lease, 1, ?) IS NOT ?",\n        (len(alive), alive),',
-            '"AND started_at < ?",\n        (now - 60_000,),',
+            'f"SELECT n, rule, action, deaths, run {_OF_OTHERS}", (len(alive), alive)',
+            '"SELECT n, rule, action, deaths, run FROM jobs WHERE state = 3 AND started_at < ?", '
+            "(now - 60_000,)",
         ),
-        "conformance/test_stores.py::test_another_boot_s_jobs_are_reclaimed_uncharged",
+        "conformance/test_leasing.py::test_another_boot_s_jobs_are_reclaimed_uncharged",
         note="a lease here belongs to a boot, not to a time: planted is a recovery that goes by "
         "the time at which the attempt began",
     ),
@@ -147,7 +148,7 @@ PUBLISHED = (
             '"UPDATE jobs SET state = 3, attempt = attempt + 1, started_at = ?, lease = ? "',
             '"UPDATE jobs SET state = 3, started_at = ?, lease = ? "',
         ),
-        "conformance/test_stores.py::test_a_lease_records_the_attempt_and_brings_the_delivery",
+        "conformance/test_leasing.py::test_a_lease_records_the_attempt_and_brings_the_delivery",
     ),
     defect(
         14,
@@ -168,7 +169,7 @@ PUBLISHED = (
             '    book.db.execute("UPDATE jobs SET due_at = ? WHERE state = 1", (now,))\n'
             "    dead = {row[0]: reason for row in lost",
         ),
-        "conformance/test_stores.py::test_a_restart_keeps_the_time_of_a_retry",
+        "conformance/test_leasing.py::test_a_restart_keeps_the_time_of_a_retry",
     ),
     defect(
         16,
@@ -276,7 +277,7 @@ PUBLISHED = (
             "    HAVING coalesce(max(j.state < 4), 0) = 0 AND (\n",
             "    HAVING (\n",
         ),
-        "conformance/test_stores.py::test_open_work_is_never_removed",
+        "conformance/test_retention.py::test_open_work_is_never_removed",
     ),
     defect(
         25,

@@ -146,7 +146,7 @@ CHAINS = (
             "    return all(member.ended for member in members)\n",
             '    return all(member.ended or member.state == "retryable" for member in members)\n',
         ),
-        "conformance/test_runs.py::test_i23_queue_a_run_keeps_its_turn_between_its_retries",
+        "conformance/test_groups.py::test_i23_queue_a_run_keeps_its_turn_between_its_retries",
     ),
     defect(
         40,
@@ -156,7 +156,7 @@ CHAINS = (
             "        _end(book, older, chains.SUPERSEDED, now, effects)\n",
             "        pass\n",
         ),
-        "conformance/test_runs.py::test_i23_latest_only_the_newest_waits",
+        "conformance/test_groups.py::test_i23_latest_only_the_newest_waits",
     ),
     defect(
         41,
@@ -167,7 +167,7 @@ CHAINS = (
             "            return\n",
             "        _set_turn(book, n, GONE)\n",
         ),
-        "conformance/test_runs.py::test_i23_halt_keeps_the_queue_waiting_for_an_operator",
+        "conformance/test_groups.py::test_i23_halt_keeps_the_queue_waiting_for_an_operator",
     ),
     defect(
         42,
@@ -177,8 +177,8 @@ CHAINS = (
             "        if row is None or _held(book, key) >= row[1]:\n",
             "        if row is None or _held(book, key) > row[1]:\n",
         ),
-        "conformance/test_runs.py::test_i23_queue_a_new_run_waits_while_one_is_busy",
-        "conformance/test_runs.py::test_i23_as_many_runs_as_the_limit_allows",
+        "conformance/test_groups.py::test_i23_queue_a_new_run_waits_while_one_is_busy",
+        "conformance/test_groups.py::test_i23_as_many_runs_as_the_limit_allows",
     ),
 )
 
@@ -199,10 +199,10 @@ LEDGER = (
         "retention takes live keys",
         Edit(
             "router/store/pruning.py",
-            '"DELETE FROM keys WHERE key BETWEEN ? AND ? AND until <= ?", (*plan.keys, now)',
-            '"DELETE FROM keys WHERE key BETWEEN ? AND ? AND until <= ?", (*plan.keys, 1 << 60)',
+            "(*plan.keys, min(plan.ended, book.unset(now)))",
+            "(*plan.keys, 1 << 60)",
         ),
-        "conformance/test_stores.py::test_only_expired_keys_are_removed",
+        "conformance/test_retention.py::test_only_expired_keys_are_removed",
     ),
     defect(
         45,
@@ -218,7 +218,7 @@ LEDGER = (
         46,
         "a crash loop goes on for ever",
         Edit("router/store/leasing.py", "MAX_DEATHS = 3\n", "MAX_DEATHS = 1 << 30\n"),
-        "conformance/test_stores.py::test_the_third_death_in_a_row_is_the_last",
+        "conformance/test_leasing.py::test_the_third_death_in_a_row_is_the_last",
     ),
     defect(
         47,

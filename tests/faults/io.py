@@ -220,7 +220,7 @@ def full_disk(life: Life, router: RouterProcess, tally: Tally) -> None:
 
 def planned(folder: Path, size: int, count: int | None) -> list[Fault]:
     """Record a life; its file calls, each with each error, or so many of them."""
-    with a_life(folder / "recorded", size=size) as life, life.rig.router() as router:
+    with a_life(folder / "recorded", size=size, plugin=True) as life, life.rig.router() as router:
         found = [p for p in points(life, router, folder) if p.thread == WRITER and p.call in FILES]
     every = [Fault(p, e) for p in found for e in ERRORS]
     return chosen(every, count) if size == SIZES[0] else large(every, count)
@@ -264,7 +264,7 @@ def campaign(folder: Path, count: int | None, rng: random.Random) -> Tally:
     tally = Tally()
     for size in SIZES:
         faults = planned(folder / f"{size}", size, count)
-        with a_life(folder / f"store-{size}", size=size) as life:
+        with a_life(folder / f"store-{size}", size=size, plugin=True) as life:
             run(life, faults, tally, f"errors, body of {size} bytes")
     with a_life(folder / "short") as life:
         run(life, short_writes(count or SHORT_WRITES, rng), tally, "short writes", full=True)

@@ -1,12 +1,14 @@
 """
 One delivery's whole life in a real router, and the system calls it consists of.
 
-A life: accepted, committed, answered, its three jobs (`log`, `http`, `shell`) run and settled.
+A life: accepted, committed, answered, its jobs (`log`, `http`, `shell`, and where it is asked for
+`python`, in a child process) run and settled.
 strace is attached to one thread of the running router, so that calls are counted from the life's
 beginning and the other threads run as fast as ever.
 """
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -46,6 +48,14 @@ RULES = ENDPOINTS + (
     "      - {id: call, http: {url: 'SINK/in'}, retry: quick}\n"
     "      - {id: run, shell: {argv: ['true']}, retry: quick}\n"
 )
+WITH_PLUGIN = RULES + "      - {id: plug, python: {call: 'lived:note'}, retry: quick}\n"
+PLUGIN = """
+import time
+
+def note(event, context):
+    time.sleep(0.02)  # a router may end meanwhile
+    return {"id": event.payload["id"]}
+"""
 PLAIN_RULES = ENDPOINTS + (
     "rules:\n"
     "  - {id: main, from: code, events: push, actions: {log: 'push {{ payload.number }}'}}\n"
@@ -55,6 +65,8 @@ LOOP, WRITER, READER = 0, 1, 2
 THREADS = ("loop", "writer", "reader")
 ANSWER_S = 5.0
 """No answer may take longer, whatever fails."""
+GONE_S = 2.0
+"""So long after a router was killed nothing may run that it had started."""
 
 _QUIET = (
     "futex epoll_pwait epoll_wait clock_gettime gettimeofday getpid gettid mprotect mmap munmap",
@@ -104,7 +116,9 @@ class Life:
     absorbed: int = 0
     slowest: float = 0.0
     slowest_start: float = 0.0
+    slowest_gone: float = 0.0
     size: int = 600
+    jobs: int = JOBS
 
     def send(self, number: int | None = None) -> Answer:
         """One delivery over a connection of its own; a new one if no number is given."""
@@ -134,6 +148,13 @@ class Life:
         self.slowest_start = max(self.slowest_start, time.monotonic() - began)
         return router
 
+    def gone(self, at: str) -> None:
+        """Nothing that a killed router had started runs on."""
+        began = time.monotonic()
+        if not wait_for(lambda: not left_running(self.rig.folder), GONE_S):
+            self.problems.append(f"{at}: still run: {left_running(self.rig.folder)}")
+        self.slowest_gone = max(self.slowest_gone, time.monotonic() - began)
+
     def settle(self, router: RouterProcess, at: str) -> None:
         """What has no answer is sent again, then every job ends and the ledger is looked at."""
         for number in sorted(self.unknown):
@@ -144,7 +165,7 @@ class Life:
                 self.problems.append(f"{at}: delivery {number} sent again: {answer}")
         if not self.problems:
             self.finish(router, at)
-            found = ledger.problems(self.rig.store, self.acked, jobs_each=JOBS)
+            found = ledger.problems(self.rig.store, self.acked, jobs_each=self.jobs)
             self.problems += [f"{at}: {one}" for one in found]
 
     def finish(self, router: RouterProcess, at: str) -> None:
@@ -158,15 +179,40 @@ class Life:
             count = ledger.counts(self.rig.store)
         except sqlite3.OperationalError:  # the router is busy with its file, or stuck
             return False
-        return count.succeeded == count.jobs == JOBS * count.deliveries
+        return count.succeeded == count.jobs == self.jobs * count.deliveries
 
 
 @contextmanager
-def a_life(folder: Path, *, size: int = 600) -> Iterator[Life]:
-    """A rig in `folder` whose http action has a place to call."""
+def a_life(folder: Path, *, size: int = 600, plugin: bool = False) -> Iterator[Life]:
+    """A rig in `folder` whose http action has a place to call; `plugin`: a `python` job too."""
     with Sink() as sink:
         sink.server.handle_error = unheard  # type: ignore[method-assign]
-        yield Life(Rig(folder, RULES.replace("SINK", sink.url), environ()), size=size)
+        rules = WITH_PLUGIN if plugin else RULES
+        rig = Rig(folder, rules.replace("SINK", sink.url), environ())
+        if plugin:
+            write_plugin(folder)
+        yield Life(rig, size=size, jobs=JOBS + plugin)
+
+
+def write_plugin(folder: Path) -> None:
+    """What the `python` job of `WITH_PLUGIN` calls."""
+    (folder / "plugins").mkdir()
+    (folder / "plugins" / "lived.py").write_text(PLUGIN)
+
+
+def left_running(folder: Path) -> list[str]:
+    """The commands of all processes that work in a router's folder or name it, but our own."""
+    place, found = str(folder.resolve()), []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            if place in command or (entry / "cwd").resolve().is_relative_to(place):
+                found.append(command)
+        except OSError:  # it has ended
+            continue
+    return found
 
 
 def unheard(request: object, client_address: object) -> None:

@@ -1,25 +1,29 @@
 """
-The real router with a death at a named step; the harness `steps` starts it.
+The real router with a signal to itself at a named step; `steps` and `stopping` start it.
 
     python -m tests.faults.server [--die STEP NUMBER] [--record FILE] [--from accept] -- ... RULES
 
 It is put together by the router's own wiring, around a store that names each step as it is reached:
-before and after every verb of the store, and in the writer's thread before every kind of statement.
-Nothing of the router knows of it. Steps are counted from the first delivery on, or from the start.
+before and after every verb of the store, and in the writer's thread before every kind of statement,
+those of the migrations included. Nothing of the router knows of it. Steps are counted from the
+first delivery on, or from the start. The signal is SIGKILL, or what `--signal` says.
 """
 
 import argparse
 import asyncio
 import os
 import signal
+import sqlite3
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from router import log as logs
 from router.actions.descent import adopt_orphans
-from router.clock import SystemClock
+from router.clock import steady
+from router.store import schema
 from router.store.sqlite import SqliteStore, open_store
 from router.wiring import server
 from router.wiring.live import Source
@@ -37,8 +41,14 @@ STATEMENTS = {
 }
 
 
+SENT = "SENT"
+"""What the log says when the signal was sent, and the monotonic second after it."""
+
+
 class Steps:
-    """Counts steps by name; the process dies at the one it was told."""
+    """Counts steps by name; the process gets its signal at the one it was told."""
+
+    signal = signal.SIGKILL
 
     def __init__(self, die: tuple[str, int] | None, record: Path | None, armed: bool) -> None:
         self._die = die
@@ -54,13 +64,26 @@ class Steps:
             with self._record.open("a") as file:
                 file.write(f"{step} {self._seen[step]}\n")
         if self._die == (step, self._seen[step]):
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.write(2, f"{SENT} {time.monotonic()}\n".encode())
+            os.kill(os.getpid(), self.signal)
 
     def statement(self, sql: str) -> None:
         """In the writer's thread, before each statement."""
         for begins, step in STATEMENTS.items():
             if sql.startswith(begins):
                 self.reach(f"sql-{step}")
+
+
+def watch_migrations(steps: Steps) -> None:
+    """Each statement of a migration is a step, too."""
+    migrate = schema.migrate
+
+    def watched(db: sqlite3.Connection, *given: Any) -> None:
+        db.set_trace_callback(lambda _: steps.reach("migrating"))
+        migrate(db, *given)
+        db.set_trace_callback(None)
+
+    schema.migrate = watched
 
 
 class Watched:
@@ -99,7 +122,7 @@ class Watched:
 
 async def serve(rules: Path, steps: Steps) -> int:
     """As `router serve` does it, around the watched store."""
-    clock = SystemClock()
+    clock = steady()
     options = server.ServeOptions(rules)
     source = Source(rules, environ=os.environ, dev=False, overrides=options.overrides)
     live, warnings = source.build()
@@ -116,6 +139,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--die", nargs=2, metavar=("STEP", "NUMBER"))
     parser.add_argument("--record", type=Path)
+    parser.add_argument("--signal", choices=["SIGKILL", "SIGTERM"], default="SIGKILL")
     parser.add_argument("--from", dest="begin", choices=["accept", "start"], default="accept")
     parser.add_argument("command", nargs="+")
     options = parser.parse_args()
@@ -124,7 +148,10 @@ def main() -> int:
     adopt_orphans()
     logs.configure(human=False, level="info")
     steps = Steps(die, options.record, options.begin == "start")
-    return asyncio.run(serve(Path(options.command[-1]), steps))
+    steps.signal = signal.Signals[options.signal]
+    watch_migrations(steps)
+    with server.leaving_at_once():
+        return asyncio.run(serve(Path(options.command[-1]), steps))
 
 
 if __name__ == "__main__":

@@ -12,12 +12,9 @@ A disk that is slow, one that hangs, a store that others hold.
     reader    another process reads for long while 150 MiB come in: the router says so
 """
 
-import argparse
-import random
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +23,7 @@ from pathlib import Path
 
 from tests.acceptance.process import RouterDied, RouterProcess, TookTooLong
 from tests.faults.life import WRITER, Answer, Life, a_life, attached, threads, wait_for
-from tests.faults.telling import say, told, verdict
+from tests.faults.telling import by_parts, told
 
 AT_ONCE = 20
 DEADLINE_S = 2.5
@@ -207,18 +204,7 @@ def campaign(folder: Path, names: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="all if none is named")
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
-    options = parser.parse_args()
-    say(f"seed {options.seed} (nothing here is drawn)")
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory() as name:
-        problems, lines = campaign(Path(name), options.parts or list(PARTS))
-    say(*lines)
-    return verdict(problems, f"{len(problems)} problems; {time.monotonic() - began:.0f} s")
+    return by_parts(__doc__, list(PARTS), campaign)
 
 
 if __name__ == "__main__":

@@ -12,12 +12,14 @@ A life is recorded step by step in each of these states, then the router dies at
 
 Steps are those of `tests.faults.server`: before and after each verb of the store (accept, lease,
 settle, recover, …), before BEGIN, each kind of statement and COMMIT, and right after a commit.
-After each the next start needs no help, the ledger is sound and holds what was acknowledged,
-nothing is there twice, what had no answer is taken when it is sent again, and every job ends.
+Two seconds after each nothing runs that the router had started, the plugin's process neither; the
+next start needs no help, the ledger is sound and holds what was acknowledged, nothing is there
+twice, what had no answer is taken when it is sent again, and every job ends.
 """
 
 import argparse
 import random
+import signal
 import sys
 import tempfile
 import time
@@ -30,10 +32,20 @@ from tests import ledger
 from tests.acceptance.process import Rig, RouterDied, RouterProcess, TookTooLong
 from tests.acceptance.senders import environ
 from tests.acceptance.sink import Sink
-from tests.faults.life import RULES, Life, chosen, unheard, wait_for
+from tests.faults.life import (
+    JOBS,
+    WITH_PLUGIN,
+    Life,
+    chosen,
+    unheard,
+    wait_for,
+    write_plugin,
+)
 from tests.faults.telling import say, told, verdict
 
-CHAINED = RULES.replace("{id: run, shell", "{id: run, after: call, shell")
+CHAINED = WITH_PLUGIN.replace("{id: run, ", "{id: run, after: call, ").replace(
+    "{id: plug, ", "{id: plug, after: run, "
+)
 LIFE_S = 10.0
 START_S = 20.0
 
@@ -110,13 +122,15 @@ class Tally:
     acked: int = 0
     resent: int = 0
     absorbed: int = 0
+    slowest_gone: float = 0.0
     problems: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         return (
             f"{self.steps} steps in {len(STATES)} states: {self.killed} kills, {self.missed} "
             f"not reached, {self.acked} acknowledged, {self.resent} unanswered and sent again, "
-            f"of which {self.absorbed} had been stored; {len(self.problems)} problems"
+            f"of which {self.absorbed} had been stored; what they had started was gone within "
+            f"{self.slowest_gone:.2f} s; {len(self.problems)} problems"
         )
 
 
@@ -125,7 +139,8 @@ def a_stage(folder: Path) -> Iterator[Stage]:
     with Sink() as sink:
         sink.server.handle_error = unheard  # type: ignore[method-assign]
         rig = Rig(folder, CHAINED.replace("SINK", sink.url), environ())
-        yield Stage(Life(rig), sink)
+        write_plugin(folder)
+        yield Stage(Life(rig, jobs=JOBS + 1), sink)
 
 
 def lived(stage: Stage, state: State, *options: str) -> bool:
@@ -141,10 +156,25 @@ def lived(stage: Stage, state: State, *options: str) -> bool:
         stage.wait()
         # The last step may come after the last job's end.
         wait_for(lambda: not router.running, 0.1)
-        return not router.running
+        return died(router)
     finally:
         if router.running:
             router.kill()
+
+
+def died(router: RouterProcess) -> bool:
+    """
+    Whether it was killed; False: it runs.
+
+    Raises:
+        RouterDied: it has ended by itself.
+    """
+    assert router.process is not None
+    if router.running:
+        return False
+    if router.process.returncode != -signal.SIGKILL:
+        raise RouterDied(f"it was not killed, it ended:\n{router.output()}")
+    return True
 
 
 def recorded(folder: Path, state: State) -> list[Step]:
@@ -162,17 +192,17 @@ def at(stage: Stage, state: State, step: Step, tally: Tally) -> None:
     tally.steps += 1
     tally.killed += killed
     tally.missed += not killed
+    stage.life.gone(where)
     with stage.life.rig.router() as router:
         stage.life.settle(router, where)
-    if ledger.counts(stage.life.rig.store).jobs != 3 * stage.life.number:
-        stage.life.problems.append(f"{where}: not three jobs a delivery")
+    if ledger.counts(stage.life.rig.store).jobs != stage.life.jobs * stage.life.number:
+        stage.life.problems.append(f"{where}: not {stage.life.jobs} jobs a delivery")
 
 
 def one_state(folder: Path, state: State, count: int | None, tally: Tally) -> None:
-    steps = recorded(folder / "recorded", state)
-    steps = chosen(steps, count)
     with a_stage(folder / "store") as stage:
         try:
+            steps = chosen(recorded(folder / "recorded", state), count)
             for step in told(steps, state.name):
                 at(stage, state, step, tally)
                 if stage.life.problems:
@@ -182,6 +212,7 @@ def one_state(folder: Path, state: State, count: int | None, tally: Tally) -> No
         tally.acked += len(stage.life.acked)
         tally.resent += stage.life.resent
         tally.absorbed += stage.life.absorbed
+        tally.slowest_gone = max(tally.slowest_gone, stage.life.slowest_gone)
         tally.problems += stage.life.problems
 
 

@@ -4,9 +4,10 @@ SIGKILL at every system call of one delivery's life.
     python -m tests.faults.syscalls                    every one, some minutes
     python -m tests.faults.syscalls --count 40         so many, spread evenly
 
-A life is recorded with strace first: accept, commit, answer, dispatch of a `log`, an `http` and a
-`shell` job, settlement. Then, call by call, a new delivery is sent to a router that is killed as
-it enters that call. The next start must need no help, the file must be sound, what was
+A life is recorded with strace first: accept, commit, answer, dispatch of a `log`, an `http`, a
+`shell` and a `python` job (the last in its child process), settlement. Then, call by call, a new
+delivery is sent to a router that is killed as it enters that call. Two seconds later nothing that
+it had started may run. The next start must need no help, the file must be sound, what was
 acknowledged must be there, no delivery and no job may be there twice, and what had no answer is
 sent once more and must be taken.
 """
@@ -40,13 +41,15 @@ class Tally:
     resent: int = 0
     absorbed: int = 0
     slowest_start: float = 0.0
+    slowest_gone: float = 0.0
     problems: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         return (
             f"{self.points} points: {self.killed} kills, {self.missed} not reached, {self.acked} "
             f"acknowledged, {self.resent} unanswered and sent again, of which {self.absorbed} had "
-            f"been stored; slowest start {self.slowest_start:.2f} s; {len(self.problems)} problems"
+            f"been stored; slowest start {self.slowest_start:.2f} s; what they had "
+            f"started was gone within {self.slowest_gone:.2f} s; {len(self.problems)} problems"
         )
 
 
@@ -58,24 +61,44 @@ LARGE_POINTS = 150
 
 def campaign(folder: Path, size: int, count: int | None, tally: Tally) -> Tally:
     """Record a life, then die at its calls one after another."""
-    with a_life(folder / "recorded", size=size) as life, life.rig.router() as router:
-        todo = chosen(points(life, router, folder), count)
+    cold, todo = recorded(folder, size)
+    todo = chosen(todo, count)
     batches = [todo[i : i + STORE_POINTS] for i in range(0, len(todo), STORE_POINTS)]
     shown = iter(told(todo, f"kills, body of {size} bytes"))
     for number, batch in enumerate(batches):
         if not tally.problems:
-            with a_life(folder / f"store-{number}", size=size) as life:
-                one_store(life, batch, tally, shown)
+            with a_life(folder / f"store-{number}", size=size, plugin=True) as life:
+                one_store(life, batch, tally, shown, cold)
     return tally
 
 
-def one_store(life: Life, batch: Sequence[Point], tally: Tally, shown: Iterator[Point]) -> None:
+def recorded(folder: Path, size: int) -> tuple[frozenset[Point], list[Point]]:
+    """
+    The calls of a life that only a router's first has, for it starts the plugin's process; and all.
+    """
+    with a_life(folder / "recorded", size=size, plugin=True) as life, life.rig.router() as router:
+        first = points(life, router, folder, lives=1)
+        later = points(life, router, folder)
+    cold = frozenset(first) - frozenset(later)
+    return cold, sorted(cold | frozenset(later))
+
+
+def one_store(
+    life: Life,
+    batch: Sequence[Point],
+    tally: Tally,
+    shown: Iterator[Point],
+    cold: frozenset[Point],
+) -> None:
     """A store and the points that it lives through."""
     router = life.start()
     try:
         life.send()
         life.finish(router, "before the first")
         for point in batch:
+            if point in cold:
+                router.kill()
+                router = life.start()
             router = at(point, life, router, tally)
             next(shown, None)
             if life.problems:
@@ -89,6 +112,7 @@ def one_store(life: Life, batch: Sequence[Point], tally: Tally, shown: Iterator[
     tally.resent += life.resent
     tally.absorbed += life.absorbed
     tally.slowest_start = max(tally.slowest_start, life.slowest_start)
+    tally.slowest_gone = max(tally.slowest_gone, life.slowest_gone)
     tally.problems += life.problems
 
 
@@ -106,6 +130,7 @@ def at(point: Point, life: Life, router: RouterProcess, tally: Tally) -> RouterP
         life.settle(router, str(point))
         return router
     tally.killed += 1
+    life.gone(str(point))
     router = life.start()
     life.settle(router, str(point))
     return router

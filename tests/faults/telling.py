@@ -1,7 +1,12 @@
 """How a harness tells what it does: a bar on a terminal, plain lines elsewhere."""
 
+import argparse
+import random
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -39,3 +44,23 @@ def verdict(problems: Sequence[str], figures: str) -> int:
     """Print figures and the first problems; the exit status."""
     say(figures, *[f"PROBLEM {problem}" for problem in problems[:20]])
     return 1 if problems else 0
+
+
+Campaign = Callable[[Path, Sequence[str]], tuple[list[str], list[str]]]
+"""Does the named parts in a folder: problems, and a line for each part."""
+
+
+def by_parts(text: str | None, parts: Sequence[str], campaign: Campaign) -> int:
+    """The command of a harness of which parts can be named; the exit status."""
+    parser = argparse.ArgumentParser(
+        description=text, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("parts", nargs="*", choices=[*parts, []], help="all if none is named")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
+    options = parser.parse_args()
+    say(f"seed {options.seed} (nothing here is drawn)")
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as name:
+        problems, lines = campaign(Path(name), options.parts or parts)
+    say(*lines)
+    return verdict(problems, f"{len(problems)} problems; {time.monotonic() - began:.0f} s")

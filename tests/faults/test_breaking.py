@@ -13,6 +13,8 @@ from tests.faults import (
     corrupt,
     io,
     places,
+    recovery,
+    room,
     slow,
     steps,
     syscalls,
@@ -45,6 +47,27 @@ def test_an_error_of_the_disk_is_never_a_false_answer(tmp_path: Path) -> None:
     assert tally.problems == []
     assert tally.hit > 4
     assert tally.full
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("part", room.PARTS)
+def test_no_room_is_said_and_is_over_by_itself(tmp_path: Path, part: str) -> None:
+    figures, problems = room.campaign(tmp_path, [part])
+    if "passed over" in figures[0]:
+        pytest.skip(figures[0])
+    assert problems == []
+    assert "x 503" in figures[0]
+
+
+@pytest.mark.timeout(120)
+def test_what_ran_at_a_kill_is_done_once_more_and_its_attempts_are_counted(tmp_path: Path) -> None:
+    assert recovery.killed(tmp_path / "killed", 200).problems == []
+
+
+async def test_leases_from_a_long_backlog_bring_what_was_asked_for(tmp_path: Path) -> None:
+    found = await recovery.leased(tmp_path / "waiting.db", 2_000, 30, random.Random(7))
+    assert found.problems == []
+    assert set(found.took) == {0, *recovery.BATCHES}
 
 
 @needs_strace

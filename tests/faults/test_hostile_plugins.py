@@ -276,11 +276,21 @@ async def test_many_crashes_leave_nothing(rig: Rig) -> None:
     await until(lambda: _open_descriptors() <= descriptors)
 
 
-def test_an_endless_loop_ends_with_the_router(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "endless",
+    [
+        "while True: pass",
+        "7 ** (7 ** 10)",  # no thread runs beside it
+        "import re; re.match('(a+)+$', 'a' * 50 + 'b')",
+        "import signal; os.kill(os.getpid(), signal.SIGSTOP)",
+    ],
+    ids=["loop", "number", "pattern", "stopped"],
+)
+def test_work_without_end_ends_with_the_router(tmp_path: Path, endless: str) -> None:
     """The router is killed: the job will run again, so its old run must not go on."""
     (tmp_path / "plugins").mkdir()
     source = "import os\ndef f(e, c):\n    print(os.getpid(), file=open('pid', 'w'), flush=True)\n"
-    (tmp_path / "plugins" / "tried.py").write_text(source + "    while True: pass\n")
+    (tmp_path / "plugins" / "tried.py").write_text(f"{source}    {endless}\n")
     router = subprocess.Popen(
         [sys.executable, "-c", _ROUTER, str(tmp_path)], cwd=Path(__file__).parents[2]
     )

@@ -164,11 +164,15 @@ def steps() -> Sequence[tuple[int, int]]:
     """Each version to begin from, and each statement until the newest."""
     found = []
     for before in range(1, len(schema.MIGRATIONS)):
-        rest = schema.MIGRATIONS[before:]
-        # BEGIN, the script, two pragmas and COMMIT; before them two pragmas and a count.
-        count = 3 + sum(4 + len(list(schema.statements(one))) for one in rest)
-        found += [(before, at) for at in range(1, count + 1)]
+        found += [(before, at) for at in steps_from(before)]
     return found
+
+
+def steps_from(before: int) -> range:
+    """Each statement from this version on until the newest."""
+    rest = schema.MIGRATIONS[before:]
+    # BEGIN, the script, two pragmas and COMMIT; before them two pragmas and a count.
+    return range(1, 4 + sum(4 + len(list(schema.statements(one))) for one in rest))
 
 
 def campaign(folder: Path, count: int | None, kills: int, rng: random.Random) -> Tally:

@@ -180,7 +180,7 @@ def made(data: dict[str, Any]) -> Provider:
 
 
 @settings(
-    max_examples=150, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
+    max_examples=75, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
 )
 @given(
     data=DEFINITIONS,
@@ -217,7 +217,7 @@ def test_no_definition_makes_the_verifier_crash_or_let_nothing_pass_for_a_secret
 
 
 @settings(
-    max_examples=150, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
+    max_examples=75, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
 )
 @given(data=DEFINITIONS, body=BODIES, empty=st.sampled_from(EMPTY))
 def test_a_signature_with_an_empty_key_verifies_under_no_definition(

@@ -22,7 +22,14 @@ from router.store.book import Book
 from router.store.protocol import Store
 from router.store.reader import SqliteReader
 from router.store.sqlite import SqliteStore, open_store
-from router.store.writer import Kind, Operation, Writer, _set
+from router.store.writer import (
+    CHECKPOINT_MOST,
+    CHECKPOINT_PAGES,
+    Kind,
+    Operation,
+    Writer,
+    _set,
+)
 
 Twin = Callable[[], Coroutine[Any, Any, Any]]
 ASKED: ContextVar[Twin | None] = ContextVar("ASKED", default=None)
@@ -101,6 +108,8 @@ class InlineWriter(Writer):
         answers = self._commit(book, [operation for operation, _ in waiting])
         if broken is not None:
             book.db.set_progress_handler(None, 0)
+        if book.pages >= min(CHECKPOINT_PAGES * len(waiting), CHECKPOINT_MOST):
+            self._checkpoint(book)  # as `_run` does it: a journal without end makes every read slow
         self.commits += 1
         twins = {id(operation): twin for operation, twin in waiting}
         for operation, answer in answers:

@@ -9,6 +9,7 @@ import msgspec
 from router.model.delivery import Delivery
 from router.model.job import ENDED, Attempt, Job, JobState, NewJob, Settlement
 from router.store.protocol import (
+    APART_MS,
     Acceptance,
     Died,
     LeaseBatch,
@@ -179,8 +180,8 @@ class Ledger:
         died: Died = untold,
     ) -> Recovered:
         await self.pause()
-        reclaimed = dead = 0
-        for job in list(self.records.values()):
+        reclaimed = dead = suspects = 0
+        for job in sorted(self.records.values(), key=lambda job: job.id):
             if job.state != "running" or (job.lease or "").startswith(alive):
                 continue
             reason = None
@@ -189,6 +190,11 @@ class Ledger:
             elif job.deaths + 1 >= DEATHS:
                 reason = "crash_loop"
             self._put(_reclaimed(job, now, reason))
+            if reason is None and job.deaths + 2 == DEATHS:
+                self._put(
+                    msgspec.structs.replace(self.records[job.id], due_at=now + suspects * APART_MS)
+                )
+                suspects += 1
             self._follow(job.id, now)
             if reason is not None:
                 attempt = Attempt(

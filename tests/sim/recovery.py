@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from router.dispatch import Dispatcher, Live
+from router.dispatch.gate import FIRST_PACE
 from router.model.delivery import Delivery
 from router.model.job import Done, Job, NewJob, Outcome, Retry, Settlement
 from router.model.retry import STANDARD
@@ -234,7 +235,7 @@ def wrong(figures: Figures) -> list[str]:
     """What is not as it should be, in words."""
     checks = {
         "jobs are left": figures.unfinished == 0,
-        "more than twice the steady rate": figures.peak <= 2 * figures.steady,
+        "more than twice the steady rate": figures.peak <= max(2 * figures.steady, FIRST_PACE),
         "fresh work waited for over 30 s": figures.fresh_max <= 30,
         "waiting spent attempts": figures.attempts_most <= 3,
     }

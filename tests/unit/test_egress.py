@@ -1,8 +1,17 @@
 """The address table, literal by literal."""
 
+from ipaddress import IPv4Address, IPv6Address, ip_network
+
 import pytest
 
-from router.egress import EgressPolicy, is_local_name, literal_address
+from router.egress import (
+    EgressPolicy,
+    _carried,
+    is_local_name,
+    is_metadata_name,
+    literal_address,
+    plain_network,
+)
 from router.errors import EgressRefused
 
 
@@ -107,3 +116,64 @@ def test_local_names(host: str) -> None:
 @pytest.mark.parametrize("host", ["localhost.example.com", "notlocalhost", "127.0.0.1", ""])
 def test_other_names_are_not_local(host: str) -> None:
     assert not is_local_name(host)
+
+
+@pytest.mark.parametrize("written", ["127.0.0.1%lo", "[127.0.0.1]", "127.0.0.1"])
+def test_a_zone_and_brackets_are_no_part_of_an_address(written: str) -> None:
+    assert str(literal_address(written)) == "127.0.0.1"
+
+
+@pytest.mark.parametrize("written", ["n127.0.0.1", "127.0.0.1 ", "o::1", "%lo", "[]"])
+def test_nothing_else_is_taken_off(written: str) -> None:
+    assert literal_address(written) is None
+
+
+def test_a_metadata_address_with_a_zone_is_one() -> None:
+    for policy in (EgressPolicy(), EVERYTHING):
+        with pytest.raises(EgressRefused, match="a metadata address may never be called"):
+            policy.check("fe80::a9fe:a9fe%eth0", literal=True)
+
+
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        ("10.0.0.0/8", "10.0.0.0/8"),
+        ("::ffff:10.0.0.0/104", "10.0.0.0/8"),
+        ("::ffff:0:0/96", "0.0.0.0/0"),
+        ("::ffff:1.2.3.4/128", "1.2.3.4/32"),
+        ("::/0", "::/0"),
+        ("2001:db8::/32", "2001:db8::/32"),
+    ],
+)
+def test_a_mapped_range_is_an_ipv4_range(written: str, plain: str) -> None:
+    assert str(plain_network(ip_network(written))) == plain
+
+
+@pytest.mark.parametrize("host", ["metadata.google.internal", "METADATA.goog.", "instance-data"])
+def test_names_of_metadata_services(host: str) -> None:
+    assert is_metadata_name(host)
+    assert not is_metadata_name(f"x{host}")
+
+
+@pytest.mark.parametrize("address", ["0.0.0.1", "10.1.2.3", "255.255.255.255", "169.254.169.254"])
+def test_an_ipv4_address_carries_nothing_but_itself(address: str) -> None:
+    assert list(_carried(IPv4Address(address))) == []
+
+
+@pytest.mark.parametrize(
+    ("address", "carried"),
+    [
+        ("::ffff:1.2.3.4", ["1.2.3.4"]),
+        ("::ffff:0:1.2.3.4", ["1.2.3.4"]),
+        ("::1.2.3.4", ["1.2.3.4"]),
+        ("64:ff9b::1.2.3.4", ["1.2.3.4"]),
+        ("64:ff9b:1:102:3:400:0:9", ["0.0.0.9", "1.2.3.4"]),
+        ("2002:102:304::9", ["1.2.3.4"]),
+        ("2001:0:102:304::fafb:fcfd", ["1.2.3.4", "5.4.3.2"]),
+        ("2a00:1450::5efe:1.2.3.4", ["1.2.3.4"]),
+        ("2a00:1450::200:5efe:1.2.3.4", ["1.2.3.4"]),
+        ("2a00:1450::1.2.3.4", []),
+    ],
+)
+def test_what_each_carrier_carries(address: str, carried: list[str]) -> None:
+    assert [str(face) for face in _carried(IPv6Address(address))] == carried

@@ -6,6 +6,7 @@ role, query, body. State changes by POST only, for operators only. Nothing here 
 for ingest than one dict lookup.
 """
 
+import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
@@ -113,6 +114,8 @@ class Admin:
             page = problem(rejected.status, str(rejected), *rejected.extra)
         except RouterError as error:
             page = problem(status_of(error), str(error))
+        except asyncio.CancelledError:  # the listener ends, its patience too
+            return
         except Exception as error:  # noqa: BLE001 - the last net of a request
             self._log.error("admin request failed", path=scope["path"], exc_info=error)
             page = problem(503, "the router failed; its log says why")

@@ -3,13 +3,24 @@
 import asyncio
 import socket
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
+from multidict import CIMultiDict
 
-from router.actions.http import ANSWER_MAX, HttpAction, retry_after
+from router.actions.http import (
+    ANSWER_MAX,
+    HttpAction,
+    _errno_words,
+    _kept_headers,
+    _masks,
+    retry_after,
+)
 from router.egress import EgressPolicy
 from router.model.call import LogCall
+from router.model.delivery import REMOVED
 from router.model.job import Done, Fail, Outcome, Retry
+from router.model.settings import Tls
 from tests.sim.makers import a_job, an_http_call
 from tests.sink import Sink, running_sink
 from tests.waiting import until
@@ -284,3 +295,90 @@ async def test_the_systems_resolver(sink: Sink, action: HttpAction) -> None:
     port = sink.url.rpartition(":")[2]
     outcome = await action.run(an_http_call(f"http://localhost:{port}/status/200"), a_job())
     assert isinstance(outcome, Done)
+
+
+def test_headers_of_an_answer_are_kept_up_to_16_kib() -> None:
+    """Names and values count; what does not fit any more is left out, and all behind it."""
+    full = {"X-Full": "v" * (16 * 1024 - len("x-full"))}
+    assert _kept_headers(full, ()) == {"x-full": full["X-Full"]}
+    assert _kept_headers({"X-Fulls": full["X-Full"], "A": ""}, ()) == {}
+    assert _kept_headers({"A": "1", **full, "B": "2"}, ()) == {"a": "1"}
+
+
+def test_headers_of_one_name_are_one_line_and_cookies_are_none() -> None:
+    headers: CIMultiDict[str] = CIMultiDict()
+    for name, value in (("Via", "a"), ("VIA", "b"), ("Set-Cookie", "s=1"), ("X-Echo", "se-cret")):
+        headers.add(name, value)
+    kept = _kept_headers(headers, ("se-cret",))
+    assert kept == {"via": "a, b", "set-cookie": REMOVED, "x-echo": "***"}
+
+
+async def test_a_tls_file_that_is_not_there_is_tried_again(sink: Sink, action: HttpAction) -> None:
+    """It may be in the making: a certificate that is renewed."""
+    call = an_http_call(f"{sink.url}/status/200", tls=Tls(ca="/no/such/ca.pem"))
+    outcome = await action.run(call, a_job())
+    assert isinstance(outcome, Retry)
+    assert (outcome.failure, sink.seen) == ("network", [])
+    assert outcome.reason == "the TLS files cannot be used: ca.pem"
+
+
+@pytest.mark.parametrize("size", [0, 1, 512 * 1024, 512 * 1024 + 1])
+async def test_a_body_of_any_size_arrives(sink: Sink, action: HttpAction, size: int) -> None:
+    call = an_http_call(f"{sink.url}/status/200", body=b"x" * size)
+    assert isinstance(await action.run(call, a_job()), Done)
+    assert sink.seen[-1].body == b"x" * size
+
+
+async def test_64_kib_of_an_answer_are_kept(sink: Sink, action: HttpAction) -> None:
+    """The sink sends back what it heard, so a body of the right size makes an answer of any."""
+
+    async def answered(size: int) -> dict[str, Any]:
+        outcome = await action.run(an_http_call(f"{sink.url}/echo", body=b"x" * size), a_job())
+        return outcome.result
+
+    spare = 64 * 1024 - len((await answered(60_000))["text"])
+    whole = await answered(60_000 + spare)
+    assert (len(whole["text"]), "truncated" in whole) == (64 * 1024, False)
+    cut = await answered(60_001 + spare)
+    assert (len(cut["text"]), cut["truncated"]) == (64 * 1024, True)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Authorization", "X-Token", "Api-Key", "Client-Secret", "Cookie", "X-Password", "X-Signature"],
+)
+def test_what_a_header_of_this_name_holds_is_masked(name: str) -> None:
+    """With and without the word that stands before it; nothing so short that it is everywhere."""
+    call = an_http_call(headers=((name, "Scheme its-value"), ("Accept", "text/html")))
+    assert _masks(call) == ("Scheme its-value", "its-value")
+    assert _masks(an_http_call(headers=((name, "abcd"),))) == ("abcd", "abcd")
+    assert _masks(an_http_call(headers=((name, "abc"),))) == ()
+
+
+def test_an_idempotency_key_is_no_credential() -> None:
+    assert _masks(an_http_call(headers=(("Idempotency-Key", "job_1234"),))) == ()
+
+
+def test_an_address_with_a_secret_is_masked_whole_and_without_its_host() -> None:
+    call = an_http_call("https://h.example/a/s3cr3t?x=1", shown_url="https://h.example/a/***")
+    assert _masks(call)[-2:] == ("https://h.example/a/s3cr3t?x=1", "a/s3cr3t?x=1")
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+async def test_a_call_without_a_body_has_no_body(
+    sink: Sink, action: HttpAction, method: str
+) -> None:
+    call = an_http_call(f"{sink.url}/status/200", method=method, headers=(), body=b"")
+    assert isinstance(await action.run(call, a_job()), Done)
+    names = {name.lower() for name, _ in sink.seen[-1].headers}
+    assert ("content-length" in names) is (method != "GET")
+    assert "content-type" not in names
+    assert "transfer-encoding" not in names
+
+
+@pytest.mark.parametrize("number", [None, 0, -2, 111])
+def test_only_an_error_number_of_the_system_has_words(number: int | None) -> None:
+    error = OSError()
+    error.errno = number
+    assert _errno_words(error) == (": connection refused" if number == 111 else "")
+    assert _errno_words(ValueError()) == ""

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from router.actions.http import HttpAction
-from router.actions.securing import Contexts, UnusableFilesError
+from router.actions.securing import CONTEXTS_MAX, Contexts, UnusableFilesError, signatures
 from router.egress import EgressPolicy
 from router.model.job import Done, Fail, Outcome, Retry
 from router.model.settings import Sign, Tls
@@ -294,3 +294,20 @@ def test_a_file_that_has_changed_makes_new_settings(authority: Authority) -> Non
     assert contexts.of(tls, None) is first
     authority.pem.write_bytes(authority.pem.read_bytes() + b"\n")
     assert contexts.of(tls, None) is not first
+
+
+def test_only_so_many_settings_are_kept(authority: Authority) -> None:
+    """Past 64 they are made anew: files that change all the time fill no memory."""
+    contexts, tls = Contexts(), Tls(ca=str(authority.pem))
+    first = contexts.of(tls, None)
+    for number in range(CONTEXTS_MAX - 1):
+        contexts.of(tls, f"a key that is another every time {number}")
+    assert contexts.of(tls, None) is first
+    contexts.of(tls, "one more")
+    assert contexts.of(tls, None) is not first
+
+
+async def test_a_call_without_signature_has_no_header_of_one(sink: Sink) -> None:
+    headers = await _sent(sink)
+    assert not [name for name in headers if "sig" in name or name.startswith("webhook-")]
+    assert list(signatures(an_http_call(), "job_1", NOW_S)) == []

@@ -26,6 +26,7 @@ class Heard:
         self.leaks: list[Exception] = []
         self.failures: list[str] = []
         self.cancelled: list[str] = []
+        self.corrupted: list[str] = []
 
     def settled(self, job: Job, settlement: Settlement, held: bool) -> None:
         self.settlements.append((job.id, settlement.state, held))
@@ -38,6 +39,9 @@ class Heard:
 
     def followed(self, job: Job, cancelled: tuple[str, ...]) -> None:
         self.cancelled += cancelled
+
+    def corrupt(self, job: str) -> None:
+        self.corrupted.append(job)
 
 
 class Act:

@@ -2,6 +2,7 @@
 
 import asyncio
 from itertools import pairwise
+from typing import Any
 
 import msgspec
 
@@ -14,6 +15,8 @@ from router.model.job import Done, Job, Need, Outcome, Retry, Skip
 from router.model.retry import AGE_LIMIT_MS, RetryPolicy
 from router.model.settings import TargetLimits
 from router.model.work import Work
+from router.store.protocol import LeaseBatch
+from tests.sim.ledger import Ledger
 from tests.sim.makers import a_delivery, an_event, an_http_call
 from tests.unit.dispatch.bench import AFTER, BEFORE, Bench, on_bench
 
@@ -416,3 +419,24 @@ async def test_a_when_that_does_not_hold_cancels_and_spends_nothing(bench: Bench
     assert [a.outcome for a in bench.ledger.attempts] == ["skipped"]
     assert bench.heard.cancelled == ["predecessor_cancelled"]
     assert bench.act.began == []
+
+
+class Spoilt(Ledger):
+    """Finds a job that cannot be read in its first lease."""
+
+    found: tuple[str, ...] = ("job_x",)
+
+    async def lease(self, *args: Any, **named: Any) -> LeaseBatch:
+        batch = await super().lease(*args, **named)
+        batch, self.found = msgspec.structs.replace(batch, corrupt=self.found), ()
+        return batch
+
+
+@on_bench
+async def test_a_job_that_cannot_be_read_is_told_once(bench: Bench) -> None:
+    bench.ledger = Spoilt()
+    await bench.start()
+    await bench.commit_and_wake(*bench.new(3))
+    await asyncio.sleep(20)
+    assert bench.heard.corrupted == ["job_x"]
+    assert set(bench.states().values()) == {"succeeded"}

@@ -5,11 +5,17 @@ import random
 import pytest
 
 from router.dispatch.gate import (
+    ATTEMPTS,
     FIRST_OPEN_MS,
     FIRST_PACE,
+    FIRST_SLOTS,
     GIVE_UP_MS,
     JITTER,
     LONGEST_OPEN_MS,
+    OF_USUAL,
+    RATIO,
+    REFUSALS,
+    SAVE_MS,
     STEP_MS,
     Gate,
 )
@@ -264,3 +270,206 @@ def test_what_changes_little_is_written_seldom() -> None:
 def test_a_clock_set_back_does_not_hold_it_for_long() -> None:
     gate = _opened()
     assert gate.tick(T - 3_600_000) is not None
+
+
+def test_the_numbers_that_the_pages_name() -> None:
+    assert (RATIO, ATTEMPTS, REFUSALS) == (0.7, 10, 5)
+    assert (FIRST_OPEN_MS, LONGEST_OPEN_MS, JITTER) == (30_000, 600_000, 0.2)
+    assert (GIVE_UP_MS, STEP_MS, SAVE_MS) == (432_000_000, 5_000, 600_000)
+    assert (FIRST_SLOTS, FIRST_PACE, OF_USUAL) == (2, 5.0, 1.8)
+
+
+def _recovering(usual: float | None = None) -> tuple[Gate, int]:
+    gate = Gate("erp", T, TargetMemory(state="closed", usual=usual, recovering=True))
+    assert gate.recovering
+    return gate, T
+
+
+def _good(gate: Gate, now: int, steps: int) -> int:
+    for _ in range(steps):
+        now += STEP_MS
+        gate.answered("j", now)
+    return now
+
+
+@pytest.mark.parametrize(
+    ("usual", "rate", "pace"),
+    [
+        (None, None, 40.0),
+        (10.0, None, 18.0),
+        (1.0, None, 5.0),
+        (10.0, 30.0, 30.0),
+        (10.0, 2.0, 2.0),
+        (1_000.0, None, 40.0),
+    ],
+)
+def test_how_fast_it_may_recover(usual: float | None, rate: float | None, pace: float) -> None:
+    gate, now = _recovering(usual)
+    _good(gate, now, 3)
+    assert gate.pace(rate) == pace
+    assert gate.narrowed(TargetLimits(16, rate)).rate == pace
+    gate.drained()
+    assert gate.pace(rate) is None
+
+
+def test_a_recovery_has_bounds_both_ways() -> None:
+    gate, now = _recovering()
+    now = _good(gate, now, 40)
+    wide = gate.narrowed(TargetLimits(5_000, None))
+    assert (wide.concurrency, wide.rate) == (1024, 1e6)
+    assert gate.narrowed(OWN).concurrency == 16, "never more than its own limit"
+    for _ in range(40):
+        now += STEP_MS
+        _fail(gate, now)
+        gate.answered("j", now)
+    assert (gate.narrowed(OWN).concurrency, gate.narrowed(OWN).rate) == (2, 5.0)
+
+
+def test_a_step_takes_its_time_whatever_happens_in_it() -> None:
+    gate, now = _recovering()
+    for _ in range(100):
+        gate.answered("j", now + STEP_MS - 1)
+    assert gate.narrowed(OWN).rate == 5.0
+    gate.answered("j", now + STEP_MS)
+    assert gate.narrowed(OWN).rate == 10.0
+    _fail(gate, now + 2 * STEP_MS)
+    assert gate.narrowed(OWN).rate == 5.0, "one failure, and no answer in this step"
+    gate.answered("j", now + 3 * STEP_MS)
+    assert gate.narrowed(OWN).rate == 10.0, "the failure of the step before is over"
+    gate.answered("j", now - 10 * STEP_MS)
+    assert gate.narrowed(OWN).rate == 20.0, "a clock set back does not hold it"
+
+
+def test_what_is_left_of_its_limits_keeps_its_rate_and_its_breaker() -> None:
+    own = TargetLimits(16, 3.0, False)
+    gate = _opened()
+    assert gate.narrowed(own) == TargetLimits(0, 3.0, False)
+    now = _probed(gate)
+    assert gate.narrowed(own) == TargetLimits(1, 3.0, False)
+    gate.answered("p", now)
+    assert gate.narrowed(own) == TargetLimits(2, 3.0, False)
+    gate.pause(now, "x", "ops")
+    assert gate.narrowed(own) == TargetLimits(0, 3.0, False)
+
+
+@pytest.mark.parametrize(("late", "waits"), [(0, True), (1, False)])
+def test_a_wait_that_is_longer_than_any_is_none(late: int, waits: bool) -> None:
+    """A clock set far back; 12 minutes is the longest wait with its spread."""
+    gate = _opened()
+    now = gate.next_probe - 720_000 - late
+    assert (gate.tick(now) is None) is waits
+
+
+def test_only_the_probe_s_end_leaves_room() -> None:
+    gate = _opened()
+    _probed(gate)
+    gate.landed("another")
+    assert gate.probe == "p"
+
+
+def test_a_change_of_state_tells_what_when_and_why() -> None:
+    gate = _opened()
+    assert (gate.since, gate.by, gate.openings) == (T, "router", 1)
+    change = gate.tick(gate.next_probe)
+    assert change == TargetChange(
+        "erp",
+        "open",
+        "half-open",
+        gate.next_probe,
+        "one call finds out whether it is back",
+        "router",
+    )
+    gate.probe = "p"
+    failed = _fail(gate, gate.next_probe, job="p")
+    assert failed is not None
+    assert failed.reason == "the probe failed: HTTP 503"
+    now = _probed(gate)
+    closed = gate.answered("p", now)
+    assert closed is not None
+    assert (closed.reason, closed.by) == ("the probe was answered", "router")
+
+
+def test_after_a_recovery_it_is_judged_anew() -> None:
+    gate = _opened()
+    now = _probed(gate)
+    gate.answered("p", now)
+    assert gate.health.window(now) == (0, 0)
+    for _ in range(9):
+        assert _fail(gate, now) is None
+    assert _fail(gate, now) is not None
+
+
+def test_resumed_by_hand_its_failures_are_forgotten() -> None:
+    gate = _opened()
+    gate.resume(T + GIVE_UP_MS, "mended", "ops")
+    assert gate.health.failing_since is None
+    assert _fail(gate, T + GIVE_UP_MS) is None
+    assert gate.state == "closed"
+
+
+def test_an_ordinary_gate_that_is_drained_stays_as_it_is() -> None:
+    gate = _opened()
+    gate.drained()
+    assert (gate.state, gate.openings, gate.health.learns) == ("open", 1, False)
+
+
+def test_a_clock_that_is_set_moves_what_waits() -> None:
+    gate = _opened()
+    probe = gate.next_probe
+    gate.shift(7_000)
+    assert (gate.since, gate.next_probe) == (T + 7_000, probe + 7_000)
+    assert gate.health.failing_since == T + 7_000
+    assert gate.tick(probe + 6_999) is None
+    ordinary = Gate("crm", T)
+    ordinary.shift(7_000)
+    assert (ordinary.since, ordinary.next_probe) == (0, 0)
+    _fail(ordinary, T + 7_000)
+    assert ordinary.unkept(T + 7_000 + SAVE_MS - 1) is None
+    assert ordinary.unkept(T + 7_000 + SAVE_MS) is not None
+    slow, now = _recovering()
+    slow.shift(1_000_000)
+    slow.answered("j", now + 1_000_000 + STEP_MS - 1)
+    assert slow.narrowed(OWN).rate == 5.0
+
+
+def test_what_must_outlive_a_restart() -> None:
+    gate = _opened()
+    assert gate.memory() == TargetMemory(
+        state="open",
+        since=T,
+        reason=gate.reason,
+        next_probe=gate.next_probe,
+        openings=1,
+        failing_since=T,
+    )
+    now = _probed(gate)
+    assert gate.memory().next_probe == 0, "half-open has no time to wait for"
+    gate.answered("p", now)
+    kept = gate.memory()
+    assert (kept.state, kept.recovering, kept.since) == ("closed", True, now)
+    assert kept.reason == "the probe was answered"
+    gate.drained()
+    assert gate.memory() == TargetMemory(), "ordinary again: nothing to remember"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "news"),
+    [
+        (None, None, False),
+        (None, 1.0, True),
+        (10.0, 10.9, False),
+        (10.0, 11.2, True),
+        (10.0, 9.1, False),
+        (10.0, 8.9, True),
+        (10.0, 11.0, False),
+    ],
+)
+def test_a_usual_rate_is_news_when_it_has_moved_by_a_tenth(
+    before: float | None, after: float | None, news: bool
+) -> None:
+    gate = Gate("erp", T, TargetMemory(usual=before))
+    gate.health.usual = after
+    assert gate.unkept(T + SAVE_MS - 1) is None
+    assert (gate.unkept(T + SAVE_MS) is not None) is news
+    gate.pause(T, "x", "ops")
+    assert gate.unkept(T) is not None, "a change of state is news at once"

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from router.dispatch.verdict import Verdicts, interrupted, moved, too_old
-from router.model.job import Done, Fail, Outcome, Retry, Settlement
+from router.model.job import Done, Fail, Outcome, Retry, Settlement, Skip
 from router.model.retry import AGE_LIMIT_MS, NONE, STANDARD, RetryPolicy
 from router.model.settings import DAY_MS
 from tests.sim.makers import NOW, a_job
@@ -114,3 +114,50 @@ def test_a_settlement_moves_as_a_whole() -> None:
     assert later.due_at == settlement.due_at - DAY_MS
     assert later.attempt.ended_at == settlement.attempt.ended_at - DAY_MS
     assert moved(_settled(Done()), DAY_MS).due_at is None
+
+
+def test_what_was_skipped_is_cancelled_and_not_charged() -> None:
+    verdicts = Verdicts(random.Random(1), dry=False)
+    settlement = verdicts.settlement(a_job(), Skip("not wanted"), STANDARD, "g2", END)
+    assert (settlement.state, settlement.reason) == ("cancelled", "not wanted")
+    assert settlement.charged is False
+    attempt = settlement.attempt
+    assert (attempt.outcome, attempt.result, attempt.generation) == ("skipped", {}, "g2")
+
+
+@pytest.mark.parametrize("outcome", [Done(), Fail("no"), Retry("server", "no")])
+def test_an_attempt_of_the_job_s_own_is_charged(outcome: Outcome) -> None:
+    assert _settled(outcome).charged is True
+
+
+def test_which_delay_comes_after_how_many_charged_attempts() -> None:
+    policy = RetryPolicy("p", (1_000, 2_000), 0.0)
+    due = [_settled(Retry("server", "no"), charged, policy).due_at for charged in (0, 1, 2)]
+    assert due == [END + 1_000, END + 2_000, None]
+
+
+def test_no_attempt_is_planned_beyond_the_age_limit() -> None:
+    """What the schedule has waited by then counts, the next delay too."""
+    within = RetryPolicy("w", (AGE_LIMIT_MS - 1, 1, 1), 0.0)
+    states = [_settled(Retry("server", "no"), c, within).state for c in (0, 1, 2)]
+    assert states == ["retryable", "retryable", "dead"]
+
+
+def test_a_job_without_a_beginning_is_not_too_old_and_began_at_its_end() -> None:
+    job = msgspec.structs.replace(a_job(), started_at=None, lease=None)
+    assert not too_old(job)
+    settlement = interrupted(job, "g", END, dead=False)
+    assert (settlement.attempt.started_at, settlement.lease) == (END, "")
+    assert settlement.attempt.reason == "interrupted"
+    assert settlement.reason is None
+
+
+def test_a_settlement_that_moves_began_earlier_too() -> None:
+    settlement = _settled(Done())
+    later = moved(settlement, DAY_MS).attempt
+    assert later.started_at == settlement.attempt.started_at + DAY_MS
+
+
+def test_an_interruption_that_ends_a_job_is_not_charged_either() -> None:
+    settlement = interrupted(a_job(), "g", END, dead=True)
+    assert (settlement.charged, settlement.due_at) == (False, None)

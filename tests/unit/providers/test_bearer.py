@@ -2,6 +2,7 @@
 
 import base64
 import json
+import sys
 from typing import Any
 
 import jwt
@@ -26,6 +27,7 @@ from tests.unit.providers.makers import (
 )
 
 NOW = NOW_MS // 1000
+UNPROVED = {"verify_signature": False}
 CLAIMS: dict[str, Any] = {"iss": "https://sender.test", "aud": "us", "exp": NOW + 60}
 RULE: dict[str, Any] = {"scheme": "jwt", "audience": "us", "issuer": "https://sender.test"}
 SENDER = Provider(a_definition(verify=RULE))
@@ -179,3 +181,94 @@ def test_what_is_sent_is_verified() -> None:
         assert verdict(sender, request, made.verify) == Verified("s0")
         assert sender.can_sign(made.sign)
         assert not sender.can_sign(made.verify)
+
+
+@pytest.mark.parametrize("odd", ["+", "/", "="])
+@pytest.mark.parametrize("part", [0, 1])
+def test_a_token_in_another_alphabet_is_none(odd: str, part: int) -> None:
+    """A `=` at the end would only be padding, were it allowed."""
+    pieces = a_token().split(".")
+    pieces[part] = pieces[part][:-1] + odd if odd != "=" else pieces[part] + "=="
+    assert bearer.claims_of(".".join(pieces).encode()) is None
+    assert judged(".".join(pieces)) == "malformed_signature"
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jwt", None)  # as if it were not installed
+    with pytest.raises(keys.UnusableKeyError, match="need the extra `jwt`"):
+        bearer.load_keys(bearer.key_set_of(ED))
+    with pytest.raises(keys.UnusableKeyError, match="need the extra `jwt`"):
+        bearer.token(SENDER.definition.ways[0], ED, NOW_MS)
+
+
+def test_a_weak_private_key_signs_nothing() -> None:
+    weak = rsa.generate_private_key(public_exponent=65_537, key_size=1024)  # noqa: S505 (on purpose)
+    pem = weak.private_bytes(s.Encoding.PEM, s.PrivateFormat.PKCS8, s.NoEncryption())
+    with pytest.raises(keys.UnusableKeyError, match="the key is not RSA"):
+        bearer.load_private(pem)
+    with pytest.raises(keys.UnusableKeyError, match="this is no private key in PEM form"):
+        bearer.load_private(b"no key")
+
+
+def test_a_key_set_has_bounds() -> None:
+    """Bytes, and keys: those beyond the first 32 are not looked at."""
+    padded = bearer.key_set_of(ED)
+    exact = padded + b" " * (bearer.KEY_SET_BYTES_MAX - len(padded))
+    assert len(bearer.load_keys(exact)) == 1
+    with pytest.raises(keys.UnusableKeyError, match="a key set is shorter than 65536 bytes"):
+        bearer.load_keys(exact + b" ")
+    several = [a_jwk(ED, kid=str(number)) for number in range(bearer.KEYS_MAX + 1)]
+    found = bearer.load_keys(json.dumps({"keys": several}).encode())
+    assert [key.id for key in found] == [str(number) for number in range(32)]
+
+
+def test_the_key_that_is_named_is_the_one_that_counts() -> None:
+    """A key without a name is any; a name that is no text is none."""
+    other = ed25519.invent(other_bytes)
+    named = json.dumps({"keys": [a_jwk(ED, kid="a"), a_jwk(other, kid="b")]}).encode()
+    assert judged(a_token(head={"kid": "a"}), SENDER, named) is None
+    assert judged(a_token(head={"kid": "b"}), SENDER, named) == "bad_signature"
+    assert judged(a_token(head={"kid": "b"}, key=other), SENDER, named) is None
+    nameless = json.dumps(a_jwk(ED, kid=5)).encode()
+    assert [key.id for key in bearer.load_keys(nameless)] == [None]
+    assert judged(a_token(head={"kid": "a"}), SENDER, nameless) is None
+
+
+def test_an_invented_key_is_for_the_quickest_algorithm() -> None:
+    for algorithms in (["RS256", "ES256", "EdDSA"], ["RS256", "ES256"], ["RS256"]):
+        made = bearer.invent(algorithms, fixed_bytes)
+        assert bearer.load_private(made)[0] == algorithms[-1]
+
+
+def test_what_an_own_token_claims() -> None:
+    text = bearer.token(SENDER.definition.ways[0], ED, NOW_MS)
+    claims = jwt.decode(text, options=UNPROVED)
+    assert claims == {
+        "iat": NOW,
+        "exp": NOW + 300,
+        "sub": "router-send",
+        "iss": "https://sender.test",
+        "aud": "us",
+    }
+    bare = a_definition(verify={"scheme": "jwt", "audience": "us"})
+    told = jwt.decode(bearer.token(bare.ways[0], ED, NOW_MS), options=UNPROVED)
+    assert set(told) == {"iat", "exp", "sub", "aud"}
+
+
+def test_no_token_is_a_missing_one() -> None:
+    for request in (a_request(), a_request([("Authorization", "")])):
+        found = verdict(SENDER, request, bearer.key_set_of(ED))
+        assert isinstance(found, Refused)
+        assert (found.reason, found.status) == ("missing_signature", 401)
+
+
+def test_the_longest_token() -> None:
+    """8,192 bytes are judged, one more is not."""
+    short = len(a_token(pad=""))
+    fits = a_token(pad="x" * ((8192 - short) * 3 // 4 - 2))
+    while len(fits) < 8190:
+        fits = a_token(pad="x" * (len(jwt.decode(fits, options=UNPROVED)["pad"]) + 1))
+    assert 8190 <= len(fits) <= 8192
+    exact = fits + "A" * (8192 - len(fits))
+    assert judged(exact) in (None, "bad_signature")
+    assert judged(exact + "A") == "malformed_signature"

@@ -6,7 +6,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization as s
 
 from router.model.delivery import Refused, Verified
-from router.providers import Provider, ed25519
+from router.providers import Provider, ed25519, keys
 from router.providers.keys import UnusableKeyError
 from tests.unit.providers.makers import (
     a_definition,
@@ -105,3 +105,12 @@ def test_public_and_shared_keys_of_one_sender_are_not_mixed_up() -> None:
         assert isinstance(verdict(standard, a_delivery(standard, "x", key=guess), public), Refused)
     assert "whpk_" in (standard.check_secret(base64.b64encode(RAW)).warning or "")
     assert standard.check_secret(public).warning is None
+
+
+def test_a_key_of_another_kind_is_none_of_ours() -> None:
+    other = keys.invent(fixed_bytes)
+    with pytest.raises(UnusableKeyError, match="the key is not an Ed25519 key"):
+        ed25519.load_public(keys.public_of(other))
+    with pytest.raises(UnusableKeyError, match="the private key is not an Ed25519 one"):
+        ed25519.load_private(other)
+    assert not ed25519.verifies(keys.public_of(other), bytes(64), b"message")

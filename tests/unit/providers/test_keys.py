@@ -102,3 +102,37 @@ def test_loading_the_providers_does_not_load_cryptography() -> None:
         "sys.exit('cryptography' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("secret", "form", "says"),
+    [
+        (b"", "text", "the secret is empty"),
+        (b" \n", "hex", "the secret is empty"),
+        (b"whsec_", "base64", "the secret is empty"),
+        (b"whsec_====", "base64", "the secret is (empty|not base64)"),
+        (b"=", "base64", "the secret is (empty|not base64)"),
+        (b"whpk_AAAA", "base64", "this is a key of a pair"),
+        (b" whsk_AAAA", "text", "this is a key of a pair"),
+        (b"-----BEGIN PUBLIC KEY-----", "text", "this is a key of a pair"),
+        (b"abc", "hex", "the secret is not hex: copy it again, whole"),
+        (b"a*c", "base64", "the secret is not base64: copy it again, whole"),
+    ],
+)
+def test_what_is_no_shared_secret(secret: bytes, form: str, says: str) -> None:
+    with pytest.raises(keys.UnusableKeyError, match=says):
+        keys.shared(secret, form)
+
+
+@pytest.mark.parametrize(
+    ("secret", "form", "raw"),
+    [
+        (b" s\n", "text", b" s\n"),
+        (b" 00ff \n", "hex", b"\x00\xff"),
+        (b"AP8=", "base64", b"\x00\xff"),
+        (b"AP8", "base64", b"\x00\xff"),
+        (b" whsec_AP8\n", "base64", b"\x00\xff"),
+    ],
+)
+def test_the_bytes_of_a_shared_secret(secret: bytes, form: str, raw: bytes) -> None:
+    assert keys.shared(secret, form) == raw

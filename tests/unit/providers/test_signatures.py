@@ -119,3 +119,12 @@ def test_a_check_compares_all_bytes() -> None:
 def test_sizes_of_signatures() -> None:
     assert signature_size(VerifyRule(scheme="ecdsa", encoding="base64")) is None
     assert signature_size(VerifyRule(scheme="ed25519")) == 64
+
+
+@pytest.mark.parametrize("size", [0, 1, 2_047, 2_048, 32_768, 32_769, 100_000])
+def test_the_digest_of_a_body_of_any_size(size: int) -> None:
+    """Small parts are hashed in pieces, large ones whole: the digest is the same."""
+    body = bytes(index % 251 for index in range(size))
+    right = hmac.new(b"key", b"v0:" + body + b":end", "sha256").digest()
+    assert hmac_digest("sha256", "text", b"key", (b"v0:", body, b":end")) == right
+    assert hmac_digest("sha256", "text", b"", (body,)) is None

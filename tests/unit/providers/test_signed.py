@@ -165,3 +165,87 @@ def test_one_part_with_two_names_that_overlap() -> None:
         )
     )
     assert isinstance(verdict(acme, a_delivery(acme, "id-1")), Verified)
+
+
+EXTRA = Provider(
+    a_definition(
+        verify={
+            "scheme": "hmac",
+            "header": "X-Acme-Signature",
+            "timestamp": "X-Acme-Time",
+            "message": "{timestamp}.{header:X-Acme-Extra}.{body}",
+            "tolerance": "5m",
+        }
+    )
+)
+
+
+def extra(stamp: str, *values: str) -> InboundRequest:
+    """A request over a header that is signed, which comes so often."""
+    message = f"{stamp}.{values[0] if values else ''}.{{}}".encode()
+    mark = hmac.new(b"s3cret", message, "sha256").hexdigest()
+    headers = [("X-Acme-Signature", mark), ("X-Acme-Time", stamp)]
+    return a_request([*headers, *[("X-Acme-Extra", value) for value in values]])
+
+
+def extra_reason(request: InboundRequest, **given: Any) -> str | None:
+    found = verdict(EXTRA, request, b"s3cret", **given)
+    return found.reason if isinstance(found, Refused) else None
+
+
+def test_a_header_that_is_signed_comes_once_and_may_be_empty() -> None:
+    assert extra_reason(extra(str(NOW), "a")) is None
+    assert extra_reason(extra(str(NOW), "a", "a")) is None
+    assert extra_reason(extra(str(NOW), "a", "b")) == "ambiguous_header"
+    assert extra_reason(extra(str(NOW), "")) is None
+    assert extra_reason(extra(str(NOW))) == "missing_header"
+
+
+@pytest.mark.parametrize(
+    ("stamp", "expected"),
+    [
+        (str(NOW), None),
+        (f"00{NOW}", None),
+        (f"000{NOW}", "malformed_timestamp"),
+        ("", "malformed_timestamp"),
+        ("soon", "malformed_timestamp"),
+        (f"-{NOW}", "malformed_timestamp"),
+        (f"{NOW}.0", "malformed_timestamp"),
+        (str(NOW - 300), None),
+        (str(NOW - 301), "stale_timestamp"),
+        (str(NOW + 300), None),
+        (str(NOW + 301), "stale_timestamp"),
+    ],
+)
+def test_a_timestamp_is_up_to_twelve_digits_and_near(stamp: str, expected: str | None) -> None:
+    assert extra_reason(extra(stamp, "a")) == expected
+
+
+def test_an_endpoint_s_tolerance_takes_the_place_of_the_sender_s() -> None:
+    late = extra(str(NOW - 400), "a")
+    assert extra_reason(late, tolerance_s=400) is None
+    assert extra_reason(late, tolerance_s=399) == "stale_timestamp"
+    near = extra(str(NOW - 1), "a")
+    assert extra_reason(near, tolerance_s=0) == "stale_timestamp"
+    assert extra_reason(extra(str(NOW), "a"), tolerance_s=0) is None
+
+
+def test_of_several_secrets_the_first_that_fits_is_named() -> None:
+    request = extra(str(NOW), "a")
+    for secrets, name in (
+        ((b"no", b"s3cret"), "s1"),
+        ((b"s3cret", b"no"), "s0"),
+        ((b"s3cret", b"s3cret"), "s0"),
+    ):
+        assert verdict(EXTRA, request, *secrets) == Verified(name)
+
+
+def test_the_bounds_of_a_list() -> None:
+    """8,192 bytes and 32 entries are looked at."""
+    good = f"t={NOW},v1={hexed(NOW)}"
+    for size, expected in ((8192, None), (8193, "malformed_signature")):
+        header = good + ",x=" + "y" * (size - len(good) - 3)
+        assert reason("stripe", stripe(header), b"s3cret") == expected
+    for entries, expected in ((32, None), (33, "malformed_signature")):
+        header = ",".join([good, *["x"] * (entries - 2)])
+        assert reason("stripe", stripe(header), b"s3cret") == expected

@@ -81,3 +81,13 @@ def test_what_cannot_be_json_is_not_walked() -> None:
 @pytest.mark.parametrize("body", [b"", b'"', b'\\"', b"]]]", b"\xff\xfe[", b"{" * 70 + b'"'])
 def test_any_bytes_have_a_depth(body: bytes) -> None:
     assert depth(body) >= -3
+
+
+@pytest.mark.parametrize("padding", [0, 700_000, 1_500_000])
+def test_depth_counts_wherever_it_stands_in_a_large_body(padding: int) -> None:
+    """Half of the brackets open long after the others, some on the border of two pieces."""
+    for levels in (DEPTH_MAX, DEPTH_MAX + 1):
+        half = levels // 2
+        body = b"[" * half + b" " * padding + b"[" * (levels - half) + b"]" * levels
+        assert (too_complex(body) is None) == (levels == DEPTH_MAX)
+        assert json.loads(body) is not None

@@ -164,3 +164,27 @@ def test_sha512_and_base64_are_a_matter_of_data() -> None:
     request = a_delivery(acme, "any", body=b"{}", key=b"k" * 32)
     assert verdict(acme, request, b"k" * 32) == Verified("s0")
     assert isinstance(verdict(acme, changed(request, body=b"{ }"), b"k" * 32), Refused)
+
+
+def test_of_several_ways_the_one_that_fits_counts_wherever_it_stands() -> None:
+    """And of several refusals the one that came nearest, whichever way it is of."""
+    one, two, three = (
+        {"scheme": "hmac", "header": "X-One"},
+        {"scheme": "hmac", "header": "X-Two"},
+        {"scheme": "token", "header": "X-Three"},
+    )
+    several = Provider(a_definition(verify=one, also=[two, three]))
+    mark = hmac.new(b"s3cret", b"{}", "sha256").hexdigest()
+    for headers in ([("X-One", mark)], [("X-Two", mark)], [("X-Three", "s3cret")]):
+        assert verdict(several, a_request(headers), b"s3cret") == Verified("s0")
+    both = a_request([("X-One", "0" * 64), ("X-Two", mark)])
+    assert verdict(several, both, b"s3cret") == Verified("s0")
+    for headers, reason in (
+        ([("X-One", "junk"), ("X-Two", "0" * 64)], "bad_signature"),
+        ([("X-One", "0" * 64), ("X-Two", "junk")], "bad_signature"),
+        ([("X-Two", "junk")], "malformed_signature"),
+        ([], "missing_signature"),
+    ):
+        found = verdict(several, a_request(headers), b"s3cret")
+        assert isinstance(found, Refused)
+        assert found.reason == reason

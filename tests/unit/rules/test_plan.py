@@ -11,8 +11,9 @@ from router.expressions import compile as compiled
 from router.model.ids import Ids
 from router.model.job import Group, Need
 from router.model.settings import Dedupe, Endpoint
+from router.providers import builtin
 from router.rules.live import Live, Secrets
-from router.rules.plan import JOBS_MAX, Plan, Planner, dedupe_key
+from router.rules.plan import JOBS_MAX, Plan, Planner, body_identity, dedupe_key
 from router.rules.ruleset import Ruleset
 from router.rules.specs import CompiledAction, Concurrency
 from tests.builders import NOW, a_delivery, a_log, a_request, a_rule, a_ruleset
@@ -236,3 +237,129 @@ def test_a_paused_rule_makes_waiting_jobs_and_reserves_nothing() -> None:
     plan = planned(a_ruleset(a_rule("p", mode="paused")), reserve=lambda target, kind: "b/1")
     assert [(j.state, j.lease) for j in plan.jobs] == [("waiting", None)]
     assert plan.state == "routed"
+
+
+TOPIC = (b"x-shopify-topic", b"orders/paid")
+WEBHOOK_ID = (b"x-shopify-webhook-id", b"w-1")
+
+
+def test_a_key_is_hashed_only_when_it_is_too_long() -> None:
+    """The endpoint and its zero byte count: 255 bytes are kept as they are."""
+    assert dedupe_key("shop", b"x" * 250) == b"shop\0" + b"x" * 250
+    assert dedupe_key("shop", b"x" * 251) == hashlib.sha256(b"shop\0" + b"x" * 251).digest()
+
+
+def test_the_identity_of_a_body_is_of_its_event_too() -> None:
+    assert body_identity("e", b"body") == hashlib.sha256(b"e\0body").digest()
+    assert body_identity("e", b"b") != body_identity("eb", b"")
+
+
+def test_a_key_expression_that_fails_makes_no_key() -> None:
+    ruleset = a_ruleset(dedupe_keys={"shop": compiled("length(payload.id)")})
+    plan = planned(ruleset, dedupe=Dedupe(mode="key"), headers=(TOPIC, WEBHOOK_ID))
+    assert plan.events[0].keys == ()
+    assert plan.flags == ("no_key",)
+
+
+def test_an_endpoint_whose_key_went_with_a_reload_makes_no_key() -> None:
+    plan = planned(a_ruleset(), dedupe=Dedupe(mode="key"), headers=(TOPIC, WEBHOOK_ID))
+    assert (plan.events[0].keys, plan.flags) == ((), ("no_key",))
+
+
+def test_the_key_of_an_expression_is_its_json() -> None:
+    ruleset = a_ruleset(dedupe_keys={"shop": compiled("payload.id")})
+    for body, key in ((b'{"id": 7}', b"7"), (b'{"id": "7"}', b'"7"'), (b'{"id": [1]}', b"[1]")):
+        plan = planned(ruleset, body, Dedupe(mode="key"), headers=(TOPIC, WEBHOOK_ID))
+        assert (plan.events[0].keys, plan.flags) == ((b"shop\0" + key,), ())
+
+
+def test_a_flag_is_raised_once_for_a_batch() -> None:
+    body = b'[{"event":"open"},{"event":"click"},{"event":"open","sg_event_id":"a"}]'
+    plan = planned(mail_rules(), body, endpoint="mail")
+    assert plan.flags.count("no_id") == 1
+    assert [len(e.keys) for e in plan.events] == [1, 1, 1]
+
+
+def test_without_an_id_the_body_is_the_identity_and_that_is_said() -> None:
+    body = b'{"id": 7}'
+    plan = planned(a_ruleset(), body)
+    assert plan.events[0].keys == (b"shop\0" + body_identity("orders/paid", body),)
+    assert plan.flags == ("no_id",)
+    named = planned(a_ruleset(), body, dedupe=Dedupe(mode="body"), headers=(TOPIC, WEBHOOK_ID))
+    assert (named.events[0].keys, named.flags) == (plan.events[0].keys, ())
+
+
+def test_a_replay_guard_s_key_is_marked_as_one() -> None:
+    """It can never be the same as the key of an id, or of a body."""
+    body = b'{"id": 7}'
+    plan = planned(a_ruleset(), body, Dedupe(mode="off"), replay_guard=True)
+    guard = b"shop\0body\0" + body_identity("orders/paid", body)
+    assert plan.events[0].keys == (guard,)
+    both = planned(a_ruleset(), body, Dedupe(mode="body"), replay_guard=True)
+    assert both.events[0].keys == (b"shop\0" + body_identity("orders/paid", body), guard)
+
+
+@pytest.mark.parametrize(
+    ("mode", "headers", "key", "flags"),
+    [
+        ("id", (TOPIC, WEBHOOK_ID), b"w-1", ()),
+        ("id", (TOPIC,), None, ("no_id",)),
+        ("body", (TOPIC, WEBHOOK_ID), None, ("no_id",)),
+        ("body", (TOPIC,), None, ("no_id",)),
+        ("key", (TOPIC, WEBHOOK_ID), b"", ()),
+        ("off", (TOPIC, WEBHOOK_ID), b"", ()),
+        ("off", (TOPIC,), b"", ("no_id",)),
+    ],
+)
+def test_the_key_of_what_could_not_be_read(
+    mode: Any, headers: Any, key: bytes | None, flags: tuple[str, ...]
+) -> None:
+    """By its id, else by event and body; none where a value of the payload would be the key."""
+    body = b"not json"
+    plan = planned(a_ruleset(), body, Dedupe(mode=mode), headers=headers)
+    identity = body_identity("orders/paid", body) if key is None else key
+    assert plan.events[0].keys == ((b"shop\0" + identity,) if identity else ())
+    assert plan.flags == flags
+    assert (plan.state, plan.events[0].index, plan.events[0].name) == ("unparsed", 0, "orders/paid")
+    assert plan.reason
+
+
+def test_as_many_jobs_as_are_allowed_are_made() -> None:
+    body = msgspec.json.encode([{"event": "open", "sg_event_id": str(i)} for i in range(1000)])
+    rules = [a_rule(f"r{i}", sources=("mail",)) for i in range(JOBS_MAX // 1000)]
+    plan = planned(mail_rules(*rules), body, endpoint="mail")
+    assert (plan.state, len(plan.jobs)) == ("routed", 20_000)
+    more = planned(mail_rules(*rules, a_rule("one", sources=("mail",))), body, endpoint="mail")
+    assert (more.state, more.reason) == ("too_complex", "more than 20000 jobs")
+    assert len(more.events) == 1
+
+
+def test_jobs_of_a_paused_rule_wait_and_ask_for_no_slot() -> None:
+    asked: list[str] = []
+    rule = a_rule("p", mode="paused")
+    plan = planned(a_ruleset(rule), reserve=lambda target, kind: asked.append(target) or "b/1")
+    assert [(j.state, j.lease, j.due_at) for j in plan.jobs] == [("waiting", None, NOW)]
+    assert asked == []
+
+
+@pytest.mark.parametrize("size", [200, 201])
+def test_a_group_s_value_is_shown_up_to_200_characters(size: int) -> None:
+    """What it is told apart by is all of it."""
+    group = Concurrency(compiled("payload.id"), Group())
+    rule = msgspec.structs.replace(a_rule("r"), concurrency=group)
+    plan = planned(a_ruleset(rule), msgspec.json.encode({"id": "x" * size}))
+    turn = plan.jobs[0].turn
+    assert turn is not None
+    assert turn.value == "x" * 200
+    assert (turn.key == "r\x1f" + '"' + "x" * 200 + '"') is (size == 200)
+
+
+@pytest.mark.parametrize(("mode", "keys"), [("id", 0), ("key", 0), ("body", 1)])
+def test_a_sender_without_ids_has_no_key_but_its_body(mode: Any, keys: int) -> None:
+    """And nothing is said of an id that nobody could have sent."""
+    place = Endpoint("bare", "token", ("/wh_b",), ("b",))
+    ruleset = a_ruleset(endpoints={"bare": place}, providers={"token": builtin()["token"]})
+    for body in (b'{"id": 7}', b"not json"):
+        plan = planned(ruleset, body, Dedupe(mode=mode), endpoint="bare", headers=())
+        assert len(plan.events[0].keys) == keys
+        assert "no_id" not in plan.flags

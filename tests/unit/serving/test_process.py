@@ -81,6 +81,22 @@ async def test_a_second_signal_ends_the_grace() -> None:
     assert notes[-1] == "drain 0"
 
 
+async def test_whoever_watches_the_end_hears_how_long_it_may_take() -> None:
+    """The grace and a little more; after a second signal only the little."""
+    notes: list[str] = []
+    left: list[float] = []
+    process = a_process(notes, dispatch=Dispatch(notes, hangs=True))
+    process.ends_within = left.append
+
+    def twice() -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        asyncio.get_running_loop().call_later(0.01, os.kill, os.getpid(), signal.SIGTERM)
+
+    async with asyncio.timeout(5):
+        await process.run(twice)
+    assert left == [25.0, 5.0]
+
+
 async def test_sighup_reloads() -> None:
     """And goes on serving."""
     notes: list[str] = []

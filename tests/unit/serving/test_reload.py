@@ -6,7 +6,7 @@ from collections.abc import Callable
 from router import log
 from router.errors import ConfigError, Diagnostic, RouterError, SecretMissing, UsageError
 from router.metrics import Metrics
-from router.model.settings import Reload, Server
+from router.model.settings import Dedupe, Endpoint, Reload, Server
 from router.rules.live import Live, LiveRef, Secrets
 from router.serving.reload import POLL_S, READS, SETTLE_S, Reloader, Steps, differences
 from tests.builders import a_job, a_log, a_rule, a_ruleset
@@ -213,3 +213,15 @@ async def turns(done: Callable[[], object]) -> None:
     async with asyncio.timeout(10):
         while not done():
             await settle(1)
+
+
+async def test_late_answers_are_shown_before_there_is_one() -> None:
+    """A counter that appears at 1 has not grown, for whoever watches its growth."""
+    mine = Endpoint("code", "gitlab", ("/wh_y",), ("hub",), dedupe=Dedupe())
+    ruleset = a_ruleset(generation="g1", endpoints={"code": mine})
+    world = World(Live(ruleset, Secrets({}, {})))
+    line = 'router_ack_late_total{provider="%s"} 0.0'
+    assert line % "shopify" in world.metrics.render().decode()
+    assert line % "gitlab" not in world.metrics.render().decode()
+    await world.reloader.reload()
+    assert line % "gitlab" in world.metrics.render().decode()

@@ -9,6 +9,7 @@ import pytest
 
 from router.errors import StoreRefused
 from router.model.delivery import Delivery
+from router.store import upgrading
 from router.store.sqlite import SqliteStore, open_store
 from tests.clocks import ManualClock
 from tests.store_values import Maker
@@ -82,4 +83,7 @@ async def test_a_first_start_that_was_cut_off_is_finished(
         for suffix in ("", "-journal"):  # it has spilled: both are there, nothing is committed
             Path(f"{path}{suffix}").write_bytes(Path(f"{other}{suffix}").read_bytes())
     assert path.stat().st_size
+    with pytest.raises(StoreRefused, match="start `router serve` once"):
+        upgrading.about(path)
     await (await open_store(str(path), clock=clock)).close()
+    assert upgrading.about(path).deliveries == 0

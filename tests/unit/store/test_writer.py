@@ -4,16 +4,24 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
+import threading
+from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from router.errors import StoreUnavailable
+from router.errors import NotFound, StoreUnavailable
+from router.model.job import Need, NewJob
+from router.store import accepting, leasing, settling, shifting, verbs
 from router.store.book import Book
-from router.store.protocol import Accepted, Selector
+from router.store.connection import open_writer
+from router.store.protocol import Accepted, Duplicate, Selector
 from router.store.sqlite import SqliteStore, open_store
-from tests.clocks import ManualClock
-from tests.store_values import Maker
+from router.store.writer import Kind, Operation, Writer
+from tests.clocks import START_MS, ManualClock
+from tests.store_values import FAR, Maker, a_settlement
 
 ALL = Selector()
 
@@ -100,6 +108,108 @@ async def test_after_a_failed_sync_nothing_is_written_any_more(
     assert [s.id for s in await store.deliveries(ALL)] == [kept.delivery.id]
 
 
+class Unsure:
+    """A connection whose next COMMIT is done, and says that it was not."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db, self.lies = db, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._db, name)
+
+    def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+        done = self._db.execute(sql, *values)
+        if sql == "COMMIT" and self.lies:
+            self.lies -= 1
+            error = sqlite3.OperationalError("interrupted")
+            error.sqlite_errorcode, error.sqlite_errorname = 9, "SQLITE_INTERRUPT"
+            raise error
+        return done
+
+
+class Doubtful:
+    """A writer on such a connection."""
+
+    def __init__(self, path: Path) -> None:
+        self.writer = Writer(lambda: self._open(path), lambda _: None, lambda _n, _s: None)
+
+    def _open(self, path: Path) -> Book:
+        self.book = Book(open_writer(path), path, ManualClock())
+        self.db = self.book.db = Unsure(self.book.db)  # type: ignore[assignment]
+        return self.book
+
+    async def ask(self, kind: Kind, payload: Any) -> Any:
+        return await self.writer.submit(kind, payload)
+
+    async def in_doubt(self, kind: Kind, payload: Any) -> None:
+        """It is done, and whoever asked hears that it was not."""
+        self.db.lies = 1
+        with pytest.raises(StoreUnavailable, match="interrupted"):
+            await self.ask(kind, payload)
+
+
+@pytest.fixture
+async def doubtful(path: Path) -> AsyncIterator[Doubtful]:
+    await (await open_store(str(path), clock=ManualClock())).close()
+    made = Doubtful(path)
+    await made.writer.start()
+    yield made
+    await made.writer.close()
+
+
+async def test_after_a_commit_in_doubt_no_number_is_given_twice(
+    doubtful: Doubtful, make: Maker
+) -> None:
+    """Of deliveries, generations, runs: all are new with the one whose commit is in doubt."""
+
+    def linked(name: str) -> list[NewJob]:
+        return [make.job(action="a", run=name), make.job(run=name, after=(Need("a"),))]
+
+    first = accepting.prepare(make.acceptance(b"k", jobs=linked("r"), generation="g1"), START_MS)
+    await doubtful.in_doubt("accept", first)
+    again = accepting.prepare(make.acceptance(b"k", generation="g1"), START_MS)
+    assert await doubtful.ask("accept", again) == Duplicate(first.acceptance.delivery.id)
+    other = accepting.prepare(make.acceptance(jobs=linked("s"), generation="g1"), START_MS)
+    assert await doubtful.ask("accept", other) == Accepted(other.acceptance.delivery.id)
+
+
+async def test_after_a_commit_in_doubt_running_jobs_are_looked_up(
+    doubtful: Doubtful, make: Maker
+) -> None:
+    """Handed over in one that is in doubt, settled in another: each is held once."""
+    chain = [make.job(action="a", run="r"), make.job(action="b", run="r", after=(Need("a"),))]
+    stored = accepting.prepare(make.acceptance(jobs=chain), START_MS)
+    await doubtful.ask("accept", stored)
+    batch = await doubtful.ask("work", lambda book: leasing.lease(book, {"erp": 1}, "b/1", FAR))
+    ending = settling.prepare(a_settlement(batch.jobs[0].job))
+    assert doubtful.book.linked
+    await doubtful.in_doubt("work", verbs.beat)
+    assert (await doubtful.ask("settle", ending)).freed, "the run is known again"
+    assert not await doubtful.ask("settle", ending)
+    assert not doubtful.book.running
+
+
+async def test_copies_in_doubt_are_counted_once(doubtful: Doubtful, make: Maker) -> None:
+    for _ in range(3):
+        await doubtful.ask("accept", accepting.prepare(make.acceptance(b"k"), START_MS))
+    await doubtful.in_doubt("work", verbs.write_copies)
+    await doubtful.ask("accept", accepting.prepare(make.acceptance(b"k"), START_MS))
+    await doubtful.ask("work", verbs.write_copies)
+    assert await doubtful.ask("work", lambda book: book.one("SELECT count FROM copies")) == 3
+
+
+async def test_a_move_of_the_clock_in_doubt_is_still_caught_up(
+    doubtful: Doubtful, make: Maker
+) -> None:
+    await doubtful.ask("accept", accepting.prepare(make.acceptance(), START_MS))
+    move = partial(shifting.shift, total=5_000, boot="b", now=START_MS)
+    await doubtful.in_doubt("work", move)
+    await doubtful.ask("accept", accepting.prepare(make.acceptance(), START_MS))
+    assert await doubtful.ask("work", move) == 0
+    due = await doubtful.ask("work", lambda book: book.db.execute("SELECT due_at FROM jobs"))
+    assert [at for (at,) in due] == [START_MS + 5_000] * 2
+
+
 async def test_a_closed_store_says_so(path: Path, make: Maker) -> None:
     store = await open_store(str(path), clock=ManualClock())
     await store.close()
@@ -141,6 +251,29 @@ async def test_the_journal_is_emptied_into_the_file(store: SqliteStore, make: Ma
     assert store._path.stat().st_size > 16_000_000
 
 
+async def test_who_waited_for_a_large_batch_goes_before_its_checkpoint(
+    store: SqliteStore, make: Maker
+) -> None:
+    entered, go, said = asyncio.Event(), threading.Event(), []
+    loop = asyncio.get_running_loop()
+
+    def large(book: Book) -> None:
+        book.db.set_trace_callback(said.append)
+        book.pages += 6_000
+        loop.call_soon_threadsafe(entered.set)
+        assert go.wait(10)
+
+    first = store._writer.submit("work", large)
+    await entered.wait()
+    second = asyncio.ensure_future(store.accept(make.acceptance()))
+    await asyncio.sleep(0)  # it is queued now
+    go.set()
+    await asyncio.gather(first, second)
+    await within(store, "SELECT 1")
+    marks = [text.split("(")[0] for text in said if text.startswith(("COMMIT", "PRAGMA wal"))]
+    assert marks[:3] == ["COMMIT", "COMMIT", "PRAGMA wal_checkpoint"]
+
+
 async def test_delivery_keys_and_jobs_are_one_transaction(store: SqliteStore, make: Maker) -> None:
     """No moment at which a delivery is there without its keys or its jobs."""
     said: list[str] = []
@@ -154,3 +287,53 @@ async def test_delivery_keys_and_jobs_are_one_transaction(store: SqliteStore, ma
     filled = {statement.split()[2] for statement in within if statement.startswith("INSERT INTO")}
     assert within[0] == "BEGIN IMMEDIATE"
     assert filled >= {"keys", "deliveries", "jobs"}, said
+
+
+async def test_what_was_queued_before_a_failure_was_known_is_answered(
+    store: SqliteStore, make: Maker
+) -> None:
+    """It stood in the queue when the disk failed: nothing of it is written, and that is said."""
+    loop = asyncio.get_running_loop()
+    behind = Operation("work", lambda _book: "written", loop.create_future())
+
+    def fail(_: Book) -> None:
+        store._writer._queue.put(behind)
+        error = sqlite3.OperationalError("disk I/O error")
+        error.sqlite_errorcode, error.sqlite_errorname = 1034, "SQLITE_IOERR_FSYNC"
+        raise error
+
+    with pytest.raises(StoreUnavailable, match="could not commit"):
+        await store._writer.submit("work", fail)
+    with pytest.raises(StoreUnavailable, match="writes no more"):
+        await behind.future
+
+
+async def test_an_item_that_fails_alone_spoils_no_other_and_says_why(
+    store: SqliteStore, make: Maker
+) -> None:
+    def odd(_: Book) -> None:
+        raise ValueError("odd")
+
+    def refused(_: Book) -> None:
+        raise NotFound("nothing there")
+
+    kept = make.acceptance()
+    answers = await asyncio.gather(
+        store._writer.submit("work", odd),
+        store._writer.submit("work", refused),
+        store.accept(kept),
+        return_exceptions=True,
+    )
+    assert [type(one) for one in answers] == [StoreUnavailable, NotFound, Accepted]
+    assert "this cannot be stored: odd" in str(answers[0])
+    assert not store.failure.done()
+    assert [s.id for s in await store.deliveries(ALL)] == [kept.delivery.id]
+
+
+async def test_closing_twice_and_catching_up_after_it_do_nothing(path: Path) -> None:
+    store = await open_store(str(path), clock=ManualClock())
+    await store.close()
+    await store.close()
+    await store._writer.close()
+    store._writer.caught_up()
+    assert store._writer._queue.empty()

@@ -3,9 +3,11 @@
 import asyncio
 import socket
 import time
+from typing import Any, cast
 
 import pytest
 
+from router.model.settings import Limits
 from router.web.budget import Budget
 from router.web.patience import Patience
 from router.web.protocol import CROWDED_S
@@ -29,6 +31,25 @@ async def test_text_is_not_sniffed() -> None:
         answer = await server.ask(post())
         assert answer.headers["content-type"] == "text/plain"
         assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+async def test_no_memory_for_a_request_is_503() -> None:
+    """Wherever it is missed: what was asked is right, and is to be asked again."""
+
+    class Scarce:
+        def __getattr__(self, name: str) -> Any:
+            if name == "header_count":
+                raise MemoryError
+            return getattr(Limits(), name)
+
+    async with serving() as server:
+        server.intake.fault = MemoryError()
+        answer = await server.ask(post())
+        assert (answer.status, answer.body) == (503, b'{"error":"busy"}')
+        server.wire.limits = cast(Limits, Scarce())
+        answer = await server.ask(post())
+        assert (answer.status, answer.body) == (503, b'{"error":"busy"}')
+        assert answer.headers["retry-after"] == "5"
 
 
 async def test_a_fault_of_ours_is_503() -> None:

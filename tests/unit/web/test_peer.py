@@ -56,3 +56,15 @@ def test_what_is_not_loopback(address: str) -> None:
 def test_a_malformed_range_is_an_error() -> None:
     with pytest.raises(ValueError, match="10"):
         Peers(["10.0.0.0/99"])
+
+
+def test_forwarded_headers_count_where_a_proxy_is_trusted() -> None:
+    assert PROXIES.any_trusted
+    assert not Peers().any_trusted
+
+
+def test_only_so_many_hops_are_looked_at() -> None:
+    """The twentieth from the right is, the one before it is not."""
+    for proxies, sender in ((19, "1.1.1.1"), (20, "10.0.0.2")):
+        hops = b", ".join([b"1.1.1.1", *[b"10.0.0.2"] * proxies])
+        assert PROXIES.sender("10.0.0.1", [(b"x-forwarded-for", hops)]) == sender

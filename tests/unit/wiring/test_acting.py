@@ -9,7 +9,7 @@ from router.config import load
 from router.errors import RenderError
 from router.model.call import HttpCall
 from router.rules.live import Live, LiveRef, Secrets
-from router.wiring.acting import renderer
+from router.wiring.acting import REREAD_BYTES, renderer, rereader
 from tests.sim.makers import a_delivery, a_job
 
 RULES = """\
@@ -70,3 +70,18 @@ def test_a_form_is_sent_on_as_the_json_in_it() -> None:
     form = {"content-type": "application/x-www-form-urlencoded"}
     call = render_job("forward", "http", b"payload=%7B%22ref%22%3A1%7D", **form)
     assert call.body == b'{"ref":1}'
+
+
+@pytest.mark.parametrize(("size", "kept"), [(10, True), (REREAD_BYTES, False)])
+def test_few_large_deliveries_are_remembered(size: int, kept: bool) -> None:
+    """The newest always, so that a batch of a thousand events is read once."""
+    loaded = load(RULES, path=str(ROOT / "rules.yaml"), env={})
+    assert loaded.ruleset is not None
+    reread = rereader(LiveRef(Live(loaded.ruleset, Secrets({"hub": b"k"}, {}))))
+    body = b'{"ref": "%s"}' % (b"x" * size)
+    one, two = (a_delivery(f"dlv_{n}", provider="code-host", body=body) for n in (1, 2))
+    first = reread(one, 0)
+    assert reread(one, 0) is first
+    newest = reread(two, 0)
+    assert reread(two, 0) is newest
+    assert (reread(one, 0) is first) is kept

@@ -9,11 +9,16 @@ import pytest
 from router.errors import NotFound, RouterError, StoreUnavailable, UsageError
 from router.model.settings import Limits
 from router.replay import By
+from router.web.admin.app import Admin
+from router.web.admin.browsers import Hosts
+from router.web.admin.call import TEXT, Call, Page, Route
+from router.web.admin.callers import ANYONE, NOBODY, Caller, Callers
 from router.web.app import admin_app
 from router.web.peer import Peers
 from router.web.server import Listener
 from router.web.wire import Wire
-from tests.unit.web.admin.rig import STRANGER, TOKENS, Rig
+from tests.clocks import ManualClock
+from tests.unit.web.admin.rig import HERE, HOST, STRANGER, TOKENS, Rig, called
 from tests.unit.web.wire_client import Client
 
 TOKEN = TOKENS["operator"].value.decode()
@@ -176,3 +181,57 @@ async def _status(listener: Listener, head: str) -> int:
     else:
         assert json.loads(answer.body)["status"] == answer.status
     return int(answer.status)
+
+
+async def test_a_body_of_a_mebibyte_is_read(rig: Rig) -> None:
+    for size, status in ((1_048_576, 200), (1_048_577, 413)):
+        body = b'{"ids": []}'.ljust(size)
+        assert (await rig.ask("POST", "/api/cancel", "operator", body=body)).status == status
+
+
+class Asked:
+    """A door of its own with one route, which remembers who called."""
+
+    def __init__(self, access: Any, *, tokens: bool = True) -> None:
+        self.by: list[Caller] = []
+        held = list(TOKENS.values())
+        self.admin = Admin(
+            [Route("GET", "/x", access, "", self._handle)],
+            callers=Callers((lambda: held) if tokens else None, clock=ManualClock()),
+            hosts=Hosts(HOST),
+            clock=ManualClock(),
+        )
+
+    async def _handle(self, call: Call) -> Page:
+        self.by.append(call.caller)
+        return Page(200, TEXT, b"")
+
+    async def ask(self, client: tuple[str, int] | None, *headers: tuple[bytes, bytes]) -> int:
+        scope = {
+            "type": "http", "method": "GET", "scheme": "http", "path": "/x", "raw_path": b"/x",
+            "query_string": b"", "headers": [(b"host", HOST.encode()), *headers], "client": client,
+        }  # fmt: skip
+        return (await called(self.admin, scope)).status
+
+
+@pytest.mark.parametrize("access", ["open", "loopback", "viewer", "operator"])
+@pytest.mark.parametrize("client", [HERE, STRANGER, None])
+async def test_who_calls_without_a_token(access: str, client: tuple[str, int] | None) -> None:
+    asked = Asked(access)
+    free = access == "open" or (access == "loopback" and client is HERE)
+    assert await asked.ask(client) == (200 if free else 401)
+    assert asked.by == ([NOBODY] if free else [])
+    assert not NOBODY.bodies
+
+
+async def test_behind_a_proxy_on_this_machine_nobody_is_on_it() -> None:
+    for name in (b"x-forwarded-for", b"forwarded", b"x-real-ip"):
+        assert await Asked("loopback").ask(HERE, (name, b"1.1.1.1")) == 401
+
+
+@pytest.mark.parametrize("access", ["loopback", "viewer", "operator"])
+async def test_where_no_token_is_asked_for_anyone_may_do_anything(access: str) -> None:
+    asked = Asked(access, tokens=False)
+    assert await asked.ask(STRANGER) == 200
+    assert asked.by == [ANYONE]
+    assert (ANYONE.role, ANYONE.bodies) == ("operator", True)

@@ -6,7 +6,7 @@ import pytest
 
 from router.web.admin.browsers import Hosts
 from router.web.admin.call import Rejected
-from router.web.admin.callers import Caller, Callers, HeldToken, TooManyGuesses, WrongToken
+from router.web.admin.callers import ANYONE, Caller, Callers, HeldToken, TooManyGuesses, WrongToken
 from router.web.admin.guessing import ALLOWED, KEPT, WINDOW_S, Guesses
 from tests.clocks import ManualClock
 from tests.unit.web.admin.rig import TOKENS, Rig
@@ -84,7 +84,7 @@ async def test_memory_is_bounded_and_a_crowd_shares_one_window() -> None:
         guesses.wrong(f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}", b"%d" % number)
     held = guesses._windows
     assert len(held) == KEPT
-    assert guesses.wait_s("10.99.0.1") > 0
+    assert guesses.wait_s("10.99.0.1") == WINDOW_S
     assert guesses.wait_s("10.0.0.1") == 0
     await clock.advance(WINDOW_S)
     guesses.wrong("192.0.2.1", b"x")
@@ -141,3 +141,42 @@ def test_by_which_names_it_is_called(listen: str, host: str, served: bool) -> No
         return
     with pytest.raises(Rejected):
         hosts.check([(b"host", host.encode())])
+
+
+def test_whoever_has_no_address_is_a_guesser_of_its_own() -> None:
+    """A socket of the machine has no address; it shares no window with an address."""
+    callers = Callers(lambda: [ANN], clock=ManualClock())
+    for number in range(ALLOWED):
+        wrong(callers, "", number)
+    for peer in ("", "others"):
+        with pytest.raises(TooManyGuesses):
+            callers.of(ANN.value, peer)
+    for peer in ("192.0.2.1", "/run/router.sock"):
+        assert callers.of(ANN.value, peer) is ANN.caller
+
+
+def test_how_many_guesses_of_how_many_in_how_long() -> None:
+    assert (ALLOWED, WINDOW_S, KEPT) == (10, 60, 1_000)
+
+
+async def test_an_address_whose_minute_is_over_begins_anew() -> None:
+    """Others' windows are still open then; it does not go among the crowd."""
+    clock = ManualClock()
+    guesses = Guesses(clock)
+    for number in range(ALLOWED):
+        assert guesses.wrong("192.0.2.1", b"%d" % number)
+    assert not guesses.wrong("192.0.2.1", b"0")
+    await clock.advance(WINDOW_S - 0.5)
+    assert guesses.wait_s("192.0.2.1") == 1, "half a second is told as a whole one"
+    guesses.wrong("192.0.2.2", b"x")
+    await clock.advance(0.5)
+    assert guesses.wait_s("192.0.2.1") == 0
+    assert guesses.wrong("192.0.2.1", b"0")
+    assert guesses.wait_s("192.0.2.1") == 0
+
+
+def test_where_no_token_is_asked_for_anyone_calls() -> None:
+    callers = Callers(None, clock=ManualClock())
+    assert not callers.asked
+    assert callers.of(b"", "192.0.2.1") is ANYONE
+    assert Callers(list, clock=ManualClock()).asked

@@ -3,7 +3,7 @@
 import hashlib
 from itertools import count
 
-from router.web.pages.sessions import KEPT, LASTS_S, Sessions, is_ours
+from router.web.pages.sessions import ID_BYTES, KEPT, LASTS_S, Sessions, is_ours
 from tests.clocks import ManualClock
 
 
@@ -58,3 +58,18 @@ def test_nobody_is_no_session() -> None:
     for one in (None, "", "0" * 64, "ä"):
         assert kept.of(one) is None
         kept.end(one)
+
+
+def test_how_many_and_how_long() -> None:
+    assert (KEPT, LASTS_S, ID_BYTES) == (200, 12 * 3600, 32)
+    assert len(sessions().begin(b"t")) == 64
+
+
+def test_a_session_that_was_ended_is_none() -> None:
+    kept = sessions()
+    one, other = kept.begin(b"a"), kept.begin(b"b")
+    kept.end(one)
+    assert kept.of(one) is None
+    found = kept.of(other)
+    assert found is not None
+    assert found.token == b"b"

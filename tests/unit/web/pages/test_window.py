@@ -301,3 +301,40 @@ async def test_forms_are_bounded(free: Rig) -> None:
 )
 def test_after_logging_in_nobody_is_sent_elsewhere(given: str, onward: str) -> None:
     assert local(given) == onward
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allow"),
+    [
+        ("PUT", "/login", "GET, POST"),
+        ("GET", "/logout", "POST"),
+        ("PUT", "/rules", "GET"),
+        ("GET", "/targets/pause", "POST"),
+    ],
+)
+async def test_what_may_be_used_instead_is_named(
+    rig: Rig, method: str, path: str, allow: str
+) -> None:
+    await rig.log_in("operator")
+    answer = await rig.ask(method, path)
+    assert (answer.status, answer.headers["allow"]) == (405, allow)
+
+
+async def test_after_logging_in_one_is_where_one_wanted_to_be(rig: Rig) -> None:
+    sent = await rig.get("/deliveries?state=dead&rule=r")
+    assert sent.headers["location"] == "/login?next=%2Fdeliveries%3Fstate%3Ddead%26rule%3Dr"
+    assert (await rig.get("/rules")).headers["location"] == "/login?next=%2Frules"
+    token = TOKENS["viewer"].value.decode()
+    for form, to in (
+        ({"next": "/deliveries?state=dead"}, "/deliveries?state=dead"),
+        ({"next": "//evil.example"}, "/"),
+        ({}, "/"),
+    ):
+        answer = await rig.ask("POST", "/login", form={"token": f" {token}\n", **form})
+        assert (answer.status, answer.headers["location"]) == (303, to)
+
+
+async def test_what_listens_is_told_to_log_in_and_not_sent_away(rig: Rig) -> None:
+    assert (await rig.get("/live/feed")).status == 401
+    assert (await rig.get("/rules", accept="text/event-stream")).status == 401
+    assert (await rig.get("/rules", accept="text/html")).status == 303

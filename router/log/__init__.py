@@ -4,17 +4,13 @@ The one logging set-up: JSON lines, or lines for a person, never a secret in eit
 `get` costs nothing and imports nothing: until `configure` runs, what is logged goes nowhere.
 """
 
-import asyncio
 import atexit
-import contextlib
 import json
 import logging
-import re
 import sys
 import time
 import traceback
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from types import NoneType
@@ -22,79 +18,31 @@ from typing import Any, TextIO
 
 import msgspec
 
+from router.log.output import LAST_S, Output, sink_of
+from router.log.redacting import MASK, REDACTOR, Redactor
+
+__all__ = [
+    "LINE_BYTES",
+    "MASK",
+    "REDACTOR",
+    "Log",
+    "Redactor",
+    "configure",
+    "get",
+    "lost",
+    "reset",
+    "visible",
+]
+
 LINE_BYTES = 8_192
-SECRET_MIN_BYTES = 6
-MASK = "***"
 
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
-_PEM_LINE_MIN = 16
-
-
-class Redactor:
-    """The secret values that no line may hold."""
-
-    def __init__(self) -> None:
-        self._known: set[str] = set()
-        self._pattern: re.Pattern[str] | None = None
-
-    def register(self, values: Iterable[bytes | str]) -> None:
-        """
-        Mask these from now on. Values under 6 bytes are ignored: masking them would only spoil
-        lines and show where they are. Of a PEM every line of the key counts by itself.
-        """
-        for value in values:
-            text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-            self._known.update(_forms(text))
-        encoded = {msgspec.json.encode(form).decode()[1:-1] for form in self._known}
-        ordered = sorted(self._known | encoded, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
-
-    def hits(self, text: str) -> bool:
-        """Whether the text, or the JSON it is, holds a known secret."""
-        return self._pattern is not None and self._pattern.search(text) is not None
-
-    def text(self, text: str) -> str:
-        """The text with every known secret masked."""
-        return self._pattern.sub(MASK, text) if self._pattern else text
-
-    def value(self, value: Any) -> Any:
-        """The value as JSON data with every known secret masked, keys included."""
-        if isinstance(value, str):
-            return self.text(value)
-        if value is None or isinstance(value, (bool, int, float)):
-            return value
-        if isinstance(value, (bytes, bytearray, memoryview)):
-            return self.text(bytes(value).decode("utf-8", "backslashreplace"))
-        if isinstance(value, dict):
-            return {self.text(str(key)): self.value(item) for key, item in value.items()}
-        if isinstance(value, (list, tuple, set, frozenset)):
-            return [self.value(item) for item in value]
-        return self.text(_text(value))
-
-
-def _text(value: object) -> str:
-    try:
-        return str(value)
-    except Exception:  # noqa: BLE001 - a foreign __str__ may do anything; a log line may not fail
-        return f"<{type(value).__name__}>"
-
-
-def _forms(text: str) -> set[str]:
-    stripped = text.strip()
-    forms = {stripped}
-    lines = stripped.splitlines()
-    if len(lines) > 1:
-        forms.update(line for line in lines if len(line) >= _PEM_LINE_MIN and "-----" not in line)
-    return {form for form in forms if len(form.encode()) >= SECRET_MIN_BYTES}
-
-
-REDACTOR = Redactor()
-"""The process's one; whoever reads secrets registers them here before using them."""
 
 
 class _State:
     root: Any = None
     quick: Any = None
+    out: Output | None = None
 
 
 class Log:
@@ -152,63 +100,32 @@ def configure(
     """
     import structlog  # noqa: PLC0415 - costly: only who logs pays
 
-    out = _Stream(stream if stream is not None else sys.stderr)
+    out = Output(sink_of(stream if stream is not None else sys.stderr), _tell_lost)
+    _State.out = out
     _State.root = structlog.wrap_logger(
         out,
         processors=[_Rendering(redactor, _human(phrase) if human else _render_json)],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
     ).bind()
     _State.quick = None if human else _Quick(out, redactor, _LEVELS[level])
-    atexit.register(out.flush)
+    atexit.register(out.flush, LAST_S)
     _adopt_standard_logging()
+
+
+def _tell_lost(lines: int) -> None:
+    get("log").warning("lines of this log were lost: they could not be written", lines=lines)
+
+
+def lost() -> int:
+    """How many lines were lost since `configure`, because they could not be written."""
+    return _State.out.lost if _State.out else 0
 
 
 def reset() -> None:
     """Log nowhere, as before `configure`."""
-    _State.root = _State.quick = None
+    _State.root = _State.quick = _State.out = None
     root = logging.getLogger()
     root.handlers = [h for h in root.handlers if not isinstance(h, _Bridge)]
-
-
-class _Stream:
-    """
-    Where lines go: on an event loop all lines of one turn in one write, elsewhere at once.
-
-    A closed pipe loses lines, never the work that wrote them.
-    """
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._waiting: deque[str] = deque()
-        self._called = False
-
-    def msg(self, line: str) -> None:
-        """Write one line, in this turn of the loop."""
-        self._waiting.append(line)
-        if self._called:
-            return
-        try:
-            asyncio.get_running_loop().call_soon(self.flush)
-            self._called = True
-        except RuntimeError:  # no loop in this thread
-            self.flush()
-
-    def flush(self) -> None:
-        """Write what waits."""
-        self._called = False
-        lines = []
-        with contextlib.suppress(IndexError):
-            while True:
-                lines.append(self._waiting.popleft())
-        if not lines:
-            return
-        try:
-            self._stream.write("\n".join(lines) + "\n")
-            self._stream.flush()
-        except (OSError, ValueError):
-            return
-
-    debug = info = warning = error = critical = msg
 
 
 class _Bridge(logging.Handler):
@@ -262,7 +179,7 @@ class _Quick:
     Such a line is encoded once and searched as a whole; any other goes the careful way.
     """
 
-    def __init__(self, out: "_Stream", redactor: Redactor, least: int) -> None:
+    def __init__(self, out: Output, redactor: Redactor, least: int) -> None:
         self._out = out
         self._redactor = redactor
         self._least = least

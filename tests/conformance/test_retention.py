@@ -1,0 +1,94 @@
+"""What every store removes, and when: the file and the model alike."""
+
+from router.store.protocol import Duplicate, Selector, Store
+from router.store.upkeep import Retain
+from tests.clocks import START_MS, ManualClock
+from tests.store_values import FAR, Maker, a_settlement, lease_one
+
+ALL = Selector()
+
+
+# Retention
+
+
+def retain(**given: int) -> Retain:
+    values = {"succeeded_before": 0, "unmatched_before": 0, "dead_before": 0, **given}
+    return Retain(**values)
+
+
+async def test_open_work_is_never_removed(store: Store, make: Maker) -> None:
+    states = ("available", "waiting", "running")
+    for state in states:
+        await store.accept(make.acceptance(jobs=[make.job(state=state, lease="b.1")]))
+    half = make.acceptance(jobs=[make.job(target="half"), make.job()])
+    await store.accept(half)
+    await store.settle(a_settlement(await lease_one(store, "half")))
+    later = 9 * FAR
+    everything = retain(
+        succeeded_before=later, unmatched_before=later, dead_before=later, finished_before=later
+    )
+    assert (await store.prune(everything, now=START_MS)).deliveries == 0
+    assert len(await store.deliveries(ALL)) == 4
+
+
+async def test_the_longest_time_among_a_delivery_s_jobs_counts(store: Store, make: Maker) -> None:
+    await store.accept(make.acceptance(jobs=[make.job(), make.job()]))
+    await store.settle(a_settlement(await lease_one(store, now=START_MS)))
+    await store.settle(a_settlement(await lease_one(store, now=START_MS), "dead"))
+    ended = START_MS + 5
+    short = retain(succeeded_before=ended + 1, dead_before=ended)
+    assert (await store.prune(short, now=START_MS)).deliveries == 0
+    enough = retain(succeeded_before=ended + 1, dead_before=ended + 1)
+    assert (await store.prune(enough, now=START_MS)).deliveries == 1
+    assert await store.deliveries(ALL) == ()
+    assert await store.counts() == {}
+
+
+async def test_each_kind_has_its_time(store: Store, make: Maker) -> None:
+    unmatched = make.acceptance(jobs=(), state="unmatched")
+    cancelled = make.acceptance()
+    await store.accept(unmatched)
+    await store.accept(cancelled)
+    await store.cancel(ALL, reason="x", now=START_MS + 50)
+    early = unmatched.delivery.received_at + 1
+    assert (await store.prune(retain(unmatched_before=early), now=START_MS)).deliveries == 1
+    left = await store.deliveries(ALL)
+    assert [s.id for s in left] == [cancelled.delivery.id]
+    assert (await store.prune(retain(succeeded_before=START_MS + 50), now=START_MS)).deliveries == 0
+    assert (await store.prune(retain(succeeded_before=START_MS + 51), now=START_MS)).deliveries == 1
+
+
+async def test_the_size_cap_takes_finished_deliveries_oldest_first(
+    store: Store, make: Maker
+) -> None:
+    accepted = [make.acceptance(jobs=()) for _ in range(5)]
+    for acceptance in accepted:
+        await store.accept(acceptance)
+    before = accepted[3].delivery.received_at
+    step = retain(finished_before=before, limit=2)
+    assert (await store.prune(step, now=START_MS)).deliveries == 2
+    ids = [a.delivery.id for a in reversed(accepted)]
+    assert [s.id for s in await store.deliveries(ALL)] == ids[:3]
+    assert (await store.prune(step, now=START_MS)).deliveries == 1
+    assert [s.id for s in await store.deliveries(ALL)] == ids[:2]
+
+
+async def test_live_keys_outlive_their_delivery(
+    store: Store, make: Maker, clock: ManualClock
+) -> None:
+    first = make.acceptance(b"k", jobs=())
+    await store.accept(first)
+    gone = await store.prune(retain(unmatched_before=FAR), now=START_MS)
+    assert (gone.deliveries, gone.keys) == (1, 0)
+    assert await store.accept(make.acceptance(b"k")) == Duplicate(first.delivery.id)
+    assert (await store.prune(retain(), now=FAR)).keys == 1
+
+
+async def test_only_expired_keys_are_removed(store: Store, make: Maker) -> None:
+    ends = {b"a": START_MS + 1, b"b": START_MS + 3, b"c": START_MS + 2}
+    events = [make.event(i, key, keys_until=end) for i, (key, end) in enumerate(ends.items())]
+    first = make.acceptance(events=events, jobs=())
+    await store.accept(first)
+    assert (await store.prune(retain(), now=START_MS + 2)).keys == 2
+    assert await store.accept(make.acceptance(b"b")) == Duplicate(first.delivery.id)
+    assert (await store.prune(retain(), now=START_MS + 3)).keys == 1

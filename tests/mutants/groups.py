@@ -1,0 +1,148 @@
+"""The modules that decide, in groups, and the tests that must notice a change of each."""
+
+from dataclasses import dataclass
+
+_STORES = (
+    "tests/conformance/test_stores.py",
+    "tests/conformance/test_leasing.py",
+    "tests/conformance/test_retention.py",
+    "tests/conformance/test_runs.py",
+    "tests/conformance/test_groups.py",
+)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Modules of `router/`, and the tests that are run against each, the nearest first."""
+
+    name: str
+    modules: dict[str, tuple[str, ...]]
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """Every test that is named."""
+        return tuple(dict.fromkeys(one for tests in self.modules.values() for one in tests))
+
+
+def _unit(*names: str) -> tuple[str, ...]:
+    return tuple(f"tests/unit/{name}" for name in names)
+
+
+_VECTORS = ("tests/conformance/test_vectors.py", "tests/conformance/test_providers.py")
+
+
+def _proof(name: str) -> tuple[str, ...]:
+    """The tests of one way of proof, then those of all of them."""
+    nearest = (f"providers/test_{name}.py", "providers/test_verify.py")
+    return (*_unit(*nearest), *_VECTORS, *_unit("providers/test_constant_time.py"))
+
+
+_GATE = _unit(
+    "dispatch/test_gate.py",
+    "dispatch/test_gates.py",
+    "dispatch/test_health.py",
+    "dispatch/test_targets.py",
+    "dispatch/test_shift.py",
+)
+_STORE = (
+    *_unit(
+        *("store/test_pages.py", "store/test_sqlite.py", "store/test_runs.py"),
+        "store/test_corrupt.py",
+    ),
+    *_STORES,
+)
+_ADMIN = _unit("web/admin/test_callers.py", "web/admin/test_app.py", "web/admin/test_matrix.py")
+_PAGES = _unit("web/pages/test_visit.py", "web/pages/test_sessions.py", "web/pages/test_window.py")
+
+GROUPS = (
+    Group(
+        "verify",
+        {
+            "providers/verify.py": (*_proof("verify"), *_unit("providers/test_signed.py")),
+            "providers/signed.py": _proof("signed"),
+            "providers/signatures.py": _proof("signatures"),
+            "providers/keys.py": _proof("keys"),
+            "providers/ed25519.py": _proof("ed25519"),
+            "providers/bearer.py": _proof("bearer"),
+            "providers/credentials.py": _proof("credentials"),
+            "providers/headers.py": _proof("headers"),
+            "providers/ways.py": _proof("signed"),
+        },
+    ),
+    Group(
+        "dedupe",
+        {
+            "rules/plan.py": (
+                *_unit("rules/test_plan.py", "test_intake_dedupe.py", "test_intake.py"),
+                "tests/conformance/test_own_events.py",
+            ),
+            "store/accepting.py": (*_STORE, *_unit("test_intake_dedupe.py")),
+        },
+    ),
+    Group(
+        "store",
+        {
+            "store/leasing.py": (
+                *("tests/conformance/test_leasing.py", *_STORE),
+                "tests/conformance/test_own_events.py",
+            ),
+            "store/settling.py": (
+                *("tests/conformance/test_leasing.py", *_STORE),
+                "tests/conformance/test_own_events.py",
+            ),
+            "store/pruning.py": (*_unit("store/test_pruning.py"), *_STORE),
+            "store/writer.py": (*_unit("store/test_writer.py", "store/test_shifting.py"), *_STORE),
+            "store/adding.py": (
+                *_unit("store/test_adding.py"),
+                "tests/conformance/test_replays.py",
+                *_STORE,
+            ),
+            "store/holding.py": _STORE,
+        },
+    ),
+    Group(
+        "retry",
+        {
+            "model/retry.py": (
+                *_unit("dispatch/test_verdict.py", "model/test_retry.py"),
+                "tests/properties/test_retries.py",
+            ),
+            "dispatch/verdict.py": _unit("dispatch/test_verdict.py", "dispatch/test_dispatcher.py"),
+            "dispatch/due.py": _unit("dispatch/test_due.py", "dispatch/test_dispatcher.py"),
+            "dispatch/gate.py": _GATE,
+            "dispatch/gates.py": _GATE,
+            "dispatch/health.py": _GATE,
+        },
+    ),
+    Group(
+        "ssrf",
+        {
+            "egress.py": (
+                *_unit("test_egress.py", "actions/test_ssrf.py"),
+                "tests/properties/test_addresses.py",
+            ),
+            "model/addresses.py": _unit("model/test_addresses.py", "test_intake_ranges.py"),
+            "actions/resolve.py": _unit("actions/test_resolve.py", "actions/test_http.py"),
+            "actions/http.py": _unit(
+                "actions/test_http.py",
+                "actions/test_ssrf.py",
+                "actions/test_securing.py",
+                "actions/test_hostile_targets.py",
+                "actions/test_repository_dispatch.py",
+            ),
+        },
+    ),
+    Group(
+        "auth",
+        {
+            "web/admin/callers.py": _ADMIN,
+            "web/admin/guessing.py": _ADMIN,
+            "web/admin/browsers.py": _ADMIN,
+            "web/admin/app.py": _ADMIN,
+            "web/pages/sessions.py": _PAGES,
+            "web/pages/visit.py": _PAGES,
+            "web/pages/window.py": _PAGES,
+            "web/peer.py": (*_unit("web/test_peer.py"), *_ADMIN),
+        },
+    ),
+)

@@ -1,0 +1,351 @@
+"""Servers that mean harm: what each does on the wire, and what must come of a call to it."""
+
+import asyncio
+import contextlib
+import gzip
+import socket
+import struct
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+OK = b"HTTP/1.1 200 OK\r\n"
+BOMB = gzip.compress(b"\0" * 50_000_000)
+
+
+class Wire:
+    """The server's side of one connection."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+        self.written = 0
+
+    async def say(self, data: bytes) -> None:
+        self.writer.write(data)
+        self.written += len(data)
+        await self.writer.drain()
+
+    async def request(self) -> None:
+        head = await self.reader.readuntil(b"\r\n\r\n")
+        for line in head.split(b"\r\n"):
+            if line.lower().startswith(b"content-length:"):
+                await self.reader.readexactly(int(line.split(b":")[1]))
+
+    async def slowly(self, data: bytes, pause_s: float = 0.02) -> None:
+        for byte in data:
+            await self.say(bytes([byte]))
+            await asyncio.sleep(pause_s)
+
+    async def endlessly(self, piece: bytes) -> None:
+        while True:
+            await self.say(piece)
+
+    async def nothing(self) -> None:
+        await asyncio.Event().wait()
+
+    def reset(self) -> None:
+        raw = self.writer.get_extra_info("socket")
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.writer.transport.abort()
+
+
+Script = Callable[[Wire], Awaitable[None]]
+TABLE: dict[str, tuple[str, Script]] = {}
+"""Name to what must come of it (`done` or a class of failure) and what the server does."""
+
+
+def target(expected: str) -> Callable[[Script], Script]:
+    def kept(script: Script) -> Script:
+        TABLE[script.__name__] = (expected, script)
+        return script
+
+    return kept
+
+
+def answers(expected: str, name: str, data: bytes) -> None:
+    """A target that reads the request, says this, and goes."""
+
+    async def script(wire: Wire) -> None:
+        await wire.request()
+        await wire.say(data)
+
+    TABLE[name] = (expected, script)
+
+
+# -- slow -----------------------------------------------------------------------------------------
+
+
+@target("timeout")
+async def never_reads(wire: Wire) -> None:
+    await wire.nothing()
+
+
+@target("timeout")
+async def reads_and_says_nothing(wire: Wire) -> None:
+    await wire.request()
+    await wire.nothing()
+
+
+@target("timeout")
+async def slow_status_line(wire: Wire) -> None:
+    await wire.request()
+    await wire.slowly(OK * 100)
+
+
+@target("timeout")
+async def slow_headers(wire: Wire) -> None:
+    await wire.request()
+    await wire.say(OK)
+    await wire.slowly(b"X-A: 1\r\n" * 1_000)
+
+
+@target("timeout")
+async def slow_body(wire: Wire) -> None:
+    await wire.request()
+    await wire.say(OK + b"Content-Length: 100000\r\n\r\n")
+    await wire.slowly(b"x" * 100_000)
+
+
+@target("timeout")
+async def slow_chunks(wire: Wire) -> None:
+    await wire.request()
+    await wire.say(OK + b"Transfer-Encoding: chunked\r\n\r\n")
+    await wire.slowly(b"1\r\nx\r\n" * 100_000, 0.005)
+
+
+@target("timeout")
+async def a_body_that_never_ends_well(wire: Wire) -> None:
+    await wire.request()
+    await wire.say(OK + b"Content-Length: 10\r\n\r\nabc")
+    await wire.nothing()
+
+
+@target("timeout")
+async def interim_answers_without_end(wire: Wire) -> None:
+    await wire.request()
+    while True:
+        await wire.say(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
+        await asyncio.sleep(0.001)
+
+
+@target("timeout")
+async def continues_without_end(wire: Wire) -> None:
+    await wire.request()
+    while True:
+        await wire.say(b"HTTP/1.1 100 Continue\r\n\r\n" * 100)
+        await asyncio.sleep(0.001)
+
+
+# -- too much -------------------------------------------------------------------------------------
+
+
+@target("done")
+async def endless_body(wire: Wire) -> None:
+    await wire.request()
+    await wire.say(OK + b"\r\n")
+    await wire.endlessly(b"y" * 65_536)
+
+
+@target("done")
+async def endless_chunks(wire: Wire) -> None:
+    await wire.request()
+    await wire.say(OK + b"Transfer-Encoding: chunked\r\n\r\n")
+    await wire.endlessly(b"10000\r\n" + b"y" * 65_536 + b"\r\n")
+
+
+@target("done")
+async def a_length_of_a_terabyte(wire: Wire) -> None:
+    await wire.request()
+    await wire.say(OK + b"Content-Length: 1099511627776\r\n\r\n")
+    await wire.endlessly(b"y" * 65_536)
+
+
+@target("network")
+async def endless_headers(wire: Wire) -> None:
+    await wire.request()
+    await wire.say(OK)
+    await wire.endlessly(b"X-A: " + b"b" * 1_000 + b"\r\n")
+
+
+@target("network")
+async def one_huge_header(wire: Wire) -> None:
+    await wire.request()
+    await wire.say(OK + b"X-A: ")
+    await wire.endlessly(b"b" * 65_536)
+
+
+@target("network")
+async def one_huge_status_line(wire: Wire) -> None:
+    await wire.request()
+    await wire.say(b"HTTP/1.1 200 ")
+    await wire.endlessly(b"O" * 65_536)
+
+
+@target("timeout")
+async def one_endless_chunk_size(wire: Wire) -> None:
+    await wire.request()
+    await wire.say(OK + b"Transfer-Encoding: chunked\r\n\r\n")
+    while True:  # the parser takes zeros as they come and keeps none
+        await wire.say(b"0" * 1_000)
+        await asyncio.sleep(0.001)
+
+
+@target("done")
+async def a_gzip_bomb(wire: Wire) -> None:
+    await wire.request()
+    head = OK + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(BOMB)
+    await wire.say(head + BOMB)
+
+
+@target("done")
+async def a_bomb_by_transfer_coding(wire: Wire) -> None:
+    await wire.request()
+    data = zlib.compress(b"\0" * 10_000_000)
+    await wire.say(OK + b"Transfer-Encoding: deflate, chunked\r\n\r\n")
+    await wire.say(b"%x\r\n" % len(data) + data + b"\r\n0\r\n\r\n")
+
+
+answers("done", "bad_gzip", OK + b"Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\nnope")
+
+
+# -- lies -----------------------------------------------------------------------------------------
+
+
+answers("network", "shorter_than_it_says", OK + b"Content-Length: 1000\r\n\r\nabc")
+answers("network", "longer_than_it_says", OK + b"Content-Length: 2\r\n\r\nabcdefgh")
+answers("network", "two_lengths", OK + b"Content-Length: 2\r\nContent-Length: 9\r\n\r\nabcdefghi")
+answers("network", "a_negative_length", OK + b"Content-Length: -1\r\n\r\n")
+answers(
+    "network", "chunked_garbage", OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n0\r\n\r\n"
+)
+answers(
+    "network",
+    "a_chunk_longer_than_it_says",
+    OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\nabcdef\r\n0\r\n\r\n",
+)
+answers("network", "chunks_that_stop", OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nab")
+answers("network", "no_http", b"<html>HTTP/0.9 says hello</html>\r\n")
+
+
+@target("network")
+async def another_protocol(wire: Wire) -> None:
+    await wire.say(b"220 mail.example ESMTP\r\n")
+    await wire.nothing()
+
+
+answers("network", "http_two", b"\x00\x00\x12\x04\x00\x00\x00\x00\x00" + b"\0" * 18)
+answers("network", "header_garbage", OK + b"no colon here\r\n\x00\x01: 2\r\n\r\n")
+answers("network", "zeros", b"\0" * 100_000)
+
+
+@target("network")
+async def an_answer_before_the_question(wire: Wire) -> None:
+    wire.reset()
+
+
+@target("client")
+async def redirects_to_itself(wire: Wire) -> None:
+    await wire.request()
+    await wire.say(b"HTTP/1.1 302 Found\r\nLocation: /again\r\nContent-Length: 0\r\n\r\n")
+    await wire.request()
+    raise AssertionError("a redirect was followed")
+
+
+answers(
+    "client",
+    "redirects_inside",
+    b"HTTP/1.1 307 Temporary Redirect\r\nLocation: http://169.254.169.254/\r\n"
+    b"Content-Length: 0\r\n\r\n",
+)
+
+
+@target("client")
+async def switches_protocols_to_nonsense(wire: Wire) -> None:
+    await wire.request()
+    await wire.say(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n")
+    await wire.nothing()
+
+
+# -- broken ---------------------------------------------------------------------------------------
+
+
+@target("network")
+async def closes_before_it_reads(wire: Wire) -> None:
+    wire.writer.close()
+
+
+@target("network")
+async def resets_after_the_request(wire: Wire) -> None:
+    await wire.request()
+    wire.reset()
+
+
+@target("network")
+async def resets_in_the_status_line(wire: Wire) -> None:
+    await wire.request()
+    await wire.say(b"HTTP/1.1 20")
+    wire.reset()
+
+
+@target("network")
+async def resets_in_the_headers(wire: Wire) -> None:
+    await wire.request()
+    await wire.say(OK + b"X-A: ")
+    wire.reset()
+
+
+@target("network")
+async def resets_in_the_body(wire: Wire) -> None:
+    await wire.request()
+    await wire.say(OK + b"Content-Length: 100\r\n\r\nabc")
+    await asyncio.sleep(0.02)
+    wire.reset()
+
+
+@target("network")
+async def half_closes_without_an_answer(wire: Wire) -> None:
+    await wire.request()
+    wire.writer.write_eof()
+    await wire.nothing()
+
+
+@target("done")
+async def half_closes_after_the_answer(wire: Wire) -> None:
+    await wire.request()
+    await wire.say(OK + b"Content-Length: 2\r\n\r\nok")
+    wire.writer.write_eof()
+    await wire.nothing()
+
+
+@target("done")
+async def promises_to_stay_and_goes(wire: Wire) -> None:
+    await wire.request()
+    await wire.say(OK + b"Connection: keep-alive\r\nContent-Length: 2\r\n\r\nok")
+
+
+# -- serving ---------------------------------------------------------------------------------------
+
+
+@contextlib.asynccontextmanager
+async def serving(script: Script) -> AsyncIterator[tuple[str, list[Wire]]]:
+    """The server, as long as the block lasts: its URL, and its side of each connection."""
+    wires: list[Wire] = []
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        wires.append(Wire(reader, writer))
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            await script(wires[-1])
+        writer.close()
+
+    server = await asyncio.start_server(connected, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", wires
+    finally:
+        server.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await server.wait_closed()
