@@ -22,12 +22,15 @@ from benchmarks import (
     mail,
     many,
     memory,
+    neighbour,
     page,
     picture,
     rates,
     rows,
     sizes,
+    slow_sync,
     start,
+    stress,
     table,
 )
 from benchmarks.bench import Bench, WrongFigures
@@ -52,8 +55,14 @@ HEAVY: dict[str, Callable[[Bench], list[Row]]] = {
     "batch": mail.batch,
     "memory": memory.memory,
     "start": start.start,
+    "stress": stress.stress,
+    "slow_sync": slow_sync.slow_sync,
+    "neighbour": neighbour.neighbour,
 }
-"""These fill stores with a million rows or the machine's memory, or need other programs."""
+"""
+These fill stores with a million rows or the machine's memory, need other programs, or spoil
+something on purpose.
+"""
 ALL = {**SHORT, **HEAVY}
 WRITTEN = (page.COMMITTED, page.PICTURE, page.PAGE)
 

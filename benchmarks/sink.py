@@ -1,25 +1,32 @@
 """
-A target that answers 200 as fast as Python can: `python -m benchmarks.sink PORT`.
+A target that answers 200 as fast as Python can: `python -m benchmarks.sink PORT [FILE]`.
 
 It understands requests with a content-length and nothing else, which is what the router sends.
-`GET /calls` is answered with how many other requests there were.
+`GET /calls` is answered with how many other requests there were. FILE gets the idempotency key of
+each of them, a line each, before it is answered.
 """
 
 import asyncio
 import re
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import uvloop
 
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
 LENGTH = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
+KEY = re.compile(rb"(?i)\r\nidempotency-key: *([^\r]*)")
 QUESTION = b"GET /calls "
 
 
 class Quick(asyncio.Protocol):
-    """One connection; requests may come in pieces or several at once."""
+    """
+    One connection; requests may come in pieces or several at once. `heard` gets each one's head.
+    """
 
     calls = 0
+    heard: Callable[[bytes], object] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport
@@ -33,6 +40,8 @@ class Quick(asyncio.Protocol):
             if len(self.held) < past:
                 return
             asked = self.held.startswith(QUESTION)
+            if Quick.heard is not None and not asked:
+                Quick.heard(self.held[:end])
             self.held = self.held[past:]
             self.transport.write(told() if asked else ANSWER)  # type: ignore[attr-defined]
             Quick.calls += not asked
@@ -43,10 +52,27 @@ def told() -> bytes:
     return b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(count), count)
 
 
+class Keys:
+    """Writes down the idempotency key of each call."""
+
+    def __init__(self, place: Path) -> None:
+        self.file = place.open("ab", buffering=0)
+
+    def heard(self, head: bytes) -> None:
+        found = KEY.search(head)
+        self.file.write((found[1] if found else b"none") + b"\n")
+
+
 async def serve(port: int) -> None:
     server = await asyncio.get_running_loop().create_server(Quick, "127.0.0.1", port)
     await server.serve_forever()
 
 
+def main(port: str, place: str | None = None) -> None:
+    if place is not None:
+        Quick.heard = Keys(Path(place)).heard
+    uvloop.run(serve(int(port)))
+
+
 if __name__ == "__main__":
-    uvloop.run(serve(int(sys.argv[1])))
+    main(*sys.argv[1:])
