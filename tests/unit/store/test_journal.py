@@ -8,13 +8,20 @@ import pytest
 
 from router.errors import StoreRefused
 from router.store import journal
+from router.store.book import Book
 from router.store.protocol import Selector
 from router.store.sqlite import open_store
+from router.store.writer import CHECKPOINT_PAGES
 from tests.clocks import ManualClock
 from tests.store_values import Maker
 
 HEADER, FRAME = 32, 4096 + 24
 Change = Callable[[bytearray], None]
+
+
+def due(book: Book) -> None:
+    """A checkpoint comes before the next commit, as after many small ones: not one large one."""
+    book.pages = CHECKPOINT_PAGES
 
 
 async def left_behind(folder: Path, clock: ManualClock, commits: int, *, reset: int = 0) -> Path:
@@ -24,9 +31,7 @@ async def left_behind(folder: Path, clock: ManualClock, commits: int, *, reset: 
     for number in range(commits):
         await store.accept(make.acceptance())
         if number == commits - reset - 1:
-            await store._writer.submit(
-                "work", lambda book: book.later.append(lambda: setattr(book, "pages", 10**6))
-            )
+            await store._writer.submit("work", lambda book: book.later.append(lambda: due(book)))
     left.parent.mkdir()
     for suffix in ("", "-wal"):
         shutil.copyfile(f"{path}{suffix}", f"{left}{suffix}")
