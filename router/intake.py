@@ -22,6 +22,7 @@ from router.model.job import NewJob, committed
 from router.model.settings import PUBLISHED, Endpoint
 from router.model.work import Work
 from router.providers import Reading
+from router.providers.structure import Weighed, weigh
 from router.refusals import KNOCK, KeptRefusals, is_knock
 from router.rules.live import Door, Live, LiveRef
 from router.rules.plan import JOBS_MAX, Plan, Planner
@@ -40,6 +41,9 @@ RETRY_AFTER_S = 5
 NAMES_SHOWN = 10
 TIMED_EVERY = 16
 ODD_VERSIONS_MAX = 100
+LARGE_BODY = 1024 * 1024
+PAUSE_S = 0.005
+"""Between the long steps of a large body: whoever has come meanwhile is stored and answered."""
 API_VERSION_FLAG = "api_version"
 _WORDS = {401: b"unauthorized", 403: b"forbidden"}
 _STRANGERS = frozenset({"address_not_allowed", "ranges_unknown"})
@@ -131,9 +135,11 @@ class Intake:
             if reply is not None:
                 return reply
             request = door.provider.hidden(request)
+        large = len(request.body) > LARGE_BODY
+        weighed = await self._weighed(request.body) if large else None
         if self.full:
             return UNAVAILABLE
-        delivery, plan = self._routed(live, door, request, verdict, peer)
+        delivery, plan = self._routed(live, door, request, verdict, weighed)
         try:
             receipt = await self._store.accept(acceptance(delivery, plan, door))
         except StoreUnavailable as error:
@@ -162,6 +168,13 @@ class Intake:
             return door.provider.accept_unsigned(request)
         return door.provider.verify(request, secrets, now_ms=now, tolerance_s=endpoint.tolerance_s)
 
+    async def _weighed(self, body: bytes) -> Weighed:
+        """Count what a large body holds; others go before that and before it is decoded."""
+        await self._clock.sleep(PAUSE_S)
+        weighed = weigh(body)
+        await self._clock.sleep(PAUSE_S)
+        return weighed
+
     def _greeted(self, door: Door, request: InboundRequest) -> Reply | None:
         """The answer to a handshake, which is stored and routed nowhere."""
         text = door.provider.answer(request)
@@ -184,22 +197,32 @@ class Intake:
         return Refused("address_not_allowed", 403)
 
     def _routed(
-        self, live: Live, door: Door, request: InboundRequest, verdict: Verified, peer: str
+        self,
+        live: Live,
+        door: Door,
+        request: InboundRequest,
+        verdict: Verified,
+        weighed: Weighed | None,
     ) -> tuple[Delivery, Plan]:
         """Read and route it; every so often that is timed, as timing costs as much as a match."""
         self._routings += 1
         if self._routings % TIMED_EVERY:
-            return self._plan(live, door, request, verdict, peer)
+            return self._plan(live, door, request, verdict, weighed)
         began = self._clock.monotonic()
-        routed = self._plan(live, door, request, verdict, peer)
+        routed = self._plan(live, door, request, verdict, weighed)
         self._metrics.routed(self._clock.monotonic() - began)
         return routed
 
     def _plan(
-        self, live: Live, door: Door, request: InboundRequest, verdict: Verified, peer: str
+        self,
+        live: Live,
+        door: Door,
+        request: InboundRequest,
+        verdict: Verified,
+        weighed: Weighed | None,
     ) -> tuple[Delivery, Plan]:
         now = request.received_at
-        reading = door.provider.read(request)
+        reading = door.provider.read(request, weighed)
         if door.endpoint.api_version is not None:
             reading = self._versioned(door, request, reading)
         draft = Delivery(
@@ -216,7 +239,7 @@ class Intake:
             state="routed",
             event_count=len(reading.events),
             generation=live.ruleset.generation,
-            peer=peer,
+            peer=request.peer,
         )
         plan = self._planner(live).plan(draft, reading, door.endpoint, now)
         if plan.state == "routed" and not plan.flags:

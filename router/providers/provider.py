@@ -22,6 +22,7 @@ from router.providers.read import Reader, Reading
 from router.providers.secret_kinds import Invented, SecretVerdict
 from router.providers.send import Sender, Signed
 from router.providers.shapes import Shapes, parse_shapes
+from router.providers.structure import Weighed
 from router.providers.verify import Verifier
 
 
@@ -127,9 +128,9 @@ class Provider:
             query = without(query, name)
         return msgspec.structs.replace(request, headers=headers, query_string=query)
 
-    def read(self, request: InboundRequest) -> Reading:
-        """The events of a verified request; never raises."""
-        return self._reader.read(request)
+    def read(self, request: InboundRequest, weighed: Weighed | None = None) -> Reading:
+        """The events of a verified request; never raises. `weighed`: what is known of its body."""
+        return self._reader.read(request, weighed)
 
     def check_secret(self, value: bytes) -> SecretVerdict:
         """Could this value verify anything here?"""

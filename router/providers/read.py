@@ -14,7 +14,7 @@ from router.model.delivery import JSON, Event, InboundRequest
 from router.providers import forms
 from router.providers.definition import BodyKind, Definition, Source
 from router.providers.headers import Spellings
-from router.providers.structure import too_complex
+from router.providers.structure import Weighed, weigh
 
 UNKNOWN = "unknown"
 NAME_LENGTH_MAX = 200
@@ -90,34 +90,38 @@ class Reader:
         self._json_only = definition.reads == ("json",)
         self._form_field = definition.form_field and definition.form_field.encode("ascii")
 
-    def read(self, request: InboundRequest) -> Reading:
-        """The delivery's events, or why it has none."""
+    def read(self, request: InboundRequest, weighed: Weighed | None = None) -> Reading:
+        """The delivery's events, or why it has none. `weighed`: what is known of its body."""
         found = self._headers.first(request.headers)
         name, delivery_id = self._header_name(found), self._header_id(found)
         try:
-            events = self._events(found, request)
+            events = self._events(found, request, weighed)
         except OddBodyError as odd:
             flags = ("no_id",) if self._id_header and delivery_id is None else ()
             return Reading(odd.state, (), flags, odd.reason, name, delivery_id)
         flags = ("no_id",) if self._id and any(e.provider_id is None for e in events) else ()
         return Reading("routed", events, flags, None, name, delivery_id)
 
-    def _events(self, found: Found, request: InboundRequest) -> tuple[ReadEvent, ...]:
+    def _events(
+        self, found: Found, request: InboundRequest, weighed: Weighed | None
+    ) -> tuple[ReadEvent, ...]:
         body = request.body
         if self._split is not None:
-            return self._batch(found, body)
+            return self._batch(found, body, weighed)
         if not self._json_only:
-            return (self._one(0, found, *self._of_kind(found, request)),)
+            return (self._one(0, found, *self._of_kind(found, request, weighed)),)
         if self._form_field and forms.is_form(found.get(b"content-type", b"")):
             raw = _form_json(body, self._form_field)
             return (self._one(0, found, decoded(raw), raw),)
-        return (self._one(0, found, decoded(body), None),)
+        return (self._one(0, found, decoded(body, weighed), None),)
 
-    def _of_kind(self, found: Found, request: InboundRequest) -> tuple[JSON, bytes | None]:
+    def _of_kind(
+        self, found: Found, request: InboundRequest, weighed: Weighed | None
+    ) -> tuple[JSON, bytes | None]:
         """The payload, and its exact JSON where that is not the body."""
         kind = kind_of(found.get(b"content-type", b""), self._kinds)
         if kind == "json":
-            return decoded(request.body), None
+            return decoded(request.body, weighed), None
         if kind == "text":
             return _text(request.body), None
         # Who sends no body sends a form in the address.
@@ -127,8 +131,8 @@ class Reader:
             return decoded(raw), raw
         return _form_fields(form), None
 
-    def _batch(self, found: Found, body: bytes) -> tuple[ReadEvent, ...]:
-        payload = decoded(body)
+    def _batch(self, found: Found, body: bytes, weighed: Weighed | None) -> tuple[ReadEvent, ...]:
+        payload = decoded(body, weighed)
         if not isinstance(payload, list):
             return (self._one(0, found, payload, body.strip(_SPACE)),)
         if self._split is not None and len(payload) > self._split:
@@ -170,16 +174,17 @@ class Reader:
 _SLICES = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-def decoded(body: bytes) -> JSON:
+def decoded(body: bytes, weighed: Weighed | None = None) -> JSON:
     """
-    The JSON value of a body.
+    The JSON value of a body, `weighed` here if that has not been done.
 
     Raises:
         OddBodyError: it is too complex to decode, or no JSON.
     """
-    reason = too_complex(body)
-    if reason:
-        raise OddBodyError("too_complex", reason)
+    if weighed is None or weighed.body is not body:
+        weighed = weigh(body)
+    if weighed.reason:
+        raise OddBodyError("too_complex", weighed.reason)
     try:
         return decode_json(body)
     except (NotJson, RecursionError) as e:

@@ -7,6 +7,7 @@ bytes and cost a few milliseconds for the largest body that is accepted.
 
 from array import array
 from itertools import accumulate
+from typing import NamedTuple
 
 STRUCTURE_MAX = 500_000
 _PIECE = 1024 * 1024
@@ -22,6 +23,18 @@ _STEPS = bytes(1 if byte in b"[{" else 255 if byte in b"]}" else 0 for byte in r
 _QUOTES_MAX = 4 * STRUCTURE_MAX + 4
 _BRACKETS_MAX = 2 * STRUCTURE_MAX
 """No JSON with so little structure holds more; so the walk over a hostile body is bounded too."""
+
+
+class Weighed(NamedTuple):
+    """A body and why it must not be decoded, found beforehand: counting a large one takes long."""
+
+    body: bytes
+    reason: str | None
+
+
+def weigh(body: bytes) -> Weighed:
+    """As `too_complex`, with the body that was looked at."""
+    return Weighed(body, too_complex(body))
 
 
 def too_complex(body: bytes) -> str | None:
