@@ -106,7 +106,7 @@ async def test_a_time_limit_ends_even_the_stubborn() -> None:
     assert isinstance(outcome, Retry)
     assert outcome.failure == "timeout"
     assert outcome.result["stdout"] == "on\n"
-    assert time.monotonic() - began < 1.2
+    assert time.monotonic() - began < 20, "a third of what it would have taken by itself"
 
 
 async def test_the_whole_group_is_gone(tmp_path: Path) -> None:
@@ -128,11 +128,9 @@ async def test_cancelling_kills_the_group_first(tmp_path: Path) -> None:
 
 
 async def test_a_background_process_does_not_hold_us_up() -> None:
-    began = time.monotonic()
-    outcome = await _run(_sh("sleep 3 & echo hi"))
+    outcome = await _run(_sh("sleep 600 & echo hi"))
     assert isinstance(outcome, Done)
     assert outcome.result["stdout"] == "hi\n"
-    assert time.monotonic() - began < 1.5
 
 
 async def test_no_zombies_and_no_descriptors_are_left() -> None:

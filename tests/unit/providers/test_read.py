@@ -149,10 +149,10 @@ def test_too_complex_bodies(body: bytes, state: str) -> None:
 def test_the_largest_bodies_are_counted_quickly() -> None:
     size = HUB.body_max
     for body in (b"[" * size, b"," * size, b'"]' * (size // 2), b"[" * 70 + b"]" * size):
-        began = time.perf_counter()
+        began = time.thread_time()
         assert hub(body).events == ()
         # Ten times what it takes here: only a change of kind fails on a slow machine.
-        assert time.perf_counter() - began < 2.0
+        assert time.thread_time() - began < 2.0
 
 
 def test_a_batch_has_exact_slices() -> None:

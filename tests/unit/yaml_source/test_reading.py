@@ -101,9 +101,9 @@ def test_yes_and_on_are_text_and_may_be_keys() -> None:
 def test_a_bomb_of_aliases_is_counted_in_full_and_at_once() -> None:
     lines = ["a0: &a0 [x]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 10)]
-    started = time.perf_counter()
+    started = time.thread_time()
     assert codes("\n".join(lines)) == ["too-big"]
-    assert time.perf_counter() - started < 5
+    assert time.thread_time() - started < 5
 
 
 def test_depth_through_aliases_counts() -> None:
