@@ -13,7 +13,8 @@ class Health:
     Attempts by half minutes, failures in a row, and the usual rate.
 
     `usual` are attempts a second, None until a whole bucket has been seen; it stands still while
-    `learns` is false. Times are Unix milliseconds; a clock set back stays in its bucket.
+    `learns` is false, and in a bucket where most failed: what is tried again then is not usual.
+    Times are Unix milliseconds; a clock set back stays in its bucket.
     """
 
     __slots__ = (
@@ -84,14 +85,15 @@ class Health:
         if passed <= 0:
             return
         place = self._at % BUCKETS
-        self._learn((self._answered[place] + self._failed[place]) * 1000 / BUCKET_MS, passed)
+        self._learn(self._answered[place], self._failed[place], passed)
         for step in range(1, min(passed, BUCKETS) + 1):
             place = (self._at + step) % BUCKETS
             self._answered[place] = self._failed[place] = 0
         self._at += passed
 
-    def _learn(self, rate: float, passed: int) -> None:
-        if self.learns and self._whole:
+    def _learn(self, answered: int, failed: int, passed: int) -> None:
+        rate = self.usual if failed > answered else (answered + failed) * 1000 / BUCKET_MS
+        if self.learns and self._whole and rate is not None:
             before = rate if self.usual is None else self.usual
             self.usual = (before + (rate - before) * _LEARNS) * (1 - _LEARNS) ** (passed - 1)
         self._whole = True

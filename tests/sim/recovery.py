@@ -1,9 +1,10 @@
 """
 A target that is down for a day, and comes back: what it sees of us, and when fresh work runs.
 
-    python -m tests.sim.recovery --jobs 500000 --hours 24 --store sqlite
+    python -m tests.sim.recovery --jobs 500000 --hours 24 --store sqlite [--down 503]
 
-Virtual time, the real dispatcher; a ledger in memory, or the real store in a file.
+Virtual time, the real dispatcher; a ledger in memory, or the real store in a file. While it is down
+it refuses every connection, or answers 503: then jobs are tried again until the breaker opens.
 """
 
 import argparse
@@ -12,11 +13,13 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+from rich.progress import Progress
 
 from router.dispatch import Dispatcher, Live
 from router.dispatch.gate import FIRST_PACE
@@ -30,22 +33,36 @@ from tests.sim.ledger import Ledger
 from tests.sim.loop import SimClock, simulate
 from tests.sim.makers import a_delivery, a_job, a_new_job, an_http_call
 
+DOWN = {
+    "refused": Retry("network", "no connection"),
+    "503": Retry("server", "answered 503"),
+}
+ATTEMPTS = {"refused": 3, "503": 6}
+"""No job makes more: one or more before the breaker opens, one as a probe, the last is answered."""
 WARM_S = 3_600
 """Good days before it: so long that the usual rate is known."""
 WINDOW_S = 10
 TAKES_S = 0.15
+LONGER = 1.25
+"""A backlog of so many hours is done after this times as many: it leaves at 1.8 times the usual."""
 
 
 class Figures(NamedTuple):
     """
-    `steady` and `peak` are calls a second, the peak over ten seconds; lags are in seconds, of work
-    that came when the target was back; `drained_h` is how long the backlog took.
+    `steady` and `peak` are calls a second: the mean of the good hour, and the most in ten seconds
+    since the target is back. `peak_1s` is the most in one second since then, `steady_1s` the most
+    in one second of the good hour. Lags are in seconds, of work that came after the first call to
+    the target that was back; `probed_s` is when that was, `drained_h` how long the backlog took.
     """
 
+    down: str
     jobs: int
     waiting: int
     steady: float
     peak: float
+    steady_1s: int
+    peak_1s: int
+    probed_s: float
     fresh_p99: float
     fresh_max: float
     drained_h: float
@@ -80,8 +97,13 @@ ENDED = a_job(state="succeeded")
 class Filed:
     """The real store, as `Recovery` fills and counts it: ids are what the store takes for ids."""
 
-    def __init__(self, path: Path, clock: SimClock) -> None:
-        self.store = FiledStore(path, clock)
+    def __init__(
+        self,
+        path: Path,
+        clock: SimClock,
+        pause: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(0),
+    ) -> None:
+        self.store = FiledStore(path, clock, pause)
         self.attempts_most = 0
 
     def __getattr__(self, name: str) -> Any:
@@ -108,8 +130,9 @@ class Filed:
 class Recovery:
     """One target, its steady traffic, an outage. `ledger` is begun on the loop."""
 
-    def __init__(self, jobs: int, hours: float, store: Path | None = None) -> None:
+    def __init__(self, jobs: int, hours: float, store: Path | None, down: str) -> None:
         self.clock = SimClock()
+        self.down = down
         self._path = store
         self.ledger: Any = None
         self.down_s = hours * 3_600
@@ -121,6 +144,7 @@ class Recovery:
         self.lags: list[tuple[float, float]] = []
         self.made = 0
         self.traffic = True
+        self.lived: Callable[[float], None] = lambda _hours: None
 
     async def run(self, call: object, job: Job) -> Outcome:
         """The target."""
@@ -129,7 +153,7 @@ class Recovery:
         self.calls.append(now)
         if not self.up:
             await asyncio.sleep(0.01)
-            return Retry("network", "no connection")
+            return DOWN[self.down]
         await asyncio.sleep(TAKES_S)
         came = self.came.pop(job.id, None)
         if came is not None and came < self.up_at:
@@ -182,53 +206,94 @@ class Recovery:
             asyncio.create_task(dispatcher.run()),
             asyncio.create_task(self.deliver(dispatcher)),
         ]
-        await asyncio.sleep(WARM_S)
-        steady = len(self.calls) / WARM_S
-        self.up = False
-        await asyncio.sleep(self.down_s)
-        self.up, self.up_at = True, self.clock.monotonic()
-        self.old = waiting = len(self.came)
-        while self.old:
-            await asyncio.sleep(60)
-            if self.clock.monotonic() - self.up_at > 8 * self.down_s:
-                break
-        back_at = self.clock.monotonic()
+        waiting = await self._outage()
+        drained_s = self.clock.monotonic() - self.up_at
         self.traffic = False
         await asyncio.sleep(600)
         await dispatcher.drain(1)
         for task in tasks:
             task.cancel()
-        closed_at = next(call for call in self.calls if call >= self.up_at)
-        fresh = sorted(lag for came, lag in self.lags if came > closed_at)
         unfinished = await self.ledger.unfinished()
         if self._path is not None:
             self.ledger.die()
+        return self._figures(waiting, drained_s / 3_600, unfinished)
+
+    async def _outage(self) -> int:
+        """The good hour, the bad ones, and on until all that waited then is done: how much."""
+        await self._live_on(WARM_S)
+        self.up = False
+        await self._live_on(self.down_s)
+        self.up, self.up_at = True, self.clock.monotonic()
+        self.old = waiting = len(self.came)
+        while self.old and self.clock.monotonic() - self.up_at < 8 * self.down_s:
+            await self._live_on(60)
+        return waiting
+
+    async def _live_on(self, seconds: float) -> None:
+        until = self.clock.monotonic() + seconds
+        while (left := until - self.clock.monotonic()) > 0:
+            await asyncio.sleep(min(left, 60))
+            self.lived(self.clock.monotonic() / 3_600)
+
+    def _figures(self, waiting: int, drained_h: float, unfinished: int) -> Figures:
+        good = [call for call in self.calls if call < WARM_S]
+        back = [call for call in self.calls if call >= self.up_at]
+        fresh = sorted(lag for came, lag in self.lags if came > back[0])
         return Figures(
+            down=self.down,
             jobs=self.made,
             waiting=waiting,
-            steady=steady,
-            peak=max(self._windows(self.up_at)) / WINDOW_S,
+            steady=len(good) / WARM_S,
+            peak=_most(back, WINDOW_S) / WINDOW_S,
+            steady_1s=_most(good, 1),
+            peak_1s=_most(back, 1),
+            probed_s=back[0] - self.up_at,
             fresh_p99=fresh[int(len(fresh) * 0.99)],
             fresh_max=fresh[-1],
-            drained_h=(back_at - self.up_at) / 3_600,
+            drained_h=drained_h,
             attempts_most=self.ledger.attempts_most,
             unfinished=unfinished,
         )
 
-    def _windows(self, since: float) -> Iterator[int]:
-        counts: dict[int, int] = {}
-        for call in self.calls:
-            if call >= since:
-                counts[int(call / WINDOW_S)] = counts.get(int(call / WINDOW_S), 0) + 1
-        return iter(counts.values())
+
+def _most(calls: list[float], window_s: int) -> int:
+    return max(Counter(int(call / window_s) for call in calls).values())
 
 
-def recover(jobs: int, hours: float, store: Path | None = None) -> Figures:
-    """The figures of one run; the same numbers give the same run. `store`: a file to be made."""
+def recover(
+    jobs: int,
+    hours: float,
+    store: Path | None = None,
+    down: str = "refused",
+    lived: Callable[[float], None] = lambda _hours: None,
+) -> Figures:
+    """
+    The figures of one run; the same numbers give the same run. `store`: a file to be made; `lived`
+    is told how many hours have passed.
+    """
     if store is not None:
         asyncio.run(a_blank(store, SimClock()))
-    figures: Figures = simulate(Recovery(jobs, hours, store).live(), random.Random(3))
+    world = Recovery(jobs, hours, store, down)
+    world.lived = lived
+    figures: Figures = simulate(world.live(), random.Random(3))
     return figures
+
+
+def shown(jobs: int, hours: float, store: Path | None, down: str) -> Figures:
+    """The same, with a bar on a terminal, else a line now and then."""
+    total = WARM_S / 3_600 + hours * (1 + LONGER)
+    said = 0.0
+    with Progress(disable=not sys.stdout.isatty(), transient=True) as bar:
+        task = bar.add_task("hours", total=total)
+
+        def lived(now: float) -> None:
+            nonlocal said
+            bar.update(task, completed=now)
+            if bar.disable and now - said >= total / 10:
+                said = now
+                print(f"{now:.1f} of {total:.1f} hours", flush=True)  # noqa: T201
+
+        return recover(jobs, hours, store, down, lived)
 
 
 def wrong(figures: Figures) -> list[str]:
@@ -237,7 +302,7 @@ def wrong(figures: Figures) -> list[str]:
         "jobs are left": figures.unfinished == 0,
         "more than twice the steady rate": figures.peak <= max(2 * figures.steady, FIRST_PACE),
         "fresh work waited for over 30 s": figures.fresh_max <= 30,
-        "waiting spent attempts": figures.attempts_most <= 3,
+        "waiting spent attempts": figures.attempts_most <= ATTEMPTS[figures.down],
     }
     return [words for words, held in checks.items() if not held]
 
@@ -249,14 +314,15 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=500_000)
     parser.add_argument("--hours", type=float, default=24.0)
     parser.add_argument("--store", choices=("memory", "sqlite"), default="memory")
+    parser.add_argument("--down", choices=DOWN, default="refused")
     options = parser.parse_args()
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "router.db" if options.store == "sqlite" else None
-        figures = recover(options.jobs, options.hours, path)
+        figures = shown(options.jobs, options.hours, path, options.down)
     for name, value in figures._asdict().items():
-        shown = f"{value:.2f}" if isinstance(value, float) else value
-        print(f"{name:14} {shown}")  # noqa: T201 - this is a command
+        number = f"{value:.2f}" if isinstance(value, float) else value
+        print(f"{name:14} {number}")  # noqa: T201 - this is a command
     for words in wrong(figures):
         print(f"PROBLEM {words}")  # noqa: T201
     print(f"took {time.monotonic() - began:.0f} s")  # noqa: T201

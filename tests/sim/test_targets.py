@@ -28,12 +28,16 @@ NOISE = 50
 LASTS_S = 120
 
 
-@pytest.mark.parametrize(("store", "jobs"), [("memory", 6_000), ("sqlite", 1_500)])
+@pytest.mark.parametrize(
+    ("store", "jobs", "down"),
+    [("memory", 6_000, "refused"), ("memory", 4_000, "503"), ("sqlite", 1_500, "refused")],
+)
 def test_a_target_that_was_down_is_not_overrun_and_fresh_work_does_not_wait(
-    store: str, jobs: int, tmp_path: Path
+    store: str, jobs: int, down: str, tmp_path: Path
 ) -> None:
     hours = jobs / 12_000
-    figures = recover(jobs, hours, tmp_path / "router.db" if store == "sqlite" else None)
+    path = tmp_path / "router.db" if store == "sqlite" else None
+    figures = recover(jobs, hours, path, down)
     assert figures.waiting > 0.9 * jobs
     assert wrong(figures) == []
 

@@ -68,6 +68,27 @@ def test_the_usual_rate_is_of_whole_half_minutes_and_follows_slowly() -> None:
     assert health.usual == pytest.approx(2 * 0.95**4)
 
 
+def test_a_half_minute_in_which_most_failed_is_not_usual() -> None:
+    health = Health(T)
+    health.window(T + BUCKET_MS)
+    for _ in range(31):
+        health.failed(T + BUCKET_MS, "no", connecting=False)
+    health.window(T + 2 * BUCKET_MS)
+    assert health.usual is None
+    for _ in range(30):
+        health.answered(T + 2 * BUCKET_MS)
+    for step, failed in ((3, 90), (4, 31)):
+        for _ in range(failed):
+            health.failed(T + step * BUCKET_MS, "no", connecting=False)
+    for _ in range(30):
+        health.answered(T + 4 * BUCKET_MS)
+    health.window(T + 5 * BUCKET_MS)
+    assert health.usual == 1.0, "jobs that are tried again are not what it is used to"
+    health.failed(T + 5 * BUCKET_MS, "no", connecting=False)
+    health.window(T + 8 * BUCKET_MS)
+    assert health.usual == pytest.approx(0.95**2), "but where nothing is called, it falls"
+
+
 def test_it_learns_nothing_while_it_must_not() -> None:
     health = Health(T)
     health.window(T + BUCKET_MS)
