@@ -16,11 +16,15 @@ An exception exists only where some caller acts differently on it:
     EgressRefused            an address that may not be called (an OSError, to survive the client)
 """
 
+import errno
 from typing import Literal
 
 import msgspec
 
 Severity = Literal["error", "warning"]
+
+NO_DESCRIPTOR = frozenset({errno.EMFILE, errno.ENFILE})
+"""Numbers of an OSError that say nothing about the file: we have no descriptor left for it."""
 
 
 class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):

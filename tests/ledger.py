@@ -14,7 +14,7 @@ SUCCEEDED = STATE["succeeded"]
 # A job's number is its delivery's number * 2^20, plus its place.
 ODD_JOBS = """
     SELECT d.id, count(j.n), count(DISTINCT j.event_index || '/' || j.rule || '/' || j.action)
-    FROM deliveries d LEFT JOIN jobs j ON j.n >> 20 = d.n
+    FROM deliveries d LEFT JOIN jobs j ON j.n BETWEEN d.n << 20 AND (d.n << 20 | 1048575)
     GROUP BY d.n
     HAVING count(j.n) != ?
     OR count(DISTINCT j.event_index || '/' || j.rule || '/' || j.action) != count(j.n)

@@ -185,7 +185,7 @@ class Dispatcher:
             alive=f"{self._boot}/",
             now=self._clock.now(),
             on_interrupt_dead=self._live.dead_if_interrupted(),
-            died=self._live.died,
+            died=self._runner.died,
         )
 
     async def run(self) -> None:

@@ -12,7 +12,7 @@ from router.dispatch.protocol import Action, PromptAction, Results
 from router.dispatch.verdict import TOO_OLD, Verdicts, interrupted, moved, too_old
 from router.errors import EvaluationError, RenderError, StoreUnavailable
 from router.model.call import Call, LogCall
-from router.model.job import ActionKind, Fail, Job, Outcome, Retry, Settlement, Skip
+from router.model.job import ActionKind, Attempt, Fail, Job, Outcome, Retry, Settlement, Skip
 from router.model.retry import STANDARD, RetryPolicy
 from router.model.work import Work
 from router.store.protocol import HELD, Acceptance, Settled, Store
@@ -201,10 +201,12 @@ class Runner:
 
     def told(self, job: Job, settlement: Settlement) -> Acceptance | None:
         """The router's own event of this end, to be committed with it."""
-        if settlement.state != "dead":
-            return None
+        return self.died(job, settlement.attempt) if settlement.state == "dead" else None
+
+    def died(self, job: Job, attempt: Attempt) -> Acceptance | None:
+        """The router's own event of a job that is dead, whoever found it so. Raises nothing."""
         try:
-            return self._live.died(job, settlement.attempt)
+            return self._live.died(job, attempt)
         except Exception as error:  # noqa: BLE001 - a job must not hang on what is said of it
             self._listener.leaked(job, error)
             return None

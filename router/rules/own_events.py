@@ -50,7 +50,9 @@ def planned(
         ("router-event-id", identity),
     )
     body = msgspec.json.encode(payload)
-    wire = tuple((name.encode(), value.encode("latin-1")) for name, value in headers)
+    # A damaged job's id may have characters that no header has.
+    coded = [(name, value.encode("latin-1", "backslashreplace")) for name, value in headers]
+    wire = tuple((name.encode(), value) for name, value in coded)
     reading = live.own.provider.read(InboundRequest("POST", b"", b"", wire, body, "", now))
     draft = Delivery(
         id=ids.new("dlv", now),

@@ -86,9 +86,9 @@ class OwnEvents:
             self._dying[job.id] = planned
         return self._acceptance(live, planned)
 
-    def ended(self, job: Job) -> None:
-        """The end of a job is written, and what `died` said of it."""
-        planned = self._dying.pop(job.id, None)
+    def ended(self, job: str) -> None:
+        """The end of a job, by its id, is written, and what `died` said of it."""
+        planned = self._dying.pop(job, None)
         if planned is not None and self._committed is not None:
             self._committed(*planned, Accepted(planned[0].id))
 

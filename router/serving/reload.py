@@ -1,11 +1,12 @@
 """Reload: the rules file is read aside and swapped as one reference, or nothing changes."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 from router.clock import Clock
-from router.errors import ConfigError, RouterError, StoreUnavailable, UsageError
+from router.errors import NO_DESCRIPTOR, ConfigError, RouterError, StoreUnavailable, UsageError
 from router.log import Log
 from router.metrics import Metrics
 from router.model.settings import Server
@@ -30,10 +31,11 @@ class Steps(NamedTuple):
     """
     What a reload is made of.
 
-    `fingerprint` tells cheaply whether files changed; `build` reads, checks and resolves the file
-    (it may take seconds and runs in a thread); `prove` runs its tests, if they are required;
-    `keep` makes the new generation durable before it is in force; `after` applies to
-    stored jobs what it says of them; `render` shows diagnostics. `begins` and `ends` hear of it.
+    `fingerprint` tells cheaply whether files changed (OSError: nobody can tell now); `build` reads,
+    checks and resolves the file (it may take seconds and runs in a thread); `prove` runs its tests,
+    if they are required; `keep` makes the new generation durable before it is in force; `after`
+    applies to stored jobs what it says of them; `render` shows diagnostics. `begins` and `ends`
+    hear of it.
     """
 
     fingerprint: Callable[[], str]
@@ -58,7 +60,8 @@ class Reloader:
         self._log = log
         self._metrics = metrics
         self._turn = asyncio.Lock()
-        self._seen = steps.fingerprint()
+        self._is_blind = False
+        self._seen = self._look()  # None: whatever is there has not been seen
         self.state = ReloadState(at=clock.now(), succeeded_at=clock.now())
         self._in_force(live.current, clock.now())
 
@@ -68,18 +71,39 @@ class Reloader:
             await self._clock.sleep(POLL_S)
             if not self._live.current.ruleset.server.reload.watch:
                 continue
-            found = await asyncio.to_thread(self._steps.fingerprint)
-            if found != self._seen:
-                await self._settled(found)
+            found = await asyncio.to_thread(self._look)
+            if found is not None and found != self._seen and await self._settled(found):
                 await self.reload()
 
-    async def _settled(self, found: str) -> None:
-        """Half of a file may be a right file with half of the rules: wait for the writer."""
+    async def _settled(self, found: str | None) -> bool:
+        """
+        Half of a file may be a right file with half of the rules: wait for the writer. False: it
+        cannot be looked at any more.
+        """
         for _ in range(SETTLES):
             await self._clock.sleep(SETTLE_S)
-            earlier, found = found, await asyncio.to_thread(self._steps.fingerprint)
-            if found == earlier:
-                return
+            earlier, found = found, await asyncio.to_thread(self._look)
+            if found in (None, earlier):
+                break
+        return found is not None
+
+    def _look(self) -> str | None:
+        """What the files are like; None: nobody can tell now, which is said once."""
+        try:
+            found = self._steps.fingerprint()
+        except OSError as error:
+            self._blind(error)
+            return None
+        self._is_blind = False
+        return found
+
+    def _blind(self, error: OSError) -> None:
+        if not self._is_blind:
+            self._log.warning(
+                "the rules file cannot be looked at now, the rules in force stay",
+                error=error.strerror or str(error),
+            )
+        self._is_blind = True
 
     async def reload(self) -> bool:
         """Read the file again; True when another generation is in force now. Never raises."""
@@ -91,16 +115,13 @@ class Reloader:
                 self._steps.ends()
 
     async def _reloaded(self) -> bool:
+        self.state.unread = None
         try:
             new = await self._built()
             await self._steps.prove(new)
             await self._steps.keep(new)
-        except RouterError as error:
-            text = self._steps.render(error) if isinstance(error, ConfigError) else str(error)
-            self._failed(text)
-            return False
         except Exception as error:  # noqa: BLE001 - whatever a file brings about, we go on
-            self._failed(f"{type(error).__name__}: {error}", error)
+            self._not_reloaded(error)
             return False
         old = self._live.current
         self._live.swap(new)
@@ -117,9 +138,11 @@ class Reloader:
 
         Raises:
             RouterError: they are wrong; or they change faster than they can be read.
+            OSError: they cannot be looked at now.
         """
         for _ in range(READS):
             self._seen = await asyncio.to_thread(self._steps.fingerprint)
+            self._is_blind = False
             fault: RouterError | None = None
             try:
                 new = await asyncio.to_thread(self._steps.build)
@@ -131,6 +154,19 @@ class Reloader:
                 raise fault
             return new
         raise UsageError("the files keep changing while they are read")
+
+    def _not_reloaded(self, error: Exception) -> None:
+        """What is no fault of the files is none of the rules: the next look tries again."""
+        lack = _lack(error)
+        if lack is not None:
+            self._seen, self.state.unread = None, lack.strerror or str(lack)
+            self._blind(lack)
+        elif isinstance(error, ConfigError):
+            self._failed(self._steps.render(error))
+        elif isinstance(error, RouterError):
+            self._failed(str(error))
+        else:
+            self._failed(f"{type(error).__name__}: {error}", error)
 
     def _failed(self, text: str, error: Exception | None = None) -> None:
         state = self.state
@@ -161,6 +197,20 @@ class Reloader:
         self._in_force(live, now)
         words = "reloaded" if changed else "reloaded, nothing is different"
         self._log.info(words, generation=new.generation, **told)
+
+
+def _lack(error: BaseException | None) -> OSError | None:
+    """The want of descriptors that an error is about, if it is."""
+    if isinstance(error, ConfigError):
+        for code in NO_DESCRIPTOR:
+            words = os.strerror(code)
+            if any(one.message.endswith(f": {words}") for one in error.diagnostics):
+                return OSError(code, words)
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in NO_DESCRIPTOR:
+            return error
+        error = error.__cause__ or error.__context__
+    return None
 
 
 def differences(old: Ruleset, new: Ruleset) -> dict[str, Any]:

@@ -33,7 +33,8 @@ class ReloadState(msgspec.Struct):
     How the last reload went; times in Unix milliseconds, `error` the diagnostics as text.
 
     `succeeded_at` is when the rules in force were read, `failures` how many reloads failed since,
-    `changes` what the last one that changed anything changed, by names.
+    `changes` what the last one that changed anything changed, by names. `unread` is why the last
+    one could not even read the files, for now: that says nothing about the rules.
     """
 
     ok: bool = True
@@ -42,6 +43,7 @@ class ReloadState(msgspec.Struct):
     succeeded_at: int = 0
     failures: int = 0
     changes: dict[str, Any] = {}
+    unread: str | None = None
 
 
 class Verbs:
@@ -232,8 +234,11 @@ class Verbs:
 
         Raises:
             UsageError: it is wrong; the text holds the diagnostics, the old one stays in force.
+                Or it cannot be read now.
         """
         changed = await self._reload()
+        if self._reload_state.unread is not None:
+            raise UsageError(f"the rules file cannot be read now: {self._reload_state.unread}")
         if not self._reload_state.ok:
             raise UsageError(self._reload_state.error or "the rules file is wrong")
         generation = self._live.current.ruleset.generation

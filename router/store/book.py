@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from router.clock import Clock
+from router.store.protocol import Died, untold
 
 ROWS = 64
 """Rows to a statement: enough to make steps rare, few enough to keep every size prepared."""
@@ -41,6 +42,9 @@ class Book:
         self.running: dict[str, int] = {}  # job id -> number, of jobs this process has begun
         self.linked: dict[int, int] = {}  # number -> run, of those whose end matters to others
         self.copies: dict[str, tuple[int, int]] = {}  # delivery id -> count, last seen: unwritten
+        self.died: Died = untold  # what the router says of a job that is found dead
+        self.aside: list[str] = []  # ids of jobs found unreadable, of which no lease has told
+        self.open: list[tuple[int, int]] = []  # those of this transaction, to be seen to
         self.behind = 0  # what the clock of whoever asks lags behind the jobs: see `shifting`
         self.unsure: list[Callable[[], object]] = []  # what only the file tells: see `commit`
         self.broken = False  # a sync failed: nothing is written any more
@@ -105,6 +109,19 @@ class Book:
         del self.later[mark[0] :], self.undo[mark[1] :]
         if not self._stale:
             del self.unsure[mark[2] :]
+
+    def buried(self, number: int, id_: str, now: int) -> None:
+        """A job was found unreadable, and is dead: before the transaction ends it is seen to."""
+        self.open.append((number, now))
+        self.aside.append(id_)
+        self.undo.append(self.open.clear)
+        self.undo.append(lambda: self.aside.remove(id_))
+
+    def told_aside(self) -> tuple[str, ...]:
+        """Ids of the jobs found unreadable since this was asked last."""
+        told, self.aside = self.aside, []
+        self.undo.append(lambda: setattr(self, "aside", told + self.aside))
+        return tuple(told)
 
     def numbering(self) -> None:
         """Numbers of deliveries are about to be given: one that is not written is given again."""

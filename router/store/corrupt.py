@@ -6,18 +6,24 @@ from typing import Any
 
 import msgspec
 
-from router.store import runs
 from router.store.book import Book
-from router.store.rows import CHECKED, KINDS, PLACE_BITS, PLACES, STATE
+from router.store.rows import CHECKED, KINDS, PLACE_BITS, PLACES, STATE, decode_needs
 
 CORRUPT = "corrupt"
 """The reason such a job is dead for; one whose delivery is damaged has it too."""
+
+SPOILT = "\ufffd"
+"""Stands in a text for what could not be read of it."""
 
 _TEXTS = {
     "jobs": ("id", "target", "rule", "action", "event_id", "event", "replay_of", "reason"),
     "deliveries": ("id", "endpoint", "names"),
 }
-_LISTS = ("covers", "needs")
+_LISTS: dict[str, Callable[[Any], object]] = {
+    "covers": msgspec.json.Decoder(list[int] | None).decode,
+    "needs": decode_needs,
+}
+_OVER = frozenset({STATE["dead"], STATE["succeeded"], STATE["cancelled"]})
 _NUMBERS = ("due_at", "created_at", "event_index", "attempt", "charged", "deaths")
 
 
@@ -30,17 +36,28 @@ def is_unreadable(error: Exception) -> bool:
 
 def put_aside(
     book: Book, numbers: Iterable[int], read: Callable[[int], object], now: int
-) -> list[str]:
+) -> list[int]:
     """
     Make dead those of these unfinished jobs that `read` fails on, within the open transaction;
-    returns their ids. What can be read of them stays, so that lists show them.
+    returns their numbers. What can be read of them stays, so that lists show them.
     """
     spoilt = _spoilt(book, list(numbers), read)
-    ids = [_bury(book, number, now) for number in spoilt]
-    runs_of = {book.one("SELECT run FROM jobs WHERE n = ?", (number,)) for number in spoilt}
-    for run in sorted(runs_of - {None}):  # not before: who follows a run reads all of it
-        runs.follow(book, run, now, runs.Effects())
-    return ids
+    for number in spoilt:
+        _bury(book, number, now)
+    return spoilt
+
+
+def met(book: Book, number: int, now: int) -> None:
+    """
+    This job stood in the way of another: it is dead, unless it has ended, or runs: whoever runs
+    it has read it before, and it is looked at again when its attempt has ended.
+    """
+    state = book.one("SELECT state FROM jobs WHERE n = ?", (number,))
+    if state in _OVER:
+        _make_legible(book, "jobs", number)
+        _drop_lists(book, number)
+    elif state != STATE["running"]:
+        _bury(book, number, now)
 
 
 def _spoilt(book: Book, left: list[int], read: Callable[[int], object]) -> list[int]:
@@ -73,7 +90,7 @@ def _beside(book: Book, number: int) -> list[int]:
     ]
 
 
-def _bury(book: Book, number: int, now: int) -> str:
+def _bury(book: Book, number: int, now: int) -> None:
     if _make_legible(book, "deliveries", number >> PLACE_BITS):
         _mark_damaged(book, number >> PLACE_BITS)
     _make_legible(book, "jobs", number)
@@ -89,18 +106,23 @@ def _bury(book: Book, number: int, now: int) -> str:
     )
     book.pages += 2
     id_ = book.one("SELECT CAST(id AS BLOB) FROM jobs WHERE n = ?", (number,))
-    return str(id_, "utf-8", "replace")
+    book.buried(number, legible(id_), now)
+
+
+def legible(raw: bytes | None) -> str:
+    """A text whose bytes were read as they are; what is none is `SPOILT`."""
+    return str(raw or b"", "utf-8", "replace")
 
 
 def _make_legible(book: Book, table: str, number: int) -> bool:
-    """Texts that are none become some, U+FFFD where a byte was spoilt; True: there were such."""
+    """Texts that are none become some, `SPOILT` where a byte was; True: there were such."""
     columns = _TEXTS[table]
-    raw = ", ".join([f"CAST({name} AS BLOB)" for name in columns])
-    row = book.db.execute(f"SELECT {raw} FROM {table} WHERE n = ?", (number,)).fetchone()
+    raw = ", ".join([f"CAST({name} AS BLOB), typeof({name})" for name in columns])
+    row = book.db.execute(f"SELECT {raw} FROM {table} WHERE n = ?", (number,)).fetchone() or ()
     spoilt = False
-    for name, value in zip(columns, row or (), strict=False):
-        text = None if value is None else value.decode("utf-8", "replace")
-        if text is not None and text.encode() != value:
+    for name, value, kind in zip(columns, row[::2], row[1::2], strict=False):
+        text = legible(value)
+        if value is not None and (kind != "text" or text.encode() != value):
             spoilt = True
             _try(book, f"UPDATE {table} SET {name} = ? WHERE n = ?", (text, number))
     return spoilt
@@ -115,10 +137,10 @@ def _mark_damaged(book: Book, delivery: int) -> None:
 
 
 def _drop_lists(book: Book, number: int) -> None:
-    for name in _LISTS:
+    for name, decode in _LISTS.items():
         value = book.one(f"SELECT CAST({name} AS BLOB) FROM jobs WHERE n = ?", (number,))
         try:
-            msgspec.json.decode(value or b"null")
+            decode(value or b"null")
         except ValueError:
             _try(book, f"UPDATE jobs SET {name} = NULL WHERE n = ?", (number,))
 

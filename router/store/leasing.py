@@ -65,7 +65,6 @@ def lease(
     Take due jobs of each target and record their attempts, within the open transaction; those
     that cannot be read are put aside.
     """
-    told: list[str] = []
     while True:
         try:
             batch = _hand_out(book, slots, token, now, fresh)
@@ -77,9 +76,12 @@ def lease(
             )
             if not found:
                 raise
-            told += found
         else:
-            return msgspec.structs.replace(batch, corrupt=tuple(told)) if told else batch
+            return _with_aside(book, batch)
+
+
+def _with_aside(book: Book, batch: LeaseBatch) -> LeaseBatch:
+    return msgspec.structs.replace(batch, corrupt=book.told_aside()) if book.aside else batch
 
 
 def _hand_out(
@@ -233,6 +235,7 @@ def recover(
     Reclaim the running jobs of other boots, within the open transaction; those that cannot be
     read are dead.
     """
+    book.died = died
     mark = book.mark()
     book.db.execute("SAVEPOINT recover")
     try:

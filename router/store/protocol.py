@@ -79,7 +79,7 @@ class Duplicate(msgspec.Struct, frozen=True):
 Died = Callable[[Job, Attempt], Acceptance | None]
 """
 What the router itself has to say of a job that is dead, as a delivery of its own; None: nothing.
-It is pure and quick, and may be called in a store's own thread, within a transaction.
+It is quick, raises nothing, and may be called in a store's own thread, within a transaction.
 """
 
 
@@ -116,7 +116,7 @@ class Leased(msgspec.Struct, frozen=True):
 class LeaseBatch(msgspec.Struct, frozen=True):
     """
     What `lease` got. `next_due` tells, for each target asked for, when its next job not handed
-    out here is due (None: it has none); `corrupt` are jobs found unreadable, and dead by now.
+    out here is due (None: it has none); `corrupt` are jobs found unreadable since the last lease.
     """
 
     jobs: tuple[Leased, ...]
@@ -265,7 +265,8 @@ class Store(Protocol):
         Each gets an `interrupted` attempt, uncharged; the third death in a row makes the job dead,
         `crash_loop`. Those with two are due one by one, `APART_MS` apart: the one that ends the
         process shall be alone then. Jobs of a (rule, action) in `on_interrupt_dead` are dead at
-        once, `interrupted`. What `died` says of each dead one is accepted with it.
+        once, `interrupted`. What `died` says of each dead one is accepted with it, and with any
+        job that a verb of this store finds unreadable from then on: it is dead, `corrupt`.
         """
         ...
 

@@ -6,10 +6,10 @@ from typing import Any, Final
 import msgspec
 
 from router.model.job import Group, NewJob, Turn
-from router.store import chains
+from router.store import chains, members
 from router.store.book import Book, Row
 from router.store.chains import Member
-from router.store.rows import STATE, STATES, decode_needs, encode_needs
+from router.store.rows import STATE, encode_needs
 
 WAITS, HAS, HALTED, GONE = 0, 1, 2, None
 """Where a run stands in its group; gone is also who has none."""
@@ -23,15 +23,14 @@ _JOB = (
     "created_at, generation, attempt, lease, started_at, replay_of, covers, run, waits, needs)"
 )
 _STATE = 2
-_MEMBERS = (
-    "SELECT n, action, state, due_at, target, waits, needs, attempt, reason FROM jobs "
-    "WHERE n BETWEEN ? AND ? ORDER BY n"
-)
 _RUN = "n, first_job, last_job, turn, key, at_once, on_busy, on_dead"
 
 
 class Effects(msgspec.Struct):
-    """Targets and due times of jobs that may start now, reasons of jobs that never will."""
+    """
+    Targets and due times of jobs that may start now, or that a lease has to tell of; reasons of
+    jobs that never will.
+    """
 
     freed: list[tuple[str, int]] = []
     cancelled: list[str] = []
@@ -40,27 +39,10 @@ class Effects(msgspec.Struct):
 class Run:
     """A run as stored, its members loaded, what has changed told apart when it is written."""
 
-    def __init__(self, book: Book, row: Sequence[Any]) -> None:
+    def __init__(self, row: Sequence[Any], found: Mapping[int, Member]) -> None:
         self.n, self.first, self.last, self.turn, self.key, self.at_once = row[:6]
         self.latest, self.halts = row[6] == LATEST, bool(row[7])
-        self.numbers: list[int] = []
-        self.members: list[Member] = []
-        for n, action, state, due_at, target, waits, needs, attempt, reason in book.db.execute(
-            _MEMBERS, (self.first, self.last)
-        ):
-            self.numbers.append(n)
-            self.members.append(
-                Member(
-                    action=action,
-                    state=STATES[state],
-                    due_at=due_at,
-                    target=target,
-                    waits=waits or 0,
-                    needs=decode_needs(needs),
-                    attempt=attempt,
-                    reason=reason,
-                )
-            )
+        self.numbers, self.members = list(found), list(found.values())
         self._before = [msgspec.structs.astuple(member) for member in self.members]
 
     def write(self, book: Book, now: int, effects: Effects) -> None:
@@ -94,9 +76,14 @@ def _changed(n: int, member: Member, now: int) -> Row:
     )
 
 
-def _load(book: Book, n: int) -> Run | None:
+def _load(book: Book, n: int, now: int, effects: Effects) -> Run | None:
     row = book.db.execute(f"SELECT {_RUN} FROM runs WHERE n = ?", (n,)).fetchone()
-    return None if row is None else Run(book, row)
+    if row is None:
+        return None
+    known = len(book.open)
+    found = members.read(book, row[1], row[2], now)
+    effects.freed += [(found[number].target, at) for number, at in book.open[known:]]
+    return Run(row, found)
 
 
 # -- new runs ---------------------------------------------------------------------------------
@@ -124,9 +111,9 @@ def add(book: Book, new: New, now: int, effects: Effects) -> None:
     """Add a run within the open transaction, and decide whether it has its turn."""
     n = book.next_run
     book.next_run = n + 1
-    members = {job.action for job in new.jobs}
+    actions = {job.action for job in new.jobs}
     rows = [
-        _linked(job, row, n, _waits(job, members, new.turn is not None))
+        _linked(job, row, n, _waits(job, actions, new.turn is not None))
         for job, row in zip(new.jobs, new.rows, strict=True)
     ]
     book.insert(_JOB, rows)
@@ -143,8 +130,8 @@ def add(book: Book, new: New, now: int, effects: Effects) -> None:
         _enter(book, n, new, now, effects)
 
 
-def _waits(job: NewJob, members: set[str], grouped: bool) -> int:
-    needed = any(need.action in members for need in job.after)
+def _waits(job: NewJob, actions: set[str], grouped: bool) -> int:
+    needed = any(need.action in actions for need in job.after)
     return (
         (chains.PREDECESSORS if needed else 0)
         + (chains.TURN if grouped else 0)
@@ -188,7 +175,7 @@ def _only_newest(book: Book, n: int, turn: Turn, now: int, effects: Effects) -> 
     ).fetchall():
         if _held(book, turn.key) < turn.group.limit:
             return
-        run = _load(book, holder)
+        run = _load(book, holder, now, effects)
         if run is not None and chains.yields(run.members):
             _supersede(book, run, now, effects)
 
@@ -201,7 +188,7 @@ def _supersede(book: Book, run: Run, now: int, effects: Effects) -> None:
 
 def _end(book: Book, n: int, reason: str, now: int, effects: Effects) -> None:
     """Cancel what is left of a run that has no turn."""
-    run = _load(book, n)
+    run = _load(book, n, now, effects)
     if run is None:
         return
     for member in run.members:
@@ -216,7 +203,7 @@ def _end(book: Book, n: int, reason: str, now: int, effects: Effects) -> None:
 
 def follow(book: Book, n: int, now: int, effects: Effects) -> None:
     """A job of this run has ended or is between its attempts: see what that means."""
-    run = _load(book, n)
+    run = _load(book, n, now, effects)
     if run is None:
         return
     chains.follow(run.members, now)
@@ -246,7 +233,7 @@ def follow_all(book: Book, numbers: str, now: int) -> None:
 def reopen(book: Book, numbers: str, now: int) -> None:
     """These jobs (a JSON list of numbers) were dead and are not: their runs go on."""
     for n in _runs_of(book, numbers):
-        run = _load(book, n)
+        run = _load(book, n, now, Effects())
         if run is None:
             continue
         chains.wait_again(run.members)
@@ -289,7 +276,7 @@ def advance(book: Book, key: str, now: int, effects: Effects) -> None:
 
 
 def _give_turn(book: Book, n: int, now: int, effects: Effects) -> None:
-    run = _load(book, n)
+    run = _load(book, n, now, effects)
     if run is None:
         return
     for member in run.members:

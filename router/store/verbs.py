@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from router.model.operating import Audit
-from router.store import auditing, replaying, runs, selection
+from router.store import auditing, corrupt, replaying, runs, selection
 from router.store.book import Book
 from router.store.protocol import Generation, Selector
 from router.store.rows import encode_json
@@ -32,12 +32,12 @@ def cancel(book: Book, selector: Selector, reason: str, now: int, after: int) ->
 
 
 def revive(book: Book, selector: Selector, now: int, after: int) -> Step:
-    """Make dead jobs available again: one step."""
+    """Make dead jobs available again, but those that nobody can read: one step."""
     change = (
         "state = 0, due_at = ?, charged = 0, deaths = 0, ended_at = NULL, reason = NULL",
         [now],
     )
-    which = "j.state > 1 AND j.state < 5 AND j.state = 4"
+    which = f"j.state > 1 AND j.state < 5 AND j.state = 4 AND j.reason IS NOT '{corrupt.CORRUPT}'"
     return _change(book, selector, which, change, after, lambda n: runs.reopen(book, n, now))
 
 

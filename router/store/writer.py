@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from router.errors import RouterError, StoreUnavailable
-from router.store import accepting, settling, shifting, verbs
+from router.store import accepting, aside, settling, shifting, verbs
 from router.store.book import Book
 from router.store.connection import DAMAGED
 
@@ -267,17 +267,23 @@ def _perform(book: Book, batch: Batch) -> Answers:
     if settles:
         held = settling.settle_all(book, [one.payload for one in settles])
         answers += zip(settles, held, strict=True)
-    if book.behind:
-        shifting.catch_up(book)
+    _see_to(book)
     answers += [(one, _worked(book, one)) for one in batch if one.kind == "work"]
     return answers
 
 
 def _worked(book: Book, operation: Operation) -> Any:
     answer = operation.payload(book)
+    _see_to(book)
+    return answer
+
+
+def _see_to(book: Book) -> None:
+    """What follows of that, whichever verb it was."""
+    if book.open:
+        aside.see_to(book)
     if book.behind:
         shifting.catch_up(book)
-    return answer
 
 
 def _alone(book: Book, operation: Operation) -> Any:

@@ -21,6 +21,7 @@ class Heard:
         self._metrics = metrics
         self._log = log
         self.told: Callable[[Job, Settlement], None] | None = None  # set while somebody watches
+        self.buried: Callable[[str], None] | None = None  # likewise
 
     def settled(self, job: Job, settlement: Settlement, held: bool) -> None:
         """An attempt ended; `held` False: its lease was lost and nothing was written."""
@@ -71,6 +72,8 @@ class Heard:
 
     def corrupt(self, job: str) -> None:
         """A job is dead because nobody can read it."""
+        if self.buried is not None:
+            self.buried(job)
         self._log.error("dead letter", job=job, reason="corrupt", why="its row cannot be read")
 
     def target_changed(self, change: TargetChange) -> None:
@@ -96,11 +99,12 @@ def live_feed(intake: Intake, heard: Heard, own: OwnEvents, clock: Clock) -> Fee
     def attempted(job: Job, settlement: Settlement) -> None:
         feed.attempted(job, settlement)
         if settlement.state == "dead":
-            own.ended(job)
+            own.ended(job.id)
 
     def recording(on: bool) -> None:
         intake.told = feed.delivered if on else None
         heard.told = attempted if on else None
+        heard.buried = own.ended if on else None
         own.watched(feed.delivered if on else None)
 
     feed = Feed(clock, boot=secrets.token_hex(4), recording=recording)

@@ -8,7 +8,7 @@ import msgspec
 
 from router.config import Loaded, load
 from router.config.files import FolderFiles, decode_text, included_names
-from router.errors import ConfigError, UsageError
+from router.errors import NO_DESCRIPTOR, ConfigError, UsageError
 from router.rules.ruleset import Ruleset
 
 DEV_STORE = "router-dev.db"
@@ -84,6 +84,9 @@ def content_hash(path: Path, folder: str, more: Iterable[Path] = ()) -> str:
     noticing changes.
 
     What is included is read off the file's text, so a file that is wrong is watched all the same.
+
+    Raises:
+        OSError: it cannot be told now, for want of descriptors or as a folder is just going.
     """
     digest = hashlib.sha256()
     plugins = Path(folder) / "plugins"
@@ -92,6 +95,8 @@ def content_hash(path: Path, folder: str, more: Iterable[Path] = ()) -> str:
         try:
             digest.update(str(file).encode() + b"\0" + file.read_bytes())
         except OSError as error:
+            if error.errno in NO_DESCRIPTOR:
+                raise
             digest.update(f"{file}: {error.errno}".encode())
     return digest.hexdigest()
 
@@ -99,7 +104,11 @@ def content_hash(path: Path, folder: str, more: Iterable[Path] = ()) -> str:
 def _included(path: Path) -> list[Path]:
     try:
         text = path.read_bytes().decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError):
+    except UnicodeDecodeError:
+        return []
+    except OSError as error:
+        if error.errno in NO_DESCRIPTOR:
+            raise
         return []
     return [path.parent / name for name in included_names(text, FolderFiles(path.parent))]
 

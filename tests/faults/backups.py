@@ -3,11 +3,12 @@ Backups made under load, each restored and looked through.
 
     python -m tests.faults.backups --rounds 50
 
-A router takes deliveries over several connections without a pause. Again and again `router store
-backup` copies its store, and `router store restore` puts the copy in the place of another router's
-store. That must be sound and hold every delivery acknowledged before the backup was asked for,
-byte for byte; and every few rounds the other router is started on it and must bring every job to
-its end.
+While a router takes deliveries over several connections, `router store backup` copies its store,
+and `router store restore` puts the copy in the place of another router's store, again and again.
+That must be sound and hold every delivery acknowledged before the backup was asked for, byte for
+byte; and every few rounds the other router is started on it and must bring every job to its end.
+Nothing is sent while a copy is looked through: on a slow machine the store would grow by as much
+as that takes, and looking through the next one would take the longer.
 """
 
 import argparse
@@ -16,6 +17,8 @@ import random
 import sys
 import tempfile
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -52,6 +55,18 @@ class Tally:
         )
 
 
+@asynccontextmanager
+async def load(client: Client) -> AsyncIterator[None]:
+    """Deliveries come over several connections without a pause."""
+    sending = [asyncio.create_task(client.keep_sending()) for _ in range(CONNECTIONS)]
+    try:
+        yield
+    finally:
+        for task in sending:
+            task.cancel()
+        await asyncio.gather(*sending, return_exceptions=True)
+
+
 async def backed_up(
     rig: Rig, copy: Path, pause: float, client: Client, tally: Tally
 ) -> dict[str, str]:
@@ -86,11 +101,11 @@ async def one_store(folder: Path, rounds: int, rng: random.Random, tally: Tally)
     rig, other = (Rig(folder / name, PLAIN_RULES, environ()) for name in ("one", "other"))
     with rig.router():
         client = Client(rig.listen, code(), time.time_ns() // 1_000_000)
-        sending = [asyncio.create_task(client.keep_sending()) for _ in range(CONNECTIONS)]
         for number in range(rounds):
             tally.rounds += 1
             copy = folder / f"copy-{number}.db"
-            before = await backed_up(rig, copy, rng.uniform(*PAUSE_S), client, tally)
+            async with load(client):
+                before = await backed_up(rig, copy, rng.uniform(*PAUSE_S), client, tally)
             if not tally.problems:
                 await asyncio.to_thread(restored, copy, other, before, tally)
             copy.unlink(missing_ok=True)
@@ -98,9 +113,6 @@ async def one_store(folder: Path, rounds: int, rng: random.Random, tally: Tally)
                 old.unlink()
             if tally.problems:
                 break
-        for task in sending:
-            task.cancel()
-        await asyncio.gather(*sending, return_exceptions=True)
     tally.problems += client.refused
 
 

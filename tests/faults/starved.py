@@ -10,7 +10,8 @@ No memory, no descriptors, no processes, no time: what a router does that is giv
                503, or its connection ends; nobody waits longer than 7 s; without the limit it goes
                on, or it has ended in words and the next start does
     files      it may open no more files (RLIMIT_NOFILE) and many connections come: it does not
-               spin, a shell job that cannot start is tried again, all is well when they leave
+               spin, a shell job that cannot start is tried again, all is well when they leave;
+               a rules file changed meanwhile is read then, and nothing false is said of it
     processes  it may start no more processes (a cgroup of its own, where one can be made): the same
     paused     SIGSTOP under load for longer than its deadlines, then SIGCONT: nothing is lost,
                stored twice or left behind; a second router does not take over its store meanwhile
@@ -32,7 +33,7 @@ from pathlib import Path
 from tests import ledger
 from tests.acceptance.process import RouterDied, RouterProcess, TookTooLong
 from tests.acceptance.senders import code
-from tests.faults.life import ANSWER_S, Answer, Life, a_life, exchange, wait_for
+from tests.faults.life import ANSWER_S, Answer, Life, a_life, exchange, wait_for, write_plugin
 from tests.faults.paused import paused
 from tests.faults.telling import say, told, verdict
 from tests.faults.wanting import Tally, note, pid, tracebacks, wrong_end
@@ -203,6 +204,8 @@ def few_files(router: RouterProcess) -> Iterator[int]:
 def files(folder: Path, tally: Tally) -> None:
     """Connections until no descriptor is left, and a delivery on one that was there before."""
     with a_life(folder) as life, life.rig.router() as router:
+        write_plugin(life.rig.folder)  # a folder more that is looked at
+        wait_for(lambda: said("reloaded", router) > 0, BACK_S)
         life.send()
         life.finish(router, "before")
         kept = socket.create_connection(("127.0.0.1", router.listen))
@@ -210,6 +213,8 @@ def files(folder: Path, tally: Tally) -> None:
             for _ in range(CROWD):
                 crowd.enter_context(stranger(router.listen))
             wait_for(lambda: open_files(router) >= most, BACK_S)
+            with life.rig.path.open("a") as rules:
+                rules.write("# more\n")
             spins(router, tally)
             starving(life, kept, router, tally)
         began = time.monotonic()
@@ -218,7 +223,16 @@ def files(folder: Path, tally: Tally) -> None:
         tally.figures.append(f"back {time.monotonic() - began:.2f} s after the crowd left")
         life.settle(router, "files")
         tally.problems += life.problems
+        if not wait_for(lambda: said("reloaded", router) > 1, BACK_S):
+            tally.problems.append("files: the rules that were changed meanwhile are not read")
+        if said("reload failed", router) or not said("cannot be looked at now", router):
+            tally.problems.append(f"files: wrong words of the rules\n{router.output()}")
         tally.problems += [f"files: {one}" for one in tracebacks(router)]
+
+
+def said(words: str, router: RouterProcess) -> int:
+    """How many lines of its log have these words."""
+    return router.log.read_text("utf-8", "replace").count(words)
 
 
 def stranger(port: int) -> socket.socket:

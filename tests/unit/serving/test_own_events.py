@@ -282,9 +282,31 @@ async def test_who_watches_hears_of_a_death_when_it_is_written(store: SqliteStor
     event = world.own.died(job, an_attempt(job))
     assert event is not None
     assert heard == []
-    world.own.ended(job)
-    world.own.ended(job)
+    world.own.ended(job.id)
+    world.own.ended(job.id)
     assert heard == [(event.delivery.id, "job.dead")]
+
+
+async def test_a_job_of_which_not_all_can_be_read_is_told_of_as_far_as_it_can(
+    store: SqliteStore,
+) -> None:
+    """Its id stands in a header too, where not every character may."""
+    world = World(store)
+    job = a_job(id="job_\ufffd1", delivery="", endpoint="", event="pu\ufffdh", rule="\ufffd")
+    told = world.own.died(job, an_attempt(job, reason="corrupt", result={}))
+    assert told is not None
+    assert await store.accept(told)
+    payload = msgspec.json.decode(told.delivery.body)
+    assert (payload["job"], payload["delivery"], payload["endpoint"]) == ("job_\ufffd1", "", "")
+    assert (payload["event"], payload["rule"], payload["reason"]) == (
+        "pu\ufffdh",
+        "\ufffd",
+        "corrupt",
+    )
+    other = a_job(id="job_\ufffd2")
+    event = world.own.died(other, an_attempt(other))
+    assert event is not None
+    assert event.events[0].keys != told.events[0].keys
 
 
 async def test_who_has_left_hears_nothing(store: SqliteStore) -> None:
@@ -292,6 +314,6 @@ async def test_who_has_left_hears_nothing(store: SqliteStore) -> None:
     heard = watching(world)
     world.own.died(job, an_attempt(job))
     world.own.watched(None)
-    world.own.ended(job)
+    world.own.ended(job.id)
     assert await world.own.tell("reload.failed", "1", PAYLOAD)
     assert heard == []

@@ -1,7 +1,13 @@
 """Reload swaps one reference, or changes nothing."""
 
 import asyncio
-from collections.abc import Callable
+import errno
+import io
+import json
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
 
 from router import log
 from router.errors import ConfigError, Diagnostic, RouterError, SecretMissing, UsageError
@@ -26,18 +32,19 @@ def live(generation: str, *rules: str, **server: object) -> Live:
 class World:
     """A reloader over a list of results and a fingerprint one can change."""
 
-    def __init__(self, *results: Live | Exception) -> None:
+    def __init__(self, *results: Live | Exception, lack: OSError | None = None) -> None:
         self.results = list(results)
         self.kept: list[str] = []
         self.said: list[str] = []
         self.print = "a"
         self.prints: list[str] = []
+        self.lack = lack
         self.unproved: RouterError | None = None
         self.metrics = Metrics()
         self.clock = ManualClock()
         self.ref = LiveRef(live("g0", "old", "both"))
         steps = Steps(
-            fingerprint=lambda: self.prints.pop(0) if self.prints else self.print,
+            fingerprint=self.fingerprint,
             build=self.build,
             keep=self.keep,
             after=self.after,
@@ -49,6 +56,11 @@ class World:
         self.reloader = Reloader(
             steps, live=self.ref, clock=self.clock, log=log.get("test"), metrics=self.metrics
         )
+
+    def fingerprint(self) -> str:
+        if self.lack is not None:
+            raise self.lack
+        return self.prints.pop(0) if self.prints else self.print
 
     def build(self) -> Live:
         result = self.results.pop(0)
@@ -225,3 +237,153 @@ async def test_late_answers_are_shown_before_there_is_one() -> None:
     assert line % "gitlab" not in world.metrics.render().decode()
     await world.reloader.reload()
     assert line % "gitlab" in world.metrics.render().decode()
+
+
+# -- nothing can be read now -----------------------------------------------------------------------
+
+NO_FILES = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+
+@pytest.fixture
+def lines() -> Iterator[io.StringIO]:
+    """What the log says."""
+    out = io.StringIO()
+    log.configure(stream=out)
+    yield out
+    log.reset()
+
+
+def said(lines: io.StringIO) -> list[tuple[str, str | None]]:
+    """Each line of the log with its error."""
+    found = [json.loads(line) for line in lines.getvalue().splitlines()]
+    return [(line["event"], line.get("error")) for line in found]
+
+
+BLIND = ("the rules file cannot be looked at now, the rules in force stay", "Too many open files")
+
+
+async def looks(world: World, seconds: float) -> None:
+    await turns(lambda: world.clock._sleepers)
+    await world.clock.advance(seconds)
+    await turns(lambda: world.clock._sleepers)
+    await settle()  # the log is written in the loop's next turn
+
+
+async def test_a_want_of_descriptors_is_told_once_and_is_no_fault_of_the_rules(
+    lines: io.StringIO,
+) -> None:
+    world = World(live("g1"))
+    watch = asyncio.ensure_future(world.reloader.watch())
+    world.lack = NO_FILES
+    for _ in range(3):
+        await looks(world, POLL_S)
+    assert said(lines) == [BLIND]
+    assert (world.reloader.state.ok, world.reloader.state.failures) == (True, 0)
+    world.lack = None
+    await looks(world, POLL_S)
+    assert (world.generation, world.said) == ("g0", []), "nothing has changed"
+    world.lack = NO_FILES
+    await looks(world, POLL_S)
+    assert said(lines) == [BLIND, BLIND], "another time"
+    world.lack, world.print = None, "b"
+    await looks(world, POLL_S)
+    await world.clock.advance(SETTLE_S)
+    await turns(lambda: world.generation == "g1")
+    watch.cancel()
+    assert world.generation == "g1"
+
+
+async def test_what_cannot_be_seen_any_more_while_it_settles_waits(lines: io.StringIO) -> None:
+    world = World(live("g1"))
+    watch = asyncio.ensure_future(world.reloader.watch())
+    world.print = "b"
+    await looks(world, POLL_S)
+    world.lack = NO_FILES
+    await looks(world, SETTLE_S)
+    assert (world.said, said(lines)) == ([], [BLIND])
+    world.lack = None
+    await looks(world, POLL_S)
+    await world.clock.advance(SETTLE_S)
+    await turns(lambda: world.generation == "g1")
+    watch.cancel()
+    assert world.generation == "g1"
+
+
+def unreadable() -> UsageError:
+    """As reading the rules file raises it: the cause is not shown."""
+    try:
+        try:
+            raise NO_FILES
+        except OSError as error:
+            raise UsageError(f"cannot read rules.yaml: {error.strerror}") from None
+    except UsageError as error:
+        return error
+
+
+INCLUDED = ConfigError(
+    (Diagnostic(code="bad-include", message="cannot read 'a.yaml': Too many open files"),)
+)
+
+
+@pytest.mark.parametrize("fault", [NO_FILES, unreadable(), INCLUDED], ids=["os", "file", "part"])
+async def test_a_changed_file_that_cannot_be_read_now_is_read_by_the_next_look(
+    lines: io.StringIO, fault: Exception
+) -> None:
+    world = World(fault, live("g1"))
+    watch = asyncio.ensure_future(world.reloader.watch())
+    world.print = "b"
+    await looks(world, POLL_S)
+    await looks(world, SETTLE_S)
+    assert (world.generation, world.said, said(lines)) == ("g0", ["begins", "ends"], [BLIND])
+    state = world.reloader.state
+    assert (state.ok, state.failures, state.unread) == (True, 0, "Too many open files")
+    await looks(world, POLL_S)
+    await world.clock.advance(SETTLE_S)
+    await turns(lambda: world.generation == "g1")
+    watch.cancel()
+    assert (world.generation, state.ok, state.unread) == ("g1", True, None)
+
+
+async def test_whoever_asks_for_a_reload_then_hears_of_it(lines: io.StringIO) -> None:
+    world = World(live("g1"))
+    world.lack = NO_FILES
+    assert not await world.reloader.reload()
+    assert (world.reloader.state.ok, world.reloader.state.unread) == (True, "Too many open files")
+    world.lack = None
+    assert await world.reloader.reload()
+    assert world.reloader.state.unread is None
+    world.lack = NO_FILES
+    assert not await world.reloader.reload()
+    await settle()
+    assert [line for line in said(lines) if line[1]] == [BLIND, BLIND]
+
+
+async def test_a_moment_in_which_nothing_can_be_seen_is_no_change() -> None:
+    world = World(live("g1"))
+    watch = asyncio.ensure_future(world.reloader.watch())
+    world.lack = NO_FILES
+    await looks(world, POLL_S)
+    world.lack = None
+    for _ in range(3):
+        await looks(world, SETTLE_S)
+    watch.cancel()
+    assert world.said == []
+
+
+async def test_a_router_that_starts_blind_looks_again(lines: io.StringIO) -> None:
+    world = World(live("g1"), lack=NO_FILES)
+    watch = asyncio.ensure_future(world.reloader.watch())
+    await settle()
+    assert said(lines) == [BLIND]
+    world.lack = None
+    await looks(world, POLL_S)
+    await world.clock.advance(SETTLE_S)
+    await turns(lambda: world.generation == "g1")
+    watch.cancel()
+    assert world.generation == "g1"
+
+
+async def test_other_faults_of_the_disk_are_a_failed_reload() -> None:
+    world = World(OSError(errno.EACCES, "Permission denied"))
+    assert not await world.reloader.reload()
+    assert (world.reloader.state.ok, world.reloader.state.unread) == (False, None)

@@ -141,6 +141,13 @@ async def test_a_failed_reload_is_answered_with_its_diagnostics(world: World) ->
         await world.verbs.reload()
 
 
+async def test_so_is_one_that_could_not_read_the_file_now(world: World) -> None:
+    world.state.unread = "Too many open files"
+    with pytest.raises(UsageError, match="cannot be read now: Too many open files"):
+        await world.verbs.reload()
+    assert (await world.verbs.status())["reload"]["ok"] is True
+
+
 async def test_only_subscriptions_are_remembered_for_the_command_line(world: World) -> None:
     address, base = "https://hooks.example.com/wh_x", "https://example-shop.test"
     name = fact_name(base, "orders/paid", address)

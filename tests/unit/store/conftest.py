@@ -7,7 +7,8 @@ import pytest
 
 from router.store.sqlite import SqliteStore, open_store
 from tests.clocks import ManualClock
-from tests.store_values import Maker
+from tests.store_values import FAR, Maker
+from tests.unit.store.spoiling import NOBODY, Teller
 
 
 @pytest.fixture
@@ -30,3 +31,11 @@ async def store(path: Path, clock: ManualClock) -> AsyncIterator[SqliteStore]:
     store = await open_store(str(path), clock=clock)
     yield store
     await store.close()
+
+
+@pytest.fixture
+async def teller(store: SqliteStore, make: Maker) -> Teller:
+    """A router has started on the store."""
+    teller = Teller(make)
+    await store.recover(alive="b/", now=FAR, on_interrupt_dead=NOBODY, died=teller.died)
+    return teller

@@ -1,7 +1,5 @@
 """A job whose row a disk has spoilt is dead alone; what else its target has goes on."""
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,16 +8,10 @@ from router.model.job import Need
 from router.store.protocol import Recovered, Selector
 from router.store.sqlite import SqliteStore, open_store
 from tests.clocks import START_MS, ManualClock
-from tests.store_values import FAR, Maker
+from tests.store_values import FAR, Maker, a_settlement
+from tests.unit.store.spoiling import NOBODY, spoil
 
 ALL = Selector()
-NOBODY: frozenset[tuple[str, str]] = frozenset()
-
-
-def spoil(path: Path, sql: str, *values: object) -> None:
-    """Change a row behind the store's back; the indexes stay in step."""
-    with closing(sqlite3.connect(path)) as db, db:
-        assert db.execute(sql, values).rowcount == 1
 
 
 @pytest.mark.parametrize(
@@ -29,6 +21,7 @@ def spoil(path: Path, sql: str, *values: object) -> None:
         "event_id = CAST(x'c328' AS TEXT)",
         "id = CAST(x'6a6f625fff' AS TEXT)",
         "event = x'ff'",
+        "event = x'6f'",
         "kind = 77",
         "needs = '[[\"a'",
         "covers = CAST(x'5bff5d' AS TEXT)",
@@ -53,6 +46,7 @@ async def test_only_the_spoilt_job_of_a_target_is_dead(
         FAR,
         None,
     )
+    assert type(dead.event) is str
     assert len(await store.jobs(ALL)) == 5, "lists show it with the others"
     assert (await store.lease({"erp": 9}, lease="b/2", now=FAR)).corrupt == ()
 
@@ -137,3 +131,16 @@ async def test_a_running_job_that_nobody_can_read_holds_up_no_start(
     assert mended == Recovered(1, 1)
     (dead,) = await store.jobs(Selector(state="dead"))
     assert (dead.id, dead.reason) == (jobs[0].id, "corrupt")
+
+
+async def test_a_spoilt_job_stays_dead_as_it_would_run_with_other_words(
+    store: SqliteStore, path: Path, make: Maker
+) -> None:
+    jobs = [make.job(), make.job()]
+    await store.accept(make.acceptance(jobs=jobs))
+    spoil(path, "UPDATE jobs SET event = CAST(x'ff' AS TEXT) WHERE id = ?", jobs[0].id)
+    (leased,) = (await store.lease({"erp": 9}, lease="b/1", now=FAR)).jobs
+    await store.settle(a_settlement(leased.job, "dead", reason="no"))
+    assert await store.revive(Selector(state="dead"), now=FAR) == 1
+    assert await store.revive(Selector(ids=(jobs[0].id,)), now=FAR) == 0
+    assert (await store.counts())["paid"] == {"dead": 1, "available": 1}

@@ -1,5 +1,7 @@
 """A rules file from disk, and what the command line overrides."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -110,6 +112,48 @@ def test_the_fingerprint_follows_what_is_included(path: Path, tmp_path: Path) ->
     (parts / "a.test.yaml").write_text("tests are not served")
     (parts / "a.txt").write_text("nor is this")
     assert content_hash(path, str(tmp_path)) == seen[-1]
+
+
+WITHOUT_FILES = """
+import os, resource, sys
+from pathlib import Path
+from router.wiring.rules import content_hash
+path, spare = Path(sys.argv[1]), int(sys.argv[2])
+content_hash(path, str(path.parent))
+most = max(map(int, os.listdir("/proc/self/fd"))) + 8
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+held = []
+try:
+    while True:
+        held.append(os.open("/dev/null", os.O_RDONLY))
+except OSError:
+    for one in held[:spare]:
+        os.close(one)
+try:
+    print(content_hash(path, str(path.parent)))
+except OSError as error:
+    print(error.strerror)
+"""
+
+
+@pytest.mark.parametrize("parts", ["", "include: parts/*.yaml\n"])
+def test_without_descriptors_there_is_no_fingerprint_but_an_error(
+    path: Path, tmp_path: Path, parts: str
+) -> None:
+    """Another one would be taken for a change of the files."""
+    path.write_text(RULES + parts)
+    for name in ("plugins", "parts"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "plugins" / "desk.py").write_text("x = 1")
+    (tmp_path / "parts" / "a.yaml").write_text("version: 1")
+
+    def told(spare: int) -> str:
+        command = [sys.executable, "-c", WITHOUT_FILES, str(path), str(spare)]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    assert told(0) == "Too many open files"
+    assert told(4) == content_hash(path, str(tmp_path))
 
 
 def test_every_text_is_told_with_its_file(path: Path, tmp_path: Path) -> None:
