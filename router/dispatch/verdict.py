@@ -55,8 +55,7 @@ class Verdicts:
             case Skip(reason):
                 attempt = _attempt(job, "skipped", reason, {}, (generation, now))
                 return _settle(job, attempt, "cancelled", charged=False)
-            case Retry():
-                return self._retry(job, outcome, policy, (generation, now))
+        return self._retry(job, outcome, policy, (generation, now))
 
     def _retry(
         self, job: Job, outcome: Retry, policy: RetryPolicy, when: tuple[str, int]

@@ -129,7 +129,7 @@ class Writer:
         try:
             book = self._open_book()
         except BaseException as error:  # noqa: BLE001 - raised again by start
-            self._tell(_set, [(self._opened, error)])
+            self._tell(_set, [(self._opened, error), (self._ended, None)])
             return
         self._tell(_set, [(self._opened, None)])
         last = False

@@ -1,5 +1,7 @@
 """What every store removes, and when: the file and the model alike."""
 
+import msgspec
+
 from router.store.protocol import Duplicate, Selector, Store
 from router.store.upkeep import Retain
 from tests.clocks import START_MS, ManualClock
@@ -42,6 +44,31 @@ async def test_the_longest_time_among_a_delivery_s_jobs_counts(store: Store, mak
     assert (await store.prune(enough, now=START_MS)).deliveries == 1
     assert await store.deliveries(ALL) == ()
     assert await store.counts() == {}
+
+
+async def test_the_last_end_among_a_delivery_s_jobs_counts(store: Store, make: Maker) -> None:
+    await store.accept(make.acceptance(jobs=[make.job(), make.job()]))
+    await store.settle(a_settlement(await lease_one(store, now=START_MS + 100)))
+    await store.settle(a_settlement(await lease_one(store, now=START_MS)))
+    last = START_MS + 105
+    assert (await store.prune(retain(succeeded_before=last), now=START_MS)).deliveries == 0
+    assert (await store.prune(retain(succeeded_before=last + 1), now=START_MS)).deliveries == 1
+
+
+async def test_what_an_attempt_ran_under_is_kept_with_it(store: Store, make: Maker) -> None:
+    """Though neither the delivery nor its job name that generation; in a run, and alone."""
+    alone = make.acceptance(jobs=[make.job()], generation="g1")
+    linked = make.acceptance(jobs=[make.job(run="r")], generation="g2")
+    for accepted in (alone, linked):
+        await store.accept(accepted)
+        job = await lease_one(store)
+        settlement = a_settlement(job)
+        attempt = msgspec.structs.replace(settlement.attempt, generation=f"ran {job.delivery}")
+        await store.settle(msgspec.structs.replace(settlement, attempt=attempt))
+        await store.prune(retain(), now=START_MS)
+        record = await store.delivery(job.delivery)
+        assert record is not None
+        assert record.attempts == (attempt,)
 
 
 async def test_each_kind_has_its_time(store: Store, make: Maker) -> None:

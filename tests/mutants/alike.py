@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from router.store import pruning
 from tests.mutants.sites import Mutant
 
 
@@ -31,6 +32,13 @@ class Alike:
         )
 
 
+_OTHERS = (
+    '"FROM jobs WHERE state > 1 AND state < 5 AND state = 3 AND substr(lease, 1, ?) IS NOT ? " '
+    '"ORDER BY id"'
+)
+_UNNAMED = f'""" {" ".join(pruning._UNNAMED.split())} """'
+_TABLES = {"d": "deliveries", "j": "jobs", "a": "attempts"}
+
 ALIKE = (
     Alike(
         "egress.py",
@@ -39,6 +47,22 @@ ALIKE = (
         "isinstance(address, IPv4Address)",
         "False",
         "an IPv4 address lies in no IPv6 range and has no bits above the 32nd: nothing is found",
+    ),
+    Alike(
+        "web/admin/guessing.py",
+        "Guesses.wait_s",
+        "return math.ceil(left) if left > 0 and len(window.tried) >= ALLOWED else 0",
+        "left > 0",
+        "(left >= 0)",
+        "at no time left the whole seconds of it are 0",
+    ),
+    Alike(
+        "web/pages/visit.py",
+        "cookie",
+        "return found[0] if len(found) == 1 else None",
+        "0",
+        "(-1)",
+        "of one value the first is the last",
     ),
     Alike(
         "web/admin/browsers.py",
@@ -63,6 +87,62 @@ ALIKE = (
         "len(part) <= SMALL_BYTES",
         "(len(part) < SMALL_BYTES)",
         "in pieces or whole, the digest is the same; only its cost differs",
+    ),
+    Alike(
+        "providers/verify.py",
+        "_distance",
+        'reason = verdict.reason if isinstance(verdict, Refused) else ""',
+        "isinstance(verdict, Refused)",
+        "True",
+        "how near is asked only where every way has refused",
+    ),
+    Alike(
+        "providers/signatures.py",
+        "hmac_check.check",
+        "return equal(right, signatures[0])",
+        "0",
+        "(-1)",
+        "of one signature the first is the last",
+    ),
+    Alike(
+        "providers/verify.py",
+        "Verifier.__init__",
+        "self._only = self._judges[0] if len(self._judges) == 1 else None",
+        "0",
+        "(-1)",
+        "of one way the first is the last",
+    ),
+    Alike(
+        "providers/bearer.py",
+        "_from_json",
+        'if not isinstance(entry, dict) or entry.get("kty") not in _KINDS or "d" in entry:',
+        '"d"',
+        "'not d'",
+        "a private key that is read is of no public kind, and refused for that",
+    ),
+    Alike(
+        "providers/signatures.py",
+        "",
+        "_PIECE = 2_047",
+        "2_047",
+        "(2046)",
+        "in which pieces a part is hashed, its digest is the same; only its cost differs",
+    ),
+    Alike(
+        "providers/signed.py",
+        "message_template",
+        'parts.append(Part("text", piece.encode("ascii")))',
+        '"text"',
+        "'not text'",
+        "what is no body and no header stands there as it is, whatever its kind is called",
+    ),
+    Alike(
+        "providers/signed.py",
+        "message_template",
+        "elif piece:",
+        "piece",
+        "True",
+        "between two placeholders stands no text: a part of no bytes changes no digest",
     ),
     Alike(
         "providers/verify.py",
@@ -91,10 +171,34 @@ ALIKE = (
     Alike(
         "store/accepting.py",
         "_claim",
+        "if taken == total:",
+        "taken == total",
+        "False",
+        "judged one by one, what was free is accepted all the same; only its cost differs",
+    ),
+    Alike(
+        "store/accepting.py",
+        "_claim",
         "if not claims:",
         "not claims",
         "False",
         "nothing to claim is nothing to insert: all of none were free; only its cost differs",
+    ),
+    Alike(
+        "store/accepting.py",
+        "accept_all",
+        "if running:",
+        "running",
+        "True",
+        "where no job was handed over, what is remembered later is nothing",
+    ),
+    Alike(
+        "store/accepting.py",
+        "_insert_special",
+        "if not effects.cancelled or isinstance(receipt, Duplicate):",
+        "not effects.cancelled or isinstance(receipt, Duplicate)",
+        "(not effects.cancelled and isinstance(receipt, Duplicate))",
+        "jobs of a copy never come here, and a receipt with nothing cancelled put in is as it was",
     ),
     Alike(
         "store/pruning.py",
@@ -103,6 +207,190 @@ ALIKE = (
         "0",
         "(-1)",
         "nothing was received before 1970",
+    ),
+    *(
+        Alike(
+            "store/leasing.py",
+            "",
+            "_BATCH = 16",
+            "16",
+            new,
+            "how many go into one statement: what is found is the same, only its cost differs",
+        )
+        for new in ("(15)", "(17)")
+    ),
+    Alike(
+        "store/leasing.py",
+        "_tell",
+        "if told:",
+        "told",
+        "True",
+        "to accept nothing is to store nothing: only its cost differs",
+    ),
+    *(
+        Alike(
+            "store/pruning.py",
+            "",
+            "EVERYTHING = 1 << 40",
+            "40",
+            new,
+            "no store has so many deliveries, nor half of them",
+        )
+        for new in ("(39)", "(41)")
+    ),
+    Alike(
+        "store/pruning.py",
+        "Search._deliveries",
+        "while len(found) < retain.limit:",
+        "len(found) < retain.limit",
+        "(len(found) <= retain.limit)",
+        "who asks for none looks once in vain and is given none; else the loop is left before",
+    ),
+    *(
+        Alike(
+            "store/pruning.py",
+            "",
+            '_UNNAMED = """',
+            _UNNAMED,
+            _UNNAMED.replace(there, there.replace("1", "2")),
+            "whether there is a row is all that is asked: not what is in it, nor how many",
+        )
+        for table, number in (("d", "d.n"), ("j", "j.n"), ("a", "a.job"))
+        for there in (
+            f"(SELECT 1 FROM {_TABLES[table]} {table} ",  # noqa: S608 - a text to be found
+            f"ORDER BY {number} DESC LIMIT 1) IS NULL",
+        )
+    ),
+    *(
+        Alike(
+            "dispatch/gate.py",
+            "Gate._open",
+            "wait = min(FIRST_OPEN_MS * 2 ** min(self.openings, 10), LONGEST_OPEN_MS)",
+            "10",
+            new,
+            "after five openings the wait is the longest; the bound only keeps the number small",
+        )
+        for new in ("(9)", "(11)")
+    ),
+    Alike(
+        "actions/http.py",
+        "HttpAction._timeout",
+        "if known is None:",
+        "known is None",
+        "True",
+        "made anew it is the same: what is kept only saves its making",
+    ),
+    *(
+        Alike(
+            "store/leasing.py",
+            within,
+            "raise",
+            "raise",
+            "pass",
+            "what follows finds no job to put aside, and raises it; until then all is rolled back",
+        )
+        for within in ("lease", "recover")
+    ),
+    *(
+        Alike(
+            "store/pruning.py",
+            "",
+            '_UNNAMED = """',
+            _UNNAMED,
+            _UNNAMED.replace(f"+ 1) << 20 AND {table}.", f"+ 2) << 20 AND {table}."),
+            "behind the last delivery that names a generation nothing names it",
+        )
+        for table in ("j", "a")
+    ),
+    *(
+        Alike(
+            "store/pruning.py",
+            "",
+            '_UNNAMED = """',
+            _UNNAMED,
+            _UNNAMED.replace(f"ORDER BY {number} DESC", f"ORDER BY {number}"),
+            "from whichever end it is looked for, it is found or not: only its cost differs",
+        )
+        for number in ("d.n", "j.n", "a.job")
+    ),
+    Alike(
+        "store/writer.py",
+        "Writer.close",
+        "self._thread.join()",
+        "self._thread.join()",
+        "pass",
+        "the thread has told that it is done by then, and nothing but its end follows",
+    ),
+    Alike(
+        "store/writer.py",
+        "Writer._finish",
+        "if book.copies:",
+        "book.copies",
+        "True",
+        "to write no counts changes no row: only its cost differs",
+    ),
+    *(
+        Alike(
+            "store/writer.py",
+            within,
+            row,
+            "0",
+            new,
+            "an error without a code: neither of these is the code of a fault of the disk",
+        )
+        for within, row in (
+            ("_is_storage", 'primary = getattr(error, "sqlite_errorcode", 0) & 0xFF'),
+            ("_is_damage", 'return getattr(error, "sqlite_errorcode", 0) & 0xFF in DAMAGED'),
+            ("_is_passing", 'code = getattr(error, "sqlite_errorcode", 0)'),
+        )
+        for new in ("(-1)", "(1)")
+    ),
+    Alike(
+        "store/adding.py",
+        "_add",
+        'alone = unit.jobs[0].state != "waiting"',
+        "0",
+        "(-1)",
+        "a unit that is no run is one job: the first is the last",
+    ),
+    Alike(
+        "actions/http.py",
+        "HttpAction._lookup_for.Resolver.resolve",
+        "del family  # every address of the name; the connector tries them in turn",
+        "del family",
+        "pass",
+        "a name that is not used any more",
+    ),
+    *(
+        Alike(
+            "store/leasing.py",
+            "",
+            _OTHERS.partition(' "ORDER')[0],
+            _OTHERS,
+            _OTHERS.replace(old, new),
+            "what is asked besides `state = 3` only lets an index be used",
+        )
+        for old, new in (
+            ("state > 1", "state > 2"),
+            ("state > 1", "state >= 1"),
+            ("state < 5", "state <= 5"),
+        )
+    ),
+    Alike(
+        "store/writer.py",
+        "_alone",
+        'book.db.execute("RELEASE item")',
+        'book.db.execute("RELEASE item")',
+        "pass",
+        "the end of the transaction releases it, and until then the latest of its name counts",
+    ),
+    Alike(
+        "actions/http.py",
+        "_errno_words",
+        'return f": {os.strerror(number).lower()}" if number and number > 0 else ""',
+        "0",
+        "(-1)",
+        "of whole numbers that are not 0, those above -1 are those above 0",
     ),
     Alike(
         "store/holding.py",

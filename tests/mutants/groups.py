@@ -39,6 +39,8 @@ def _proof(name: str) -> tuple[str, ...]:
 
 _GATE = _unit(
     "dispatch/test_gate.py",
+    "dispatch/test_recovering.py",
+    "dispatch/test_gate_memory.py",
     "dispatch/test_gates.py",
     "dispatch/test_health.py",
     "dispatch/test_targets.py",
@@ -51,8 +53,18 @@ _STORE = (
     ),
     *_STORES,
 )
-_ADMIN = _unit("web/admin/test_callers.py", "web/admin/test_app.py", "web/admin/test_matrix.py")
-_PAGES = _unit("web/pages/test_visit.py", "web/pages/test_sessions.py", "web/pages/test_window.py")
+_ADMIN = _unit(
+    "web/admin/test_callers.py",
+    "web/admin/test_answers_whole.py",
+    "web/admin/test_app.py",
+    "web/admin/test_matrix.py",
+)
+_PAGES = _unit(
+    "web/pages/test_visit.py",
+    "web/pages/test_sessions.py",
+    "web/pages/test_logging_in.py",
+    "web/pages/test_window.py",
+)
 
 GROUPS = (
     Group(
@@ -73,31 +85,42 @@ GROUPS = (
         "dedupe",
         {
             "rules/plan.py": (
-                *_unit("rules/test_plan.py", "test_intake_dedupe.py", "test_intake.py"),
+                *_unit("rules/test_plan.py", "rules/test_plan_jobs.py"),
+                *_unit("test_intake_dedupe.py", "test_intake.py"),
                 "tests/conformance/test_own_events.py",
             ),
-            "store/accepting.py": (*_STORE, *_unit("test_intake_dedupe.py")),
+            "store/accepting.py": (
+                *(*_unit("store/test_accepting.py"), *_STORE),
+                *_unit("test_intake_dedupe.py"),
+            ),
         },
     ),
     Group(
         "store",
         {
             "store/leasing.py": (
+                *_unit("store/test_leasing.py", "store/test_recovering.py"),
+                *_unit("store/test_corrupt_lanes.py", "store/test_lease_faults.py"),
                 *("tests/conformance/test_leasing.py", *_STORE),
                 "tests/conformance/test_own_events.py",
             ),
             "store/settling.py": (
+                *_unit("store/test_settling.py"),
                 *("tests/conformance/test_leasing.py", *_STORE),
                 "tests/conformance/test_own_events.py",
             ),
             "store/pruning.py": (*_unit("store/test_pruning.py"), *_STORE),
-            "store/writer.py": (*_unit("store/test_writer.py", "store/test_shifting.py"), *_STORE),
+            "store/writer.py": (
+                *_unit("store/test_checkpoints.py", "store/test_writer_faults.py"),
+                *_unit("store/test_writer.py", "store/test_shifting.py"),
+                *_STORE,
+            ),
             "store/adding.py": (
                 *_unit("store/test_adding.py"),
                 "tests/conformance/test_replays.py",
                 *_STORE,
             ),
-            "store/holding.py": _STORE,
+            "store/holding.py": (*_unit("store/test_holding.py"), *_STORE),
         },
     ),
     Group(
@@ -125,6 +148,7 @@ GROUPS = (
             "actions/resolve.py": _unit("actions/test_resolve.py", "actions/test_http.py"),
             "actions/http.py": _unit(
                 "actions/test_http.py",
+                "actions/test_http_answers.py",
                 "actions/test_ssrf.py",
                 "actions/test_securing.py",
                 "actions/test_hostile_targets.py",

@@ -173,7 +173,38 @@ def test_an_ipv4_address_carries_nothing_but_itself(address: str) -> None:
         ("2a00:1450::5efe:1.2.3.4", ["1.2.3.4"]),
         ("2a00:1450::200:5efe:1.2.3.4", ["1.2.3.4"]),
         ("2a00:1450::1.2.3.4", []),
+        ("2a00:1450::5eff:1.2.3.4", []),
+        ("2a00:1450::5efc:1.2.3.4", []),
+        ("2a00:1450::1:5efe:1.2.3.4", []),
+        ("2a00:1450::201:5efe:1.2.3.4", []),
     ],
 )
 def test_what_each_carrier_carries(address: str, carried: list[str]) -> None:
     assert [str(face) for face in _carried(IPv6Address(address))] == carried
+
+
+@pytest.mark.parametrize("bit", range(32))
+def test_every_bit_of_what_is_carried_counts(bit: int) -> None:
+    """One bit alone, and all but that one, in each carrier."""
+    for bits in (1 << bit, 0xFFFFFFFF ^ 1 << bit, 0xFFFFFFFF):
+        face, high, low = IPv4Address(bits), bits >> 16, bits & 0xFFFF
+        for carrier, beside in (
+            (0xFFFF << 32 | bits, []),
+            (0xFFFF << 48 | bits, []),
+            (bits, []),
+            (0x64FF9B << 96 | bits, []),
+            (0x64FF9B0001 << 80 | high << 64 | low << 40, [low << 40 & 0xFFFFFFFF]),
+            (0x2002 << 112 | bits << 80, []),
+            (0x2001 << 112 | bits << 64, [0xFFFFFFFF]),
+            (0x2001 << 112 | bits ^ 0xFFFFFFFF, [0]),
+            (0x2A00 << 112 | 0x5EFE << 32 | bits, []),
+            (0x2A00 << 112 | 0x02005EFE << 32 | bits, []),
+        ):
+            found = set(_carried(IPv6Address(carrier)))
+            assert found == {face, *map(IPv4Address, beside)}, IPv6Address(carrier)
+
+
+@pytest.mark.parametrize("bit", range(32))
+def test_every_bit_of_a_mapped_range_counts(bit: int) -> None:
+    address = IPv4Address(1 << bit)
+    assert plain_network(ip_network(f"::ffff:{address}/128")) == ip_network(f"{address}/32")

@@ -190,12 +190,8 @@ def problem(status: int, detail: str, *extra: tuple[bytes, bytes]) -> Page:
 
 async def _send(send: Send, page: Page, mask: Callable[[bytes], bytes]) -> None:
     body = mask(page.body) if page.content_type in (JSON, PROBLEM) else page.body
-    own = {name for name, _ in page.extra}
-    headers = [
-        *(line for line in _head(page.content_type, page.policy) if line[0] not in own),
-        (b"content-length", b"%d" % len(body)),
-        *page.extra,
-    ]
+    length = (b"content-length", b"%d" % len(body))
+    headers = [*_head(page.content_type, page.policy, page.extra), length, *page.extra]
     if page.status >= 400:
         headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": page.status, "headers": headers})
@@ -212,8 +208,8 @@ def _head(content_type: str, policy: bytes, own: Headers = ()) -> list[tuple[byt
     """What every answer has; a header that the answer has of its `own` takes the place of ours."""
     kind = (b"content-type", content_type.encode("ascii"))
     given = {name for name, _ in own}
-    safe = [header for header in _SAFE if header[0] not in given]
-    return [kind, (b"content-security-policy", policy), *safe]
+    ours = (kind, (b"content-security-policy", policy), *_SAFE)
+    return [line for line in ours if line[0] not in given]
 
 
 async def _body(receive: Receive, headers: Headers, wanted: type[msgspec.Struct]) -> Any:

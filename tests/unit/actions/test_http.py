@@ -14,6 +14,7 @@ from router.actions.http import (
     _errno_words,
     _kept_headers,
     _masks,
+    _resolved,
     retry_after,
 )
 from router.egress import EgressPolicy
@@ -289,6 +290,24 @@ async def test_odd_spellings_of_loopback_are_refused(sink: Sink, host: str) -> N
 @pytest.mark.parametrize("host", ["169.254.169.254", "[fd00:ec2::254]", "[::ffff:169.254.169.254]"])
 async def test_metadata_is_refused_as_written(sink: Sink, host: str) -> None:
     assert isinstance(await _by_name(sink, host, []), Fail)
+
+
+@pytest.mark.parametrize(
+    ("address", "family"),
+    [("192.0.2.1", socket.AF_INET), ("::1", socket.AF_INET6), ("fe80::1%lo", socket.AF_INET6)],
+)
+def test_an_address_is_told_as_a_resolver_tells_it(
+    address: str, family: socket.AddressFamily
+) -> None:
+    """Numbers only: nothing of it is looked up a second time."""
+    assert _resolved("erp.example", address, 80) == {
+        "hostname": "erp.example",
+        "host": address,
+        "port": 80,
+        "family": family,
+        "proto": 0,
+        "flags": socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
+    }
 
 
 async def test_the_systems_resolver(sink: Sink, action: HttpAction) -> None:

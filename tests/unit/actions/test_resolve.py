@@ -48,6 +48,7 @@ async def test_addresses_keep_their_order_and_come_once(monkeypatch: pytest.Monk
 async def test_more_than_can_hang_are_refused_and_the_room_comes_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    assert AT_ONCE == 32
     release = threading.Event()
 
     def hanging(*_: Any, **__: Any) -> Any:

@@ -6,6 +6,7 @@ import pytest
 
 from router.model.job import FailureClass
 from router.model.retry import AGE_LIMIT_MS, BUILT_IN, RetryPolicy, next_delay_ms
+from tests.chance import Always
 
 RNG = random.Random(1)
 STILL = RetryPolicy("still", tuple(range(1, 9)), 0.0)
@@ -64,3 +65,10 @@ def test_only_a_raised_wish_comes_before_the_schedule() -> None:
 
 def test_a_delay_of_nothing_is_a_millisecond() -> None:
     assert next_delay_ms(RetryPolicy("at once", (0,)), 1, "server", None, RNG) == 1
+
+
+@pytest.mark.parametrize(("drawn", "delay"), [(0.0, 8_000), (0.5, 10_000), (1.0, 12_000)])
+def test_a_delay_is_spread_by_its_jitter_and_no_more(drawn: float, delay: int) -> None:
+    policy = RetryPolicy("spread", (10_000,), 0.2)
+    assert next_delay_ms(policy, 1, "server", None, Always(drawn)) == delay
+    assert next_delay_ms(policy, 1, "throttled", 9.0, Always(drawn)) == max(delay, 9_000)

@@ -8,7 +8,7 @@ from typing import Any
 import jwt
 import pytest
 from cryptography.hazmat.primitives import serialization as s
-from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from router.model.delivery import InboundRequest, Refused, Verified
 from router.providers import (
@@ -272,3 +272,65 @@ def test_the_longest_token() -> None:
     exact = fits + "A" * (8192 - len(fits))
     assert judged(exact) in (None, "bad_signature")
     assert judged(exact + "A") == "malformed_signature"
+
+
+def test_what_a_token_claims_is_read_before_anything_is_believed() -> None:
+    found = bearer.claims_of(a_token(nbf=NOW).encode())
+    assert found == bearer.Claims(NOW + 60, NOW, "https://sender.test", "us")
+    several = bearer.claims_of(a_token(aud=["a", "b"], exp=NOW + 0.5, iss=None).encode())
+    assert several == bearer.Claims(NOW + 0.5, None, None, ["a", "b"])
+    assert bearer.claims_of(b"no.token") is None
+
+
+@pytest.mark.parametrize(("bits", "usable"), [(2047, False), (2048, True), (2049, True)])
+def test_a_modulus_has_2048_bits(bits: int, usable: bool) -> None:
+    key = rsa.RSAPublicNumbers(65_537, (1 << (bits - 1)) | 1).public_key()
+    pem = key.public_bytes(s.Encoding.PEM, s.PublicFormat.SubjectPublicKeyInfo)
+    assert SENDER.check_secret(pem).ok is usable
+
+
+def test_a_refusal_has_the_status_that_the_sender_is_to_get() -> None:
+    gone = Provider(a_definition(verify=RULE, refuse_with=403))
+    key = bearer.key_set_of(ED)
+    for request, reason in (
+        (a_request(), "missing_signature"),
+        (bearing("junk"), "malformed_signature"),
+        (bearing(a_token(key=ed25519.invent(other_bytes))), "bad_signature"),
+        (bearing(a_token(exp=NOW - 1)), "expired_token"),
+        (bearing(a_token(aud="them")), "wrong_claims"),
+    ):
+        found = verdict(gone, request, key)
+        assert isinstance(found, Refused)
+        assert (found.reason, found.status) == (reason, 403)
+
+
+def test_of_several_key_sets_the_first_that_holds_the_key_is_named() -> None:
+    other = bearer.key_set_of(ed25519.invent(other_bytes))
+    own = bearer.key_set_of(ED)
+    for sets, name in (((other, own), "s1"), ((own, other), "s0"), ((own, own), "s0")):
+        assert verdict(SENDER, bearing(a_token()), *sets) == Verified(name)
+
+
+def test_the_pem_of_a_key_of_another_kind_is_none_of_ours() -> None:
+    p384 = ec.derive_private_key(7, ec.SECP384R1())
+    public = p384.public_key().public_bytes(s.Encoding.PEM, s.PublicFormat.SubjectPublicKeyInfo)
+    with pytest.raises(keys.UnusableKeyError, match="the key is not RSA"):
+        bearer.load_keys(public)
+    private = p384.private_bytes(s.Encoding.PEM, s.PrivateFormat.PKCS8, s.NoEncryption())
+    with pytest.raises(keys.UnusableKeyError, match="the key is not RSA"):
+        bearer.load_private(private)
+    curve = dict(json.loads(jwt.get_algorithm_by_name("ES384").to_jwk(p384.public_key())))
+    with pytest.raises(keys.UnusableKeyError, match="holds no public"):
+        bearer.load_keys(json.dumps(curve).encode())
+
+
+@pytest.mark.parametrize("algorithm", OF)
+def test_a_private_key_in_a_set_is_none_of_it(algorithm: str) -> None:
+    """Whoever pastes one has shown it; it is not to be used on."""
+    name, key = bearer.load_private(OF[algorithm])
+    private = dict(json.loads(jwt.get_algorithm_by_name(name).to_jwk(key)))
+    assert "d" in private
+    with pytest.raises(keys.UnusableKeyError, match="holds no public"):
+        bearer.load_keys(json.dumps(private).encode())
+    both = json.dumps({"keys": [private, a_jwk(ED, kid="public")]}).encode()
+    assert [found.id for found in bearer.load_keys(both)] == ["public"]

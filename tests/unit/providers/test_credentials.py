@@ -153,3 +153,59 @@ def test_leads() -> None:
     assert led(b"Bearer x", b"Bearer ") == b"x"
     assert led(b"x", b"") == b"x"
     assert led(b"", b"Bearer ") is None
+
+
+def test_a_token_has_at_most_4096_bytes() -> None:
+    acme = a_token_provider(header="X-Key", prefix="key-")
+    longest = "x" * 4_096
+    assert reason(acme, with_token("key-" + longest, "X-Key"), longest.encode()) is None
+    more = longest + "x"
+    assert reason(acme, with_token("key-" + more, "X-Key"), more.encode()) == "malformed_signature"
+
+
+def test_a_pair_has_at_most_4096_bytes_of_base64() -> None:
+    anybody = a_provider("basic")
+    longest = b"ada:" + b"p" * 3_068
+    assert len(base64.b64encode(longest)) == 4_096
+    assert reason(anybody, basic(longest), longest) is None
+    more = longest + b"p"
+    assert reason(anybody, basic(more), more) == "malformed_signature"
+    # A blank is no base64, but counts where bytes are counted.
+    assert reason(anybody, basic(longest, "Basic  "), longest) == "malformed_signature"
+    assert reason(anybody, basic(longest[:-3], "Basic  "), longest[:-3]) is None
+
+
+@pytest.mark.parametrize(("others", "found"), [(99, True), (100, False)])
+def test_a_hundred_parameters_are_read(others: int, found: bool) -> None:
+    query = b"&".join([b"a=1"] * others + [b"key=" + TOKEN])
+    assert (len(parameters(query)) == others + 1) is found
+    wanted = None if found else "missing_signature"
+    assert reason(a_token_provider(query="key"), asked_with(query)) == wanted
+
+
+@pytest.mark.parametrize(
+    "verify",
+    [{"scheme": "token", "header": "X-Key"}, {"scheme": "token", "query": "key"}],
+)
+def test_a_refusal_has_the_status_that_the_sender_is_to_get(verify: dict[str, Any]) -> None:
+    gone = Provider(a_definition(verify=verify, refuse_with=403))
+    for value in ("", "wrong"):
+        sent = changed(with_token(value, "X-Key"), query_string=b"key=" + value.encode())
+        found = verdict(gone, sent, TOKEN)
+        assert isinstance(found, Refused)
+        expected = "bad_signature" if value else "missing_signature"
+        assert (found.reason, found.status) == (expected, 403)
+
+
+def test_of_several_secrets_the_first_that_is_equal_is_named() -> None:
+    acme = a_token_provider(header="X-Key")
+    request = with_token(TOKEN.decode(), "X-Key")
+    for secrets, name in (((b"no", TOKEN), "s1"), ((TOKEN, b"no"), "s0"), ((TOKEN, TOKEN), "s0")):
+        assert verdict(acme, request, *secrets) == Verified(name)
+
+
+def test_a_user_of_any_language_has_a_password() -> None:
+    ada = Provider(a_definition(verify={"scheme": "basic", "user": "adä"}))
+    assert reason(ada, basic("adä:pw".encode()), b"pw") is None
+    assert reason(ada, basic("adä:pw".encode("latin-1")), b"pw") == "bad_signature"
+    assert reason(ada, basic("adäpw".encode()), b"pw") == "malformed_signature"

@@ -114,3 +114,36 @@ def test_a_key_of_another_kind_is_none_of_ours() -> None:
     with pytest.raises(UnusableKeyError, match="the private key is not an Ed25519 one"):
         ed25519.load_private(other)
     assert not ed25519.verifies(keys.public_of(other), bytes(64), b"message")
+
+
+def test_a_public_key_is_written_in_one_line_after_its_mark() -> None:
+    assert ed25519.public_of(PRIVATE) == b"whpk_" + base64.b64encode(RAW)
+
+
+def test_a_key_has_at_most_8192_bytes_without_the_space_around_it() -> None:
+    padded = PEM[:-1] + b" " * (8_192 - len(PEM) - 1) + b" #"
+    assert len(padded) == 8_192
+    assert ed25519.verifies(padded, ed25519.sign(PRIVATE, b"body"), b"body")
+    assert ed25519.verifies(b" " * 9_000 + PEM, ed25519.sign(PRIVATE, b"body"), b"body")
+    with pytest.raises(UnusableKeyError, match="shorter than 8192 bytes"):
+        ed25519.load_public(padded + b"#")
+
+
+def test_a_signature_of_another_length_verifies_nothing() -> None:
+    good = ed25519.sign(PRIVATE, b"body")
+    assert ed25519.verifies(PEM, good, b"body")
+    for signature in (b"", good[:-1], good + b"x", bytes(64)):
+        assert not ed25519.verifies(PEM, signature, b"body")
+
+
+def test_an_invented_key_is_the_32_bytes_drawn() -> None:
+    asked: list[int] = []
+
+    def rng(count: int) -> bytes:
+        asked.append(count)
+        return b"k" * count
+
+    raw = ed25519.load_private(ed25519.invent(rng)).private_bytes(
+        s.Encoding.Raw, s.PrivateFormat.Raw, s.NoEncryption()
+    )
+    assert (asked, raw) == ([32], b"k" * 32)

@@ -136,3 +136,66 @@ def test_what_is_no_shared_secret(secret: bytes, form: str, says: str) -> None:
 )
 def test_the_bytes_of_a_shared_secret(secret: bytes, form: str, raw: bytes) -> None:
     assert keys.shared(secret, form) == raw
+
+
+@pytest.mark.parametrize(("secret", "empty"), [
+    (b"", True), (b" \t\n", True), (b"whsec_", True), (b" whsec_ ", True),
+    (b"x", False), (b"whsec_x", False), (b"whpk_", False), (b"whsec", False),
+])  # fmt: skip
+def test_what_is_nothing(secret: bytes, empty: bool) -> None:
+    assert keys.is_empty(secret) is empty
+
+
+@pytest.mark.parametrize(("secret", "public"), [
+    (b"whpk_AAAA", True), (b"whsk_AAAA", True), (b" \nwhpk_AAAA", True), (PEM, True),
+    (b"  -----BEGIN RSA", True), (b"whsec_AAAA", False), (b"", False), (b"a whpk_", False),
+    (b"WHPK_AAAA", False),
+])  # fmt: skip
+def test_what_is_half_of_a_pair(secret: bytes, public: bool) -> None:
+    assert keys.is_public(secret) is public
+
+
+def test_a_key_has_at_most_8192_bytes() -> None:
+    padded = PEM + b" " * (8_192 - len(PEM))
+    assert keys.verifies(padded, SIGNATURE, DIGEST)
+    with pytest.raises(keys.UnusableKeyError, match="shorter than 8192 bytes"):
+        keys.mend(padded + b" ")
+
+
+def test_what_a_mended_key_is() -> None:
+    """The same DER, however it was pasted; and what was mended is told in words."""
+    der = base64.b64decode(BARE)
+    assert keys.mend(PEM) == keys.mend(BARE.encode()) == keys.MendedKey(der, None)
+    joined = keys.mend(PEM.replace(b"\n", b""))
+    broken = keys.mend(BARE[:40].encode() + b" " + BARE[40:].encode())
+    assert joined == keys.MendedKey(der, "the PEM lost its line breaks; mended")
+    assert broken.der == der
+    assert "line breaks or spaces" in (broken.warning or "")
+
+
+ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+
+
+@pytest.mark.parametrize(
+    ("drawn", "number"),
+    [(0, 1), (1, 2), (ORDER - 2, ORDER - 1), (ORDER - 1, 1), (ORDER, 2), (2**319, None)],
+)
+def test_any_number_drawn_is_a_key_of_the_curve(drawn: int, number: int | None) -> None:
+    """Forty bytes are drawn; what is over the curve's order begins again at 1."""
+    asked: list[int] = []
+
+    def rng(count: int) -> bytes:
+        asked.append(count)
+        return drawn.to_bytes(40, "big")
+
+    key = s.load_pem_private_key(keys.invent(rng), None)
+    assert isinstance(key, ec.EllipticCurvePrivateKey)
+    wanted = drawn % (ORDER - 1) + 1 if number is None else number
+    assert (asked, key.private_numbers().private_value) == ([40], wanted)
+
+
+def test_a_signature_that_is_none_verifies_nothing() -> None:
+    for signature in (b"", b"junk", SIGNATURE[:-1], SIGNATURE + b"x"):
+        assert not keys.verifies(PEM, signature, DIGEST)
+    for digest in (b"", DIGEST[:-1], DIGEST + b"x"):
+        assert not keys.verifies(PEM, SIGNATURE, digest)

@@ -7,6 +7,7 @@ from typing import Literal
 
 import pytest
 
+from router.providers import ed25519, keys
 from router.providers.definition import VerifyRule
 from router.providers.signatures import (
     check_for,
@@ -17,6 +18,7 @@ from router.providers.signatures import (
     hmac_digest,
     signature_size,
 )
+from tests.unit.providers.makers import fixed_bytes
 
 Algorithm = Literal["sha256", "sha512"]
 RAW = bytes(range(32))
@@ -128,3 +130,27 @@ def test_the_digest_of_a_body_of_any_size(size: int) -> None:
     right = hmac.new(b"key", b"v0:" + body + b":end", "sha256").digest()
     assert hmac_digest("sha256", "text", b"key", (b"v0:", body, b":end")) == right
     assert hmac_digest("sha256", "text", b"", (body,)) is None
+
+
+@pytest.mark.parametrize("text", [b"++++", b"////", b"+w==", b"/w", b"ab+/"])
+def test_base64url_has_neither_sign_of_the_other_alphabet(text: bytes) -> None:
+    """Else one signature would have two spellings."""
+    assert decode_base64url(text) is None
+
+
+def test_each_scheme_has_a_check_of_its_own() -> None:
+    """None takes another's signature, nor raises on a key that is another's."""
+    private, message = ed25519.invent(fixed_bytes), (b"a", b"", b"b")
+    curve = keys.invent(fixed_bytes)
+    right = {
+        "hmac": (b"key", hmac.new(b"key", b"ab", "sha256").digest()),
+        "ecdsa": (keys.public_of(curve), keys.sign(curve, hashlib.sha256(b"ab").digest())),
+        "ed25519": (ed25519.public_of(private), ed25519.sign(private, b"ab")),
+    }
+    for scheme in right:
+        check = check_for(VerifyRule(scheme=scheme))  # type: ignore[arg-type]
+        for of, (key, signature) in right.items():
+            for given in ((signature,), (b"junk", signature), (signature, b"junk")):
+                assert check(key, given, message) is (of == scheme), (scheme, of)
+            assert not check(key, (b"junk", b""), message)
+            assert not check(key, (), message)

@@ -249,3 +249,60 @@ def test_the_bounds_of_a_list() -> None:
     for entries, expected in ((32, None), (33, "malformed_signature")):
         header = ",".join([good, *["x"] * (entries - 2)])
         assert reason("stripe", stripe(header), b"s3cret") == expected
+
+
+@pytest.mark.parametrize(
+    ("prefix", "size", "expected"),
+    [("abcd", 1_020, "bad_signature"), ("a", 1_024, "malformed_signature")],
+)
+def test_a_signature_of_no_fixed_size_has_at_most_1024_bytes(
+    prefix: str, size: int, expected: str
+) -> None:
+    """With what stands before it."""
+    rule = {"scheme": "ecdsa", "header": "X-Sig", "prefix": prefix, "encoding": "base64"}
+    acme = Provider(a_definition(verify=rule))
+    found = verdict(acme, a_request([("X-Sig", prefix + "A" * size)]))
+    assert isinstance(found, Refused)
+    assert found.reason == expected
+
+
+@pytest.mark.parametrize("size", [0, 31, 33, 64])
+def test_a_digest_of_another_size_is_no_signature(size: int) -> None:
+    acme = Provider(a_definition())
+    found = verdict(acme, a_request([("X-Acme-Signature", "00" * size)]), b"s3cret")
+    assert isinstance(found, Refused)
+    assert found.reason == ("malformed_signature" if size else "missing_signature")
+
+
+def test_a_refusal_has_the_status_that_the_sender_is_to_get() -> None:
+    rule = {
+        "scheme": "hmac",
+        "header": "X-Sig",
+        "timestamp": "X-Time",
+        "message": "{timestamp}.{body}",
+        "tolerance": "5m",
+    }
+    acme = Provider(a_definition(verify=rule, refuse_with=403))
+
+    def mark(stamp: object) -> str:
+        return hmac.new(b"s3cret", f"{stamp}.{{}}".encode(), "sha256").hexdigest()
+
+    for sent, expected in (
+        ({}, "missing_signature"),
+        ({"X-Sig": "junk", "X-Time": "1"}, "malformed_signature"),
+        ({"X-Sig": "0" * 64}, "missing_header"),
+        ({"X-Sig": mark("x"), "X-Time": "x"}, "malformed_timestamp"),
+        ({"X-Sig": "0" * 64, "X-Time": str(NOW)}, "bad_signature"),
+        ({"X-Sig": mark(NOW - 301), "X-Time": str(NOW - 301)}, "stale_timestamp"),
+    ):
+        found = verdict(acme, a_request(sent.items()), b"s3cret")
+        assert isinstance(found, Refused)
+        assert (found.reason, found.status) == (expected, 403)
+
+
+def test_a_list_s_timestamp_is_that_of_its_own_request() -> None:
+    """A header that is named like a placeholder is none of ours."""
+    request = stripe(f"v1={hexed(NOW)}")
+    for name in (b"{timestamp}", b"timestamp", b"t"):
+        other = changed(request, headers=(*request.headers, (name, str(NOW).encode())))
+        assert reason("stripe", other, b"s3cret") == "missing_header"

@@ -1,11 +1,13 @@
 """The engine beyond what the conformance suite asks of every provider: templates and times."""
 
 import hmac
+from typing import Any
 
+import jwt
 import pytest
 
 from router.model.delivery import Refused, Verified
-from router.providers import Provider
+from router.providers import Provider, bearer, ed25519
 from tests.unit.providers.makers import (
     NOW_MS,
     a_definition,
@@ -14,6 +16,7 @@ from tests.unit.providers.makers import (
     a_request,
     a_secret,
     changed,
+    fixed_bytes,
     invented,
     verdict,
 )
@@ -188,3 +191,102 @@ def test_of_several_ways_the_one_that_fits_counts_wherever_it_stands() -> None:
         found = verdict(several, a_request(headers), b"s3cret")
         assert isinstance(found, Refused)
         assert found.reason == reason
+
+
+STAMP = {"message": "{timestamp}.{body}", "tolerance": "300s", "timestamp": "X-Time"}
+BY_SECRET = Provider(
+    a_definition(
+        verify={"scheme": "hmac", "header": "X-One"} | STAMP,
+        also=[
+            {"scheme": "hmac", "header": "X-Two"} | STAMP | {"timestamp": "X-Other-Time"},
+            {"scheme": "token", "query": "key"},
+        ],
+    )
+)
+BY_KEYS = Provider(
+    a_definition(
+        verify={"scheme": "ed25519", "header": "X-One"} | STAMP,
+        also=[
+            {"scheme": "jwt", "header": "X-Three", "audience": "us"},
+            {"scheme": "jwt", "header": "X-Four", "audience": "us"},
+        ],
+    )
+)
+PRIVATE = ed25519.invent(fixed_bytes)
+KEYS = (ed25519.public_of(PRIVATE), bearer.key_set_of(PRIVATE))
+OLD = str(NOW_S - 301)
+
+
+def token(**claims: Any) -> str:
+    told = {"aud": "us", "exp": NOW_S + 60} | claims
+    return jwt.encode(told, PRIVATE, algorithm="EdDSA")
+
+
+def marked(stamp: str, key: bytes = b"key") -> str:
+    return hmac.new(key, f"{stamp}.{{}}".encode(), "sha256").hexdigest()
+
+
+MARK = ed25519.sign(PRIVATE, f"{OLD}.{{}}".encode()).hex()
+WRONG = marked(OLD, b"other")
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "query", "reason"),
+    [
+        (("X-One", marked(OLD)), ("X-Two", WRONG), b"", "stale_timestamp"),
+        (("X-One", WRONG), ("X-Two", marked(OLD)), b"", "stale_timestamp"),
+        (("X-One", WRONG), ("X-Other-Time", "soon"), b"", "bad_signature"),
+        (("X-Two", WRONG), ("X-Time", "soon"), b"", "bad_signature"),
+        (("X-One", WRONG), ("X-Two", "junk"), b"key=a&key=b", "bad_signature"),
+        (("X-Two", "junk"), ("X-None", ""), b"key=a&key=b", "malformed_signature"),
+        (("X-None", ""), ("X-None", ""), b"key=a&key=b", "ambiguous_header"),
+        (("X-None", ""), ("X-None", ""), b"", "missing_signature"),
+    ],
+)
+def test_of_several_refusals_the_one_that_came_nearest_is_told(
+    one: tuple[str, str], two: tuple[str, str], query: bytes, reason: str
+) -> None:
+    """A signed time too old is nearer than a wrong signature, that nearer than a malformed one."""
+    headers = {"X-Time": OLD, "X-Other-Time": OLD} | dict([one, two])
+    request = changed(a_request(headers.items()), query_string=query)
+    found = verdict(BY_SECRET, request, b"key")
+    assert isinstance(found, Refused)
+    assert found.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "reason"),
+    [
+        ({"X-Time": "soon"}, {"X-One": marked("soon"), "X-Two": WRONG}, "malformed_timestamp"),
+        ({"X-Time": "soon"}, {"X-One": WRONG, "X-Two": "junk"}, "malformed_timestamp"),
+        ({}, {"X-One": WRONG, "X-Two": "junk"}, "missing_header"),
+    ],
+)
+def test_a_time_that_is_none_is_nearer_than_one_that_did_not_come(
+    first: dict[str, str], second: dict[str, str], reason: str
+) -> None:
+    for headers in (first | second, second | first):
+        found = verdict(BY_SECRET, a_request(headers.items()), b"key")
+        assert isinstance(found, Refused)
+        assert found.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("mark", "three", "four", "reason"),
+    [
+        (MARK, token(exp=NOW_S), token(aud="nobody"), "stale_timestamp"),
+        ("00" * 64, token(exp=NOW_S), token(aud="nobody"), "expired_token"),
+        ("00" * 64, token(aud="nobody"), token(exp=NOW_S), "expired_token"),
+        ("00" * 64, token(aud="nobody"), "junk", "wrong_claims"),
+        ("00" * 64, "junk", token(aud="nobody"), "wrong_claims"),
+        ("00" * 64, "junk", "junk", "bad_signature"),
+        ("junk", "junk", token(exp=NOW_S), "expired_token"),
+    ],
+)
+def test_a_token_that_was_good_is_nearer_than_one_that_never_was(
+    mark: str, three: str, four: str, reason: str
+) -> None:
+    sent = {"X-One": mark, "X-Time": OLD, "X-Three": three, "X-Four": four}
+    found = verdict(BY_KEYS, a_request(sent.items()), *KEYS)
+    assert isinstance(found, Refused)
+    assert found.reason == reason

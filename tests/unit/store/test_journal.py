@@ -30,7 +30,7 @@ async def left_behind(folder: Path, clock: ManualClock, commits: int, *, reset: 
     make, store = Maker(), await open_store(str(path), clock=clock)
     for number in range(commits):
         await store.accept(make.acceptance())
-        if number == commits - reset - 1:
+        if reset and number == commits - reset - 1:
             await store._writer.submit("work", lambda book: book.later.append(lambda: due(book)))
     left.parent.mkdir()
     for suffix in ("", "-wal"):

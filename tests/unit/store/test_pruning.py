@@ -105,6 +105,14 @@ def test_a_search_looks_beyond_what_it_sees_at_once(shelf: Shelf) -> None:
     assert found == tuple(range(WINDOW + 1, WINDOW + 4))
 
 
+def test_one_that_came_when_the_clock_was_ahead_hides_none_behind_it(shelf: Shelf) -> None:
+    shelf.open(WINDOW)
+    shelf.db.execute("UPDATE deliveries SET received_at = ? WHERE n = 5", (2 * FAR,))
+    shelf.unmatched(3)
+    found = Search().plan(shelf.db, keep(unmatched_before=FAR), FAR).deliveries
+    assert found == tuple(range(WINDOW + 1, WINDOW + 4))
+
+
 def test_what_is_too_young_ends_the_search(shelf: Shelf) -> None:
     """The oldest of a window was not received before any limit: nor was anything behind it."""
     received = shelf.unmatched(WINDOW + 5)
@@ -165,6 +173,31 @@ def test_with_a_delivery_goes_all_that_hangs_on_it(shelf: Shelf) -> None:
     assert shelf.prune(Plan((1,), None, START_MS), keep(unmatched_before=FAR)).deliveries == 1
     assert shelf.db.execute("SELECT delivery FROM copies").fetchall() == [(2,)]
     assert shelf.db.execute("SELECT n FROM deliveries").fetchall() == [(2,)]
+
+
+def test_jobs_and_attempts_go_with_their_delivery_and_no_others(shelf: Shelf) -> None:
+    shelf.accept(*[shelf.make.acceptance(jobs=[shelf.make.job(), shelf.make.job()]) for _ in "ab"])
+    shelf.db.execute(
+        "INSERT INTO attempts (job, number, started_at, ended_at, outcome, reason, result, "
+        "generation) SELECT n, 1, 0, 0, 0, NULL, '{}', 1 FROM jobs"
+    )
+    shelf.db.execute("UPDATE jobs SET state = 5, ended_at = ?", (START_MS,))
+    assert shelf.prune(Plan((1,), None, START_MS), keep(succeeded_before=FAR)).deliveries == 1
+    second = 2 << 20
+    for column, table in (("n", "jobs"), ("job", "attempts")):
+        left = shelf.db.execute(f"SELECT {column} FROM {table} ORDER BY 1").fetchall()  # noqa: S608
+        assert left == [(second,), (second + 1,)]
+
+
+def test_the_number_of_one_that_is_gone_is_not_given_again(shelf: Shelf) -> None:
+    """Not even after a restart, when nothing but the file knows of it."""
+    shelf.unmatched(3)
+    shelf.prune(Plan((1, 2, 3), None, START_MS), keep(unmatched_before=FAR))
+    assert Book(shelf.db, Path(), ManualClock()).next_delivery == 4
+
+
+def test_how_much_is_looked_at_in_one_go() -> None:
+    assert (WINDOW, KEYS_EXAMINED) == (10_000, 100_000)
 
 
 def test_expired_keys_go_in_steps_and_the_others_between_them_stay(shelf: Shelf) -> None:
@@ -240,6 +273,25 @@ def test_a_generation_that_is_live_stays_unnamed(shelf: Shelf) -> None:
     shelf.book.live.clear()
     assert shelf.prune(Plan((), None, START_MS), keep()).generations == 1
     assert shelf.book.generation("live") == 1, "forgotten: it is given a number anew"
+
+
+def test_a_generation_that_is_removed_and_comes_again_is_kept_with_what_names_it(
+    shelf: Shelf,
+) -> None:
+    """Nothing of the removed one is remembered: neither its number, nor its rules, nor its span."""
+    again = shelf.make.acceptance(generation="again", jobs=[shelf.make.job(rule="r")])
+    shelf.accept(again)
+    shelf.db.execute("UPDATE jobs SET state = 5, ended_at = ?", (START_MS,))
+    gone = shelf.prune(Plan((1,), None, START_MS), keep(succeeded_before=FAR))
+    assert (gone.deliveries, gone.generations) == (1, 1)
+    for name in ("another", "again"):
+        job = shelf.make.job(rule="r")
+        shelf.accept(shelf.make.acceptance(generation=name, jobs=[job]))
+    named = "SELECT g.id, d.n FROM deliveries d JOIN generations g ON g.n = d.generation"
+    assert shelf.db.execute(f"{named} ORDER BY d.n").fetchall() == [("another", 2), ("again", 3)]
+    ruled = "SELECT g.id FROM rule_generations r JOIN generations g ON g.n = r.generation"
+    assert sorted(shelf.db.execute(ruled).fetchall()) == [("again",), ("another",)]
+    assert shelf.prune(Plan((), None, START_MS), keep()).generations == 0
 
 
 def test_a_step_of_nothing_finds_nothing(shelf: Shelf) -> None:

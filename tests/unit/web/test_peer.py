@@ -36,6 +36,8 @@ def test_the_sender_is_the_last_hop_that_is_no_proxy(
 def test_several_headers_are_one_list() -> None:
     headers = [(b"x-forwarded-for", b"1.1.1.1"), (b"x-forwarded-for", b"2.2.2.2")]
     assert PROXIES.sender("10.0.0.1", headers) == "2.2.2.2"
+    through = [(b"x-forwarded-for", b"1.1.1.1"), (b"x-forwarded-for", b"10.0.0.9")]
+    assert PROXIES.sender("10.0.0.1", through) == "1.1.1.1"
 
 
 def test_loopback_and_proxies_are_unbounded() -> None:

@@ -225,6 +225,8 @@ async def called(admin: Admin, scope: dict[str, Any], body: bytes = b"") -> Answ
         sent.append(message)
 
     await admin.serve(scope, receive, send)
+    assert sent[0]["type"] == "http.response.start"
+    assert {message["type"] for message in sent[1:]} <= {"http.response.body"}
     head = {n.decode(): v.decode("latin-1") for n, v in sent[0]["headers"]}
     assert len(head) == len(sent[0]["headers"]), "a header is given twice"
     whole = b"".join(message.get("body", b"") for message in sent[1:])

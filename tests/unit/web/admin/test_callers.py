@@ -6,7 +6,15 @@ import pytest
 
 from router.web.admin.browsers import Hosts
 from router.web.admin.call import Rejected
-from router.web.admin.callers import ANYONE, Caller, Callers, HeldToken, TooManyGuesses, WrongToken
+from router.web.admin.callers import (
+    ANYONE,
+    NOBODY,
+    Caller,
+    Callers,
+    HeldToken,
+    TooManyGuesses,
+    WrongToken,
+)
 from router.web.admin.guessing import ALLOWED, KEPT, WINDOW_S, Guesses
 from tests.clocks import ManualClock
 from tests.unit.web.admin.rig import TOKENS, Rig
@@ -180,3 +188,10 @@ def test_where_no_token_is_asked_for_anyone_calls() -> None:
     assert not callers.asked
     assert callers.of(b"", "192.0.2.1") is ANYONE
     assert Callers(list, clock=ManualClock()).asked
+
+
+def test_who_needs_no_token_is_named_so() -> None:
+    """Nobody may see nothing of what came in; anyone, where no token is asked for, may do all."""
+    assert Caller("nobody", "viewer", bodies=False) == NOBODY
+    assert Caller("anyone", "operator", bodies=True) == ANYONE
+    assert Caller("ann") == Caller("ann", "viewer", bodies=True)

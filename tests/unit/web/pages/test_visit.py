@@ -4,8 +4,11 @@ from typing import Any
 
 import pytest
 
+from router.replay import By
 from router.web.admin.call import Rejected
-from router.web.pages.visit import FORM_FIELDS, FORM_MAX, FORM_TYPE, cookie, read_form
+from router.web.admin.callers import Caller
+from router.web.pages.frame import Known
+from router.web.pages.visit import FORM_FIELDS, FORM_MAX, FORM_TYPE, Visit, cookie, read_form
 from router.web.pages.window import _is_own, _set_cookie, check_site, local
 
 TYPE = (b"content-type", FORM_TYPE.encode())
@@ -186,3 +189,11 @@ def test_the_cookie_of_a_session(scheme: str, origin: str | None, secure: bool) 
 
 def _raw(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
     return [(name.encode(), value.encode()) for name, value in headers.items()]
+
+
+def test_a_visit_says_who_it_is_from_and_whether_they_may_see_payloads() -> None:
+    for bodies in (True, False):
+        known = Known(Caller("ann", "viewer", bodies=bodies), "proof")
+        visit = Visit("/rules", known, peer="192.0.2.1")
+        assert visit.bodies is bodies
+        assert visit.by == By("ann", "192.0.2.1")

@@ -1,0 +1,263 @@
+"""What is read of an answer, what is made of it, and the words for a call that had none."""
+
+import asyncio
+import contextlib
+import errno
+import socket
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp.client_reqrep import ConnectionKey
+from yarl import URL
+
+from router.actions.http import (
+    ANSWER_MAX,
+    FORBIDDEN,
+    LARGE_BODY,
+    HttpAction,
+    _Aim,
+    _body,
+    _LargeBody,
+    _result,
+)
+from router.egress import EgressPolicy
+from router.model.job import Done, Fail, Outcome, Retry
+from tests.sim.makers import a_job, an_http_call
+
+KEY = ConnectionKey("erp.example", 443, True, True, None, None, None)
+
+
+@pytest.fixture
+async def action() -> AsyncIterator[HttpAction]:
+    made = HttpAction(EgressPolicy())
+    yield made
+    await made.close()
+
+
+@contextlib.asynccontextmanager
+async def answering(*pieces: bytes, headers: str = "") -> AsyncIterator[str]:
+    """A server that gives this answer, piece by piece; its address."""
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        length = sum(map(len, pieces))
+        head = f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n{headers}\r\n"
+        writer.write(head.encode())
+        for piece in pieces:
+            writer.write(piece)
+            await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(connected, "127.0.0.1", 0) as server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+
+
+async def _called(action: HttpAction, url: str) -> dict[str, Any]:
+    outcome = await action.run(an_http_call(url, method="GET", headers=(), body=b""), a_job())
+    assert isinstance(outcome, Done)
+    return outcome.result
+
+
+@pytest.mark.parametrize(
+    ("sizes", "cut"),
+    [
+        ([65_535], False),
+        ([65_536], False),
+        ([65_537], True),
+        ([30_000, 35_536], False),
+        ([30_000, 35_537], True),
+        ([65_536, 1], True),
+        ([65_536, 65_536], True),
+    ],
+)
+async def test_64_kib_are_read_and_more_is_cut(
+    action: HttpAction, sizes: list[int], cut: bool
+) -> None:
+    assert ANSWER_MAX == 65_536
+    async with answering(*[bytes([97 + i]) * size for i, size in enumerate(sizes)]) as url:
+        result = await _called(action, url)
+    whole = "".join(chr(97 + i) * size for i, size in enumerate(sizes))
+    assert result["text"] == whole[:65_536]
+    assert result.get("truncated", False) is cut
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "value"),
+    [
+        ("application/json", b"12", 12),
+        ("application/problem+json; charset=utf-8", b'"x"', "x"),
+        ("text/plain", b'{"a": 1}', {"a": 1}),
+        ("text/plain", b"[1]", [1]),
+        ("text/plain", b"12", None),
+        ("text/plain", b' {"a": 1}', None),
+        ("text/plain", b"{not json", None),
+        ("application/json", b"not json", None),
+        ("application/json", b"", None),
+        ("text/plain", b"", None),
+    ],
+)
+def test_what_says_or_looks_like_it_is_json_is_read_as_such(
+    content_type: str, body: bytes, value: Any
+) -> None:
+    result = _result(an_http_call(), 200, {"Content-Type": content_type}, body, False)
+    assert result.get("json") == value
+    assert ("json" in result) is (value is not None)
+    assert result["text"] == body.decode()
+    assert "truncated" not in result
+
+
+def test_without_a_content_type_it_is_what_it_looks_like() -> None:
+    assert _result(an_http_call(), 200, {}, b"[1]", False)["json"] == [1]
+    assert "json" not in _result(an_http_call(), 200, {}, b"1", False)
+
+
+def test_what_was_cut_is_not_read_as_json() -> None:
+    result = _result(an_http_call(), 201, {"Content-Type": "application/json"}, b"[1]", True)
+    assert result == {
+        "status": 201,
+        "headers": {"content-type": "application/json"},
+        "text": "[1]",
+        "truncated": True,
+    }
+
+
+def test_what_is_no_text_is_shown_as_far_as_it_is() -> None:
+    assert _result(an_http_call(), 200, {}, b"a\xffb", False)["text"] == "a\ufffdb"
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_more_than_512_kib_are_written_in_pieces(more: int) -> None:
+    assert LARGE_BODY == 524_288
+    body = _body(b"x" * (524_288 + more))
+    assert isinstance(body, _LargeBody) is bool(more)
+    assert bytes(body.getbuffer() if more else body) == b"x" * (524_288 + more)
+
+
+def _certificate() -> Exception:
+    return aiohttp.ClientConnectorCertificateError(KEY, ValueError("s3cr3t"))
+
+
+def _system(kind: type[aiohttp.ClientConnectorError], number: int) -> Exception:
+    return kind(KEY, OSError(number, "s3cr3t"))
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (_certificate(), "the certificate was not accepted"),
+        (_system(aiohttp.ClientConnectorSSLError, errno.EPERM), "the TLS handshake failed"),
+        (_system(aiohttp.ClientConnectorDNSError, -2), "the name was not found"),
+        (_system(aiohttp.ClientConnectorError, errno.ECONNREFUSED), "no connection: refused"),
+        (aiohttp.ServerDisconnectedError(), "the connection was closed without an answer"),
+        (aiohttp.ClientPayloadError("s3cr3t"), "the answer broke off"),
+        (
+            aiohttp.ClientResponseError(None, (), message="s3cr3t"),  # type: ignore[arg-type]
+            "the answer is not acceptable HTTP",
+        ),
+        (OSError(errno.ECONNRESET, "s3cr3t"), "the connection broke: connection reset by peer"),
+        (aiohttp.ClientError("s3cr3t"), "the connection broke"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+)
+def test_a_call_without_an_answer_has_words_of_our_own(
+    action: HttpAction, error: Exception, words: str
+) -> None:
+    """And an error number's only where it is one of the system's."""
+    expected = words.replace(": refused", ": connection refused")
+    assert action._broken(error, _Aim("http://erp.example/")) == Retry("network", expected)
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("s3cr3t"), aiohttp.NonHttpUrlClientError("ftp://s3cr3t"), URL]
+)
+def test_what_cannot_be_written_is_dead(action: HttpAction, error: Any) -> None:
+    found = aiohttp.InvalidURL("s3cr3t") if error is URL else error
+    malformed = Fail("the request cannot be written: a malformed URL or header")
+    assert action._broken(found, _Aim("http://erp.example/")) == malformed
+
+
+@pytest.mark.parametrize(
+    ("refused", "tried", "outcome"),
+    [
+        (0, 0, Retry("network", "the connection broke")),
+        (1, 0, Fail(FORBIDDEN)),
+        (3, 0, Fail(FORBIDDEN)),
+        (1, 1, Retry("network", "the connection broke")),
+        (0, 1, Retry("network", "the connection broke")),
+    ],
+)
+def test_only_a_call_whose_every_address_was_refused_is_forbidden(
+    action: HttpAction, refused: int, tried: int, outcome: Outcome
+) -> None:
+    aim = _Aim("http://erp.example/")
+    aim.refused, aim.tried = refused, tried
+    assert action._broken(aiohttp.ClientError(), aim) == outcome
+
+
+@pytest.mark.parametrize(
+    "answers", [["127.0.0.77", "10.0.0.1"], ["10.0.0.1", "127.0.0.77"], ["127.0.0.77"]]
+)
+async def test_one_allowed_address_where_nobody_is_keeps_the_call_alive(
+    answers: list[str],
+) -> None:
+    """Somebody may be there when it is called again; a refusal alone is final."""
+
+    async def lookup(_host: str) -> list[str]:
+        return answers
+
+    action = HttpAction(EgressPolicy(["127.0.0.77/32"]), lookup=lookup)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.77", 0))  # and does not listen
+        url = f"http://erp.example:{taken.getsockname()[1]}/"
+        outcome = await action.run(an_http_call(url), a_job())
+    await action.close()
+    assert isinstance(outcome, Retry)
+    assert outcome.failure == "network"
+
+
+@pytest.mark.parametrize(
+    ("written", "address", "names"),
+    [
+        ("http://10.0.0.1/", "10.0.0.1", True),
+        ("http://10.0.0.1/", "10.0.0.2", False),
+        ("http://[fd00::1]/", "fd00::1", True),
+        ("http://localhost/", "127.0.0.9", True),
+        ("http://api.localhost/", "::1", True),
+        ("http://localhost/", "10.0.0.1", False),
+        ("http://erp.example/", "10.0.0.1", False),
+        ("http://erp.example/10.0.0.1", "10.0.0.1", False),
+        ("http://10.0.0.1/", "127.1", False),
+    ],
+)
+def test_which_addresses_the_operator_wrote_down(written: str, address: str, names: bool) -> None:
+    aim = _Aim(written)
+    aim.url = URL(written)
+    assert aim.names(address) is names
+
+
+def test_what_the_url_became_only_when_it_was_read_was_not_written_down() -> None:
+    aim = _Aim("http://①⓪.⓪.⓪.①/")
+    aim.url = URL("http://10.0.0.1/")
+    assert not aim.names("10.0.0.1")
+
+
+async def test_calls_of_one_target_do_not_wait_for_one_another(action: HttpAction) -> None:
+    """How many run at a time is counted elsewhere."""
+    reached, release = asyncio.Semaphore(0), asyncio.Event()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        reached.release()
+        await release.wait()
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(connected, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        calls = [asyncio.create_task(_called(action, url)) for _ in range(12)]
+        for _ in calls:
+            await reached.acquire()
+        release.set()
+        assert [result["status"] for result in await asyncio.gather(*calls)] == [200] * 12

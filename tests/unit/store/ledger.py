@@ -1,0 +1,73 @@
+"""A book in memory: what a verb does within its transaction, without a thread or a file."""
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from router.model.job import Job, JobState, NewJob
+from router.store import accepting, leasing, schema, settling
+from router.store.book import Book
+from router.store.protocol import LeaseBatch, Recovered, Settled
+from tests.clocks import START_MS, ManualClock
+from tests.store_values import FAR, Maker, a_settlement
+
+NOBODY: frozenset[tuple[str, str]] = frozenset()
+
+
+class Ledger:
+    """Each verb is committed at once."""
+
+    def __init__(self) -> None:
+        self.db = sqlite3.connect(":memory:", isolation_level=None)
+        schema.migrate(self.db)
+        self.book, self.make = Book(self.db, Path(), ManualClock()), Maker()
+        self.leases = 0
+
+    def accept(self, *jobs: NewJob, **given: Any) -> str:
+        """A delivery with these jobs; its id."""
+        acceptance = self.make.acceptance(jobs=jobs, **given)
+        accepting.accept_all(self.book, [accepting.prepare(acceptance, START_MS)])
+        self.book.committed()
+        return acceptance.delivery.id
+
+    def lease(
+        self,
+        slots: Mapping[str, int],
+        now: int = FAR,
+        *,
+        lease: str = "",
+        fresh: Mapping[str, Sequence[str]] = {},
+    ) -> LeaseBatch:
+        self.leases += 1
+        batch = leasing.lease(self.book, slots, lease or f"b/{self.leases}", now, fresh)
+        self.book.committed()
+        return batch
+
+    def one(self, now: int = FAR, *, lease: str = "") -> Job:
+        """The job that is due first, leased."""
+        (leased,) = self.lease({"erp": 1}, now, lease=lease).jobs
+        return leased.job
+
+    def settle(self, job: Job, state: JobState = "succeeded", **given: Any) -> Settled:
+        ending = settling.prepare(a_settlement(job, state, **given))
+        (settled,) = settling.settle_all(self.book, [ending])
+        self.book.committed()
+        return settled
+
+    def recover(
+        self, now: int = FAR, *, alive: str = "new", dead: frozenset[tuple[str, str]] = NOBODY
+    ) -> Recovered:
+        recovered = leasing.recover(self.book, alive, now, dead, lambda _job, _attempt: None)
+        self.book.committed()
+        return recovered
+
+    def rows(self, columns: str, table: str = "jobs", order: str = "n") -> list[tuple[Any, ...]]:
+        found = self.db.execute(f"SELECT {columns} FROM {table} ORDER BY {order}")  # noqa: S608
+        return found.fetchall()
+
+    def of(self, job: Job | NewJob, columns: str) -> tuple[Any, ...]:
+        """Of one job's row."""
+        sql = f"SELECT {columns} FROM jobs WHERE id = ?"  # noqa: S608
+        row: tuple[Any, ...] = self.db.execute(sql, (job.id,)).fetchone()
+        return row
