@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from router.expressions import encode_json
@@ -15,6 +16,23 @@ from router.legible import cut, moment, span, visible, visible_block
 from router.web.pages.assets import Assets
 
 VALUE_MAX = 200
+
+
+class _Compiled(BytecodeCache):
+    """Templates compiled once for the process: that takes longer than anything else of a page."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        if bucket.key in self._kept:
+            bucket.bytecode_from_string(self._kept[bucket.key])
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._kept[bucket.key] = bucket.bytecode_to_string()
+
+
+_COMPILED = _Compiled()
 
 
 class Renderer:
@@ -33,6 +51,7 @@ class Renderer:
             finalize=self._shown,
             trim_blocks=True,
             lstrip_blocks=True,
+            bytecode_cache=_COMPILED,
         )
         self._environment.globals["asset"] = assets.path
         self._environment.filters |= {
