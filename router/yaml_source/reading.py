@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from router.yaml_source.nodes import Mapping, Node, Scalar, Sequence
-from router.yaml_source.refusals import explain, tag_fault, template_as_key
+from router.yaml_source.refusals import explain, quoted, tag_fault, template_as_key
 from router.yaml_source.scalars import NumberError, resolve
 from router.yaml_source.source import Report
 
@@ -92,11 +92,12 @@ def _too_big(text: str, bounds: Bounds) -> bool:
 class _Frame:
     """A list or mapping that is being filled; `size` and `height` count aliases in full."""
 
-    __slots__ = ("anchor", "height", "key", "node", "size", "template")
+    __slots__ = ("anchor", "flow", "height", "key", "node", "size", "template")
 
-    def __init__(self, node: Sequence | Mapping, anchor: str | None) -> None:
+    def __init__(self, node: Sequence | Mapping, anchor: str | None, *, flow: bool) -> None:
         self.node = node
         self.anchor = anchor
+        self.flow = flow  # written with brackets or braces
         self.key: Scalar | None = None
         self.size = 1
         self.height = 1
@@ -150,6 +151,10 @@ class _Builder:
             value, style = (value, style) if meant is None else (meant, "'")
         elif event.anchor is not None:
             start = self._content_start(start)
+        if style == "" and "?" in value and self._stack and self._stack[-1].flow:
+            # PyYAML's own parser refuses what its C parser takes: a file must be right on both.
+            message = "not every YAML parser takes a '?' here without quotes around the text"
+            self.report.error("needs-quotes", message, start, end, f"quote it: {quoted(value)}")
         node = Scalar(value, style, start, end)
         self._count(1)
         if event.anchor is not None:
@@ -175,7 +180,7 @@ class _Builder:
             self._stop("too-big", f"nested deeper than {DEPTH_MAX} levels", node.start)
         self._count(1)
         self._refuse_as_key(node.start)
-        self._stack.append(_Frame(node, event.anchor))
+        self._stack.append(_Frame(node, event.anchor, flow=event.flow_style))
         if event.anchor is not None:
             self._anchors.pop(event.anchor, None)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from router.config import load, render_json, render_text
@@ -51,6 +51,7 @@ def test_any_text(text: str) -> None:
 
 
 @given(st.sampled_from(FILES), st.lists(st.tuples(st.integers(0, 3000), pieces), max_size=3))
+@example("a: {b: c}", [(8, "?")])
 @pytest.mark.skipif(not yaml.__with_libyaml__, reason="there is no second parser here")
 def test_both_parsers_refuse_the_same(text: str, put: list[tuple[int, str]]) -> None:
     for at, piece in put:

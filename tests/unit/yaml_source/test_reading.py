@@ -162,3 +162,27 @@ def test_too_little_memory_is_said_like_any_other_bound() -> None:
         "too-big",
         "there is not enough memory to read this file",
     )
+
+
+@pytest.mark.parametrize("loader", LOADERS)
+@pytest.mark.parametrize(
+    "text", ["a: {b: c?}", "a: [b ? c]", "a: {is it? yes: b}", "a: [{b: c?d}]"]
+)
+def test_what_one_parser_alone_would_take_is_refused(loader: object, text: str) -> None:
+    """A question mark in a text without quotes, between brackets."""
+    assert codes(text, loader) in (["needs-quotes"], ["yaml-syntax"])
+
+
+@pytest.mark.parametrize("loader", LOADERS)
+@pytest.mark.parametrize(
+    "text", ["a: b?c", "a?: b", "a: {b: 'c?'}", "- {a: b}\n- c?", "a: {? b: c}"]
+)
+def test_a_question_mark_elsewhere_is_text(loader: object, text: str) -> None:
+    assert codes(text, loader) == []
+
+
+@pytest.mark.skipif(not yaml.__with_libyaml__, reason="there is no second parser here")
+def test_how_to_quote_a_question_mark_is_told() -> None:
+    (found,) = reading("a: {b: is it so?}", yaml.CSafeLoader)[1].sorted()
+    assert (found.code, found.column, found.width) == ("needs-quotes", 8, 9)
+    assert found.hint == "quote it: 'is it so?'"
