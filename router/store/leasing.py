@@ -10,7 +10,7 @@ from router.model.job import Attempt, Job
 from router.store import accepting, corrupt, runs
 from router.store.book import Book
 from router.store.protocol import APART_MS, Died, LeaseBatch, Leased, Recovered
-from router.store.rows import JOB_COLUMNS, to_delivery, to_job
+from router.store.rows import JOB_COLUMNS, PLACE_BITS, to_delivery, to_job
 from router.store.selection import JOBS_JOINED
 
 LEASED_BYTES = 32 * 1024 * 1024
@@ -102,8 +102,8 @@ def _hand_out(
     if not taken:
         return LeaseBatch((), next_due)
     taken.sort(key=lambda row: (row[_JOB + _DUE], row[0]))
-    deliveries = _deliveries(book, {row[0] >> 20: row for row in taken})
-    jobs = tuple([_leased(row, deliveries[row[0] >> 20], token, now) for row in taken])
+    deliveries = _deliveries(book, {row[0] >> PLACE_BITS: row for row in taken})
+    jobs = tuple([_leased(row, deliveries[row[0] >> PLACE_BITS], token, now) for row in taken])
     _begin(book, taken, token, now)
     book.later.append(lambda: book.running.update({row[_JOB]: row[0] for row in taken}))
     linked = {row[0]: row[4] for row in taken if row[4] is not None}
@@ -133,7 +133,7 @@ def _numbers(book: Book, slots: Mapping[str, int], fresh: Mapping[str, Sequence[
 def _read_alone(book: Book, number: int, now: int) -> Leased:
     """One job and its delivery. Raises what reading them raises, and ValueError for odd values."""
     row = _decode.decode(book.one(f"SELECT {_ALONE}", (number,)))[0]
-    delivery = _deliveries(book, {number >> 20: row})[number >> 20]
+    delivery = _deliveries(book, {number >> PLACE_BITS: row})[number >> PLACE_BITS]
     leased = _leased(row, delivery, "", now)
     msgspec.convert(msgspec.to_builtins(leased.job), Job)
     return leased

@@ -9,7 +9,7 @@ from router.model.job import Group, NewJob, Turn
 from router.store import chains, members
 from router.store.book import Book, Row
 from router.store.chains import Member
-from router.store.rows import STATE, encode_needs
+from router.store.rows import PLACE_BITS, STATE, encode_needs
 
 WAITS, HAS, HALTED, GONE = 0, 1, 2, None
 """Where a run stands in its group; gone is also who has none."""
@@ -337,7 +337,7 @@ def _regroup(book: Book, rule: str, group: Group | None, now: int) -> int:
 def halted(book: Book, key: str) -> list[tuple[int, int]]:
     """The runs that halt a key, each with the delivery it came of (numbers)."""
     return [
-        (n, first >> 20)
+        (n, first >> PLACE_BITS)
         for n, first in book.db.execute(
             "SELECT n, first_job FROM runs WHERE key = ? AND turn = 2 ORDER BY n",
             (key,),

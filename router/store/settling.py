@@ -7,7 +7,7 @@ from router.model.job import ENDED, Settlement
 from router.store import accepting, runs
 from router.store.book import ROWS, Book, Row, values
 from router.store.protocol import HELD, LOST, Accepted, Settled
-from router.store.rows import OUTCOME, STATE, encode_json
+from router.store.rows import OUTCOME, PLACE_BITS, STATE, encode_json
 
 
 class Anomaly(Exception):
@@ -138,7 +138,7 @@ def _update_row(number: int, settlement: Settlement) -> Row:
 def _attempt_row(book: Book, number: int, settlement: Settlement, result: bytes) -> Row:
     attempt = settlement.attempt
     generation = book.generation(attempt.generation)
-    delivery = number >> 20
+    delivery = number >> PLACE_BITS
     book.named(generation, delivery, delivery)
     return (
         number,
