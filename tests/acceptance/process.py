@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Self
 
 POLL_S = 0.01
-PATIENCE_S = 20.0
+PATIENCE_S = 45.0
+"""Far more than anything takes, and less than a test may: a slow machine is no fault."""
 ROOT = Path(__file__).parents[2]
 
 

@@ -11,7 +11,7 @@ dedupe key must absorb what was stored) and the ledger is compared with what was
 Each delivery makes five jobs: one by itself, a chain of three whose runs take turns in eight lanes,
 and one of which only the newest of a lane waits. Whatever was killed when: none is lost, none made
 twice, no two runs of a lane ran at once or overtook one another, and none began before the one
-before it had succeeded.
+before it had succeeded. A job that three kills in a row have hit is dead, as the router promises.
 """
 
 import argparse
@@ -24,13 +24,14 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from router.store.rows import STATE
+from router.store.rows import OUTCOME, STATE
 from tests import ledger
-from tests.acceptance.process import Rig, RouterDied, RouterProcess, TookTooLong
+from tests.acceptance.process import PATIENCE_S, Rig, RouterDied, RouterProcess, TookTooLong
 from tests.acceptance.senders import ENDPOINTS, Sender, code, environ
 from tests.faults import order
 
@@ -225,17 +226,25 @@ class Campaign:
         found = ledger.problems(rig.store, client.acked, jobs_each=JOBS_EACH) + client.refused
         found += order.problems(rig.store)
         if not found:
-            router.until(lambda: not order.open_jobs(rig.store), "all jobs to end")
+            seconds = PATIENCE_S + order.last_due_in(rig.store, time.time())
+            router.until(partial(order.all_ended, rig.store), "all jobs to end", seconds=seconds)
             found = order.problems(rig.store) + odd_ends(rig.store)
         self.tally.problems += found
 
 
 ENDS = """
+    WITH killed_thrice AS (
+        SELECT n, run FROM jobs WHERE state = :dead AND reason = 'crash_loop' AND 3 <= (
+            SELECT count(*) FROM attempts WHERE job = jobs.n AND outcome = :interrupted
+        )
+    )
     SELECT id, rule, action, state, reason FROM jobs WHERE NOT (
-        state = :succeeded AND action != 'third'
-        OR action = 'third' AND state = :succeeded
+        state = :succeeded
         OR action = 'third' AND state = :cancelled AND reason = 'when'
         OR rule = 'newest' AND state = :cancelled AND reason = 'superseded'
+        OR n IN (SELECT n FROM killed_thrice)
+        OR state = :cancelled AND reason = 'predecessor_dead'
+            AND run IN (SELECT run FROM killed_thrice)
     )
 """
 
@@ -243,7 +252,8 @@ ENDS = """
 def odd_ends(store: Path) -> list[str]:
     """Jobs that ended otherwise than their rule says."""
     with closing(ledger.connect(store)) as db:
-        rows = db.execute(ENDS, {n: STATE[n] for n in ("succeeded", "cancelled")}).fetchall()
+        states = {name: STATE[name] for name in ("succeeded", "cancelled", "dead")}
+        rows = db.execute(ENDS, {**states, "interrupted": OUTCOME["interrupted"]}).fetchall()
     return [f"odd end: {row}" for row in rows]
 
 

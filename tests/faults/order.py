@@ -28,6 +28,7 @@ JOBS = """
 """
 RUNS = "SELECT n, first_job, last_job, turn, key, at_once, on_busy FROM runs ORDER BY n"
 OPEN = "SELECT count(*) FROM jobs WHERE state < 4"
+LAST_DUE = "SELECT max(due_at) FROM jobs WHERE state < 4"
 
 
 class Member(NamedTuple):
@@ -57,10 +58,20 @@ class Run(NamedTuple):
         return max((job.ended for job in self.jobs if job.ended is not None), default=None)
 
 
-def open_jobs(path: Path) -> int:
-    """Jobs that have not ended."""
+def all_ended(path: Path) -> bool:
+    """Whether no job is open."""
     with closing(ledger.connect(path)) as db:
-        return int(db.execute(OPEN).fetchone()[0])
+        return db.execute(OPEN).fetchone()[0] == 0
+
+
+def last_due_in(path: Path, now: float) -> float:
+    """
+    Seconds until the last open job is due, `now` in Unix seconds: jobs that two deaths of the
+    router have hit are due one by one.
+    """
+    with closing(ledger.connect(path)) as db:
+        due_at = db.execute(LAST_DUE).fetchone()[0]
+    return max((due_at or 0) / 1000 - now, 0.0)
 
 
 def problems(

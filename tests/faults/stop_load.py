@@ -4,6 +4,7 @@ import asyncio
 import json
 import random
 import time
+from functools import partial
 from pathlib import Path
 
 from tests import ledger
@@ -84,7 +85,7 @@ async def restarts(
         over.set()
         await asyncio.wait_for(asyncio.gather(*sending), 20)
         await asyncio.to_thread(
-            router.until, lambda: not order.open_jobs(rig.store), "all jobs to end", seconds=60
+            router.until, partial(order.all_ended, rig.store), "all jobs to end", seconds=60
         )
     finally:
         if router.running:
