@@ -20,6 +20,9 @@ SETTLE_S = 0.2
 SETTLES = 25
 """Looks at files that keep changing, before they are read all the same."""
 
+AGAIN_S = 10.0
+"""After so long the same files are read anew, if the store could not keep what they say."""
+
 READS = 5
 """How often files that change while they are read are read anew."""
 
@@ -61,6 +64,7 @@ class Reloader:
         self._metrics = metrics
         self._turn = asyncio.Lock()
         self._is_blind = False
+        self._again_at: float | None = None
         self._seen = self._look()  # None: whatever is there has not been seen
         self.state = ReloadState(at=clock.now(), succeeded_at=clock.now())
         self._in_force(live.current, clock.now())
@@ -72,8 +76,13 @@ class Reloader:
             if not self._live.current.ruleset.server.reload.watch:
                 continue
             found = await asyncio.to_thread(self._look)
-            if found is not None and found != self._seen and await self._settled(found):
+            if self._is_due(found) and await self._settled(found):
                 await self.reload()
+
+    def _is_due(self, found: str | None) -> bool:
+        """Whether there is something to read: other files, or what the store could not keep."""
+        again = self._again_at is not None and self._clock.monotonic() >= self._again_at
+        return found is not None and (again or found != self._seen)
 
     async def _settled(self, found: str | None) -> bool:
         """
@@ -115,7 +124,7 @@ class Reloader:
                 self._steps.ends()
 
     async def _reloaded(self) -> bool:
-        self.state.unread = None
+        self.state.unread = self._again_at = None
         try:
             new = await self._built()
             await self._steps.prove(new)
@@ -156,12 +165,15 @@ class Reloader:
         raise UsageError("the files keep changing while they are read")
 
     def _not_reloaded(self, error: Exception) -> None:
-        """What is no fault of the files is none of the rules: the next look tries again."""
+        """What is no fault of the files is none of the rules: a later look tries again."""
         lack = _lack(error)
         if lack is not None:
             self._seen, self.state.unread = None, lack.strerror or str(lack)
             self._blind(lack)
-        elif isinstance(error, ConfigError):
+            return
+        if isinstance(error, StoreUnavailable):
+            self._again_at = self._clock.monotonic() + AGAIN_S
+        if isinstance(error, ConfigError):
             self._failed(self._steps.render(error))
         elif isinstance(error, RouterError):
             self._failed(str(error))

@@ -10,11 +10,18 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from router import log
-from router.errors import ConfigError, Diagnostic, RouterError, SecretMissing, UsageError
+from router.errors import (
+    ConfigError,
+    Diagnostic,
+    RouterError,
+    SecretMissing,
+    StoreUnavailable,
+    UsageError,
+)
 from router.metrics import Metrics
 from router.model.settings import Dedupe, Endpoint, Reload, Server
 from router.rules.live import Live, LiveRef, Secrets
-from router.serving.reload import POLL_S, READS, SETTLE_S, Reloader, Steps, differences
+from router.serving.reload import AGAIN_S, POLL_S, READS, SETTLE_S, Reloader, Steps, differences
 from tests.builders import a_job, a_log, a_rule, a_ruleset
 from tests.clocks import ManualClock, settle
 
@@ -40,6 +47,7 @@ class World:
         self.prints: list[str] = []
         self.lack = lack
         self.unproved: RouterError | None = None
+        self.away: StoreUnavailable | None = None
         self.metrics = Metrics()
         self.clock = ManualClock()
         self.ref = LiveRef(live("g0", "old", "both"))
@@ -73,6 +81,8 @@ class World:
             raise self.unproved
 
     async def keep(self, new: Live) -> None:
+        if self.away is not None:
+            raise self.away
         self.kept.append(new.ruleset.generation)
 
     async def after(self) -> None:
@@ -237,6 +247,26 @@ async def test_late_answers_are_shown_before_there_is_one() -> None:
     assert line % "gitlab" not in world.metrics.render().decode()
     await world.reloader.reload()
     assert line % "gitlab" in world.metrics.render().decode()
+
+
+async def test_what_the_store_could_not_keep_is_tried_again_though_no_file_changes() -> None:
+    world = World(live("g1"), live("g1"), live("g2"))
+    watch = asyncio.ensure_future(world.reloader.watch())
+    world.print, world.away = "b", StoreUnavailable("disk full")
+    await looks(world, POLL_S)
+    await looks(world, SETTLE_S)
+    assert (world.reloader.state.error, world.reloader.state.failures) == ("disk full", 1)
+    world.away = None
+    for _ in range(int(AGAIN_S) - 1):
+        await looks(world, POLL_S)
+    assert (world.generation, len(world.results)) == ("g0", 2), "not at every look"
+    await looks(world, POLL_S)
+    await looks(world, SETTLE_S)
+    assert (world.generation, world.reloader.state.ok) == ("g1", True)
+    for _ in range(int(AGAIN_S) + 1):
+        await looks(world, POLL_S)
+    assert len(world.results) == 1, "kept is kept"
+    watch.cancel()
 
 
 # -- nothing can be read now -----------------------------------------------------------------------
