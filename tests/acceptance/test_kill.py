@@ -7,7 +7,7 @@ import pytest
 
 from tests.faults.kill import Campaign
 
-CYCLES = 10
+CYCLES = 6
 
 
 @pytest.mark.timeout(300)

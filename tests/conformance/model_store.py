@@ -44,7 +44,8 @@ class ModelStore(ModelLists):
 
     async def accept(self, acceptance: Acceptance) -> Accepted | Duplicate:
         delivery, now = acceptance.delivery, self._clock.now()
-        owners = [self._take(event, delivery.id, now) for event in acceptance.events]
+        self._let_go([key for event in acceptance.events for key in event.keys], now)
+        owners = [self._take(event, delivery.id) for event in acceptance.events]
         new = [e for e, owner in zip(acceptance.events, owners, strict=True) if owner is None]
         if acceptance.events and not new:
             first = next(owner for owner in owners if owner is not None)
@@ -64,9 +65,15 @@ class ModelStore(ModelLists):
         cancelled = self.runs.told()["cancelled"]
         return Accepted(delivery.id, None if everything else indexes, cancelled)
 
-    def _take(self, event: EventEntry, delivery: str, now: int) -> str | None:
+    def _let_go(self, keys: Iterable[bytes], now: int) -> None:
+        """An expired key is gone with the first that asks for it, also in vain."""
+        for key in keys:
+            if key in self._keys and self._keys[key][1] <= now:
+                del self._keys[key]
+
+    def _take(self, event: EventEntry, delivery: str) -> str | None:
         for key in event.keys:
-            if key in self._keys and self._keys[key][1] > now:
+            if key in self._keys:
                 return self._keys[key][0]
         for key in event.keys:
             self._keys[key] = (delivery, event.keys_until)
@@ -161,11 +168,11 @@ class ModelStore(ModelLists):
                 )
             )  # fmt: skip
             freed = self._change(job, lease=None, deaths=job.deaths + 1, state="available")
-            if freed.deaths == 2:
-                freed = self._change(freed, due_at=now + suspects * APART_MS)
-                suspects += 1
             reason = "interrupted" if (job.rule, job.action) in on_interrupt_dead else None
             reason = reason or ("crash_loop" if freed.deaths >= 3 else None)
+            if freed.deaths == 2 and reason is None:
+                freed = self._change(freed, due_at=now + suspects * APART_MS)
+                suspects += 1
             if reason:
                 gone = self._change(freed, state="dead", reason=reason, ended_at=now)
                 told.append(died(gone, self._attempts[-1]))

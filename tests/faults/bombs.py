@@ -13,6 +13,7 @@ diagnostics, and never with a traceback.
 import argparse
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,14 @@ MEMORY = 256 * 1024 * 1024
 OUTPUT = 2 * 1024 * 1024
 """A check that prints more than this tells nobody anything."""
 ROOT = Path(__file__).parents[2]
+MEASURED = """
+import os, sys
+pid = os.posix_spawn(sys.argv[2], sys.argv[2:], os.environ)
+_, status, used = os.wait4(pid, 0)
+found = os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, used.ru_maxrss
+os.write(int(sys.argv[1]), " ".join(map(str, found)).encode())
+"""
+"""A small process between: the peak that a child is charged with begins with its parent's."""
 
 
 @dataclass(frozen=True)
@@ -63,27 +72,39 @@ def check(bomb: Bomb, folder: Path) -> Ended:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
+    read, write = os.pipe()
     process = subprocess.Popen(
-        [sys.executable, "-m", "router", "check", str(folder / "rules.yaml")],
+        [sys.executable, "-IS", "-c", MEASURED, str(write), *_command(folder)],
         cwd=ROOT,
         env=_environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
+        pass_fds=(write,),
+        start_new_session=True,
         preexec_fn=_bounded,  # noqa: PLW1509 - one thread, and no lock is held
     )
-    late = threading.Timer(3 * SECONDS, process.kill)
+    os.close(write)
+    with os.fdopen(read, "rb") as found:
+        said = _said(process)
+        status, seconds, peak_kib = found.read().split() or (-signal.SIGKILL, 3 * SECONDS, 0)
+    return Ended(int(status), float(seconds), int(peak_kib) * 1024, said)
+
+
+def _command(folder: Path) -> list[str]:
+    return [sys.executable, "-m", "router", "check", str(folder / "rules.yaml")]
+
+
+def _said(process: subprocess.Popen[bytes]) -> str:
+    """What it prints until it ends, or is ended with all it started."""
+    late = threading.Timer(3 * SECONDS, os.killpg, (process.pid, signal.SIGKILL))
     late.start()
     assert process.stdout is not None
     with process.stdout:
         said = process.stdout.read(OUTPUT)
-    _, status, used = os.wait4(process.pid, 0)
+    process.wait()
     late.cancel()
-    process.returncode = os.waitstatus_to_exitcode(status)
-    seconds = used.ru_utime + used.ru_stime
-    return Ended(
-        process.returncode, seconds, used.ru_maxrss * 1024, said.decode("utf-8", "replace")
-    )
+    return said.decode("utf-8", "replace")
 
 
 def _bounded() -> None:

@@ -18,7 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests import ledger
@@ -127,6 +127,13 @@ def left(folder: Path) -> Life:
     return life
 
 
+def copied(life: Life, folder: Path) -> Life:
+    """The same store in another folder."""
+    shutil.copytree(life.rig.folder, folder)
+    rig = replace(life.rig, folder=folder)
+    return replace(life, rig=rig, acked=dict(life.acked))
+
+
 @contextmanager
 def tampered(case: Case, store: Path) -> Iterator[None]:
     case.tamper(store)
@@ -212,8 +219,9 @@ def two_servers(folder: Path) -> list[str]:
 def campaign(folder: Path) -> tuple[list[str], list[str]]:
     """All cases; problems, and what could not be tried."""
     problems, skipped = two_servers(folder / "two"), []
+    whole = left(folder / "left")
     for number, case in enumerate(told(CASES, "cases")):
-        life = left(folder / f"case-{number}")
+        life = copied(whole, folder / f"case-{number}")
         try:
             problems += problems_of(case, life)
         except (subprocess.CalledProcessError, FileNotFoundError):

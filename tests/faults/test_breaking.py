@@ -27,9 +27,9 @@ from tests.faults.life import needs_strace
 @needs_strace
 @pytest.mark.timeout(180)
 def test_a_kill_at_a_system_call_of_a_life_loses_nothing(tmp_path: Path) -> None:
-    tally = syscalls.campaign(tmp_path, syscalls.SIZES[0], 12, syscalls.Tally())
+    tally = syscalls.campaign(tmp_path, syscalls.SIZES[0], 8, syscalls.Tally())
     assert tally.problems == []
-    assert tally.killed > 6  # else nothing was shown
+    assert tally.killed > 4  # else nothing was shown
 
 
 @pytest.mark.timeout(180)
@@ -80,7 +80,7 @@ def test_a_disk_that_is_slow_or_hangs(tmp_path: Path, part: str) -> None:
 
 @pytest.mark.timeout(180)
 def test_a_changed_byte_is_refused_or_does_no_harm(tmp_path: Path) -> None:
-    tally = corrupt.campaign(tmp_path, 6, random.Random(4))
+    tally = corrupt.campaign(tmp_path, 4, random.Random(4))
     assert tally.problems == []
     assert tally.seen["refused"]
     assert tally.calls
@@ -94,7 +94,7 @@ def test_files_that_are_not_as_they_were_left(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(120)
 def test_a_migration_that_is_killed_is_old_or_new(tmp_path: Path) -> None:
-    tally = upgrades.campaign(tmp_path, 14, 4, random.Random(5))
+    tally = upgrades.campaign(tmp_path, 10, 4, random.Random(5))
     assert tally.problems == []
     assert tally.old
     assert tally.new

@@ -131,7 +131,7 @@ class Runs(Histories):
 
 
 Runs.TestCase.settings = settings(
-    max_examples=60,
+    max_examples=40,
     stateful_step_count=40,
     deadline=None,
     derandomize=True,

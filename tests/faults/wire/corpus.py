@@ -63,10 +63,14 @@ def missing() -> list[int]:
 
 
 class Corpus:
-    """Runs cases against one router; `results` gathers what they came to."""
+    """
+    Runs cases against one router; `results` gathers what they came to. Answers may be `slack`
+    seconds later than their cases say.
+    """
 
-    def __init__(self, at: Site) -> None:
+    def __init__(self, at: Site, slack: float) -> None:
         self.site = at
+        self.slack = slack
         self.results: list[Result] = []
 
     async def together(self, cases: Sequence[Case]) -> None:
@@ -107,7 +111,7 @@ class Corpus:
                     steps,
                     answers=len(case.statuses),
                     closes=case.closes,
-                    within=case.within + 1.0,
+                    within=case.within + self.slack + 1.0,
                 )
                 for _ in range(case.copies)
             )
@@ -126,8 +130,9 @@ class Corpus:
             problems.append(f"{found}, expected {expected(case, ask.place.refused)}")
         if found.closed != case.closes:
             problems.append(f"closed: {found.closed}, expected {case.closes}")
-        if found.seconds > case.within:
-            problems.append(f"{found.seconds:.2f} s, at most {case.within}")
+        within = case.within + self.slack
+        if found.seconds > within:
+            problems.append(f"{found.seconds:.2f} s, at most {within}")
         for answer in found.answers:
             if case.closes and statuses[-1] != 200 and answer.header("connection") != "close":
                 problems.append("the answer does not say that it closes")
@@ -202,7 +207,10 @@ def unequal(sink: Sink) -> list[str]:
 
 
 def run(
-    folder: Path, cases: Sequence[Case] = CASES, told: Callable[[int], None] = lambda _: None
+    folder: Path,
+    cases: Sequence[Case] = CASES,
+    told: Callable[[int], None] = lambda _: None,
+    slack: float = 0.0,
 ) -> tuple[list[Result], list[str]]:
     """
     All of them; the results, and what is wrong beside them.
@@ -212,7 +220,7 @@ def run(
     slow, fast = [c for c in cases if c.slow], [c for c in cases if not c.slow]
     with Sink() as sink, site(folder / "slow") as calm:
         with site(folder / "fast", hostile_rule(sink.port)) as at:
-            patient, corpus = Corpus(calm), Corpus(at)
+            patient, corpus = Corpus(calm, slack), Corpus(at, slack)
 
             async def both() -> None:
                 await asyncio.gather(patient.together(slow), corpus.in_turn(fast, told))

@@ -7,6 +7,8 @@ import pytest
 from tests.faults.wire import corpus
 
 pytestmark = pytest.mark.timeout(180)
+BUSY_S = 5.0
+"""The other tests have the machine meanwhile; the long form is exact."""
 
 
 def test_every_number_of_the_table_has_a_case() -> None:
@@ -17,7 +19,7 @@ def test_every_number_of_the_table_has_a_case() -> None:
 def outcome(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[list[corpus.Result], list[str]]:
-    return corpus.run(Path(tmp_path_factory.mktemp("corpus")))
+    return corpus.run(Path(tmp_path_factory.mktemp("corpus")), slack=BUSY_S)
 
 
 def test_every_case_gets_the_answer_that_is_promised(
