@@ -292,12 +292,13 @@ def _reclaim(
 
 
 def _tell(book: Book, dead: list[int], now: int, died: Died) -> None:
-    """Accept what is to be said of jobs that have just been found dead."""
+    """Accept what is to be said of jobs that have just been found dead, in the order of ids."""
     told: list[accepting.Prepared] = []
     for start in range(0, len(dead), _BATCH):
         chunk = dead[start : start + _BATCH]
         rows = book.db.execute(
-            f"SELECT {JOB_COLUMNS} FROM {JOBS_JOINED} WHERE j.n IN ({','.join('?' * len(chunk))})",
+            f"SELECT {JOB_COLUMNS} FROM {JOBS_JOINED} "
+            f"WHERE j.n IN ({','.join('?' * len(chunk))}) ORDER BY j.id",
             chunk,
         ).fetchall()
         for job in map(to_job, rows):

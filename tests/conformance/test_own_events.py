@@ -133,13 +133,19 @@ async def test_recovery_of_many_with_nobody_to_tell(store: Store, make: Maker) -
     assert await told(store) == []
 
 
-async def test_recovery_tells_of_forty(store: Store, make: Maker) -> None:
+async def test_recovery_tells_of_forty_in_the_order_of_their_ids(store: Store, make: Maker) -> None:
     """More than one statement asks for."""
-    await store.accept(make.acceptance(jobs=[make.job() for _ in range(40)]))
+    jobs = sorted([make.job() for _ in range(40)], key=lambda job: job.id, reverse=True)
+    await store.accept(make.acceptance(jobs=jobs))
     await store.lease({"erp": 40}, lease="old.1", now=FAR)
     dead = frozenset({("paid", "erp")})
-    recovered = await store.recover(
-        alive="new", now=FAR, on_interrupt_dead=dead, died=lambda job, _: own(make, job.id.encode())
-    )
+    asked: list[str] = []
+
+    def died(job: Job, _attempt: Attempt) -> Acceptance:
+        asked.append(job.id)
+        return own(make, job.id.encode())
+
+    recovered = await store.recover(alive="new", now=FAR, on_interrupt_dead=dead, died=died)
     assert recovered == Recovered(0, 40)
     assert len(await told(store)) == 40
+    assert asked == [job.id for job in reversed(jobs)]
