@@ -97,7 +97,7 @@ def test_keys_live_by_the_time_that_passed_when_the_clock_was_set(ledger: Ledger
         assert isinstance(receipt, Duplicate) is known
     ledger.accept(ledger.make.acceptance(b"x", b"y"), ledger.make.acceptance(b"y", b"z"))
     ledger.accept(ledger.make.acceptance(b"x", b"w"), ledger.make.acceptance(b"w"))
-    assert b"w" in ledger.keys(), "it goes from the copy to who brings it anew"
+    assert {b"w"} < set(ledger.keys()), "it goes from the copy to who brings it anew"
     assert {until for _, until in ledger.keys().values()} == {FAR - day}
 
 
