@@ -25,7 +25,6 @@ CYCLES = 4
 RULES = "\nrules:\n  - {id: paid, from: shop, actions: {log: '{{ event }}'}}\n"
 
 
-@pytest.mark.timeout(180)
 def test_killed_listeners_miss_nothing_and_keep_the_order(tmp_path: Path) -> None:
     tally = asyncio.run(Campaign(tmp_path, random.Random(7)).run(CYCLES))
     assert tally.problems == []
@@ -120,7 +119,6 @@ def test_a_second_listener_on_the_same_checkpoint_is_refused(rig: Rig) -> None:
     assert "another `router listen`" in second.stderr
 
 
-@pytest.mark.timeout(120)
 def test_the_terminal_view_and_its_keys(rig: Rig) -> None:
     ours, theirs = pty.openpty()
     with Sink(answers=[500]) as sink:

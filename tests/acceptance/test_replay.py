@@ -5,8 +5,6 @@ import subprocess
 import sys
 from collections import Counter
 
-import pytest
-
 from router.clock import SystemClock
 from router.model.operating import Replay
 from router.store.protocol import Acceptance, EventEntry, Selector
@@ -75,7 +73,6 @@ def origins(rig: Rig) -> Counter[str | None]:
     return asyncio.run(read())
 
 
-@pytest.mark.timeout(120)
 def test_a_killed_replay_goes_on_and_makes_nothing_twice(make_rig: MakeRig) -> None:
     rig = make_rig(RULES)
     asyncio.run(fill(rig))

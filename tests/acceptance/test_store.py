@@ -6,8 +6,6 @@ import json
 import time
 from pathlib import Path
 
-import pytest
-
 from tests import ledger
 from tests.acceptance.conftest import MakeRig, Send
 from tests.acceptance.process import Rig
@@ -28,7 +26,6 @@ async def backed_up(rig: Rig, client: Client, copy: Path) -> set[str]:
     return before
 
 
-@pytest.mark.timeout(120)
 async def test_backups_under_load_hold_every_delivery_acknowledged_before(tmp_path: Path) -> None:
     """And each of them, restored, is served from; ingest goes on meanwhile without a refusal."""
     rig = Rig(tmp_path / "router", RULES, environ())

@@ -10,8 +10,6 @@ from tests.acceptance.senders import code
 from tests.browser.conftest import Open
 from tests.browser.rig import Served, Watched, served
 
-pytestmark = pytest.mark.timeout(120)
-
 # A test that is broken off leaves its commands behind: they wait for a minute at most.
 RULES = """
 rules:

@@ -11,8 +11,6 @@ import pytest
 from tests.browser.conftest import Open
 from tests.browser.rig import Served, Watched, hostile_groups, served
 
-pytestmark = pytest.mark.timeout(180)
-
 HERE = Path(__file__).parent
 
 CONTRAST = (HERE / "contrast.js").read_text("utf-8")

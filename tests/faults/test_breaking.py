@@ -25,14 +25,12 @@ from tests.faults.life import needs_strace
 
 
 @needs_strace
-@pytest.mark.timeout(180)
 def test_a_kill_at_a_system_call_of_a_life_loses_nothing(tmp_path: Path) -> None:
     tally = syscalls.campaign(tmp_path, syscalls.SIZES[0], 8, syscalls.Tally())
     assert tally.problems == []
     assert tally.killed > 4  # else nothing was shown
 
 
-@pytest.mark.timeout(180)
 def test_a_kill_at_a_named_step_loses_nothing(tmp_path: Path) -> None:
     tally = steps.campaign(tmp_path, 2)
     assert tally.problems == []
@@ -40,7 +38,6 @@ def test_a_kill_at_a_named_step_loses_nothing(tmp_path: Path) -> None:
 
 
 @needs_strace
-@pytest.mark.timeout(240)
 def test_an_error_of_the_disk_is_never_a_false_answer(tmp_path: Path) -> None:
     """And a full disk is 503 at once, and over by itself."""
     tally = io.campaign(tmp_path, 2, random.Random(3))
@@ -49,7 +46,6 @@ def test_an_error_of_the_disk_is_never_a_false_answer(tmp_path: Path) -> None:
     assert tally.full
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("part", room.PARTS)
 def test_no_room_is_said_and_is_over_by_itself(tmp_path: Path, part: str) -> None:
     figures, problems = room.campaign(tmp_path, [part])
@@ -59,7 +55,6 @@ def test_no_room_is_said_and_is_over_by_itself(tmp_path: Path, part: str) -> Non
     assert "x 503" in figures[0]
 
 
-@pytest.mark.timeout(120)
 def test_what_ran_at_a_kill_is_done_once_more_and_its_attempts_are_counted(tmp_path: Path) -> None:
     assert recovery.killed(tmp_path / "killed", 200).problems == []
 
@@ -71,14 +66,12 @@ async def test_leases_from_a_long_backlog_bring_what_was_asked_for(tmp_path: Pat
 
 
 @needs_strace
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("part", ["slow", "late", "stuck"])
 def test_a_disk_that_is_slow_or_hangs(tmp_path: Path, part: str) -> None:
     problems, _ = slow.campaign(tmp_path, [part])
     assert problems == []
 
 
-@pytest.mark.timeout(180)
 def test_a_changed_byte_is_refused_or_does_no_harm(tmp_path: Path) -> None:
     tally = corrupt.campaign(tmp_path, 4, random.Random(4))
     assert tally.problems == []
@@ -86,13 +79,11 @@ def test_a_changed_byte_is_refused_or_does_no_harm(tmp_path: Path) -> None:
     assert tally.calls
 
 
-@pytest.mark.timeout(240)
 def test_files_that_are_not_as_they_were_left(tmp_path: Path) -> None:
     problems, _ = places.campaign(tmp_path)
     assert problems == []
 
 
-@pytest.mark.timeout(120)
 def test_a_migration_that_is_killed_is_old_or_new(tmp_path: Path) -> None:
     tally = upgrades.campaign(tmp_path, 10, 4, random.Random(5))
     assert tally.problems == []
@@ -100,7 +91,6 @@ def test_a_migration_that_is_killed_is_old_or_new(tmp_path: Path) -> None:
     assert tally.new
 
 
-@pytest.mark.timeout(120)
 def test_a_backup_under_load_restores(tmp_path: Path) -> None:
     tally = backups.campaign(tmp_path, 2, random.Random(6))
     assert tally.problems == []

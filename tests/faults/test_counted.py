@@ -2,19 +2,15 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.faults import once, poison
 
 
-@pytest.mark.timeout(120)
 def test_each_job_runs_once(tmp_path: Path) -> None:
     found = once.run(tmp_path, 1_000)
     assert found.problems == []
     assert found.calls == found.jobs == found.attempts == 1_000
 
 
-@pytest.mark.timeout(120)
 def test_jobs_that_crash_their_process_are_dead_and_cost_no_other(tmp_path: Path) -> None:
     tally = poison.run(tmp_path / "plugin", "plugin", 100, 1)
     assert tally.problems == []
@@ -22,7 +18,6 @@ def test_jobs_that_crash_their_process_are_dead_and_cost_no_other(tmp_path: Path
     assert tally.restarts <= 3
 
 
-@pytest.mark.timeout(120)
 def test_a_job_that_kills_the_router_is_dead_after_three_times(tmp_path: Path) -> None:
     """And none that ran beside it."""
     tally = poison.run(tmp_path / "router", "router", 100, 1)

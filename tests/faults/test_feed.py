@@ -4,15 +4,12 @@ import asyncio
 import random
 from pathlib import Path
 
-import pytest
-
 from tests.faults.feed import Campaign, Wish
 
 WISH = Wish(stalled=10, flapping=60, rate=200, seconds=2, rounds=1, bound=0)
 MEMORY_MIB = 300
 
 
-@pytest.mark.timeout(120)
 def test_bad_listeners_cost_no_delivery_and_no_memory(tmp_path: Path) -> None:
     tally = asyncio.run(Campaign(tmp_path, WISH, random.Random(7)).run())
     assert tally.problems == []

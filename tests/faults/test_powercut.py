@@ -3,8 +3,6 @@
 import random
 from pathlib import Path
 
-import pytest
-
 from tests.faults import disk, powercut
 from tests.faults.life import needs_strace
 from tests.faults.trace import Step
@@ -13,7 +11,6 @@ IMAGES = 500
 
 
 @needs_strace
-@pytest.mark.timeout(120)
 def test_no_power_cut_loses_an_acknowledged_delivery(tmp_path: Path) -> None:
     verdict = powercut.judge(powercut.recorded(tmp_path), IMAGES)
     assert (verdict.images, verdict.odd) == (IMAGES, 0), verdict.examples
@@ -21,7 +18,6 @@ def test_no_power_cut_loses_an_acknowledged_delivery(tmp_path: Path) -> None:
 
 
 @needs_strace
-@pytest.mark.timeout(120)
 def test_the_harness_finds_the_loss_when_commits_are_not_synced(tmp_path: Path) -> None:
     verdict = powercut.judge(powercut.recorded(tmp_path, synchronous="NORMAL"), IMAGES)
     assert verdict.lossy > IMAGES / 2, str(verdict)

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
-import pytest
 
 from tests import ledger
 from tests.acceptance.process import Rig, RouterProcess
@@ -46,7 +45,6 @@ def end(router: RouterProcess) -> None:
 
 
 @needs_strace
-@pytest.mark.timeout(180)
 def test_what_a_200_promised_survives_every_power_cut(tmp_path: Path) -> None:
     rig = Rig(tmp_path / "router", WITH_RUNS, environ())
     log = tmp_path / "trace.log"

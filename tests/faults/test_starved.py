@@ -8,7 +8,6 @@ from tests.faults import paused, starved
 from tests.faults.wanting import Tally
 
 
-@pytest.mark.timeout(120)
 def test_too_little_memory_to_start_is_an_end_in_words(tmp_path: Path) -> None:
     tally = Tally()
     starved.starts(tmp_path, tally, sizes=(60, 400))
@@ -16,7 +15,6 @@ def test_too_little_memory_to_start_is_an_end_in_words(tmp_path: Path) -> None:
     assert (tally.refused, tally.started) == (1, 1)
 
 
-@pytest.mark.timeout(180)
 def test_memory_that_runs_out_is_never_a_false_answer(tmp_path: Path) -> None:
     tally = Tally()
     starved.memory(tmp_path, tally, rooms=(4, 60))
@@ -24,7 +22,6 @@ def test_memory_that_runs_out_is_never_a_false_answer(tmp_path: Path) -> None:
     assert tally.answers.total() > tally.answers["200"]  # else nothing was short
 
 
-@pytest.mark.timeout(90)
 def test_no_descriptors_left(tmp_path: Path) -> None:
     """It waits, and its jobs are tried again."""
     tally = Tally()
@@ -32,7 +29,6 @@ def test_no_descriptors_left(tmp_path: Path) -> None:
     assert tally.problems == []
 
 
-@pytest.mark.timeout(90)
 @pytest.mark.skipif(
     not starved.limits_processes(), reason="no cgroup can be made here: no process can be refused"
 )
@@ -42,7 +38,6 @@ def test_no_processes_left(tmp_path: Path) -> None:
     assert tally.problems == []
 
 
-@pytest.mark.timeout(90)
 def test_a_pause_loses_nothing(tmp_path: Path) -> None:
     """And nobody takes over the store of a router that only sleeps."""
     tally = Tally()

@@ -10,7 +10,6 @@ from tests.faults.drained import Tally
 from tests.faults.life import needs_strace
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("state", stopping.STATES, ids=lambda state: state.name)
 def test_a_sigterm_at_a_named_step_leaves_nothing_behind(
     tmp_path: Path, state: steps.State
@@ -21,14 +20,12 @@ def test_a_sigterm_at_a_named_step_leaves_nothing_behind(
     assert tally.stops
 
 
-@pytest.mark.timeout(120)
 def test_a_sigterm_during_a_migration_leaves_the_old_store_or_the_new(tmp_path: Path) -> None:
     tally = Tally()
     stopping.migrating(tmp_path, 2, tally)
     assert (tally.problems, tally.stops) == ([], 2)
 
 
-@pytest.mark.timeout(90)
 @pytest.mark.parametrize("name", stop_scenes.SCENES)
 def test_a_sigterm_around_a_running_action(tmp_path: Path, name: str) -> None:
     tally = Tally()
@@ -37,14 +34,12 @@ def test_a_sigterm_around_a_running_action(tmp_path: Path, name: str) -> None:
 
 
 @needs_strace
-@pytest.mark.timeout(120)
 def test_a_disk_that_does_not_come_back_cannot_hold_the_end(tmp_path: Path) -> None:
     tally = Tally()
     stop_scenes.stuck_disk(tmp_path / "scene", tally)
     assert tally.problems == []
 
 
-@pytest.mark.timeout(120)
 def test_restarts_under_load_lose_nothing(tmp_path: Path) -> None:
     tally = Tally()
     stop_load.under_load(tmp_path / "load", 2, random.Random(9), tally)

@@ -14,7 +14,6 @@ needs_linux = pytest.mark.skipif(
 
 
 @needs_linux
-@pytest.mark.timeout(120)
 def test_nothing_survives_and_nothing_is_left_unreaped() -> None:
     """In a process of its own: it adopts whatever is orphaned below it."""
     count = len(trees.SHELL) + len(trees.PYTHON) + 1

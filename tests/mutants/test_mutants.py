@@ -148,14 +148,12 @@ def _of(old: str, new: str) -> Mutant:
     return next(one for one in found if (one.old, one.new) == (old, new))
 
 
-@pytest.mark.timeout(150)
 def test_a_change_that_matters_is_noticed(copy: Copy) -> None:
     verdict = judged(copy, _of("mapped or ip", "(mapped and ip)"), TESTS, 60)
     assert verdict.state == "caught", verdict.output
     assert (copy.root / PLACE).read_bytes() == (ROOT / PLACE).read_bytes()
 
 
-@pytest.mark.timeout(150)
 def test_a_change_of_nothing_survives(copy: Copy) -> None:
     one = _of("mapped or ip", "(mapped and ip)")
     same = Mutant(PLACE, 1, "", "", "none", one.start, one.end, one.old, "(mapped or ip)")
@@ -163,7 +161,6 @@ def test_a_change_of_nothing_survives(copy: Copy) -> None:
     assert verdict.state == "survived", verdict.output
 
 
-@pytest.mark.timeout(150)
 def test_a_change_that_never_ends_is_late_and_one_without_tests_proves_nothing(copy: Copy) -> None:
     one = _of("mapped or ip", "(mapped and ip)")
     endless = Mutant(PLACE, 1, "", "", "none", 0, 0, "", "while True:\n    pass\n")

@@ -215,11 +215,13 @@ def run(
     """
     All of them; the results, and what is wrong beside them.
 
-    The slow ones go to a router of their own, so that the others need not wait for them.
+    The slow ones go to a router of their own, so that the others need not wait for them. With
+    `slack` an answer may come so much later, and the routers are told so.
     """
+    server = f"  limits: {{answer: {2_500 + 1_000 * slack:.0f}ms}}\n" if slack else ""
     slow, fast = [c for c in cases if c.slow], [c for c in cases if not c.slow]
-    with Sink() as sink, site(folder / "slow") as calm:
-        with site(folder / "fast", hostile_rule(sink.port)) as at:
+    with Sink() as sink, site(folder / "slow", server=server) as calm:
+        with site(folder / "fast", hostile_rule(sink.port), server) as at:
             patient, corpus = Corpus(calm, slack), Corpus(at, slack)
 
             async def both() -> None:
