@@ -95,7 +95,9 @@ def _turn_of(book: Book, run: int | None) -> Turn | None:
     if run is None:
         return None
     row = book.db.execute(
-        "SELECT key, value, at_once, on_busy, on_dead FROM runs WHERE n = ?", (run,)
+        "SELECT CAST(key AS BLOB), CAST(value AS BLOB), at_once, on_busy, on_dead "
+        "FROM runs WHERE n = ?",
+        (run,),
     ).fetchone()
     return None if row is None else runs.stored_turn(row)
 

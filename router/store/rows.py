@@ -57,13 +57,16 @@ JOB_COLUMNS = """
     j.target, j.state, j.due_at, j.created_at, g.id, j.attempt, j.charged, j.deaths, j.lease,
     j.started_at, j.ended_at, j.reason, j.replay_of, j.covers, j.needs, j.waits,
     CASE WHEN j.waits & 2 THEN (
-        SELECT r.value || CASE WHEN EXISTS (
+        SELECT CAST(r.value || CASE WHEN EXISTS (
             SELECT 1 FROM runs h WHERE h.key = r.key AND h.turn = 2
-        ) THEN ' (halted by a dead job)' ELSE '' END
+        ) THEN ' (halted by a dead job)' ELSE '' END AS BLOB)
         FROM runs r WHERE r.n = j.run
     ) END
 """
-"""In the order of Job's fields, then what it waits for; j jobs, d deliveries, g generations."""
+"""
+In the order of Job's fields, then what it waits for, the group's value as bytes: a disk may have
+spoilt it, and the job is sound. j jobs, d deliveries, g generations.
+"""
 _JOB_FIELDS = 22
 """Those of JOB_COLUMNS that every job fills, before `covers`."""
 
@@ -210,12 +213,12 @@ def to_job(row: Sequence[Any]) -> Job:
     return Job(*values)
 
 
-def _waits_for(waits: int, after: tuple[Need, ...], turn: str | None) -> tuple[str, ...]:
+def _waits_for(waits: int, after: tuple[Need, ...], turn: bytes | None) -> tuple[str, ...]:
     words = []
     if waits & PREDECESSORS:
         words.append("the end of " + ", ".join([need.action for need in after]))
     if waits & TURN:
-        words.append(f"its turn in group {turn}")
+        words.append(f"its turn in group {(turn or b'').decode('utf-8', 'replace')}")
     if waits & PAUSED:
         words.append("its paused rule")
     if waits & TARGET:

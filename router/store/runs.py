@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from router.model.job import Group, NewJob, Turn
-from router.store import chains, members
+from router.store import chains, corrupt, members
 from router.store.book import Book, Row
 from router.store.chains import Member
 from router.store.rows import PLACE_BITS, STATE, encode_needs
@@ -23,7 +23,7 @@ _JOB = (
     "created_at, generation, attempt, lease, started_at, replay_of, covers, run, waits, needs)"
 )
 _STATE = 2
-_RUN = "n, first_job, last_job, turn, key, at_once, on_busy, on_dead"
+_RUN = "n, first_job, last_job, turn, CAST(key AS BLOB), at_once, on_busy, on_dead"
 
 
 class Effects(msgspec.Struct):
@@ -37,10 +37,14 @@ class Effects(msgspec.Struct):
 
 
 class Run:
-    """A run as stored, its members loaded, what has changed told apart when it is written."""
+    """
+    A run as stored, its members loaded, what has changed told apart when it is written. One whose
+    key a disk has spoilt goes on alone: its key is then that of no other.
+    """
 
     def __init__(self, row: Sequence[Any], found: Mapping[int, Member]) -> None:
-        self.n, self.first, self.last, self.turn, self.key, self.at_once = row[:6]
+        self.n, self.first, self.last, self.turn, key, self.at_once = row[:6]
+        self.key = None if key is None else corrupt.legible(key)
         self.latest, self.halts = row[6] == LATEST, bool(row[7])
         self.numbers, self.members = list(found), list(found.values())
         self._before = [msgspec.structs.astuple(member) for member in self.members]
@@ -208,7 +212,7 @@ def follow(book: Book, n: int, now: int, effects: Effects) -> None:
         return
     chains.follow(run.members, now)
     run.write(book, now, effects)
-    if run.turn is GONE:
+    if run.turn is GONE or run.key is None:
         return
     if chains.ended(run.members):
         dead = any(member.state == "dead" for member in run.members)
@@ -306,11 +310,18 @@ def _newer(book: Book, run: Run) -> bool:
 def regroup(book: Book, groups: Mapping[str, Group | None], now: int) -> int:
     """Apply today's groups to the runs that have or await a turn."""
     changed = 0
-    rules = [r for (r,) in book.db.execute("SELECT DISTINCT rule FROM runs WHERE turn IS NOT NULL")]
-    for rule in rules:
+    for rule in _texts(book, "rule", "turn IS NOT NULL"):
         if rule in groups:
             changed += _regroup(book, rule, groups[rule], now)
     return changed
+
+
+def _texts(book: Book, column: str, where: str, values: Any = ()) -> list[str]:
+    """What such runs have there, each once; what a disk has spoilt is legible, and no other's."""
+    found = book.db.execute(
+        f"SELECT DISTINCT CAST({column} AS BLOB) FROM runs WHERE {where}", values
+    )
+    return [corrupt.legible(raw) for (raw,) in found.fetchall()]
 
 
 def _regroup(book: Book, rule: str, group: Group | None, now: int) -> int:
@@ -324,12 +335,10 @@ def _regroup(book: Book, rule: str, group: Group | None, now: int) -> int:
     ).rowcount
     book.pages += changed
     if changed:
-        keys = book.db.execute(
-            "SELECT DISTINCT key FROM runs WHERE turn IS NOT NULL AND rule = ?", (rule,)
-        ).fetchall()
+        keys = _texts(book, "key", "turn IS NOT NULL AND rule = ?", (rule,))
         if dead == "continue":
             book.db.execute("UPDATE runs SET turn = NULL WHERE turn = 2 AND rule = ?", (rule,))
-        for (key,) in keys:
+        for key in keys:
             advance(book, key, now, Effects())
     return changed
 
@@ -350,19 +359,18 @@ def forget(book: Book, jobs: str, deliveries: Mapping[str, Any], now: int) -> No
     if book.next_run == 1:
         return
     gone = f"SELECT run FROM jobs WHERE n IN ({jobs}) AND run IS NOT NULL"
-    keys = book.db.execute(
-        f"SELECT DISTINCT key FROM runs WHERE turn = 2 AND n IN ({gone})", deliveries
-    ).fetchall()
+    keys = _texts(book, "key", f"turn = 2 AND n IN ({gone})", deliveries)
     book.db.execute(f"DELETE FROM runs WHERE n IN ({gone})", deliveries)
-    for (key,) in keys:
+    for key in keys:
         advance(book, key, now, Effects())
 
 
 def stored_turn(row: Iterable[Any]) -> Turn | None:
-    """The turn of a run from its key, value, limit, on_busy and on_dead columns."""
+    """The turn of a run from its key, value (bytes), limit, on_busy and on_dead columns."""
     key, value, at_once, on_busy, on_dead = row
     if key is None:
         return None
     busy = next(word for word, number in ON_BUSY.items() if number == on_busy)
     dead = next(word for word, number in ON_DEAD.items() if number == on_dead)
-    return Turn(key, value, Group(at_once, busy, dead))  # type: ignore[arg-type]
+    shown = Group(at_once, busy, dead)  # type: ignore[arg-type]
+    return Turn(corrupt.legible(key), corrupt.legible(value), shown)
