@@ -122,10 +122,13 @@ class Gates:
     # -- over a restart --------------------------------------------------------------------------
 
     def restore(self, facts: Mapping[str, Any]) -> None:
-        """What was remembered, before anything starts."""
+        """What was remembered, before anything starts; what a disk has spoilt of it is not."""
         for name, value in facts.items():
             target = name.removeprefix(FACT)
-            memory = msgspec.convert(value, TargetMemory)
+            try:
+                memory = msgspec.convert(value, TargetMemory)
+            except msgspec.ValidationError:
+                continue  # it is called, and judged anew
             gate = self._all[target] = Gate(target, self._clock.now(), memory)
             self._note(gate, None)
 

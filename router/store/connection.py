@@ -111,14 +111,16 @@ def _set(db: sqlite3.Connection, settings: Mapping[str, object]) -> None:
             raise StoreRefused(f"SQLite keeps {name} at {found[0]}, the store needs {wanted}")
 
 
-def refusal(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> StoreRefused:
+def refusal(path: Path, error: sqlite3.Error | ValueError | TypeError) -> StoreRefused:
     """
     Why the store cannot be opened, in words for its operator.
 
-    SQLite quotes what it cannot understand of a damaged schema, and Python cannot decode that.
+    SQLite quotes what it cannot understand of a damaged schema, and Python cannot decode that;
+    nor a text that is none, nor count with what is no number.
     """
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in DAMAGED or isinstance(error, UnicodeDecodeError):
+    unread = isinstance(error, (ValueError, TypeError)) or "Could not decode" in str(error)
+    if code in DAMAGED or unread:
         return StoreRefused(
             f"{path} is damaged or not a store ({error}); it was left as it is: "
             "restore a backup, or move it away to begin anew"

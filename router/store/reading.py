@@ -1,5 +1,6 @@
 """Questions a reading connection answers, each in one short transaction."""
 
+import contextlib
 import sqlite3
 from collections.abc import Mapping
 from typing import Any
@@ -295,9 +296,15 @@ def _found(db: sqlite3.Connection, table: str, prefix: str, kind: str) -> int | 
 
 
 def recall(db: sqlite3.Connection, prefix: str) -> dict[str, Any]:
-    """Remembered values by name."""
+    """Remembered values by name; one that a disk has spoilt is forgotten."""
     rows = db.execute(
-        "SELECT name, value FROM facts WHERE substr(name, 1, ?) = ? ORDER BY name",
+        "SELECT CAST(name AS BLOB), CAST(value AS BLOB) FROM facts "
+        "WHERE substr(name, 1, ?) = ? ORDER BY name",
         (len(prefix), prefix),
     )
-    return {name: msgspec.json.decode(value) for name, value in rows}
+    found = {}
+    for name, value in rows:
+        # No fact is part of a delivery: whoever has forgotten one learns it anew.
+        with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):
+            found[name.decode()] = msgspec.json.decode(value)
+    return found

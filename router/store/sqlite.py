@@ -383,7 +383,7 @@ def _open_book(path: Path, clock: Clock) -> Book:
     try:
         schema.migrate(db)
         return Book(db, path, clock)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, ValueError, TypeError) as error:
         db.close()
         raise refusal(path, error) from error
     except BaseException:

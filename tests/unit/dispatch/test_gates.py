@@ -164,6 +164,12 @@ def test_what_is_ordinary_need_not_be_remembered() -> None:
     assert told[FACT + "crm"]["state"] == "paused"
 
 
+def test_what_a_disk_has_spoilt_is_not_remembered() -> None:
+    one = gates()
+    one.restore({FACT + "erp": {"state": 7}, FACT + "chat": [], FACT + "crm": {"state": "paused"}})
+    assert one.paused() == {"crm"}
+
+
 def test_a_clock_that_is_set_moves_every_gate() -> None:
     one = gates()
     one.pause("erp", "x", "ann")

@@ -87,3 +87,37 @@ async def test_a_first_start_that_was_cut_off_is_finished(
         upgrading.about(path)
     await (await open_store(str(path), clock=clock)).close()
     assert upgrading.about(path).deliveries == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "INSERT INTO facts VALUES ('clock/set_by', x'ff', 0)",
+        "INSERT INTO facts VALUES ('ledger/last_delivery', x'31ff', 0)",
+        "INSERT INTO generations (n, id, text, context, created_at) "
+        "VALUES (9, CAST(x'ff' AS TEXT), '', x'', 0)",
+    ],
+)
+async def test_without_what_everything_stands_on_nothing_starts(
+    path: Path, clock: ManualClock, change: str
+) -> None:
+    await (await open_store(str(path), clock=clock)).close()
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(change)
+    with pytest.raises(StoreRefused, match=r"is damaged .* restore a backup"):
+        await open_store(str(path), clock=clock)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE facts SET value = x'ff' WHERE name = 'a'",
+        "UPDATE facts SET value = 'x' WHERE name = 'a'",
+        "UPDATE facts SET name = CAST(x'61ff' AS TEXT) WHERE name = 'a'",
+    ],
+)
+async def test_a_spoilt_fact_is_forgotten(store: SqliteStore, path: Path, change: str) -> None:
+    await store.remember({"a": 1, "b": 2})
+    with closing(sqlite3.connect(path)) as db, db:
+        assert db.execute(change).rowcount == 1
+    assert await store.recall("") == {"b": 2}
