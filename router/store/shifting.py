@@ -7,7 +7,6 @@ set the clock, see `Book.unset`.
 
 import contextlib
 import sqlite3
-from typing import Any
 
 import msgspec
 
@@ -28,7 +27,7 @@ def shift(book: Book, total: int, boot: str, now: int) -> int:
     moved too, by `catch_up`; `caught_up` ends that.
     """
     kept = _kept(book)
-    ms = total - (kept["moved"] if kept.get("boot") == boot else 0)
+    ms = total - (kept.moved if kept.boot == boot else 0)
     fact = msgspec.json.encode({"at": now, "boot": boot, "moved": total})
     _keep(book, FACT, fact, now)
     if not ms:
@@ -57,9 +56,17 @@ def _keep(book: Book, name: str, value: bytes, now: int) -> None:
     book.pages += 1
 
 
-def _kept(book: Book) -> dict[str, Any]:
-    text = book.one("SELECT value FROM facts WHERE name = ?", (FACT,))
-    return {} if text is None else msgspec.json.decode(text, type=dict[str, Any])
+class _Kept(msgspec.Struct):
+    boot: str = ""
+    moved: int = 0
+
+
+def _kept(book: Book) -> _Kept:
+    text = book.one("SELECT CAST(value AS BLOB) FROM facts WHERE name = ?", (FACT,))
+    try:
+        return _Kept() if text is None else msgspec.json.decode(text, type=_Kept)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _Kept()  # a disk has spoilt it: what an earlier process moved is of no use to us
 
 
 def _move(book: Book, ms: int) -> int:
