@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from tests.acceptance.conftest import MakeRig
-from tests.acceptance.process import ROOT, Rig
+from tests.acceptance.process import PATIENCE_S, ROOT, Rig
 from tests.acceptance.test_operate import called
 
 RULES = """
@@ -41,7 +41,7 @@ def test_output_is_seen_before_the_command_ends(make_rig: MakeRig, tmp_path: Pat
             assert following.poll() is None
             go.touch()
             rest = following.stdout.read()
-            assert following.wait(20) == 0
+            assert following.wait(PATIENCE_S) == 0
         assert "succeeded" in rest
         assert "two" in rest
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.conftest import MakeRig
-from tests.acceptance.process import ROOT, Rig
+from tests.acceptance.process import PATIENCE_S, ROOT, Rig
 from tests.acceptance.sink import Sink
 from tests.acceptance.test_operate import called
 from tests.faults.listen import Campaign
@@ -146,7 +146,7 @@ def test_the_terminal_view_and_its_keys(rig: Rig) -> None:
             terminal.press(b"o")
             terminal.until(f"http://127.0.0.1:{rig.admin}/deliveries/dlv_")
             terminal.press(b"q")
-            assert process.wait(20) == 0
+            assert process.wait(PATIENCE_S) == 0
         finally:
             process.kill()
             process.wait()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.acceptance.process import ROOT, RouterProcess, free_ports
+from tests.acceptance.process import PATIENCE_S, ROOT, RouterProcess, free_ports
 
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _SINK = "127.0.0.1:9000"
@@ -93,7 +93,7 @@ class Reader:
         """End what runs; a server that cannot drain is an AssertionError."""
         if self._sink is not None:
             self._sink.send_signal(2)
-            assert self._sink.wait(10) == 130
+            assert self._sink.wait(PATIENCE_S) == 130
         if self._server is not None:
             assert self._server.stop() == 0, self._server.output()
 

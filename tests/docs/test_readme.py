@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from router.config import load
-from tests.acceptance.process import ROOT, RouterProcess, free_ports
+from tests.acceptance.process import PATIENCE_S, ROOT, RouterProcess, free_ports
 
 README = (ROOT / "README.md").read_text("utf-8")
 FIRST_SCREEN = 30
@@ -137,7 +137,7 @@ class Sink:
     def stop(self) -> None:
         if self._process is not None:
             self._process.send_signal(2)
-            assert self._process.wait(10) == 130
+            assert self._process.wait(PATIENCE_S) == 130
             self._process = None
             self._out.unlink()
 

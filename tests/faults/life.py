@@ -26,7 +26,7 @@ from typing import TypeVar
 import pytest
 
 from tests import ledger
-from tests.acceptance.process import POLL_S, Rig, RouterProcess, TookTooLong
+from tests.acceptance.process import PATIENCE_S, POLL_S, Rig, RouterProcess, TookTooLong
 from tests.acceptance.senders import ENDPOINTS, code, environ
 from tests.acceptance.sink import Sink
 
@@ -268,7 +268,7 @@ def attached(thread: int, *options: str, log: Path | None = None) -> Iterator[No
     finally:
         if tracer.poll() is None:
             tracer.send_signal(signal.SIGINT)
-        tracer.wait(10)
+        tracer.wait(PATIENCE_S)
 
 
 def traced(thread: int) -> bool:
