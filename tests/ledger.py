@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from router.store.rows import STATE
+from router.store.rows import OUTCOME, STATE
 
 SUCCEEDED = STATE["succeeded"]
 
@@ -19,6 +19,13 @@ ODD_JOBS = """
     HAVING count(j.n) != ?
     OR count(DISTINCT j.event_index || '/' || j.rule || '/' || j.action) != count(j.n)
 """
+KILLED_THRICE = """
+    SELECT n, run FROM jobs WHERE state = :dead AND reason = 'crash_loop' AND 3 <= (
+        SELECT count(*) FROM attempts WHERE job = jobs.n AND outcome = :interrupted
+    )
+"""
+"""Jobs that took three deaths of the router in a row: they are dead, as it promises."""
+THRICE = {"dead": STATE["dead"], "interrupted": OUTCOME["interrupted"]}
 ORPHANS = "SELECT id FROM jobs WHERE n >> 20 NOT IN (SELECT n FROM deliveries)"
 
 
@@ -51,6 +58,13 @@ def counts(path: Path) -> Counts:
                 (SUCCEEDED,),
             ).fetchone()
         )
+
+
+def killed_thrice(path: Path) -> int:
+    """How many jobs three deaths of the router in a row have ended."""
+    with closing(connect(path)) as db:
+        found = db.execute(f"SELECT count(*) FROM ({KILLED_THRICE})", THRICE)  # noqa: S608 - our own words
+        return int(found.fetchone()[0])
 
 
 def working_seconds(path: Path) -> float:
