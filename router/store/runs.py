@@ -372,5 +372,5 @@ def stored_turn(row: Iterable[Any]) -> Turn | None:
         return None
     busy = next(word for word, number in ON_BUSY.items() if number == on_busy)
     dead = next(word for word, number in ON_DEAD.items() if number == on_dead)
-    shown = Group(at_once, busy, dead)  # type: ignore[arg-type]
-    return Turn(corrupt.legible(key), corrupt.legible(value), shown)
+    group = Group(at_once, busy, dead)  # type: ignore[arg-type]
+    return Turn(corrupt.legible(key), corrupt.legible(value), group)

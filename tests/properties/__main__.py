@@ -31,10 +31,10 @@ EACH = settings(
 )
 
 
-def problem(name: str, number: int) -> str | None:
+def problem(name: str, machine: type[RuleBasedStateMachine], number: int) -> str | None:
     """What one seed of a machine finds, in words."""
     try:
-        run_state_machine_as_test(seed(number)(MACHINES[name]), settings=EACH)
+        run_state_machine_as_test(seed(number)(machine), settings=EACH)
     except Exception:  # noqa: BLE001 - whatever breaks a history is a finding
         return f"{name}, seed {number}:\n{traceback.format_exc(limit=-3)}"
     return None
@@ -51,7 +51,8 @@ def main() -> int:
     say(f"first seed {options.first}")
     began = time.monotonic()
     numbers = range(options.first, options.first + options.seeds)
-    todo = [(name, n) for n in numbers for name in MACHINES if options.only in (None, name)]
+    chosen = {name: m for name, m in MACHINES.items() if options.only in (None, name)}
+    todo = [(name, machine, n) for n in numbers for name, machine in chosen.items()]
     found = [text for one in told(todo, "seeds") if (text := problem(*one)) is not None]
     return verdict(found, f"{len(todo)} times 100 histories; {time.monotonic() - began:.0f} s")
 
