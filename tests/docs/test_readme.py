@@ -25,7 +25,7 @@ SET_UP = [
 SEND = "router send shop orders/paid"
 WALK = [
     ("router sink", None),
-    (f"{SEND} --set total_price=512.50 --set shipping_address.country=DE", "accepted"),
+    (f"{SEND} --set total_price=512.50 --set shipping_address.country_code=DE", "accepted"),
     ("router deliveries", "orders/paid"),
     ("router send shop --again", "duplicate"),
     ("router deliveries", "×2"),

@@ -27,7 +27,7 @@ def test_the_failure_shown_comes_so(
 ) -> None:
     (shown,) = re.findall(r"^```text\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     (rules,) = [text for kind, text in steps("testing.md") if kind == "yaml"]
-    wrong = rules.replace("country: DE, name", "country: US, name")
+    wrong = rules.replace("country_code: DE, name", "country_code: US, name")
     (tmp_path / "rules.yaml").write_text(wrong, "utf-8")
     monkeypatch.chdir(tmp_path)
     assert run(["test", "rules.yaml"], {}) == 1

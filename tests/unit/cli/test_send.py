@@ -47,12 +47,12 @@ def test_set_changes_the_sample(router: Router, rules: Path, sink: MakeSink) -> 
     it = sink()
     router(
         *("send", "-f", rules, "shop", "orders/paid", "--to", it.url),
-        *("--set", "total_price=512.50", "--set", "shipping_address.country=DE"),
+        *("--set", "total_price=512.50", "--set", "shipping_address.country_code=DE"),
         *("--set", 'line_items[0].sku="77"'),
     )
     sent = json.loads(it.seen[0].body, parse_float=str)
     assert sent["total_price"] == "512.50"
-    assert sent["shipping_address"]["country"] == "DE"
+    assert sent["shipping_address"]["country_code"] == "DE"
     assert sent["line_items"][0]["sku"] == "77"
     assert verdict("shopify", it.seen[0], b"s" * 32) == Verified("s")
 

@@ -197,11 +197,21 @@ def test_a_long_chain_of_pieces_is_refused_not_followed() -> None:
         parse_shapes({"types": chain})
 
 
+def example_texts() -> str:
+    examples = (ROOT / "tests" / "golden").rglob("*.yaml")
+    pages = (*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "rules.example.yaml")
+    return "\n".join(path.read_text("utf-8") for path in (*pages, *examples))
+
+
+def test_no_example_takes_the_name_of_a_country_for_its_code() -> None:
+    texts = example_texts()
+    assert re.findall(r"address\.country\b.*", texts) == []
+    assert "shipping_address.country_code != 'US'" in texts
+
+
 def test_fields_that_rules_of_the_docs_read_are_known() -> None:
-    texts = [page.read_text("utf-8") for page in (ROOT / "docs").glob("*.md")]
-    texts.append((ROOT / "rules.example.yaml").read_text("utf-8"))
     known = {"test", "total_price", "currency", "browser_ip", "note", "tags", "total_weight"}
-    used = set(re.findall(r"payload\.([a-z_]+)", "\n".join(texts)))
+    used = set(re.findall(r"payload\.([a-z_]+)", example_texts()))
     order = builtin()["commerce"].shapes.payload("orders/paid")
     assert order is not None
     assert used & known <= set(order.fields)
