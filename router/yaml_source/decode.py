@@ -323,16 +323,27 @@ class Decoder:
     # -- faults -------------------------------------------------------------------------------
 
     def _unexpected(self, node: Node, expected: str) -> Any:
-        hint = None
+        hint, found = None, described(node)
         if isinstance(node, Mapping) and expected == "text":
             if self._collided(node):
                 return FAULTY
             hint = "if it is an expression or a template, put the whole text in quotes"
         if isinstance(node, Scalar) and node.style == "" and node.value in _NOTHING:
             hint = "leave the key out if nothing is meant, else indent its value below it"
+            anchor = self._bare_anchor(node)
+            if anchor is not None:
+                found = f"only an anchor, {anchor}, and nothing after it"
+                hint = (
+                    f"write its value after it; if this text is meant, quote it: {quoted(anchor)}"
+                )
         return self._fault(
-            "wrong-type", f"expected {expected}, found {described(node)}", node, hint, first=True
+            "wrong-type", f"expected {expected}, found {found}", node, hint, first=True
         )
+
+    def _bare_anchor(self, node: Scalar) -> str | None:
+        """The `&anchor` of an empty value; nearly always a text that begins with `&`."""
+        text = self.report.source.text[node.start : node.end]
+        return shown(text) if node.value == "" and text.startswith("&") else None
 
     def _collided(self, node: Mapping) -> bool:
         """A text with a `: ` in it that YAML took for a mapping."""

@@ -24,7 +24,8 @@ NO_MEMORY = "there is not enough memory to read this file"
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_ANCHOR_SPACE = " \t\r\n"
+_ANCHOR = re.compile(r"&\S+\s*(?:#[^\r\n]*\s*)*")
+"""An anchor, and what may stand between it and its value."""
 
 
 class Bounds:
@@ -150,7 +151,7 @@ class _Builder:
             meant = tag_fault(self.report, event)
             value, style = (value, style) if meant is None else (meant, "'")
         elif event.anchor is not None:
-            start = self._content_start(start)
+            start = self._content_start(start, end)
         if style == "" and "?" in value and self._stack and self._stack[-1].flow:
             # PyYAML's own parser refuses what its C parser takes: a file must be right on both.
             message = "not every YAML parser takes a '?' here without quotes around the text"
@@ -282,15 +283,10 @@ class _Builder:
         if self._bounds.nodes > NODES_MAX:
             self._stop("too-big", "more than 2,000,000 nodes, aliases counted in full", 0)
 
-    def _content_start(self, start: int) -> int:
-        """Where the value begins after its `&anchor` or `!tag`."""
-        text = self.report.source.text
-        while start < len(text) and text[start] in "&!":
-            while start < len(text) and text[start] not in _ANCHOR_SPACE:
-                start += 1
-            while start < len(text) and text[start] in _ANCHOR_SPACE:
-                start += 1
-        return start
+    def _content_start(self, start: int, end: int) -> int:
+        """Where the value begins after its `&anchor`; an empty one stands where its anchor does."""
+        found = _ANCHOR.match(self.report.source.text, start, end)
+        return start if found is None or found.end() == end else found.end()
 
     def _stop(
         self, code: str, message: str, start: int, end: int | None = None, hint: str | None = None

@@ -64,6 +64,30 @@ def test_aliases_share_their_node_and_anchors_are_no_part_of_a_value(loader: obj
 
 @pytest.mark.parametrize("loader", LOADERS)
 @pytest.mark.parametrize(
+    ("text", "value", "place"),
+    [
+        ("a: &x\nb: 1\n", "", (1, 4)),
+        ("a: &x\n\n# c\nb: 1\n", "", (1, 4)),
+        ("a: &x # c\n  t\n", "t", (2, 3)),
+        ("a: &x # c\n  # d\n\n  t\n", "t", (4, 3)),
+        ("a: &x '#'\n", "#", (1, 7)),
+        ("a: &x |\n  t\n", "t\n", (1, 7)),
+        ("a: &x", "", (1, 4)),
+        ("{a: &x , b: &y}", "", (1, 5)),
+    ],
+)
+def test_a_value_stands_after_its_anchor_and_an_empty_one_at_it(
+    text: str, value: str, place: tuple[int, int], loader: object
+) -> None:
+    node, report = reading(text, loader)
+    assert isinstance(node, Mapping)
+    found = node.get("a")
+    assert isinstance(found, Scalar)
+    assert (found.value, report.source.position(found.start)) == (value, place)
+
+
+@pytest.mark.parametrize("loader", LOADERS)
+@pytest.mark.parametrize(
     ("text", "code"),
     [
         ("a: [" + "[" * 70, "too-big"),
