@@ -1,5 +1,5 @@
 """
-Text from strangers made legible, for terminals and pages alike; times and spans for reading.
+Text from strangers made legible, for terminals and pages alike; times, spans and sizes for reading.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -65,6 +65,14 @@ def span(milliseconds: int) -> str:
         return f"{milliseconds / 1000:.1f} s"
     minutes, rest = divmod(milliseconds // 1000, 60)
     return f"{minutes} m {rest} s"
+
+
+def size_text(count: int) -> str:
+    """Bytes for reading: `812 B`, `3.4 KiB`, `12.0 MiB`."""
+    for unit, least in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count >= least:
+            return f"{count / least:.1f} {unit}"
+    return f"{count} B"
 
 
 def cut(text: str, most: int) -> str:

@@ -8,8 +8,11 @@ import msgspec
 
 from router.cli.place import Place, place_options, refuse_two_files
 from router.errors import UsageError
+from router.legible import size_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from router.config import Loaded
 
 FORMATS = ("text", "json", "github", "gitlab", "sarif", "junit")
@@ -82,6 +85,8 @@ def _print(results: "list[tuple[Place, Loaded]]", format_: str, *, strict: bool)
     for place, loaded in results:
         if not _is_wrong(loaded, strict=strict):
             click.echo(f"{place.rules}: ok, {_counted(loaded)}")
+            for line in _open_to_all(loaded):
+                click.echo(line)
 
 
 def _print_costs(results: "list[tuple[Place, Loaded]]", format_: str, *, strict: bool) -> None:
@@ -109,6 +114,14 @@ def _counted(loaded: "Loaded") -> str:
         (actions, "action"),
     )
     return ", ".join(f"{n} {noun}" if n == 1 else f"{n} {noun}s" for n, noun in counts)
+
+
+def _open_to_all(loaded: "Loaded") -> "Iterator[str]":
+    """What is no fault, but should be known: who may send what unproved."""
+    for endpoint in loaded.ruleset.addressed.values() if loaded.ruleset else ():
+        if endpoint.unsigned:
+            most = size_text(endpoint.body_max)
+            yield f"endpoint {endpoint.name}: `verify: none`, takes up to {most} from anybody"
 
 
 def _page(code: str) -> str:

@@ -8,6 +8,7 @@ from router.cli.subscribing import topics_of_rules
 from router.config import Loaded
 from router.egress import EgressPolicy, is_local_name, literal_address
 from router.errors import EgressRefused, SecretMissing
+from router.legible import size_text
 from router.model.settings import Endpoint, SecretRef
 from router.providers import Provider
 from router.providers.causes import key_fix
@@ -87,7 +88,8 @@ def of_secrets(
     """
     provider = ruleset.providers[endpoint.provider]
     if endpoint.unsigned:
-        says = "nothing is verified (`verify: none`): anybody may send here"
+        most = size_text(endpoint.body_max)
+        says = f"nothing is verified (`verify: none`): anybody may send up to {most} here"
         yield unknown("secrets", says, None, endpoint.name)
     for name in endpoint.secrets:
         ref = ruleset.secrets[name]

@@ -15,6 +15,7 @@ from router.cli.admin import Door, NoServer
 from router.cli.output import moment, note, print_json, states
 from router.cli.place import Place, place_options
 from router.errors import ConfigError, RouterError, StoreRefused, UsageError
+from router.legible import size_text
 
 if TYPE_CHECKING:
     from router.model.operating import Audit
@@ -52,7 +53,7 @@ def backup(*, place: Place, destination: Path, force: bool) -> None:
         print_json({**msgspec.structs.asdict(done), "seconds": round(seconds, 3)})
         return
     click.echo(
-        f"{destination}: {_size(done.bytes)}, schema {done.schema}, {seconds:.1f} s, checked"
+        f"{destination}: {size_text(done.bytes)}, schema {done.schema}, {seconds:.1f} s, checked"
     )
 
 
@@ -113,7 +114,8 @@ def _say_restored(done: "Copied") -> None:
     from router.store.upgrading import about
 
     found = about(Path(done.path))
-    click.echo(f"{done.path}: {_size(done.bytes)}, {_count(found.deliveries, 'delivery')}, checked")
+    size = size_text(done.bytes)
+    click.echo(f"{done.path}: {size}, {_count(found.deliveries, 'delivery')}, checked")
     if done.kept is not None:
         note(f"the store that was there is kept: {done.kept}")
     note(f"its newest delivery is of {moment(found.newest_at)}: ask senders for what came later")
@@ -259,8 +261,8 @@ def info(*, place: Place) -> None:
         return
     for name, value in (
         ("store", found.path),
-        ("size", f"{_size(found.bytes)}, {_size(found.free_bytes)} of it free"),
-        ("journal", _size(found.journal_bytes)),
+        ("size", f"{size_text(found.bytes)}, {size_text(found.free_bytes)} of it free"),
+        ("journal", size_text(found.journal_bytes)),
         ("schema", _schema(found.schema, found.schema_wanted)),
         ("deliveries", f"{found.deliveries}, the newest of {moment(found.newest_at)}"),
         ("dedupe keys", str(found.keys)),
@@ -287,14 +289,6 @@ def _store_of(place: Place) -> Path:
 def _count(n: int, noun: str) -> str:
     many = noun[:-1] + "ies" if noun == "delivery" else noun + "s"
     return f"{n} {noun if n == 1 else many}"
-
-
-def _size(count: int) -> str:
-    for unit in ("bytes", "KiB", "MiB"):
-        if count < 1024:
-            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
-        count /= 1024  # type: ignore[assignment]
-    return f"{count:.1f} GiB"
 
 
 def _progress(word: str) -> "Progress":

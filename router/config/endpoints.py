@@ -194,15 +194,13 @@ def _endpoint(
     context: Context, name: str, entry: EndpointEntry, addresses: tuple[str, ...]
 ) -> Endpoint:
     provider = provider_of(context, entry)
-    unsigned = is_open(entry)
-    own_max = MIB if unsigned or provider is None else provider.body_max
     return Endpoint(
         name=name,
         provider=provider.name if provider else "",
         addresses=addresses,
         secrets=tuple(secret.value for secret in entry.secrets or ()),
-        unsigned=unsigned,
-        body_max=entry.body_max or own_max,
+        unsigned=is_open(entry),
+        body_max=entry.body_max or (provider.body_max if provider else MIB),
         dedupe=_dedupe(context, entry.dedupe),
         tolerance_s=None if entry.tolerance is None else max(1, entry.tolerance // 1_000),
         allow_from=apis.allow_from(context, entry, provider),

@@ -160,7 +160,7 @@ WORDS: dict[str, dict[str, str]] = {
         "secrets": "What verifies; all of them are tried.",
         "verify": "none: accept everybody.",
         "dedupe": "How copies are recognised: off, body, {key: EXPR}, {window: 14d}.",
-        "body_max": "The largest body. Default the provider's.",
+        "body_max": "The largest body. Default the provider's, signed or not.",
         "allow_from": "Address ranges that may send.",
         "tolerance": "How old a signed time stamp may be. Default the provider's.",
         "replay_guard": "Also know each event by its name and body.",

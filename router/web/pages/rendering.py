@@ -12,7 +12,7 @@ from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from router.expressions import encode_json
-from router.legible import cut, moment, span, visible, visible_block
+from router.legible import cut, moment, size_text, span, visible, visible_block
 from router.web.pages.assets import Assets
 
 VALUE_MAX = 200
@@ -77,14 +77,6 @@ class Renderer:
 def value_text(value: Any) -> str:
     """A JSON value on one line, cut."""
     return cut(visible(encode_json(value).decode("utf-8")), VALUE_MAX)
-
-
-def size_text(count: int) -> str:
-    """`812 B`, `3.4 KiB`, `12.0 MiB`."""
-    for unit, least in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if count >= least:
-            return f"{count / least:.1f} {unit}"
-    return f"{count} B"
 
 
 def counts_text(counts: dict[str, int]) -> str:

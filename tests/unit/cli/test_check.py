@@ -18,13 +18,30 @@ rules: [{id: a, from: shop, actions: {log: hi}}]
 def test_the_example_is_right_and_counted_in_one_line(router: Router) -> None:
     ran = router("check", EXAMPLE)
     assert (ran.code, ran.err) == (0, "")
-    assert re.fullmatch(r"\S+: ok, \d+ endpoints, \d+ rules, \d+ actions\n", ran.out)
+    counted, *notes = ran.out.splitlines()
+    assert re.fullmatch(r"\S+: ok, \d+ endpoints, \d+ rules, \d+ actions", counted)
+    assert notes == ["endpoint probe: `verify: none`, takes up to 64.0 KiB from anybody"]
 
 
 def test_one_of_each_is_singular(router: Router, tmp_path: Path) -> None:
     path = tmp_path / "one.yaml"
     path.write_text(WARNS.replace("short", "0123456789abcdef"), "utf-8")
     assert router("check", path).out.endswith("ok, 1 endpoint, 1 rule, 1 action\n")
+
+
+def test_it_says_what_an_unsigned_endpoint_takes(router: Router, tmp_path: Path) -> None:
+    path = tmp_path / "open.yaml"
+    path.write_text(
+        "version: 1\nendpoints:\n  code: {paths: /code, provider: github, verify: none}\n"
+        "  any: {paths: /any, provider: none, verify: none, body_max: 3KiB}\n",
+        "utf-8",
+    )
+    ran = router("check", path, "--strict")
+    assert ran.code == 0
+    assert ran.out.splitlines()[1:] == [
+        "endpoint code: `verify: none`, takes up to 25.0 MiB from anybody",
+        "endpoint any: `verify: none`, takes up to 3.0 KiB from anybody",
+    ]
 
 
 def test_the_example_is_right_in_json_too(router: Router) -> None:

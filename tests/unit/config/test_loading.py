@@ -124,16 +124,20 @@ def test_secret_values_are_never_read() -> None:
     assert found.secrets["s"].until == 1_796_083_200_000
 
 
-def test_body_limits_by_provider_and_for_unsigned() -> None:
+@pytest.mark.parametrize("proof", ["secrets: s", "verify: none"])
+def test_body_limits_are_those_of_the_provider_signed_or_not(proof: str) -> None:
+    """A large push, and a batch of 1,000 events, are as large where nobody verifies them."""
     text = (
         "version: 1\nsecrets: {s: {env: S}}\nendpoints:\n"
-        f"  open: {ENDPOINT}\n"
-        "  code: {paths: [/a], provider: github, secrets: s}\n"
-        "  shop: {paths: [/b], provider: shopify, secrets: s, body_max: 2MiB}\n"
+        f"  used: {{paths: [/used], provider: github, secrets: s}}\n"
+        f"  code: {{paths: [/a], provider: github, {proof}}}\n"
+        f"  mail: {{paths: [/c], provider: sendgrid, {proof}}}\n"
+        f"  shop: {{paths: [/b], provider: shopify, {proof}, body_max: 2MiB}}\n"
+        "  any: {paths: [/d], provider: none, verify: none}\n"
     )
     found = ruleset(text).endpoints
-    mib = 1024**2
-    assert [found[n].body_max for n in ("open", "code", "shop")] == [mib, 25 * mib, 2 * mib]
+    sizes = {name: found[name].body_max // 1024**2 for name in found}
+    assert sizes == {"used": 25, "code": 25, "mail": 5, "shop": 2, "any": 1}
 
 
 def test_other_names_of_a_provider_are_the_same_one() -> None:

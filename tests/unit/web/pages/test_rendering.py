@@ -6,7 +6,7 @@ from jinja2 import UndefinedError
 from router.web.admin.callers import ANYONE
 from router.web.pages.assets import Assets
 from router.web.pages.frame import Frame, Known, Standing
-from router.web.pages.rendering import Renderer, result_text, size_text, value_text
+from router.web.pages.rendering import Renderer, result_text, value_text
 
 
 def frame(mask: object = str) -> Frame:
@@ -41,12 +41,6 @@ def test_values_are_cut_and_keep_their_digits() -> None:
     assert len(value_text("x" * 1000)) == 201
     assert result_text({"a": 1}) == '{"a":1}'
     assert result_text("a\nb") == "a\nb"
-
-
-def test_sizes() -> None:
-    assert [size_text(n) for n in (0, 1023, 1024, 5 << 20)] == [
-        "0 B", "1023 B", "1.0 KiB", "5.0 MiB",
-    ]  # fmt: skip
 
 
 def test_files_have_the_digest_of_their_content_in_their_names() -> None:
