@@ -53,13 +53,17 @@ _STRANGERS = frozenset({"address_not_allowed", "ranges_unknown"})
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """What to answer. `retry_after` in seconds; `close` ends the connection."""
+    """
+    What to answer. `retry_after` in seconds; `close` ends the connection; `challenge` is the
+    `WWW-Authenticate` of a 401.
+    """
 
     status: int
     body: bytes
     content_type: str = "application/json"
     close: bool = False
     retry_after: int | None = None
+    challenge: bytes | None = None
 
 
 class Handover(Protocol):
@@ -377,7 +381,8 @@ class Intake:
         if refused.status == UNAVAILABLE.status:
             return UNAVAILABLE
         word = _WORDS.get(refused.status, b"refused")
-        return Reply(refused.status, b'{"error":"%b"}' % word)
+        asks = door.provider.challenge if door and refused.status == 401 else None
+        return Reply(refused.status, b'{"error":"%b"}' % word, challenge=asks)
 
     def _keep(
         self, door: Door | None, refused: Refused, request: InboundRequest | None, now: int

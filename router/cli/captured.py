@@ -10,6 +10,7 @@ import msgspec
 
 from router.errors import UsageError
 from router.model.delivery import InboundRequest
+from router.model.headers import BLANKS
 
 BYTES_MAX = 32 * 1024 * 1024
 
@@ -51,7 +52,7 @@ def _from_text(data: bytes, file: Path) -> InboundRequest:
         name, colon, value = line.partition(b":")
         if not colon or not name.strip():
             raise UsageError(f"{file}: line {number} of the head is no header: {line[:60]!r}")
-        headers.append((name.strip().lower(), value.strip()))
+        headers.append((name.strip().lower(), value))
     return _request(method, target, headers, body)
 
 
@@ -103,7 +104,8 @@ def _request(
     method: str, target: bytes, headers: list[tuple[bytes, bytes]], body: bytes
 ) -> InboundRequest:
     path, _, query = target.partition(b"?")
-    return InboundRequest(method, path, query, tuple(headers), body, "", 0)
+    bare = tuple((name, value.strip(BLANKS)) for name, value in headers)
+    return InboundRequest(method, path, query, bare, body, "", 0)
 
 
 def as_json(request: InboundRequest) -> dict[str, Any]:

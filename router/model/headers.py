@@ -1,8 +1,11 @@
-"""The headers of a request as the ledger keeps them."""
+"""The headers of a request: what a value is, and what the ledger keeps."""
 
 from functools import lru_cache
 
 from router.model.delivery import REMOVED
+
+BLANKS = b" \t"
+"""What may stand around a header's value and is no part of it (RFC 9110, section 5.5)."""
 
 _SENSITIVE = frozenset({b"authorization", b"cookie", b"proxy-authorization"})
 

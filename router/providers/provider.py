@@ -1,5 +1,6 @@
 """A provider: one definition, compiled, and everything that other rooms ask of it."""
 
+import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
@@ -39,6 +40,9 @@ class EventInfo(msgspec.Struct, frozen=True):
     assumed_actions: tuple[str, ...] = ()
 
 
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9-]* ")
+
+
 class Provider:
     """
     A kind of sender: how it signs, names, numbers and batches. Immutable.
@@ -48,6 +52,7 @@ class Provider:
     `shares_secrets`: some way of proof needs a secret that both sides hold.
     `names_freely`: its senders name events, and no catalogue lists them.
     `particular`: it has handshakes, or what proves a request must be hidden.
+    `challenge`: what a 401 asks for, where the proof stands in `Authorization`; else None.
     """
 
     def __init__(self, definition: Definition) -> None:
@@ -61,6 +66,7 @@ class Provider:
         self._shown = frozenset(wire(name) for rule in shown for name in spelled(rule.place))
         asked = [h.token.encode() for h in definition.respond if h.token is not None]
         self._shown_query = (*(r.query.encode() for r in shown if r.query is not None), *asked)
+        self.challenge = _challenge(definition)
         self.particular = bool(self._shown or self._shown_query or definition.respond)
         self.splits = definition.split is not None
         self.has_ids = definition.id is not None
@@ -188,6 +194,13 @@ class Provider:
     def invent_secret(self, rng_bytes: Callable[[int], bytes]) -> Invented:
         """A new secret for `--dev` and tests; the randomness is the caller's."""
         return secret_kinds.invented(self.definition.verify, rng_bytes)
+
+
+def _challenge(definition: Definition) -> bytes | None:
+    """`WWW-Authenticate`: the schemes by which a sender can prove itself (RFC 9110, 11.6.1)."""
+    places = [r for r in definition.ways if b"authorization" in map(wire, spelled(r.place))]
+    words = dict.fromkeys(rule.lead.strip() for rule in places if _SCHEME.fullmatch(rule.lead))
+    return ", ".join(f'{word} realm="webhooks"' for word in words).encode("ascii") or None
 
 
 def _catalogue(definition: Definition) -> tuple[EventInfo, ...]:

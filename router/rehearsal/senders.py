@@ -9,6 +9,7 @@ import msgspec
 
 from router.errors import UsageError
 from router.model.delivery import JSON, InboundRequest
+from router.model.headers import BLANKS
 from router.model.settings import PUBLISHED, Endpoint
 from router.model.trial import Again, Sending
 from router.providers import Provider
@@ -103,7 +104,8 @@ def _changed(request: InboundRequest, headers: Mapping[str, str | None]) -> Inbo
     if not headers:
         return request
     kept = [(name, value) for name, value in request.headers if name.decode() not in headers]
-    added = [(n.encode(), v.encode("latin-1")) for n, v in headers.items() if v is not None]
+    given = [(n.encode(), v.encode("latin-1")) for n, v in headers.items() if v is not None]
+    added = [(name, value.strip(BLANKS)) for name, value in given]
     return msgspec.structs.replace(request, headers=(*kept, *added))
 
 

@@ -226,6 +226,8 @@ def _start(reply: Reply) -> dict[str, Any]:
         headers += [(b"content-type", reply.content_type.encode("latin-1")), _NOSNIFF]
     if reply.retry_after is not None:
         headers.append((b"retry-after", b"%d" % reply.retry_after))
+    if reply.challenge is not None:
+        headers.append((b"www-authenticate", reply.challenge))
     if reply.close:
         headers.append(_CLOSE)
     return {"type": "http.response.start", "status": reply.status, "headers": headers}

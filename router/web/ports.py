@@ -21,7 +21,10 @@ class Entry(Protocol):
 
 
 class Reply(Protocol):
-    """An answer of the intake. `retry_after` in seconds; `close` ends the connection after it."""
+    """
+    An answer of the intake. `retry_after` in seconds; `close` ends the connection after it;
+    `challenge` says by which schemes a sender refused with 401 could prove itself.
+    """
 
     @property
     def status(self) -> int: ...
@@ -37,6 +40,9 @@ class Reply(Protocol):
 
     @property
     def retry_after(self) -> int | None: ...
+
+    @property
+    def challenge(self) -> bytes | None: ...
 
 
 class Intake(Protocol):

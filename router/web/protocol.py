@@ -21,6 +21,7 @@ import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from router.model.headers import BLANKS
 from router.web.transports import CorkedTransport, LingeringTransport, waited_s
 from router.web.upgrade import parser_of_rest
 from router.web.wire import LATE, Wire, closing_answer
@@ -67,6 +68,7 @@ class WireProtocol(HttpToolsProtocol):
         self._begun = 0  # requests on this connection so far
         self._hosts = 0
         self._codings = 0
+        self._blanks = 0  # bytes that header values lost
         self._chunk_bytes = 0
         self._late_head_bytes = 0  # head bytes after the chunk in which the head began
         self._late_body_bytes = 0  # wire bytes after the chunk in which the body began
@@ -182,7 +184,7 @@ class WireProtocol(HttpToolsProtocol):
         super().on_message_begin()
         self._in_head = True
         self._begun += 1
-        self._hosts = self._codings = self._late_head_bytes = 0
+        self._hosts = self._codings = self._blanks = self._late_head_bytes = 0
         self._late_body_bytes = self._body_bytes = 0
         self._head_since = self._now if self._served else self._idle_since
         self._served = True
@@ -194,13 +196,17 @@ class WireProtocol(HttpToolsProtocol):
             _stop(414, "uri_too_long")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """One field of the head. Trailers are dropped: nobody may add a header after the body."""
+        """
+        One field of the head, for every reader without the blanks around its value. Trailers are
+        dropped: nobody may add a header after the body.
+        """
         if not self._in_head:
             return
-        name = name.lower()
+        name, bare = name.lower(), value.strip(BLANKS)
+        self._blanks += len(value) - len(bare)
         if name in _WATCHED:
-            self._watch_header(name, value.lower())
-        self.headers.append((name, value))
+            self._watch_header(name, bare.lower())
+        self.headers.append((name, bare))
 
     def on_headers_complete(self) -> None:
         """The head is whole: check it, then hand the request to the application."""
@@ -252,7 +258,7 @@ class WireProtocol(HttpToolsProtocol):
         # Most heads are smaller than the limit because the chunk they came in is.
         if self._chunk_bytes + self._late_head_bytes > limits.header_bytes:
             size = sum([len(name) + len(value) + 4 for name, value in headers])
-            if size > limits.header_bytes:
+            if size + self._blanks > limits.header_bytes:
                 _stop(431, "headers_too_large")
         if self.url == b"*":
             _stop(400, "malformed_request")

@@ -40,6 +40,25 @@ def test_a_token_in_a_header() -> None:
     assert reason(lab, a_request()) == "missing_signature"
 
 
+@pytest.mark.parametrize(
+    ("verify", "challenge"),
+    [
+        ({"scheme": "basic"}, b'Basic realm="webhooks"'),
+        ({"scheme": "jwt", "audience": "a"}, b'Bearer realm="webhooks"'),
+        ({"scheme": "token"}, b'Bearer realm="webhooks"'),
+        ({"scheme": "token", "header": "Authorization", "prefix": "Key "}, b'Key realm="webhooks"'),
+        ({"scheme": "token", "header": "Authorization"}, None),
+        ({"scheme": "token", "header": "X-Token"}, None),
+        ({"scheme": "token", "query": "key"}, None),
+        ({"scheme": "none"}, None),
+    ],
+)
+def test_a_401_names_the_scheme_of_authorization(
+    verify: dict[str, Any], challenge: bytes | None
+) -> None:
+    assert Provider(a_definition(verify=verify)).challenge == challenge
+
+
 def test_a_bearer_token_is_the_usual_place() -> None:
     bearer = a_token_provider()
     for word in ("Bearer ", "bearer ", "BEARER "):

@@ -117,6 +117,8 @@ PASSING: list[tuple[str, ...]] = [
      "expect: {status: 200, calls: {paid/erp: {times: 1}}}"),
     (f"send: {{{BIG}, headers: {{x-shopify-topic: null}}}}",
      "expect: {status: 200, because: {paid: 'skipped: event'}}"),
+    (f'send: {{{BIG}, headers: {{X-Shopify-Topic: " orders/paid  "}}}}',
+     "expect: {status: 200, calls: {paid/erp: {times: 1}}}"),
     (f"send: {{{BIG}, tamper: body, headers: {{X-Shopify-Hmac-Sha256: eA==}}}}",
      "expect: {status: 401}"),
     ("clock: 2026-01-30", f"send: {{{BIG.replace('shop', 'late')}, repeat: 3, every: 1d}}",

@@ -25,6 +25,13 @@ async def test_the_reply_goes_out_as_the_intake_made_it() -> None:
         assert (answer.headers["retry-after"], answer.closed) == ("7", True)
 
 
+async def test_a_refused_sender_is_told_how_to_prove_itself() -> None:
+    async with serving() as server:
+        server.intake.reply = Reply(401, b"{}", challenge=b'Basic realm="webhooks"')
+        answer = await server.ask(post())
+        assert answer.headers["www-authenticate"] == 'Basic realm="webhooks"'
+
+
 async def test_text_is_not_sniffed() -> None:
     async with serving() as server:
         server.intake.reply = Reply(200, b"<b>", content_type="text/plain")

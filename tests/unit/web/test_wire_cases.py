@@ -70,6 +70,24 @@ async def test_a_trailer_is_not_a_header(server: Server) -> None:
     assert b"x-hub-signature" not in dict(server.intake.accepted[0].headers)
 
 
+@pytest.mark.parametrize("cut", [1, 7, 10_000])
+async def test_blanks_around_a_value_are_no_part_of_it(server: Server, cut: int) -> None:
+    """RFC 9110, section 5.5: however the bytes came, and inside a value they stay."""
+    data = post(head=b"X-A:\t push \t\r\nX-B:b\r\nX-C: c \t c\r\nX-D: \t \r\nX-E:\r\n")
+    client = await server.connect()
+    for start in range(0, len(data), cut):
+        await client.send(data[start : start + cut])
+    assert (await client.response()).status == 200
+    found = dict(server.intake.accepted[0].headers)
+    bare = {name: found[name] for name in (b"x-a", b"x-b", b"x-c", b"x-d", b"x-e")}
+    assert bare == {b"x-a": b"push", b"x-b": b"b", b"x-c": b"c \t c", b"x-d": b"", b"x-e": b""}
+
+
+async def test_blanks_that_are_dropped_count_as_bytes_of_the_head(server: Server) -> None:
+    answer = await server.ask(post(head=b"X-A: a" + b" " * 17_000 + b"\r\n"))
+    assert (answer.status, answer.body) == (431, b'{"error":"headers_too_large"}')
+
+
 async def test_the_request_arrives_as_sent(server: Server) -> None:
     await server.ask(post(b"\xff\x00{", path=b"/wh_x?a=%20&a=2", head=b"X-A: \xe9\r\nX-a: 2\r\n"))
     request = server.intake.accepted[0]

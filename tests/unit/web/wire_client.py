@@ -26,6 +26,7 @@ class Reply(msgspec.Struct):
     content_type: str = "application/json"
     close: bool = False
     retry_after: int | None = None
+    challenge: bytes | None = None
 
 
 class Entry(msgspec.Struct):
