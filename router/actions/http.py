@@ -78,7 +78,9 @@ class HttpAction:
     ) -> None:
         import aiohttp  # noqa: PLC0415 - 165 ms that `check` must not pay
 
-        self._aiohttp = aiohttp
+        from router.actions import receiving  # noqa: PLC0415 - aiohttp again
+
+        self._aiohttp, self._receiving = aiohttp, receiving
         self._egress = egress
         self._lookup = lookup
         self._now_s = now_s
@@ -142,8 +144,8 @@ class HttpAction:
     def _opened(self) -> "aiohttp.ClientSession":
         """The session, made within the loop at the first call."""
         if self._session is None:
-            aiohttp = self._aiohttp
-            connector = aiohttp.TCPConnector(
+            aiohttp, receiving = self._aiohttp, self._receiving
+            connector = receiving.BoundedConnector(
                 limit=0,  # dispatch counts
                 resolver=self._lookup_for(aiohttp),
                 socket_factory=self._socket,
@@ -210,6 +212,8 @@ class HttpAction:
     def _broken(self, error: Exception, aim: _Aim) -> Outcome:
         """Words of our own for a call without an answer."""
         aiohttp = self._aiohttp
+        if isinstance(error, self._receiving.ExcessError):
+            return Retry("network", str(error))
         if aim.refused and not aim.tried:
             return Fail(FORBIDDEN)
         certificate = isinstance(error, aiohttp.ClientConnectorCertificateError)  # a ValueError

@@ -16,8 +16,8 @@ import pytest
 from router.actions.http import ANSWER_MAX, HttpAction
 from router.egress import EgressPolicy
 from router.model.job import Done, Outcome, Retry
+from tests.hostile.targets import OK, TABLE, Wire, never_reads, serving
 from tests.sim.makers import a_job, an_http_call
-from tests.unit.actions.hostile import OK, TABLE, Wire, never_reads, serving
 
 LIMIT_S = 0.4
 PATIENCE_S = 10.0

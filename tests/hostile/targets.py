@@ -9,6 +9,13 @@ import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 OK = b"HTTP/1.1 200 OK\r\n"
+SHORT = OK + b"Content-Length: 2\r\n\r\nok"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+LAST_CHUNK = CHUNKED + b"1\r\nx\r\n0\r\n"
+SWITCH = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"
+HINT_LINE = b"HTTP/1.1 103 Early Hints\r\n"
+HINT = HINT_LINE + b"\r\n"
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 BOMB = gzip.compress(b"\0" * 50_000_000)
 
 
@@ -108,7 +115,7 @@ async def slow_body(wire: Wire) -> None:
 @target("timeout")
 async def slow_chunks(wire: Wire) -> None:
     await wire.request()
-    await wire.say(OK + b"Transfer-Encoding: chunked\r\n\r\n")
+    await wire.say(CHUNKED)
     await wire.slowly(b"1\r\nx\r\n" * 100_000, 0.005)
 
 
@@ -119,7 +126,7 @@ async def a_body_that_never_ends_well(wire: Wire) -> None:
     await wire.nothing()
 
 
-@target("timeout")
+@target("network")
 async def interim_answers_without_end(wire: Wire) -> None:
     await wire.request()
     while True:
@@ -127,11 +134,11 @@ async def interim_answers_without_end(wire: Wire) -> None:
         await asyncio.sleep(0.001)
 
 
-@target("timeout")
+@target("network")
 async def continues_without_end(wire: Wire) -> None:
     await wire.request()
     while True:
-        await wire.say(b"HTTP/1.1 100 Continue\r\n\r\n" * 100)
+        await wire.say(CONTINUE * 100)
         await asyncio.sleep(0.001)
 
 
@@ -148,7 +155,7 @@ async def endless_body(wire: Wire) -> None:
 @target("done")
 async def endless_chunks(wire: Wire) -> None:
     await wire.request()
-    await wire.say(OK + b"Transfer-Encoding: chunked\r\n\r\n")
+    await wire.say(CHUNKED)
     await wire.endlessly(b"10000\r\n" + b"y" * 65_536 + b"\r\n")
 
 
@@ -180,13 +187,33 @@ async def one_huge_status_line(wire: Wire) -> None:
     await wire.endlessly(b"O" * 65_536)
 
 
-@target("timeout")
-async def one_endless_chunk_size(wire: Wire) -> None:
-    await wire.request()
-    await wire.say(OK + b"Transfer-Encoding: chunked\r\n\r\n")
-    while True:  # the parser takes zeros as they come and keeps none
-        await wire.say(b"0" * 1_000)
-        await asyncio.sleep(0.001)
+def floods(expected: str, name: str, begin: bytes, piece: bytes) -> None:
+    """A target that says the one, then the other as fast as it can, without a pause or an end."""
+
+    async def script(wire: Wire) -> None:
+        await wire.request()
+        await wire.say(begin)
+        await wire.endlessly(piece)
+
+    TABLE[name] = (expected, script)
+
+
+floods("network", "hints_a_thousand_at_once", b"", HINT * 1_000)
+floods("network", "continues_a_thousand_at_once", b"", CONTINUE * 1_000)
+floods("network", "interim_headers_without_end", HINT_LINE, b"A: b\r\n" * 5_000)
+floods("network", "line_ends_without_end", b"", b"\r\n" * 30_000)
+floods("network", "short_headers_without_end", OK, b"A: b\r\n" * 5_000)
+floods("network", "blanks_in_a_header_without_end", OK + b"X-A:", b" " * 65_536)
+floods("network", "chunks_of_one_byte", CHUNKED, b"1\r\nx\r\n" * 5_000)
+floods("network", "one_endless_chunk_size", CHUNKED, b"0" * 65_536)
+floods("network", "one_endless_chunk_extension", CHUNKED + b"1;", b"e" * 65_536)
+floods("network", "chunk_extensions_without_end", CHUNKED, b"1;" + b"e" * 4_000 + b"\r\nx\r\n")
+floods("network", "trailers_without_end", LAST_CHUNK, b"A: b\r\n" * 5_000)
+floods("network", "one_endless_trailer", LAST_CHUNK + b"X-A:", b"b" * 65_536)
+floods("network", "blanks_in_a_trailer_without_end", LAST_CHUNK + b"X-A:", b" " * 65_536)
+floods("done", "hints_after_the_answer", SHORT, HINT * 1_000)
+floods("done", "answers_after_the_answer", SHORT, SHORT * 1_000)
+floods("client", "a_flood_after_a_switch", SWITCH, b"x" * 65_536)
 
 
 @target("done")
@@ -214,15 +241,13 @@ answers("network", "shorter_than_it_says", OK + b"Content-Length: 1000\r\n\r\nab
 answers("network", "longer_than_it_says", OK + b"Content-Length: 2\r\n\r\nabcdefgh")
 answers("network", "two_lengths", OK + b"Content-Length: 2\r\nContent-Length: 9\r\n\r\nabcdefghi")
 answers("network", "a_negative_length", OK + b"Content-Length: -1\r\n\r\n")
-answers(
-    "network", "chunked_garbage", OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n0\r\n\r\n"
-)
+answers("network", "chunked_garbage", CHUNKED + b"zz\r\nabc\r\n0\r\n\r\n")
 answers(
     "network",
     "a_chunk_longer_than_it_says",
-    OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\nabcdef\r\n0\r\n\r\n",
+    CHUNKED + b"2\r\nabcdef\r\n0\r\n\r\n",
 )
-answers("network", "chunks_that_stop", OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nab")
+answers("network", "chunks_that_stop", CHUNKED + b"5\r\nab")
 answers("network", "no_http", b"<html>HTTP/0.9 says hello</html>\r\n")
 
 
@@ -261,7 +286,7 @@ answers(
 @target("client")
 async def switches_protocols_to_nonsense(wire: Wire) -> None:
     await wire.request()
-    await wire.say(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n")
+    await wire.say(SWITCH)
     await wire.nothing()
 
 
@@ -311,7 +336,7 @@ async def half_closes_without_an_answer(wire: Wire) -> None:
 @target("done")
 async def half_closes_after_the_answer(wire: Wire) -> None:
     await wire.request()
-    await wire.say(OK + b"Content-Length: 2\r\n\r\nok")
+    await wire.say(SHORT)
     wire.writer.write_eof()
     await wire.nothing()
 
