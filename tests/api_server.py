@@ -24,7 +24,10 @@ class Asked(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What is answered in place of what the interface says. `body` may be JSON, text or bytes."""
+    """
+    What is answered in place of what the interface says. `body` may be JSON, text (which is HTML)
+    or bytes (which are said to be JSON).
+    """
 
     status: int
     body: Any = b""
@@ -151,7 +154,9 @@ class _Handler(BaseHTTPRequestHandler):
         if not isinstance(body, bytes):
             body = (body if isinstance(body, str) else json.dumps(body)).encode()
         self.send_response(answer.status)
-        for name, value in answer.headers.items():
+        kind = "text/html" if isinstance(answer.body, str) else "application/json"
+        own = {"Content-Type": kind} if body else {}
+        for name, value in {**own, **answer.headers}.items():
             self.send_header(name, value)
         if answer.status != 204:
             self.send_header("Content-Length", str(len(body)))

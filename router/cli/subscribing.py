@@ -45,13 +45,13 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What would be asked for, where; `asked_at` are the times of all calls before."""
+    """What would be asked for, where; `known` are all records, by the names of their facts."""
 
     endpoint: str
     access: Access
     way: Way
     rows: tuple[Row, ...]
-    asked_at: tuple[int, ...]
+    known: Mapping[str, Record]
 
     @property
     def wanted(self) -> list[tuple[str, str]]:
@@ -243,8 +243,7 @@ def planned(
             f"that would be {made + new:,} subscriptions at {access.base}, "
             f"more than the {access.rule.subscriptions_max:,} an app may have"
         )
-    asked_at = tuple(record.asked_at for record in known.values())
-    return Plan(endpoint.name, access, way, tuple(rows), asked_at)
+    return Plan(endpoint.name, access, way, tuple(rows), known)
 
 
 def address_for(ruleset: Ruleset, endpoint: Endpoint, topic: str) -> str:

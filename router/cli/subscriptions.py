@@ -236,6 +236,7 @@ async def _run(
     from router.provider_calls.subscriptions import Subscriber
 
     clock, access = SystemClock(), plan.access
+    before = [record.asked_at for record in plan.known.values()]
     hosts, egress = hosts_of(access.base), ruleset.server.egress_allow
     async with Client(hosts, egress=egress, timeout_s=timeout) as client:
         subscriber = Subscriber(
@@ -244,7 +245,8 @@ async def _run(
             way=plan.way,
             clock=clock,
             keep=Keeper(place, ruleset).keep,
-            pace=Pace(clock, access.rule.subscriptions_per_s, before=plan.asked_at),
+            pace=Pace(clock, access.rule.subscriptions_per_s, before=before),
+            known=plan.known,
         )
         await subscriber.run(plan.endpoint, plan.wanted, tell=tell)
 

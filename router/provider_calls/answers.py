@@ -22,16 +22,22 @@ class CallFailedError(RouterError):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What came back. `retry_after_s` is what a Retry-After asks for, None without a usable one."""
+    """
+    What came back. `retry_after_s` is what a Retry-After asks for, None without a usable one.
+
+    `unlike` says of a 2xx what it is in place of the answer that means success: None, if it is
+    that answer.
+    """
 
     status: int
     body: bytes
     retry_after_s: float | None = None
+    unlike: str | None = None
 
     @property
     def ok(self) -> bool:
-        """Whether the status is a 2xx."""
-        return 200 <= self.status < 300
+        """Whether it says that the call was carried out."""
+        return 200 <= self.status < 300 and self.unlike is None
 
 
 class Sends(Protocol):
@@ -41,7 +47,9 @@ class Sends(Protocol):
 
 
 def refused(answer: Answer, token: str | None) -> str:
-    """What an answer that is no 2xx says, the token masked should it be echoed."""
+    """What an answer that is not `ok` says, the token masked should it be echoed."""
+    if answer.unlike is not None:
+        return answer.unlike
     said = read_problem(answer.body)
     if token:
         said = said.replace(token, MASK)

@@ -74,8 +74,11 @@ class Client:
                 body += chunk
                 if len(body) > ANSWER_MAX:
                     raise CallFailedError("the answer is longer than 4 MiB", arrived=True)
-            after = retry_after(response.headers.get("retry-after"), response.headers.get("date"))
-            return Answer(response.status_code, bytes(body), after)
+            status, came = response.status_code, response.headers
+            after = retry_after(came.get("retry-after"), came.get("date"))
+            unlike = request.promise.broken_by(status, came.get("content-type", ""), bytes(body))
+            is_2xx = 200 <= status < 300
+            return Answer(status, bytes(body), after, unlike if is_2xx else None)
 
 
 def hosts_of(base: str) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from typing import Any, Literal
 import msgspec
 
 from router.clock import Clock
-from router.errors import RouterError
 from router.provider_calls.answers import Answer, CallFailedError, Sends, refused
 from router.provider_calls.pace import Pace
 from router.providers.management import (
@@ -32,6 +31,8 @@ WAITS_MAX = 5
 WAIT_MAX_S = 60.0
 WAIT_S = 2.0
 """What a 429 without a Retry-After is taken to ask for."""
+
+STOPPED = "stopped after the error before"
 
 State = Literal["asked", "made"]
 Outcome = Literal["made", "refused", "unsure", "not asked"]
@@ -101,10 +102,23 @@ def is_subscription(fact: tuple[str, Any]) -> bool:
 
 
 class Subscriber:
-    """Makes the subscriptions of one endpoint."""
+    """
+    Makes the subscriptions of one endpoint.
+
+    `known` are the records of earlier runs, by the names of their facts: whatever comes of asking
+    again, what they say of a subscription stays known.
+    """
 
     def __init__(
-        self, client: Sends, access: Access, *, way: Way, clock: Clock, keep: Keep, pace: Pace
+        self,
+        client: Sends,
+        access: Access,
+        *,
+        way: Way,
+        clock: Clock,
+        keep: Keep,
+        pace: Pace,
+        known: Mapping[str, Record],
     ) -> None:
         self._client = client
         self._access = access
@@ -112,6 +126,7 @@ class Subscriber:
         self._clock = clock
         self._keep = keep
         self._pace = pace
+        self._known = dict(known)
 
     async def run(
         self,
@@ -141,29 +156,37 @@ class Subscriber:
         """What became of it, and why to go no further."""
         await self._pace.turn()
         name = fact_name(self._access.base, topic, address)
-        record = Record(endpoint, topic, address, self._access.base, "asked", self._clock.now())
-        await self._keep({name: msgspec.to_builtins(record)})
+        before, now = self._known.get(name), self._clock.now()
+        record = Record(endpoint, topic, address, self._access.base, "asked", now)
+        if before is not None:
+            record = msgspec.structs.replace(before, endpoint=endpoint, asked_at=now)
+        await self._note(name, record)
         try:
             answer = await self._answer(topic, address)
             found = self._read(answer)
         except (CallFailedError, BadAnswerError) as error:
-            return await self._no_answer(name, topic, address, error)
+            if isinstance(error, BadAnswerError) or error.arrived:  # perhaps it was made
+                return Result(topic, address, "unsure", words=str(error)), STOPPED
+            await self._note(name, before)
+            return Result(topic, address, "refused", words=str(error)), str(error)
         if isinstance(found, Subscribed):
-            made = msgspec.structs.replace(record, state="made", id=found.id)
-            await self._keep({name: msgspec.to_builtins(made)})
-            return Result(topic, address, "made", found.id), None
-        await self._keep({name: None})
-        over = "stopped after the error before" if _hopeless(answer.status) else None
+            return await self._made(name, record, found.id), None
+        if found.taken and before is not None and before.state == "asked":
+            return await self._made(name, record, before.id), None  # by the call nobody answered
+        await self._note(name, before)
+        over = STOPPED if _hopeless(answer.status) else None
         return Result(topic, address, "refused", words="; ".join(found.problems)), over
 
-    async def _no_answer(
-        self, name: str, topic: str, address: str, error: RouterError | BadAnswerError
-    ) -> tuple[Result, str]:
-        """Perhaps it was made: the record stays `asked`, unless it cannot have been."""
-        if isinstance(error, CallFailedError) and not error.arrived:
-            await self._keep({name: None})
-            return Result(topic, address, "refused", words=str(error)), str(error)
-        return Result(topic, address, "unsure", words=str(error)), "stopped after the error before"
+    async def _made(self, name: str, record: Record, identity: str | None) -> Result:
+        await self._note(name, msgspec.structs.replace(record, state="made", id=identity))
+        return Result(record.topic, record.address, "made", identity)
+
+    async def _note(self, name: str, record: Record | None) -> None:
+        """Make durable what is known now; None: nothing."""
+        await self._keep({name: None if record is None else msgspec.to_builtins(record)})
+        self._known.pop(name, None)
+        if record is not None:
+            self._known[name] = record
 
     async def _answer(self, topic: str, address: str) -> Answer:
         """The first answer that is not `429`, waiting as long as the sender asks."""
@@ -174,16 +197,13 @@ class Subscriber:
         return await patient(self._client, request, clock=self._clock, pace=self._pace)
 
     def _read(self, answer: Answer) -> Subscribed | NotSubscribed:
-        if answer.status >= 500:
+        if answer.status >= 500 or answer.unlike is not None:
             raise BadAnswerError(refused(answer, self._access.token))
         if not answer.ok:
             return NotSubscribed((refused(answer, self._access.token),))
         if self._way.graphql:
             return read_subscribed_graphql(answer.body)
-        try:
-            return read_subscribed(answer.body)
-        except BadAnswerError:
-            return Subscribed(None)  # a 2xx says that it was made, whatever it says beside
+        return read_subscribed(answer.body)
 
 
 async def patient(client: Sends, request: ApiRequest, *, clock: Clock, pace: Pace) -> Answer:

@@ -8,7 +8,7 @@ is not understood is said, never guessed.
 import re
 from collections.abc import Iterable, Mapping
 from ipaddress import IPv4Network, IPv6Network, ip_network
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 import msgspec
@@ -31,6 +31,8 @@ mutation webhookSubscriptionCreate(
   }
 }"""
 _TOPIC = re.compile(r"[a-z0-9_]+(?:/[a-z0-9_]+)+")
+_JSON = re.compile(r"application/(?:[a-z0-9.-]+\+)?json")
+_TAKEN = re.compile(r"\balready (?:been )?(?:taken|exists?)\b", re.IGNORECASE)
 _REPOSITORY = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
 
 
@@ -50,12 +52,36 @@ class Access(msgspec.Struct, frozen=True):
         return f"Access({self.base!r})"
 
 
+class Promise(msgspec.Struct, frozen=True):
+    """
+    What an answer must be to mean success: one of these statuses, and JSON, nothing at all, or
+    either. Whatever else comes with a 2xx (a login page, a proxy's own word) means nothing.
+    """
+
+    statuses: tuple[int, ...]
+    body: Literal["json", "nothing", "json or nothing"] = "json"
+
+    def __str__(self) -> str:
+        return f"{' or '.join(map(str, self.statuses))} with {self.body}"
+
+    def broken_by(self, status: int, media: str, body: bytes) -> str | None:
+        """What an answer is instead, in words; None: it is what was promised."""
+        kind = media.partition(";")[0].strip().lower()
+        is_json = _JSON.fullmatch(kind) is not None
+        fits = ("nothing" in self.body and not body) or ("json" in self.body and is_json)
+        if status in self.statuses and fits:
+            return None
+        came = (_words(kind) or "content of no type") if body else "nothing"
+        return f"HTTP {status} with {came}, where success is {self}"
+
+
 class ApiRequest(msgspec.Struct, frozen=True):
     """One request to send. `headers` may hold a token: they are never shown."""
 
     method: str
     url: str
     headers: tuple[tuple[str, str], ...]
+    promise: Promise
     body: bytes | None = None
 
     def __repr__(self) -> str:
@@ -63,15 +89,20 @@ class ApiRequest(msgspec.Struct, frozen=True):
 
 
 class Subscribed(msgspec.Struct, frozen=True):
-    """A subscription was made; `id` None: the answer does not say which."""
+    """A subscription was made."""
 
-    id: str | None
+    id: str
 
 
 class NotSubscribed(msgspec.Struct, frozen=True):
     """None was made; `problems` say why, one for each field."""
 
     problems: tuple[str, ...]
+
+    @property
+    def taken(self) -> bool:
+        """Whether that is because there is such a subscription already."""
+        return any(_TAKEN.search(problem) for problem in self.problems)
 
 
 class BadAnswerError(ValueError):
@@ -80,11 +111,17 @@ class BadAnswerError(ValueError):
 
 # -- requests
 
+SUBSCRIBE = Promise((200, 201))
+GRAPHQL = Promise((200,))
+NOTIFY = Promise((200, 201, 202, 204), "json or nothing")
+RANGES = Promise((200,))
+DISPATCH = Promise((204,), "nothing")
+
 
 def subscribe(access: Access, topic: str, address: str) -> ApiRequest:
     """REST: notifications of `topic` to `address`."""
     body = {"webhook": {"topic": topic, "address": address, "format": "json"}}
-    return _post(access, _filled(access, access.rule.subscribe), body)
+    return _post(access, _filled(access, access.rule.subscribe), body, SUBSCRIBE)
 
 
 def subscribe_graphql(
@@ -94,18 +131,18 @@ def subscribe_graphql(
     given = {"callbackUrl": address, "format": "JSON"}
     variables = {"topic": graphql_topic(topic), "webhookSubscription": given}
     body = {"query": _MUTATION, "variables": variables}
-    return _post(access, _filled(access, path or access.rule.graphql), body)
+    return _post(access, _filled(access, path or access.rule.graphql), body, GRAPHQL)
 
 
 def notify(access: Access, webhook_id: str) -> ApiRequest:
     """A test notification for one subscription; a GraphQL id counts by its last part."""
     number = quote(webhook_id.rpartition("/")[2], safe="")
-    return _post(access, _filled(access, access.rule.notify, webhook_id=number), None)
+    return _post(access, _filled(access, access.rule.notify, webhook_id=number), None, NOTIFY)
 
 
 def ranges(access: Access) -> ApiRequest:
     """The addresses that deliveries come from."""
-    return ApiRequest("GET", _url(access, access.rule.ranges or ""), _headers(access))
+    return ApiRequest("GET", _url(access, access.rule.ranges or ""), _headers(access), RANGES)
 
 
 def dispatch(
@@ -124,7 +161,7 @@ def dispatch(
     body = {"event_type": event_type}
     if client_payload is not None:
         body["client_payload"] = client_payload
-    return _post(access, path, body)
+    return _post(access, path, body, DISPATCH)
 
 
 def is_repository(text: str) -> bool:
@@ -133,10 +170,10 @@ def is_repository(text: str) -> bool:
     return _REPOSITORY.fullmatch(text) is not None and not any(set(p) == {"."} for p in parts)
 
 
-def _post(access: Access, path: str, body: Any) -> ApiRequest:
+def _post(access: Access, path: str, body: Any, promise: Promise) -> ApiRequest:
     data = None if body is None else msgspec.json.encode(body)
     headers = (*_headers(access), ("Content-Type", "application/json"))
-    return ApiRequest("POST", _url(access, path), headers, data)
+    return ApiRequest("POST", _url(access, path), headers, promise, data)
 
 
 def _headers(access: Access) -> tuple[tuple[str, str], ...]:
@@ -189,9 +226,13 @@ def topic_table(topics: Iterable[str]) -> Mapping[str, str]:
 
 
 def read_subscribed(body: bytes) -> Subscribed:
-    """The REST answer to a subscription. Its shape is not shown: the id is taken if it is there."""
-    webhook = _member(_decoded(body), "webhook")
-    return Subscribed(_identity(_member(webhook, "id")))
+    """
+    The REST answer to a subscription: `{"webhook": {"id": …}}`.
+
+    Raises:
+        BadAnswerError: it is something else.
+    """
+    return Subscribed(_named(_member(_decoded(body), "webhook")))
 
 
 def read_subscribed_graphql(body: bytes) -> Subscribed | NotSubscribed:
@@ -207,10 +248,7 @@ def read_subscribed_graphql(body: bytes) -> Subscribed | NotSubscribed:
     problems += [_problem(e) for e in _listed(_member(made, "userErrors"))]
     if problems:
         return NotSubscribed(tuple(problems))
-    subscription = _member(made, "webhookSubscription")
-    if not isinstance(subscription, dict):
-        raise BadAnswerError("the answer holds neither a subscription nor errors")
-    return Subscribed(_identity(subscription.get("id")))
+    return Subscribed(_named(_member(made, "webhookSubscription")))
 
 
 def read_ranges(body: bytes, field: str) -> tuple[str, ...]:
@@ -273,9 +311,11 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _identity(value: Any) -> str | None:
+def _named(subscription: Any) -> str:
+    """The id of a subscription that was made."""
+    value = _member(subscription, "id")
     if isinstance(value, bool) or not isinstance(value, int | str) or value == "":
-        return None
+        raise BadAnswerError("the answer holds neither a subscription with its id nor errors")
     return _words(str(value))
 
 

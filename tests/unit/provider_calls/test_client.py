@@ -9,7 +9,7 @@ import pytest
 from router.provider_calls.answers import Answer as Came
 from router.provider_calls.answers import CallFailedError, refused, retry_after
 from router.provider_calls.client import Client, hosts_of
-from router.providers.management import ApiRequest, dispatch, ranges
+from router.providers.management import RANGES, ApiRequest, dispatch, ranges
 from tests.api_server import HOOKS, TOKEN, Answer, ApiServer
 from tests.unit.provider_calls.conftest import host
 
@@ -51,7 +51,7 @@ async def test_no_answer_may_still_have_been_carried_out(
 async def test_nobody_listening_is_known_not_to_have_arrived(api: ApiServer) -> None:
     async with Client(["127.0.0.1"], timeout_s=1) as client:
         with pytest.raises(CallFailedError, match="no connection") as caught:
-            await client.send(ApiRequest("GET", "http://127.0.0.1:1/meta", ()))
+            await client.send(ApiRequest("GET", "http://127.0.0.1:1/meta", (), RANGES))
     assert not caught.value.arrived
 
 

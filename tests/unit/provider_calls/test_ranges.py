@@ -93,6 +93,8 @@ BAD: list[Any] = [
     Answer(302, "", {"Location": "/elsewhere"}),
     Answer(500, {"hooks": ["198.51.100.0/24"]}),
     Answer(200, "no json"),
+    Answer(200, {"hooks": ["198.51.100.0/24"]}, {"Content-Type": "text/html"}),
+    Answer(203, {"hooks": ["198.51.100.0/24"]}),
     Answer(200, {}),
     Answer(200, []),
     Answer(200, {"hooks": []}),

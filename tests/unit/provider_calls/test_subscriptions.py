@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import pytest
 
 from router.provider_calls.client import Client
@@ -11,6 +12,7 @@ from router.provider_calls.pace import Pace
 from router.provider_calls.subscriptions import (
     Record,
     Result,
+    State,
     Subscriber,
     Way,
     fact_name,
@@ -49,8 +51,17 @@ class Ledger:
 class World:
     """One run's parts."""
 
-    def __init__(self, api: ApiServer, client: Client, *, way: Way | None = None, **access: Any):
+    def __init__(
+        self,
+        api: ApiServer,
+        client: Client,
+        *,
+        way: Way | None = None,
+        known: Mapping[str, Record] | None = None,
+        **access: Any,
+    ) -> None:
         self.clock, self.ledger = JumpingClock(), Ledger()
+        self.ledger.facts = {n: msgspec.to_builtins(record) for n, record in (known or {}).items()}
         self.subscriber = Subscriber(
             client,
             shop(api, **access),
@@ -58,6 +69,7 @@ class World:
             clock=self.clock,
             keep=self.ledger.keep,
             pace=Pace(self.clock, 4),
+            known=known or {},
         )
 
     async def run(self, *topics: str) -> list[Result]:
@@ -209,27 +221,171 @@ async def test_a_server_that_is_not_there_was_asked_nothing(api: ApiServer) -> N
     assert world.ledger.records == []
 
 
+LOGIN = Answer(200, "<html><title>Please log in</title>")
+RIGHT = {"webhook": {"id": 7}}
+RIGHT_GRAPHQL = {
+    "data": {"webhookSubscriptionCreate": {"webhookSubscription": {"id": "x"}, "userErrors": []}}
+}
+
+
 @pytest.mark.parametrize(
-    "body", [b"", b"nonsense", b"[]", b'{"webhook": []}', b'{"webhook": {"id": {}}}', b"null"]
+    "answer",
+    [
+        LOGIN,
+        Answer(201, "<html>Welcome"),
+        Answer(201),
+        Answer(204),
+        Answer(202, RIGHT),
+        Answer(201, RIGHT, {"Content-Type": "text/html"}),
+        Answer(201, RIGHT, {"Content-Type": "text/plain; profile=application/json"}),
+        Answer(201, b"nonsense"),
+        Answer(201, []),
+        Answer(201, {"webhook": []}),
+        Answer(201, {"webhook": {"id": {}}}),
+        Answer(201, {"status": "ok"}),
+        Answer(201, None),
+    ],
+    ids=str,
 )
-async def test_an_odd_2xx_means_made_without_an_id(
-    api: ApiServer, client: Client, body: bytes
+async def test_a_2xx_that_is_not_the_promised_answer_is_no_subscription(
+    api: ApiServer, client: Client, answer: Answer
 ) -> None:
-    api.script.append(Answer(201, body))
+    api.script.append(answer)
     world = World(api, client)
     (result,) = await world.run("orders/create")
-    assert (result.outcome, result.id) == ("made", None)
-    assert world.ledger.records[0].state == "made"
+    assert (result.outcome, result.id) == ("unsure", None)
+    assert world.ledger.records[0].state == "asked"
 
 
 @pytest.mark.parametrize(
-    "body",
-    [b"", b"{}", b"[]", b'{"data": null}', b'{"data": {"webhookSubscriptionCreate": {}}}'],
+    "answer",
+    [
+        LOGIN,
+        Answer(201, RIGHT_GRAPHQL),
+        Answer(200, RIGHT_GRAPHQL, {"Content-Type": "text/html"}),
+        Answer(200),
+        Answer(200, {}),
+        Answer(200, []),
+        Answer(200, {"data": None}),
+        Answer(200, {"data": {"webhookSubscriptionCreate": {}}}),
+        Answer(200, {"data": {"webhookSubscriptionCreate": {"webhookSubscription": {}}}}),
+    ],
+    ids=str,
 )
-async def test_an_odd_graphql_answer_is_unsure(api: ApiServer, client: Client, body: bytes) -> None:
-    api.script.append(Answer(200, body))
+async def test_an_odd_graphql_answer_is_unsure(
+    api: ApiServer, client: Client, answer: Answer
+) -> None:
+    api.script.append(answer)
     (result,) = await World(api, client, way=Way(graphql=True)).run("orders/create")
     assert result.outcome == "unsure"
+
+
+@pytest.mark.parametrize(
+    ("way", "answer"),
+    [
+        (Way(), Answer(201, RIGHT, {"Content-Type": "application/json; charset=utf-8"})),
+        (Way(), Answer(200, RIGHT, {"Content-Type": "Application/vnd.shop+JSON"})),
+        (Way(graphql=True), Answer(200, RIGHT_GRAPHQL)),
+    ],
+)
+async def test_the_promised_answers(
+    api: ApiServer, client: Client, way: Way, answer: Answer
+) -> None:
+    api.script.append(answer)
+    assert (await World(api, client, way=way).run("orders/create"))[0].outcome == "made"
+
+
+# -- asked again ----------------------------------------------------------------------------------
+
+TAKEN = Answer(422, {"errors": {"address": ["for this topic has already been taken"]}})
+TAKEN_GRAPHQL = Answer(
+    200,
+    {
+        "data": {
+            "webhookSubscriptionCreate": {
+                "webhookSubscription": None,
+                "userErrors": [
+                    {
+                        "field": ["webhookSubscription", "callbackUrl"],
+                        "message": "Address for this topic has already been taken",
+                    }
+                ],
+            }
+        }
+    },
+)
+WAYS = [(Way(), TAKEN), (Way(graphql=True), TAKEN_GRAPHQL)]
+
+
+def earlier(api: ApiServer, state: State, identity: str | None = None) -> dict[str, Record]:
+    """What a run before this one has left."""
+    record = Record("shop", "orders/create", ADDRESS, api.url, state, START_MS - 9, identity)
+    return {fact_name(api.url, "orders/create", ADDRESS): record}
+
+
+@pytest.mark.parametrize(("way", "taken"), WAYS)
+async def test_already_taken_after_an_unsure_one_means_that_it_was_made(
+    api: ApiServer, client: Client, way: Way, taken: Answer
+) -> None:
+    api.script.append(taken)
+    world = World(api, client, way=way, known=earlier(api, "asked"))
+    (result,) = await world.run("orders/create")
+    assert (result.outcome, result.words) == ("made", None)
+    assert [r.state for r in world.ledger.records] == ["made"]
+
+
+@pytest.mark.parametrize(("way", "taken"), WAYS)
+async def test_already_taken_is_a_refusal_where_nothing_is_known(
+    api: ApiServer, client: Client, way: Way, taken: Answer
+) -> None:
+    api.script.append(taken)
+    world = World(api, client, way=way)
+    assert [r.outcome for r in await world.run("orders/create")] == ["refused"]
+    assert world.ledger.records == []
+
+
+@pytest.mark.parametrize("state", ["made", "asked"])
+@pytest.mark.parametrize(
+    "answer", [TAKEN, Answer(401, {}), Answer(404, {}), Answer(422, {"errors": "no"})], ids=str
+)
+async def test_a_refusal_takes_nothing_of_what_was_known(
+    api: ApiServer, client: Client, state: State, answer: Answer
+) -> None:
+    api.script.append(answer)
+    known = earlier(api, state, "7")
+    world = World(api, client, known=known)
+    await world.run("orders/create")
+    (record,) = world.ledger.records
+    became = "made" if answer is TAKEN else state
+    assert (record.state, record.id) == (became, "7")
+
+
+@pytest.mark.parametrize("odd", ["hang", "close", Answer(502, "<html>bad"), LOGIN])
+async def test_no_answer_takes_nothing_of_what_was_known(
+    api: ApiServer, client: Client, odd: Any
+) -> None:
+    api.script.append(odd)
+    world = World(api, client, known=earlier(api, "made", "7"))
+    assert [r.outcome for r in await world.run("orders/create")] == ["unsure"]
+    assert set(world.ledger.states) == {"made"}, "not even while it is asked"
+    assert world.ledger.records[0].id == "7"
+
+
+async def test_nobody_there_takes_nothing_of_what_was_known(api: ApiServer) -> None:
+    async with Client(["127.0.0.1"], timeout_s=1) as client:
+        world = World(api, client)
+        gone = Access(shop(api).rule, "http://127.0.0.1:1", TOKEN)
+        name = fact_name(gone.base, "orders/create", ADDRESS)
+        before = Record("shop", "orders/create", ADDRESS, gone.base, "made", START_MS - 9, "7")
+        world.subscriber._access, world.subscriber._known = gone, {name: before}
+        assert [r.outcome for r in await world.run("orders/create")] == ["refused"]
+    assert world.ledger.records == [before]
+
+
+async def test_what_is_made_anew_has_the_new_id(api: ApiServer, client: Client) -> None:
+    world = World(api, client, known=earlier(api, "made", "7"))
+    await world.run("orders/create")
+    assert [r.id for r in world.ledger.records] == ["1000"]
 
 
 async def test_a_wrong_token_is_not_shown(api: ApiServer, client: Client) -> None:
@@ -249,6 +405,25 @@ async def test_a_test_notification(api: ApiServer, client: Client) -> None:
         assert asked.body is None
     against = await send_test(client, shop(api), "7", clock=clock, pace=Pace(clock, 4))
     assert against == "HTTP 404: Not Found"
+
+
+@pytest.mark.parametrize(
+    ("answer", "against"),
+    [
+        (Answer(204), None),
+        (Answer(202, {"ok": True}), None),
+        (LOGIN, "HTTP 200 with text/html, where success is 200 or 201 or 202 or 204 with json"),
+        (Answer(206, {}), "HTTP 206 with application/json, where success is"),
+    ],
+    ids=str,
+)
+async def test_only_the_promised_answer_means_a_test_notification(
+    api: ApiServer, client: Client, answer: Answer, against: str | None
+) -> None:
+    api.script.append(answer)
+    clock = JumpingClock()
+    said = await send_test(client, shop(api), "7", clock=clock, pace=Pace(clock, 4))
+    assert said is None if against is None else against in (said or "")
 
 
 async def test_an_id_cannot_lead_to_another_path(api: ApiServer, client: Client) -> None:
