@@ -84,17 +84,38 @@ def _access(place: Place, given: dict[str, Any]) -> "tuple[Access, tuple[str, ..
 
     rule = builtin()[PROVIDER].definition.api
     assert rule is not None  # noqa: S101 - our own definition
-    base = checked_address(given["api_base"]) if given["api_base"] else rule.base or ""
+    usual = rule.base or ""
+    base = checked_address(given["api_base"]) if given["api_base"] else None
     variable = given["token_env"]
     if variable is not None and given["endpoint"] is None and given["token"] is None:
-        return Access(rule, base, token_from_variable(place.environ, variable), PROVIDER), ()
+        token = token_from_variable(place.environ, variable)
+        return Access(rule, base or usual, token, PROVIDER), ()
     ruleset = place.ruleset()
     endpoint = _endpoint(ruleset, given["endpoint"], needed=given["token"] is None)
-    wish = ApiWish(endpoint.name if endpoint else "", token=given["token"], token_env=variable)
-    token = token_for(place, ruleset, wish, endpoint.api.token if endpoint else None)
-    if endpoint and endpoint.api.base and not given["api_base"]:
-        base = endpoint.api.base
+    wish = ApiWish(endpoint.name if endpoint else "", base, None, given["token"], variable)
+    token = token_for(place, ruleset, wish, endpoint, usual)
+    base = base or _base(ruleset, endpoint, given["token"], usual)
     return Access(rule, base, token, PROVIDER), ruleset.server.egress_allow
+
+
+def _base(ruleset: "Ruleset", endpoint: "Endpoint | None", token: str | None, usual: str) -> str:
+    """
+    Where a token belongs: at the endpoint whose own it is, else where the rules file has it.
+
+    Raises:
+        UsageError: that is several places, or none of them is the endpoint's.
+    """
+    from router.config.api import bases_of, dispatching
+
+    own = (endpoint.api.base or usual) if endpoint else None
+    if token is None:
+        return own or usual
+    apis = dispatching(ruleset.endpoints, ruleset.providers)
+    bases = bases_of(token, [endpoint.name] if endpoint else [], apis, usual)
+    if len(bases) == 1 and own in (None, bases[0]):
+        return bases[0]
+    listed = ", ".join(bases)
+    raise UsageError(f"the secret {token!r} belongs to {listed}: say with --api-base which to call")
 
 
 def _endpoint(ruleset: "Ruleset", name: str | None, *, needed: bool) -> "Endpoint | None":

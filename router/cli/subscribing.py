@@ -23,6 +23,8 @@ from router.rules.ruleset import Ruleset
 from router.rules.specs import CompiledRule
 from router.web.peer import is_loopback
 
+_PORTS = {"http": 80, "https": 443}
+
 
 class ApiWish(msgspec.Struct, frozen=True):
     """What the command line says in place of the endpoint's `api:`."""
@@ -102,17 +104,20 @@ def access_for(place: Place, ruleset: Ruleset, endpoint: Endpoint, wish: ApiWish
     if version is not None and not VERSION.fullmatch(version):
         raise UsageError(f"--api-version is written YYYY-MM, like 2024-01, not {version!r}")
     spelling = wish.spelling or endpoint.api.spelling
-    return Access(
-        rule, base, token_for(place, ruleset, wish, endpoint.api.token), spelling, version
-    )
+    token = token_for(place, ruleset, wish, endpoint, rule.base)
+    return Access(rule, base, token, spelling, version)
 
 
-def token_for(place: Place, ruleset: Ruleset, wish: ApiWish, usual: str | None) -> str:
+def token_for(
+    place: Place, ruleset: Ruleset, wish: ApiWish, endpoint: Endpoint | None, usual: str | None
+) -> str:
     """
-    The access token: of `--token-env`, `--token`, or the endpoint's.
+    The access token: of `--token-env`, `--token`, or the endpoint's, which goes to the endpoint's
+    own API alone (at `usual` if it does not say).
 
     Raises:
-        UsageError: none is named, or what is named does not exist or is not set.
+        UsageError: none is named, or what is named does not exist or is not set, or it belongs
+            elsewhere.
     """
     from router.wiring.management import token_of
 
@@ -120,11 +125,17 @@ def token_for(place: Place, ruleset: Ruleset, wish: ApiWish, usual: str | None) 
         raise UsageError("--token and --token-env both name a token; give one")
     if wish.token_env is not None:
         return token_from_variable(place.environ, wish.token_env)
-    name = wish.token or usual
+    name = wish.token or (endpoint.api.token if endpoint else None)
     if name is None:
         raise UsageError(
             "no access token is named: add --token-env VARIABLE, --token SECRET, or "
             f"`api: {{token: SECRET}}` to endpoint {wish.endpoint}"
+        )
+    own = (endpoint.api.base if endpoint else None) or usual
+    if wish.token is None and own and wish.shop_base and _origin(own) != _origin(wish.shop_base):
+        raise UsageError(
+            f"the token of endpoint {wish.endpoint} is for {own}: name the one for "
+            f"{wish.shop_base} with --token-env VARIABLE or --token SECRET"
         )
     if name not in ruleset.secrets:
         known = ", ".join(ruleset.secrets) or "none"
@@ -133,6 +144,11 @@ def token_for(place: Place, ruleset: Ruleset, wish: ApiWish, usual: str | None) 
         return token_of(ruleset, name, place.environ)
     except SecretMissing as error:
         raise UsageError(f"no access token: secrets.{name}: {error}") from None
+
+
+def _origin(address: str) -> tuple[str, str, int | None]:
+    url = urlsplit(address)
+    return url.scheme, (url.hostname or "").lower(), url.port or _PORTS.get(url.scheme)
 
 
 def token_from_variable(environ: Mapping[str, str], name: str) -> str:

@@ -26,7 +26,7 @@ from router.config.units import statuses
 from router.expressions import Template
 from router.model.job import ActionKind
 from router.model.retry import NONE, SHORT, STANDARD, RetryPolicy
-from router.model.settings import ShellLimits, Target, Tls
+from router.model.settings import Api, ShellLimits, Target, Tls
 from router.rules.specs import CompiledAction, HttpSpec, LogSpec, PythonSpec, ShellSpec
 from router.yaml_source import Scalar, Table, Text
 
@@ -44,11 +44,15 @@ Pairs = tuple[tuple[str, Template], ...]
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """What a rule's actions are compiled with; `roots` are those its endpoints offer."""
+    """
+    What a rule's actions are compiled with; `roots` are those its endpoints offer, `sources` the
+    endpoints that it names.
+    """
 
     rule: str
     roots: frozenset[str]
     retry: RetryPolicy | None
+    sources: tuple[str, ...] = ()
 
 
 class Actions:
@@ -59,6 +63,7 @@ class Actions:
         language: Language,
         targets: Mapping[str, Target],
         policies: Mapping[str, RetryPolicy],
+        apis: Mapping[str, Api],
     ) -> None:
         self.context: Context = language.context
         self.language = language
@@ -67,7 +72,7 @@ class Actions:
         self._target_headers: dict[tuple[str, frozenset[str]], addresses.Headers] = {}
         self._plugins = Plugins(self.context)
         self.shared = SharedActions(language)
-        self._dispatches = Dispatches(language)
+        self._dispatches = Dispatches(language, apis)
 
     def compile(
         self, entries: list[ActionEntry], around: Surroundings
@@ -155,7 +160,8 @@ class Actions:
         if entry.python is not None:
             return self._python(entry.python, around), None
         if entry.repository_dispatch is not None:
-            return self._dispatches.compile(entry.repository_dispatch, around.roots)
+            dispatch = entry.repository_dispatch
+            return self._dispatches.compile(dispatch, around.roots, around.sources)
         message = self._template(entry.log, Place("a log line", around.roots))
         return LogSpec(message), None  # type: ignore[arg-type]
 

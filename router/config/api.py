@@ -1,9 +1,11 @@
 """An endpoint's side of its sender's API: `api`, `api_version`, and who may deliver."""
 
+from collections.abc import Collection, Mapping
+
 from router.config.context import Context
 from router.config.schema import ApiEntry, EndpointEntry
 from router.config.settings import parsed_url, ranges, setting
-from router.model.settings import PUBLISHED, Api
+from router.model.settings import PUBLISHED, Api, Endpoint
 from router.providers import Provider
 from router.providers.api import ApiRule
 from router.yaml_source import Node, Text
@@ -71,6 +73,30 @@ def _base(context: Context, given: ApiEntry) -> str | None:
     if text is None:
         return None
     return checked_base(context, text)
+
+
+def dispatching(
+    endpoints: Mapping[str, Endpoint], providers: Mapping[str, Provider]
+) -> dict[str, Api]:
+    """`api:` of every endpoint whose sender takes events of one's own."""
+    found = {}
+    for name, endpoint in endpoints.items():
+        provider = providers.get(endpoint.provider)
+        if provider and provider.definition.api and provider.definition.api.dispatch:
+            found[name] = endpoint.api
+    return found
+
+
+def bases_of(
+    token: str, sources: Collection[str], apis: Mapping[str, Api], usual: str
+) -> list[str]:
+    """
+    Where a token belongs when nobody says: at the API of the endpoints that name it, else of those
+    among `sources`, else of all. Several addresses: it cannot be known.
+    """
+    named = [api for api in apis.values() if api.token == token]
+    near = named or [apis[name] for name in sources if name in apis] or apis.values()
+    return sorted({api.base or usual for api in near}) or [usual]
 
 
 def checked_base(context: Context, text: Text) -> str:

@@ -1,16 +1,18 @@
 """The `repository_dispatch` action: an `http` call that the code host's definition describes."""
 
+from collections.abc import Collection, Mapping
 from urllib.parse import SplitResult, urlsplit
 
-from router.config.api import checked_base
+from router.config.api import bases_of, checked_base
 from router.config.language import Language, Place
 from router.config.schema import RepositoryDispatchEntry
 from router.config.settings import above_zero
 from router.config.targets import limit_name
 from router.expressions import Template, compile_template
+from router.model.settings import Api
 from router.providers import builtin
 from router.providers.api import ApiRule
-from router.providers.management import is_repository
+from router.providers.management import DISPATCH, is_repository
 from router.rules.specs import HttpSpec
 from router.yaml_source import Text
 
@@ -19,19 +21,23 @@ TIMEOUT_S = 30.0
 
 
 class Dispatches:
-    """Compiles `repository_dispatch` actions of one file."""
+    """Compiles `repository_dispatch` actions of one file, whose endpoints' `api:` are `apis`."""
 
-    def __init__(self, language: Language) -> None:
+    def __init__(self, language: Language, apis: Mapping[str, Api]) -> None:
         self._language = language
+        self._apis = apis
         self._context = language.context
 
     def compile(
-        self, entry: RepositoryDispatchEntry, roots: frozenset[str]
+        self, entry: RepositoryDispatchEntry, roots: frozenset[str], sources: Collection[str]
     ) -> tuple[HttpSpec, str | None]:
-        """The call, and the name that its limits belong to."""
+        """
+        The call, and the name that its limits belong to; `sources` are the endpoints that the
+        rule names.
+        """
         above_zero(self._context, entry.timeout, entry.at("timeout"), "timeout")
         rule = _rule()
-        base = self._base(entry.api_base, rule)
+        base = self._base(entry, rule, sources)
         spec = HttpSpec(
             target=None,
             url=self._url(entry, base, rule, roots),
@@ -41,14 +47,22 @@ class Dispatches:
             headers=self._headers(entry, rule),
             body_kind="json",
             body=self._body(entry, roots),
-            accept=((200, 299),),
+            accept=tuple((status, status) for status in DISPATCH.statuses),
             auth=None,
             timeout_s=entry.timeout / 1_000 if entry.timeout else TIMEOUT_S,
         )
         return spec, _limit_name(base)
 
-    def _base(self, given: Text | None, rule: ApiRule) -> str:
-        return checked_base(self._context, given) if given is not None else rule.base or ""
+    def _base(self, entry: RepositoryDispatchEntry, rule: ApiRule, sources: Collection[str]) -> str:
+        if entry.api_base is not None:
+            return checked_base(self._context, entry.api_base)
+        token = entry.token.value if entry.token else ""
+        bases = bases_of(token, sources, self._apis, rule.base or "")
+        if len(bases) > 1:
+            message = f"{entry.called} needs the key 'api_base': its token could belong to any of "
+            hint = "name the address that may see the token"
+            self._context.error("missing-key", message + ", ".join(bases), entry.node, hint)
+        return bases[0]
 
     def _url(
         self, entry: RepositoryDispatchEntry, base: str, rule: ApiRule, roots: frozenset[str]

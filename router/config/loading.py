@@ -13,6 +13,7 @@ from router import providers
 from router.config import endpoints as endpoint_rooms
 from router.config import settings
 from router.config.actions import Actions
+from router.config.api import dispatching
 from router.config.context import Context
 from router.config.files import Files, FolderFiles
 from router.config.including import Including
@@ -139,7 +140,8 @@ def _compile(context: Context, text: str) -> Ruleset:
     keys = endpoint_rooms.dedupe_keys(context, language)
     defined = defines(context, language)
     policies = settings.retries(context)
-    reader = Rules(language, Actions(language, named, policies))
+    apis = dispatching(found, endpoint_rooms.used(context, found))
+    reader = Rules(language, Actions(language, named, policies, apis))
     rules = reader.compile(file.rules or [])
     if any(rule.sources is not None and OWN in rule.sources for rule in rules):
         found[OWN] = OWN_ENDPOINT

@@ -127,7 +127,7 @@ class Rules:
             events=tuple(t.value for t in entry.events) if entry.events is not None else None,
             match=tuple(c for c in conditions if c is not None),
             otherwise=bool(entry.otherwise),
-            actions=self._actions(entry, Surroundings(name, roots, retry)),
+            actions=self._actions(entry, Surroundings(name, roots, retry, sources or ())),
             per_delivery=entry.per == "delivery",
             concurrency=concurrency(self.context, self.language, entry.concurrency, roots),
         )

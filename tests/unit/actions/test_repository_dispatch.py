@@ -99,6 +99,7 @@ def classed(outcome: Outcome) -> tuple[str, str, float | None]:
         (Answer(429, "", {"Retry-After": "7"}), ("throttled", "HTTP 429", 7.0)),
         (Answer(500, "oops"), ("server", "HTTP 500", None)),
         (Answer(404, {"message": "Not Found"}), ("client", "HTTP 404", None)),
+        (Answer(200, "<html>Please log in"), ("client", "HTTP 200", None)),
         ("hang", ("timeout", "no answer within 0.3 s", None)),
     ],
 )

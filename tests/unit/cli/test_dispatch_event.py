@@ -74,6 +74,9 @@ def test_without_a_rules_file(
         (Answer(401, {"message": f"Bad credentials {TOKEN}"}), "HTTP 401: Bad credentials ***"),
         (Answer(429, {"message": "slow down"}), "HTTP 429: slow down"),
         (Answer(500, "<html>"), "HTTP 500: <html>"),
+        (Answer(200, "<html>Please log in"), "HTTP 200 with text/html, where success is 204"),
+        (Answer(200), "HTTP 200 with nothing, where success is 204 with nothing"),
+        (Answer(202, {"queued": True}), "HTTP 202 with application/json"),
         ("hang", "no answer within 0.2 s"),
         ("close", "the answer is not acceptable HTTP, or broke off"),
     ],
@@ -114,6 +117,65 @@ def test_no_token_or_two(router: Router, rules: Path) -> None:
     rules.write_text(RULES.replace("rules:\n", f"{second}rules:\n"))
     ran = router("dispatch-event", "o/r", "go", "-f", rules)
     assert "name one of code, more with --endpoint" in ran.err
+
+
+TWO = """\
+  there:
+    id: there-0123456789abcdef
+    provider: github
+    secrets: hub
+    api: {base: "https://api.github.com", token: other}
+rules:
+"""
+
+
+@pytest.fixture
+def two(rules: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A second endpoint of the code host, elsewhere, with a token of its own."""
+    monkeypatch.setenv("OTHER_TOKEN", "other-0123456789abcdef")
+    text = RULES.replace("endpoints:\n", "  other: {env: OTHER_TOKEN}\nendpoints:\n")
+    rules.write_text(text.replace("rules:\n", TWO))
+    return rules
+
+
+def test_a_secret_goes_to_the_api_whose_token_it_is(
+    router: Router, two: Path, api: ApiServer
+) -> None:
+    assert router("dispatch-event", "o/r", "go", "--token", "token", "-f", two).code == 0
+    assert api.asked[0].headers["authorization"] == f"token {TOKEN}"
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--token", "hub"], "the secret 'hub' belongs to http://127.0.0.1:"),
+        (["--endpoint", "code", "--token", "other"], "belongs to https://api.github.com: say"),
+        (["--endpoint", "there", "--api-base", "BASE"], "is for https://api.github.com: name the"),
+        (["--endpoint", "code", "--api-base", "http://localhost:1"], "the token of endpoint code"),
+    ],
+)
+def test_no_token_goes_where_it_does_not_belong(
+    router: Router,
+    two: Path,
+    api: ApiServer,
+    monkeypatch: pytest.MonkeyPatch,
+    args: list[str],
+    words: str,
+) -> None:
+    monkeypatch.setenv("HUB_SECRET", "hub-0123456789abcdef")
+    given = [api.url if arg == "BASE" else arg for arg in args]
+    ran = router("dispatch-event", "o/r", "go", *given, "-f", two)
+    assert ran.code == 2
+    assert words in ran.err
+    assert api.asked == []
+
+
+def test_a_token_that_is_named_goes_where_it_is_told(
+    router: Router, two: Path, api: ApiServer
+) -> None:
+    named = ["--token", "other", "--api-base", api.url]
+    assert router("dispatch-event", "o/r", "go", *named, "-f", two).code == 1
+    assert api.asked[0].headers["authorization"] == "token other-0123456789abcdef"
 
 
 def test_a_payload_that_is_no_json(router: Router, rules: Path) -> None:

@@ -300,9 +300,38 @@ def test_a_sender_far_away_cannot_reach_this_machine(
     rules.write_text(
         rules.read_text().replace("https://hooks.example.com", "http://localhost:8000")
     )
-    ran = subscriptions("create", "--topic", "a/b", "--shop-base", "https://example-shop.test")
+    base = ["--shop-base", "https://example-shop.test", "--token", "token"]
+    ran = subscriptions("create", "--topic", "a/b", *base)
     assert ran.code == 2
     assert "the sender cannot reach http://localhost:8000" in ran.err
+
+
+def test_the_token_of_an_endpoint_goes_to_its_own_api_alone(
+    subscriptions: Subscriptions, api: ApiServer
+) -> None:
+    elsewhere = api.url.replace("127.0.0.1", "localhost")
+    base = ["--topic", "orders/paid", "--shop-base", elsewhere]
+    ran = subscriptions("create", *base, "--yes")
+    assert ran.code == 2
+    assert f"the token of endpoint shop is for {api.url}: name the one for {elsewhere}" in ran.err
+    assert api.asked == []
+    assert subscriptions("create", *base, "--yes", "--token", "token").code == 0
+
+
+def test_asking_again_after_a_time_out_finds_it_made(
+    subscriptions: Subscriptions, api: ApiServer
+) -> None:
+    again = ["--topic", "orders/paid", "--yes", "--again"]
+    subscriptions("create", *again)
+    api.script.append("hang")
+    assert subscriptions("create", *again, "--timeout", "0.2").code == 1
+    (record,) = subscriptions.json("list")
+    assert (record["state"], record["id"]) == ("made", "1000")
+    ran = subscriptions("create", *again)
+    assert ran.code == 1
+    assert "already been taken" in ran.out
+    (record,) = subscriptions.json("list")
+    assert (record["state"], record["id"]) == ("made", "1000")
 
 
 def test_a_test_notification_by_topic_or_id(subscriptions: Subscriptions, api: ApiServer) -> None:

@@ -149,6 +149,82 @@ def test_a_dispatch_elsewhere() -> None:
     assert action.spec.url.text == "http://ghe.test/api/v3/repos/octo/x/dispatches"
 
 
+GHE = "https://ghe.example.com/api/v3"
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "sources", "token", "host"),
+    [
+        # the endpoint whose token it is
+        ([f"api: {{token: token, base: '{GHE}'}}"], "a", "token", "ghe.example.com"),
+        (["api: {token: s}", f"api: {{token: token, base: '{GHE}'}}"], "a", "token", "ghe"),
+        (["api: {token: token}", f"api: {{base: '{GHE}'}}"], "b", "token", "api.github.com"),
+        ([f"api: {{token: token, base: '{GHE}'}}"] * 2, "all", "token", "ghe.example.com"),
+        # nobody's token: the endpoint that the event comes from
+        ([f"api: {{token: s, base: '{GHE}'}}", "api: {}"], "a", "token", "ghe.example.com"),
+        ([f"api: {{base: '{GHE}'}}", "api: {token: s}"], "b", "token", "api.github.com"),
+        (["", f"api: {{base: '{GHE}'}}"], "a", "token", "api.github.com"),
+        # neither: the only API there is
+        ([f"api: {{base: '{GHE}'}}"], "shop", "token", "ghe.example.com"),
+    ],
+)
+def test_a_token_goes_to_the_api_it_was_given_for(
+    endpoints: list[str], sources: str, token: str, host: str
+) -> None:
+    found = loaded(_world(endpoints, sources, token))
+    assert [d for d in found.diagnostics if d.severity == "error"] == []
+    assert found.ruleset is not None
+    (action,) = found.ruleset.rules[0].actions
+    assert isinstance(action.spec, HttpSpec)
+    assert action.spec.url is not None
+    assert action.spec.url.text.startswith(f"https://{host}")
+    assert action.target.startswith(f"https://{host}")
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "sources"),
+    [
+        (["api: {token: token}", f"api: {{token: token, base: '{GHE}'}}"], "a"),
+        (["", f"api: {{base: '{GHE}'}}"], "all"),
+        (["", f"api: {{base: '{GHE}'}}"], "[a, b]"),
+        (["", f"api: {{base: '{GHE}'}}"], "shop"),
+    ],
+)
+def test_a_token_that_could_belong_to_several_apis_is_an_error(
+    endpoints: list[str], sources: str
+) -> None:
+    found = loaded(_world(endpoints, sources, "token")).diagnostics
+    (error,) = [d for d in found if d.severity == "error"]
+    assert error.code == "missing-key"
+    assert error.message == (
+        "'repository_dispatch' needs the key 'api_base': its token could belong to any of "
+        f"https://api.github.com, {GHE}"
+    )
+    named = _world(endpoints, sources, "token", f"api_base: '{GHE}'")
+    assert [d for d in loaded(named).diagnostics if d.severity == "error"] == []
+
+
+def _world(endpoints: list[str], sources: str, token: str, keys: str = "timeout: 5s") -> str:
+    """Endpoints a, b, … of the code host with these keys, and a shop; one rule that dispatches."""
+    lines = [
+        f"  {name}: {{id: {name * 20}, provider: github, secrets: s, {given}}}"
+        for name, given in zip("ab", endpoints, strict=False)
+    ]
+    return "\n".join(
+        [
+            "endpoints:",
+            *lines,
+            "  shop: {id: shop-0123456789abcdef, provider: shopify, secrets: s}",
+            "rules:",
+            "  - id: go",
+            f"    from: {sources}",
+            "    actions:",
+            f"      repository_dispatch: {{repo: o/r, event_type: go, token: {token}, {keys}}}",
+            "",
+        ]
+    )
+
+
 @pytest.mark.parametrize(
     "repo",
     [
