@@ -49,6 +49,12 @@ def moment(unix_ms: int | None) -> str:
     return (_EPOCH + timedelta(milliseconds=unix_ms)).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
+def exact(unix_ms: int) -> str:
+    """RFC 3339 to the millisecond, as every `--since` takes it: `2026-03-01T12:30:00.250Z`."""
+    at = _EPOCH + timedelta(milliseconds=unix_ms)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def when(unix_ms: int | None, now_ms: int) -> str:
     """For lists: `12:30:00Z` of today (UTC), `2026-03-01 12:30Z` of other days, or `-`."""
     whole = moment(unix_ms)

@@ -208,6 +208,8 @@ def _object(response: "httpx.Response") -> dict[str, Any]:
         raise click.ClickException(f"{response.url} is not a router's admin door")
     if response.is_error:
         words = answer.get("detail") or answer.get("title")
+        if response.status_code == 400 and words:  # as the same words would be without a server
+            raise UsageError(str(words))
         raise click.ClickException(str(words or f"{response.url} is not a router's admin door"))
     return answer
 

@@ -1,7 +1,6 @@
 """`router audit`."""
 
 import click
-import msgspec
 
 from router.cli.ledger import read_store
 from router.cli.output import moment, print_json, print_table
@@ -9,6 +8,7 @@ from router.cli.place import Place, place_options
 from router.clock import SystemClock
 from router.errors import UsageError
 from router.model.operating import Audit
+from router.replay.audited import asked_json, asked_words
 from router.store.asking import instant
 
 LIMIT = 50
@@ -37,7 +37,7 @@ def audit(*, place: Place, since: str | None, until: str | None, limit: int) -> 
         ruleset.server.store, lambda reader: reader.audited(begin, end, limit), absent=()
     )
     if place.as_json:
-        print_json(found)
+        print_json([asked_json(line) for line in found])
         return
     columns = ("at", "who", "from", "did", "count", "what")
     print_table(columns, [_cells(line) for line in found])
@@ -52,24 +52,3 @@ def _cells(line: Audit) -> list[str]:
         str(line.count),
         asked_words(line),
     ]
-
-
-def asked_words(line: Audit) -> str:
-    """What was asked, as a person would have written it."""
-    words = []
-    for name, value in line.asked.items():
-        if name == "selector":
-            words += [f"--{key} {_text(one)}" for key, one in value.items()]
-        elif name in ("ids", "facts"):
-            words += [*map(_text, value[:3]), *(["…"] if len(value) > 3 else [])]
-        elif name == "recorded":
-            words += ["--recorded"] if value else []
-        elif name != "rate":
-            words.append(f"{name} {_text(value)}")
-    if line.verb == "replay":
-        words.append(f"as {line.id}")
-    return " ".join(words) or "-"
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

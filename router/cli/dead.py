@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from router.cli.ledger import read_store
 from router.cli.output import note, print_json, print_table, shortened, when
 from router.cli.place import Place, place_options
-from router.cli.searching import search
+from router.cli.searching import list_stored, search
 from router.cli.selection import selector_options
 from router.clock import SystemClock
 from router.model.job import Job
@@ -43,9 +42,7 @@ def dead(*, place: Place, selector: Selector, listed: bool) -> None:
 
 
 def _show_causes(place: Place, wanted: Selector, ruleset: "Ruleset") -> None:
-    found: tuple[Cause, ...] = read_store(
-        ruleset.server.store, lambda reader: _causes(reader, wanted, ruleset), absent=()
-    )
+    found = list_stored(wanted, ruleset, lambda reader: _causes(reader, wanted, ruleset))
     if place.as_json:
         print_json([{**msgspec.structs.asdict(c), "replay": replaying(c)} for c in found])
         return
@@ -94,9 +91,7 @@ def _cause_cells(cause: Cause, now: int) -> list[str]:
 
 def _show_list(place: Place, wanted: Selector, ruleset: "Ruleset") -> None:
     wanted = msgspec.structs.replace(wanted, limit=wanted.limit or LIMIT)
-    found: tuple[Job, ...] = read_store(
-        ruleset.server.store, lambda reader: _jobs(reader, wanted, ruleset), absent=()
-    )
+    found = list_stored(wanted, ruleset, lambda reader: _jobs(reader, wanted, ruleset))
     if place.as_json:
         print_json(found)
         return

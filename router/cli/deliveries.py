@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from router.cli.ledger import read_store
 from router.cli.output import note, print_json, print_table, shortened, states, when
 from router.cli.place import Place, place_options
-from router.cli.searching import search
+from router.cli.searching import list_stored, search
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, selector_options
 from router.clock import SystemClock
 from router.errors import UsageError
@@ -32,9 +31,7 @@ def deliveries(*, place: Place, selector: Selector, refused: bool) -> None:
         _refused(place, selector)
         return
     _, ruleset = place.working()
-    found: tuple[DeliverySummary, ...] = read_store(
-        ruleset.server.store, lambda reader: _found(reader, selector, ruleset), absent=()
-    )
+    found = list_stored(selector, ruleset, lambda reader: _found(reader, selector, ruleset))
     if place.as_json:
         print_json(found)
         return

@@ -33,7 +33,7 @@ def explain(
     """
     Why each rule did, or did not, want a delivery.
 
-    A stored DELIVERY (its id, or the first 8 characters or more) is explained by the rules that
+    A stored DELIVERY (its id, or the first 4 characters or more) is explained by the rules that
     decided it; with -f, by that file. With --payload nothing need be stored:
     --payload FILE --endpoint NAME --event NAME.
     """

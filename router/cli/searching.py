@@ -1,13 +1,41 @@
 """Listings with `--where`: read from the store page by page, held against the condition."""
 
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
+from router.cli.ledger import read_store
 from router.cli.output import note, visible
 from router.rules.ruleset import Ruleset
 from router.store.protocol import Selector, Stored
 
 if TYPE_CHECKING:
     from router.store.reader import SqliteReader
+
+T = TypeVar("T")
+
+
+def list_stored(
+    selector: Selector,
+    ruleset: Ruleset,
+    reading: "Callable[[SqliteReader], Awaitable[tuple[T, ...]]]",
+) -> tuple[T, ...]:
+    """
+    What `reading` finds in the store, nothing if there is no store yet.
+
+    Raises:
+        UsageError: the selector names what neither the rules nor the store know.
+    """
+    from router.replay.known import Nothing, check_names
+
+    async def checked(reader: "SqliteReader") -> tuple[T, ...]:
+        await check_names(selector, ruleset, reader)
+        return await reading(reader)
+
+    if not Path(ruleset.server.store).exists():
+        asyncio.run(check_names(selector, ruleset, Nothing()))
+    return read_store(ruleset.server.store, checked, absent=())
 
 
 async def search(

@@ -27,7 +27,7 @@ _EVENTS_SHOWN = 20
 @click.option("--follow", is_flag=True, help="Print a job's output while it runs.")
 @place_options("dev", "store", "admin", "server")
 def show(*, place: Place, identity: str, follow: bool) -> None:
-    """Everything about one delivery or job. ID may be its first 8 characters or more."""
+    """Everything about one delivery or job. ID may be its first 4 characters or more."""
     _, ruleset = place.working()
 
     async def reading(reader: "SqliteReader") -> DeliveryRecord | None:
@@ -160,6 +160,8 @@ def _print_jobs(record: DeliveryRecord) -> None:
         click.echo(
             f"\njob {job.id}  {job.rule}/{job.action} ({job.kind})  {job.state}{waits}{due}{reason}"
         )
+        if job.replay_of:
+            click.echo(f"  replay of {job.replay_of}")
         for attempt in record.attempts:
             if attempt.job == job.id:
                 _print_attempt(attempt)

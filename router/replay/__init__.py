@@ -1,6 +1,8 @@
 """What operators do with stored work: look for it, replay it, cancel it, revive it."""
 
 from router.replay.asked import ANYONE, LOCAL, Asked, By
+from router.replay.known import check_names
+from router.replay.naming import whole_ids
 from router.replay.operator import Operator
 from router.replay.planning import Part, Planned
 from router.replay.requests import as_request
@@ -16,4 +18,6 @@ __all__ = (
     "Planned",
     "Search",
     "as_request",
+    "check_names",
+    "whole_ids",
 )

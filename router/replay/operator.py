@@ -13,7 +13,9 @@ from router.model.operating import Audit, Item, Replay
 from router.replay.again import Again
 from router.replay.asked import LOCAL, Asked, By, said
 from router.replay.finding import frozen
+from router.replay.known import check_names
 from router.replay.making import Making, Wake
+from router.replay.naming import whole_ids
 from router.replay.planning import Planned, plan
 from router.replay.search import Search
 from router.rules.live import LiveRef
@@ -162,6 +164,7 @@ class Operator:
         told = asked.as_json()
         items: tuple[Item, ...] | None = None
         if asked.selector is not None:
+            await check_names(asked.selector, self._live.current.ruleset, self._store)
             selector = frozen(asked.selector, now)
             asked = msgspec.structs.replace(asked, selector=selector)
             told = asked.as_json()
@@ -177,25 +180,24 @@ class Operator:
         """What the ids name, in their order. Raises NotFound."""
         whole: dict[str, None] = {}
         single: dict[str, list[str]] = {}
-        for one in asked.ids:
+        for one in await whole_ids(self._store, asked.ids):
             if one.startswith("job_"):
                 job = await self._store.job(one)
-                if job is None:
-                    raise NotFound(f"no job {one}")
-                single.setdefault(job.delivery, []).append(job.id)
+                if job is not None:
+                    single.setdefault(job.delivery, []).append(one)
             else:
-                whole[await self._delivery(one, recorded=asked.recorded)] = None
+                await self._check_delivery(one, recorded=asked.recorded)
+                whole[one] = None
         alone = [(d, tuple(jobs)) for d, jobs in single.items() if d not in whole]
         return (*[(d, None) for d in whole], *alone)
 
-    async def _delivery(self, prefix: str, *, recorded: bool) -> str:
-        record = await self._store.delivery(prefix)
-        if record is None:
-            raise NotFound(f"no delivery {prefix}")
-        delivery = record.delivery
-        if not recorded and delivery.provider not in self._live.current.ruleset.providers:
-            raise NotFound(f"the rules file no longer has the provider {delivery.provider!r}")
-        return delivery.id
+    async def _check_delivery(self, id_: str, *, recorded: bool) -> None:
+        """Raises NotFound: today's rules cannot read it."""
+        record = await self._store.delivery(id_)
+        known = self._live.current.ruleset.providers
+        if not recorded and record is not None and record.delivery.provider not in known:
+            provider = record.delivery.provider
+            raise NotFound(f"the rules file no longer has the provider {provider!r}")
 
     async def _busy(self, asked: Asked) -> dict[str, float]:
         """When replays that go on leave each target free; what is named by id waits for none."""
@@ -215,7 +217,9 @@ class Operator:
     async def _change(self, ids: Sequence[str], selector: Selector | None, change: Change) -> int:
         if not ids and selector is None:
             raise UsageError("name a job or delivery, or select some (--rule, --state, --since …)")
-        chosen = msgspec.structs.replace(selector or Selector(), ids=tuple(ids))
+        named = await whole_ids(self._store, ids)
+        chosen = msgspec.structs.replace(selector or Selector(), ids=named)
+        await check_names(chosen, self._live.current.ruleset, self._store)
         if chosen.where is None:
             return int(await change(chosen))
         if chosen.replay is not None:

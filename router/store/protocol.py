@@ -7,7 +7,7 @@ Times are Unix milliseconds.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -148,7 +148,7 @@ class Selector(msgspec.Struct, frozen=True):
     The one selector of every listing and operator's verb. None: any.
 
     `before` is the id that ended the page before: only older ones are listed.
-    `ids` are prefixes of 8 or more characters, of deliveries or jobs. `event` and `rule` are
+    `ids` are prefixes of 4 or more characters, of deliveries or jobs. `event` and `rule` are
     exact. `state` is a job state, or for deliveries a delivery state. `since` is included, `until`
     is not. Without a `limit` lists show 50 and verbs take all. `replay` is the id of the replay
     that made the jobs, `cause` the key of a `Cause`.
@@ -169,6 +169,10 @@ class Selector(msgspec.Struct, frozen=True):
     where: str | None = None
     replay: str | None = None
     cause: str | None = None
+
+
+NameKind = Literal["endpoint", "rule", "cause"]
+"""What a selector names that stored work may have though today's rules do not."""
 
 
 class DeliveryRecord(msgspec.Struct, frozen=True):
@@ -362,10 +366,10 @@ class Store(Protocol):
 
     async def delivery(self, prefix: str) -> DeliveryRecord | None:
         """
-        By id or unique prefix (8 or more characters after `dlv_`, or the whole); None: unknown.
+        By id or unique prefix (4 or more characters after `dlv_`, or the whole); None: unknown.
 
         Raises:
-            NotFound: the prefix fits several.
+            NotFound: the prefix fits several, or is too short to tell.
         """
         ...
 
@@ -391,6 +395,10 @@ class Store(Protocol):
 
     async def causes(self, selector: Selector) -> tuple[Cause, ...]:
         """The selected dead jobs by cause, the latest first."""
+        ...
+
+    async def names(self, kind: NameKind) -> tuple[str, ...]:
+        """Every name of this kind that stored work has, in order; a cause's name is its key."""
         ...
 
     async def replay(self, id_: str) -> Replay | None:

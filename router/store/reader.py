@@ -17,7 +17,7 @@ from router.store import auditing, lists, paging, reading, replaying, schema
 from router.store.connection import open_read_only, refusal
 from router.store.following import Asked, Following, following
 from router.store.lists import ListedAttempt, ListedEvent, ListedGeneration
-from router.store.protocol import DeliveryRecord, Generation, Page, Selector
+from router.store.protocol import DeliveryRecord, Generation, NameKind, Page, Selector
 from router.store.upkeep import RuleCount
 
 T = TypeVar("T")
@@ -63,6 +63,9 @@ class SqliteReader:
 
     async def causes(self, selector: Selector) -> tuple[Cause, ...]:
         return await self.ask(reading.causes, selector)
+
+    async def names(self, kind: NameKind) -> tuple[str, ...]:
+        return await self.ask(reading.names, kind)
 
     async def replay(self, id_: str) -> Replay | None:
         return await self.ask(replaying.one, id_)

@@ -15,7 +15,7 @@ from router.model.target import TargetCounts
 from router.store import selection
 from router.store.causes import by_cause
 from router.store.corrupt import is_unreadable
-from router.store.protocol import DeliveryRecord, Generation, Selector
+from router.store.protocol import DeliveryRecord, Generation, NameKind, Selector
 from router.store.rows import (
     DELIVERY_COLUMNS,
     DELIVERY_STATES,
@@ -84,7 +84,7 @@ def _job_counts(db: sqlite3.Connection, numbers: list[int]) -> dict[int, dict[st
 
 
 def delivery(db: sqlite3.Connection, prefix: str) -> DeliveryRecord | None:
-    """By id or unique prefix. Raises NotFound when it fits several."""
+    """By id or unique prefix. Raises NotFound when it fits several, or is too short."""
     number = _found(db, "deliveries", prefix, "dlv")
     if number is None:
         return None
@@ -127,7 +127,7 @@ def jobs(db: sqlite3.Connection, selector: Selector) -> tuple[Job, ...]:
 
 
 def job(db: sqlite3.Connection, prefix: str) -> Job | None:
-    """By id or unique prefix. Raises NotFound when it fits several."""
+    """By id or unique prefix. Raises NotFound when it fits several, or is too short."""
     number = _found(db, "jobs", prefix, "job")
     if number is None:
         return None
@@ -188,6 +188,16 @@ def causes(db: sqlite3.Connection, selector: Selector) -> tuple[Cause, ...]:
         [*asked, -1 if selector.limit is None else selector.limit],
     )
     return by_cause(rows)
+
+
+def names(db: sqlite3.Connection, kind: NameKind) -> tuple[str, ...]:
+    """Of a rule also where only its counts are left."""
+    if kind == "cause":
+        return tuple(sorted([cause.key for cause in causes(db, Selector())]))
+    sql = "SELECT DISTINCT endpoint FROM deliveries ORDER BY 1"
+    if kind == "rule":
+        sql = "SELECT rule FROM rule_generations UNION SELECT rule FROM rule_counts ORDER BY 1"
+    return tuple([name for (name,) in db.execute(sql)])
 
 
 def rule_counts(db: sqlite3.Connection) -> Mapping[str, RuleCount]:
@@ -292,6 +302,9 @@ def _found(db: sqlite3.Connection, table: str, prefix: str, kind: str) -> int | 
     ).fetchall()
     if len(rows) > 1 and rows[0][1] != prefix:
         raise NotFound(f"{prefix} fits several; write more of it")
+    if not rows and selection.prefix_range(prefix, kind) is None:
+        least = selection.SHORTEST_PREFIX
+        raise NotFound(f"{prefix!r} is too short: write {least} or more characters after {kind}_")
     return int(rows[0][0]) if rows else None
 
 

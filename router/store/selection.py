@@ -6,7 +6,7 @@ from router.errors import UsageError
 from router.store.protocol import Selector
 from router.store.rows import DELIVERY_STATE, MARK, PLACE_BITS, PLACES, STATES
 
-SHORTEST_PREFIX = 8
+SHORTEST_PREFIX = 4
 PAGE = 50
 """Rows of a list whose selector sets no limit."""
 

@@ -43,6 +43,7 @@ from router.store.protocol import (
     Duplicate,
     Generation,
     LeaseBatch,
+    NameKind,
     Page,
     Recovered,
     Selector,
@@ -247,6 +248,9 @@ class SqliteStore:
 
     async def causes(self, selector: Selector) -> tuple[Cause, ...]:
         return await self._reader.causes(selector)
+
+    async def names(self, kind: NameKind) -> tuple[str, ...]:
+        return await self._reader.names(kind)
 
     async def replay(self, id_: str) -> Replay | None:
         return await self._reader.replay(id_)

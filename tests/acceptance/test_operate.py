@@ -56,7 +56,9 @@ def test_verbs_go_to_the_server_that_holds_the_store(rig: Rig) -> None:
     code, out, err = called(rig, "revive", str(dead(rig)[0]["id"])[:20])
     assert (code, err) == (0, "")
     assert out in ("1 job revived\n", "0 jobs revived\n")
-    assert called(rig, "cancel", "--rule", "none") == (0, "0 jobs cancelled\n", "")
+    code, out, err = called(rig, "cancel", "--rule", "hopeles")
+    assert (code, out) == (2, "")
+    assert "there is no rule 'hopeles'; did you mean 'hopeless'?" in err
 
 
 def test_what_was_counted_outlives_the_server(make_rig: MakeRig) -> None:

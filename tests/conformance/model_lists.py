@@ -20,6 +20,7 @@ from router.store.protocol import (
     DeliveryRecord,
     EventEntry,
     Generation,
+    NameKind,
     Page,
     Selector,
     Stored,
@@ -104,6 +105,13 @@ class ModelLists:
     async def causes(self, selector: Selector) -> tuple[Cause, ...]:
         dead = [j for j in self._selected(selector) if j.state == "dead"]
         return by_cause((j.rule, j.action, j.target, j.reason, j.id, j.ended_at or 0) for j in dead)
+
+    async def names(self, kind: NameKind) -> tuple[str, ...]:
+        if kind == "endpoint":
+            return tuple(sorted({d.endpoint for d, _ in self._deliveries.values()}))
+        if kind == "rule":
+            return tuple(sorted({rule for rule, _ in self._ruled} | self._rule_counts.keys()))
+        return tuple(sorted(c.key for c in await self.causes(Selector())))
 
     async def target_counts(self) -> Mapping[str, TargetCounts]:
         found: dict[str, dict[str, int]] = {}
@@ -245,7 +253,7 @@ def _within(at: int, selector: Selector) -> bool:
 def _means(prefix: str, delivery: str, jobs: Sequence[Job]) -> bool:
     """Whether a selector's id speaks of this delivery or one of these jobs."""
     ids = [delivery, *[j.id for j in jobs]]
-    return any(id_ == prefix or (len(prefix) >= 12 and id_.startswith(prefix)) for id_ in ids)
+    return any(id_ == prefix or (len(prefix) >= 8 and id_.startswith(prefix)) for id_ in ids)
 
 
 def _found(prefix: str, kind: str, ids: Iterable[str]) -> str | None:
@@ -253,8 +261,8 @@ def _found(prefix: str, kind: str, ids: Iterable[str]) -> str | None:
     if prefix in known:
         return prefix
     full = prefix if prefix.startswith(f"{kind}_") else f"{kind}_{prefix}"
-    if len(full) < 12:
-        return None
+    if len(full) < 8:
+        raise NotFound(f"{prefix} is too short")
     return _single([id_ for id_ in known if id_.startswith(full)], prefix)
 
 

@@ -286,7 +286,20 @@ async def test_ids_select_by_prefix_of_delivery_or_job(store: Store, make: Maker
     assert len(await store.deliveries(both)) == 2
 
 
-async def test_one_is_found_by_a_unique_prefix_of_eight(store: Store, make: Maker) -> None:
+async def test_names_of_stored_work_are_known(store: Store, make: Maker) -> None:
+    """Also of rules that were only asked."""
+    assert [await store.names(kind) for kind in ("endpoint", "rule", "cause")] == [(), (), ()]
+    await store.accept(make.acceptance(jobs=[make.job(rule="paid")]))
+    await store.count_rules([RuleCount("asked", 1, 0, 0, 0, START_MS, None)])
+    assert await store.names("endpoint") == ("shop",)
+    assert await store.names("rule") == ("asked", "paid")
+    batch = await store.lease({"erp": 1}, lease="b.1", now=FAR)
+    await store.settle(a_settlement(batch.jobs[0].job, "dead", reason="no"))
+    [cause] = await store.causes(Selector())
+    assert await store.names("cause") == (cause.key,)
+
+
+async def test_one_is_found_by_a_unique_prefix_of_four(store: Store, make: Maker) -> None:
     one, other = make.acceptance(), make.acceptance()
     await store.accept(one)
     await store.accept(other)
@@ -296,7 +309,11 @@ async def test_one_is_found_by_a_unique_prefix_of_eight(store: Store, make: Make
         assert record.delivery == one.delivery
     with pytest.raises(NotFound):
         await store.delivery(one.delivery.id[:12])
-    assert await store.delivery(one.delivery.id[:11]) is None
+    with pytest.raises(NotFound, match="too short"):
+        await store.delivery(one.delivery.id[:7])
+    with pytest.raises(NotFound, match="too short"):
+        await store.job("job_ZZZ")
+    assert await store.delivery("dlv_ZZZZ") is None
     assert await store.delivery("dlv_ZZZZZZZZZZ") is None
     found = await store.job(one.jobs[0].id[:-3])
     assert found is not None

@@ -38,7 +38,7 @@ SPAN = (
 STATE = Parameter("state", "Only in this state.")
 WHERE = Parameter("where", "Only deliveries for which this condition holds.")
 SELECTOR = (
-    Parameter("id", "An id or its first 8 characters or more; several with commas."),
+    Parameter("id", "An id or its first 4 characters or more; several with commas."),
     Parameter("endpoint", "Only of this endpoint."),
     Parameter("rule", "Only of this rule."),
     Parameter("event", "Only events of this name."),

@@ -15,13 +15,20 @@ from router.errors import NotFound
 from router.model.delivery import Delivery, DeliverySummary
 from router.model.job import Job, JobState
 from router.model.operating import Audit, Cause, Replay
-from router.replay import Search, as_request
+from router.replay import Search, as_request, check_names, whole_ids
 from router.rules.explain_json import event_json
 from router.rules.explaining import explain_events, unrouted
 from router.rules.live import LiveRef
 from router.rules.ruleset import Ruleset
 from router.store.lists import ListedAttempt, ListedEvent, ListedGeneration
-from router.store.protocol import DeliveryRecord, Generation, Page, Selector, Stored
+from router.store.protocol import (
+    DeliveryRecord,
+    Generation,
+    NameKind,
+    Page,
+    Selector,
+    Stored,
+)
 from router.store.upkeep import RuleCount
 from router.web.admin import answers, told
 from router.web.admin.asking import marked
@@ -65,6 +72,8 @@ class Ledger(Protocol):
 
     async def causes(self, selector: Selector) -> tuple[Cause, ...]: ...
 
+    async def names(self, kind: NameKind) -> tuple[str, ...]: ...
+
     async def replay(self, id_: str) -> Replay | None: ...
 
     async def replays(self, limit: int, *, making: bool = False) -> tuple[Replay, ...]: ...
@@ -106,7 +115,7 @@ class Reading:
 
     async def deliveries(self, selector: Selector, before: str | None = None) -> answers.Deliveries:
         """A page of deliveries, newest first; `before` is the last id of the page before."""
-        limit, wanted = _one_more(selector, before)
+        limit, wanted = _one_more(await self._meant(selector), before)
         cut = False
         if wanted.where is not None:
             stored, cut = await self._searched(wanted, jobs=False)
@@ -118,6 +127,17 @@ class Reading:
         page, last = _cut(found, limit)
         return answers.Deliveries(page, _next("deliveries", last, lambda d: d.id), cut)
 
+    async def _meant(self, selector: Selector) -> Selector:
+        """
+        With whole ids.
+
+        Raises:
+            NotFound: an id is unknown, too short, or fits several.
+            UsageError: another name is unknown.
+        """
+        await check_names(selector, self._live.current.ruleset, self._ledger)
+        return msgspec.structs.replace(selector, ids=await whole_ids(self._ledger, selector.ids))
+
     async def _searched(self, wanted: Selector, *, jobs: bool) -> tuple[list[Stored], bool]:
         """What the condition of a selector holds for; whether not all was looked at."""
         ruleset = self._live.current.ruleset
@@ -126,13 +146,13 @@ class Reading:
 
     async def events(self, selector: Selector, after: Place | None = None) -> answers.Events:
         """A page of events."""
-        limit, wanted = _one_more(selector, None)
+        limit, wanted = _one_more(await self._meant(selector), None)
         page, last = _cut(await self._ledger.events(wanted, after), limit)
         return answers.Events(page, _next("events", last, lambda e: (e.delivery, e.index)))
 
     async def jobs(self, selector: Selector, before: str | None = None) -> answers.Jobs:
         """A page of jobs, newest first."""
-        limit, wanted = _one_more(selector, before)
+        limit, wanted = _one_more(await self._meant(selector), before)
         found: tuple[Job, ...]
         cut = False
         if wanted.where is None:
@@ -145,7 +165,7 @@ class Reading:
 
     async def attempts(self, selector: Selector, after: Place | None = None) -> answers.Attempts:
         """A page of ended attempts."""
-        limit, wanted = _one_more(selector, None)
+        limit, wanted = _one_more(await self._meant(selector), None)
         page, last = _cut(await self._ledger.attempts(wanted, after), limit)
         mark = _next("attempts", last, lambda a: (a.attempt.job, a.attempt.number))
         return answers.Attempts(page, mark)
@@ -178,7 +198,8 @@ class Reading:
 
     async def dead(self, selector: Selector) -> answers.Dead:
         """Dead jobs by cause."""
-        found = await self._ledger.causes(msgspec.structs.replace(selector, limit=None))
+        wanted = msgspec.structs.replace(await self._meant(selector), limit=None)
+        found = await self._ledger.causes(wanted)
         return answers.Dead(found[: selector.limit])
 
     async def rules(self) -> answers.Rules:

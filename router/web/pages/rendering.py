@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from router.expressions import encode_json
 from router.legible import cut, moment, size_text, span, visible, visible_block
+from router.replay.audited import asked_words
 from router.web.pages.assets import Assets
 
 VALUE_MAX = 200
@@ -59,6 +60,7 @@ class Renderer:
             "span": span,
             "line": visible,
             "value": value_text,
+            "asked": asked_words,
             "size": size_text,
             "counts": counts_text,
         }

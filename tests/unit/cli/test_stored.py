@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import shlex
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +22,7 @@ DLV = "dlv_01ABCDEFGH0123456789ABCDEF"
 OTHER = "dlv_01ABCDEFGJ0123456789ABCDEF"
 JOB, GONE = "job_01ABCDEFGH0000000000000001", "job_01ABCDEFGJ0000000000000002"
 MINUTE = 60_000
+THIRD, THIRD_JOB = "dlv_7ABCDEFGH00123456789ABCDEF", "job_6ABCDEFGH00000000000000001"
 FIRST = f"delivery.id == '{DLV}'"
 
 
@@ -104,6 +107,42 @@ def test_the_selector_selects(args: list[str], found: list[str], ask: Router) ->
     assert [d["id"] for d in json.loads(ask("deliveries", "--json", *args).out)] == found
 
 
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("--endpoint", "shp"), "there is no endpoint 'shp'; did you mean 'shop'?"),
+        (("--rule", "formr"), "there is no rule 'formr'; did you mean 'former'?"),
+        (("--cause", "0123456789ab"), "there is no cause '0123456789ab'; `router dead` lists them"),
+        (("--replay", "rpl_1"), "there is no replay 'rpl_1'; `router audit` lists them"),
+    ],
+)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("deliveries",),
+        ("dead",),
+        ("dead", "--list"),
+        ("replay", "--dry-run"),
+        ("replay", "--yes"),
+        ("cancel",),
+        ("revive",),
+    ],
+)
+def test_a_selector_of_what_is_not_there_is_a_mistake(
+    command: tuple[str, ...], args: tuple[str, str], words: str, ask: Router
+) -> None:
+    """Neither today's rules nor the store know it: an empty answer would look like one."""
+    ran = ask(*command, *args)
+    assert (ran.code, ran.out) == (2, "")
+    assert words in ran.err
+
+
+def test_a_misspelt_selector_is_said_without_a_store_too(router: Router, rules: Path) -> None:
+    ran = router("deliveries", "-f", rules, "--endpoint", "shp")
+    assert (ran.code, ran.out) == (2, "")
+    assert "did you mean 'shop'?" in ran.err
+
+
 @pytest.mark.parametrize("identity", [DLV, DLV[:14], DLV[4:14], JOB, JOB[:16]])
 def test_show_finds_a_delivery_or_job_by_its_beginning(identity: str, ask: Router) -> None:
     ran = ask("show", identity)
@@ -128,6 +167,37 @@ def test_an_ambiguous_beginning_is_said(ask: Router) -> None:
     assert ran.code == 1
     assert ran.err.count("\n") == 1
     assert ask("show", "dlv_99999999").code == 1
+
+
+async def add_third(store: Path, now: int) -> None:
+    ledger = await open_store(str(store), clock=SystemClock())
+    heads = (("x-shopify-topic", "orders/paid"),)
+    third = a_delivery(id=THIRD, received_at=now, provider="commerce", headers=heads)
+    await accept(ledger, third, a_job(THIRD_JOB, "paid", now + MINUTE))
+    await ledger.close()
+
+
+def test_a_beginning_of_four_is_enough_if_only_one_thing_has_it(
+    ask: Router, ledger: Ledger
+) -> None:
+    """However the verb, with its kind or without; a short or an ambiguous one is said."""
+    asyncio.run(add_third(ledger.store, time.time_ns() // 1_000_000))
+    for written in ("7ABC", "dlv_7ABC", "7ABCDEF"):
+        assert f"delivery  {THIRD}" in ask("show", written).out
+        assert f"delivery  {THIRD}" in ask("explain", written).out
+    for written in ("6ABC", "job_6ABC", "7ABC", THIRD):
+        assert ask("replay", written, "--dry-run").out.startswith("1 job of 1 delivery")
+    assert ask("cancel", "6ABC").out == "1 job cancelled\n"
+    for command in ("show", "explain", "replay", "cancel", "revive"):
+        short, several = ask(command, "7AB"), ask(command, "dlv_01ABCDEF")
+        assert (short.code, several.code) == (1, 1)
+        assert "is too short: write 4 or more characters after dlv_" in short.err
+        assert "dlv_01ABCDEF fits several; write more of it" in several.err
+
+
+def test_show_names_what_a_job_repeats(ask: Router) -> None:
+    ask("replay", JOB)
+    assert f"\n  replay of {JOB}\n" in ask("show", DLV).out
 
 
 def test_dead_jobs_are_listed_with_their_reason(ask: Router) -> None:
@@ -198,7 +268,7 @@ def test_a_replay_s_rate_is_told_in_words(ask: Router) -> None:
 
 def test_the_audit_tells_who_changed_what(ask: Router) -> None:
     """Newest first, with how many."""
-    ask("revive", "--rule", "paid")
+    ask("revive", "--rule", "paid", "--where", FIRST, "--since", "2h")
     ask("cancel", JOB)
     lines = json.loads(ask("audit", "--json").out)
     assert [(x["verb"], x["who"], x["count"]) for x in lines] == [
@@ -208,7 +278,12 @@ def test_the_audit_tells_who_changed_what(ask: Router) -> None:
     rows = ask("audit").out.splitlines()
     assert rows[0].split() == ["AT", "WHO", "FROM", "DID", "COUNT", "WHAT"]
     assert rows[1].endswith(JOB)
-    assert rows[2].endswith("--rule paid")
+    selector = rows[2].partition("  1      ")[2]
+    again = json.loads(ask("deliveries", "--json", *shlex.split(selector)).out)
+    assert [d["id"] for d in again] == [DLV]
+    since = lines[1]["asked"]["selector"]["since"]
+    assert selector == f"--rule paid --since {since} --where {shlex.quote(FIRST)}"
+    assert datetime.fromisoformat(lines[0]["at"]) >= datetime.fromisoformat(since)
     assert json.loads(ask("audit", "--json", "--until", "1h").out) == []
     assert ask("audit", "--since", "1h", "--until", "2h").code == 2
 
