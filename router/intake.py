@@ -23,7 +23,7 @@ from router.model.settings import PUBLISHED, Endpoint
 from router.model.work import Work
 from router.providers import Reading
 from router.providers.structure import Weighed, weigh
-from router.refusals import KNOCK, KeptRefusals, is_knock
+from router.refusals import PROBE, KeptRefusals, is_probe
 from router.rules.live import Door, Live, LiveRef
 from router.rules.plan import JOBS_MAX, Plan, Planner
 from router.store.protocol import (
@@ -121,9 +121,16 @@ class Intake:
         """The endpoint at exactly this raw path."""
         return self._live.current.doors.get(raw_path)
 
-    def refuse(self, door: Door | None, reason: str, status: int, peer: str) -> None:
+    def refuse(
+        self,
+        door: Door | None,
+        reason: str,
+        status: int,
+        peer: str,
+        headers: Sequence[tuple[bytes, bytes]] = (),
+    ) -> None:
         """Count a refusal that the web door made itself (size, deadline, method)."""
-        self._refused(door, Refused(reason, status), peer, None)
+        self._refused(door, Refused(reason, status), peer, headers, None)
 
     async def accept(self, door: Door, request: InboundRequest) -> Reply:
         """
@@ -136,7 +143,7 @@ class Intake:
         peer = request.peer
         verdict = self._judge(live, door, request, peer)
         if isinstance(verdict, Refused):
-            return self._refused(door, verdict, peer, request)
+            return self._refused(door, verdict, peer, request.headers, request)
         if door.provider.particular:
             reply = self._greeted(door, request)
             if reply is not None:
@@ -353,13 +360,30 @@ class Intake:
                 self._dispatch.release(job.lease, unsure=unsure)
 
     def _refused(
-        self, door: Door | None, refused: Refused, peer: str, request: InboundRequest | None
+        self,
+        door: Door | None,
+        refused: Refused,
+        peer: str,
+        headers: Sequence[tuple[bytes, bytes]],
+        request: InboundRequest | None,
     ) -> Reply:
+        if is_probe(headers, refused.reason):
+            self._metrics.refused(door.name if door else None, PROBE)
+        else:
+            self._note(door, refused, peer, request)
+        if refused.status == UNAVAILABLE.status:
+            return UNAVAILABLE
+        word = _WORDS.get(refused.status, b"refused")
+        asks = door.provider.challenge if door and refused.status == 401 else None
+        return Reply(refused.status, b'{"error":"%b"}' % word, challenge=asks)
+
+    def _note(
+        self, door: Door | None, refused: Refused, peer: str, request: InboundRequest | None
+    ) -> None:
+        """Count it, show it to who asks for the last refusals, and say a line."""
         name = door.name if door else None
         self._metrics.refused(name, refused.reason)
         now = self._clock.now()
-        if request is not None and is_knock(request):
-            refused = msgspec.structs.replace(refused, hint=KNOCK)
         self.ring.append(
             {
                 "at": now,
@@ -378,11 +402,6 @@ class Intake:
         else:  # strangers at the door can be many: only for who looks closely
             said = {"reason": refused.reason, "status": refused.status, "peer": peer}
             self._log.at("debug", "turned away", {"endpoint": name, **said})
-        if refused.status == UNAVAILABLE.status:
-            return UNAVAILABLE
-        word = _WORDS.get(refused.status, b"refused")
-        asks = door.provider.challenge if door and refused.status == 401 else None
-        return Reply(refused.status, b'{"error":"%b"}' % word, challenge=asks)
 
     def _keep(
         self, door: Door | None, refused: Refused, request: InboundRequest | None, now: int

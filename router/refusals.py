@@ -7,7 +7,7 @@ hands it over with what could be a credential already removed.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -15,10 +15,15 @@ from router.errors import NotFound
 from router.model.delivery import InboundRequest
 
 AGENT = b"webhook-rules-router doctor"
-"""Who `router doctor` says it is when it knocks without a signature."""
+"""Who `router doctor` says it is when it asks without a signature whether an address leads here."""
 
-KNOCK = "`router doctor` knocked"
-"""Stands as the hint of such a refusal, so that nobody takes it for a sender's."""
+PROBE = "probe"
+"""The reason by which such a refusal is counted, so that nobody takes it for a sender's."""
+
+_UNPROVED = frozenset(
+    {"missing_signature", "no_secret", "method_not_allowed"}
+    | {"address_not_allowed", "ranges_unknown"}
+)
 
 KEPT_MAX = 16
 BODY_MAX = 256 * 1024
@@ -39,9 +44,12 @@ class KeptRefusal(msgspec.Struct, frozen=True):
     cut: bool = False
 
 
-def is_knock(request: InboundRequest) -> bool:
-    """Does the request say that it is our own? A stranger who says so gains nothing by it."""
-    return (b"user-agent", AGENT) in request.headers
+def is_probe(headers: Iterable[tuple[bytes, bytes]], reason: str) -> bool:
+    """
+    Is a request refused for this reason one of `router doctor`'s own? A stranger who says so hides
+    nothing by it: whatever was shown as a proof, and was none, is never taken for a probe.
+    """
+    return reason in _UNPROVED and (b"user-agent", AGENT) in headers
 
 
 def _never() -> bool:
@@ -56,13 +64,8 @@ class KeptRefusals:
         self._kept: deque[KeptRefusal] = deque(maxlen=KEPT_MAX)
         self._count = 0
 
-    def keep(self, endpoint: str, reason: str, at: int, request: InboundRequest) -> str | None:
-        """
-        Keep a request that holds no credentials any more; the id to ask for it by. Our own knock
-        is not kept: `last` is somebody else's.
-        """
-        if is_knock(request):
-            return None
+    def keep(self, endpoint: str, reason: str, at: int, request: InboundRequest) -> str:
+        """Keep a request that holds no credentials any more; the id to ask for it by."""
         self._count += 1
         size = len(request.body)
         cut = size > BODY_MAX

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
 from router.cli.checkup import Check, ok, problem, unknown
-from router.cli.subscribing import topics_of_rules
+from router.cli.wanted_events import Wanted, rules_of, wanted
 from router.config import Loaded
 from router.egress import EgressPolicy, is_local_name, literal_address
 from router.errors import EgressRefused, SecretMissing
@@ -12,13 +12,11 @@ from router.legible import size_text
 from router.model.settings import Endpoint, SecretRef
 from router.providers import Provider
 from router.providers.causes import key_fix
-from router.rules.patterns import wants_event
 from router.rules.ruleset import Ruleset
 from router.secrets import WEAK_BYTES, weak
 from router.wiring.dev import DevFile
 from router.wiring.secret_values import secret_value
 
-SHOWN = 8
 _QUOTES = (b'"', b"'")
 
 
@@ -178,38 +176,27 @@ def _of_token(ref: SecretRef, environ: Mapping[str, str], endpoint: str) -> Chec
 
 
 def of_events(ruleset: Ruleset, endpoint: Endpoint) -> Iterator[Check]:
-    """Do the rules want events that this sender has?"""
+    """Do the rules want events that this sender has, and which are to be selected there?"""
     provider = ruleset.providers[endpoint.provider]
-    rules = [r for r in ruleset.rules if r.sources is None or endpoint.name in r.sources]
-    if not rules:
+    if not rules_of(ruleset, endpoint):
         fix = f"write a rule with `from: {endpoint.name}`"
         yield problem("events", "no rule wants anything of this endpoint", fix, endpoint.name)
         return
-    known = [(info.name, action) for info in provider.events for action in (None, *info.actions)]
-    for rule in rules:
-        for pattern in rule.events or ():
-            if known and not any(wants_event((pattern,), name, action) for name, action in known):
-                says = f"rule {rule.id} waits for {pattern!r}, which {provider.label} does not list"
-                fix = f"`router providers {provider.name}` lists its events"
-                yield problem("events", says, fix, endpoint.name)
-    yield ok("events", _to_select(ruleset, endpoint), endpoint.name)
+    found = wanted(ruleset, endpoint)
+    for rule, pattern in found.unknown:
+        says = f"rule {rule} waits for {pattern!r}, which {provider.label} does not list"
+        fix = f"`router providers {provider.name}` lists its events"
+        yield problem("events", says, fix, endpoint.name)
+    yield ok("events", to_select(found, provider), endpoint.name)
 
 
-def _to_select(ruleset: Ruleset, endpoint: Endpoint) -> str:
-    names, wanting_all = wanted(ruleset, endpoint)
-    if wanting_all:
-        return f"select every event at the sender: rule {wanting_all[0]} names none"
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return f"select at the sender: {', '.join(names[:SHOWN])}{more}"
-
-
-def wanted(ruleset: Ruleset, endpoint: Endpoint) -> tuple[list[str], list[str]]:
-    """The events that rules of the endpoint name, and the rules that name none."""
-    topics, wanting_all = topics_of_rules(ruleset, endpoint)
-    if topics:
-        return topics, wanting_all
-    rules = [r for r in ruleset.rules if r.sources is None or endpoint.name in r.sources]
-    return list(dict.fromkeys(e for r in rules for e in r.events or ())), wanting_all
+def to_select(found: Wanted, provider: Provider) -> str:
+    """What to select in the sender's settings, in its own words, for the rules to get it."""
+    if found.every:
+        return f"select every event at the sender: rule {found.every[0]} wants them all"
+    if not found.names:
+        return f"select at the sender what rule {found.rest[0]} is to get: no rule names an event"
+    return f"select at the sender: {', '.join(provider.setting(name) for name in found.names)}"
 
 
 def of_version(ruleset: Ruleset, endpoint: Endpoint) -> Iterator[Check]:

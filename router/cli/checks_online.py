@@ -9,23 +9,26 @@ import click
 import msgspec
 
 from router.cli.admin import Door, NoServer
-from router.cli.checks_offline import wanted
+from router.cli.checks_offline import to_select
 from router.cli.checkup import Check, ok, problem, unknown
 from router.cli.output import moment, span
 from router.cli.place import Place
-from router.cli.subscribing import address_for
+from router.cli.subscribing import address_for, topics_of_rules
+from router.cli.wanted_events import events_of, wanted
 from router.model.delivery import DeliverySummary, InboundRequest
 from router.model.settings import PUBLISHED, Endpoint
 from router.provider_calls import reach
 from router.provider_calls.subscriptions import Record, records
 from router.providers.probe import Probe
 from router.providers.provider import Provider
-from router.refusals import KNOCK
+from router.rules.patterns import wants_event
 from router.rules.ruleset import Ruleset
 from router.store.protocol import Selector
 
 LOOKED_AT = 200
-EVENTS_MAX = 20
+EVENTS_LOOKED_AT = 1_000
+PATTERNS_MAX = 20
+NAMES_SHOWN = 8
 SKEW_MS = 60_000
 ADDRESSES_AT_ONCE = 8
 
@@ -111,7 +114,7 @@ def _method(ruleset: Ruleset, endpoint: Endpoint) -> str:
 class Kept(msgspec.Struct, frozen=True):
     """
     What the store knows of one endpoint: its newest deliveries, when the newest was heard of,
-    which of the wanted events it had, and how long after its signature the newest came.
+    which of the events that rules name it has, and how long after its signature the newest came.
     """
 
     newest: tuple[DeliverySummary, ...] = ()
@@ -126,11 +129,8 @@ async def read_kept(reader: Any, ruleset: Ruleset, endpoint: Endpoint) -> Kept:
     from router.serving.silence import FACTS, newest_of
 
     newest = await reader.deliveries(Selector(endpoint=endpoint.name, limit=LOOKED_AT))
-    names, _ = wanted(ruleset, endpoint)
-    events = {}
-    for name in names[:EVENTS_MAX]:
-        chosen = Selector(endpoint=endpoint.name, event=name.partition(".")[0], limit=1)
-        events[name] = bool(await reader.deliveries(chosen))
+    patterns = wanted(ruleset, endpoint).patterns[:PATTERNS_MAX]
+    events = {pattern: await _has_come(reader, endpoint.name, pattern) for pattern in patterns}
     fact = (await reader.recall(FACTS)).get(FACTS + endpoint.name) or {}
     return Kept(
         newest,
@@ -139,6 +139,16 @@ async def read_kept(reader: Any, ruleset: Ruleset, endpoint: Endpoint) -> Kept:
         events,
         await _skew(reader, ruleset.providers[endpoint.provider], newest),
     )
+
+
+async def _has_come(reader: Any, endpoint: str, pattern: str) -> bool:
+    """Does the store hold an event of a pattern, as the event's name or with its action?"""
+    names = [pattern, pattern.rpartition(".")[0] or pattern]
+    for name in dict.fromkeys([None] if "*" in pattern else names):
+        chosen = Selector(endpoint=endpoint, event=name, limit=EVENTS_LOOKED_AT)
+        if any(wants_event((pattern,), e.name, e.action) for e in await reader.events(chosen)):
+            return True
+    return False
 
 
 async def _skew(reader: Any, provider: Provider, newest: Sequence[DeliverySummary]) -> int | None:
@@ -201,24 +211,28 @@ def _clock(skew_ms: int, endpoint: Endpoint) -> Check:
 
 
 def of_topics(kept: Kept, endpoint: Endpoint, provider: Provider) -> Iterator[Check]:
-    """Which events that rules want have never come? Nobody can be asked about scopes."""
+    """Which events that rules name are not in the store? Nobody can be asked about scopes."""
     never = [name for name, came in kept.events.items() if not came]
     if not never:
         if kept.events:
             yield ok("topics", "every event that rules name has come", endpoint.name)
         return
-    says = f"never came: {', '.join(never)}"
+    says = f"not among what the store holds: {', '.join(never)}"
+    others = list(dict.fromkeys(name for d in kept.newest for name in d.events))
+    if others and not any(kept.events.values()):
+        says += f" (what came lately: {', '.join(others[:NAMES_SHOWN])})"
     if provider.has_versions:
+        first = next(iter(events_of(provider, never[0])), never[0])
         fix = (
             "if they happen there: a missing access scope or permission, or another API version; "
-            f"`router subscriptions test {endpoint.name} {never[0]}` asks for a test notification"
+            f"`router subscriptions test {endpoint.name} {first}` asks for a test notification"
         )
     else:
         fix = "if they happen there: select them in the sender's settings"
     yield unknown("topics", says, fix, endpoint.name)
 
 
-# -- subscriptions, refusals, ranges --------------------------------------------------------------
+# -- subscriptions, ranges ------------------------------------------------------------------------
 
 
 def of_subscriptions(
@@ -229,7 +243,8 @@ def of_subscriptions(
     rule = provider.definition.api
     if rule is None or rule.subscribe is None:
         says = f"{provider.label} is subscribed to in its settings, which no call shows"
-        fix = f"compare there: the address of `router addresses`, {_selected(ruleset, endpoint)}"
+        selected = to_select(wanted(ruleset, endpoint), provider)
+        fix = f"compare there: the address of `router addresses`; {selected}"
         yield unknown("subscription", says, fix, endpoint.name)
         return
     mine = [r for r in records(facts).values() if r.endpoint == endpoint.name]
@@ -241,11 +256,6 @@ def of_subscriptions(
     yield from _against(ruleset, endpoint, mine, fix)
 
 
-def _selected(ruleset: Ruleset, endpoint: Endpoint) -> str:
-    names, wanting_all = wanted(ruleset, endpoint)
-    return "every event" if wanting_all or not names else f"events {', '.join(names[:8])}"
-
-
 def _against(
     ruleset: Ruleset, endpoint: Endpoint, mine: Sequence[Record], fix: str
 ) -> Iterator[Check]:
@@ -254,7 +264,7 @@ def _against(
         says = f"asked for, and no answer came: {', '.join(sorted(set(unsure)))}"
         how = "look in the shop's admin whether it is there; `create --again` asks again"
         yield problem("subscription", says, how, endpoint.name)
-    names, _ = wanted(ruleset, endpoint)
+    names, _ = topics_of_rules(ruleset, endpoint)
     here = {r.topic for r in mine if r.address == address_for(ruleset, endpoint, r.topic)}
     elsewhere = sorted({r.topic for r in mine} - here)
     missing = [name for name in names if name not in here]
@@ -266,28 +276,6 @@ def _against(
         yield problem("subscription", says, fix, endpoint.name)
     elif not unsure:
         yield ok("subscription", f"{len(here)} topics, made from here", endpoint.name)
-
-
-def of_refusals(told: Told, endpoint: Endpoint, kept: Kept) -> Iterator[Check]:
-    """Were requests refused since the last one that was let in?"""
-    since = kept.last or 0
-    mine = [
-        r
-        for r in told.refusals
-        if r.get("endpoint") == endpoint.name
-        and int(r.get("at") or 0) > since
-        and r.get("hint") != KNOCK
-        and not (endpoint.unsigned and r.get("reason") == "method_not_allowed")
-    ]
-    if not mine:
-        if told.status is not None:
-            yield ok("refusals", "none since the last delivery", endpoint.name)
-        return
-    newest = mine[0]
-    hint = f": {newest['hint']}" if newest.get("hint") else ""
-    says = f"{len(mine)} refused since the last delivery, the newest {newest['reason']}{hint}"
-    fix = f"`router doctor {endpoint.name} --refused last` finds the cause"
-    yield problem("refusals", says, fix, endpoint.name)
 
 
 def of_ranges(told: Told, endpoint: Endpoint, base: str | None) -> Iterator[Check]:

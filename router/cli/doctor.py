@@ -115,7 +115,7 @@ def _known(ruleset: "Ruleset", name: str) -> "Endpoint":
 def _checks(
     place: Place, ruleset: "Ruleset", endpoints: Sequence["Endpoint"], *, offline: bool
 ) -> list["Check"]:
-    from router.cli import checks_offline, checks_online
+    from router.cli import checks_offline, checks_online, checks_refused
     from router.cli.checkup import unknown
     from router.wiring.management import base_of
 
@@ -139,7 +139,8 @@ def _checks(
         else:
             says = "the store of a server elsewhere is not read"
             checks.append(unknown("heard", says, "run this beside the server", endpoint.name))
-        checks += checks_online.of_refusals(told, endpoint, kept[endpoint.name])
+        keeping = place.dev or ruleset.server.keep_refused
+        checks += checks_refused.of_refusals(told, endpoint, kept[endpoint.name], keeping=keeping)
     return checks
 
 

@@ -279,6 +279,16 @@ def truncated(size: int, announced: int) -> Finding:
     )
 
 
+def cut_short(size: int) -> Finding:
+    """JSON that ends too early, whatever was announced."""
+    return Finding(
+        "body_truncated",
+        False,
+        f"the body ({size} bytes) begins as JSON and is not whole",
+        f"something on the way cut it off or rewrote it: {_RAW}",
+    )
+
+
 def no_body() -> Finding:
     """Nothing came."""
     return Finding(

@@ -150,7 +150,8 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     the JSON in this field (where `read` has `form` too: or is the payload). `respond` are the
     handshakes. `body_max` is a size (`5MiB`), `ack_within` a time (`5s`). `notes` are further
     limits and habits of the sender, for people. `shapes` are the payloads' types, see `shapes.py`.
-    `api` is how its own API is called.
+    `api` is how its own API is called. `settings` are the words of its settings screen for events
+    that bear another name there.
     """
 
     names: tuple[str, ...]
@@ -177,6 +178,7 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     samples: tuple[Sample, ...] = ()
     shapes: dict[str, Any] = {}
     api: ApiRule | None = None
+    settings: dict[str, str] = {}
 
     @property
     def ways(self) -> tuple[VerifyRule, ...]:

@@ -17,6 +17,7 @@ from router.providers.headers import Ambiguous, wire
 from router.providers.originals import Original, originals
 from router.providers.probe import Probe, Read
 from router.providers.provider import Provider
+from router.providers.read import OddBodyError, decoded
 from router.providers.rewriting import is_sorted
 from router.providers.secret_guesses import guesses
 from router.providers.ways import spellings
@@ -234,7 +235,7 @@ def _suspected(request: InboundRequest, case: Case, verdict: Refused) -> list[Fi
         found = [*_odd_headers(request, case, verdict), *found]
     elif not found:
         found.append(causes.wrong_secret([s.name for s in case.live]))
-    return found
+    return list(dict.fromkeys(found))  # two ways of proof may miss the same header
 
 
 def _odd_headers(request: InboundRequest, case: Case, verdict: Refused) -> Iterator[Finding]:
@@ -273,7 +274,9 @@ def _odd_body(request: InboundRequest) -> Iterable[Finding]:
     body, announced = request.body, content_length(request)
     if announced is not None and announced > len(body):
         yield causes.truncated(len(body), announced)
-    if not body and announced != 0:
+    elif _is_broken_json(body):
+        yield causes.cut_short(len(body))
+    if not body:
         yield causes.no_body()
     if _encoding(request) or body[:2] == b"\x1f\x8b":
         yield causes.encoded()
@@ -281,6 +284,16 @@ def _odd_body(request: InboundRequest) -> Iterable[Finding]:
         yield causes.charset_lost()
     if len(body) <= hints.BODY_MAX and is_sorted(body):
         yield causes.keys_sorted()
+
+
+def _is_broken_json(body: bytes) -> bool:
+    if len(body) > hints.BODY_MAX or body.lstrip()[:1] not in (b"{", b"["):
+        return False
+    try:
+        decoded(body)
+    except OddBodyError:
+        return True
+    return False
 
 
 def _encoding(request: InboundRequest) -> bool:

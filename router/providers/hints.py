@@ -99,6 +99,10 @@ def for_bad(
             trimmed = secret.value.strip()
             if trimmed != secret.value and check(trimmed, signatures, message):
                 return f"wrong secret: `{secret.name}` fits without the white space around it"
+    if not message[body_at]:
+        return (
+            "empty body: something on the way dropped it, as a redirect does, or nothing was sent"
+        )
     return "wrong secret: the signature fits no live secret of this endpoint"
 
 

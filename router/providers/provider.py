@@ -187,6 +187,11 @@ class Provider:
         """
         return self._sender.compose(payload, provider_ids)
 
+    def setting(self, event: str) -> str:
+        """What to select in the sender's settings for an event: its words there, and the name."""
+        words = self.definition.settings.get(event)
+        return event if words is None else f"{words} ({event})"
+
     def split_name(self, event: str) -> tuple[str, str | None]:
         """`workflow_run.completed` as name and action; other names as they are, with None."""
         return self._sender.split_name(event)

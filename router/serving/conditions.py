@@ -8,6 +8,7 @@ from router.clock import Clock
 from router.metrics import Metrics
 from router.model.settings import DAY_MS
 from router.model.target import TargetNow
+from router.refusals import PROBE
 from router.rules.live import LiveRef
 from router.rules.own_events import REASON_MAX, timestamp
 from router.store.protocol import Store
@@ -105,6 +106,7 @@ class Refusing:
     def _lately(self, name: str, now: int) -> tuple[int, Counter[str]]:
         """What an endpoint accepted, and refused by reason, in the last five minutes."""
         reasons = Counter(self._metrics.refusals(name))
+        del reasons[PROBE]
         counts = _Counts(now, self._metrics.received(name), reasons)
         seen = self._seen.setdefault(name, deque([_Counts(self._began, 0, Counter())]))
         seen.append(counts)

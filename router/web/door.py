@@ -78,7 +78,8 @@ class Door:
             entry = self._intake.find(scope["raw_path"])
             reply = await self._ask(entry, scope, receive)
         except Turned as turned:
-            self._intake.refuse(entry, turned.word, turned.status, self._sender(scope))
+            peer, headers = self._sender(scope), scope["headers"]
+            self._intake.refuse(entry, turned.word, turned.status, peer, headers)
             await _refuse(send, turned, entry)
         except (Gone, asyncio.CancelledError):  # cancelled: the listener ends, its patience too
             return

@@ -1,5 +1,6 @@
 """What the web room is given: the shapes of the intake and of the operator's verbs."""
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from router.model.delivery import InboundRequest
@@ -56,7 +57,14 @@ class Intake(Protocol):
         """Judge, store and answer one whole request. Never raises."""
         ...
 
-    def refuse(self, entry: Any, reason: str, status: int, peer: str) -> None:
+    def refuse(
+        self,
+        entry: Any,
+        reason: str,
+        status: int,
+        peer: str,
+        headers: Sequence[tuple[bytes, bytes]] = (),
+    ) -> None:
         """Count a request that the door itself refused; `entry` None: no such endpoint."""
         ...
 

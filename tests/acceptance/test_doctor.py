@@ -25,6 +25,16 @@ rules:
   - {id: paid, from: shop, events: orders/paid, actions: {log: "{{ payload.id }}"}}
 """
 PATH = "/wh_shop-0123456789abcdef"
+OWN_RULES = """\
+providers:
+  acme: {verify: {scheme: hmac, header: X-Acme-Signature}, event: {header: X-Acme-Event}}
+endpoints:
+  pay: {id: pay-0123456789abcdef, provider: acme, verify: none}
+  code: {id: code-0123456789abcdef, provider: github, verify: none}
+rules:
+  - {id: paid, from: pay, events: payment.ok, actions: {log: paid}}
+  - {id: runs, from: code, events: [push, workflow_run.completed], actions: {log: ran}}
+"""
 
 
 @pytest.fixture
@@ -53,6 +63,18 @@ def doctor(rig: Rig, *args: str) -> tuple[int, Any]:
     )
     assert SECRET not in ran.stdout + ran.stderr
     return ran.returncode, json.loads(ran.stdout) if ran.stdout else ran.stderr
+
+
+def run(rig: Rig, *args: str) -> str:
+    """What another command prints."""
+    return subprocess.run(
+        [sys.executable, "-m", "router", *args, "-f", str(rig.path)],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], **rig.environ},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
 
 
 def checked(rig: Rig, *args: str) -> dict[str, Any]:
@@ -99,6 +121,61 @@ def test_a_refused_request_is_explained(rig: Rig, router: RouterProcess) -> None
     assert doctor(rig, "--refused", "ref_9")[0] == 1
 
 
+def test_what_doctor_asks_is_no_refusal(rig: Rig, router: RouterProcess) -> None:
+    """Neither of itself, nor of others who look, nor what `--refused last` means."""
+    assert deliver(router.url, b"other").status_code == 401
+    for _ in range(3):
+        says = checked(rig)["refusals"]["says"]
+        assert says.startswith("1 refused since the last delivery, the newest bad_signature")
+    refused = run(rig, "deliveries", "--refused", "--json")
+    assert [r["reason"] for r in json.loads(refused)] == ["bad_signature"]
+    assert doctor(rig, "shop", "--refused", "last")[1]["reason"] == "bad_signature"
+
+
+def test_what_doctor_asks_of_an_unsigned_endpoint_is_none_either(rig: Rig) -> None:
+    rig.write(RULES.replace("secrets: shop, api", "verify: none, api"))
+    with rig.router() as router:
+        assert "405 method_not_allowed" in checked(rig)["address"]["says"]
+        assert checked(rig)["refusals"]["verdict"] == "ok"
+        assert json.loads(run(rig, "deliveries", "--refused", "--json")) == []
+        assert httpx.request("DELETE", router.url + PATH).status_code == 405
+        assert "a redirect" in checked(rig)["refusals"]["fix"]
+
+
+def test_only_a_refusal_that_is_kept_is_to_be_looked_at(rig: Rig) -> None:
+    rig.server = rig.server.replace("true", "false")
+    rig.write(RULES)
+    with rig.router() as router:
+        deliver(router.url, b"other")
+        assert "refusals: {bodies: true}" in checked(rig)["refusals"]["fix"]
+        rig.server = rig.server.replace("false", "true")
+        rig.write(RULES)
+        router.until(lambda: "is kept: say" not in str(doctor(rig, "--refused", "last")), "reload")
+        deliver(router.url, b"another")
+        assert checked(rig)["refusals"]["fix"].startswith("`router doctor shop --refused ref_1`")
+    assert doctor(rig)[0] == 1
+
+
+def test_events_that_came_are_known_by_name_and_action(rig: Rig) -> None:
+    rig.write(OWN_RULES)
+    with rig.router() as router:
+        for path, event, body in (
+            ("/wh_pay-0123456789abcdef", "payment.ok", b"{}"),
+            ("/wh_code-0123456789abcdef", "workflow_run", b'{"action":"requested"}'),
+        ):
+            headers = {"X-Acme-Event": event, "X-GitHub-Event": event}
+            assert httpx.post(router.url + path, content=body, headers=headers).is_success
+        found = {(c["endpoint"], c["name"]): c for c in doctor(rig)[1]["checks"]}
+    assert found["pay", "topics"]["says"] == "every event that rules name has come"
+    assert found["code", "topics"]["says"] == (
+        "not among what the store holds: push, workflow_run.completed "
+        "(what came lately: workflow_run)"
+    )
+    wanted = "select at the sender: Pushes (push), Workflow runs (workflow_run)"
+    assert found["code", "events"]["says"] == wanted
+    assert wanted in found["code", "subscription"]["fix"]
+
+
 def test_refused_bodies_are_kept_only_where_the_file_says_so(rig: Rig) -> None:
     rig.server = rig.server.replace("true", "false")
     rig.write(RULES)
@@ -107,7 +184,7 @@ def test_refused_bodies_are_kept_only_where_the_file_says_so(rig: Rig) -> None:
         code, said = doctor(rig, "--refused", "last")
     assert code == 1
     assert "refusals: {bodies: true}" in said
-    assert "bad_signature" in said
+    assert "the newest refusal was bad_signature" in said
 
 
 def test_a_sender_of_another_version(rig: Rig, router: RouterProcess) -> None:

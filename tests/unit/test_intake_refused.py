@@ -9,7 +9,7 @@ import pytest
 from router.errors import NotFound
 from router.model.delivery import REMOVED
 from router.providers import builtin
-from router.refusals import AGENT, KNOCK
+from router.refusals import AGENT, PROBE
 from router.store.sqlite import SqliteStore, open_store
 from tests.builders import a_request, a_rule, a_ruleset
 from tests.clocks import ManualClock
@@ -82,9 +82,24 @@ async def test_strangers_by_address_are_not_kept(store: SqliteStore) -> None:
     assert world.intake.ring[-1]["kept"] is None
 
 
-async def test_our_own_knock_is_marked_and_not_kept(store: SqliteStore) -> None:
+PROBING = ((b"user-agent", AGENT),)
+
+
+async def test_what_doctor_asks_is_counted_and_is_no_refusal(store: SqliteStore) -> None:
     world = wanting(World(store, a_ruleset(a_rule("r"))))
+    await world.send(**FORGED)
     door = world.intake.find(b"/wh_x")
     assert door is not None
-    await world.intake.accept(door, a_request(headers=((b"user-agent", AGENT),)))
-    assert (world.intake.ring[-1]["hint"], world.intake.ring[-1]["kept"]) == (KNOCK, None)
+    reply = await world.intake.accept(door, a_request(headers=PROBING))
+    assert reply.status == 401
+    world.intake.refuse(door, "method_not_allowed", 405, "192.0.2.1", PROBING)
+    assert [one["reason"] for one in world.intake.ring] == ["bad_signature"]
+    assert world.intake.kept.get("last").reason == "bad_signature"
+    assert world.metrics.refusals("shop") == {"bad_signature": 1, PROBE: 2}
+
+
+async def test_a_forgery_cannot_pass_for_what_doctor_asks(store: SqliteStore) -> None:
+    provider = a_provider("gitlab")
+    world = wanting(World(store, receiving(provider)))
+    await sent(world, provider, headers=((b"x-gitlab-token", b"a guess"), *PROBING))
+    assert world.intake.ring[-1]["kept"] is not None

@@ -163,6 +163,59 @@ def test_events_that_the_sender_does_not_have(router: Router, rules: Path) -> No
     assert "carts/emptied" in said[1]
 
 
+def selected(router: Router, rules: Path, endpoint: str) -> str:
+    says: str = verdicts(router, rules, endpoint)[endpoint, "events"]["says"]
+    return says
+
+
+@pytest.mark.parametrize(
+    ("events", "words"),
+    [
+        ("push", "Pushes (push)"),
+        ("[push, workflow_run.completed]", "Pushes (push), Workflow runs (workflow_run)"),
+        ("'workflow_run.*'", "Workflow runs (workflow_run)"),
+        ("issues.pinned", "Issues (issues)"),
+        ("'workflow_*'", "Workflow runs (workflow_run), Workflow jobs (workflow_job)"),
+        ("[create, ping]", "Branch or tag creation (create), sent by itself (ping)"),
+    ],
+)
+def test_every_event_to_select_in_the_words_of_the_sender(
+    router: Router, rules: Path, events: str, words: str
+) -> None:
+    edited(rules, "from: [code, open], events: push", f"from: [code, open], events: {events}")
+    assert selected(router, rules, "code") == f"select at the sender: {words}"
+
+
+def test_all_of_many_events_to_select(router: Router, rules: Path) -> None:
+    edited(rules, "events: orders/paid", "events: ['orders/*', 'products/*', 'customers/*']")
+    names = [
+        e.name for e in SHOP.events if e.name.startswith(("orders/", "products/", "customers/"))
+    ]
+    assert len(names) > 12
+    assert selected(router, rules, "shop") == f"select at the sender: {', '.join(names)}"
+
+
+@pytest.mark.parametrize(
+    ("of_rule", "words"),
+    [
+        ("events: '*'", "select every event at the sender: rule paid wants them all"),
+        ("mode: live", "select every event at the sender: rule paid wants them all"),
+        ("otherwise: true", "rule paid is to get: no rule names an event"),
+    ],
+)
+def test_rules_that_name_no_event(router: Router, rules: Path, of_rule: str, words: str) -> None:
+    edited(rules, "events: orders/paid", of_rule)
+    assert words in selected(router, rules, "shop")
+
+
+def test_a_rule_for_two_senders_wants_of_each_what_it_has(router: Router, rules: Path) -> None:
+    edited(
+        rules, "from: shop, events: orders/paid", "from: [shop, code], events: [orders/paid, fork]"
+    )
+    assert selected(router, rules, "shop") == "select at the sender: orders/paid"
+    assert selected(router, rules, "code") == "select at the sender: Forks (fork), Pushes (push)"
+
+
 def test_an_endpoint_that_no_rule_wants(router: Router, rules: Path) -> None:
     edited(rules, "id: pushes, from: [code, open]", "id: pushes, from: code")
     check = verdicts(router, rules, "open")["open", "events"]

@@ -36,6 +36,12 @@ def test_catalogues_are_whole(name: str, events: str) -> None:
     assert {e.name for e in builtin()[name].events} == set(events.split())
 
 
+@pytest.mark.parametrize("name", ["email", "code-host", "gitlab"])
+def test_every_event_has_the_words_of_the_settings_screen(name: str) -> None:
+    provider = builtin()[name]
+    assert set(provider.definition.settings) == {e.name for e in provider.events}
+
+
 def test_every_name_has_a_file_and_every_file_a_name() -> None:
     files = {path.stem for path in DEFINITIONS.glob("*.yaml")}
     assert {p.name for p in (*builtin().values(), own())} == files

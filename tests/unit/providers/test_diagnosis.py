@@ -16,6 +16,7 @@ from tests.unit.providers.makers import (
     NOW_MS,
     SIGNING,
     a_delivery,
+    a_provider,
     changed,
     fixed_bytes,
     invented,
@@ -164,7 +165,24 @@ def test_a_body_cut_short_is_suspected() -> None:
     request = a_delivery(SHOP, body=b'{"a":1}')
     cut = changed(request, body=b'{"a"', headers=(*request.headers, (b"content-length", b"7")))
     assert codes(cut, a_case(), sure=False) == ["body_truncated"]
-    assert codes(changed(request, body=b""), a_case(), sure=False) == ["body_lost"]
+    assert codes(changed(request, body=b'{"a"'), a_case(), sure=False) == ["body_truncated"]
+
+
+@pytest.mark.parametrize("provider", [a_provider(name) for name in SIGNING], ids=SIGNING)
+@pytest.mark.parametrize("length", [(), ((b"content-length", b"0"),)])
+def test_an_empty_body_is_not_blamed_on_the_secret(
+    provider: Provider, length: tuple[tuple[bytes, bytes], ...]
+) -> None:
+    request = a_delivery(provider)
+    lost = changed(request, body=b"", headers=(*request.headers, *length))
+    assert codes(lost, a_case(provider), sure=False) == ["body_lost"]
+
+
+def test_a_header_that_two_ways_of_proof_miss_is_said_once() -> None:
+    provider = builtin()["standard-webhooks"]
+    request = a_delivery(provider)
+    bare = changed(request, headers=tuple(h for h in request.headers if b"timestamp" not in h[0]))
+    assert codes(bare, a_case(provider)) == ["header_missing"]
 
 
 def test_what_cannot_be_undone_is_suspected() -> None:

@@ -7,6 +7,7 @@ import pytest
 from router.model.delivery import InboundRequest, Refused
 from tests.unit.providers.makers import (
     PROVIDERS,
+    SIGNING,
     a_delivery,
     a_provider,
     a_request,
@@ -34,6 +35,12 @@ def test_nothing_was_signed() -> None:
 def test_only_the_old_header_came() -> None:
     request = a_request([("X-GitHub-Event", "push"), ("X-Hub-Signature", "sha1=00")])
     assert "SHA-1" in hint(request)
+
+
+@pytest.mark.parametrize("provider", SIGNING)
+def test_an_empty_body_is_not_blamed_on_the_secret(provider: str) -> None:
+    request = changed(a_delivery(a_provider(provider)), body=b"")
+    assert hint(request, provider).startswith("empty body")
 
 
 @pytest.mark.parametrize("sender", PROVIDERS)

@@ -11,6 +11,7 @@ from router.metrics import Metrics
 from router.model.settings import DAY_MS, OWN_ENDPOINT, Endpoint, Retention, SecretRef, Server
 from router.model.target import TargetNow
 from router.providers import own
+from router.refusals import PROBE
 from router.rules.live import Live, LiveRef, Secrets
 from router.serving.conditions import Expiring, Filling, Refusing, Silences, Targets, Told
 from router.serving.own_events import Watch
@@ -118,6 +119,14 @@ async def test_refusals_fewer_than_what_is_accepted_are_no_news(world: World) ->
     world.refuse(1)
     await world.later(watch, 10)
     assert len(world.told) == 1
+
+
+async def test_what_doctor_asks_is_no_refusal(world: World) -> None:
+    watch = refusing(world)
+    world.refuse(500, PROBE)
+    world.refuse(19)
+    await world.later(watch, 10)
+    assert world.told == []
 
 
 async def test_old_refusals_do_not_count(world: World) -> None:

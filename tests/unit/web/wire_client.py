@@ -1,7 +1,7 @@
 """A real listener on a free port with a made-up intake, and a client that sends raw bytes."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -61,7 +61,14 @@ class FakeIntake:
         self.finished.set()
         return self.reply
 
-    def refuse(self, entry: Entry | None, reason: str, status: int, peer: str) -> None:
+    def refuse(
+        self,
+        entry: Entry | None,
+        reason: str,
+        status: int,
+        peer: str,
+        headers: Sequence[tuple[bytes, bytes]] = (),
+    ) -> None:
         self.refusals.append((entry.name if entry else None, reason, status))
 
 
