@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from router.errors import StoreRefused
@@ -9,27 +10,74 @@ from router.errors import StoreRefused
 REMOTE = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ncpfs", "afs", "fuse.sshfs"})
 """File systems on which SQLite's locks or syncs cannot be relied on."""
 
+Identity = tuple[int, int]
+"""A file's device and inode: another file of its name has others."""
+
+_CLAIM = 0x4000_0400
+"""The byte of a store that its writer locks; those that SQLite locks lie before it."""
+
 
 class Lock:
-    """The right to write the store at `path`, held until `release` or the process's end."""
+    """
+    The right to write the store at `path`, held until `release` or the process's end.
+
+    Two locks make it: that of a file beside the store and, once it is open, one on the store
+    itself. So whoever removes the lock file lets no second server in.
+    """
 
     def __init__(self, path: Path) -> None:
-        self._file = Path(f"{path}.lock")
-        self._descriptor = _opened(self._file)
+        self._path, self._file = path, Path(f"{path}.lock")
+        self._files: dict[Path, Identity] = {}
+        self._descriptors = [_locked(self._file, path)]
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if path.exists():
+                os.close(_claimed(path))
+        except BaseException:
+            self.release()
+            raise
+
+    def hold(self) -> None:
+        """
+        From now on, the store being open: lock it too, and know its files again.
+
+        Raises:
+            StoreRefused: another router has it, or it is not there any more.
+        """
+        self._descriptors.append(_claimed(self._path))
+        names = (self._path, Path(f"{self._path}-wal"))
+        try:
+            self._files = {name: _identity(name.stat()) for name in names}
         except OSError as error:
-            holder = os.pread(self._descriptor, 32, 0).decode("ascii", "replace").strip()
-            os.close(self._descriptor)
-            raise StoreRefused(
-                f"{path} is in use by another router (process {holder or 'unknown'})"
-            ) from error
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
+            raise StoreRefused(f"{self._path} was taken away ({error.strerror})") from error
+
+    def gone(self) -> str | None:
+        """
+        What has become of the store if its files are not those that were opened; None: they are.
+        A lock file that somebody removed is put back.
+        """
+        for name, opened in self._files.items():
+            try:
+                found = _identity(name.stat())
+            except OSError as error:
+                return f"{name} was taken away while the router ran ({error.strerror})"
+            if found != opened:
+                return f"{name} was replaced by another file while the router ran"
+        self._put_back()
+        return None
 
     def release(self) -> None:
         """Give the right up. The file stays: removing it would let two servers each lock one."""
-        os.close(self._descriptor)
+        while self._descriptors:
+            os.close(self._descriptors.pop())
+
+    def _put_back(self) -> None:
+        with suppress(FileNotFoundError):
+            if _identity(self._file.stat()) == _identity(os.fstat(self._descriptors[0])):
+                return
+        with suppress(StoreRefused):  # somebody tries it just now: he is refused, and lets it go
+            fresh = _locked(self._file, self._path)
+            os.dup2(fresh, self._descriptors[0], inheritable=False)
+            os.close(fresh)
 
 
 def prepare(path: Path) -> None:
@@ -95,9 +143,46 @@ def _mounts() -> str:
         return ""
 
 
-def _opened(path: Path) -> int:
+def _identity(found: os.stat_result) -> Identity:
+    return found.st_dev, found.st_ino
+
+
+def _locked(file: Path, store: Path) -> int:
+    """A descriptor of the lock file, locked, with our process in it. Raises StoreRefused."""
+    descriptor = _opened(file)
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
+        os.close(descriptor)
+        raise StoreRefused(
+            f"{store} is in use by another router (process {holder or 'unknown'})"
+        ) from error
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
+    return descriptor
+
+
+def _claimed(store: Path) -> int:
+    """
+    A descriptor of the store, with a lock on it. Raises StoreRefused.
+
+    A lock of this kind is the process's: it goes when any descriptor of the file is closed.
+    """
+    descriptor = _opened(store, create=False)
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _CLAIM)
+    except OSError as error:
+        os.close(descriptor)
+        raise StoreRefused(
+            f"{store} is in use by another router, whose lock file was removed"
+        ) from error
+    return descriptor
+
+
+def _opened(path: Path, *, create: bool = True) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0), 0o600)
     except OSError as error:
         raise StoreRefused(f"{path} cannot be opened for writing: {error.strerror}") from error
 

@@ -71,7 +71,7 @@ class SqliteStore:
         self._path = path
         self._clock = clock
         self._lock = lock
-        self._writer = Writer(lambda: _open_book(path, clock), self._fail, self._committed)
+        self._writer = Writer(self._open, self._fail, self._committed, lock.gone)
         self._reader: SqliteReader
         self._search = pruning.Search()
         self._counting: asyncio.Task[None] | None = None
@@ -84,6 +84,15 @@ class SqliteStore:
         """Open the file. Raises StoreRefused."""
         await self._writer.start()
         self._reader = SqliteReader(self._path)
+
+    def _open(self) -> Book:
+        book = _open_book(self._path, self._clock)
+        try:
+            self._lock.hold()
+        except BaseException:
+            book.db.close()
+            raise
+        return book
 
     def _committed(self, writes: int, seconds: float) -> None:
         self.on_commit(writes, seconds)

@@ -29,6 +29,9 @@ A quiet store makes many small ones, so that nobody waits long for his answer; a
 few large ones, which write a page once that changed many times.
 """
 
+LOOK_S = 1.0
+"""How often a store that nobody writes is looked for: is it still where it was opened?"""
+
 _PASSING = frozenset(
     {
         sqlite3.SQLITE_FULL,
@@ -74,8 +77,10 @@ class Writer:
     Commits operations in its own thread.
 
     After a sync has failed nothing is written any more: what reached the disk is unknown, and
-    a second sync may succeed without having written. `failed` is told once, `committed` of every
-    transaction with its operations and seconds; both on the loop.
+    a second sync may succeed without having written. Nor when the files are `gone`, which is asked
+    before the answers of each transaction are given: what was written may be found by nobody.
+    `failed` is told once, `committed` of every transaction with its operations and seconds; both
+    on the loop.
     """
 
     def __init__(
@@ -83,14 +88,17 @@ class Writer:
         open_book: Callable[[], Book],
         failed: Callable[[str], None],
         committed: Callable[[int, float], None],
+        gone: Callable[[], str | None] = lambda: None,
     ) -> None:
         self._open_book = open_book
         self._failed = failed
         self._committed = committed
+        self._gone = gone
         self._loop = asyncio.get_running_loop()
         self._queue: queue.SimpleQueue[Operation | None] = queue.SimpleQueue()
         self._marks: deque[None] = deque()
         self._closed: str | None = None
+        self._failure: str | None = None
         self._ended: asyncio.Future[None] = self._loop.create_future()
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
 
@@ -140,6 +148,8 @@ class Writer:
                 began = book.clock.monotonic()
                 answers = self._commit(book, batch)
                 self._answer(answers, book.clock.monotonic() - began)
+            elif not last:
+                self._look()
             if last and self._marks:
                 self._marks.pop()
                 shifting.caught_up(book)
@@ -155,10 +165,14 @@ class Writer:
 
     def _take(self) -> tuple[Batch, bool]:
         """
-        Wait for one operation, then take what has gathered; True: up to a mark or the last call.
+        Wait for one operation, not for ever, then take what has gathered; True: up to a mark or
+        the last call.
         """
         batch: Batch = []
-        operation = self._queue.get()
+        try:
+            operation = self._queue.get(timeout=LOOK_S)
+        except queue.Empty:
+            return batch, False
         while operation is not None:
             batch.append(operation)
             if len(batch) == BATCH or self._queue.empty():
@@ -167,8 +181,19 @@ class Writer:
         return batch, True
 
     def _commit(self, book: Book, batch: Batch) -> Answers:
-        if self._closed is not None and book.broken:
-            return [(one, StoreUnavailable(self._closed)) for one in batch]
+        if self._failure is None:
+            answers = self._tried(book, batch)
+            if self._failure is not None or self._look():
+                return answers
+        return [(one, StoreUnavailable(self._failure)) for one in batch]
+
+    def _look(self) -> bool:
+        """Whether the store's files are where they were; if not, nothing is written any more."""
+        if self._failure is None and (gone := self._gone()):
+            self._fail(f"the store is gone: {gone}")
+        return self._failure is None
+
+    def _tried(self, book: Book, batch: Batch) -> Answers:
         try:
             return self._together(book, batch)
         except Exception as error:  # noqa: BLE001 - found again below, at the item to blame
@@ -215,9 +240,12 @@ class Writer:
     def _break(self, book: Book, error: Exception) -> None:
         name = getattr(error, "sqlite_errorname", "error")
         remedy = "; restore a backup" if _is_damage(error) else ""
-        self._closed = f"the store has failed ({name}: {error}) and writes no more{remedy}"
         book.broken = True
-        self._tell(self._failed, self._closed)
+        self._fail(f"the store has failed ({name}: {error}) and writes no more{remedy}")
+
+    def _fail(self, reason: str) -> None:
+        self._failure = self._closed = reason
+        self._tell(self._failed, reason)
 
     def _checkpoint(self, book: Book) -> None:
         if book.broken:
@@ -233,7 +261,7 @@ class Writer:
 
     def _finish(self, book: Book) -> None:
         if not book.broken:
-            if book.copies:
+            if book.copies and self._failure is None:
                 self._commit(book, [Operation("work", verbs.write_copies, self._ended)])
             with contextlib.suppress(sqlite3.Error):
                 book.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()

@@ -1,13 +1,16 @@
 """The store's folder, modes and lock."""
 
+import fcntl
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from router.errors import StoreRefused
+from router.store import place
 from router.store.place import file_system
 from router.store.sqlite import SqliteStore, open_store
 from tests.clocks import ManualClock
@@ -36,6 +39,79 @@ async def test_a_second_server_is_refused(store: SqliteStore, path: Path) -> Non
     with pytest.raises(StoreRefused, match=f"in use by another router .process {os.getpid()}"):
         await open_store(str(path), clock=ManualClock())
     await store.ready()
+
+
+@pytest.fixture
+def held(path: Path) -> Iterator[place.Lock]:
+    """The lock of a store that is open."""
+    lock = place.Lock(path)
+    for suffix in ("", "-wal"):
+        Path(f"{path}{suffix}").touch()
+    lock.hold()
+    yield lock
+    lock.release()
+
+
+def test_without_its_lock_file_the_store_itself_keeps_others_out(
+    held: place.Lock, path: Path
+) -> None:
+    path.with_name("router.db.lock").unlink()
+    script = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from router.store import place\n"
+        "place.Lock(Path(sys.argv[1]))\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False
+    )
+    assert "in use by another router, whose lock file was removed" in run.stderr
+
+
+def test_a_lock_file_that_was_removed_is_put_back(held: place.Lock, path: Path) -> None:
+    file = path.with_name("router.db.lock")
+    file.unlink()
+    assert held.gone() is None
+    assert file.read_text() == f"{os.getpid()}\n"
+    inode = file.stat().st_ino
+    assert held.gone() is None
+    assert file.stat().st_ino == inode, "made anew once"
+    with pytest.raises(StoreRefused, match=f"process {os.getpid()}"):
+        place.Lock(path)
+
+
+def test_a_lock_file_that_somebody_tries_is_taken_back_later(held: place.Lock, path: Path) -> None:
+    file = path.with_name("router.db.lock")
+    file.unlink()
+    with file.open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        assert held.gone() is None
+        assert file.read_text() == ""
+    assert held.gone() is None
+    assert file.read_text() == f"{os.getpid()}\n"
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal"])
+def test_files_that_are_not_those_opened_are_told(
+    held: place.Lock, path: Path, suffix: str
+) -> None:
+    file = Path(f"{path}{suffix}")
+    away = file.rename(f"{file}.old")
+    assert str(held.gone()).startswith(f"{file} was taken away")
+    file.touch()
+    assert str(held.gone()).startswith(f"{file} was replaced by another file")
+    away.rename(file)
+    assert held.gone() is None, "it is the one that was opened"
+
+
+def test_a_folder_that_was_renamed_or_replaced_is_told(held: place.Lock, path: Path) -> None:
+    away = path.parent.rename(path.parent.with_name("elsewhere"))
+    assert "was taken away" in str(held.gone())
+    path.parent.mkdir()
+    assert "was taken away" in str(held.gone())
+    path.parent.rmdir()
+    away.rename(path.parent)
+    assert held.gone() is None
 
 
 async def test_a_lock_file_left_behind_refuses_nobody(path: Path) -> None:

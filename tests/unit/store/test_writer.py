@@ -337,3 +337,49 @@ async def test_closing_twice_and_catching_up_after_it_do_nothing(path: Path) -> 
     await store._writer.close()
     store._writer.caught_up()
     assert store._writer._queue.empty()
+
+
+async def test_what_is_committed_into_a_store_that_is_gone_is_not_answered(
+    store: SqliteStore, path: Path, make: Maker
+) -> None:
+    """Nor anything after it. What had been answered is in the file, without its journal."""
+    kept = make.acceptance()
+    await store.accept(kept)
+    away = path.rename(path.with_name("elsewhere.db"))
+    with pytest.raises(StoreUnavailable, match=f"the store is gone: {path} was taken away"):
+        await store.accept(make.acceptance())
+    assert "the store is gone" in await store.failure
+    with pytest.raises(StoreUnavailable, match="the store is gone"):
+        await store.ready()
+    away.rename(path)
+    with pytest.raises(StoreUnavailable, match="the store is gone"):
+        await store.ready()
+    await store.close()
+    assert not Path(f"{path}-wal").exists() or not Path(f"{path}-wal").stat().st_size
+    again = await open_store(str(path), clock=ManualClock())
+    assert kept.delivery.id in {one.id for one in await again.deliveries(ALL)}
+    await again.close()
+
+
+async def test_a_store_that_nobody_writes_is_looked_for(store: SqliteStore, path: Path) -> None:
+    path.unlink()
+    assert "the store is gone" in await store.failure
+
+
+async def test_what_waits_when_the_store_is_found_gone_is_refused(path: Path) -> None:
+    await (await open_store(str(path), clock=ManualClock())).close()
+    go, told = threading.Event(), list[str]()
+    writer = Writer(
+        lambda: Book(open_writer(path), path, ManualClock()),
+        told.append,
+        lambda _n, _s: None,
+        lambda: "it is not there",
+    )
+    await writer.start()
+    held = writer.submit("work", lambda _book: go.wait(10))
+    waiting = [writer.submit("work", lambda book: book.pages) for _ in range(3)]
+    go.set()
+    answers = await asyncio.gather(held, *waiting, return_exceptions=True)
+    assert [str(one) for one in answers] == ["the store is gone: it is not there"] * 4
+    await writer.close()
+    assert told == ["the store is gone: it is not there"]
