@@ -436,7 +436,7 @@ def count_matches(metrics: Metrics, log: Log, delivery: Delivery, plan: Plan) ->
         for shadow in found.shadow:
             metrics.rule_shadowed(shadow.id)
         for rule in (*found.live, *found.shadow, *found.paused):
-            metrics.rule_matched(rule.id)
+            metrics.rule_matched(rule.id, delivery.received_at)
         for rule_id, reason in found.errors:
             metrics.rule_erred(rule_id)
             log.debug("rule error", rule=rule_id, reason=reason, delivery=delivery.id)

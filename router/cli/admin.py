@@ -1,20 +1,24 @@
 """The admin door of a running server, as the command line knocks at it."""
 
 import ssl
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 
 import click
+import msgspec
 
 from router.cli.place import Place
-from router.errors import UsageError
+from router.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
     import httpx
 
     from router.rules.ruleset import Ruleset
+
+T = TypeVar("T")
 
 _TIMEOUT_S = 60.0
 _ANY_HOST = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "[::]": "[::1]", "::": "[::1]"}  # noqa: S104
@@ -22,6 +26,21 @@ _ANY_HOST = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "[::]": "[::1]", "::": "[:
 
 class NoServer(click.ClickException):
     """Nothing listens at the admin address: verbs may take the store's lock themselves."""
+
+
+class OtherStore(UsageError):
+    """The server at the admin address holds another store than ours."""
+
+
+class NotADoor(click.ClickException):
+    """What answers there is no router's admin door."""
+
+    def __init__(self, response: "httpx.Response") -> None:
+        super().__init__(f"{response.url} is not a router's admin door")
+
+
+class MayNotSee(click.ClickException):
+    """The token opens the door, but not this."""
 
 
 def loopback(address: str, *, tls: bool = False) -> str:
@@ -81,7 +100,13 @@ class Door:
     """
 
     def __init__(
-        self, base_url: str, token: str | None, *, store: str | None, cert: str | None = None
+        self,
+        base_url: str,
+        token: str | None,
+        *,
+        store: str | None,
+        cert: str | None = None,
+        timeout_s: float = _TIMEOUT_S,
     ) -> None:
         import httpx
 
@@ -90,7 +115,7 @@ class Door:
         self._client = httpx.Client(
             base_url=base_url,
             headers=headers,
-            timeout=_TIMEOUT_S,
+            timeout=timeout_s,
             trust_env=False,
             verify=base_url.startswith("https:") and trusting(cert),
         )
@@ -99,10 +124,16 @@ class Door:
         self._store = store
 
     @classmethod
-    def of(cls, place: Place, ruleset: "Ruleset | None" = None) -> "Door":
+    def of(
+        cls,
+        place: Place,
+        ruleset: "Ruleset | None" = None,
+        *,
+        timeout_s: float = _TIMEOUT_S,
+    ) -> "Door":
         """The door that `--server` names, else that of the server of these rules."""
         if place.server is not None:
-            return cls(place.server.rstrip("/"), place.token, store=None)
+            return cls(place.server.rstrip("/"), place.token, store=None, timeout_s=timeout_s)
         if ruleset is None:
             _, ruleset = place.working()
         server = ruleset.server
@@ -112,6 +143,7 @@ class Door:
             _token(place, server.store),
             store=server.store,
             cert=tls.cert if tls else None,
+            timeout_s=timeout_s,
         )
 
     def __enter__(self) -> "Door":
@@ -162,6 +194,16 @@ class Door:
         """How far a replay is."""
         return self._ask("GET", f"/api/replays/{replay}")
 
+    def write_counts(self, path: str) -> None:
+        """
+        Have the server write what it only counts in memory, as it does before it answers `path`.
+
+        Raises:
+            OtherStore, click.ClickException: it holds another store, or does not answer.
+        """
+        self._check_store()
+        self._ask("GET", path)
+
     def targets(self) -> list[dict[str, Any]]:
         """Where work goes, and how that stands."""
         self._check_store()
@@ -174,12 +216,38 @@ class Door:
         status = self._ask("GET", "/api/status")
         held = str(status.get("store", {}).get("path", ""))
         if held and not _same_file(held, self._store):
-            raise UsageError(
+            raise OtherStore(
                 f"the server at {self._base_url} holds another store, {held}; "
                 "give its rules file with -f, or --store, or --admin HOST:PORT of the right server"
             )
 
+    def read(self, path: str, query: Mapping[str, Any], kind: type[T]) -> T:
+        """
+        What the server answers to a question, as the value that it is.
+
+        Raises:
+            NotFound: it says that there is no such thing.
+        """
+        response = self._response("GET", f"{path}?{urlencode(query)}")
+        _object(response)
+        try:
+            return msgspec.json.decode(response.content, type=kind)
+        except msgspec.ValidationError as error:
+            raise click.ClickException(
+                f"{response.url} is of another version than this command: {error}"
+            ) from None
+
+    def body(self, delivery: str) -> bytes:
+        """What a delivery brought, byte for byte."""
+        response = self._response("GET", f"/api/deliveries/{delivery}/body")
+        if response.is_error:
+            _object(response)
+        return response.content
+
     def _ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+        return _object(self._response(method, path, body))
+
+    def _response(self, method: str, path: str, body: Any = None) -> "httpx.Response":
         import httpx
 
         try:
@@ -196,7 +264,7 @@ class Door:
                 f"the server at {self._base_url} does not accept the token; "
                 "set ROUTER_TOKEN, or run this beside the server's store"
             )
-        return _object(response)
+        return response
 
 
 def _object(response: "httpx.Response") -> dict[str, Any]:
@@ -205,12 +273,16 @@ def _object(response: "httpx.Response") -> dict[str, Any]:
     except ValueError:
         answer = None
     if not isinstance(answer, dict):
-        raise click.ClickException(f"{response.url} is not a router's admin door")
+        raise NotADoor(response)
     if response.is_error:
         words = answer.get("detail") or answer.get("title")
-        if response.status_code == 400 and words:  # as the same words would be without a server
+        if not words:
+            raise NotADoor(response)
+        if response.status_code == 400:  # as the same words would be without a server
             raise UsageError(str(words))
-        raise click.ClickException(str(words or f"{response.url} is not a router's admin door"))
+        if response.status_code == 404:
+            raise NotFound(str(words))
+        raise (MayNotSee if response.status_code == 403 else click.ClickException)(str(words))
     return answer
 
 

@@ -2,9 +2,9 @@
 
 import click
 
-from router.cli.ledger import read_store
 from router.cli.output import moment, print_json, print_table
 from router.cli.place import Place, place_options
+from router.cli.records import records_of
 from router.clock import SystemClock
 from router.errors import UsageError
 from router.model.operating import Audit
@@ -15,7 +15,7 @@ LIMIT = 50
 
 
 @click.command()
-@place_options("dev", "store")
+@place_options("dev", "store", "admin", "server")
 @click.option("--since", metavar="TIME", help="Not before: 2h (ago) or an RFC 3339 time.")
 @click.option("--until", metavar="TIME", help="Before: 2h (ago) or an RFC 3339 time.")
 @click.option(
@@ -32,10 +32,7 @@ def audit(*, place: Place, since: str | None, until: str | None, limit: int) -> 
     end = None if until is None else instant(until, now)
     if begin is not None and end is not None and begin > end:
         raise UsageError("--since is later than --until; exchange them")
-    _, ruleset = place.working()
-    found: tuple[Audit, ...] = read_store(
-        ruleset.server.store, lambda reader: reader.audited(begin, end, limit), absent=()
-    )
+    found = records_of(place).audited(begin, end, limit)
     if place.as_json:
         print_json([asked_json(line) for line in found])
         return

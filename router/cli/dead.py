@@ -1,28 +1,22 @@
 """`router dead`: why jobs died, and which."""
 
-from typing import TYPE_CHECKING
-
 import click
 import msgspec
 
 from router.cli.output import note, print_json, print_table, shortened, when
 from router.cli.place import Place, place_options
-from router.cli.searching import list_stored, search
+from router.cli.records import records_of
 from router.cli.selection import selector_options
 from router.clock import SystemClock
 from router.model.job import Job
 from router.model.operating import Cause
 from router.store.protocol import Selector
 
-if TYPE_CHECKING:
-    from router.rules.ruleset import Ruleset
-    from router.store.reader import SqliteReader
-
 LIMIT = 50
 
 
 @click.command()
-@place_options("dev", "store")
+@place_options("dev", "store", "admin", "server")
 @selector_options(states=None, limit=None)
 @click.option("--list", "listed", is_flag=True, help=f"Each job, the newest {LIMIT}, or --limit.")
 def dead(*, place: Place, selector: Selector, listed: bool) -> None:
@@ -30,19 +24,18 @@ def dead(*, place: Place, selector: Selector, listed: bool) -> None:
     Jobs that were given up, by cause: the same action and target, the same words but for ids and
     numbers. `router revive --cause KEY` tries exactly these again.
     """
-    _, ruleset = place.working()
     wanted = msgspec.structs.replace(selector, state="dead")
     if listed:
-        _show_list(place, wanted, ruleset)
+        _show_list(place, wanted)
     else:
-        _show_causes(place, wanted, ruleset)
+        _show_causes(place, wanted)
 
 
 # -- by cause
 
 
-def _show_causes(place: Place, wanted: Selector, ruleset: "Ruleset") -> None:
-    found = list_stored(wanted, ruleset, lambda reader: _causes(reader, wanted, ruleset))
+def _show_causes(place: Place, wanted: Selector) -> None:
+    found = records_of(place).causes(wanted)
     if place.as_json:
         print_json([{**msgspec.structs.asdict(c), "replay": replaying(c)} for c in found])
         return
@@ -56,21 +49,6 @@ def _show_causes(place: Place, wanted: Selector, ruleset: "Ruleset") -> None:
 def replaying(cause: Cause) -> str:
     """The command that makes exactly these jobs again."""
     return f"router replay --cause {cause.key}"
-
-
-async def _causes(
-    reader: "SqliteReader", wanted: Selector, ruleset: "Ruleset"
-) -> tuple[Cause, ...]:
-    if wanted.where is None:
-        return await reader.causes(wanted)
-    from router.store.causes import by_cause
-
-    fitting = await search(reader, wanted, ruleset, jobs=True)
-    return by_cause(
-        (j.rule, j.action, j.target, j.reason, j.id, j.ended_at or 0)
-        for stored in fitting
-        for j in stored.jobs
-    )
 
 
 def _cause_cells(cause: Cause, now: int) -> list[str]:
@@ -89,9 +67,8 @@ def _cause_cells(cause: Cause, now: int) -> list[str]:
 # -- one by one
 
 
-def _show_list(place: Place, wanted: Selector, ruleset: "Ruleset") -> None:
-    wanted = msgspec.structs.replace(wanted, limit=wanted.limit or LIMIT)
-    found = list_stored(wanted, ruleset, lambda reader: _jobs(reader, wanted, ruleset))
+def _show_list(place: Place, wanted: Selector) -> None:
+    found = records_of(place).jobs(msgspec.structs.replace(wanted, limit=wanted.limit or LIMIT))
     if place.as_json:
         print_json(found)
         return
@@ -99,13 +76,6 @@ def _show_list(place: Place, wanted: Selector, ruleset: "Ruleset") -> None:
     columns = ("ended", "job", "rule/action", "endpoint", "event", "attempts", "reason")
     now = SystemClock().now()
     print_table(columns, [_cells(job, short[job.id], now) for job in found])
-
-
-async def _jobs(reader: "SqliteReader", wanted: Selector, ruleset: "Ruleset") -> tuple[Job, ...]:
-    if wanted.where is None:
-        return await reader.jobs(wanted)
-    fitting = await search(reader, wanted, ruleset, jobs=True)
-    return tuple([job for stored in fitting for job in stored.jobs])
 
 
 def _cells(job: Job, short: str, now: int) -> list[str]:

@@ -1,24 +1,17 @@
 """`router deliveries`."""
 
-from typing import TYPE_CHECKING
-
 import click
 
 from router.cli.output import note, print_json, print_table, shortened, states, when
 from router.cli.place import Place, place_options
-from router.cli.searching import list_stored, search
+from router.cli.records import records_of
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, selector_options
 from router.clock import SystemClock
 from router.errors import UsageError
 from router.model.delivery import DeliverySummary
 from router.store.protocol import Selector
 
-if TYPE_CHECKING:
-    from router.rules.ruleset import Ruleset
-    from router.store.reader import SqliteReader
-
 LIMIT = 50
-_AT_ONCE = 50
 
 
 @click.command()
@@ -30,8 +23,7 @@ def deliveries(*, place: Place, selector: Selector, refused: bool) -> None:
     if refused:
         _refused(place, selector)
         return
-    _, ruleset = place.working()
-    found = list_stored(selector, ruleset, lambda reader: _found(reader, selector, ruleset))
+    found = records_of(place).deliveries(selector)
     if place.as_json:
         print_json(found)
         return
@@ -39,20 +31,6 @@ def deliveries(*, place: Place, selector: Selector, refused: bool) -> None:
     now = SystemClock().now()
     columns = ("received", "delivery", "endpoint", "event", "state", "jobs")
     print_table(columns, [_cells(d, short[d.id], now) for d in found])
-
-
-async def _found(
-    reader: "SqliteReader", selector: Selector, ruleset: "Ruleset"
-) -> tuple[DeliverySummary, ...]:
-    if selector.where is None:
-        return await reader.deliveries(selector)
-    fitting = await search(reader, selector, ruleset, jobs=False)
-    ids = [stored.delivery.id for stored in fitting]
-    found: list[DeliverySummary] = []
-    for start in range(0, len(ids), _AT_ONCE):
-        some = tuple(ids[start : start + _AT_ONCE])
-        found += await reader.deliveries(Selector(ids=some, limit=_AT_ONCE))
-    return tuple(found)
 
 
 def _cells(d: DeliverySummary, short: str, now: int) -> list[str]:

@@ -68,7 +68,7 @@ def _one_request(place: Place, endpoint: str | None, given: dict[str, Any]) -> b
     from router.cli import doctor_request
     from router.cli.new_provider import given_secret
 
-    place, ruleset = place.working()
+    place, ruleset = place.beside()
     if endpoint is not None:
         _known(ruleset, endpoint)
     secret = given_secret(given["secret_env"], given["secret_file"])
@@ -91,7 +91,7 @@ def _check_up(place: Place, endpoint: str | None, *, offline: bool) -> bool:
     loaded = place.loaded()
     checks = [of_file(loaded, str(place.rules))]
     if loaded.ruleset is not None:
-        place, ruleset = place.working()
+        place, ruleset = place.beside()
         chosen = [_known(ruleset, endpoint)] if endpoint else list(ruleset.addressed.values())
         checks += _checks(place, ruleset, chosen, offline=offline)
     if place.as_json:

@@ -12,7 +12,7 @@ from router.cli.captured import read_captured, request_of
 from router.cli.output import moment, visible
 from router.cli.place import Place
 from router.clock import SystemClock
-from router.errors import SecretMissing, UsageError
+from router.errors import NotFound, SecretMissing, UsageError
 from router.model.delivery import InboundRequest, LiveSecret
 from router.model.settings import Endpoint
 from router.providers.causes import Finding
@@ -62,8 +62,8 @@ def from_server(place: Place, ruleset: Ruleset, wanted: str, endpoint: str | Non
     with Door.of(place, ruleset) as door:
         try:
             found = door.refusal(wanted, endpoint)
-        except click.ClickException as error:
-            raise click.ClickException(error.message + _hinted(door, endpoint)) from None
+        except (click.ClickException, NotFound) as error:
+            raise click.ClickException(str(error) + _hinted(door, endpoint)) from None
     request = request_of(found, Path("the server's answer"))
     return Asked(str(found["endpoint"]), request, str(found.get("reason")), bool(found.get("cut")))
 

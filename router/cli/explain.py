@@ -11,7 +11,7 @@ from router.errors import NotFound, UsageError
 
 @click.command()
 @click.argument("delivery", required=False, metavar="[DELIVERY]")
-@place_options("dev", "store")
+@place_options("dev", "store", "admin", "server")
 @click.option("--event", metavar="N", help="One event of a batch; with --payload, its name.")
 @click.option("--rule", metavar="ID", help="One rule, whole.", shell_complete=rule_ids)
 @click.option("--payload", metavar="FILE", help="Explain this body instead (- is stdin).")
@@ -34,7 +34,7 @@ def explain(
     Why each rule did, or did not, want a delivery.
 
     A stored DELIVERY (its id, or the first 4 characters or more) is explained by the rules that
-    decided it; with -f, by that file. With --payload nothing need be stored:
+    decided it; with -f, by that file here. With --payload nothing need be stored:
     --payload FILE --endpoint NAME --event NAME.
     """
     if payload is None:
@@ -46,6 +46,8 @@ def explain(
     else:
         if delivery is not None or endpoint is None or event is None:
             raise UsageError("--payload takes --endpoint NAME and --event NAME, and no delivery")
+        if place.server is not None:
+            raise UsageError("--payload is explained by the rules file here: leave --server out")
         found = explain_payload(place, payload, endpoint, event)
     if rule is not None:
         found = _only(found, rule)

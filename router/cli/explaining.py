@@ -1,28 +1,21 @@
 """What `explain` explains: a stored delivery by the rules that decided it, or a payload at hand."""
 
-from typing import TYPE_CHECKING
-
 import click
 import msgspec
 
 from router.cli.arriving import as_arriving
 from router.cli.generations import ruleset_of
-from router.cli.ledger import read_store
 from router.cli.output import note, visible
 from router.cli.place import Place
 from router.cli.reading import read_named
+from router.cli.records import Records, records_of
 from router.errors import NotFound, UsageError
 from router.model.delivery import Delivery
 from router.providers import Provider, Reading
 from router.replay import as_request
 from router.rules.explaining import EventReading, explain_events, unrouted
 from router.rules.ruleset import Ruleset
-from router.store.protocol import DeliveryRecord, Generation
-
-if TYPE_CHECKING:
-    from router.store.reader import SqliteReader
-
-_Stored = tuple[DeliveryRecord, Generation | None]
+from router.store.protocol import DeliveryRecord
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -49,15 +42,13 @@ def explain_stored(place: Place, identity: str, number: int | None) -> Explanati
         UsageError: the rules file cannot be read.
         ConfigError: it is wrong.
     """
-    place, ruleset = place.working()
-    stored = _stored(ruleset.server.store, identity)
-    if stored is None:
-        raise NotFound(f"no delivery {identity!r} is here; `router deliveries` lists them")
-    record, kept = stored
+    records = records_of(place)
+    record = records.record(_of_delivery(identity))
     if _is_given("rules"):
+        ruleset = place.beside()[1]
         by = f"{place.rules}, not those that decided"
     else:
-        ruleset = _then(kept, record, place, ruleset)
+        ruleset = _then(records, record, place)
         by = f"generation {ruleset.generation[:16]}, which decided"
     reading = _provider(ruleset, record.delivery).read(as_request(record.delivery))
     return _explained(record.delivery, record, reading, ruleset, by, number)
@@ -86,16 +77,10 @@ def explain_payload(place: Place, payload: str, endpoint: str, event: str) -> Ex
 # -- stored
 
 
-def _stored(store: str, identity: str) -> _Stored | None:
-    whole = identity if identity.startswith("dlv_") else f"dlv_{identity}"
-
-    async def reading(reader: "SqliteReader") -> _Stored | None:
-        record = await reader.delivery(whole)
-        if record is None:
-            return None
-        return record, await reader.generation(record.delivery.generation)
-
-    return read_store(store, reading, absent=None)
+def _of_delivery(identity: str) -> str:
+    if identity.startswith("job_"):
+        raise UsageError(f"explain takes a delivery; `router show {identity}` tells that of a job")
+    return identity if identity.startswith("dlv_") else f"dlv_{identity}"
 
 
 def _is_given(name: str) -> bool:
@@ -103,13 +88,10 @@ def _is_given(name: str) -> bool:
     return source is click.core.ParameterSource.COMMANDLINE
 
 
-def _then(
-    kept: Generation | None, record: DeliveryRecord, place: Place, present: Ruleset
-) -> Ruleset:
+def _then(records: Records, record: DeliveryRecord, place: Place) -> Ruleset:
     """The rules that decided."""
     wanted = record.delivery.generation
-    if wanted == present.generation:
-        return present
+    kept = records.generation(wanted)
     hint = f"`-f {place.rules}` explains it by the present file"
     if kept is None:
         raise NotFound(f"the store no longer has generation {wanted[:16]}, which decided; {hint}")

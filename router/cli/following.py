@@ -1,18 +1,19 @@
 """`router show JOB --follow`: a command's output while it runs, from the server that runs it."""
 
 import time
-from collections.abc import Callable
 
 import click
 
 from router.cli.admin import Door
 from router.cli.output import visible_block
+from router.cli.records import Records
 from router.model.job import ENDED, Job
+from router.store.protocol import Selector
 
 PAUSE_S = 0.3
 
 
-def follow(door: Door, find: Callable[[], Job | None], job: Job) -> None:
+def follow(door: Door, records: Records, job: Job) -> None:
     """Print what each attempt of the job writes until the job has ended."""
     after = ""
     while job.state not in ENDED:
@@ -22,10 +23,10 @@ def follow(door: Door, find: Callable[[], Job | None], job: Job) -> None:
             _print(str(answer["stdout"]), err=False)
             _print(str(answer["stderr"]), err=True)
         time.sleep(PAUSE_S)
-        found = find()
-        if found is None:
+        found = records.jobs(Selector(ids=(job.id,)))
+        if not found:
             return  # removed meanwhile: it had ended
-        job = found
+        [job] = found
 
 
 def _print(text: str, *, err: bool) -> None:

@@ -13,13 +13,20 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def read_store(path: str, reading: "Callable[[SqliteReader], Awaitable[T]]", *, absent: T) -> T:
+def read_store(
+    path: str,
+    reading: "Callable[[SqliteReader], Awaitable[T]]",
+    *,
+    absent: T,
+    quiet: bool = False,
+) -> T:
     """
-    What `reading` gets from the store's reader; `absent`, with a word on stderr, if there is
-    no store yet.
+    What `reading` gets from the store's reader; `absent`, with a word on stderr unless `quiet`, if
+    there is no store yet.
     """
     if not Path(path).exists():
-        note(f"nothing has been received yet (there is no store {path})")
+        if not quiet:
+            note(f"nothing has been received yet (there is no store {path})")
         return absent
     return asyncio.run(_read(path, reading))
 

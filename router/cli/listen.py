@@ -160,7 +160,7 @@ def _condition(place: Place, wanted: Wanted) -> "Condition | None":
     named = source is not click.core.ParameterSource.DEFAULT
     if place.server is not None and not named:  # the file here need not be the one there
         return Condition(wanted.where, builtin())
-    _, ruleset = place.working()
+    _, ruleset = place.beside()
     return Condition(
         wanted.where, ruleset.providers, variables=ruleset.variables, defines=ruleset.defines
     )

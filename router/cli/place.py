@@ -26,7 +26,8 @@ class Place(msgspec.Struct, frozen=True):
     What `-f --dev --store --listen --admin --server --json` and their variables say.
 
     `rules` need not exist. `dev` True: the rules are read, and the store named, as `serve --dev`
-    does. `server` is the admin address of a server elsewhere, which `token` opens.
+    does. `server` is the admin address of a server elsewhere, which `token` opens; the store here
+    is then none of the command's business.
     """
 
     rules: Path
@@ -86,14 +87,27 @@ class Place(msgspec.Struct, frozen=True):
         """
         The ruleset beside a store: where only a `--dev` server has worked, its store.
 
-        So that `router deliveries` shows what the development server got, without a word.
+        So that `router deliveries` shows what the development server got, without a word. Every
+        command comes to the store here by this way.
+
+        Raises:
+            UsageError: a server elsewhere was named, whose store this is not; or see `ruleset`.
         """
+        if self.server is not None:
+            raise UsageError(
+                f"this works on the store here, not at {self.server}: "
+                "leave --server out, or run it beside that server"
+            )
         ruleset = self.ruleset()
         if self.dev or self.store is not None or Path(ruleset.server.store).exists():
             return self, ruleset
         developing = msgspec.structs.replace(self, dev=True)
         other = developing.ruleset()
         return (developing, other) if Path(other.server.store).exists() else (self, ruleset)
+
+    def beside(self) -> "tuple[Place, Ruleset]":
+        """As `working`; with `--server` the rules file here, for what a server does not tell."""
+        return self.working() if self.server is None else (self, self.ruleset())
 
 
 _OPTIONS: Mapping[str, Callable[[Any], Any]] = {
@@ -149,8 +163,8 @@ def place_options(*names: str) -> Callable[[Command], Command]:
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def with_place(rules_argument: str | None = None, **given: Any) -> None:
-            place = _place({n: given.pop(n, None) for n in _FIELDS}, rules_argument)
-            command(place=place, **given)
+            chosen = _with_those_of_groups({n: given.pop(n, None) for n in _FIELDS})
+            command(place=_place(chosen, rules_argument), **given)
 
         decorated: Command = with_place
         for name in reversed(chosen):
@@ -165,7 +179,38 @@ _FIELDS = ("rules", "as_json", "dev", "store", "listen", "admin", "server")
 rules_argument = click.argument("rules_argument", metavar="[RULES]", required=False)
 
 
+def _with_those_of_groups(given: dict[str, Any]) -> dict[str, Any]:
+    """`targets --server URL pause NAME`: what was said before the subcommand counts for it too."""
+    for name in given:
+        context = _who_said(name)
+        if context is not None:
+            given[name] = context.params[name]
+    return given
+
+
+def _who_said(name: str) -> click.Context | None:
+    """The command, or the group it is of, that was given this option; None: neither."""
+    context: click.Context | None = click.get_current_context()
+    while context is not None:
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            return context
+        context = context.parent
+    return None
+
+
+def _refuse_bad_server(server: str) -> None:
+    if not server.startswith(("http://", "https://")):
+        raise UsageError(
+            f"--server takes a URL like https://router.example.net:8001, not {server!r}"
+        )
+    for name in ("store", "admin"):
+        if _who_said(name) is not None:
+            raise UsageError(f"--server asks a router elsewhere, of its own: leave --{name} out")
+
+
 def _place(given: dict[str, Any], argument: str | None) -> Place:
+    if given["server"] is not None:
+        _refuse_bad_server(given["server"])
     if argument is not None:
         refuse_two_files(given["rules"], argument)
         given["rules"] = argument

@@ -1,23 +1,20 @@
 """`router show`: everything about one delivery or job."""
 
 import base64
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import msgspec
 
+from router.cli.admin import Door
 from router.cli.flags import told
-from router.cli.ledger import read_store
 from router.cli.output import moment, pretty, print_json, span, visible, visible_block
 from router.cli.place import Place, place_options
-from router.errors import NotFound, UsageError
+from router.cli.records import Records, records_of
+from router.errors import UsageError
 from router.model.delivery import Delivery
-from router.model.job import Attempt, Job
+from router.model.job import Attempt
 from router.store.protocol import DeliveryRecord, EventEntry
-
-if TYPE_CHECKING:
-    from router.rules.ruleset import Ruleset
-    from router.store.reader import SqliteReader
 
 _EVENTS_SHOWN = 20
 
@@ -28,63 +25,25 @@ _EVENTS_SHOWN = 20
 @place_options("dev", "store", "admin", "server")
 def show(*, place: Place, identity: str, follow: bool) -> None:
     """Everything about one delivery or job. ID may be its first 4 characters or more."""
-    _, ruleset = place.working()
-
-    async def reading(reader: "SqliteReader") -> DeliveryRecord | None:
-        return await _find(reader, identity)
-
-    record = read_store(ruleset.server.store, reading, absent=None)
-    if record is not None and follow:
-        _follow(place, ruleset, record)
-        record = read_store(ruleset.server.store, reading, absent=None)
-    if record is None:
-        raise NotFound(f"nothing here has the id {identity!r}; `router deliveries` lists ids")
+    records = records_of(place)
+    record = records.record(identity)
+    if follow:
+        _follow(place, records, record)
+        record = records.record(identity)
     if place.as_json:
         print_json(_as_json(record))
     else:
         _print(record)
 
 
-def _follow(place: Place, ruleset: "Ruleset", record: DeliveryRecord) -> None:
-    from router.cli.admin import Door
+def _follow(place: Place, records: Records, record: DeliveryRecord) -> None:
     from router.cli.following import follow
 
     if len(record.jobs) != 1:
         ids = ", ".join(job.id for job in record.jobs[:8])
         raise UsageError(f"--follow takes one job; this delivery has {ids or 'none'}")
-    job = record.jobs[0]
-
-    async def again(reader: "SqliteReader") -> Job | None:
-        return await reader.job(job.id)
-
-    with Door.of(place, ruleset) as door:
-        follow(door, lambda: read_store(ruleset.server.store, again, absent=None), job)
-
-
-async def _find(reader: "SqliteReader", identity: str) -> DeliveryRecord | None:
-    """The delivery of that id; of a job's id, its delivery with that job alone."""
-    if identity.startswith("job_"):
-        return await _find_job(reader, identity)
-    whole = identity if identity.startswith("dlv_") else f"dlv_{identity}"
-    found = await reader.delivery(whole)
-    if found is None and not identity.startswith("dlv_"):
-        return await _find_job(reader, f"job_{identity}")
-    return found
-
-
-async def _find_job(reader: "SqliteReader", identity: str) -> DeliveryRecord | None:
-    job = await reader.job(identity)
-    if job is None:
-        return None
-    record = await reader.delivery(job.delivery)
-    if record is None:
-        return None
-    return msgspec.structs.replace(
-        record,
-        events=tuple(e for e in record.events if e.index == job.event_index),
-        jobs=(job,),
-        attempts=tuple(a for a in record.attempts if a.job == job.id),
-    )
+    with Door.of(place) as door:
+        follow(door, records, record.jobs[0])
 
 
 def _as_json(record: DeliveryRecord) -> dict[str, Any]:

@@ -51,16 +51,16 @@ class Gates:
     # -- what attempts tell ----------------------------------------------------------------------
 
     def heard(self, job: Job, outcome: Outcome | Skip | None) -> TargetChange | None:
-        """An http job's attempt is over; None: broken off by ourselves."""
-        gate, fault = self.of(job.target), _fault(outcome)
+        """A job's attempt is over; None: broken off by ourselves."""
+        gate, fault = self.of(job.target), _fault(job.kind, outcome)
         change = None
         if fault is not None:
-            if self._limits(job.target, job.kind).breaker:
+            if job.kind == "http" and self._limits(job.target, job.kind).breaker:
                 change = gate.failed(
                     job.id,
                     self._clock.now(),
                     fault.reason,
-                    connecting=fault.failure == "network",
+                    connecting=isinstance(fault, Retry) and fault.failure == "network",
                     rng=self._rng,
                 )
             else:
@@ -156,10 +156,11 @@ def facts(memories: Mapping[str, TargetMemory]) -> dict[str, Any]:
     }
 
 
-def _fault(outcome: Outcome | Skip | None) -> Retry | None:
-    if isinstance(outcome, Retry) and outcome.failure in FAULTS:
-        return outcome
-    return None
+def _fault(kind: ActionKind, outcome: Outcome | Skip | None) -> Retry | Fail | None:
+    """A failure of the target: of a command or a plugin, any; see FAULTS."""
+    if kind != "http":
+        return outcome if isinstance(outcome, Retry | Fail) else None
+    return outcome if isinstance(outcome, Retry) and outcome.failure in FAULTS else None
 
 
 def _answer(outcome: Outcome | Skip | None) -> bool:

@@ -26,9 +26,9 @@ class Runner:
     Runs what it is given, at once. Who may run, and when, is decided before.
 
     `landed` is told each job whose action has ended (its slot is free), `heard` before that what
-    came of it, if it is an http job, `due` each job that is
-    due again, `freed` the target and due time of each job that its end lets start, `lost` each job
-    whose result could not be written within the patience.
+    came of it, unless it only wrote to the log. `due` is told each job that is due again, `freed`
+    the target and due time of each job that its end lets start, `lost` each job whose result could
+    not be written within the patience.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Runner:
                 raise
         finally:
             self._acting.discard(me)
-            if job.kind == "http":
+            if job.kind != "log":
                 self.heard(job, outcome)
             self.landed(job)
         await self._settle(job, self._settlement(job, outcome), self._set_by)

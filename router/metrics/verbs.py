@@ -17,12 +17,13 @@ NO_ENDPOINT = "-"
 
 
 class RuleTotals(NamedTuple):
-    """What one rule did since this process began."""
+    """What one rule did since this process began, and when it last matched, shadow or not."""
 
     evaluated: int
     matched: int
     errored: int
     shadowed: int
+    last_matched_at: int | None = None
 
 
 class Metrics:
@@ -79,6 +80,7 @@ class Metrics:
             "router_match_seconds", "Reading and routing one delivery, every 16th", MATCH_BUCKETS
         )
         self._matched = made.counter("router_rule_matches", "Events a rule matched", "rule")
+        self._matched_at: dict[str, int] = {}
         self._errors = made.counter("router_rule_errors", "Events a rule erred on", "rule")
         self._shadowed = made.counter(
             "router_rule_shadow_matches", "Events a rule in shadow matched", "rule"
@@ -186,9 +188,10 @@ class Metrics:
         """One attempt ended: succeeded, failed, dead, interrupted, dry or skipped."""
         self._attempts.add(kind, outcome)
 
-    def rule_matched(self, rule: str) -> None:
-        """One event matched a rule."""
+    def rule_matched(self, rule: str, at: int) -> None:
+        """One event, received at that Unix millisecond, matched a rule."""
         self._matched.add(rule)
+        self._matched_at[rule] = at
 
     def rule_shadowed(self, rule: str) -> None:
         """One of its matches was in shadow."""
@@ -208,6 +211,7 @@ class Metrics:
                 matched.get(rule, 0) - shadowed.get(rule, 0),
                 erred.get(rule, 0),
                 shadowed.get(rule, 0),
+                self._matched_at.get(rule),
             )
             for rule in dict.fromkeys((*asked, *matched, *erred))
         }

@@ -65,7 +65,7 @@ class Hearing(Metrics):
     def secret_used(self, secret: str, at: int | None = None) -> None:
         """Nothing."""
 
-    def rule_matched(self, rule: str) -> None:
+    def rule_matched(self, rule: str, at: int) -> None:  # noqa: ARG002 - nothing is dated here
         """A rule matched, whatever its mode."""
         self._seen.hits[rule] = None
 

@@ -1,5 +1,7 @@
 """What the rules did, from memory into the store: now and then, and at the end."""
 
+import asyncio
+import contextlib
 from collections.abc import Callable, Iterable, Mapping
 
 from router.clock import Clock
@@ -10,6 +12,7 @@ from router.store.protocol import Store
 from router.store.upkeep import RuleCount
 
 INTERVAL_S = 10.0
+LOOK_S = 1.0
 STEP = 250
 """Rules to a transaction, so that accepting need not wait for ten thousand."""
 
@@ -40,6 +43,7 @@ class Counting:
         self._log = log
         self._known: set[str] | None = None
         self._written: dict[str, RuleTotals] = {}
+        self._one_at_a_time = asyncio.Lock()
 
     async def run(self) -> None:
         """Write for ever; what a store cannot take now goes with the next."""
@@ -48,13 +52,20 @@ class Counting:
             await self._clock.sleep(INTERVAL_S)
 
     async def flush(self) -> None:
-        """Write what is new. When a rule last matched is known to within the interval."""
-        try:
-            if self._known is None:
-                self._known = set(await self._store.rule_counts())
-            await self._write(self._news(self._known))
-        except StoreUnavailable as error:
-            self._log.error("rule counts could not be written", error=str(error))
+        """Write what is new."""
+        async with self._one_at_a_time:
+            try:
+                if self._known is None:
+                    self._known = set(await self._store.rule_counts())
+                await self._write(self._news(self._known))
+            except StoreUnavailable as error:
+                self._log.error("rule counts could not be written", error=str(error))
+
+    async def flush_soon(self) -> None:
+        """The same for whoever is about to look; a store that hangs does not keep them long."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_S):
+                await self.flush()
 
     def _news(self, known: set[str]) -> list[RuleCount]:
         now, totals = self._clock.now(), self._totals()
@@ -64,9 +75,9 @@ class Counting:
             total, before = totals.get(rule, _NONE), self._written.get(rule, _NONE)
             if total != before or rule not in known:
                 asked, matched, erred, shadowed = (
-                    new - old for new, old in zip(total, before, strict=True)
+                    new - old for new, old in zip(total[:4], before[:4], strict=True)
                 )
-                last = now if matched or shadowed else None
+                last = total.last_matched_at
                 news.append(RuleCount(rule, asked, matched, erred, shadowed, now, last))
         return news
 
@@ -91,4 +102,5 @@ def _sum(total: RuleTotals, count: RuleCount) -> RuleTotals:
         total.matched + count.matched,
         total.errored + count.errored,
         total.shadowed + count.shadowed,
+        count.last_matched_at,
     )

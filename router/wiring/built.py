@@ -299,6 +299,7 @@ class Built:
         wire = Wire(server.limits, peers=peers, refused=door.refused_on_wire)
         known = admin.callers(self.live, dev=self.options.dev, clock=self.clock)
         asks = admin.reading(self.store, self.live, self.source, self.clock)
+        asks.write_counts = self.counting.flush_soon
         numbers = admin.Numbers(self.metrics, self.store, clock=self.clock)
         routes = [
             *admin.routes(asks, self.verbs, numbers),

@@ -79,6 +79,19 @@ def test_what_was_counted_outlives_the_server(make_rig: MakeRig) -> None:
     }
 
 
+def test_a_running_server_is_asked_for_what_it_only_counts_yet(rig: Rig) -> None:
+    """Copies and matches reach the store later; who looks has them at once."""
+    assert called(rig, "send", "shop", "orders/paid")[0] == 0
+    assert called(rig, "send", "shop", "--again")[0] == 0
+    [newest, _] = json.loads(called(rig, "deliveries", "--json")[1])
+    assert newest["duplicates"] == 1
+    assert called(rig, "send", "shop", "--again")[0] == 0
+    assert "×3" in called(rig, "show", newest["id"])[1]
+    [told] = json.loads(called(rig, "rules", "--json")[1])
+    assert told["counted"]["matched"] == 2
+    assert told["counted"]["last_matched_at"] == newest["received_at"]
+
+
 def test_refusals_come_from_the_running_server(rig: Rig) -> None:
     assert called(rig, "send", "shop", "orders/paid", "--tamper", "signature")[0] == 0
     code, out, _ = called(rig, "deliveries", "--refused", "--json")

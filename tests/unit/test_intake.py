@@ -22,7 +22,7 @@ from router.rules.ruleset import Ruleset
 from router.store.protocol import Acceptance, Selector
 from router.store.sqlite import SqliteStore, open_store
 from tests.builders import a_log, a_request, a_rule, a_ruleset
-from tests.clocks import ManualClock
+from tests.clocks import START_MS, ManualClock
 
 KEY = b"a-secret-of-some-length"
 
@@ -133,10 +133,10 @@ async def test_what_rules_were_asked_is_counted(store: SqliteStore) -> None:
     await world.send(number="w-2")
     await world.send()  # a copy of the first
     assert world.metrics.rule_totals() == {
-        "hit": (2, 2, 0, 0),
-        "miss": (2, 0, 0, 0),
-        "odd": (2, 0, 2, 0),
-        "shadow": (2, 0, 0, 2),
+        "hit": (2, 2, 0, 0, START_MS),
+        "miss": (2, 0, 0, 0, None),
+        "odd": (2, 0, 2, 0, None),
+        "shadow": (2, 0, 0, 2, START_MS),
     }
 
 

@@ -77,7 +77,8 @@ class OneDelivery(msgspec.Struct, frozen=True):
     """
     A delivery with everything that came of it; its body is a page of its own.
 
-    `headers` are (lower-case name, value). Times are Unix milliseconds.
+    `headers` are (lower-case name, value). Times are Unix milliseconds. `events` are those that
+    were new of `event_count`; `damaged`: the disk has changed it, nothing is done with it.
     """
 
     id: str
@@ -97,6 +98,8 @@ class OneDelivery(msgspec.Struct, frozen=True):
     replay_of: str | None
     duplicates: int
     last_seen_at: int | None
+    event_count: int
+    damaged: bool
     events: tuple[ToldEvent, ...]
     jobs: tuple[Job, ...]
     attempts: tuple[Attempt, ...]

@@ -5,7 +5,7 @@ The admin door's JSON and the dashboard's pages are two ways to show the same an
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -96,7 +96,8 @@ class Reading:
     Answers questions about stored work and the rules in force.
 
     `rebuild` reads a kept generation again; None: it does not compile any more. It may take
-    seconds and runs in a thread.
+    seconds and runs in a thread. `write_counts` puts into the ledger what rules did since it was
+    last written.
     """
 
     def __init__(
@@ -111,6 +112,7 @@ class Reading:
         self._live = live
         self._clock = clock
         self._rebuild = rebuild
+        self.write_counts: Callable[[], Awaitable[None]] = _written
         self._rebuilt: dict[str, Ruleset] = {}
 
     async def deliveries(self, selector: Selector, before: str | None = None) -> answers.Deliveries:
@@ -203,7 +205,8 @@ class Reading:
         return answers.Dead(found[: selector.limit])
 
     async def rules(self) -> answers.Rules:
-        """The rules in force, their jobs and what was counted of them."""
+        """The rules in force, their jobs and what was counted of them until now."""
+        await self.write_counts()
         ruleset = self._live.current.ruleset
         jobs, counts = await self._ledger.counts(), await self._ledger.rule_counts()
         rules = told.told_rules(ruleset, jobs, counts, self._clock.now())
@@ -307,6 +310,8 @@ def told_delivery(record: DeliveryRecord) -> answers.OneDelivery:
         replay_of=d.replay_of,
         duplicates=record.duplicates,
         last_seen_at=record.last_seen_at,
+        event_count=d.event_count,
+        damaged=d.damaged,
         events=tuple(answers.ToldEvent(e.index, e.id, e.name, e.action) for e in record.events),
         jobs=record.jobs,
         attempts=record.attempts,
@@ -347,6 +352,10 @@ def _events(
         raise NotFound(f"it has no event {number}: they count from 0 to {len(reading.events) - 1}")
     ids = {entry.index: entry.id for entry in record.events}
     return None, [event_json(e) for e in explain_events(delivery, chosen, ruleset, ids)]
+
+
+async def _written() -> None:
+    """Nothing is counted but in the ledger."""
 
 
 def _one_more(selector: Selector, before: str | None) -> tuple[int, Selector]:

@@ -201,7 +201,8 @@ def test_what_was_not_parsed_asked_no_rule(explain: Router) -> None:
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
-        (["dlv_99999999"], 1, "no delivery"),
+        (["dlv_99999999"], 1, "nothing here has the id 'dlv_99999999'"),
+        (["job_99999999"], 2, "explain takes a delivery; `router show job_99999999`"),
         ([ORDER, "--rule", "gone"], 1, "there is no rule 'gone'"),
         ([MAILS, "--event", "2"], 1, "has no event 2"),
         ([ORDER, "--event", "push"], 2, "the number of an event"),

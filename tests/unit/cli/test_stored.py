@@ -16,7 +16,7 @@ from router.model.job import Attempt, NewJob, Settlement
 from router.store.protocol import Acceptance, EventEntry
 from router.store.sqlite import open_store
 from tests.builders import a_delivery
-from tests.unit.cli.conftest import Ran, Router
+from tests.unit.cli.conftest import MakeSink, Ran, Router
 
 DLV = "dlv_01ABCDEFGH0123456789ABCDEF"
 OTHER = "dlv_01ABCDEFGJ0123456789ABCDEF"
@@ -74,6 +74,17 @@ def ask(router: Router, ledger: Ledger) -> Router:
         return router(command, "-f", ledger.rules, *args)
 
     return asked
+
+
+def test_counts_that_a_server_does_not_write_for_us_are_said_to_be_old(
+    ask: Router, sink: MakeSink
+) -> None:
+    there = sink(401).url.removeprefix("http://")
+    ran = ask("deliveries", "--admin", there)
+    assert ran.code == 0
+    assert ran.out == ask("deliveries").out
+    assert ran.err.startswith("counts may be some seconds old: the server at http://127.0.0.1")
+    assert ask("deliveries", "--admin", sink(200).url.removeprefix("http://")).err == ""
 
 
 def test_deliveries_come_newest_first_with_their_jobs(ask: Router) -> None:

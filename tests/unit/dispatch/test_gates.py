@@ -3,12 +3,14 @@
 import random
 from typing import Any
 
+import msgspec
 import pytest
 
 from router.dispatch.gates import Gates, facts
-from router.model.job import Done, Fail, Outcome, Retry, Skip
+from router.model.job import ActionKind, Done, Fail, Outcome, Retry, Skip
 from router.model.settings import TargetLimits
 from router.model.target import FACT, TargetChange, TargetMemory
+from router.wiring.acting import UNNAMED
 from tests.clocks import START_MS, ManualClock
 from tests.sim.makers import a_job
 
@@ -44,6 +46,18 @@ def test_what_an_attempt_tells_of_its_target(
     assert one.heard(a_job(), outcome) is None
     expected = {"fault": (0, 1), "answer": (1, 0), "nothing": (0, 0)}[tells]
     assert one.of("erp").health.window(START_MS) == expected
+
+
+@pytest.mark.parametrize("kind", ["shell", "python"])
+def test_runs_of_a_command_or_a_plugin_are_counted_and_never_open_it(kind: ActionKind) -> None:
+    one = gates(UNNAMED[kind])
+    job = msgspec.structs.replace(a_job(), kind=kind)
+    for outcome in (Done(), *[Retry("error", "exit 1")] * 20, Fail("exit 2"), Skip("no"), None):
+        assert one.heard(job, outcome) is None
+    health = one.of("erp").health
+    assert health.window(START_MS) == (1, 21)
+    assert health.last_error == "exit 2"
+    assert not one.special
 
 
 @pytest.mark.parametrize("kind", ["network", "server"])

@@ -18,9 +18,9 @@ def test_each_verb_moves_its_sample() -> None:
     m.acked("commerce", 0.003)
     m.job_ended("http", "succeeded")
     m.attempted("http", "failed")
-    m.rule_matched("paid")
+    m.rule_matched("paid", 5)
     m.rule_erred("paid")
-    m.rule_matched("new")
+    m.rule_matched("new", 5)
     m.rule_shadowed("new")
     m.secret_used("shop_old")
     m.committed(7, 0.001)
@@ -59,12 +59,12 @@ def test_evaluations_are_told_by_rule_however_they_were_counted() -> None:
         m.rules_asked((shared, [one]))
     for _ in range(ASKED_KEPT + 1):
         m.rules_asked(((two,),))
-    m.rule_matched("two")
+    m.rule_matched("two", 5)
     m.rule_shadowed("two")
     assert m.value("router_rule_evaluations_total", rule="one") == 6
     assert m.rule_totals() == {
         "one": RuleTotals(6, 0, 0, 0),
-        "two": RuleTotals(ASKED_KEPT + 4, 0, 0, 1),
+        "two": RuleTotals(ASKED_KEPT + 4, 0, 0, 1, last_matched_at=5),
     }
 
 
