@@ -6,6 +6,7 @@ point down):
 
     errors, clock        every exception and the Diagnostic value; time as a parameter
     legible              text from strangers, for terminals and pages
+    undumpable           a process that others of its user cannot look into
     log/, metrics/        one logging set-up; counters as values
     secrets, egress      references to values; which addresses may be called
     model/               NOUNS: frozen values: delivery, event, job, call, target, settings

@@ -15,6 +15,9 @@ from router.cli.place import Place, place_options, rules_argument
 @click.pass_context
 def serve(ctx: click.Context, *, place: Place, dry: bool) -> None:
     """Receive deliveries, store them, run what matching rules say. Ctrl-C drains, then ends."""
+    from router.undumpable import make_undumpable
+
+    make_undumpable()  # before anything is read that others should not see
     from router.wiring.built import ServeOptions
     from router.wiring.server import serve
 

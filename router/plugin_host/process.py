@@ -17,6 +17,7 @@ import msgspec
 from router.plugin_host.finding import FOLDER, open_folder
 from router.plugin_host.running import run
 from router.plugin_host.wire import Answer, Begun, Ready, Request, decode_request, frame
+from router.undumpable import make_undumpable
 
 THREADS_MAX, DESCRIPTORS_MAX = 16, 128
 """A process that a plugin leaves with more of these is not used again."""
@@ -96,13 +97,11 @@ def _littered() -> bool:
 
 
 def _bound(memory: int) -> None:
-    """Bound the memory, leave no core file, and be the first to go when memory is short."""
+    """Bound the memory, and be the first to go when memory is short."""
     import resource  # noqa: PLC0415 - the parent, which imports this module for its types, needs none
 
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
-    with contextlib.suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("500")
 
@@ -153,6 +152,7 @@ def main(arguments: list[str]) -> None:
     os.set_inheritable(tie, False)
     _end_with_router(tie)
     _bound(int(arguments[2]))
+    make_undumpable()  # last: what is in /proc is root's from now on
     logging.basicConfig(
         level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", handlers=[_Lines()]
     )

@@ -23,9 +23,15 @@ TOLD = 10
 
 _HOUSE = str(Path(__file__).parents[2])
 _BEGIN = (
-    "import os, sys; sys.path.append(sys.argv[1]); "
-    "from router.wiring.proving import main; sys.exit(main(sys.argv[2:], os.environ))"
+    "import sys; sys.path.append(sys.argv[1]); "
+    "from router.undumpable import make_undumpable; make_undumpable(); "
+    "from router.wiring.proving import main; sys.exit(main(sys.argv[2:], sys.stdin.buffer.read()))"
 )
+_OWN = ("PATH", "HOME", "LANG", "TZ")
+"""
+What the process itself has of the environment. The tests get the whole of it by a pipe: others of
+this user could read what it is started with.
+"""
 _LATER = 10
 """How nice the tests are to the server beside them."""
 
@@ -77,14 +83,14 @@ async def _run(
     arguments = [_HOUSE, str(rules), *(["--dev"] if dev else [])]
     child = await asyncio.create_subprocess_exec(
         *(sys.executable, "-P", "-c", _BEGIN, *arguments),
-        env=dict(environ),
-        stdin=asyncio.subprocess.DEVNULL,
+        env={k: v for k, v in environ.items() if k in _OWN or k.startswith("PYTHON")},
+        stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
     try:
         async with asyncio.timeout(timeout_s):
-            return await child.communicate()
+            return await child.communicate(_block(environ))
     except TimeoutError:
         raise UsageError(f"the tests of {rules} are not done within {timeout_s:g} s") from None
     finally:
@@ -111,8 +117,15 @@ def _failure(result: Result) -> Failure:
     return Failure(result.trial.name, result.failures[0].splitlines()[0])
 
 
-def main(arguments: list[str], environ: Mapping[str, str]) -> int:
-    """Run the tests of a file and print the proof."""
+def _block(environ: Mapping[str, str]) -> bytes:
+    """An environment as a process is given it, which any text that can be in one survives."""
+    return b"\0".join(os.fsencode(f"{name}={value}") for name, value in environ.items())
+
+
+def main(arguments: list[str], block: bytes) -> int:
+    """Run the tests of a file with this environment, and print the proof."""
+    pairs = (os.fsdecode(one).partition("=") for one in block.split(b"\0"))
+    environ = {name: value for name, _, value in pairs}
     with suppress(OSError):
         os.nice(_LATER)
     try:

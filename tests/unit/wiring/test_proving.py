@@ -1,6 +1,8 @@
 """The tests of a file in a process of their own: what they may answer, and that they end."""
 
+import asyncio
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from router.errors import UsageError
 from router.wiring.proving import prove
 from router.wiring.rules import read_rules
+from tests.waiting import until
 
 HEAD = """\
 version: 1
@@ -86,3 +89,39 @@ async def test_their_time_is_bounded(path: Path) -> None:
     generation = written(path, ("one", "refs/heads/main"))
     with pytest.raises(UsageError, match=r"not done within 0\.001 s"):
         await proved(path, generation, timeout_s=0.001)
+
+
+async def test_the_environment_comes_to_the_tests_unseen(path: Path) -> None:
+    """A variable of the router counts there, and no other process of this user reads it."""
+    environ = {**os.environ, "CODE_ID": "code-0123456789abcdef", "ODD": "\udcff=x\n"}
+    text = HEAD.replace("code-0123456789abcdef", "{env: CODE_ID}")
+    path.write_text(text + "tests:\n" + TRIAL % ("one", "refs/heads/main"), "utf-8")
+    ruleset = read_rules(path, environ=environ).ruleset
+    assert ruleset is not None
+    whole = path.read_bytes()
+    path.unlink()
+    os.mkfifo(path)  # the tests wait for their file, and can be looked at
+    proof = asyncio.create_task(prove(path, ruleset.generation, environ=environ, dev=False))
+    pipe: list[int] = []
+
+    def reading() -> bool:
+        with suppress(OSError):  # until somebody reads there is nobody to open it for
+            pipe.append(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+        return bool(pipe) or proof.done()
+
+    await until(reading)
+    seen = b""
+    for child in children():
+        with suppress(PermissionError):  # whoever is not root is kept out altogether
+            seen += (Path("/proc") / child / "environ").read_bytes()
+    os.write(pipe[0], whole)
+    os.close(pipe[0])
+    assert await proof == 1
+    assert b"PATH=" in seen or os.geteuid()
+    assert b"CODE_ID" not in seen
+
+
+def children() -> list[str]:
+    """The processes that this one has started."""
+    tasks = Path("/proc/self/task").iterdir()
+    return [pid for task in tasks for pid in (task / "children").read_text("ascii").split()]
