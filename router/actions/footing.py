@@ -1,10 +1,11 @@
 """What a command stands on: its limits, its user, and files that hold what it is to read."""
 
+import asyncio
 import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 from router.actions.child import Owner
@@ -60,27 +61,46 @@ def owner_of(call: ShellCall) -> tuple[Owner | None, dict[str, str]]:
     return Owner(found.pw_uid, found.pw_gid), home
 
 
-@contextlib.contextmanager
-def handed(files: tuple[tuple[str, bytes], ...], owner: Owner | None) -> Iterator[dict[str, str]]:
+@contextlib.asynccontextmanager
+async def handed(
+    files: tuple[tuple[str, bytes], ...], owner: Owner | None
+) -> AsyncIterator[dict[str, str]]:
     """
     The files of a call, 0600 in a folder of their own, as variables that hold their paths.
 
-    They go when the command has ended.
+    They go when the command has ended. Disks are waited for in threads.
     """
     if not files:
         yield {}
         return
     folder = Path(tempfile.mkdtemp(prefix="router-"))
+    writing = asyncio.ensure_future(asyncio.to_thread(_written, folder, files, owner))
     try:
-        paths = {}
-        for name, content in files:
-            path = folder / name
-            path.touch(0o600)
-            path.write_bytes(content)
-            paths[name] = str(path)
-        if owner is not None:
-            for path in (*folder.iterdir(), folder):
-                os.chown(path, owner.user, owner.group)
-        yield paths
+        yield await asyncio.shield(writing)
     finally:
+        await asyncio.wait({writing})  # a thread cannot be cancelled, and must not write afterwards
+        await asyncio.to_thread(_removed, folder, files)
+
+
+def _written(
+    folder: Path, files: tuple[tuple[str, bytes], ...], owner: Owner | None
+) -> dict[str, str]:
+    paths = {}
+    for name, content in files:
+        path = folder / name
+        path.touch(0o600)
+        path.write_bytes(content)
+        paths[name] = str(path)
+    if owner is not None:
+        for path in (*folder.iterdir(), folder):
+            os.chown(path, owner.user, owner.group)
+    return paths
+
+
+def _removed(folder: Path, files: tuple[tuple[str, bytes], ...]) -> None:
+    """Ours, then whatever else the command put beside them."""
+    for name, _ in files:
+        with contextlib.suppress(OSError):  # removed, or made a folder, by the command itself
+            (folder / name).unlink()
+    with contextlib.suppress(RecursionError):  # a tree of the command's own that is too deep stays
         shutil.rmtree(folder, ignore_errors=True)

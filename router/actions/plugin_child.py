@@ -11,9 +11,11 @@ from typing import Any, TypeVar
 import msgspec
 
 from router.actions.child import Child
-from router.plugin_host.wire import Answer, Ended, Ready
+from router.plugin_host.result import RESULT_MAX
+from router.plugin_host.wire import Answer, Begun, Ended, Ready
 
-ANSWER_MAX = 1024 * 1024
+ANSWER_MAX = 256 * 1024
+"""Of one frame: a result, a traceback, a reason. A plugin can write frames of its own making."""
 LAST_WORDS_S = 0.2
 """How long an answer may still be on its way when the process has gone."""
 
@@ -140,13 +142,15 @@ class PluginChild:
         await loop.sock_sendall(self._socket, request)
         if body:
             await loop.sock_sendall(self._socket, body)
-        while (answer := await self._answer()) is not None:
-            if isinstance(answer, Ready) or answer.turn != turn:
-                raise Broken
-            if isinstance(answer, Ended):
-                return answer
+        answer = await self._answer()
+        if isinstance(answer, Begun) and answer.turn == turn:  # at most one, never a stream of them
             self.module = answer.module
-        return None
+            answer = await self._answer()
+        if answer is None:
+            return None
+        if not isinstance(answer, Ended) or answer.turn != turn or len(answer.value) > RESULT_MAX:
+            raise Broken
+        return answer
 
     async def _answer(self) -> Answer | None:
         head = await self._bytes(4)

@@ -40,7 +40,7 @@ class ShellAction:
             return Fail("not a shell call")
         try:
             owner, variables = owner_of(call)
-            with handed(call.files, owner) as paths:
+            async with handed(call.files, owner) as paths:
                 return await self._run(call, job, {**variables, **call.env, **paths}, owner)
         except FootingError as error:
             return Fail(str(error))

@@ -18,119 +18,14 @@ import pytest
 
 from router.model.job import Done, Outcome, Retry
 from tests.children import children
+from tests.hostile.plugins import SOURCE
+from tests.hostile.turns import watched
 from tests.plugin_rig import Rig, running_rig
 from tests.waiting import until
 
 SHORT_S = 0.3
 PATIENCE_S = 20.0
 MEMORY = 256 * 1024 * 1024
-SOURCE = r"""
-import ctypes, gc, os, signal, subprocess, sys, threading, time
-
-def well(event, context): return os.getpid()
-
-def segfault(event, context): ctypes.string_at(0)
-def leaves(event, context): os._exit(0)
-def kills_itself(event, context): os.kill(os.getpid(), signal.SIGKILL)
-def aborts(event, context): os.abort()
-def exits(event, context): sys.exit(0)
-def base(event, context): raise BaseException("deep")
-def interrupts(event, context): raise KeyboardInterrupt
-async def cancels(event, context):
-    import asyncio
-    raise asyncio.CancelledError
-def recurses(event, context): return recurses(event, context)
-def deep_result(event, context):
-    value = []
-    for _ in range(100_000): value = [value]
-    return value
-
-def loops(event, context):
-    print("on")
-    while True: pass
-def loops_by_name(event, context):
-    print(os.getpid())
-    while True: pass
-def loops_in_c(event, context): return 7 ** (7 ** 10)
-async def loops_async(event, context):
-    while True: pass
-async def will_not_be_cancelled(event, context):
-    import asyncio
-    async def stubborn():
-        while True:
-            try: await asyncio.sleep(60)
-            except asyncio.CancelledError: pass
-    asyncio.create_task(stubborn())
-    await asyncio.sleep(0)
-def ignores_signals(event, context):
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    while True: time.sleep(1)
-def stops_itself(event, context): os.kill(os.getpid(), signal.SIGSTOP)
-
-HELD = []
-def leaks_memory(event, context):
-    while True: HELD.append(bytearray(16 * 1024 * 1024))
-def leaks_slowly(event, context):
-    HELD.append(b"x" * 8 * 1024 * 1024); return os.getpid()
-def leaks_threads(event, context):
-    for _ in range(20): threading.Thread(target=time.sleep, args=(600,)).start()
-    return os.getpid()
-def leaks_files(event, context):
-    HELD.extend(open(os.devnull) for _ in range(150)); return os.getpid()
-
-def closes_everything(event, context): os.closerange(0, 256)
-def closes_its_output(event, context):
-    os.close(1); os.close(2); sys.stdout = None
-    return os.getpid()
-def floods(event, context):
-    while True: os.write(1, b"x" * 65536)
-def garbage(event, context):
-    for name in os.listdir("/proc/self/fd"):
-        try: os.write(int(name), b"\xff" * 1000)
-        except OSError: pass
-    return os.getpid()
-def nonsense(event, context):
-    for name in os.listdir("/proc/self/fd"):
-        try: os.write(int(name), b"\0\0\0\2{}")
-        except OSError: pass
-    return os.getpid()
-def forges(event, context):
-    text = b'{"type":"Ended","turn":0,"kind":"done"}'
-    for name in os.listdir("/proc/self/fd"):
-        try: os.write(int(name), len(text).to_bytes(4, "big") + text)
-        except OSError: pass
-    return os.getpid()
-
-def fork_returns(event, context):
-    return "child" if os.fork() == 0 else "parent"
-def fork_stays_and_leaves(event, context, *, pids):
-    if os.fork() == 0:
-        open(pids, "w").write(str(os.getpid()))
-        while True: time.sleep(1)
-    while not os.path.exists(pids) or not open(pids).read(): pass
-    os._exit(1)
-def starts_children(event, context, *, pids):
-    found = [subprocess.Popen(["sleep", "600"]).pid for _ in range(5)]
-    open(pids + ".new", "w").write(" ".join(map(str, found)))
-    os.rename(pids + ".new", pids)
-    while True: time.sleep(1)
-
-def breaks_the_process(event, context):
-    os.chdir("/"); os.environ.clear(); os.umask(0o777); gc.disable()
-    sys.path.clear(); sys.setrecursionlimit(60)
-    import builtins; builtins.open = None
-def breaks_modules(event, context):
-    for name in list(sys.modules): sys.modules.pop(name, None)
-def returns_a_trap(event, context):
-    class Trap(dict):
-        def items(self): os._exit(9)
-    return Trap(a=1)
-def raises_a_trap(event, context):
-    class Trap(Exception):
-        def __str__(self): raise SystemExit(9)
-    raise Trap
-"""
 
 
 @pytest.fixture
@@ -144,8 +39,9 @@ async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
 
 
 async def _one_attempt(rig: Rig, name: str, failure: str, **changes: object) -> Retry:
-    """The hostile call fails so; the one beside it and the one after it succeed."""
-    hostile, beside = await asyncio.gather(rig.run(name, **changes), rig.run("well"))
+    """The hostile call fails so and holds nobody up; those beside and after it succeed."""
+    with watched():
+        hostile, beside = await asyncio.gather(rig.run(name, **changes), rig.run("well"))
     assert isinstance(hostile, Retry), hostile
     assert hostile.failure == failure
     assert isinstance(beside, Done)
@@ -183,6 +79,9 @@ async def test_a_violent_end(rig: Rig, name: str, reason: str) -> None:
         "ignores_signals",
         "stops_itself",
         "floods",
+        "floods_errors",
+        "drips",
+        "forges_a_frame_without_end",
     ],
 )
 async def test_work_without_end(rig: Rig, name: str) -> None:
@@ -221,7 +120,9 @@ async def test_all_descriptors_closed(rig: Rig) -> None:
     await _one_attempt(rig, "closes_everything", "error")
 
 
-@pytest.mark.parametrize("name", ["garbage", "nonsense", "forges"])
+@pytest.mark.parametrize(
+    "name", ["garbage", "nonsense", "forges", "begins_without_end", "forges_a_long_result"]
+)
 async def test_words_on_every_descriptor(rig: Rig, name: str) -> None:
     outcome = await _one_attempt(rig, name, "error")
     assert outcome.reason == "the plugin's process sent no proper answer"

@@ -1,6 +1,6 @@
 """
 Targets that mean harm: each attempt ends within its time limit, in the right class, with bounded
-memory and no descriptor left. One behaviour a line of the table.
+memory, no descriptor left and the loop free for others. One behaviour a line of the table.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ from router.actions.http import ANSWER_MAX, HttpAction
 from router.egress import EgressPolicy
 from router.model.job import Done, Outcome, Retry
 from tests.hostile.targets import OK, TABLE, Wire, never_reads, serving
+from tests.hostile.turns import watched
 from tests.sim.makers import a_job, an_http_call
 
 LIMIT_S = 0.4
@@ -42,7 +43,8 @@ async def test_a_target_that_means_harm(name: str) -> None:
     began = time.monotonic()
     limit_s = LIMIT_S if expected == "timeout" else PATIENCE_S
     async with serving(script) as (url, wires):
-        outcome = await action.run(an_http_call(url, timeout_s=limit_s), a_job())
+        with watched():
+            outcome = await action.run(an_http_call(url, timeout_s=limit_s), a_job())
         took = time.monotonic() - began
         await action.close()
     assert _class_of(outcome) == expected, outcome

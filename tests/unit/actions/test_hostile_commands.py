@@ -1,0 +1,43 @@
+"""Commands that mean harm: each attempt ends in the right class, and keeps the loop for nobody."""
+
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from router.actions.shell import ShellAction
+from router.model.job import Outcome, Retry
+from tests.hostile.commands import COMMANDS
+from tests.hostile.turns import watched
+from tests.sim.makers import a_job, a_shell_call
+
+LIMIT_S = 0.4
+PATIENCE_S = 60.0
+
+
+def _class_of(outcome: Outcome) -> str:
+    return outcome.failure if isinstance(outcome, Retry) else type(outcome).__name__.lower()
+
+
+@pytest.fixture
+def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """Where files are handed over; a tree in it may be deeper than pytest follows."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    yield tmp_path
+    subprocess.run(["rm", "-rf", *tmp_path.iterdir()], check=True)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+async def test_a_command_that_means_harm(name: str, folder: Path) -> None:
+    expected, argv, files = COMMANDS[name]
+    call = a_shell_call(
+        *argv,
+        files=(("GIVEN", b"a secret of the sender"),) if files else (),
+        timeout_s=LIMIT_S if expected == "timeout" else PATIENCE_S,
+    )
+    with watched():
+        outcome = await ShellAction().run(call, a_job(kind="shell"))
+    assert _class_of(outcome) == expected, outcome
+    assert not list(folder.glob("*/GIVEN")), "what was handed over is gone"
