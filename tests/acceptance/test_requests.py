@@ -7,11 +7,13 @@ import json
 import re
 import socket
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.acceptance.process import Rig, RouterProcess
@@ -125,3 +127,24 @@ def test_basic_says_how_to_prove_oneself(running: tuple[Rig, RouterProcess]) -> 
     assert asked(rig, "/ada", right, b"{}")[0] == 200
     status, headers, _ = asked(rig, "/code", b"", b"{}")
     assert (status, "www-authenticate" in headers) == (401, False)
+
+
+def test_wrong_tokens_lock_nobody_out(running: tuple[Rig, RouterProcess]) -> None:
+    """From one address: the right token and who is logged in pass, wrong ones become slow."""
+    rig, router = running
+    token = Path(f"{rig.store}.token").read_text("ascii").strip()
+    with httpx.Client(base_url=router.admin_url, trust_env=False, timeout=30) as client:
+
+        def status(given: str) -> int:
+            headers = {"authorization": f"Bearer {given}"}
+            return client.get("/api/status", headers=headers).status_code
+
+        assert client.post("/login", data={"token": token}).status_code == 303
+        assert [status(f"wrong-{n}") for n in range(10)] == [401] * 10
+        for n in range(2):
+            began = time.monotonic()
+            assert status(f"more-{n}") == 429
+            assert time.monotonic() - began > 0.9
+            assert status(token) == 200
+            assert client.get("/rules").status_code == 200
+        assert client.post("/login", data={"token": token}).status_code == 303

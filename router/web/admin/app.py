@@ -133,7 +133,7 @@ class Admin:
             return await self._window.answer(scope, receive, host, peer)
         route, place = self._route(scope)
         check_origin(headers, scope["scheme"], host)
-        caller = self._caller(route, scope, headers, peer)
+        caller = await self._caller(route, scope, headers, peer)
         query = Query(scope["query_string"], route.query, self._clock.now())
         body = await _body(receive, headers, route.body) if route.body else None
         return await route.handle(Call(caller, query, place, body, headers, peer))
@@ -153,27 +153,27 @@ class Admin:
             raise Rejected(405, f"use {allow}", (b"allow", allow.encode("ascii")))
         return route, place
 
-    def _caller(self, route: Route, scope: Any, headers: Headers, peer: str) -> Caller:
+    async def _caller(self, route: Route, scope: Any, headers: Headers, peer: str) -> Caller:
         if route.access == "open":
             return NOBODY
         if not self._callers.asked:
             return ANYONE
         if route.access == "loopback" and is_on_this_machine(scope["client"], headers):
             return NOBODY
-        caller = self._known(headers, peer)
+        caller = await self._known(headers, peer)
         if route.access == "operator" and caller.role != "operator":
             raise Rejected(403, f"the token {caller.name} may look, not change")
         if route.payloads and not caller.bodies:
             raise Rejected(403, f"the token {caller.name} may not see payloads")
         return caller
 
-    def _known(self, headers: Headers, peer: str) -> Caller:
+    async def _known(self, headers: Headers, peer: str) -> Caller:
         scheme, _, given = (header(headers, b"authorization") or "").partition(" ")
         given = given.strip()
         if scheme.lower() != "bearer" or not given:
             raise Rejected(401, "a token is needed", _CHALLENGE)
         try:
-            return self._callers.of(given.encode("latin-1"), peer)
+            return await self._callers.of(given.encode("latin-1"), peer)
         except WrongToken as error:
             if error.fresh:
                 self._log.warning("wrong token", peer=peer)

@@ -46,10 +46,10 @@ class WrongToken(Exception):
 
 
 class TooManyGuesses(Exception):
-    """This address has tried too many tokens; `wait_s` says how long it must wait."""
+    """It is no token of ours, after too many others; `wait_s` says how long wrong ones are slow."""
 
     def __init__(self, wait_s: int) -> None:
-        super().__init__(f"too many wrong tokens; wait {wait_s} s")
+        super().__init__(f"too many wrong tokens; wait {wait_s} s, or give the right one")
         self.wait_s = wait_s
 
 
@@ -67,25 +67,31 @@ class Callers:
         """Whether a token is asked for at all."""
         return self._held is not None
 
-    def of(self, token: bytes, peer: str) -> Caller:
+    async def of(self, token: bytes, peer: str) -> Caller:
         """
-        Whose token this is. All are compared, each in constant time.
+        Whose token this is. A right one is never refused, however many wrong ones `peer` gave.
 
         Raises:
-            WrongToken, TooManyGuesses: nobody's, or `peer` may not try now.
+            WrongToken, TooManyGuesses: nobody's.
         """
+        found = self.holder(token)
+        if found is not None:
+            return found
+        wait_s = self._guesses.wait_s(peer)
+        if not wait_s:
+            raise WrongToken(fresh=self._guesses.wrong(peer, _digest(token)))
+        await self._guesses.pause()
+        raise TooManyGuesses(wait_s)
+
+    def holder(self, token: bytes) -> Caller | None:
+        """Whose token this is, if anybody's. All are compared, each in constant time."""
         if self._held is None:
             return ANYONE
-        wait_s = self._guesses.wait_s(peer)
-        if wait_s:
-            raise TooManyGuesses(wait_s)
         found: Caller | None = None
         given = _digest(token)
         for held in self._held():
             if hmac.compare_digest(given, _digest(held.value)) and held.value:
                 found = held.caller
-        if found is None:
-            raise WrongToken(fresh=self._guesses.wrong(peer, given))
         return found
 
 

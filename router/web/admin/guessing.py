@@ -1,4 +1,9 @@
-"""How many wrong tokens an address may try, in little memory whatever it does."""
+"""
+How wrong tokens are slowed, in little memory and work whatever an address does.
+
+Only who has given a wrong token comes here: a right one is never kept waiting, for an address may
+be shared with whoever guesses.
+"""
 
 import math
 from collections import OrderedDict
@@ -8,6 +13,10 @@ from router.web.peer import parse_address
 
 ALLOWED = 10
 WINDOW_S = 60.0
+PAUSE_S = 1.0
+"""How long the answer to a further wrong token is held back."""
+HELD_MAX = 100
+"""So many answers are held back at one time; past that they go at once."""
 KEPT = 1_000
 _OTHERS = "others"
 
@@ -24,7 +33,7 @@ class Guesses:
     """
     Wrong tokens of the last minute, by address (of IPv6: by /64).
 
-    The same wrong token again is no further guess: a scraper with an old token locks nobody out.
+    The same wrong token again is no further guess: a scraper with an old token slows nobody.
     Past KEPT addresses at once the rest share one window.
     """
 
@@ -32,9 +41,20 @@ class Guesses:
         self._clock = clock
         self._windows: OrderedDict[str, _Window] = OrderedDict()
         self._others = _Window(0.0)
+        self._held = 0
+
+    async def pause(self) -> None:
+        """Hold back one answer."""
+        if self._held >= HELD_MAX:
+            return
+        self._held += 1
+        try:
+            await self._clock.sleep(PAUSE_S)
+        finally:
+            self._held -= 1
 
     def wait_s(self, peer: str) -> int:
-        """Seconds until this address may try again; 0: now."""
+        """Seconds until this address's wrong tokens are answered at once again; 0: now."""
         window = self._windows.get(_network(peer)) or self._others
         left = window.ends_at - self._clock.monotonic()
         return math.ceil(left) if left > 0 and len(window.tried) >= ALLOWED else 0

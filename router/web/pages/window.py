@@ -62,7 +62,7 @@ class Window:
             check_site(scope, host)
             if path.startswith("/static/"):
                 return self._static(scope["method"], path)
-            known = self._known(headers, peer)
+            known = self._known(headers)
             return await self._passed(scope, receive, path, known, peer)
         except Rejected as rejected:
             return self._fault(known, rejected.status, str(rejected), *rejected.extra)
@@ -93,7 +93,7 @@ class Window:
         visit = Visit(path, known, scope["query_string"], place, form, headers, peer)
         return await view.handle(visit)
 
-    def _known(self, headers: Headers, peer: str) -> Known | None:
+    def _known(self, headers: Headers) -> Known | None:
         """Who this is; None: nobody has logged in."""
         if not self._callers.asked:
             return Known(ANYONE, self._sessions.form, logged_in=False)
@@ -101,13 +101,10 @@ class Window:
         session = self._sessions.of(id_)
         if session is None:
             return None
-        try:
-            caller = self._callers.of(session.token, peer)
-        except WrongToken:  # it was taken back
+        caller = self._callers.holder(session.token)
+        if caller is None:  # it was taken back
             self._sessions.end(id_)
             return None
-        except TooManyGuesses as error:
-            raise asked_too_often(error) from None
         return Known(caller, session.form, logged_in=True)
 
     def _view(self, method: str, path: str) -> tuple[View, dict[str, str]]:
@@ -133,7 +130,7 @@ class Window:
         onward = local(form.get("next", "/"))
         token = form.get("token", "").strip().encode("utf-8")[:TOKEN_MAX]
         try:
-            self._callers.of(token, peer)
+            await self._callers.of(token, peer)
         except WrongToken:
             self._log.warning("wrong token", peer=peer)
             error = "this token opens nothing here"

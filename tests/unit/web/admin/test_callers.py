@@ -1,5 +1,6 @@
 """Whose token it is, and how often somebody may guess."""
 
+import asyncio
 import hmac
 
 import pytest
@@ -15,29 +16,40 @@ from router.web.admin.callers import (
     TooManyGuesses,
     WrongToken,
 )
-from router.web.admin.guessing import ALLOWED, KEPT, WINDOW_S, Guesses
-from tests.clocks import ManualClock
+from router.web.admin.guessing import ALLOWED, HELD_MAX, KEPT, PAUSE_S, WINDOW_S, Guesses
+from tests.clocks import ManualClock, settle
 from tests.unit.web.admin.rig import TOKENS, Rig
 
 ANN = HeldToken(Caller("ann"), b"ann-token-ann-token-ann")
 
 
-def wrong(callers: Callers, peer: str, number: int, *, fresh: bool = True) -> None:
+async def wrong(callers: Callers, peer: str, number: int, *, fresh: bool = True) -> None:
     with pytest.raises(WrongToken) as error:
-        callers.of(b"guess %d" % number, peer)
+        await callers.of(b"guess %d" % number, peer)
     assert error.value.fresh is fresh
 
 
-def test_a_token_without_a_value_is_nobody_s() -> None:
+async def slowed(clock: ManualClock, callers: Callers, peer: str) -> int:
+    """One more wrong token is answered late; what it is told to wait."""
+    asked = asyncio.ensure_future(callers.of(b"one more", peer))
+    await clock.advance(PAUSE_S - 0.01)
+    assert not asked.done()
+    await clock.advance(0.01)
+    with pytest.raises(TooManyGuesses) as error:
+        await asked
+    return error.value.wait_s
+
+
+async def test_a_token_without_a_value_is_nobody_s() -> None:
     """A secret that came out empty must not let in whoever sends nothing."""
     callers = Callers(lambda: [HeldToken(Caller("eve", "operator"), b""), ANN], clock=ManualClock())
     with pytest.raises(WrongToken):
-        callers.of(b"", "192.0.2.1")
-    assert callers.of(ANN.value, "192.0.2.1") is ANN.caller
+        await callers.of(b"", "192.0.2.1")
+    assert await callers.of(ANN.value, "192.0.2.1") is ANN.caller
 
 
 @pytest.mark.parametrize("right", [0, 1, 2])
-def test_a_token_is_compared_with_every_one_that_counts(
+async def test_a_token_is_compared_with_every_one_that_counts(
     right: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The standard library's comparison in constant time, and no end at the first that fits."""
@@ -50,39 +62,56 @@ def test_a_token_is_compared_with_every_one_that_counts(
 
     monkeypatch.setattr(hmac, "compare_digest", counted)
     held = [HeldToken(Caller(f"c{n}"), b"token" * (n + 3)) for n in range(3)]
-    found = Callers(lambda: held, clock=ManualClock()).of(held[right].value, "192.0.2.1")
+    found = await Callers(lambda: held, clock=ManualClock()).of(held[right].value, "192.0.2.1")
     assert found is held[right].caller
     assert compared == [n == right for n in range(3)]
 
 
-async def test_too_many_guesses_lock_an_address_out_for_a_while() -> None:
+async def test_too_many_guesses_slow_the_wrong_ones_of_an_address_and_no_right_one() -> None:
     clock = ManualClock()
     callers = Callers(lambda: [ANN], clock=clock)
     for number in range(ALLOWED):
-        wrong(callers, "192.0.2.1", number)
-    with pytest.raises(TooManyGuesses) as error:
-        callers.of(ANN.value, "192.0.2.1")
-    assert error.value.wait_s == WINDOW_S
-    assert callers.of(ANN.value, "192.0.2.2") is ANN.caller
+        await wrong(callers, "192.0.2.1", number)
+    assert await slowed(clock, callers, "192.0.2.1") == WINDOW_S - PAUSE_S + 1
+    assert await callers.of(ANN.value, "192.0.2.1") is ANN.caller
+    await wrong(callers, "192.0.2.2", 1)
     await clock.advance(WINDOW_S)
-    assert callers.of(ANN.value, "192.0.2.1") is ANN.caller
-    wrong(callers, "192.0.2.1", 1)
+    await wrong(callers, "192.0.2.1", 1)
 
 
-def test_one_old_token_again_and_again_locks_nobody_out() -> None:
+async def test_so_many_answers_are_held_back_and_no_more() -> None:
+    """What waits takes memory; beyond the bound wrong ones are refused at once."""
+    clock = ManualClock()
+    callers = Callers(lambda: [ANN], clock=clock)
+    for number in range(ALLOWED):
+        await wrong(callers, "192.0.2.1", number)
+    held = [asyncio.ensure_future(callers.of(b"one more", "192.0.2.1")) for _ in range(HELD_MAX)]
+    await settle()
+    assert not any(asked.done() for asked in held)
+    with pytest.raises(TooManyGuesses):
+        await callers.of(b"one more", "192.0.2.1")
+    assert await callers.of(ANN.value, "192.0.2.1") is ANN.caller
+    held.pop().cancel()
+    await clock.advance(PAUSE_S)
+    ends = await asyncio.gather(*held, return_exceptions=True)
+    assert {type(end) for end in ends} == {TooManyGuesses}
+    await slowed(clock, callers, "192.0.2.1")
+
+
+async def test_one_old_token_again_and_again_slows_nobody() -> None:
     callers = Callers(lambda: [ANN], clock=ManualClock())
     for time in range(10 * ALLOWED):
-        wrong(callers, "127.0.0.1", 1, fresh=time == 0)
-    assert callers.of(ANN.value, "127.0.0.1") is ANN.caller
+        await wrong(callers, "127.0.0.1", 1, fresh=time == 0)
+    assert await callers.of(ANN.value, "127.0.0.1") is ANN.caller
 
 
-def test_an_ipv6_network_is_one_guesser() -> None:
-    callers = Callers(lambda: [ANN], clock=ManualClock())
+async def test_an_ipv6_network_is_one_guesser() -> None:
+    clock = ManualClock()
+    callers = Callers(lambda: [ANN], clock=clock)
     for number in range(ALLOWED):
-        wrong(callers, f"2001:db8::{number:x}", number)
-    with pytest.raises(TooManyGuesses):
-        callers.of(ANN.value, "2001:db8::ffff")
-    assert callers.of(ANN.value, "2001:db8:0:1::1") is ANN.caller
+        await wrong(callers, f"2001:db8::{number:x}", number)
+    await slowed(clock, callers, "2001:db8::ffff")
+    await wrong(callers, "2001:db8:0:1::1", 1)
 
 
 async def test_memory_is_bounded_and_a_crowd_shares_one_window() -> None:
@@ -104,10 +133,14 @@ async def test_it_is_told_with_retry_after(rig: Rig) -> None:
     for number in range(ALLOWED):
         given = {"authorization": f"Bearer guess-{number}"}
         assert (await rig.ask("GET", "/api/me", headers=given)).status == 401
-    answer = await rig.ask("GET", "/api/me", "viewer")
+    given = {"authorization": "Bearer one-more"}
+    asked = asyncio.ensure_future(rig.ask("GET", "/api/me", headers=given))
+    assert (await rig.ask("GET", "/api/me", "viewer")).status == 200
+    await rig.clock.advance(PAUSE_S)
+    answer = await asked
     assert (answer.status, answer.headers["retry-after"]) == (429, "60")
+    assert b"give the right one" in answer.body
     assert (await rig.ask("GET", "/livez")).status == 200
-    assert (await rig.ask("GET", "/api/me", "viewer", client=("192.0.2.9", 1))).status == 200
 
 
 def test_tokens_are_not_printed() -> None:
@@ -151,20 +184,21 @@ def test_by_which_names_it_is_called(listen: str, host: str, served: bool) -> No
         hosts.check([(b"host", host.encode())])
 
 
-def test_whoever_has_no_address_is_a_guesser_of_its_own() -> None:
+async def test_whoever_has_no_address_is_a_guesser_of_its_own() -> None:
     """A socket of the machine has no address; it shares no window with an address."""
-    callers = Callers(lambda: [ANN], clock=ManualClock())
+    clock = ManualClock()
+    callers = Callers(lambda: [ANN], clock=clock)
     for number in range(ALLOWED):
-        wrong(callers, "", number)
+        await wrong(callers, "", number)
     for peer in ("", "others"):
-        with pytest.raises(TooManyGuesses):
-            callers.of(ANN.value, peer)
+        await slowed(clock, callers, peer)
     for peer in ("192.0.2.1", "/run/router.sock"):
-        assert callers.of(ANN.value, peer) is ANN.caller
+        await wrong(callers, peer, 1)
 
 
 def test_how_many_guesses_of_how_many_in_how_long() -> None:
     assert (ALLOWED, WINDOW_S, KEPT) == (10, 60, 1_000)
+    assert (PAUSE_S, HELD_MAX) == (1, 100)
 
 
 async def test_an_address_whose_minute_is_over_begins_anew() -> None:
@@ -183,10 +217,10 @@ async def test_an_address_whose_minute_is_over_begins_anew() -> None:
     assert guesses.wait_s("192.0.2.1") == 0
 
 
-def test_where_no_token_is_asked_for_anyone_calls() -> None:
+async def test_where_no_token_is_asked_for_anyone_calls() -> None:
     callers = Callers(None, clock=ManualClock())
     assert not callers.asked
-    assert callers.of(b"", "192.0.2.1") is ANYONE
+    assert await callers.of(b"", "192.0.2.1") is ANYONE
     assert Callers(list, clock=ManualClock()).asked
 
 

@@ -1,9 +1,11 @@
 """Logging in and being logged in: what ends it, what it cannot get round, and its cookie."""
 
+import asyncio
+
 import pytest
 
 from router.web.admin.callers import HeldToken
-from router.web.admin.guessing import ALLOWED, WINDOW_S
+from router.web.admin.guessing import ALLOWED, PAUSE_S, WINDOW_S
 from router.web.pages.sessions import LASTS_S
 from tests.unit.web.pages.rig import TOKENS, Rig
 
@@ -47,19 +49,32 @@ async def test_a_token_that_comes_back_does_not_bring_its_sessions_back(rig: Rig
     assert (await rig.get("/rules")).status == 200
 
 
-async def test_whoever_guesses_too_often_sees_nothing_for_a_while_not_even_logged_in(
-    rig: Rig,
-) -> None:
+async def test_wrong_tokens_hold_up_no_session_and_no_right_token(rig: Rig) -> None:
+    """Whoever guesses may share the address of somebody who works."""
     await rig.log_in("viewer")
     await guess_too_often(rig)
-    answer = await rig.get("/rules")
+    assert (await rig.get("/rules")).status == 200
+    asked = asyncio.ensure_future(rig.ask("POST", "/login", form={"token": "one-more"}))
+    right = {"token": TOKENS["viewer"].value.decode()}
+    taken = await rig.ask("POST", "/login", form=right)
+    assert (taken.status, "set-cookie" in taken.headers) == (303, True)
+    await rig.clock.advance(PAUSE_S)
+    answer = await asked
     assert (answer.status, answer.headers["retry-after"]) == (429, f"{WINDOW_S:.0f}")
     assert b"too many wrong tokens" in answer.body
-    right = {"token": TOKENS["viewer"].value.decode()}
-    refused = await rig.ask("POST", "/login", form=right)
-    assert (refused.status, "set-cookie" in refused.headers) == (429, False)
-    await rig.clock.advance(WINDOW_S)
-    assert (await rig.get("/rules")).status == 200, "the session itself has not ended"
+
+
+async def test_sessions_of_a_token_that_was_taken_back_are_no_guesses(rig: Rig) -> None:
+    """Many who were logged in by it come again: whoever mistypes next is told so at once."""
+    jars = []
+    for _ in range(ALLOWED + 1):
+        await rig.log_in("viewer")
+        jars.append(dict(rig.jar))
+    rig.held.remove(TOKENS["viewer"])
+    for jar in jars:
+        rig.jar = jar
+        assert (await rig.get("/rules")).status == 303
+    assert (await rig.ask("POST", "/login", form={"token": "guess"})).status == 401
 
 
 async def test_a_wrong_token_is_told_where_it_was_given(rig: Rig) -> None:

@@ -83,12 +83,8 @@ async def test_behind_a_proxy_with_tls_forms_are_ours_and_the_cookie_is_secure(r
     assert (await rig.ask("POST", "/login", form=form, **elsewhere)).status == 403
 
 
-async def test_a_wrong_token_opens_nothing_and_guessing_ends(rig: Rig) -> None:
-    statuses = []
-    for number in range(12):
-        answer = await rig.ask("POST", "/login", form={"token": f"guess-{number}"})
-        statuses.append(answer.status)
-    assert (statuses[0], statuses[-1]) == (401, 429)
+async def test_a_wrong_token_opens_nothing(rig: Rig) -> None:
+    assert (await rig.ask("POST", "/login", form={"token": "guess"})).status == 401
     assert not rig.jar
 
 
