@@ -4,6 +4,7 @@ A declarative, rules-based webhook router.
 A delivery enters by one door and walks forward only. The map of the house, bottom to top (imports
 point down):
 
+    structure            how much structure a body holds, before anything decodes it
     errors, clock        every exception and the Diagnostic value; time as a parameter
     legible              text from strangers, for terminals and pages
     undumpable           a process that others of its user cannot look into

@@ -22,7 +22,6 @@ from router.model.job import NewJob, committed
 from router.model.settings import PUBLISHED, Endpoint
 from router.model.work import Work
 from router.providers import Reading
-from router.providers.structure import Weighed, weigh
 from router.refusals import PROBE, KeptRefusals, is_probe
 from router.rules.live import Door, Live, LiveRef
 from router.rules.plan import JOBS_MAX, Plan, Planner
@@ -35,6 +34,7 @@ from router.store.protocol import (
     Store,
     narrowed,
 )
+from router.structure import Weighed, weigh
 
 RING_SIZE = 500
 RETRY_AFTER_S = 5

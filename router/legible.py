@@ -6,6 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
+from router.structure import indents, too_complex
+
+INDENT = 2
+INDENTS_MAX = 8 * 1024 * 1024
+"""JSON is indented for reading if that adds no more bytes."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 # It must not steer a terminal, nor lie on a page: C0, DEL, C1, what reorders or hides letters.
@@ -35,11 +41,16 @@ def visible_block(text: str) -> str:
 
 
 def pretty(body: bytes) -> str:
-    """A body for reading: JSON indented with its numbers as sent, other text escaped."""
-    try:
-        return visible_block(msgspec.json.format(body, indent=2).decode("utf-8"))
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return visible_block(body.decode("utf-8", "backslashreplace"))
+    """
+    A body for reading: JSON indented with its numbers as sent, other text escaped. JSON that is too
+    complex stays as it came: its indents could be many times as long.
+    """
+    if too_complex(body) is None and INDENT * indents(body) <= INDENTS_MAX:
+        try:
+            return visible_block(msgspec.json.format(body, indent=INDENT).decode("utf-8"))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            pass  # it is no JSON, or only begins like some that is nested without end
+    return visible_block(body.decode("utf-8", "backslashreplace"))
 
 
 def moment(unix_ms: int | None) -> str:

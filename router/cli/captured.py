@@ -59,7 +59,7 @@ def _from_text(data: bytes, file: Path) -> InboundRequest:
 def _from_json(data: bytes, file: Path) -> InboundRequest:
     try:
         found: Any = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{file} begins like JSON and is none: {error}") from None
     return request_of(found, file)
 

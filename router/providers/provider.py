@@ -23,8 +23,8 @@ from router.providers.read import Reader, Reading
 from router.providers.secret_kinds import Invented, SecretVerdict
 from router.providers.send import Sender, Signed
 from router.providers.shapes import Shapes, parse_shapes
-from router.providers.structure import Weighed
 from router.providers.verify import Verifier
+from router.structure import Weighed
 
 
 class EventInfo(msgspec.Struct, frozen=True):

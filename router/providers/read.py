@@ -14,7 +14,7 @@ from router.model.delivery import JSON, Event, InboundRequest
 from router.providers import forms
 from router.providers.definition import BodyKind, Definition, Source
 from router.providers.headers import Spellings
-from router.providers.structure import Weighed, weigh
+from router.structure import Weighed, weigh
 
 UNKNOWN = "unknown"
 NAME_LENGTH_MAX = 200

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from router.providers.structure import too_complex
+from router.structure import too_complex
 
 BODY_MAX = 256 * 1024
 

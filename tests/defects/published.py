@@ -256,7 +256,7 @@ PUBLISHED = (
         "nesting is not bounded and its RecursionError not caught",
         (
             Edit(
-                "router/providers/structure.py",
+                "router/structure.py",
                 " and depth(body) > DEPTH_MAX:",
                 " and depth(body) > 10**9:",
             ),

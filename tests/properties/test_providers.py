@@ -14,8 +14,8 @@ from router.providers import Provider, Reading, parse_definition
 from router.providers.definition import spelled
 from router.providers.signatures import encode
 from router.providers.signed import filled, message_template
-from router.providers.structure import depth
 from router.providers.ways import spellings
+from router.structure import depth
 from tests.unit.providers.makers import (
     EVERY,
     NOW_MS,

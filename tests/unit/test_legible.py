@@ -1,9 +1,38 @@
 """Text, times and sizes for reading."""
 
-from router.legible import size_text
+import pytest
+
+from router.legible import INDENTS_MAX, pretty, size_text
 
 
 def test_sizes() -> None:
     assert [size_text(n) for n in (0, 1023, 1024, 5 << 20)] == [
         "0 B", "1023 B", "1.0 KiB", "5.0 MiB",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 100_000,
+        b'{"a":' * 100_000,
+        b"[" * 50_000 + b"]" * 50_000,
+        b"[" * 65 + b"]" * 65,
+        b"[" * 100_000 + b'"' * 3_000_000,
+    ],
+    ids=["begun", "objects", "whole", "one too deep", "behind quotes"],
+)
+def test_what_nests_too_deep_stays_as_it_came(body: bytes) -> None:
+    assert pretty(body) == body.decode()
+
+
+def test_indents_do_not_make_a_body_many_times_as_long() -> None:
+    """Half a million values 60 deep, each on a line of its own, were 60 MB of blanks."""
+    body = b"[" * 60 + b",".join([b"1"] * 450_000) + b"]" * 60
+    assert pretty(body) == body.decode()
+    usual = b'{"lines":[' + b",".join([b'{"id":1}'] * 100_000) + b"]}"
+    assert len(usual) < len(pretty(usual)) < len(usual) + INDENTS_MAX
+
+
+def test_json_is_indented_as_deep_as_it_is_read() -> None:
+    assert pretty(b"[" * 64 + b"]" * 64).count("\n") == 126

@@ -7,7 +7,7 @@ from urllib.parse import quote_plus
 import pytest
 
 from router.providers import Provider, ReadEvent, Reading
-from router.providers.structure import Weighed, weigh
+from router.structure import Weighed, weigh
 from tests.unit.providers.makers import a_definition, a_provider, a_request
 
 HUB, SHOP, MAIL = a_provider("github"), a_provider("shopify"), a_provider("sendgrid")

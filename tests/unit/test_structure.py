@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from router.providers.structure import DEPTH_MAX, STRUCTURE_MAX, depth, too_complex
+from router.structure import DEPTH_MAX, STRUCTURE_MAX, depth, too_complex
 
 
 def nested(levels: int) -> bytes:

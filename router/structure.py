@@ -47,6 +47,11 @@ def too_complex(body: bytes) -> str | None:
     return None
 
 
+def indents(body: bytes) -> int:
+    """About how many steps of indentation JSON would have, a value a line; never far too few."""
+    return 2 * _structure(body) * depth(body)
+
+
 def _has_brackets(body: bytes, more_than: int) -> bool:
     """Whether so many open; the beginning of a large body mostly tells."""
     count = 0
