@@ -1,17 +1,17 @@
 """`router replay`: the plan first, then the jobs."""
 
-import sys
 import time
 from typing import Any
 
 import click
-import msgspec
 
 from router.cli.admin import Door
+from router.cli.consent import Consent, agreed, consent_options
 from router.cli.operate import IDS, PLACE, ask, counted, say_waits
-from router.cli.output import moment, note, print_json, print_table, span
+from router.cli.output import moment, note, print_json, print_table, span, when
 from router.cli.place import Place
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, is_narrowed, selector_options
+from router.clock import SystemClock
 from router.errors import UsageError
 from router.store.protocol import Selector
 
@@ -27,8 +27,8 @@ _PARTS = 20
 @click.option("--recorded", is_flag=True, help="The jobs it had then, not what rules want now.")
 @click.option("--rate", default=RATE, show_default=True, help="Jobs to one target: 5/s, or none.")
 @click.option("--as", "name", metavar="NAME", help="Its id: the same again makes nothing twice.")
-@click.option("--dry-run", is_flag=True, help="Show the plan, change nothing.")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--again", is_flag=True, help="Also what was replayed already.")
+@consent_options
 def replay(
     *,
     place: Place,
@@ -37,22 +37,31 @@ def replay(
     recorded: bool,
     rate: str,
     name: str | None,
-    dry_run: bool,
-    yes: bool,
+    again: bool,
+    consent: Consent,
 ) -> None:
     """
     Run stored deliveries or jobs again, as new jobs with new keys; dedupe does not stop them.
 
     A delivery is routed anew by today's rules. A job, or a selection with --rule, a job's
     --state, --cause or --replay, is made again alone. A selection shows its plan first, and asks.
+
+    What was replayed already is not made again without --again; replays themselves are selected
+    by --replay alone.
     """
-    body = {"ids": list(ids), "recorded": recorded, "rate": per_second(rate), "name": name}
-    if dry_run:
+    body: dict[str, Any] = {"ids": list(ids), "recorded": recorded, "rate": per_second(rate)}
+    body |= {"name": name, "again": again}
+
+    def show_plan() -> dict[str, Any]:
         plan, _ = ask("replay", place, {**body, "dry_run": True}, selector)
         _show(place, plan)
+        return plan
+
+    if consent.dry_run:
+        show_plan()
         return
-    if is_narrowed(selector) and not ids and not yes:
-        selector = _confirmed(place, body, selector)
+    if is_narrowed(selector) and not ids and not consent.yes:
+        selector = agreed(place, selector, show_plan, "Replay them?")
     answer, waits = ask("replay", place, body, selector)
     answer = _finished(place, answer)
     if place.as_json:
@@ -78,18 +87,6 @@ def per_second(text: str) -> float | None:
     return int(number) / seconds
 
 
-def _confirmed(place: Place, body: dict[str, Any], selector: Selector) -> Selector:
-    """The selection as its plan saw it, after a yes."""
-    if place.as_json or not sys.stdin.isatty():
-        raise UsageError("nobody can be asked here: say --yes, or --dry-run for the plan")
-    plan, _ = ask("replay", place, {**body, "dry_run": True}, selector)
-    _show(place, plan)
-    if not plan["jobs"]:
-        raise click.exceptions.Exit(0)
-    click.confirm("Replay them?", abort=True)
-    return msgspec.structs.replace(selector, until=plan["until"])
-
-
 def _finished(place: Place, answer: dict[str, Any]) -> dict[str, Any]:
     """The replay when its jobs are made, however long the server takes."""
     if answer["state"] != "making":
@@ -109,6 +106,8 @@ def _finished(place: Place, answer: dict[str, Any]) -> dict[str, Any]:
 
 def _report(answer: dict[str, Any]) -> None:
     jobs, deliveries = answer["jobs"], answer["deliveries"]
+    if _say_passed(answer):
+        return
     word = "replayed, then cancelled" if answer["state"] == "cancelled" else "replayed"
     click.echo(f"{counted(jobs, 'job')} of {counted(deliveries, 'delivery')} {word}")
     _say_skipped(answer["skipped"])
@@ -125,6 +124,8 @@ def _show(place: Place, plan: dict[str, Any]) -> None:
         return
     more = "" if plan["whole"] else "at least "
     jobs, deliveries = plan["jobs"], plan["deliveries"]
+    if _say_passed(plan):
+        return
     click.echo(
         f"{more}{counted(jobs, 'job')} of {counted(deliveries, 'delivery')} would be replayed"
     )
@@ -141,6 +142,20 @@ def _show(place: Place, plan: dict[str, Any]) -> None:
     click.echo(f"received from {moment(plan['first_at'])} to {moment(plan['last_at'])}")
     if plan["seconds"] >= 1:
         click.echo(f"at this pace it takes {more}{span(int(plan['seconds'] * 1000))}")
+
+
+def _say_passed(told: dict[str, Any]) -> bool:
+    """Say what was replayed already; whether that is all there is to say."""
+    passed, earlier = told["passed"], told["earlier"]
+    if not passed:
+        return False
+    by = f" at {when(earlier['at'], SystemClock().now())} by {earlier['id']}" if earlier else ""
+    if told["jobs"] or told["skipped"]:
+        note(f"{passed} passed over: replayed already, the last{by}; `--again` is also of these")
+        return False
+    all_of_it = "it was" if passed == 1 else f"all {passed} were"
+    click.echo(f"{all_of_it} replayed{by or ' already'}; `--again` does it once more")
+    return True
 
 
 def _say_skipped(skipped: int) -> None:

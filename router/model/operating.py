@@ -23,7 +23,9 @@ class Replay(msgspec.Struct, frozen=True):
 
     `asked` is the request as JSON, `items` what it named, None if a selector finds it on the way.
     `reached` is how far it has come; `due` has, of each target, when its next job is due (Unix
-    milliseconds, with fractions). `skipped` counts deliveries that could not be made again.
+    milliseconds, with fractions). `skipped` counts deliveries that could not be made again,
+    `passed` jobs (or deliveries, where they are routed anew) that had been made again already;
+    `earlier` is the newest job that did so.
     """
 
     id: str
@@ -37,6 +39,8 @@ class Replay(msgspec.Struct, frozen=True):
     jobs: int = 0
     skipped: int = 0
     ended_at: int | None = None
+    passed: int = 0
+    earlier: str | None = None
 
 
 class ReplayStep(msgspec.Struct, frozen=True):
@@ -44,7 +48,8 @@ class ReplayStep(msgspec.Struct, frozen=True):
     Some deliveries of a replay with their new jobs, to be made in one transaction.
 
     It counts only while the replay stands at `after`; then it stands at `reached`, and is made if
-    this was the `last` step.
+    this was the `last` step. `once`: what has been made again since it was looked at is passed
+    over; `passed` was before that.
     """
 
     replay: str
@@ -54,6 +59,9 @@ class ReplayStep(msgspec.Struct, frozen=True):
     work: tuple[tuple[str, tuple[NewJob, ...]], ...]
     due: dict[str, float]
     skipped: int = 0
+    passed: int = 0
+    earlier: str | None = None
+    once: bool = False
 
 
 class Audit(msgspec.Struct, frozen=True):

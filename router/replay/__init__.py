@@ -6,7 +6,7 @@ from router.replay.naming import whole_ids
 from router.replay.operator import Operator
 from router.replay.planning import Part, Planned
 from router.replay.requests import as_request
-from router.replay.search import Search
+from router.replay.search import Pages, Search
 
 __all__ = (
     "ANYONE",
@@ -14,6 +14,7 @@ __all__ = (
     "Asked",
     "By",
     "Operator",
+    "Pages",
     "Part",
     "Planned",
     "Search",

@@ -23,6 +23,11 @@ class Again:
         self._clock = clock
         self._ids = ids
 
+    @property
+    def generation(self) -> str:
+        """Of the rules by which it would route now."""
+        return self._live.current.ruleset.generation
+
     def delivery(self, delivery: Delivery) -> list[NewJob]:
         """
         The jobs that today's rules want of a delivery.

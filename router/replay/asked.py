@@ -34,7 +34,8 @@ class Asked(msgspec.Struct, frozen=True):
     A replay as it was asked for: `ids` or a `selector`.
 
     `recorded` repeats the jobs that deliveries had. `rate` is jobs a second to one target, None:
-    all at once. `name` is the replay's id; the same name again makes nothing twice.
+    all at once. `name` is the replay's id; the same name again makes nothing twice. `again` is
+    also of what has been replayed already.
     """
 
     ids: tuple[str, ...] = ()
@@ -42,6 +43,7 @@ class Asked(msgspec.Struct, frozen=True):
     recorded: bool = False
     rate: float | None = RATE
     name: str | None = None
+    again: bool = False
 
     def check(self) -> None:
         """Raises UsageError: it cannot be meant."""
@@ -59,6 +61,8 @@ class Asked(msgspec.Struct, frozen=True):
     def as_json(self) -> dict[str, Any]:
         """For the ledger: what was said, no more."""
         told: dict[str, Any] = {"recorded": self.recorded, "rate": self.rate}
+        if self.again:
+            told["again"] = True
         if self.ids:
             told["ids"] = list(self.ids)
         if self.selector is not None:
@@ -95,4 +99,4 @@ def _timeless(asked: Asked) -> tuple[Any, ...]:
     selector = asked.selector
     if selector is not None:
         selector = msgspec.structs.replace(selector, since=None, until=None)
-    return asked.ids, selector, asked.recorded
+    return asked.ids, selector, asked.recorded, asked.again

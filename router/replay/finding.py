@@ -6,10 +6,11 @@ from collections.abc import Sequence
 import msgspec
 
 from router.errors import NotFound
-from router.model.job import NewJob
+from router.model.job import Job, NewJob
 from router.model.operating import Item, Replay
 from router.replay.again import Again
 from router.replay.asked import Asked, of_jobs
+from router.replay.originals import Runs, routed
 from router.replay.search import Search
 from router.rules.ruleset import Ruleset
 from router.store.protocol import Selector, Store, Stored
@@ -20,12 +21,22 @@ STEP_JOBS = 2_000
 
 
 class Batch(msgspec.Struct):
-    """Deliveries with their new jobs; `reached` is where the next batch goes on."""
+    """
+    Deliveries with their new jobs; `reached` is where the next batch goes on. `passed` and
+    `earlier` as of a replay.
+    """
 
     reached: str
     work: list[tuple[Stored, list[NewJob]]] = []
     skipped: int = 0
     last: bool = False
+    passed: int = 0
+    earlier: str = ""
+
+    def pass_over(self, made: Job) -> None:
+        """Leave out what a replay has made already: this job, or the first of several."""
+        self.passed += 1
+        self.earlier = max(self.earlier, made.id)
 
     @property
     def full(self) -> bool:
@@ -39,12 +50,14 @@ class Finder:
     def __init__(self, store: Store, again: Again, asked: Asked, ruleset: Ruleset) -> None:
         self._store = store
         self._again = again
-        self._recorded = asked.recorded
+        self._asked = asked
         self._search: Search | None = None
         self._of_jobs = False
         if asked.selector is not None:
             self._of_jobs = of_jobs(asked.selector)
-            self._search = Search(store, asked.selector, ruleset, jobs=self._of_jobs)
+            self._search = Search(
+                store, asked.selector, ruleset, jobs=self._of_jobs, originals=True
+            )
 
     async def batch(self, replay: Replay) -> Batch:
         """The next deliveries with their new jobs."""
@@ -70,7 +83,7 @@ class Finder:
                 batch.skipped += 1
             else:
                 chosen = () if jobs is None else tuple([j for j in record.jobs if j.id in jobs])
-                stored = Stored(str(place), record.delivery, record.events, chosen)
+                stored = Stored(str(place), record.delivery, record.events, chosen, record.jobs)
                 await self._add(batch, stored, whole=jobs is None)
             if batch.full:
                 break
@@ -95,19 +108,37 @@ class Finder:
 
     async def _add(self, batch: Batch, stored: Stored, *, whole: bool) -> None:
         await asyncio.sleep(0)  # reading a body takes its time: others have their turn
+        if not whole:
+            self._repeat(batch, stored, stored.jobs)
+        elif self._asked.recorded:
+            had = [job for job in stored.history if job.replay_of is None]
+            self._repeat(batch, stored, had)
+        else:
+            self._route(batch, stored)
+
+    def _repeat(self, batch: Batch, stored: Stored, jobs: Sequence[Job]) -> None:
+        """These jobs once more, but those that have been made again."""
+        runs = Runs(stored.history)
+        made: list[NewJob] = []
+        for job in jobs:
+            newest = runs.newest(job)
+            if newest.id == job.id or self._asked.again:
+                made.append(self._again.job(job))
+            else:
+                batch.pass_over(newest)
+        if made or not jobs:
+            batch.work.append((stored, made))
+
+    def _route(self, batch: Batch, stored: Stored) -> None:
+        """What today's rules want of a delivery, unless they have been asked already."""
+        made = routed(stored, self._again.generation)
+        if made is not None and not self._asked.again:
+            batch.pass_over(made)
+            return
         try:
-            jobs = await self._whole(stored) if whole else [self._again.job(j) for j in stored.jobs]
+            batch.work.append((stored, self._again.delivery(stored.delivery)))
         except NotFound:
             batch.skipped += 1
-            return
-        batch.work.append((stored, jobs))
-
-    async def _whole(self, stored: Stored) -> list[NewJob]:
-        if not self._recorded:
-            return self._again.delivery(stored.delivery)
-        everything = await self._store.delivery(stored.delivery.id)
-        jobs = () if everything is None else everything.jobs
-        return [self._again.job(job) for job in jobs if job.replay_of is None]
 
 
 def frozen(selector: Selector, now: int) -> Selector:

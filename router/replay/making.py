@@ -103,7 +103,7 @@ class Making:
         failures = 0
         while replay.state == "making":
             try:
-                replay = await self._step(finder, replay, paces, asked.rate)
+                replay = await self._step(finder, replay, paces, asked)
                 failures = 0
                 if replay.state == "making":
                     await self._clock.sleep(PAUSE_S)
@@ -114,14 +114,20 @@ class Making:
                 await self._clock.sleep(RETRY_S)
         return replay
 
-    async def _step(
-        self, finder: Finder, replay: Replay, paces: "_Paces", rate: float | None
-    ) -> Replay:
+    async def _step(self, finder: Finder, replay: Replay, paces: "_Paces", asked: Asked) -> Replay:
         batch = await finder.batch(replay)
         due = paces.by(self._set_by)
-        work = _paced(batch, due, self._clock.now(), rate)
         step = ReplayStep(
-            replay.id, replay.reached, batch.reached, batch.last, work, due, batch.skipped
+            replay=replay.id,
+            after=replay.reached,
+            reached=batch.reached,
+            last=batch.last,
+            work=_paced(batch, due, self._clock.now(), asked.rate),
+            due=due,
+            skipped=batch.skipped,
+            passed=batch.passed,
+            earlier=batch.earlier or None,
+            once=not asked.again,
         )
         done = await self._store.replay_step(step, now=self._clock.now())
         if done is None:  # cancelled meanwhile, or a commit of unknown outcome was one
@@ -129,7 +135,7 @@ class Making:
             paces.be(found.due, self._set_by)
             return found
         paces.due = due
-        for target, due_at in _earliest(work).items():
+        for target, due_at in _earliest(step.work).items():
             self._wake(target, due_at)
         return msgspec.structs.replace(done, items=replay.items)
 

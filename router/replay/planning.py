@@ -24,7 +24,7 @@ class Planned(msgspec.Struct, frozen=True):
     """
     The plan of a replay. `first_at` and `last_at` are when its deliveries came, Unix
     milliseconds; `seconds` is how long its pace will take; `whole` is false when there is more
-    than was looked at.
+    than was looked at. `passed` and `earlier` as of a replay.
     """
 
     deliveries: int = 0
@@ -35,15 +35,18 @@ class Planned(msgspec.Struct, frozen=True):
     last_at: int | None = None
     seconds: float = 0.0
     whole: bool = True
+    passed: int = 0
+    earlier: str | None = None
 
 
 async def plan(finder: Finder, replay: Replay, rate: float | None) -> Planned:
     """Count what would be made."""
     parts: Counter[tuple[str, str, str]] = Counter()
     times: list[int] = []
-    deliveries = skipped = 0
+    deliveries = skipped = passed = 0
+    earlier = ""
     last = False
-    while not last and deliveries < LOOKED_AT:
+    while not last and deliveries + passed < LOOKED_AT:
         batch = await finder.batch(replay)
         replay = msgspec.structs.replace(replay, reached=batch.reached)
         for stored, jobs in batch.work:
@@ -52,6 +55,8 @@ async def plan(finder: Finder, replay: Replay, rate: float | None) -> Planned:
             times = [min(times), max(times)]
             parts.update((job.rule, job.action, job.target) for job in jobs)
         skipped += batch.skipped
+        passed += batch.passed
+        earlier = max(earlier, batch.earlier)
         last = batch.last
     return Planned(
         deliveries,
@@ -62,6 +67,8 @@ async def plan(finder: Finder, replay: Replay, rate: float | None) -> Planned:
         max(times, default=None),
         _seconds(parts, rate),
         last,
+        passed,
+        earlier or None,
     )
 
 

@@ -6,6 +6,7 @@ from typing import Protocol
 
 import msgspec
 
+from router.replay.originals import meant
 from router.replay.where import Where
 from router.rules.ruleset import Ruleset
 from router.store.protocol import Page, Selector, Stored
@@ -18,14 +19,20 @@ class Pages(Protocol):
     """What a search needs of a store, or of a reader of one."""
 
     async def page(
-        self, selector: Selector, *, jobs: bool, newest: bool = False, after: str | None = None
+        self,
+        selector: Selector,
+        *,
+        jobs: bool,
+        newest: bool = False,
+        after: str | None = None,
+        whole: bool = False,
     ) -> Page: ...
 
 
 class Search:
     """
     One selection, its `--where` included. `bounded`: the newest LOOKED_AT are enough; `cut` says
-    whether that left any out.
+    whether that left any out. `originals`: with histories, and of jobs those that `meant` leaves.
 
     Raises:
         UsageError: the condition is wrong.
@@ -39,10 +46,12 @@ class Search:
         *,
         jobs: bool,
         bounded: bool = False,
+        originals: bool = False,
     ) -> None:
         self._pages = pages
         self._jobs = jobs
         self._bounded = bounded
+        self._originals = originals
         self._limit = selector.limit
         self.selector = msgspec.structs.replace(selector, where=None, limit=None)
         self.where = None if selector.where is None else Where(selector.where, ruleset)
@@ -53,7 +62,7 @@ class Search:
         found = looked = 0
         after: str | None = None
         while found != self._limit:
-            page = await self._pages.page(self.selector, jobs=self._jobs, newest=True, after=after)
+            page = await self._page(after, newest=True)
             for stored in page.found:
                 left = await self.held(stored)
                 if left is not None:
@@ -71,11 +80,17 @@ class Search:
 
     async def after(self, reached: str | None) -> Page:
         """The next page, oldest first, as it is stored: see `held`."""
-        return await self._pages.page(self.selector, jobs=self._jobs, after=reached)
+        return await self._page(reached, newest=False)
+
+    async def _page(self, after: str | None, *, newest: bool) -> Page:
+        return await self._pages.page(
+            self.selector, jobs=self._jobs, newest=newest, after=after, whole=self._originals
+        )
 
     async def held(self, stored: Stored) -> Stored | None:
-        """What the condition leaves of it; others have their turn before it is read."""
-        if self.where is None:
-            return stored
+        """What is meant of it; others have their turn before it is read for a condition."""
+        left = meant(stored, self.selector) if self._jobs and self._originals else stored
+        if left is None or self.where is None:
+            return left
         await asyncio.sleep(0)
-        return self.where.holds(stored)
+        return self.where.holds(left)

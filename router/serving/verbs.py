@@ -25,7 +25,7 @@ _SELECTOR = (
 PATH_MAX = 4_096
 READY_S = 2.0
 """A store that needs longer for one small commit is not ready: whoever asks waits 3 s or less."""
-_REPLAY = frozenset({"recorded", "dry_run", "rate", "name"})
+_REPLAY = frozenset({"recorded", "dry_run", "rate", "name", "again"})
 
 
 class ReloadState(msgspec.Struct):
@@ -150,7 +150,7 @@ class Verbs:
         `state` is `making` if that takes longer than an answer may: `replayed` tells the rest.
         """
         ids, selector = _wanted(body, _REPLAY)
-        given = {name: body[name] for name in ("recorded", "rate", "name") if name in body}
+        given = {name: body[name] for name in ("recorded", "rate", "name", "again") if name in body}
         try:
             asked = msgspec.convert({**given, "ids": ids}, Asked)
         except msgspec.ValidationError as error:
@@ -159,15 +159,37 @@ class Verbs:
         if body.get("dry_run"):
             planned, frozen = await self._operator.plan(asked)
             until = frozen.selector.until if frozen.selector else None
-            return {**msgspec.to_builtins(planned), "dry_run": True, "until": until}
-        return _told(await self._operator.replay(asked, by))
+            told = {**msgspec.to_builtins(planned), "dry_run": True, "until": until}
+            return {**told, "earlier": await self._earlier(planned.earlier)}
+        return await self._told(await self._operator.replay(asked, by))
 
     async def replayed(self, id_: str) -> dict[str, Any]:
         """How far a replay is. Raises NotFound."""
         replay = await self._store.replay(id_)
         if replay is None:
             raise NotFound(f"no replay {id_}")
-        return _told(replay)
+        return await self._told(replay)
+
+    async def _told(self, replay: Replay) -> dict[str, Any]:
+        """A replay as its operator sees it; `last_due_at` is when its pace ends."""
+        due = [int(at) for at in replay.due.values()]
+        return {
+            "dry_run": False,
+            "id": replay.id,
+            "state": replay.state,
+            "deliveries": replay.deliveries,
+            "jobs": replay.jobs,
+            "skipped": replay.skipped,
+            "passed": replay.passed,
+            "earlier": await self._earlier(replay.earlier),
+            "created_at": replay.created_at,
+            "last_due_at": max(due, default=None),
+        }
+
+    async def _earlier(self, job: str | None) -> dict[str, Any] | None:
+        """The replay that made a job that this one passed over for, and when it was begun."""
+        replay = None if job is None else await self._store.made_by(job)
+        return None if replay is None else {"id": replay.id, "at": replay.created_at}
 
     async def cancel(self, body: Mapping[str, Any], by: By = LOCAL) -> dict[str, Any]:
         """Cancel waiting work."""
@@ -245,21 +267,6 @@ class Verbs:
         if changed:
             await self._operator.note("reload", {"generation": generation}, by, 1)
         return {"generation": generation, "changed": changed}
-
-
-def _told(replay: Replay) -> dict[str, Any]:
-    """A replay as its operator sees it; `last_due_at` is when its pace ends."""
-    due = [int(at) for at in replay.due.values()]
-    return {
-        "dry_run": False,
-        "id": replay.id,
-        "state": replay.state,
-        "deliveries": replay.deliveries,
-        "jobs": replay.jobs,
-        "skipped": replay.skipped,
-        "created_at": replay.created_at,
-        "last_due_at": max(due, default=None),
-    }
 
 
 def _wanted(

@@ -105,6 +105,18 @@ def _turn_of(book: Book, run: int | None) -> Turn | None:
 def _halted(book: Book, turn: Turn, unit: _Unit, delivery: int) -> int | None:
     """The run that halts this group, if this is its replay: by its jobs, or by its delivery."""
     for run, held_by in runs.halted(book, turn.key):
-        if unit.origin == run or (unit.origin is None and held_by == delivery):
+        if unit.origin in _line(book, run) or (unit.origin is None and held_by == delivery):
             return run
     return None
+
+
+_LINE_MAX = 100
+
+
+def _line(book: Book, run: int | None) -> set[int]:
+    """A run, the one that it replays, and so on."""
+    line: set[int] = set()
+    while run is not None and len(line) < _LINE_MAX:
+        line.add(run)
+        run = book.one("SELECT origin FROM runs WHERE n = ?", [run])
+    return line

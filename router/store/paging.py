@@ -18,7 +18,7 @@ from router.store.rows import (
     to_delivery,
     to_job,
 )
-from router.store.selection import JOBS_JOINED
+from router.store.selection import JOBS_JOINED, Condition
 
 ROWS = 200
 BYTES = 8 * 1024 * 1024
@@ -29,22 +29,28 @@ Key = tuple[str, int, tuple[int, ...]]
 
 
 def page(
-    db: sqlite3.Connection, selector: Selector, *, jobs: bool, newest: bool, after: str | None
+    db: sqlite3.Connection,
+    selector: Selector,
+    *,
+    jobs: bool,
+    newest: bool,
+    after: str | None,
+    whole: bool,
 ) -> Page:
     """Some of the selected deliveries or jobs, in order."""
     if not jobs:
         keys, more = _deliveries(db, selector, newest, after)
     elif newest:
-        keys, more = _jobs_newest_first(db, selector, after)
+        keys, more = _jobs_newest_first(db, selection.jobs(selector, whole=whole), after)
     else:
-        keys, more = _jobs_by_delivery(db, selector, after)
+        keys, more = _jobs_by_delivery(db, selection.jobs(selector, whole=whole), after)
     found: list[Stored] = []
     room = BYTES
     reached: str | None = None
     for key in keys:
         if room <= 0:
             return Page(tuple(found), reached)
-        stored = _load(db, key)
+        stored = _load(db, key, whole=whole)
         room -= len(stored.delivery.body) + 4096
         reached = key[0]
         found.append(stored)
@@ -66,9 +72,9 @@ def _deliveries(
 
 
 def _jobs_newest_first(
-    db: sqlite3.Connection, selector: Selector, after: str | None
+    db: sqlite3.Connection, condition: Condition, after: str | None
 ) -> tuple[list[Key], bool]:
-    sql, asked = selection.jobs(selector)
+    sql, asked = condition
     if after is not None:
         sql, asked = f"j.id < ? AND {sql}", [after, *asked]
     rows = db.execute(
@@ -79,16 +85,16 @@ def _jobs_newest_first(
 
 
 def _jobs_by_delivery(
-    db: sqlite3.Connection, selector: Selector, after: str | None
+    db: sqlite3.Connection, condition: Condition, after: str | None
 ) -> tuple[list[Key], bool]:
     """By number, so that the jobs of a delivery are together: those of one run belong so."""
     begin = 0 if after is None else (int(after) + 1) * PLACES
-    numbers = _numbers(db, selector, begin, ROWS)
+    numbers = _numbers(db, condition, begin, ROWS)
     more = len(numbers) == ROWS
     if more:  # the last delivery may have more
         last = numbers[-1] >> PLACE_BITS
         numbers = [n for n in numbers if n >> PLACE_BITS < last]
-        numbers += _numbers(db, selector, last * PLACES, PLACES, last * PLACES + PLACES)
+        numbers += _numbers(db, condition, last * PLACES, PLACES, last * PLACES + PLACES)
     return [
         (str(delivery), delivery, tuple(group))
         for delivery, group in groupby(numbers, lambda n: n >> PLACE_BITS)
@@ -96,9 +102,9 @@ def _jobs_by_delivery(
 
 
 def _numbers(
-    db: sqlite3.Connection, selector: Selector, begin: int, limit: int, end: int = 2**63 - 1
+    db: sqlite3.Connection, condition: Condition, begin: int, limit: int, end: int = 2**63 - 1
 ) -> list[int]:
-    sql, asked = selection.jobs(selector)
+    sql, asked = condition
     return [
         n
         for (n,) in db.execute(
@@ -109,14 +115,25 @@ def _numbers(
     ]
 
 
-def _load(db: sqlite3.Connection, key: Key) -> Stored:
+def _load(db: sqlite3.Connection, key: Key, *, whole: bool) -> Stored:
     at, number, jobs = key
     row = db.execute(
         f"SELECT {DELIVERY_COLUMNS}, d.events FROM deliveries d "
         "JOIN generations g ON g.n = d.generation WHERE d.n = ?",
         (number,),
     ).fetchone()
-    return Stored(at, to_delivery(row[:7]), decode_events(row[7]), _jobs(db, jobs))
+    events = decode_events(row[7])
+    history = history_of(db, number) if whole else ()
+    return Stored(at, to_delivery(row[:7]), events, _jobs(db, jobs), history)
+
+
+def history_of(db: sqlite3.Connection, delivery: int) -> tuple[Job, ...]:
+    """All jobs of a delivery, by its number, in the order they were made."""
+    rows = db.execute(
+        f"SELECT {JOB_COLUMNS} FROM {JOBS_JOINED} WHERE j.n BETWEEN ? AND ? ORDER BY j.n",
+        (delivery * PLACES, delivery * PLACES + PLACES - 1),
+    )
+    return tuple([to_job(row) for row in rows])
 
 
 def _jobs(db: sqlite3.Connection, numbers: tuple[int, ...]) -> tuple[Job, ...]:

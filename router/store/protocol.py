@@ -189,13 +189,15 @@ class DeliveryRecord(msgspec.Struct, frozen=True):
 class Stored(msgspec.Struct, frozen=True):
     """
     A delivery to be looked at, with those of its jobs that were asked for. `at` is its place: a
-    page after it goes on with the next.
+    page after it goes on with the next. `history`, if asked for, has all its jobs in the order
+    they were made.
     """
 
     at: str
     delivery: Delivery
     events: tuple[EventEntry, ...]
     jobs: tuple[Job, ...] = ()
+    history: tuple[Job, ...] = ()
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -300,6 +302,9 @@ class Store(Protocol):
         Make the jobs of a step, and note how far the replay has come, in one transaction;
         returns it. A delivery that is gone is skipped. None, and nothing is made: the replay is
         not making jobs, or does not stand at `step.after`.
+
+        Of a step that makes things `once`, a job is passed over if the one it repeats has been
+        made again meanwhile; or, of a delivery routed anew, if one of its generation is there.
         """
         ...
 
@@ -382,14 +387,21 @@ class Store(Protocol):
         ...
 
     async def page(
-        self, selector: Selector, *, jobs: bool, newest: bool = False, after: str | None = None
+        self,
+        selector: Selector,
+        *,
+        jobs: bool,
+        newest: bool = False,
+        after: str | None = None,
+        whole: bool = False,
     ) -> Page:
         """
         Some of the selected deliveries, or of the selected `jobs` with their deliveries, after
         where a page ended; the limit is the caller's to count.
 
         Oldest first a delivery comes once, with all of its selected jobs; `newest` first, once
-        for each job.
+        for each job. `whole`: with the deliveries' histories; then a job is selected by `until`
+        if it or its delivery came before that.
         """
         ...
 
@@ -403,6 +415,10 @@ class Store(Protocol):
 
     async def replay(self, id_: str) -> Replay | None:
         """A replay, by its whole id."""
+        ...
+
+    async def made_by(self, job: str) -> Replay | None:
+        """The replay that made a job, without its items."""
         ...
 
     async def replays(self, limit: int, *, making: bool = False) -> tuple[Replay, ...]:

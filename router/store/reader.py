@@ -57,9 +57,17 @@ class SqliteReader:
         return await self.ask(reading.counts)
 
     async def page(
-        self, selector: Selector, *, jobs: bool, newest: bool = False, after: str | None = None
+        self,
+        selector: Selector,
+        *,
+        jobs: bool,
+        newest: bool = False,
+        after: str | None = None,
+        whole: bool = False,
     ) -> Page:
-        return await self.ask(paging.page, selector, jobs=jobs, newest=newest, after=after)
+        return await self.ask(
+            paging.page, selector, jobs=jobs, newest=newest, after=after, whole=whole
+        )
 
     async def causes(self, selector: Selector) -> tuple[Cause, ...]:
         return await self.ask(reading.causes, selector)
@@ -69,6 +77,9 @@ class SqliteReader:
 
     async def replay(self, id_: str) -> Replay | None:
         return await self.ask(replaying.one, id_)
+
+    async def made_by(self, job: str) -> Replay | None:
+        return await self.ask(replaying.of_job, job)
 
     async def replays(self, limit: int, *, making: bool = False) -> tuple[Replay, ...]:
         return await self.ask(replaying.several, limit, making=making)

@@ -15,6 +15,7 @@ from router.model.target import TargetCounts
 from router.store import selection
 from router.store.causes import by_cause
 from router.store.corrupt import is_unreadable
+from router.store.paging import history_of
 from router.store.protocol import DeliveryRecord, Generation, NameKind, Selector
 from router.store.rows import (
     DELIVERY_COLUMNS,
@@ -95,10 +96,6 @@ def delivery(db: sqlite3.Connection, prefix: str) -> DeliveryRecord | None:
         (number,),
     ).fetchone()
     span = (number * PLACES, number * PLACES + PLACES - 1)
-    jobs = db.execute(
-        f"SELECT {JOB_COLUMNS} FROM {JOBS_JOINED} WHERE j.n BETWEEN ? AND ? ORDER BY j.n",
-        span,
-    )
     attempts = db.execute(
         "SELECT j.id, a.number, a.started_at, a.ended_at, a.outcome, a.reason, a.result, g.id "
         "FROM attempts a JOIN jobs j ON j.n = a.job JOIN generations g ON g.n = a.generation "
@@ -110,7 +107,7 @@ def delivery(db: sqlite3.Connection, prefix: str) -> DeliveryRecord | None:
         decode_events(row[7]),
         row[8] or 0,
         row[9],
-        tuple([to_job(r) for r in jobs]),
+        history_of(db, number),
         tuple([to_attempt(r) for r in attempts]),
     )
 

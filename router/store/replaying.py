@@ -2,20 +2,25 @@
 
 import sqlite3
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from router.errors import NotFound
+from router.model.job import NewJob
 from router.model.operating import Audit, Item, Replay, ReplayState, ReplayStep
 from router.store import auditing
 from router.store.adding import add
 from router.store.book import Book
+from router.store.selection import JOBS_OF
 
 STATES: tuple[ReplayState, ...] = ("making", "made", "cancelled")
 MAKING, MADE, CANCELLED = 0, 1, 2
 
-_COLUMNS = "id, asked, created_at, state, reached, due, deliveries, jobs, skipped, ended_at"
+_COLUMNS = (
+    "id, asked, created_at, state, reached, due, deliveries, jobs, skipped, ended_at, passed, "
+    "earlier"
+)
 _items = msgspec.json.Decoder(tuple[Item, ...])
 
 
@@ -53,25 +58,64 @@ def step(book: Book, wanted: ReplayStep, now: int) -> Replay | None:
     if row is None:
         return None
     number = int(row[0])
-    made = [_make(book, number, delivery, jobs, now) for delivery, jobs in wanted.work]
+    work = [_left(book, delivery, jobs, once=wanted.once) for delivery, jobs in wanted.work]
+    made = [_make(book, number, left.delivery, left.jobs, now) for left in work]
     jobs, gone = sum(one or 0 for one in made), made.count(None)
     book.db.execute(
         "UPDATE replays SET reached = ?, due = ?, deliveries = deliveries + ?, jobs = jobs + ?, "
-        "skipped = skipped + ?, state = ?, ended_at = ? WHERE n = ?",
+        "skipped = skipped + ?, state = ?, ended_at = ?, passed = passed + ?, "
+        "earlier = nullif(max(coalesce(earlier, ''), ?), '') WHERE n = ?",
         (
             wanted.reached,
             msgspec.json.encode({target: at + book.behind for target, at in wanted.due.items()}),
-            len(made) - gone,
+            len(made) - gone - sum(left.nothing for left in work),
             jobs,
             wanted.skipped + gone,
             MADE if wanted.last else MAKING,
             now if wanted.last else None,
+            wanted.passed + sum(left.passed for left in work),
+            max([wanted.earlier or "", *[left.earlier for left in work]]),
             number,
         ),
     )
     auditing.count_up(book, wanted.replay, jobs)
     book.pages += 2
     return one(book.db, wanted.replay, items=False)
+
+
+class _Left(NamedTuple):
+    """What is to be made of a delivery; `passed` and `earlier` as of a replay."""
+
+    delivery: str
+    jobs: Sequence[NewJob]
+    passed: int = 0
+    earlier: str = ""
+
+    @property
+    def nothing(self) -> bool:
+        return bool(self.passed) and not self.jobs
+
+
+def _left(book: Book, delivery: str, jobs: Sequence[NewJob], *, once: bool) -> _Left:
+    """Without what somebody else has made since it was looked at: two may ask for the same."""
+    if not once or not jobs:
+        return _Left(delivery, jobs)
+    newest: dict[tuple[int, str, str], str] = {}
+    routed: dict[tuple[str | None, str | None], str] = {}
+    for index, rule, action, id_, origin, generation in book.db.execute(
+        "SELECT j.event_index, j.rule, j.action, j.id, j.replay_of, g.id FROM deliveries d "
+        f"JOIN jobs j ON {JOBS_OF} JOIN generations g ON g.n = j.generation WHERE d.id = ? "
+        "ORDER BY j.n",
+        (delivery,),
+    ):
+        newest[index, rule, action] = routed[origin, generation] = id_
+    if jobs[0].replay_of == delivery:
+        made = routed.get((delivery, jobs[0].generation))
+        return _Left(delivery, jobs) if made is None else _Left(delivery, (), 1, made)
+    last = {job.id: newest.get((job.event_index, job.rule, job.action)) for job in jobs}
+    left = [job for job in jobs if last[job.id] == job.replay_of]
+    gone = [last[job.id] or "" for job in jobs if last[job.id] != job.replay_of]
+    return _Left(delivery, left, len(gone), max(gone, default=""))
 
 
 def _make(book: Book, replay: int, delivery: str, jobs: Sequence[Any], now: int) -> int | None:
@@ -104,6 +148,15 @@ def one(db: sqlite3.Connection, id_: str, *, items: bool = True) -> Replay | Non
     return None if row is None else _replay(row, items=items)
 
 
+def of_job(db: sqlite3.Connection, job: str) -> Replay | None:
+    """The replay that made a job, without its items."""
+    row = db.execute(
+        f"SELECT {_COLUMNS}, NULL FROM replays WHERE n = (SELECT replay FROM jobs WHERE id = ?)",
+        (job,),
+    ).fetchone()
+    return None if row is None else _replay(row, items=False)
+
+
 def several(db: sqlite3.Connection, limit: int, *, making: bool) -> tuple[Replay, ...]:
     """Newest first, without their items."""
     which = "WHERE state = 0" if making else ""
@@ -114,7 +167,8 @@ def several(db: sqlite3.Connection, limit: int, *, making: bool) -> tuple[Replay
 
 
 def _replay(row: Sequence[Any], *, items: bool) -> Replay:
-    id_, asked, created_at, state, reached, due, deliveries, jobs, skipped, ended_at, named = row
+    id_, asked, created_at, state, reached, due, deliveries, jobs, skipped = row[:9]
+    ended_at, passed, earlier, named = row[9:]
     return Replay(
         id=id_,
         asked=msgspec.json.decode(asked),
@@ -127,4 +181,6 @@ def _replay(row: Sequence[Any], *, items: bool) -> Replay:
         jobs=jobs,
         skipped=skipped,
         ended_at=ended_at,
+        passed=passed,
+        earlier=earlier,
     )

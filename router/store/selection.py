@@ -18,6 +18,8 @@ JOBS_JOINED = (
 )
 """Both directions are offered, so that either side can lead."""
 
+_EARLIEST = "min(j.created_at, d.received_at)"
+
 Condition = tuple[str, list[Any]]
 
 
@@ -36,7 +38,10 @@ def prefix_range(prefix: str, kind: str) -> tuple[str, str] | None:
 def deliveries(selector: Selector) -> Condition:
     """The condition on `d` that a selector puts on deliveries."""
     _refuse_where(selector)
-    parts = [_times(selector, "d.received_at"), _equal("d.endpoint", selector.endpoint)]
+    parts = [
+        _times(selector, "d.received_at", "d.received_at"),
+        _equal("d.endpoint", selector.endpoint),
+    ]
     parts.append(_before("d.id", selector.before))
     parts.append(_any_of([_delivery_id(one) for one in selector.ids]))
     if selector.state in DELIVERY_STATE:
@@ -52,11 +57,14 @@ def deliveries(selector: Selector) -> Condition:
     return _all_of(parts)
 
 
-def jobs(selector: Selector) -> Condition:
-    """The condition on `j` and its delivery `d` that a selector puts on jobs."""
+def jobs(selector: Selector, *, whole: bool = False) -> Condition:
+    """
+    The condition on `j` and its delivery `d` that a selector puts on jobs; `whole`: see the page
+    of a store.
+    """
     _refuse_where(selector)
     parts = [
-        _times(selector, "j.created_at"),
+        _times(selector, "j.created_at", _EARLIEST if whole else "j.created_at"),
         _before("j.id", selector.before),
         _equal("d.endpoint", selector.endpoint),
         _equal("j.rule", selector.rule),
@@ -121,12 +129,12 @@ def id_matches(column: str, prefix: str, kind: str) -> Condition:
     return f"({column} = ? OR ({column} >= ? AND {column} < ?))", [prefix, *found]
 
 
-def _times(selector: Selector, column: str) -> Condition:
+def _times(selector: Selector, since: str, until: str) -> Condition:
     parts: list[Condition] = []
     if selector.since is not None:
-        parts.append((f"{column} >= ?", [selector.since]))
+        parts.append((f"{since} >= ?", [selector.since]))
     if selector.until is not None:
-        parts.append((f"{column} < ?", [selector.until]))
+        parts.append((f"{until} < ?", [selector.until]))
     return _all_of(parts)
 
 

@@ -251,9 +251,15 @@ class SqliteStore:
         return await self._reader.counts()
 
     async def page(
-        self, selector: Selector, *, jobs: bool, newest: bool = False, after: str | None = None
+        self,
+        selector: Selector,
+        *,
+        jobs: bool,
+        newest: bool = False,
+        after: str | None = None,
+        whole: bool = False,
     ) -> Page:
-        return await self._reader.page(selector, jobs=jobs, newest=newest, after=after)
+        return await self._reader.page(selector, jobs=jobs, newest=newest, after=after, whole=whole)
 
     async def causes(self, selector: Selector) -> tuple[Cause, ...]:
         return await self._reader.causes(selector)
@@ -263,6 +269,9 @@ class SqliteStore:
 
     async def replay(self, id_: str) -> Replay | None:
         return await self._reader.replay(id_)
+
+    async def made_by(self, job: str) -> Replay | None:
+        return await self._reader.made_by(job)
 
     async def replays(self, limit: int, *, making: bool = False) -> tuple[Replay, ...]:
         return await self._reader.replays(limit, making=making)

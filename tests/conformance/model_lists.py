@@ -78,16 +78,29 @@ class ModelLists:
 
     async def audited(self, since: int | None, until: int | None, limit: int) -> tuple[Audit, ...]:
         span = Selector(since=since, until=until)
-        found = [line for line in reversed(self._audit.values()) if _within(line.at, span)]
+        found = [line for line in reversed(self._audit.values()) if _within(line.at, line.at, span)]
         return tuple(found[:limit])
 
+    async def made_by(self, job: str) -> Replay | None:
+        found = self._replays.get(self._made_by.get(job, ""))
+        return found and msgspec.structs.replace(found, items=None)
+
+    def _history(self, delivery: str) -> tuple[Job, ...]:
+        return tuple(self.runs.shown(j) for j in self._jobs.values() if j.delivery == delivery)
+
     async def page(
-        self, selector: Selector, *, jobs: bool, newest: bool = False, after: str | None = None
+        self,
+        selector: Selector,
+        *,
+        jobs: bool,
+        newest: bool = False,
+        after: str | None = None,
+        whole: bool = False,
     ) -> Page:
         """Everything after `after` at once."""
         found: list[tuple[str, str, tuple[Job, ...]]] = []
         if jobs:
-            chosen = [self.runs.shown(j) for j in self._selected(selector)]
+            chosen = [self.runs.shown(j) for j in self._selected(selector, whole=whole)]
             by_delivery = {d: tuple(j for j in chosen if j.delivery == d) for d in self._deliveries}
             if newest:
                 found += [(job.id, job.delivery, (job,)) for job in chosen]
@@ -99,7 +112,11 @@ class ModelLists:
         places = [at for at, _, _ in found]
         rest = found if after is None else found[places.index(after) + 1 :]
         return Page(
-            tuple(Stored(at, *self._deliveries[delivery], of) for at, delivery, of in rest), None
+            tuple(
+                Stored(at, *self._deliveries[d], of, self._history(d) if whole else ())
+                for at, d, of in rest
+            ),
+            None,
         )
 
     async def causes(self, selector: Selector) -> tuple[Cause, ...]:
@@ -147,7 +164,7 @@ class ModelLists:
         ]  # fmt: skip
         states = {delivery.state} | {j.state for j in jobs}
         return (
-            _within(delivery.received_at, selector)
+            _within(delivery.received_at, delivery.received_at, selector)
             and selector.endpoint in (None, delivery.endpoint)
             and (selector.rule is None or bool(jobs))
             and (selector.event is None or selector.event in {e.name for e in events})
@@ -194,11 +211,11 @@ class ModelLists:
     async def jobs(self, selector: Selector) -> tuple[Job, ...]:
         return tuple(self.runs.shown(j) for j in self._selected(selector)[: _page(selector)])
 
-    def _selected(self, selector: Selector) -> list[Job]:
+    def _selected(self, selector: Selector, *, whole: bool = False) -> list[Job]:
         return [
             job
             for job in sorted(self._jobs.values(), key=lambda j: j.id, reverse=True)
-            if _within(job.created_at, selector)
+            if _within(job.created_at, self._came(job) if whole else job.created_at, selector)
             and selector.endpoint in (None, job.endpoint)
             and selector.rule in (None, job.rule)
             and selector.event in (None, job.event)
@@ -207,6 +224,9 @@ class ModelLists:
             and selector.replay in (None, self._made_by.get(job.id))
             and selector.cause in (None, _cause(job))
         ]
+
+    def _came(self, job: Job) -> int:
+        return min(job.created_at, self._deliveries[job.delivery][0].received_at)
 
     async def job(self, prefix: str) -> Job | None:
         id_ = _found(prefix, "job", self._jobs)
@@ -245,9 +265,9 @@ def _page(selector: Selector) -> int:
     return 50 if selector.limit is None else selector.limit
 
 
-def _within(at: int, selector: Selector) -> bool:
+def _within(at: int, came: int, selector: Selector) -> bool:
     after = selector.since is None or at >= selector.since
-    return after and (selector.until is None or at < selector.until)
+    return after and (selector.until is None or came < selector.until)
 
 
 def _means(prefix: str, delivery: str, jobs: Sequence[Job]) -> bool:

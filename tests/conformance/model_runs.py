@@ -125,7 +125,7 @@ class ModelRuns:
 
     def _replays(self, run: ModelRun, halting: ModelRun) -> bool:
         if run.origin is not None:
-            return run.origin is halting
+            return run.origin in _line(halting)
         return self.members(run)[0].delivery == self.members(halting)[0].delivery
 
     def _is_full(self, turn: Turn) -> bool:
@@ -246,3 +246,8 @@ class ModelRuns:
         halting = [r for r in self.runs if r not in left and r.place == "halted" and r.turn]
         self.runs = left
         self.advance_all([run.turn.key for run in halting if run.turn], now)
+
+
+def _line(run: ModelRun | None) -> list[ModelRun]:
+    """A run, the one that it replays, and so on."""
+    return [] if run is None else [run, *_line(run.origin)]

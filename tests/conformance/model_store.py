@@ -215,19 +215,27 @@ class ModelStore(ModelLists):
         replay = self._replays.get(step.replay)
         if replay is None or (replay.state, replay.reached) != ("making", step.after):
             return None
-        made = 0
-        work = [(d, jobs) for d, jobs in step.work if d in self._deliveries or not jobs]
-        for delivery, jobs in work:
-            if jobs:
-                made += await self.add(delivery, jobs)
-                self._made_by |= {job.id: replay.id for job in jobs}
+        made = passed = skipped = none = 0
+        earlier = [replay.earlier or "", step.earlier or ""]
+        for delivery, jobs in step.work:
+            left = jobs if not step.once else [j for j in jobs if self._last(j, delivery) is None]
+            gone = [self._last(j, delivery) or "" for j in jobs if j not in left]
+            passed += len(gone) if not gone or jobs[0].replay_of != delivery else 1
+            earlier += gone
+            skipped += bool(jobs) and delivery not in self._deliveries
+            none += bool(gone) and not left
+            if left and delivery in self._deliveries:
+                made += await self.add(delivery, left)
+                self._made_by |= {job.id: replay.id for job in left}
         done = msgspec.structs.replace(
             replay,
             reached=step.reached,
             due=step.due,
-            deliveries=replay.deliveries + len(work),
+            deliveries=replay.deliveries + len(step.work) - skipped - none,
             jobs=replay.jobs + made,
-            skipped=replay.skipped + step.skipped + len(step.work) - len(work),
+            skipped=replay.skipped + step.skipped + skipped,
+            passed=replay.passed + step.passed + passed,
+            earlier=max(earlier) or None,
             state="made" if step.last else "making",
             ended_at=now if step.last else None,
         )
@@ -235,6 +243,19 @@ class ModelStore(ModelLists):
         if replay.id in self._audit:
             self._note(self._audit[replay.id], made)
         return msgspec.structs.replace(done, items=None)
+
+    def _last(self, new: NewJob, delivery: str) -> str | None:
+        """The newest job that was made of the same; None: nobody has since it was looked at."""
+        if new.replay_of == delivery:
+            of = [
+                j.id
+                for j in self._history(delivery)
+                if (j.replay_of, j.generation) == (delivery, new.generation)
+            ]
+            return of[-1] if of else None
+        same = (new.event_index, new.rule, new.action)
+        runs = [j.id for j in self._history(delivery) if (j.event_index, j.rule, j.action) == same]
+        return None if not runs or runs[-1] == new.replay_of else runs[-1]
 
     def _note(self, audit: Audit | None, count: int) -> None:
         if audit is not None:

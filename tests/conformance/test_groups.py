@@ -59,7 +59,9 @@ async def test_i23_a_dead_run_lets_the_queue_go_on(rig: Rig) -> None:
     assert await rig.state(1) == "available"
 
 
-@pytest.mark.parametrize("way", ["revive", "cancel", "replay", "replay delivery", "prune"])
+@pytest.mark.parametrize(
+    "way", ["revive", "cancel", "replay", "replay again", "replay delivery", "prune"]
+)
 async def test_i23_halt_keeps_the_queue_waiting_for_an_operator(rig: Rig, way: str) -> None:
     await rig.accept(group=HALT)
     assert await rig.run("dead") == Settled()
@@ -79,6 +81,13 @@ async def test_i23_halt_keeps_the_queue_waiting_for_an_operator(rig: Rig, way: s
     elif way == "replay":
         await replayed(rig, "a")
         assert await rig.state(0) == "waiting", "the replay is next, not the queue"
+        await rig.run()
+    elif way == "replay again":
+        await replayed(rig, "a")
+        await rig.run("dead")
+        again = rig.jobs_of((("a", ()),), None, replay_of=dead.id)
+        await rig.store.add(rig.deliveries[-1], again)
+        assert await rig.state(0) == "waiting", "that of the same original is next"
         await rig.run()
     elif way == "replay delivery":
         again = rig.jobs_of((("a", ()),), HALT, replay_of=rig.deliveries[-1])

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from router.errors import NotFound
+from router.model.job import NewJob
 from router.model.operating import Audit, Replay, ReplayStep
 from router.store.protocol import Acceptance, Selector, Store
 from router.store.upkeep import Retain
@@ -226,6 +227,70 @@ async def test_jobs_come_with_their_deliveries(store: Store, make: Maker) -> Non
     assert [[j.id for j in stored.jobs] for stored in newest.found] == [
         [job.id] for job in sorted((m.jobs[0] for m in made), key=lambda j: j.id, reverse=True)
     ]
+
+
+async def test_a_page_has_histories_if_they_are_asked_for(store: Store, make: Maker) -> None:
+    """Then a job made later is found as long as its delivery came in time."""
+    accepted = make.acceptance()
+    await store.accept(accepted)
+    [original] = accepted.jobs
+    again = make.job(replay_of=original.id)
+    await store.add(accepted.delivery.id, (again,))
+    for jobs in (False, True):
+        [stored] = (await store.page(ALL, jobs=jobs, whole=True)).found
+        assert [job.id for job in stored.history] == [original.id, again.id]
+        [stored] = (await store.page(ALL, jobs=jobs)).found
+        assert stored.history == ()
+    soon = Selector(until=accepted.delivery.received_at + 1)
+    for newest in (False, True):
+        found = (await store.page(soon, jobs=True, newest=newest, whole=True)).found
+        assert sum(len(one.jobs) for one in found) == 2
+
+
+async def test_what_was_made_again_meanwhile_is_passed_over(store: Store, make: Maker) -> None:
+    """Of a job: if there is a newer run of the same; of a delivery: if its generation was there."""
+    accepted = make.acceptance(jobs=[make.job(), make.job(rule="other")])
+    await store.accept(accepted)
+    one, other = accepted.jobs
+    await store.begin_replay(REPLAY)
+
+    async def step(place: str, *jobs: NewJob, once: bool = True) -> Replay:
+        work = ((accepted.delivery.id, jobs),)
+        wanted = ReplayStep("rpl_1", place[:-1], place, False, work, {}, 0, 5, "job_", once)
+        done = await store.replay_step(wanted, now=START_MS)
+        assert done is not None
+        return done
+
+    first = make.job(replay_of=one.id)
+    done = await step("x", first)
+    assert (done.deliveries, done.jobs, done.passed, done.earlier) == (1, 1, 5, "job_")
+    second = make.job(replay_of=other.id, rule="other")
+    done = await step("xx", make.job(replay_of=one.id), second)
+    assert (done.deliveries, done.jobs, done.passed, done.earlier) == (2, 2, 11, first.id)
+    done = await step("xxx", make.job(replay_of=one.id))
+    assert (done.deliveries, done.jobs, done.passed) == (2, 2, 17)
+    done = await step("xxxx", make.job(replay_of=first.id))
+    assert (done.deliveries, done.jobs, done.passed) == (3, 3, 22)
+    anew = [make.job(replay_of=accepted.delivery.id, generation="g2") for _ in range(3)]
+    done = await step("xxxxx", *anew[:2])
+    assert (done.deliveries, done.jobs, done.passed) == (4, 5, 27)
+    done = await step("xxxxxx", anew[2])
+    assert (done.deliveries, done.jobs, done.passed) == (4, 5, 33)
+    done = await step("xxxxxxx", anew[2], once=False)
+    assert (done.deliveries, done.jobs, done.passed) == (5, 6, 38)
+    assert done.earlier == max(first.id, anew[1].id)
+    assert await store.replay("rpl_1") == msgspec.structs.replace(done, items=REPLAY.items)
+
+
+async def test_the_replay_that_made_a_job_is_known(store: Store, make: Maker) -> None:
+    accepted = make.acceptance()
+    await store.accept(accepted)
+    await store.begin_replay(REPLAY)
+    step = a_step(make, accepted)
+    done = await store.replay_step(step, now=START_MS)
+    assert await store.made_by(step.work[0][1][0].id) == done
+    assert await store.made_by(accepted.jobs[0].id) is None
+    assert await store.made_by("job_none") is None
 
 
 @pytest.mark.parametrize("store", ["sqlite"], indirect=True)

@@ -39,6 +39,7 @@ WALK = [
     ("router deliveries --rule paid-orders-to-erp", "2 succeeded"),
     ("router replay --rule paid-orders-to-erp --dry-run", "would be replayed"),
     ("router replay --rule paid-orders-to-erp --yes", "replayed"),
+    ("router replay --rule paid-orders-to-erp --yes", "`--again` does it once more"),
     ("router dead", "CAUSE"),
     ("router check rules.example.yaml", "ok, "),
     ("router addresses", "/wh_"),

@@ -31,13 +31,14 @@ class Again(Chosen, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
     """
     What to replay. `recorded`: the jobs of that day, not what the rules want now. `dry_run`: only
     say how many. `rate` is jobs a second for each target, null: all at once. `name` is the
-    replay's id: the same again makes nothing twice.
+    replay's id: the same again makes nothing twice. `again`: also what has been replayed already.
     """
 
     recorded: bool = False
     dry_run: bool = False
     rate: float | msgspec.UnsetType | None = msgspec.UNSET
     name: str | None = None
+    again: bool = False
 
 
 class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

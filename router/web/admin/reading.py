@@ -15,7 +15,7 @@ from router.errors import NotFound
 from router.model.delivery import Delivery, DeliverySummary
 from router.model.job import Job, JobState
 from router.model.operating import Audit, Cause, Replay
-from router.replay import Search, as_request, check_names, whole_ids
+from router.replay import Pages, Search, as_request, check_names, whole_ids
 from router.rules.explain_json import event_json
 from router.rules.explaining import explain_events, unrouted
 from router.rules.live import LiveRef
@@ -25,7 +25,6 @@ from router.store.protocol import (
     DeliveryRecord,
     Generation,
     NameKind,
-    Page,
     Selector,
     Stored,
 )
@@ -41,7 +40,7 @@ Place = tuple[str, int]
 _RULESETS_KEPT = 4
 
 
-class Ledger(Protocol):
+class Ledger(Pages, Protocol):
     """The reading verbs of the store that questions need; see router/store/protocol.py."""
 
     async def deliveries(self, selector: Selector) -> tuple[DeliverySummary, ...]: ...
@@ -65,10 +64,6 @@ class Ledger(Protocol):
     ) -> tuple[ListedGeneration, ...]: ...
 
     async def generation(self, prefix: str) -> Generation | None: ...
-
-    async def page(
-        self, selector: Selector, *, jobs: bool, newest: bool = False, after: str | None = None
-    ) -> Page: ...
 
     async def causes(self, selector: Selector) -> tuple[Cause, ...]: ...
 

@@ -164,7 +164,7 @@ class DeliveryPages:
         body = {
             "ids": [visit.place["delivery"]],
             "recorded": visit.form.get("recorded") == "yes",
-            "name": visit.form.get("name") or self._desk.name(),
+            **self._desk.replay_of(visit),
         }
         done = await self._desk.operator.replay(body, visit.by)
         return see_other(f"/replays/{done['id']}")

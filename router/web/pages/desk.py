@@ -50,6 +50,11 @@ class Desk(NamedTuple):
         """
         return Query(visit.query_string, allowed, self.clock.now())
 
+    def replay_of(self, visit: Visit) -> dict[str, Any]:
+        """How a replay was asked for by a form: under which name, and whether once more."""
+        name = visit.form.get("name") or self.name()
+        return {"name": name, "again": visit.form.get("again") == "yes"}
+
     def names(self) -> dict[str, list[str]]:
         """What a selector can choose from."""
         ruleset = self.live.current.ruleset

@@ -15,6 +15,7 @@ from router.web.admin.asking import (
     SELECTOR,
     STATE,
     WHERE,
+    Parameter,
 )
 from router.web.admin.call import Page
 from router.web.admin.hiding import hidden_attempt, hidden_job
@@ -24,6 +25,7 @@ from router.web.pages.visit import View, Visit, see_other
 
 REPLAYS_SHOWN = 50
 _LIST = (*SELECTOR, WHERE, STATE, LIMIT, CURSOR)
+AGAIN = Parameter("again", "`yes`: also what has been replayed already.")
 _VERBS = ("replay", "revive", "cancel")
 
 
@@ -89,8 +91,8 @@ class JobPages:
         job, verb = visit.place["job"], visit.place["verb"]
         ids = {"ids": [job]}
         if verb == "replay":
-            name = visit.form.get("name") or self._desk.name()
-            done = await self._desk.operator.replay({**ids, "name": name}, visit.by)
+            body = {**ids, **self._desk.replay_of(visit)}
+            done = await self._desk.operator.replay(body, visit.by)
             return see_other(f"/replays/{done['id']}")
         if verb not in _VERBS:
             raise NotFound("there is no such page")
@@ -110,25 +112,26 @@ class JobPages:
 
     async def _plan(self, visit: Visit) -> Page:
         """What a replay would make. Nothing is made by looking."""
-        query = self._desk.query(visit, *SELECTOR, WHERE, STATE)
+        query = self._desk.query(visit, *SELECTOR, WHERE, STATE, AGAIN)
         unquoted(visit, query)
         chosen = query.selector((*DELIVERY_STATES, *JOB_STATES))
         asked: dict[str, Any] = {n: v for n in SELECTED if (v := getattr(chosen, n)) is not None}
         selector_body({n: str(v) for n, v in asked.items()})
-        dry = {"selector": asked, "dry_run": True}
+        again = query.text("again") == "yes"
+        dry = {"selector": asked, "dry_run": True, "again": again}
         planned = await self._desk.operator.replay(dry, visit.by)
         fields = {**asked, "until": planned["until"]} if planned["until"] else asked
         dead = asked.get("state") == "dead" or "cause" in asked
         return self._desk.page(
             "plan.html", visit, asked=asked, planned=planned, fields=fields, dead=dead,
-            name=self._desk.name(),
+            name=self._desk.name(), again=again, more=urlencode({**asked, "again": "yes"}),
         )  # fmt: skip
 
     async def _make(self, visit: Visit) -> Page:
         verb = visit.place["verb"]
         body: dict[str, Any] = {"selector": selector_body(dict(visit.form))}
         if verb == "replay":
-            body["name"] = visit.form.get("name") or self._desk.name()
+            body |= self._desk.replay_of(visit)
             done = await self._desk.operator.replay(body, visit.by)
             return see_other(f"/replays/{done['id']}")
         if verb not in _VERBS:

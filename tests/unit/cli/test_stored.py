@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import shlex
 import time
 from datetime import datetime
@@ -334,6 +335,27 @@ def test_replay_makes_new_jobs_and_a_dry_run_makes_none(ask: Router) -> None:
     assert json.loads(ask("deliveries", "--json").out)[1]["jobs"] == {"dead": 1}
     assert ask("replay", JOB).out.startswith("1 job of 1 delivery replayed\nreplay rpl_")
     assert json.loads(ask("deliveries", "--json").out)[1]["jobs"] == {"available": 1, "dead": 1}
+
+
+@pytest.mark.parametrize("what", [("--rule", "paid"), ("--until", "30s", "--recorded"), (JOB,)])
+def test_the_same_replay_again_is_told_and_makes_none(what: tuple[str, ...], ask: Router) -> None:
+    """By whom and when it was made, and how it is done once more."""
+    first = json.loads(ask("replay", *what, "--yes", "--json").out)
+    assert first["jobs"] == 1
+    told = rf"it was replayed at \d\d:\d\d:\d\dZ by {first['id']}; `--again` does it once more\n"
+    for args in (("--yes",), ("--dry-run",), ("--yes", "--as", "other")):
+        assert re.fullmatch(told, ask("replay", *what, *args).out)
+    ran = ask("replay", *what, "--dry-run", "--again")
+    assert ran.out.startswith("1 job of 1 delivery would be replayed\n")
+    assert ask("replay", *what, "--yes", "--again").out.startswith("1 job of 1 delivery replayed\n")
+    assert json.loads(ask("deliveries", "--json").out)[1]["jobs"] == {"available": 2, "dead": 1}
+
+
+def test_of_a_selection_what_is_new_is_made_and_the_rest_is_told(ask: Router) -> None:
+    ask("replay", JOB)
+    everything = ask("replay", "--event", "orders/paid", "--recorded", "--yes")
+    assert everything.out.startswith("1 job of 1 delivery replayed\n")
+    assert "1 passed over: replayed already, the last at" in everything.err
 
 
 def test_an_unknown_id_is_said(ask: Router) -> None:

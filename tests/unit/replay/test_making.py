@@ -84,12 +84,12 @@ async def test_two_replays_share_a_target_s_pace(real: SqliteStore) -> None:
     world = World(real)
     first = await world.take(1)
     await world.take(2)
-    for name in ("a", "b"):
-        await world.operator.replay(Asked(selector=EVERYTHING, name=name))
+    for again in (False, True):
+        await world.operator.replay(Asked(selector=EVERYTHING, again=again))
     now = world.clock.now()
     due = [j.due_at - now for j in await world.replayed() if j.target == "one"]
     assert due == [0, 100, 200, 300]
-    await world.operator.replay(Asked((first,)))
+    await world.operator.replay(Asked((first,), again=True))
     due = [j.due_at - now for j in await world.replayed() if j.target == "one"]
     assert due == [0, 0, 100, 200, 300]
 
@@ -199,6 +199,6 @@ async def test_its_pace_goes_on_when_somebody_sets_the_clock(ms: int, real: Sqli
     assert len(due) == MANY
     assert {after - before for before, after in pairwise(due)} == {100}
     await world.take(min(ms, 0) + 700)  # by the new clock
-    await world.operator.replay(Asked(selector=EVERYTHING, name="again"))
+    await world.operator.replay(Asked(selector=EVERYTHING, again=True))
     again = [job.due_at for job in await world.replayed() if job.target == "one"]
     assert again[MANY] == due[-1] + 100

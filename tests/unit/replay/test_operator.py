@@ -93,8 +93,9 @@ async def test_recorded_repeats_what_the_delivery_had(world: World) -> None:
     """The old jobs, once each."""
     delivery = await world.take()
     done = await world.operator.replay(Asked((delivery,), recorded=True))
-    again, _ = await world.operator.plan(Asked((delivery,), recorded=True))
-    assert (done.jobs, again.jobs) == (2, 2)
+    once, _ = await world.operator.plan(Asked((delivery,), recorded=True))
+    again, _ = await world.operator.plan(Asked((delivery,), recorded=True, again=True))
+    assert (done.jobs, once.jobs, once.passed, again.jobs) == (2, 0, 2, 2)
     assert sorted(rule for rule, _, _ in await world.jobs()) == ["one", "one", "two", "two"]
 
 

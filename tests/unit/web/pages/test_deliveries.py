@@ -128,6 +128,30 @@ async def test_a_replay_is_of_that_delivery_and_said_who_by(rig: Rig) -> None:
     assert [(a.who, a.peer) for a in lines if a.id == "mine"] == [("bob", "127.0.0.1")]
 
 
+async def test_what_was_replayed_already_is_said_and_made_once_more_if_asked(rig: Rig) -> None:
+    """Of a delivery, of a job, and of a plan."""
+    await rig.log_in("operator")
+    [two] = await rig.store.jobs(Selector(rule="two"))
+    for path in (f"/deliveries/{rig.ids['delivery']}", f"/jobs/{two.id}"):
+        made = []
+        for given in ({}, {}, {"again": "yes"}):
+            answer = await rig.post(f"{path}/replay", on=path, **given)
+            replay = await rig.store.replay(answer.headers["location"].removeprefix("/replays/"))
+            assert replay is not None
+            made.append((replay.jobs > 0, replay.passed))
+            page = await page_of(rig, answer.headers["location"])
+            assert ("that were replayed already" in page) is (replay.passed > 0)
+        assert made == [(True, 0), (False, 1), (True, 0)]
+    replays = [one.id for one in await rig.store.replays(9)]
+    page = await page_of(rig, "/plan?rule=one")
+    assert "new jobs</dt><dd>0<" in page
+    assert any(f"/replays/{one}" in page for one in replays)
+    assert "/plan?rule=one&amp;again=yes" in page
+    page = await page_of(rig, "/plan?rule=one&again=yes")
+    assert 'name="again" value="yes"' in page
+    assert re.search("Make [12] new jobs", page)
+
+
 async def test_a_dead_job_is_revived_and_cancelled_on_its_page(rig: Rig) -> None:
     await rig.log_in("operator")
     path = f"/jobs/{rig.ids['job']}"
@@ -147,7 +171,7 @@ async def test_a_dead_job_is_revived_and_cancelled_on_its_page(rig: Rig) -> None
 async def test_a_plan_makes_nothing_and_its_form_makes_what_it_said(rig: Rig) -> None:
     await rig.log_in("operator")
     before = len(await rig.store.jobs(Selector(limit=100)))
-    page = await rig.get("/plan?state=dead")
+    page = await rig.get("/plan?state=available")
     told = nodes(page.body)
     assert len(await rig.store.jobs(Selector(limit=100))) == before
     form = {
@@ -155,7 +179,7 @@ async def test_a_plan_makes_nothing_and_its_form_makes_what_it_said(rig: Rig) ->
         for tag, g in told.elements
         if tag == "input" and g.get("type") == "hidden"
     }
-    assert form["state"] == "dead"
+    assert form["state"] == "available"
     assert int(form["until"] or 0) >= NOW + 1000
     answer = await rig.ask("POST", "/plan/replay", form={k: v or "" for k, v in form.items() if k})
     assert answer.status == 303
