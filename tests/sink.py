@@ -24,7 +24,7 @@ class Sink:
     `url` has no trailing slash. `seen` holds every request. `release` ends the hanging ones.
 
     Paths: /status/N, /after/VALUE (503 with that Retry-After), /json, /echo, /hang, /drip, /huge,
-    /reset, /cut, /badgzip, /manyheaders, /garbage, /redirect, /cookie.
+    /reset, /cut, /badgzip, /manyheaders, /garbage, /redirect/STATUS, /cookie.
     """
 
     url: str = ""
@@ -165,8 +165,8 @@ async def _garbage(_sink: Sink, writer: Writer, _arguments: list[Any]) -> bool:
     return False
 
 
-async def _redirect(sink: Sink, writer: Writer, _arguments: list[Any]) -> bool:
-    _answer(writer, 302, b"", f"Location: {sink.url}/status/200")
+async def _redirect(sink: Sink, writer: Writer, arguments: list[Any]) -> bool:
+    _answer(writer, int(arguments[1]), b"", f"Location: {sink.url}/status/200")
     return True
 
 

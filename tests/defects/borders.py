@@ -1,4 +1,4 @@
-"""Defects of our own choice: proof, egress, what leaves us, the doors."""
+"""Defects of our own choice: proof, egress, what leaves us, the doors, what targets may do."""
 
 from tests.defects.defect import Edit, defect
 
@@ -320,4 +320,80 @@ DOORS = (
     ),
 )
 
-BORDERS = (*PROOF, *EGRESS, *DOORS)
+TARGETS = (
+    defect(
+        81,
+        "a redirect is followed for GET",
+        Edit(
+            "router/actions/http.py",
+            "allow_redirects=False",
+            'allow_redirects=call.method == "GET"',
+        ),
+        "unit/actions/test_http.py::test_no_redirect_is_followed",
+    ),
+    defect(
+        82,
+        "a lone carriage return stays in a header",
+        Edit(
+            "router/rules/render_http.py",
+            r'_FORBIDDEN_IN_HEADER = re.compile(r"[\r\n\0]")',
+            r'_FORBIDDEN_IN_HEADER = re.compile(r"[\n\0]")',
+        ),
+        "unit/rules/test_render.py::test_a_line_break_in_a_header_is_refused",
+    ),
+    defect(
+        83,
+        "a plugin's process inherits the router's environment",
+        Edit(
+            "router/actions/plugin_child.py",
+            "Child(command, env, folder",
+            "Child(command, {**os.environ, **env}, folder",
+        ),
+        "unit/actions/test_python.py::test_a_process_starts_with_the_given_environment_alone",
+    ),
+    defect(
+        84,
+        "answers are parsed without a bound on what comes beside their content",
+        Edit(
+            "router/actions/http.py",
+            "receiving.BoundedConnector(",
+            "aiohttp.TCPConnector(",
+        ),
+        "unit/actions/test_receiving.py::test_how_many_interim_answers",
+        "unit/actions/test_receiving.py::test_how_many_bytes_of_interim_answers",
+        "unit/actions/test_receiving.py::test_a_long_head_is_taken_and_a_longer_one_is_not",
+    ),
+    defect(
+        85,
+        "all that lies in a socket is parsed in one turn of the loop",
+        Edit(
+            "router/actions/receiving.py",
+            "PIECE = 4 * 1024\n",
+            "PIECE = 256 * 1024\n",
+        ),
+        "unit/actions/test_receiving.py::"
+        "test_of_all_that_lies_in_the_socket_only_a_piece_is_parsed",
+    ),
+    defect(
+        86,
+        "what a command left in its folder is removed by the loop itself",
+        Edit(
+            "router/actions/footing.py",
+            "await asyncio.to_thread(_removed, folder, files)",
+            "_removed(folder, files)",
+        ),
+        "unit/actions/test_hostile_commands.py::test_a_command_that_means_harm",
+    ),
+    defect(
+        87,
+        "a plugin may begin for ever",
+        Edit(
+            "router/actions/plugin_child.py",
+            "        if isinstance(answer, Begun) and answer.turn == turn:",
+            "        while isinstance(answer, Begun) and answer.turn == turn:",
+        ),
+        "faults/test_hostile_plugins.py::test_words_on_every_descriptor",
+    ),
+)
+
+BORDERS = (*PROOF, *EGRESS, *DOORS, *TARGETS)

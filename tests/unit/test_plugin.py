@@ -117,7 +117,7 @@ async def test_metadata_is_never_called_even_if_written(address: str) -> None:
 async def test_a_redirect_to_elsewhere_is_not_followed() -> None:
     async with running_sink() as sink:
         context = Context(secrets={"erp": sink.url})
-        assert (await context.http.get(sink.url + "/redirect")).status_code == 302
+        assert (await context.http.get(sink.url + "/redirect/302")).status_code == 302
         await context.close()
 
 

@@ -17,6 +17,7 @@ from router.actions.http import (
     _resolved,
     retry_after,
 )
+from router.config.actions import METHODS
 from router.egress import EgressPolicy
 from router.model.call import LogCall
 from router.model.delivery import REMOVED
@@ -108,7 +109,7 @@ async def test_retry_after_is_heard(sink: Sink, action: HttpAction) -> None:
         ("cut", "network"),
         ("garbage", "network"),
         ("manyheaders", "network"),
-        ("redirect", "client"),
+        ("redirect/302", "client"),
     ],
 )
 async def test_a_hostile_target(sink: Sink, action: HttpAction, path: str, failure: str) -> None:
@@ -116,6 +117,20 @@ async def test_a_hostile_target(sink: Sink, action: HttpAction, path: str, failu
     assert isinstance(outcome, Retry)
     assert outcome.failure == failure
     assert len(sink.seen) == 1, "a redirect is not followed, a POST is not sent twice"
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("status", [300, 301, 302, 303, 307, 308])
+async def test_no_redirect_is_followed(
+    sink: Sink, action: HttpAction, method: str, status: int
+) -> None:
+    """Whatever the method: a GET, too, carries credentials, to where nobody checked."""
+    outcome = await action.run(
+        an_http_call(f"{sink.url}/redirect/{status}", method=method), a_job()
+    )
+    assert isinstance(outcome, Retry)
+    assert (outcome.failure, outcome.reason) == ("client", f"HTTP {status}")
+    assert len(sink.seen) == 1
 
 
 @pytest.mark.parametrize("path", ["hang", "drip"])

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import json
 import os
 from decimal import Decimal
 from pathlib import Path
@@ -139,6 +140,24 @@ async def test_only_the_given_environment_every_time(
             env = {"PATH": "/bin", "WEBHOOK_ATTEMPT": number}
             assert await rig.value("environment", env=env) == env
             assert await rig.value("folder") == str(tmp_path)
+
+
+async def test_a_process_starts_with_the_given_environment_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not only what a plugin sees of it later: what the process itself was handed."""
+    monkeypatch.setenv("UNSEEN", CANARY)
+    monkeypatch.setenv("PYTHONDEVMODE", "1")
+    (tmp_path / "sitecustomize.py").write_text(
+        "import json, os, sys\n"
+        "json.dump([dict(os.environ), sys.flags.dev_mode], open('first.json', 'w'))\n"
+    )
+    env = {"PATH": "/bin", "PYTHONPATH": str(tmp_path)}
+    async with running_rig(tmp_path, SOURCE) as rig:
+        await rig.value("pid", env=env)
+    given, dev_mode = json.loads((tmp_path / "first.json").read_text())
+    given.pop("LC_CTYPE", None)  # the interpreter's own, where no locale is set
+    assert (given, dev_mode) == (env, False)
 
 
 async def test_the_plugins_folder_comes_last_and_the_working_folder_not_at_all(

@@ -87,7 +87,7 @@ def test_the_senders_query_goes_along(make: Maker, to: str, query: str, url: str
     [
         ("/status/204", 204, None),
         ("/status/500", 500, None),
-        ("/redirect", 302, None),
+        ("/redirect/302", 302, None),
         ("/huge", 200, None),
         ("/badgzip", 200, None),
         ("/hang", None, "no answer in time"),
