@@ -1,12 +1,14 @@
 """The built-in providers, each parsed when it is first asked for, once."""
 
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from pkgutil import get_data
 
 import yaml
 
+from router.providers.definition import Sample
 from router.providers.provider import Provider
+from router.providers.samples import parse_samples
 from router.providers.soundness import parse_definition
 
 _FILE_OF = {
@@ -31,6 +33,9 @@ _FILE_OF = {
     "none": "none",
 }
 """Name to definition. Written down here so that asking for one parses one."""
+
+_SAMPLES_APART = frozenset({"commerce", "code-host"})
+"""Definitions whose samples are a file of their own: whole payloads, read when first asked for."""
 
 _LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -64,9 +69,19 @@ def own() -> Provider:
 
 @cache
 def _provider(file: str) -> Provider:
+    # The loader is safe either way; the C one is ten times as fast.
+    data = yaml.load(_text(f"{file}.yaml"), _LOADER)  # noqa: S506
+    definition = parse_definition(data, file=f"{file}.yaml")
+    return Provider(definition, partial(_samples, file) if file in _SAMPLES_APART else None)
+
+
+def _samples(file: str) -> tuple[Sample, ...]:
+    return parse_samples(_text(f"samples/{file}.json"))
+
+
+def _text(file: str) -> bytes:
     # pkgutil finds package data in folders and archives alike; importlib.resources does too, but
     # takes 12 ms to import.
-    text = get_data("router.providers", f"definitions/{file}.yaml")
+    text = get_data("router.providers", f"definitions/{file}")
     assert text is not None  # noqa: S101 (only for loaders without data, which ours never are)
-    # The loader is safe either way; the C one is ten times as fast.
-    return Provider(parse_definition(yaml.load(text, _LOADER), file=f"{file}.yaml"))  # noqa: S506
+    return text

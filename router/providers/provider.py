@@ -16,7 +16,15 @@ from router.model.delivery import (
 )
 from router.providers import secret_kinds
 from router.providers.credentials import without
-from router.providers.definition import SHARED, Definition, Source, duration_s, size_bytes, spelled
+from router.providers.definition import (
+    SHARED,
+    Definition,
+    Sample,
+    Source,
+    duration_s,
+    size_bytes,
+    spelled,
+)
 from router.providers.handshakes import Greeter
 from router.providers.headers import wire
 from router.providers.read import Reader, Reading
@@ -53,9 +61,12 @@ class Provider:
     `names_freely`: its senders name events, and no catalogue lists them.
     `particular`: it has handshakes, or what proves a request must be hidden.
     `challenge`: what a 401 asks for, where the proof stands in `Authorization`; else None.
+    `samples` gives those that are not in the definition.
     """
 
-    def __init__(self, definition: Definition) -> None:
+    def __init__(
+        self, definition: Definition, samples: Callable[[], tuple[Sample, ...]] | None = None
+    ) -> None:
         self.definition = definition
         self.name = definition.names[0]
         self.aliases = definition.names[1:]
@@ -85,7 +96,7 @@ class Provider:
         self.names_freely = definition.event != Source() and not self.events
         self._verifier = Verifier(definition)
         self._reader = Reader(definition)
-        self._sender = Sender(definition)
+        self._sender = Sender(definition, samples)
 
     def __repr__(self) -> str:
         return f"Provider({self.name!r})"

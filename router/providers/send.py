@@ -2,11 +2,12 @@
 The sender's side: real signatures and believable payloads for `router send`, tests and `--dev`.
 """
 
-import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from hashlib import sha256
 from urllib.parse import urlencode
 
-from router.expressions import encode_json
+from router.expressions import decode_json, encode_json
 from router.model.delivery import JSON
 from router.providers import bearer, ed25519, keys
 from router.providers.definition import (
@@ -33,13 +34,24 @@ _CONTENT_TYPES = {
 
 
 class Sender:
-    """Sends as one definition's sender does; header names in their first spelling."""
+    """
+    Sends as one definition's sender does; header names in their first spelling.
 
-    def __init__(self, definition: Definition) -> None:
+    `apart` gives the samples of a definition that has them elsewhere; asked at most once.
+    """
+
+    def __init__(
+        self, definition: Definition, apart: Callable[[], tuple[Sample, ...]] | None = None
+    ) -> None:
         self._definition = definition
+        self._apart = apart
         self._spellings = spellings(definition)
         self._names = {name for group in definition.events for name in group.names}
         self._kind = definition.reads[0]
+
+    @cached_property
+    def _samples(self) -> tuple[Sample, ...]:
+        return self._definition.samples if self._apart is None else self._apart()
 
     def split_name(self, event: str) -> tuple[str, str | None]:
         """`workflow_run.completed` as name and action; other names as they are."""
@@ -103,7 +115,7 @@ class Sender:
         sample = self._sample(name)
         if sample is None and self._names and name not in self._names:
             return None
-        payload = {} if sample is None else copy.deepcopy(sample.payload)
+        payload = {} if sample is None else _fresh(sample.payload)
         _put(payload, self._definition.event.paths, name)
         if self._definition.action is not None:
             chosen = action or self._action(name, payload)
@@ -111,7 +123,7 @@ class Sender:
         return payload
 
     def _sample(self, name: str) -> Sample | None:
-        for sample in self._definition.samples:
+        for sample in self._samples:
             free = not self._names or name in self._names
             if name in spelled(sample.events) or ("*" in spelled(sample.events) and free):
                 return sample
@@ -155,9 +167,27 @@ class Sender:
         where = self._definition.id
         if where is None or not where.paths or not isinstance(payload, dict):
             return payload
-        payload = copy.deepcopy(payload)
-        _put(payload, where.paths, provider_id)
+        payload = _fresh(payload)
+        whole = next((path for path in where.paths if _is_whole(dug(payload, path))), None)
+        if whole is not None:
+            _put(payload, (whole,), _whole_number(provider_id))
+        else:
+            _put(payload, where.paths, provider_id)
         return payload
+
+
+def _is_whole(value: JSON) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _whole_number(provider_id: str) -> int:
+    """An id for senders that number: the same for the same text, exact in every JSON reader."""
+    return int.from_bytes(sha256(provider_id.encode("utf-8")).digest()[:6]) + 1
+
+
+def _fresh(payload: JSON) -> JSON:
+    """A copy that shares nothing, several times as fast as `copy.deepcopy`."""
+    return decode_json(encode_json(payload))
 
 
 def _signed(rule: VerifyRule, key: bytes, message: Sequence[bytes]) -> bytes:
@@ -207,8 +237,8 @@ def _header(names: Names, value: str) -> list[tuple[str, str]]:
     return [(each[0], value)] if each else []
 
 
-def _put(payload: JSON, paths: Sequence[str], value: str | None) -> None:
-    """Set the text at the dotted path that has one, else at the first, making the way there."""
+def _put(payload: JSON, paths: Sequence[str], value: str | int | None) -> None:
+    """Set the value at the dotted path that has a text, else at the first, making the way there."""
     if not paths or value is None or not isinstance(payload, dict):
         return
     there = (path for path in paths if isinstance(dug(payload, path), str))

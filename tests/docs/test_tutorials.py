@@ -30,7 +30,7 @@ SHOPIFY: Script = [
     ("router send shop --again", "duplicate"),
     ("router send shop orders/paid --tamper body", FORGED),
     ("router deliveries --refused", "bad_signature"),
-    ("router send shop --all", "37 events sent, all well"),
+    ("router send shop --all", "39 events sent, all well"),
     ("router providers shopify", "answered with 200 within 5s"),
     ("router addresses", OUR_URL),
     ("export SHOP_WEBHOOK_SECRET=paste-the-webhook-secret-here", None),

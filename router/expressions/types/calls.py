@@ -109,7 +109,8 @@ def _check_argument(
         return
     said = run.source(argument)
     message = f"{said} may be null or not there, and {function.name}() then fails"
-    hint = f"write default({said}, '')" if bits & TEXT else f"put {said} && before it"
+    instead = f"say what counts instead: default({said}, …)"
+    hint = instead if bits & TEXT else f"put {said} && before it"
     run.warn(NULLABLE, message, span_of(argument), hint)
 
 

@@ -103,13 +103,15 @@ def _unknown(run: Run, node: Node, view: View, *, first: bool) -> None:
     elif near is not None:
         sure = len(name) >= _LONG or distance(name, near, 2) <= 1
         run.note(MISSPELT, message, span, f"did you mean '{near}'?", sure=sure)
-    elif others:
-        message += " in these events"
-        run.warn(UNKNOWN, message, span, f"events that have it: {', '.join(others[:_SHOWN_MAX])}")
     else:
         found = _found_at(view.root, name)
-        hint = f"found at {found}" if found else None
-        run.warn(UNKNOWN, f"no known field '{name}' in {said}", span, hint)
+        hints = [f"found at {found}"] if found else []
+        if others:
+            message += " in these events"
+            hints.append(f"events that have it: {', '.join(others[:_SHOWN_MAX])}")
+        else:
+            message = f"no known field '{name}' in {said}"
+        run.warn(UNKNOWN, message, span, "; ".join(hints) or None)
 
 
 def _path_from_payload(said: str, name: str) -> tuple[str, ...]:

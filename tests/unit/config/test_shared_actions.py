@@ -142,7 +142,7 @@ def test_an_unused_one_that_is_misspelt_does_not_hide_the_use() -> None:
 def test_types_are_checked_with_the_rule_s_own_events_too() -> None:
     shared = "actions: {say: {log: '{{ payload.nmae }} {{ with.a }}'}}\n"
     found = loaded(shared, "{use: say, with: {a: 1}}")
-    assert codes(found) == [("unknown-field", 6)]
+    assert codes(found) == [("misspelt-field", 6)]
     hint = found.diagnostics[0].hint
     assert hint is not None
     assert hint.endswith("; used by the rule 'r' in line 8")

@@ -9,6 +9,7 @@ endpoints:
   shop: {paths: /shop, provider: shopify, verify: none}
   mail: {paths: /mail, provider: sendgrid, verify: none}
   code: {paths: /code, provider: github, verify: none}
+  pay: {paths: /pay, provider: stripe, verify: none}
 """
 
 
@@ -52,7 +53,7 @@ def test_a_definition_is_checked_once_for_the_events_of_its_users() -> None:
     define = "define: {total: payload.totl_price, other: def.total}\n"
     rules = rule("def.other == 'x'")
     (found,) = said(define + rules)
-    assert (found.code, found.line) == ("misspelt-field", 7)
+    assert (found.code, found.line) == ("misspelt-field", 8)
     assert (
         codes(
             "define: {size: payload.head_commit.message}\n"
@@ -83,7 +84,9 @@ def test_events_decide_which_shape_counts() -> None:
     assert codes(rule(wrong)) == ["unknown-field"]
     assert codes(rule(wrong, events="products/update")) == []
     assert codes(rule(wrong, events="[orders/paid, products/update]")) == []
-    assert codes(rule(wrong, events="refunds/create")) == []
+    assert codes(rule(wrong, events="refunds/create")) == ["unknown-field"]
+    assert codes(rule(wrong, source="pay", events="payout.paid")) == []
+    assert codes(rule(wrong, source="[shop, pay]", events="[orders/paid, payout.paid]")) == []
 
 
 def test_a_pattern_with_an_action_fixes_the_action() -> None:
@@ -116,13 +119,13 @@ def test_results_of_earlier_actions_are_closed() -> None:
 def test_what_stands_twice_is_told_at_both_places_once() -> None:
     one, two = "payload.curency == 'EUR'", "payload.curency != 'USD'"
     found = said(rule(f'["{one}", "{two}"]'))
-    assert [(d.code, d.line) for d in found] == [("misspelt-field", 11)] * 2
+    assert [(d.code, d.line) for d in found] == [("misspelt-field", 12)] * 2
     assert len({d.column for d in found}) == 2
 
 
 def test_conditions_on_a_payload_without_a_shape_teach_nothing() -> None:
     match = "[\"payload.kind == 'sale'\", \"payload.status == 'success'\", payload.a.b]"
-    assert codes(rule(match, events="transactions/create", log="{{ payload.amount }}")) == []
+    assert codes(rule(match, source="pay", events="payout.paid", log="{{ payload.amount }}")) == []
 
 
 def test_dedupe_keys_are_checked() -> None:

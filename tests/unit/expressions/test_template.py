@@ -1,5 +1,6 @@
 """Templates: where an expression ends, what becomes text, what keeps its type."""
 
+import re
 from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
@@ -50,9 +51,18 @@ def test_null_lists_and_objects_are_no_text(text: str) -> None:
         render(text)
 
 
-def test_null_says_what_to_write() -> None:
-    with pytest.raises(RenderError, match=r"write default\(payload\.gone, 'y'\)"):
-        render("{{ payload.gone }}")
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("{{ payload.gone }}", "say what stands there instead: default(payload.gone, …)"),
+        ("x{{ payload.l }}", "say what parts its elements: join(…, payload.l), or"),
+    ],
+)
+def test_what_is_no_text_says_what_to_write_and_leaves_the_value_to_the_reader(
+    text: str, advice: str
+) -> None:
+    with pytest.raises(RenderError, match=re.escape(advice)):
+        render(text)
 
 
 def test_lenient_prints_json() -> None:

@@ -15,7 +15,7 @@ inventory_items/delete customers/create customers/update customers/delete custom
 customers/disable collections/create collections/update collections/delete collection_listings/add
 collection_listings/remove carts/create carts/update checkouts/create checkouts/update
 checkouts/delete app/uninstalled shop/update themes/publish themes/update customers/redact
-shop/redact customers/data_request
+shop/redact customers/data_request fulfillments/create fulfillments/update
 """
 MAIL_EVENTS = """
 processed dropped delivered deferred bounce open click unsubscribe spamreport group_unsubscribe

@@ -186,6 +186,8 @@ def test_the_mend_is_written_out() -> None:
         ("payload.count == '3'", "write payload.count == 3"),
         ("payload.items.sku", "for the 'sku' of every element write payload.items[].sku"),
         ("payload.email == 'x'", "found at payload.person.email"),
+        # What counts instead is the reader's to say.
+        ("contains(payload.note, 'x')", "say what counts instead: default(payload.note, …)"),
     ):
         assert findings(text)[-1].hint == mend
 
