@@ -8,9 +8,12 @@ from typing import Any
 import click
 import msgspec
 
+from router.cli.output import counted, moment, print_json, print_table
 from router.cli.place import Place
 from router.errors import UsageError
 from router.store.protocol import Selector
+
+_PARTS = 20
 
 Command = Callable[..., None]
 
@@ -35,7 +38,7 @@ def consent_options(command: Command) -> Command:
 
 
 def agreed(
-    place: Place, selector: Selector, show_plan: Callable[[], dict[str, Any]], question: str
+    place: Place, selector: Selector, planned: Callable[[], dict[str, Any]], question: str
 ) -> Selector:
     """
     The selection as its plan saw it, after a yes; an empty plan ends the command.
@@ -45,8 +48,28 @@ def agreed(
     """
     if place.as_json or not sys.stdin.isatty():
         raise UsageError("nobody can be asked here: say --yes, or --dry-run for the plan")
-    plan = show_plan()
-    if not plan["jobs"]:
+    plan = planned()
+    if not plan["jobs"] and selector.replay is None:  # one that has made none yet shall make none
         raise click.exceptions.Exit(0)
     click.confirm(question, abort=True)
     return msgspec.structs.replace(selector, until=plan["until"])
+
+
+def show_plan(place: Place, plan: dict[str, Any], word: str) -> None:
+    """How many jobs, of which actions, of deliveries from when to when; or the plan in JSON."""
+    if place.as_json:
+        print_json(plan)
+        return
+    more = "" if plan["whole"] else "at least "
+    jobs, deliveries = counted(plan["jobs"], "job"), counted(plan["deliveries"], "delivery")
+    click.echo(f"{more}{jobs} of {deliveries} would be {word}")
+    if not plan["jobs"]:
+        return
+    parts = plan["parts"][:_PARTS]
+    print_table(
+        ("rule/action", "target", "jobs"),
+        [[f"{p['rule']}/{p['action']}", p["target"], str(p["jobs"])] for p in parts],
+    )
+    if len(plan["parts"]) > _PARTS:
+        click.echo(f"and {len(plan['parts']) - _PARTS} more actions")
+    click.echo(f"received from {moment(plan['first_at'])} to {moment(plan['last_at'])}")

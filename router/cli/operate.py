@@ -7,14 +7,17 @@ from typing import Any
 import click
 
 from router.cli.admin import Door, NoServer
-from router.cli.output import note, print_json
+from router.cli.consent import Consent, agreed, consent_options, show_plan
+from router.cli.output import counted, note, print_json
 from router.cli.place import Place, place_options
 from router.cli.selection import JOB_STATES, is_narrowed, selector_options
 from router.errors import NotFound, UsageError
+from router.model.operating import Change
 from router.replay.asked import said
 from router.rules.ruleset import Ruleset
 from router.store.protocol import Selector
 
+_DONE: dict[Change, str] = {"cancel": "cancelled", "revive": "revived"}
 IDS = click.argument("ids", nargs=-1, metavar="[ID]…")
 PLACE = place_options("dev", "store", "admin", "server")
 
@@ -23,25 +26,50 @@ PLACE = place_options("dev", "store", "admin", "server")
 @IDS
 @PLACE
 @selector_options(states=JOB_STATES, limit=None)
-def cancel(*, place: Place, ids: tuple[str, ...], selector: Selector) -> None:
+@consent_options
+def cancel(*, place: Place, ids: tuple[str, ...], selector: Selector, consent: Consent) -> None:
     """
     End jobs that are available, waiting or between retries. What runs now runs on.
 
-    With --replay, that replay also makes no more jobs.
+    With --replay, that replay also makes no more jobs. A selection shows its plan first, and asks.
     """
-    answer, _ = ask("cancel", place, {"ids": list(ids)}, selector)
-    _report(place, answer, "cancelled", selector.limit)
+    _change("cancel", place, ids, selector, consent)
 
 
 @click.command()
 @IDS
 @PLACE
 @selector_options(states=("dead",), limit=None)
-def revive(*, place: Place, ids: tuple[str, ...], selector: Selector) -> None:
-    """Make dead jobs available again, with a fresh retry schedule and the same key."""
-    answer, waits = ask("revive", place, {"ids": list(ids)}, selector)
-    _report(place, answer, "revived", selector.limit)
-    say_waits(waits and not place.as_json and answer["revived"] > 0)
+@consent_options
+def revive(*, place: Place, ids: tuple[str, ...], selector: Selector, consent: Consent) -> None:
+    """
+    Make dead jobs available again, with a fresh retry schedule and the same key.
+
+    A selection shows its plan first, and asks.
+    """
+    _change("revive", place, ids, selector, consent)
+
+
+def _change(
+    verb: Change, place: Place, ids: tuple[str, ...], selector: Selector, consent: Consent
+) -> None:
+    """What is named at once, what is selected after its plan and a yes."""
+    word = _DONE[verb]
+    body: dict[str, Any] = {"ids": list(ids)}
+
+    def planned() -> dict[str, Any]:
+        plan, _ = ask(verb, place, {**body, "dry_run": True}, selector)
+        show_plan(place, plan, word)
+        return plan
+
+    if consent.dry_run:
+        planned()
+        return
+    if is_narrowed(selector) and not consent.yes:
+        selector = agreed(place, selector, planned, f"{verb.capitalize()} them?")
+    answer, waits = ask(verb, place, body, selector)
+    _report(place, answer, word, selector.limit)
+    say_waits(waits and verb == "revive" and not place.as_json and answer[word] > 0)
 
 
 def _report(place: Place, answer: dict[str, Any], word: str, limit: int | None) -> None:
@@ -98,9 +126,3 @@ async def _offline(verb: str, ruleset: Ruleset, body: dict[str, Any]) -> dict[st
                 return await verbs.cancel(body)
             case _:
                 return await verbs.revive(body)
-
-
-def counted(n: int, noun: str) -> str:
-    """`1 job`, `2 deliveries`."""
-    many = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
-    return f"{n} {noun if n == 1 else many}"

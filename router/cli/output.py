@@ -10,6 +10,7 @@ import msgspec
 from router.legible import moment, pretty, span, visible, visible_block, when
 
 __all__ = [
+    "counted",
     "moment",
     "note",
     "pretty",
@@ -30,6 +31,12 @@ _SHORT_MIN = 16  # `dlv_` and twelve characters
 def states(counts: Mapping[str, int]) -> str:
     """`2 succeeded, 1 dead`, or `-`."""
     return ", ".join(f"{n} {state}" for state, n in sorted(counts.items()) if n) or "-"
+
+
+def counted(n: int, noun: str) -> str:
+    """`1 job`, `2 deliveries`."""
+    many = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    return f"{n} {noun if n == 1 else many}"
 
 
 def shortened(ids: Iterable[str]) -> dict[str, str]:

@@ -6,9 +6,9 @@ from typing import Any
 import click
 
 from router.cli.admin import Door
-from router.cli.consent import Consent, agreed, consent_options
-from router.cli.operate import IDS, PLACE, ask, counted, say_waits
-from router.cli.output import moment, note, print_json, print_table, span, when
+from router.cli.consent import Consent, agreed, consent_options, show_plan
+from router.cli.operate import IDS, PLACE, ask, say_waits
+from router.cli.output import counted, moment, note, print_json, span, when
 from router.cli.place import Place
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, is_narrowed, selector_options
 from router.clock import SystemClock
@@ -17,7 +17,6 @@ from router.store.protocol import Selector
 
 POLL_S = 1.0
 RATE = "10/s"
-_PARTS = 20
 
 
 @click.command()
@@ -52,16 +51,16 @@ def replay(
     body: dict[str, Any] = {"ids": list(ids), "recorded": recorded, "rate": per_second(rate)}
     body |= {"name": name, "again": again}
 
-    def show_plan() -> dict[str, Any]:
+    def planned() -> dict[str, Any]:
         plan, _ = ask("replay", place, {**body, "dry_run": True}, selector)
         _show(place, plan)
         return plan
 
     if consent.dry_run:
-        show_plan()
+        planned()
         return
     if is_narrowed(selector) and not ids and not consent.yes:
-        selector = agreed(place, selector, show_plan, "Replay them?")
+        selector = agreed(place, selector, planned, "Replay them?")
     answer, waits = ask("replay", place, body, selector)
     answer = _finished(place, answer)
     if place.as_json:
@@ -119,28 +118,14 @@ def _report(answer: dict[str, Any]) -> None:
 
 
 def _show(place: Place, plan: dict[str, Any]) -> None:
+    if not place.as_json and _say_passed(plan):
+        return
+    show_plan(place, plan, "replayed")
     if place.as_json:
-        print_json(plan)
         return
-    more = "" if plan["whole"] else "at least "
-    jobs, deliveries = plan["jobs"], plan["deliveries"]
-    if _say_passed(plan):
-        return
-    click.echo(
-        f"{more}{counted(jobs, 'job')} of {counted(deliveries, 'delivery')} would be replayed"
-    )
     _say_skipped(plan["skipped"])
-    if not jobs:
-        return
-    parts = plan["parts"][:_PARTS]
-    print_table(
-        ("rule/action", "target", "jobs"),
-        [[f"{p['rule']}/{p['action']}", p["target"], str(p["jobs"])] for p in parts],
-    )
-    if len(plan["parts"]) > _PARTS:
-        click.echo(f"and {len(plan['parts']) - _PARTS} more actions")
-    click.echo(f"received from {moment(plan['first_at'])} to {moment(plan['last_at'])}")
     if plan["seconds"] >= 1:
+        more = "" if plan["whole"] else "at least "
         click.echo(f"at this pace it takes {more}{span(int(plan['seconds'] * 1000))}")
 
 

@@ -13,6 +13,9 @@ made       every job is there; whether they have run is told by their own states
 cancelled  ended by an operator before or after that
 """
 
+Change = Literal["cancel", "revive"]
+"""What operators do with jobs that there are."""
+
 Item = tuple[str, tuple[str, ...] | None]
 """A delivery, and the jobs of it to make again; None: the delivery as a whole."""
 
@@ -62,6 +65,34 @@ class ReplayStep(msgspec.Struct, frozen=True):
     passed: int = 0
     earlier: str | None = None
     once: bool = False
+
+
+class Part(msgspec.Struct, frozen=True):
+    """The jobs of one action."""
+
+    rule: str
+    action: str
+    target: str
+    jobs: int
+
+
+class Planned(msgspec.Struct, frozen=True):
+    """
+    The plan of a replay, or of a change of jobs that there are. `first_at` and `last_at` are when
+    the deliveries came, Unix milliseconds; `seconds` is how long its pace will take; `whole` is
+    false when there is more than was looked at. `passed` and `earlier` as of a replay.
+    """
+
+    deliveries: int = 0
+    jobs: int = 0
+    skipped: int = 0
+    parts: tuple[Part, ...] = ()
+    first_at: int | None = None
+    last_at: int | None = None
+    seconds: float = 0.0
+    whole: bool = True
+    passed: int = 0
+    earlier: str | None = None
 
 
 class Audit(msgspec.Struct, frozen=True):

@@ -1,6 +1,6 @@
 """The operator's verbs: replay, cancel, revive; each leaves a line in the audit."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -9,14 +9,14 @@ from router import log
 from router.clock import Clock
 from router.errors import NotFound, UsageError
 from router.model.ids import Ids
-from router.model.operating import Audit, Item, Replay
+from router.model.operating import Audit, Change, Item, Planned, Replay
 from router.replay.again import Again
 from router.replay.asked import LOCAL, Asked, By, said
 from router.replay.finding import frozen
 from router.replay.known import check_names
 from router.replay.making import Making, Wake
 from router.replay.naming import whole_ids
-from router.replay.planning import Planned, plan
+from router.replay.planning import joined, plan
 from router.replay.search import Search
 from router.rules.live import LiveRef
 from router.store.protocol import Selector, Store
@@ -25,7 +25,7 @@ IDS_AT_ONCE = 100
 FIRST_REPLAYS = 100
 """So many of the latest replays are asked which targets they still keep busy."""
 
-Change = Callable[[Selector], Any]
+Act = Callable[[Selector], Awaitable[int]]
 
 
 class Operator:
@@ -112,6 +112,7 @@ class Operator:
         audit = self._audit(by, "cancel", _told(ids, selector))
         now = self._clock.now()
         count = await self._change(
+            "cancel",
             ids,
             selector,
             lambda chosen: self._store.cancel(
@@ -128,12 +129,29 @@ class Operator:
         audit = self._audit(by, "revive", _told(ids, selector))
         now = self._clock.now()
         count = await self._change(
-            ids, selector, lambda chosen: self._store.revive(chosen, now=now, audit=audit)
+            "revive",
+            ids,
+            selector,
+            lambda chosen: self._store.revive(chosen, now=now, audit=audit),
         )
         if count:
             self._say(audit, count)
         await self._wake_all()
         return count
+
+    async def planned(
+        self, verb: Change, ids: Sequence[str], selector: Selector | None
+    ) -> tuple[Planned, Selector | None]:
+        """
+        What `cancel` or `revive` would change, and the selection to repeat for exactly that: what
+        comes later is no part of it. A replay is cancelled whole, whatever it makes meanwhile.
+
+        Raises: as they do.
+        """
+        if selector is not None and selector.replay is None:
+            selector = frozen(selector, self._clock.now())
+        chosen = await self._chosen(verb, ids, selector)
+        return joined([await self._store.planned(one, verb) for one in chosen]), selector
 
     async def remember(self, facts: dict[str, Any], by: By = LOCAL) -> None:
         """Keep facts by name."""
@@ -214,30 +232,44 @@ class Operator:
 
     # -- changes ---------------------------------------------------------------------------------
 
-    async def _change(self, ids: Sequence[str], selector: Selector | None, change: Change) -> int:
+    async def _change(
+        self, verb: Change, ids: Sequence[str], selector: Selector | None, act: Act
+    ) -> int:
+        return sum([int(await act(one)) for one in await self._chosen(verb, ids, selector)])
+
+    async def _chosen(
+        self, verb: Change, ids: Sequence[str], selector: Selector | None
+    ) -> list[Selector]:
+        """The same as selections that the store can read alone: without a condition."""
         if not ids and selector is None:
             raise UsageError("name a job or delivery, or select some (--rule, --state, --since …)")
         named = await whole_ids(self._store, ids)
         chosen = msgspec.structs.replace(selector or Selector(), ids=named)
         await check_names(chosen, self._live.current.ruleset, self._store)
         if chosen.where is None:
-            return int(await change(chosen))
+            return [chosen]
         if chosen.replay is not None:
             raise UsageError("a replay is cancelled whole: leave --where out")
-        found = [job async for job in self._fitting(chosen)]
-        count = 0
-        for start in range(0, len(found), IDS_AT_ONCE):
-            some = tuple(found[start : start + IDS_AT_ONCE])
-            count += await change(Selector(ids=some, state=chosen.state))
-        return count
+        found = [job async for job in self._fitting(verb, chosen)]
+        starts = range(0, len(found), IDS_AT_ONCE)
+        some = [tuple(found[start : start + IDS_AT_ONCE]) for start in starts]
+        return [Selector(ids=one, state=chosen.state) for one in some]
 
-    async def _fitting(self, selector: Selector) -> Any:
-        """Ids of the selected jobs that the condition fits and that have not run."""
-        search = Search(self._store, selector, self._live.current.ruleset, jobs=True)
+    async def _fitting(self, verb: Change, selector: Selector) -> AsyncIterator[str]:
+        """Ids of the selected jobs that the condition fits and that can be changed so."""
+        states = {"dead"} if verb == "revive" else {"available", "retryable", "waiting"}
+        if selector.ids or selector.state == "dead":  # as without a condition
+            states.add("dead")
+        unlimited = msgspec.structs.replace(selector, limit=None)
+        search = Search(self._store, unlimited, self._live.current.ruleset, jobs=True)
+        count = 0
         async for stored in search.newest():
             for job in stored.jobs:
-                if job.state not in ("succeeded", "cancelled", "running"):
+                if job.state in states and count != selector.limit:
+                    count += 1
                     yield job.id
+            if count == selector.limit:
+                return
 
     async def _wake_all(self) -> None:
         for target, due_at in (await self._store.targets()).items():

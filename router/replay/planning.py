@@ -1,42 +1,15 @@
-"""What a replay would do, counted before anything is made."""
+"""What an operator's verb would do, counted before anything is done."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 import msgspec
 
-from router.model.operating import Replay
+from router.model.operating import Part, Planned, Replay
 from router.replay.finding import Finder
 
 LOOKED_AT = 10_000
 """Deliveries that a plan looks at; of a larger selection it says `at least`."""
-
-
-class Part(msgspec.Struct, frozen=True):
-    """The jobs of one action."""
-
-    rule: str
-    action: str
-    target: str
-    jobs: int
-
-
-class Planned(msgspec.Struct, frozen=True):
-    """
-    The plan of a replay. `first_at` and `last_at` are when its deliveries came, Unix
-    milliseconds; `seconds` is how long its pace will take; `whole` is false when there is more
-    than was looked at. `passed` and `earlier` as of a replay.
-    """
-
-    deliveries: int = 0
-    jobs: int = 0
-    skipped: int = 0
-    parts: tuple[Part, ...] = ()
-    first_at: int | None = None
-    last_at: int | None = None
-    seconds: float = 0.0
-    whole: bool = True
-    passed: int = 0
-    earlier: str | None = None
 
 
 async def plan(finder: Finder, replay: Replay, rate: float | None) -> Planned:
@@ -69,6 +42,23 @@ async def plan(finder: Finder, replay: Replay, rate: float | None) -> Planned:
         last,
         passed,
         earlier or None,
+    )
+
+
+def joined(plans: Sequence[Planned]) -> Planned:
+    """One plan of several, each of other jobs; a delivery in two of them counts twice."""
+    if len(plans) == 1:
+        return plans[0]
+    parts: Counter[tuple[str, str, str]] = Counter()
+    for one in plans:
+        parts.update({(p.rule, p.action, p.target): p.jobs for p in one.parts})
+    times = [at for one in plans for at in (one.first_at, one.last_at) if at is not None]
+    return Planned(
+        sum(one.deliveries for one in plans),
+        parts.total(),
+        parts=tuple([Part(*key, count) for key, count in parts.most_common()]),
+        first_at=min(times, default=None),
+        last_at=max(times, default=None),
     )
 
 

@@ -9,7 +9,7 @@ import msgspec
 from router import __version__
 from router.clock import Clock
 from router.errors import NotFound, StoreUnavailable, UsageError
-from router.model.operating import Replay
+from router.model.operating import Planned, Replay
 from router.model.target import TargetRow
 from router.provider_calls.subscriptions import is_subscription
 from router.refusals import KeptRefusals
@@ -25,6 +25,7 @@ _SELECTOR = (
 PATH_MAX = 4_096
 READY_S = 2.0
 """A store that needs longer for one small commit is not ready: whoever asks waits 3 s or less."""
+_DRY_RUN = frozenset({"dry_run"})
 _REPLAY = frozenset({"recorded", "dry_run", "rate", "name", "again"})
 
 
@@ -158,9 +159,7 @@ class Verbs:
         asked = msgspec.structs.replace(asked, selector=selector)
         if body.get("dry_run"):
             planned, frozen = await self._operator.plan(asked)
-            until = frozen.selector.until if frozen.selector else None
-            told = {**msgspec.to_builtins(planned), "dry_run": True, "until": until}
-            return {**told, "earlier": await self._earlier(planned.earlier)}
+            return await self._plan(planned, frozen.selector)
         return await self._told(await self._operator.replay(asked, by))
 
     async def replayed(self, id_: str) -> dict[str, Any]:
@@ -192,12 +191,25 @@ class Verbs:
         return None if replay is None else {"id": replay.id, "at": replay.created_at}
 
     async def cancel(self, body: Mapping[str, Any], by: By = LOCAL) -> dict[str, Any]:
-        """Cancel waiting work."""
-        return {"cancelled": await self._operator.cancel(*_wanted(body), by)}
+        """Cancel waiting work, or tell what that would be."""
+        wanted = _wanted(body, _DRY_RUN)
+        if body.get("dry_run"):
+            return await self._plan(*await self._operator.planned("cancel", *wanted))
+        return {"cancelled": await self._operator.cancel(*wanted, by)}
 
     async def revive(self, body: Mapping[str, Any], by: By = LOCAL) -> dict[str, Any]:
-        """Make dead jobs available again."""
-        return {"revived": await self._operator.revive(*_wanted(body), by)}
+        """Make dead jobs available again, or tell what that would be."""
+        wanted = _wanted(body, _DRY_RUN)
+        if body.get("dry_run"):
+            return await self._plan(*await self._operator.planned("revive", *wanted))
+        return {"revived": await self._operator.revive(*wanted, by)}
+
+    async def _plan(self, planned: Planned, selector: Selector | None) -> dict[str, Any]:
+        """The plan; with `until` in its selector a verb does exactly that."""
+        told = msgspec.to_builtins(planned)
+        until = None if selector is None else selector.until
+        earlier = await self._earlier(planned.earlier)
+        return {**told, "dry_run": True, "until": until, "earlier": earlier}
 
     async def remember(self, body: Mapping[str, Any], by: By = LOCAL) -> dict[str, Any]:
         """

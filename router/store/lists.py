@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from router.model.job import Attempt
+from router.model.operating import Change, Part, Planned
 from router.store import selection
 from router.store.protocol import EventEntry, Selector
 from router.store.rows import STATES, decode_events, to_attempt
@@ -105,6 +106,32 @@ def generations(
         (after, after, limit),
     )
     return tuple([ListedGeneration(*row) for row in rows])
+
+
+def planned(db: sqlite3.Connection, selector: Selector, change: Change) -> Planned:
+    """What a verb would change: the same jobs that it chooses."""
+    sql, asked = selection.jobs(selector)
+    order = "" if selector.limit is None else "ORDER BY j.id DESC LIMIT ?"
+    asked = asked if selector.limit is None else [*asked, selector.limit]
+    chosen = (
+        "WITH chosen AS (SELECT j.rule, j.action, j.target, d.n, d.received_at "
+        f"FROM {JOBS_JOINED} WHERE {selection.changeable(selector, change)} AND {sql} {order}) "
+    )
+    parts = db.execute(
+        chosen + "SELECT rule, action, target, count(*) FROM chosen GROUP BY 1, 2, 3 "
+        "ORDER BY 4 DESC, 1, 2, 3",
+        asked,
+    ).fetchall()
+    deliveries, first_at, last_at = db.execute(
+        chosen + "SELECT count(DISTINCT n), min(received_at), max(received_at) FROM chosen", asked
+    ).fetchone()
+    return Planned(
+        deliveries,
+        sum(part[3] for part in parts),
+        parts=tuple([Part(*part) for part in parts]),
+        first_at=first_at,
+        last_at=last_at,
+    )
 
 
 def open_states(db: sqlite3.Connection) -> dict[str, int]:

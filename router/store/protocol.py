@@ -13,7 +13,7 @@ import msgspec
 
 from router.model.delivery import Delivery, DeliverySummary
 from router.model.job import Attempt, Group, Job, JobState, NewJob, Settlement
-from router.model.operating import Audit, Cause, Replay, ReplayStep
+from router.model.operating import Audit, Cause, Change, Planned, Replay, ReplayStep
 from router.model.target import TargetCounts
 from router.store.upkeep import Pruned, Retain, RuleCount
 
@@ -318,6 +318,10 @@ class Store(Protocol):
         Dead jobs that halt a group are cancelled too if they are named, or selected as `dead`:
         then the group goes on.
         """
+        ...
+
+    async def planned(self, selector: Selector, change: Change) -> Planned:
+        """What that verb would change, counted as a plan; nothing is changed."""
         ...
 
     async def revive(self, selector: Selector, *, now: int, audit: Audit | None = None) -> int:

@@ -11,7 +11,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from router.errors import StoreRefused, StoreUnavailable
 from router.model.delivery import DeliverySummary
 from router.model.job import Job, JobState
-from router.model.operating import Audit, Cause, Replay
+from router.model.operating import Audit, Cause, Change, Planned, Replay
 from router.model.target import TargetCounts
 from router.store import auditing, lists, paging, reading, replaying, schema
 from router.store.connection import open_read_only, refusal
@@ -74,6 +74,9 @@ class SqliteReader:
 
     async def names(self, kind: NameKind) -> tuple[str, ...]:
         return await self.ask(reading.names, kind)
+
+    async def planned(self, selector: Selector, change: Change) -> Planned:
+        return await self.ask(lists.planned, selector, change)
 
     async def replay(self, id_: str) -> Replay | None:
         return await self.ask(replaying.one, id_)

@@ -3,6 +3,8 @@
 from typing import Any
 
 from router.errors import UsageError
+from router.model.operating import Change
+from router.store.corrupt import CORRUPT
 from router.store.protocol import Selector
 from router.store.rows import DELIVERY_STATE, MARK, PLACE_BITS, PLACES, STATES
 
@@ -18,6 +20,8 @@ JOBS_JOINED = (
 )
 """Both directions are offered, so that either side can lead."""
 
+_DEAD = "j.state > 1 AND j.state < 5 AND j.state = 4"
+"""In the words of the partial index, so that it is used."""
 _EARLIEST = "min(j.created_at, d.received_at)"
 
 Condition = tuple[str, list[Any]]
@@ -76,6 +80,15 @@ def jobs(selector: Selector, *, whole: bool = False) -> Condition:
     if selector.state is not None:
         parts.append(_job_state(selector.state))
     return _all_of(parts)
+
+
+def changeable(selector: Selector, change: Change) -> str:
+    """The condition on `j` that it can be changed so; see the verbs of a store."""
+    if change == "revive":
+        return f"{_DEAD} AND j.reason IS NOT '{CORRUPT}'"
+    if selector.ids or selector.state == "dead":  # chosen by somebody who knows what they halt
+        return "(j.state < 3 OR j.state = 4 AND j.run IN (SELECT n FROM runs WHERE turn = 2))"
+    return "j.state < 3"
 
 
 def _refuse_where(selector: Selector) -> None:

@@ -13,7 +13,7 @@ from router.clock import Clock
 from router.errors import StoreRefused, StoreUnavailable
 from router.model.delivery import DeliverySummary
 from router.model.job import Group, Job, JobState, NewJob, Settlement
-from router.model.operating import Audit, Cause, Replay, ReplayStep
+from router.model.operating import Audit, Cause, Change, Planned, Replay, ReplayStep
 from router.model.target import TargetCounts
 from router.store import (
     accepting,
@@ -266,6 +266,9 @@ class SqliteStore:
 
     async def names(self, kind: NameKind) -> tuple[str, ...]:
         return await self._reader.names(kind)
+
+    async def planned(self, selector: Selector, change: Change) -> Planned:
+        return await self._reader.planned(selector, change)
 
     async def replay(self, id_: str) -> Replay | None:
         return await self._reader.replay(id_)

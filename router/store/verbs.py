@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from router.model.operating import Audit
-from router.store import auditing, corrupt, replaying, runs, selection
+from router.store import auditing, replaying, runs, selection
 from router.store.book import Book
 from router.store.protocol import Generation, Selector
 from router.store.rows import encode_json
@@ -25,9 +25,7 @@ def cancel(book: Book, selector: Selector, reason: str, now: int, after: int) ->
     if selector.replay is not None and after < 0:
         replaying.stop(book, selector.replay, now)
     change = ("state = 6, ended_at = ?, reason = ?, waits = NULL", [now, reason])
-    which = "j.state < 3"
-    if selector.ids or selector.state == "dead":  # chosen by somebody who knows what they halt
-        which = "(j.state < 3 OR j.state = 4 AND j.run IN (SELECT n FROM runs WHERE turn = 2))"
+    which = selection.changeable(selector, "cancel")
     return _change(book, selector, which, change, after, lambda n: runs.follow_all(book, n, now))
 
 
@@ -37,7 +35,7 @@ def revive(book: Book, selector: Selector, now: int, after: int) -> Step:
         "state = 0, due_at = ?, charged = 0, deaths = 0, ended_at = NULL, reason = NULL",
         [now],
     )
-    which = f"j.state > 1 AND j.state < 5 AND j.state = 4 AND j.reason IS NOT '{corrupt.CORRUPT}'"
+    which = selection.changeable(selector, "revive")
     return _change(book, selector, which, change, after, lambda n: runs.reopen(book, n, now))
 
 

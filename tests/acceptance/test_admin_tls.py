@@ -73,7 +73,9 @@ def test_another_one_in_its_place_gets_no_token(rig: Rig, router: RouterProcess)
     write_certificate(rig.folder / "other", "localhost")
     text = rig.path.read_text("utf-8").replace("{cert: cert.pem,", "{cert: other/cert.pem,")
     (rig.folder / "elsewhere.yaml").write_text(text, "utf-8")
-    code_, _, err = called(rig, "cancel", "--rule", "all", "-f", str(rig.folder / "elsewhere.yaml"))
+    code_, _, err = called(
+        rig, "cancel", "--rule", "all", "--yes", "-f", str(rig.folder / "elsewhere.yaml")
+    )
     assert code_ == 1
     assert "its certificate is not trusted" in err
 

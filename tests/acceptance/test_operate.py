@@ -1,7 +1,9 @@
 """The operator's commands against a running server: through its admin door, with its token."""
 
+import contextlib
 import json
 import os
+import pty
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -56,9 +58,52 @@ def test_verbs_go_to_the_server_that_holds_the_store(rig: Rig) -> None:
     code, out, err = called(rig, "revive", str(dead(rig)[0]["id"])[:20])
     assert (code, err) == (0, "")
     assert out in ("1 job revived\n", "0 jobs revived\n")
-    code, out, err = called(rig, "cancel", "--rule", "hopeles")
+    code, out, err = called(rig, "cancel", "--rule", "hopeles", "--yes")
     assert (code, out) == (2, "")
     assert "there is no rule 'hopeles'; did you mean 'hopeless'?" in err
+
+
+def on_a_terminal(rig: Rig, answer: str, *args: str) -> tuple[int, str]:
+    """A command as a person at a terminal runs it, who answers its question."""
+    mine, its = pty.openpty()
+    plain = {n: os.environ[n] for n in ("PATH", "HOME", "LANG") if n in os.environ}
+    with subprocess.Popen(
+        [sys.executable, "-m", "router", *args],
+        cwd=ROOT,
+        env={**plain, **rig.environ, "ROUTER_RULES": str(rig.path), "COLUMNS": "200"},
+        stdin=its,
+        stdout=its,
+        stderr=its,
+    ) as process:
+        os.close(its)
+        os.write(mine, answer.encode() + b"\n")
+        said = bytearray()
+        with contextlib.suppress(OSError):  # how Linux says that the other side has gone
+            while more := os.read(mine, 4096):
+                said += more
+        code = process.wait(60)
+    os.close(mine)
+    return code, said.decode()
+
+
+def test_a_terminal_is_asked_before_a_selection_is_changed(rig: Rig) -> None:
+    """By each verb that takes one, of this server and of one elsewhere; no is no."""
+    token = Path(f"{rig.store}.token").read_text("ascii").strip()
+    there = ("--server", f"http://127.0.0.1:{rig.admin}")
+    for verb, word in (("revive", "revived"), ("replay", "replayed")):
+        before = called(rig, "audit", "--json")[1]
+        code, said = on_a_terminal(rig, "n", verb, "--state", "dead")
+        assert (code, f"would be {word}" in said) == (130, True), said
+        assert f"{verb.capitalize()} them? [y/N]" in said
+        assert called(rig, verb, "--state", "dead")[0] == 2
+        code, out, _ = called(rig, verb, "--state", "dead", "--dry-run", *there, ROUTER_TOKEN=token)
+        assert (code, out.splitlines()[0]) == (0, f"1 job of 1 delivery would be {word}")
+        assert called(rig, verb, "--state", "dead", *there, ROUTER_TOKEN=token)[0] == 2
+        assert called(rig, "audit", "--json")[1] == before
+    code, said = on_a_terminal(rig, "y", "replay", "--state", "dead")
+    assert (code, "1 job of 1 delivery replayed" in said) == (0, True), said
+    code, said = on_a_terminal(rig, "y", "cancel", "--state", "succeeded")
+    assert (code, "0 jobs of 0 deliveries would be cancelled" in said) == (0, True), said
 
 
 def test_what_was_counted_outlives_the_server(make_rig: MakeRig) -> None:
@@ -121,20 +166,22 @@ def test_a_server_of_another_store_is_not_told(rig: Rig, tmp_path: Path) -> None
     """Two routers on one machine: the wrong one must not be asked to replay our deliveries."""
     token = Path(f"{rig.store}.token").read_text("ascii").strip()
     other = str(tmp_path / "other.db")
-    code, _, err = called(rig, "cancel", "--rule", "x", "--store", other, ROUTER_TOKEN=token)
+    code, _, err = called(
+        rig, "cancel", "--rule", "x", "--yes", "--store", other, ROUTER_TOKEN=token
+    )
     assert code == 2
     assert f"holds another store, {rig.store}" in err
 
 
 def test_without_its_admin_door_the_lock_says_that_a_server_runs(rig: Rig) -> None:
     [nobody] = free_ports(1)
-    code, _, err = called(rig, "cancel", "--rule", "x", "--admin", f"127.0.0.1:{nobody}")
+    code, _, err = called(rig, "cancel", "--rule", "x", "--yes", "--admin", f"127.0.0.1:{nobody}")
     assert code == 1
     assert "is in use by another router" in err
 
 
 def test_a_page_that_is_no_admin_door_is_said(rig: Rig, capsys: pytest.CaptureFixture[str]) -> None:
     public = f"http://127.0.0.1:{rig.listen}"
-    assert run(["cancel", "--rule", "x", "--server", public], {}) == 1
+    assert run(["cancel", "--rule", "x", "--yes", "--server", public], {}) == 1
     err = capsys.readouterr().err
     assert err == f"router: {public}/api/cancel is not a router's admin door\n"

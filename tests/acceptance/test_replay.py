@@ -94,7 +94,7 @@ def test_a_killed_replay_goes_on_and_makes_nothing_twice(make_rig: MakeRig) -> N
         code, out, _ = called(rig, *BIG)
         assert (code, out.splitlines()[0]) == (0, f"{MANY} jobs of {MANY} deliveries replayed")
         assert len(origins(rig)) == origins(rig).total() == MANY
-        assert called(rig, "cancel", "--replay", "big")[0] == 0
+        assert called(rig, "cancel", "--replay", "big", "--yes")[0] == 0
         [line, *_] = [x for x in called(rig, "audit")[1].splitlines() if " replay " in x]
         assert str(MANY) in line
 

@@ -1,5 +1,6 @@
 """The Store protocol over plain dicts: slow, unsafe, and obviously what the protocol says."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from router.model.job import (
     Settlement,
     committed,
 )
-from router.model.operating import Audit, Replay, ReplayStep
+from router.model.operating import Audit, Change, Part, Planned, Replay, ReplayStep
 from router.store.protocol import (
     APART_MS,
     Acceptance,
@@ -274,13 +275,32 @@ class ModelStore(ModelLists):
             self._replays[selector.replay] = msgspec.structs.replace(
                 self._replays[selector.replay], state="cancelled", ended_at=now
             )
-        chosen = [j for j in self._selected(selector) if self._cancellable(j, selector)]
+        chosen = self._changeable(selector, "cancel")
         for job in chosen[: selector.limit]:
             self.runs.cancel(job.id, reason, now)
         self._follow([job.id for job in chosen[: selector.limit]], now)
         if chosen or selector.replay:
             self._note(audit, len(chosen[: selector.limit]))
         return len(chosen[: selector.limit])
+
+    def _changeable(self, selector: Selector, change: Change) -> list[Job]:
+        found = self._selected(selector)
+        if change == "revive":
+            return [j for j in found if j.state == "dead"]
+        return [j for j in found if self._cancellable(j, selector)]
+
+    async def planned(self, selector: Selector, change: Change) -> Planned:
+        jobs = self._changeable(selector, change)[: selector.limit]
+        came = [self._deliveries[j.delivery][0].received_at for j in jobs]
+        parts = Counter((j.rule, j.action, j.target) for j in jobs)
+        ordered = sorted(parts.items(), key=lambda part: (-part[1], part[0]))
+        return Planned(
+            len({j.delivery for j in jobs}),
+            len(jobs),
+            parts=tuple(Part(*key, count) for key, count in ordered),
+            first_at=min(came, default=None),
+            last_at=max(came, default=None),
+        )
 
     def _cancellable(self, job: Job, selector: Selector) -> bool:
         run = self.runs.of(job.id)
@@ -290,7 +310,7 @@ class ModelStore(ModelLists):
         )
 
     async def revive(self, selector: Selector, *, now: int, audit: Audit | None = None) -> int:
-        chosen = [j for j in self._selected(selector) if j.state == "dead"]
+        chosen = self._changeable(selector, "revive")
         for job in chosen[: selector.limit]:
             self._change(
                 job, state="available", due_at=now, charged=0, deaths=0, reason=None, ended_at=None

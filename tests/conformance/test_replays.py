@@ -7,7 +7,7 @@ import pytest
 
 from router.errors import NotFound
 from router.model.job import NewJob
-from router.model.operating import Audit, Replay, ReplayStep
+from router.model.operating import Audit, Planned, Replay, ReplayStep
 from router.store.protocol import Acceptance, Selector, Store
 from router.store.upkeep import Retain
 from tests.clocks import START_MS
@@ -227,6 +227,41 @@ async def test_jobs_come_with_their_deliveries(store: Store, make: Maker) -> Non
     assert [[j.id for j in stored.jobs] for stored in newest.found] == [
         [job.id] for job in sorted((m.jobs[0] for m in made), key=lambda j: j.id, reverse=True)
     ]
+
+
+async def test_a_plan_counts_what_a_verb_would_change(store: Store, make: Maker) -> None:
+    """By action, the most first; and changes nothing."""
+    rules = [["paid", "paid", "other"], ["paid"], ["paid"]]
+    made = [make.acceptance(jobs=[make.job(rule=r) for r in of]) for of in rules]
+    for one in made:
+        await store.accept(one)
+    await kill(store, "no")
+    batch = await store.lease({"erp": 1}, lease="b.2", now=FAR)
+    running = batch.jobs[0].job
+    for selector, change in (
+        (ALL, "cancel"),
+        (ALL, "revive"),
+        (Selector(rule="paid"), "cancel"),
+        (Selector(rule="paid", limit=1), "cancel"),
+        (Selector(ids=(made[0].delivery.id,)), "cancel"),
+        (Selector(rule="other"), "revive"),
+        (Selector(state="dead"), "cancel"),
+    ):
+        plan = await store.planned(selector, change)
+        assert plan == await store.planned(selector, change)
+        assert sum(part.jobs for part in plan.parts) == plan.jobs
+        jobs = await store.jobs(msgspec.structs.replace(selector, limit=100))
+        states = ("available",) if change == "cancel" else ("dead",)
+        fitting = [j for j in jobs if j.state in states][: selector.limit]
+        assert (plan.jobs, plan.deliveries) == (len(fitting), len({j.delivery for j in fitting}))
+    plan = await store.planned(ALL, "cancel")
+    counts = [part.jobs for part in plan.parts]
+    assert counts == sorted(counts, reverse=True)
+    came = [one.delivery.received_at for one in made]
+    assert (plan.first_at, plan.last_at) == (min(came), max(came))
+    assert await store.cancel(ALL, reason="x", now=FAR) == plan.jobs
+    assert await store.planned(ALL, "cancel") == Planned()
+    assert (await store.job(running.id) or running).state == "running"
 
 
 async def test_a_page_has_histories_if_they_are_asked_for(store: Store, make: Maker) -> None:

@@ -21,21 +21,23 @@ class SelectorBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
 
 
 class Chosen(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What to change: deliveries or jobs by id, or those of a selector."""
+    """
+    What to change: deliveries or jobs by id, or those of a selector. `dry_run`: only say how many.
+    """
 
     ids: tuple[str, ...] = ()
     selector: SelectorBody | None = None
+    dry_run: bool = False
 
 
 class Again(Chosen, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """
-    What to replay. `recorded`: the jobs of that day, not what the rules want now. `dry_run`: only
-    say how many. `rate` is jobs a second for each target, null: all at once. `name` is the
+    What to replay. `recorded`: the jobs of that day, not what the rules want now. `rate` is
+    jobs a second for each target, null: all at once. `name` is the
     replay's id: the same again makes nothing twice. `again`: also what has been replayed already.
     """
 
     recorded: bool = False
-    dry_run: bool = False
     rate: float | msgspec.UnsetType | None = msgspec.UNSET
     name: str | None = None
     again: bool = False

@@ -1,10 +1,12 @@
 """Pages of work: jobs, dead ones by cause, replays, and the plan of one before it is made."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import urlencode
 
 from router.errors import NotFound, UsageError
 from router.model.job import OPEN
+from router.replay import By
 from router.store.protocol import Selector
 from router.web.admin.answers import Jobs
 from router.web.admin.asking import (
@@ -25,8 +27,21 @@ from router.web.pages.visit import View, Visit, see_other
 
 REPLAYS_SHOWN = 50
 _LIST = (*SELECTOR, WHERE, STATE, LIMIT, CURSOR)
-AGAIN = Parameter("again", "`yes`: also what has been replayed already.")
+_PLAN = (
+    Parameter("verb", "`revive` or `cancel`; else a replay."),
+    Parameter("again", "`yes`: also what has been replayed already."),
+)
 _VERBS = ("replay", "revive", "cancel")
+
+
+Act = Callable[[dict[str, Any], By], Awaitable[dict[str, Any]]]
+
+
+def _fits(verb: str, state: str | None) -> bool:
+    """Whether a verb may change jobs in this state, or deliveries."""
+    if state is None or verb == "replay":
+        return True
+    return state == "dead" if verb == "revive" else state in OPEN
 
 
 class JobPages:
@@ -94,10 +109,7 @@ class JobPages:
             body = {**ids, **self._desk.replay_of(visit)}
             done = await self._desk.operator.replay(body, visit.by)
             return see_other(f"/replays/{done['id']}")
-        if verb not in _VERBS:
-            raise NotFound("there is no such page")
-        act = self._desk.operator.revive if verb == "revive" else self._desk.operator.cancel
-        await act(ids, visit.by)
+        await self._act(verb)(ids, visit.by)
         return see_other(f"/jobs/{job}")
 
     # -- many --------------------------------------------------------------------------------------
@@ -111,21 +123,42 @@ class JobPages:
         return self._desk.page("dead.html", visit, causes=causes)
 
     async def _plan(self, visit: Visit) -> Page:
-        """What a replay would make. Nothing is made by looking."""
-        query = self._desk.query(visit, *SELECTOR, WHERE, STATE, AGAIN)
+        """What a verb would do. Nothing is done by looking."""
+        query = self._desk.query(visit, *SELECTOR, WHERE, STATE, *_PLAN)
         unquoted(visit, query)
         chosen = query.selector((*DELIVERY_STATES, *JOB_STATES))
         asked: dict[str, Any] = {n: v for n in SELECTED if (v := getattr(chosen, n)) is not None}
         selector_body({n: str(v) for n, v in asked.items()})
-        again = query.text("again") == "yes"
-        dry = {"selector": asked, "dry_run": True, "again": again}
-        planned = await self._desk.operator.replay(dry, visit.by)
-        fields = {**asked, "until": planned["until"]} if planned["until"] else asked
-        dead = asked.get("state") == "dead" or "cause" in asked
+        verb = query.text("verb") or "replay"
+        body: dict[str, Any] = {"selector": asked, "dry_run": True}
+        form: dict[str, str] = {}
+        if verb == "replay":
+            form["name"] = self._desk.name()
+            if query.text("again") == "yes":
+                form["again"] = "yes"
+                body["again"] = True
+        planned = await self._act(verb)(body, visit.by)
+        if planned["until"] is not None:
+            form["until"] = planned["until"]
+        others = [one for one in _VERBS if one != verb and _fits(one, asked.get("state"))]
         return self._desk.page(
-            "plan.html", visit, asked=asked, planned=planned, fields=fields, dead=dead,
-            name=self._desk.name(), again=again, more=urlencode({**asked, "again": "yes"}),
+            "plan.html", visit, asked=asked, verb=verb, planned=planned, fields={**asked, **form},
+            dead=asked.get("state") == "dead" or "cause" in asked,
+            others=[(one, urlencode({**asked, "verb": one})) for one in others],
+            again_query=urlencode({**asked, "again": "yes"}),
         )  # fmt: skip
+
+    def _act(self, verb: str) -> Act:
+        """What does it. Raises NotFound."""
+        if verb not in _VERBS:
+            raise NotFound("there is no such page")
+        operator = self._desk.operator
+        acts: dict[str, Act] = {
+            "replay": operator.replay,
+            "revive": operator.revive,
+            "cancel": operator.cancel,
+        }
+        return acts[verb]
 
     async def _make(self, visit: Visit) -> Page:
         verb = visit.place["verb"]
@@ -134,10 +167,7 @@ class JobPages:
             body |= self._desk.replay_of(visit)
             done = await self._desk.operator.replay(body, visit.by)
             return see_other(f"/replays/{done['id']}")
-        if verb not in _VERBS:
-            raise NotFound("there is no such page")
-        act = self._desk.operator.revive if verb == "revive" else self._desk.operator.cancel
-        done = await act(body, visit.by)
+        done = await self._act(verb)(body, visit.by)
         return self._desk.page("done.html", visit, done=done)
 
     # -- replays -----------------------------------------------------------------------------------

@@ -136,8 +136,10 @@ def test_the_selector_selects(args: list[str], found: list[str], ask: Router) ->
         ("dead", "--list"),
         ("replay", "--dry-run"),
         ("replay", "--yes"),
-        ("cancel",),
-        ("revive",),
+        ("cancel", "--yes"),
+        ("cancel", "--dry-run"),
+        ("revive", "--yes"),
+        ("revive", "--dry-run"),
     ],
 )
 def test_a_selector_of_what_is_not_there_is_a_mistake(
@@ -250,9 +252,9 @@ def test_a_condition_selects_what_is_stored(ask: Router) -> None:
 
 def test_a_condition_selects_what_is_changed(ask: Router) -> None:
     """Never more than it says."""
-    assert ask("revive", "--where", "delivery.id == 'none'").out == "0 jobs revived\n"
-    assert ask("revive", "--where", FIRST).out == "1 job revived\n"
-    assert ask("cancel", "--where", FIRST).out == "1 job cancelled\n"
+    assert ask("revive", "--where", "delivery.id == 'none'", "--yes").out == "0 jobs revived\n"
+    assert ask("revive", "--where", FIRST, "--yes").out == "1 job revived\n"
+    assert ask("cancel", "--where", FIRST, "--yes").out == "1 job cancelled\n"
     assert [r["jobs"] for r in json.loads(ask("rules", "--json").out) if r["mode"] == "orphan"]
 
 
@@ -269,7 +271,43 @@ def test_a_selection_is_not_replayed_unasked(ask: Router) -> None:
     ran = ask("replay", "--state", "dead", "--yes", "--as", "monday", "--json")
     assert json.loads(ran.out)["jobs"] == 1
     assert len(json.loads(ask("audit", "--json").out)) == 1
-    assert ask("cancel", "--replay", "monday").out == "1 job cancelled\n"
+    assert ask("cancel", "--replay", "monday", "--yes").out == "1 job cancelled\n"
+
+
+@pytest.mark.parametrize(
+    ("verb", "args", "head", "part"),
+    [
+        (
+            "cancel",
+            ("--rule", "former"),
+            "1 job of 1 delivery would be cancelled",
+            "former/log t 1",
+        ),
+        ("cancel", ("--rule", "paid"), "0 jobs of 0 deliveries would be cancelled", ""),
+        ("revive", ("--rule", "paid"), "1 job of 1 delivery would be revived", "paid/log t 1"),
+        ("revive", ("--where", FIRST), "1 job of 1 delivery would be revived", "paid/log t 1"),
+        ("revive", (JOB,), "1 job of 1 delivery would be revived", "paid/log t 1"),
+    ],
+)
+def test_a_selection_is_not_changed_unasked(
+    verb: str, args: tuple[str, ...], head: str, part: str, ask: Router
+) -> None:
+    """The plan is of what would be done; nobody is at the keyboard, so nothing is."""
+    before = ask("deliveries", "--json").out
+    if JOB not in args:
+        ran = ask(verb, *args)
+        assert (ran.code, ran.out) == (2, "")
+        assert "say --yes, or --dry-run for the plan" in ran.err
+    ran = ask(verb, *args, "--dry-run")
+    plan = ran.out.splitlines()
+    assert (ran.code, plan[0]) == (0, head)
+    assert not part or plan[2].split() == part.split()
+    assert not part or plan[3].startswith("received from 20")
+    told = json.loads(ask(verb, *args, "--dry-run", "--json").out)
+    assert (told["dry_run"], told["jobs"]) == (True, int(bool(part)))
+    assert (ask("deliveries", "--json").out, ask("audit", "--json").out) == (before, "[]\n")
+    done = json.loads(ask(verb, *args, "--yes", "--json").out)
+    assert list(done.values()) == [told["jobs"]]
 
 
 def test_a_replay_s_rate_is_told_in_words(ask: Router) -> None:
@@ -280,7 +318,7 @@ def test_a_replay_s_rate_is_told_in_words(ask: Router) -> None:
 
 def test_the_audit_tells_who_changed_what(ask: Router) -> None:
     """Newest first, with how many."""
-    ask("revive", "--rule", "paid", "--where", FIRST, "--since", "2h")
+    ask("revive", "--rule", "paid", "--where", FIRST, "--since", "2h", "--yes")
     ask("cancel", JOB)
     lines = json.loads(ask("audit", "--json").out)
     assert [(x["verb"], x["who"], x["count"]) for x in lines] == [
@@ -317,16 +355,17 @@ def test_revive_without_a_server_waits_for_the_next_one(ask: Router) -> None:
     assert (ran.code, ran.out) == (0, "1 job revived\n")
     assert "wait for the next `router serve`" in ran.err
     assert json.loads(ask("dead", "--json").out) == []
-    assert json.loads(ask("revive", "--rule", "paid", "--json").out) == {"revived": 0}
+    assert json.loads(ask("revive", "--rule", "paid", "--yes", "--json").out) == {"revived": 0}
 
 
 def test_cancel_ends_an_orphan(ask: Router) -> None:
-    assert ask("cancel", "--rule", "former").out == "1 job cancelled\n"
+    assert ask("cancel", "--rule", "former", "--yes").out == "1 job cancelled\n"
     assert "former" not in [r["rule"] for r in json.loads(ask("rules", "--json").out)]
 
 
 def test_a_limit_that_was_reached_is_said(ask: Router) -> None:
-    assert "run it again for the rest" in ask("cancel", "--state", "available", "--limit", "1").err
+    one = ("--state", "available", "--limit", "1", "--yes")
+    assert "run it again for the rest" in ask("cancel", *one).err
 
 
 def test_replay_makes_new_jobs_and_a_dry_run_makes_none(ask: Router) -> None:
@@ -365,7 +404,7 @@ def test_an_unknown_id_is_said(ask: Router) -> None:
 
 
 def test_a_verb_without_server_and_store_makes_no_store(router: Router, rules: Path) -> None:
-    ran = router("cancel", "-f", rules, "--rule", "paid", "--admin", "127.0.0.1:1")
+    ran = router("cancel", "-f", rules, "--rule", "paid", "--yes", "--admin", "127.0.0.1:1")
     assert ran.code == 1
     assert "nothing has been received yet" in ran.err
     assert not (rules.parent / "router.db").exists()

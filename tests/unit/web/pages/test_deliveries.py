@@ -152,6 +152,35 @@ async def test_what_was_replayed_already_is_said_and_made_once_more_if_asked(rig
     assert re.search("Make [12] new jobs", page)
 
 
+@pytest.mark.parametrize(
+    ("verb", "asked", "state"),
+    [("revive", "state=dead", "dead"), ("cancel", "rule=two", "available")],
+)
+async def test_what_is_revived_or_cancelled_is_planned_first(
+    verb: str, asked: str, state: str, rig: Rig
+) -> None:
+    await rig.log_in("operator")
+    count = len(
+        await rig.store.jobs(Selector(state=state, rule="two" if state != "dead" else None))
+    )
+    page = await rig.get(f"/plan?verb={verb}&{asked}")
+    told = nodes(page.body)
+    assert f"{verb.capitalize()} {count} jobs" in page.body.decode()
+    assert [line.verb for line in await rig.store.audited(None, None, 9)] == ["replay"]
+    [form] = [
+        g for tag, g in told.elements if tag == "form" and "/plan/" in (g.get("action") or "")
+    ]
+    assert form["action"] == f"/plan/{verb}"
+    fields = {
+        g["name"] or "": g["value"] or ""
+        for tag, g in told.elements
+        if tag == "input" and g.get("type") == "hidden"
+    }
+    assert (await rig.ask("POST", f"/plan/{verb}", form=fields)).status == 200
+    [line, _] = await rig.store.audited(None, None, 9)
+    assert (line.verb, line.count) == (verb, count)
+
+
 async def test_a_dead_job_is_revived_and_cancelled_on_its_page(rig: Rig) -> None:
     await rig.log_in("operator")
     path = f"/jobs/{rig.ids['job']}"
