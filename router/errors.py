@@ -100,6 +100,10 @@ class NotFound(RouterError):
     """Nothing has this name or id."""
 
 
+class CannotListen(RouterError):
+    """An address is in use, not permitted, or not of this machine; the text names it."""
+
+
 class UsageError(RouterError):
     """A command was called with words that do not fit."""
 

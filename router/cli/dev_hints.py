@@ -7,25 +7,48 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from router.cli.place import DEFAULT_RULES
+import msgspec
+
+from router.cli.place import DEFAULT_RULES, Place
+from router.cli.sending import unknown
 from router.model.settings import Endpoint
 from router.providers import Provider
 from router.rules.ruleset import Ruleset
 
 
-def hints(ruleset: Ruleset, rules_path: Path, *, program: str | None = None) -> list[str]:
+def hints(place: Place, ruleset: Ruleset, *, program: str | None = None) -> list[str]:
     """
     One line for each endpoint: an event that some rule of it waits for, else its first event.
 
+    It reaches the server of `place` from a terminal in which nothing is set but the secrets.
     `program` is how to call the router; None: as it was called now.
     """
     called = program if program is not None else program_name(sys.argv[0], os.environ.get("PATH"))
-    where = "" if str(rules_path) == DEFAULT_RULES else f" -f {shlex.quote(str(rules_path))}"
+    options = "".join(f" {option} {shlex.quote(value)}" for option, value in _options(place))
+    dev = " --dev" if _needs_dev(place) else ""
     return [
-        f"{called} send{where} {shlex.quote(endpoint.name)} {shlex.quote(event)}"
+        f"{called} send{options}{dev} {shlex.quote(endpoint.name)} {shlex.quote(event)}{force}"
         for endpoint in ruleset.addressed.values()
         if (event := _event(ruleset, endpoint)) is not None
+        for force in [" --force" if unknown(ruleset.providers[endpoint.provider], event) else ""]
     ]
+
+
+def _options(place: Place) -> Iterator[tuple[str, str]]:
+    """What was said in place of what `send` would find by itself."""
+    if str(place.rules) != DEFAULT_RULES:
+        yield "-f", str(place.rules)
+    if place.listen is not None:
+        yield "--listen", place.listen
+    if place.store is not None:
+        yield "--store", place.store
+
+
+def _needs_dev(place: Place) -> bool:
+    """Whether `send` would not look for a development server by itself: see `Place.working`."""
+    plain = msgspec.structs.replace(place, dev=False)
+    ruleset = plain.loaded().ruleset
+    return place.store is not None or ruleset is None or Path(ruleset.server.store).exists()
 
 
 def program_name(argv0: str, path: str | None) -> str:

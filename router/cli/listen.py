@@ -16,6 +16,7 @@ from router.cli.listening.checkpoint import Checkpoint, path_for
 from router.cli.output import note
 from router.cli.place import Place, place_options
 from router.clock import SystemClock
+from router.errors import UsageError
 from router.store.asking import instant
 
 if TYPE_CHECKING:
@@ -122,6 +123,7 @@ def _server(place: Place, wanted: Wanted) -> Server:
 
     Raises:
         click.ClickException: it does not, or not to us.
+        UsageError: it has no such endpoint.
     """
     from router.cli.admin import Door
 
@@ -134,13 +136,14 @@ def _server(place: Place, wanted: Wanted) -> Server:
 
 
 def _judge_names(names: tuple[str, ...], known: list[str]) -> None:
-    """Say which endpoints the router does not have: a listener for a misspelt one hears nothing."""
+    """A listener for a misspelt endpoint would hear nothing, for ever. Raises UsageError."""
     from router.yaml_source.suggest import Suggester
 
-    for name in dict.fromkeys(names):
+    for name in names:
         if name not in known:
             hint = Suggester().hint(name, known)
-            note(f"the router has no endpoint {name!r} now{f'; {hint}' if hint else ''}")
+            has = f"it has: {', '.join(known) or 'none'}"
+            raise UsageError(f"the router has no endpoint {name!r}; {hint or has}")
 
 
 def _identity(server: Server, wanted: Wanted) -> tuple[str, ...]:
@@ -188,6 +191,7 @@ async def _listen(
     import httpx
 
     from router.cli.admin import trusting
+    from router.cli.listening.target import unreachable
 
     since, condition = rest
     # trust_env off: neither the token nor what was received goes through a proxy unasked.
@@ -210,6 +214,9 @@ async def _listen(
             view = screen or _plain(place)
             listener = _listener(view, wanted, checkpoint, since, (admin, local))
             listener.condition = condition
+            down = await unreachable(wanted.to)
+            if down is not None:
+                view.target_down(wanted.to, down)
             if wanted.save is not None:
                 from router.cli.listening.saving import saver
 

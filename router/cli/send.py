@@ -51,6 +51,7 @@ class Tried(msgspec.Struct, frozen=True):
 @click.option("--all", is_flag=True, help="One of every event that this sender knows.")
 @click.option("--again", is_flag=True, help="The last request to this endpoint, byte for byte.")
 @click.option("--tamper", type=click.Choice(("signature", "body")), help="Send a forgery.")
+@click.option("--force", is_flag=True, help="Send an event that this sender is not known to have.")
 @click.option("--key", type=click.Path(path_type=Path), help="The private key to sign with (PEM).")
 @click.pass_context
 def send(

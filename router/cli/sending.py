@@ -55,6 +55,7 @@ class Wish(msgspec.Struct, frozen=True):
     again: bool
     tamper: str | None
     key: Path | None
+    force: bool
 
 
 class Signer:
@@ -97,24 +98,41 @@ class Signer:
 def fresh(signer: Signer, wish: Wish) -> Callable[[], Request]:
     """Makes the request that is wished for, new each time."""
     event = wish.event or ""
-    _judge_event(signer.provider, event)
+    _judge_event(signer.provider, event, force=wish.force)
     bodies = _bodies(signer.provider, event, wish)
     return lambda: signer.request(event, bodies())
 
 
-def _judge_event(provider: Provider, event: str) -> None:
-    """Unknown events go out, as they would from the sender; impossible ones do not."""
+def _judge_event(provider: Provider, event: str, *, force: bool) -> None:
+    """
+    An impossible name never goes out, an unknown one only by force.
+
+    Raises:
+        UsageError: it is one of these.
+    """
     printable = event.isascii() and event.isprintable() and event.strip() == event
     if not printable or not 0 < len(event) <= _EVENT_BYTES_MAX:
         raise UsageError(f"{event!r} cannot stand in a header as an event's name")
-    name, _ = provider.split_name(event)
-    known = [info.name for info in provider.events]
-    if known and name not in known:
-        from router.yaml_source.suggest import Suggester
+    wrong = None if force else unknown(provider, event)
+    if wrong is not None:
+        raise UsageError(f"{wrong} (--force sends it anyway)")
 
-        hint = Suggester().hint(name, known)
-        label = provider.label
-        note(f"{label} has no event {event!r} that we know of{f'; {hint}' if hint else ''}")
+
+def unknown(provider: Provider, event: str) -> str | None:
+    """What is wrong with an event that its sender's catalogue does not have; None: it has it."""
+    from router.yaml_source.suggest import Suggester
+
+    name, action = provider.split_name(event)
+    known = {info.name: info.actions for info in provider.events}
+    if known and name not in known:
+        hint = Suggester().hint(name, known) or f"`router providers {provider.name}` lists them"
+        return f"{provider.label} has no event {event!r} that we know of; {hint}"
+    actions = known.get(name, ())
+    if action is not None and action not in actions:
+        meant = Suggester().hint(action, actions)
+        if meant is not None:  # else it may well be one that we do not know
+            return f"{provider.label} has no {name} with the action {action!r}; {meant}"
+    return None
 
 
 def _key(place: Place, ruleset: Ruleset, endpoint: Endpoint, wish: Wish) -> bytes:

@@ -40,7 +40,7 @@ def _greet(place: Place) -> None:
     loaded = place.loaded()
     if loaded.ruleset is None:
         return  # the server says what is wrong
-    lines = hints(loaded.ruleset, place.rules)
+    lines = hints(place, loaded.ruleset)
     if lines:
         note("Paste into another terminal:")
         for line in lines:

@@ -3,7 +3,7 @@
 import click
 
 from router.cli.output import note
-from router.errors import UsageError
+from router.errors import CannotListen, UsageError
 
 DEFAULT_PORT = 9000
 
@@ -25,8 +25,9 @@ def sink(*, port: int, statuses: str, as_json: bool) -> None:
     try:
         server = SinkServer(port, _statuses(statuses), click.echo, as_line if as_json else as_block)
     except OSError as error:
-        raise click.ClickException(
-            f"cannot listen on 127.0.0.1:{port}: {error.strerror}; is another sink running?"
+        raise CannotListen(
+            f"cannot listen on 127.0.0.1:{port}: {error.strerror}; end what runs there (another "
+            f"sink?), or name another: `router sink PORT`"
         ) from None
     with server:
         note(f"sink on http://127.0.0.1:{server.server_port}, answering {statuses}; Ctrl-C ends")

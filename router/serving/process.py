@@ -65,7 +65,7 @@ class Process:
         Serve; returns the exit code.
 
         Raises:
-            UsageError: a listener cannot start; nothing is left running.
+            CannotListen, UsageError: a listener cannot start; nothing is left running.
         """
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import uvicorn
 
-from router.errors import UsageError
+from router.errors import CannotListen, UsageError
 from router.web.protocol import WireProtocol
 from router.web.wire import Wire
 
@@ -122,7 +122,7 @@ class Listener:
         Bind and accept.
 
         Raises:
-            UsageError: the address is malformed, in use or not ours; the text names it.
+            CannotListen, UsageError: see `bind`.
         """
         listening = bind(self._address)
         name = listening.getsockname()
@@ -182,7 +182,8 @@ def bind(address: str) -> socket.socket:
     A bound TCP socket for `host:port` or `[v6]:port`.
 
     Raises:
-        UsageError: malformed, in use, not permitted, or not an address of this machine.
+        CannotListen: it is in use, not permitted, or not an address of this machine.
+        UsageError: it is malformed.
     """
     host, port = split_address(address)
     try:
@@ -190,14 +191,14 @@ def bind(address: str) -> socket.socket:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
     except OSError as error:
-        raise UsageError(f"cannot listen on {address}: {host} is not an address") from error
+        raise CannotListen(f"cannot listen on {address}: {host} is not an address") from error
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(where)
     except OSError as error:
         listening.close()
-        raise UsageError(f"cannot listen on {address}: {_why(error)}") from error
+        raise CannotListen(f"cannot listen on {address}: {_why(error)}") from error
     listening.setblocking(False)
     return listening
 
@@ -218,7 +219,10 @@ def split_address(address: str) -> tuple[str, int]:
 
 def _why(error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
-        return "the address is in use; another router or server runs there"
+        return (
+            "the address is in use; end what runs there, or name another (server.listen and "
+            "server.admin, --listen, --admin)"
+        )
     if error.errno == errno.EACCES:
         return "ports below 1024 need more rights"
     if error.errno == errno.EADDRNOTAVAIL:

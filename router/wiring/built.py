@@ -44,6 +44,7 @@ from router.wiring.management import Published
 from router.wiring.rules import Overrides
 from router.wiring.tools import tools
 
+_HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what is listened on, as it is called
 ADMIN_ANSWER_S = 120.0
 """An operator's question about many deliveries may take its time; a sender's delivery may not."""
 REPLAY_ANSWER_S = 5.0
@@ -252,9 +253,21 @@ class Built:
             endpoints=len(ruleset.addressed),
             rules=len(ruleset.rules),
         )
-
+        self.log.info("dashboard", url=self._dashboard(), log_in=self._log_in())
         self.manager.ready()
         self.manager.status(f"{len(ruleset.addressed)} endpoints, {len(ruleset.rules)} rules")
+
+    def _dashboard(self) -> str:
+        """Where a browser on this machine finds it."""
+        host, port = self.admin.bound
+        scheme = "https" if self.admin_certificate else "http"
+        return f"{scheme}://{_shown((_HERE.get(host, host), port))}/"
+
+    def _log_in(self) -> str:
+        """What opens it."""
+        if not self.callers.asked:
+            return "nothing is asked for (--dev, this machine)"
+        return f"the token in {self.live.current.ruleset.server.store}.token"
 
     async def close(self) -> None:
         """Write what was counted last, and let go of what the actions hold."""
@@ -297,7 +310,7 @@ class Built:
         peers = Peers(server.trusted_proxies)
         door = Door(self.intake, clock=self.clock, limits=server.limits, peers=peers)
         wire = Wire(server.limits, peers=peers, refused=door.refused_on_wire)
-        known = admin.callers(self.live, dev=self.options.dev, clock=self.clock)
+        self.callers = admin.callers(self.live, dev=self.options.dev, clock=self.clock)
         asks = admin.reading(self.store, self.live, self.source, self.clock)
         asks.write_counts = self.counting.flush_soon
         numbers = admin.Numbers(self.metrics, self.store, clock=self.clock)
@@ -308,7 +321,7 @@ class Built:
         window = pages.window(
             asks,
             self.verbs,
-            known,
+            self.callers,
             self.live,
             feed=self.feed,
             clock=self.clock,
@@ -317,7 +330,9 @@ class Built:
             ),
             routes=Described(routes).routes,
         )
-        inside = admin.admin(routes, known, self.live, peers=peers, clock=self.clock, window=window)
+        inside = admin.admin(
+            routes, self.callers, self.live, peers=peers, clock=self.clock, window=window
+        )
         patient = msgspec.structs.replace(server.limits, answer_s=ADMIN_ANSWER_S)
         return (
             Listener(

@@ -26,7 +26,8 @@ def serve(options: ServeOptions, environ: Mapping[str, str]) -> int:
     Serve until a signal; returns the exit code.
 
     Raises:
-        ConfigError, SecretMissing, StoreRefused, UsageError: it cannot start; nothing was changed.
+        CannotListen, ConfigError, SecretMissing, StoreRefused, UsageError: it cannot start; nothing
+            was changed.
     """
     os.umask(0o077)
     adopt_orphans()
@@ -68,9 +69,11 @@ async def _serve(options: ServeOptions, source: Source, live: Live, warnings: li
     clock = steady()
     store = await open_store(live.ruleset.server.store, clock=clock)
     try:
-        return await _with_store(options, source, live, warnings, store, clock)
+        code = await _with_store(options, source, live, warnings, store, clock)
     finally:
         await store.close()
+    logs.get("router").info("stopped", exit=code)
+    return code
 
 
 async def _with_store(

@@ -52,13 +52,39 @@ def environ(rig: Rig) -> dict[str, str]:
     return {**plain, **rig.environ, "TERM": "xterm", "COLUMNS": "200"}
 
 
-def test_an_endpoint_that_is_none_is_told(rig: Rig) -> None:
+def test_an_endpoint_that_is_none_ends_it(rig: Rig) -> None:
+    """It would listen for ever and hear nothing."""
     with Sink() as sink:
-        (program, *rest) = command(rig, sink, "shp", "shop", "--since", "start", "--once")
         ran = subprocess.run(
-            [program, *rest], cwd=ROOT, env=environ(rig), capture_output=True, text=True, check=True
+            command(rig, sink, "shop", "shp", "--once"),
+            cwd=ROOT,
+            env=environ(rig),
+            capture_output=True,
+            text=True,
+            check=False,
         )
-    assert ran.stderr == "the router has no endpoint 'shp' now; did you mean 'shop'?\n"
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr == "router: the router has no endpoint 'shp'; did you mean 'shop'?\n"
+
+
+def test_a_target_that_is_not_there_is_told_at_once(rig: Rig) -> None:
+    """Nothing need arrive for it: `connected` alone would sound as if all were well."""
+    with Sink() as sink:
+        url = sink.url
+    words = [sys.executable, "-m", "router", "listen", "-f", str(rig.path), "--to", url]
+    place = str(rig.folder / "checkpoint.json")
+    ran = subprocess.run(
+        [*words, "--checkpoint", place, "--once"],
+        cwd=ROOT,
+        env=environ(rig),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout) == (0, "")
+    assert ran.stderr == (
+        f"{url}/: nothing listens there; what arrives waits until something takes it\n"
+    )
 
 
 @contextlib.contextmanager

@@ -89,6 +89,21 @@ def test_a_forged_delivery_is_refused_and_not_stored(
         assert ledger.counts(rig.store).deliveries == 0
 
 
+@pytest.mark.parametrize("dev", [True, False])
+def test_it_says_where_the_dashboard_is_and_at_the_end_that_it_has_stopped(
+    make_rig: MakeRig, *, dev: bool
+) -> None:
+    rig = make_rig(LOG_ALL)
+    with rig.router(*(["--dev"] if dev else [])) as router:
+        assert router.stop() == 0
+    lines = [json.loads(line) for line in router.output().splitlines() if line.startswith("{")]
+    [told] = [line for line in lines if line["event"] == "dashboard"]
+    assert told["url"] == f"http://127.0.0.1:{rig.admin}/"
+    asked = "nothing is asked for (--dev, this machine)"
+    assert told["log_in"] == (asked if dev else f"the token in {rig.store}.token")
+    assert (lines[-1]["event"], lines[-1]["exit"]) == ("stopped", 0)
+
+
 def test_sigterm_ends_it_with_status_0(make_rig: MakeRig, send: Send) -> None:
     rig = make_rig(LOG_ALL)
     with rig.router() as router:

@@ -43,8 +43,13 @@ def gap(removed: int, *, other: bool) -> str:
 def connection(why_not: str | None, again_in_s: float) -> str:
     """Whether the router is heard."""
     if why_not is None:
-        return "connected"
+        return "connected to the router"
     return f"reconnecting: {visible(why_not)}; again in {again_in_s:.1f} s"
+
+
+def target_down(to: str, why: str) -> str:
+    """Nobody takes what is forwarded."""
+    return f"{visible(to)}: {visible(why)}; what arrives waits until something takes it"
 
 
 def shown(arrived: Arrived) -> str:

@@ -28,6 +28,10 @@ class Plain:
             self._connection = why_not
             note(lines.connection(why_not, again_in_s))
 
+    def target_down(self, to: str, why: str) -> None:
+        """On stderr."""
+        note(lines.target_down(to, why))
+
     def gap(self, removed: int, *, other: bool) -> None:
         """Said loudly."""
         note(lines.gap(removed, other=other))
@@ -53,6 +57,10 @@ class Json:
             self._connection = why_not
             state = "connected" if why_not is None else "reconnecting"
             _print({"connection": state, "why": why_not, "again_in_s": round(again_in_s, 1)})
+
+    def target_down(self, to: str, why: str) -> None:
+        """One object."""
+        _print({"target_down": {"to": to, "why": why}})
 
     def gap(self, removed: int, *, other: bool) -> None:
         """What is missing."""

@@ -31,6 +31,10 @@ class View(Protocol):
         """The router is heard (None), or is not, and why."""
         ...
 
+    def target_down(self, to: str, why: str) -> None:
+        """At the start: nobody is there to forward to, though the router is heard."""
+        ...
+
     def gap(self, removed: int, *, other: bool) -> None:
         """Deliveries are missing that nobody can bring back."""
         ...

@@ -28,6 +28,7 @@ class Screen:
         self._back = 0  # how many steps before the newest
         self._taken = self._failed = 0
         self._why_not: str | None = "connecting"
+        self._no_target: str | None = None
         self._live = Live(console=console, auto_refresh=False, transient=True)
 
     def __enter__(self) -> "Screen":
@@ -60,6 +61,7 @@ class Screen:
             self._back = self._back + 1 if self._back else 0
         self._taken += forwarded.ok
         self._failed += not forwarded.ok and forwarded.again_in_s is None
+        self._no_target = forwarded.error if forwarded.status is None else None
         self._console.print(_line(forwarded), soft_wrap=True)
         self._refresh()
 
@@ -68,6 +70,11 @@ class Screen:
         del again_in_s  # it would stand still while it passes
         self._why_not = why_not
         self._refresh()
+
+    def target_down(self, to: str, why: str) -> None:
+        """Among the lines, and in the last one until something takes a delivery."""
+        self._no_target = why
+        self.note(lines.target_down(to, why), "yellow")
 
     def gap(self, removed: int, *, other: bool) -> None:
         """Stays among the lines."""
@@ -87,9 +94,13 @@ class Screen:
         from rich.text import Text
 
         heard = self._why_not is None
-        state = "connected" if heard else f"reconnecting ({visible(self._why_not or '')})"
+        state = (
+            "connected to the router" if heard else f"reconnecting ({visible(self._why_not or '')})"
+        )
         text = Text(overflow="ellipsis", no_wrap=True)
         text.append(f"{'●' if heard else '○'} {state}", "green" if heard else "yellow")
+        if self._no_target is not None:
+            text.append(f"  ○ target: {visible(self._no_target)}", "yellow")
         text.append(f"  {self._taken} taken")
         text.append(f"  {self._failed} failed", "red" if self._failed else "")
         chosen = self.selected

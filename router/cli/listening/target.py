@@ -1,5 +1,6 @@
 """The local target: the sender's request once more, to another address."""
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -20,6 +21,8 @@ HOP_BY_HOP = frozenset(
 )
 _OURS = frozenset({"host", "content-length"})
 """Made anew for the local target."""
+
+REACHED_WITHIN_S = 5.0
 
 MARK = "router-delivery"
 """The one header that is added: the delivery's id, the same if it ever comes twice."""
@@ -77,6 +80,21 @@ def headers_of(arrived: Arrived) -> list[tuple[str, str]]:
     gone = HOP_BY_HOP | _OURS | named | {MARK}
     kept = [(n, v) for n, v in arrived.headers if n not in gone and REMOVED not in v]
     return [*kept, (MARK, arrived.id)]
+
+
+async def unreachable(to: str) -> str | None:
+    """Why a program at this address could not be forwarded to now; None: something listens."""
+    parts = urlsplit(to)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        async with asyncio.timeout(REACHED_WITHIN_S):
+            _, writer = await asyncio.open_connection(parts.hostname, port)
+    except TimeoutError:
+        return "no answer in time"
+    except OSError:
+        return "nothing listens there"
+    writer.close()
+    return None
 
 
 class Target:

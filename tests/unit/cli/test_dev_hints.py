@@ -2,34 +2,63 @@
 
 from pathlib import Path
 
+import pytest
+
 from router.cli.dev_hints import hints, program_name
-from router.wiring.rules import read_rules
+from router.cli.place import Place
 from tests.unit.cli.conftest import EXAMPLE
 
 
-def test_each_endpoint_gets_an_event_that_a_rule_of_it_waits_for() -> None:
-    ruleset = read_rules(EXAMPLE, environ={}, dev=True).ruleset
+def lines(rules: Path, **said: str | None) -> list[str]:
+    """What `serve --dev` prints for these rules, begun with these options."""
+    place = Place(rules=rules, dev=True, **said)  # type: ignore[arg-type]
+    ruleset = place.loaded().ruleset
     assert ruleset is not None
-    assert hints(ruleset, Path("my rules.yaml"), program="router") == [
-        "router send -f 'my rules.yaml' shop orders/paid",
-        "router send -f 'my rules.yaml' mail bounce",
-        "router send -f 'my rules.yaml' code workflow_run.completed",
-        "router send -f 'my rules.yaml' privacy customers/redact",
-        "router send -f 'my rules.yaml' probe push",
+    return hints(place, ruleset, program="router")
+
+
+def test_each_endpoint_gets_an_event_that_a_rule_of_it_waits_for(tmp_path: Path) -> None:
+    rules = tmp_path / "my rules.yaml"
+    rules.write_text(EXAMPLE.read_text("utf-8"), "utf-8")
+    assert lines(rules) == [
+        f"router send -f '{rules}' shop orders/paid",
+        f"router send -f '{rules}' mail bounce",
+        f"router send -f '{rules}' code workflow_run.completed",
+        f"router send -f '{rules}' privacy customers/redact",
+        f"router send -f '{rules}' probe push",
     ]
 
 
-def test_the_usual_file_needs_no_option(rules: Path) -> None:
-    ruleset = read_rules(rules, environ={}, dev=True).ruleset
-    assert ruleset is not None
-    assert hints(ruleset, Path("rules.yaml"), program="r")[0] == "r send shop orders/paid"
+def test_the_usual_file_needs_no_option(rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(rules.parent)
+    assert lines(Path("rules.yaml"))[0] == "router send shop orders/paid"
+
+
+def test_what_was_said_in_place_of_the_file_is_said_to_send_too(
+    rules: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By an option or by a variable: the other terminal has neither."""
+    monkeypatch.chdir(rules.parent)
+    here = Path("rules.yaml")
+    assert lines(here, listen="127.0.0.1:8123", admin="127.0.0.1:8124")[0] == (
+        "router send --listen 127.0.0.1:8123 shop orders/paid"
+    )
+    assert lines(here, store="x.db")[0] == "router send --store x.db --dev shop orders/paid"
+    (rules.parent / "router.db").touch()  # of another, real server: `send` would take its secrets
+    assert lines(here)[0] == "router send --dev shop orders/paid"
+
+
+def test_an_event_that_the_catalogue_lacks_is_forced(
+    rules: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules.write_text(rules.read_text("utf-8").replace("orders/paid", "orders/new_thing"), "utf-8")
+    monkeypatch.chdir(rules.parent)
+    assert lines(Path("rules.yaml"))[0] == "router send shop orders/new_thing --force"
 
 
 def test_a_glob_is_answered_with_an_event_that_fits(rules: Path) -> None:
     rules.write_text(rules.read_text("utf-8").replace("orders/paid", "refunds/*"), "utf-8")
-    ruleset = read_rules(rules, environ={}, dev=True).ruleset
-    assert ruleset is not None
-    assert hints(ruleset, rules, program="r")[0].endswith(" shop refunds/create")
+    assert lines(rules)[0].endswith(" shop refunds/create")
 
 
 def test_the_program_is_called_as_it_can_be_called_again(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from router.cli.dev_hints import hints
+from router.cli.place import Place
 from router.config import load
 from router.providers import builtin
 from router.rules.live import Live, Secrets
@@ -52,7 +53,7 @@ def test_each_rule_matches_the_sample_that_it_names(router: Router, tmp_path: Pa
     text = Path("rules.yaml").read_text("utf-8")
     ruleset = load(text, path="rules.yaml", env={}).ruleset
     assert ruleset is not None
-    assert [line.split("send ")[1] for line in hints(ruleset, Path("rules.yaml"))] == [
+    assert [line.split("send ")[1] for line in hints(Place(rules=Path("rules.yaml")), ruleset)] == [
         "shop orders/paid",
         "mail bounce",
         "code push",

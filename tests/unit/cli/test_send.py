@@ -150,12 +150,32 @@ def test_an_unsigned_endpoint_is_sent_to_and_not_forged(
     assert "unsigned" in ran.err
 
 
-def test_an_unknown_event_goes_out_with_a_word(router: Router, rules: Path, sink: MakeSink) -> None:
+@pytest.mark.parametrize(
+    ("endpoint", "event", "said"),
+    [
+        ("shop", "orders/payd", "has no event 'orders/payd' that we know of; did you mean"),
+        ("shop", "nothing/alike", "`router providers commerce` lists them"),
+        ("open", "issues.opend", "no issues with the action 'opend'; did you mean 'opened'?"),
+    ],
+)
+def test_an_unknown_event_goes_out_by_force_alone(
+    router: Router, rules: Path, sink: MakeSink, endpoint: str, event: str, said: str
+) -> None:
+    """What a slip of the finger sends looks like a delivery, and no rule is for it."""
     it = sink()
-    ran = router("send", "-f", rules, "shop", "orders/pad", "--to", it.url)
-    assert ran.code == 0
-    assert "did you mean 'orders/paid'?" in ran.err
-    assert it.seen[0].body == b"{}"
+    words = ("send", "-f", rules, endpoint, event, "--to", it.url)
+    ran = router(*words)
+    assert (ran.code, ran.out, it.seen) == (2, "", [])
+    assert said in ran.err
+    assert "--force sends it anyway" in ran.err
+    assert router(*words, "--force").code == 0
+    assert len(it.seen) == 1
+
+
+def test_an_action_that_is_like_no_known_one_may_be_a_new_one(
+    router: Router, rules: Path, sink: MakeSink
+) -> None:
+    assert router("send", "-f", rules, "open", "issues.teleported", "--to", sink().url).code == 0
 
 
 @pytest.mark.parametrize("event", ["a\nb", "ü", "", " push"])

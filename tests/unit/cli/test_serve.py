@@ -66,7 +66,7 @@ def test_a_taken_port_is_one_clear_message(rules: Path) -> None:
         ran = subprocess.run(
             serve(rules, port, admin), cwd=ROOT, capture_output=True, text=True, check=False
         )
-    assert ran.returncode == 2
+    assert ran.returncode == 1
     assert f"cannot listen on 127.0.0.1:{port}: the address is in use" in ran.stderr
     assert "store failed" not in ran.stderr
     assert '"level":"error"' not in ran.stderr

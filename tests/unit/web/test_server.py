@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from router.errors import UsageError
+from router.errors import CannotListen, UsageError
 from router.web.server import bind, split_address
 from tests.unit.web.wire_client import Client, post, serving, until
 
@@ -21,7 +21,7 @@ async def test_port_0_reports_the_port() -> None:
 async def test_an_address_in_use_is_said_plainly() -> None:
     async with serving() as server:
         address = "{}:{}".format(*server.listener.bound)
-        with pytest.raises(UsageError, match=f"{address}: the address is in use"):
+        with pytest.raises(CannotListen, match=f"{address}: the address is in use"):
             bind(address)
 
 
@@ -32,7 +32,7 @@ def test_a_malformed_address_is_refused(address: str) -> None:
 
 
 def test_an_address_of_another_machine_is_refused() -> None:
-    with pytest.raises(UsageError, match="no such address"):
+    with pytest.raises(CannotListen, match="no such address"):
         bind("192.0.2.1:0")
 
 

@@ -102,6 +102,9 @@ class FakeView:
     def gap(self, removed: int, *, other: bool) -> None:
         self.gaps.append((removed, other))
 
+    def target_down(self, to: str, why: str) -> None:
+        raise AssertionError(why)
+
     def note(self, text: str) -> None:
         raise AssertionError(text)
 
