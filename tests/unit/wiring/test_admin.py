@@ -27,28 +27,28 @@ def live_of(folder: Path, admin: str, tokens: tuple[AdminToken, ...] = TOKENS) -
     return LiveRef(Live(a_ruleset(server=server), secrets))
 
 
-def test_the_token_of_the_file_and_those_that_are_named(tmp_path: Path) -> None:
+async def test_the_token_of_the_file_and_those_that_are_named(tmp_path: Path) -> None:
     known = callers(live_of(tmp_path, "127.0.0.1:8001"), dev=False, clock=ManualClock())
     file = tmp_path / "router.db.token"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     own = file.read_text("ascii").strip().encode()
-    assert known.of(own, "::1") == Caller("token", "operator")
-    assert known.of(VALUES["ann"], "::1") == Caller("ann", "viewer", bodies=False)
+    assert await known.of(own, "::1") == Caller("token", "operator")
+    assert await known.of(VALUES["ann"], "::1") == Caller("ann", "viewer", bodies=False)
     with pytest.raises(WrongToken):
-        known.of(VALUES["old"], "::1")
+        await known.of(VALUES["old"], "::1")
 
 
-def test_a_reload_changes_who_may_come_in(tmp_path: Path) -> None:
+async def test_a_reload_changes_who_may_come_in(tmp_path: Path) -> None:
     live = live_of(tmp_path, "127.0.0.1:8001")
     known = callers(live, dev=False, clock=ManualClock())
     live.swap(live_of(tmp_path, "127.0.0.1:8001", ()).current)
     with pytest.raises(WrongToken):
-        known.of(VALUES["ann"], "::1")
+        await known.of(VALUES["ann"], "::1")
 
 
-def test_for_development_none_is_asked_for_but_only_on_this_machine(tmp_path: Path) -> None:
+async def test_for_development_none_is_asked_for_but_only_on_this_machine(tmp_path: Path) -> None:
     known = callers(live_of(tmp_path, "127.0.0.1:8001"), dev=True, clock=ManualClock())
-    assert known.of(b"", "::1") is ANYONE
+    assert await known.of(b"", "::1") is ANYONE
     assert not known.asked
     open_door = live_of(tmp_path, "0.0.0.0:8001")
     assert callers(open_door, dev=True, clock=ManualClock()).asked
