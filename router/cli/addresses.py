@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from router.cli.generations import rules_to_read
 from router.cli.output import moment, print_json, print_table
 from router.cli.place import Place, place_options
 from router.clock import SystemClock
@@ -26,7 +27,7 @@ def addresses(*, place: Place) -> None:
 
     Of endpoints with `expect_every` it also says when they last heard something.
     """
-    place, ruleset = place.working()
+    place, ruleset = rules_to_read(place)
     rows = _rows(ruleset, _heard_of(ruleset), SystemClock().now())
     if place.as_json:
         print_json(rows)

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import click
 import msgspec
 
+from router.cli.generations import rules_to_read
 from router.cli.place import Place
 from router.errors import NotFound, UsageError
 
@@ -135,7 +136,7 @@ class Door:
         if place.server is not None:
             return cls(place.server.rstrip("/"), place.token, store=None, timeout_s=timeout_s)
         if ruleset is None:
-            _, ruleset = place.working()
+            _, ruleset = rules_to_read(place)
         server = ruleset.server
         tls = server.admin_tls
         return cls(

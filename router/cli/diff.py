@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from router.cli.generations import ruleset_of
+from router.cli.generations import rules_to_read, ruleset_of
 from router.cli.ledger import read_store
 from router.cli.output import note
 from router.cli.place import Place, place_options
@@ -148,7 +148,7 @@ def _store(place: Place, named: list[Ruleset]) -> str | None:
         UsageError: there is no rules file that could name one.
     """
     if not named:
-        return place.working()[1].server.store
+        return rules_to_read(place)[1].server.store
     stores = [ruleset.server.store for ruleset in named]
     return next((store for store in stores if Path(store).exists()), _dev_store(place, named))
 

@@ -1,12 +1,11 @@
 """What `explain` explains: a stored delivery by the rules that decided it, or a payload at hand."""
 
-import click
 import msgspec
 
 from router.cli.arriving import as_arriving
 from router.cli.generations import ruleset_of
 from router.cli.output import note, visible
-from router.cli.place import Place
+from router.cli.place import Place, is_given
 from router.cli.reading import read_named
 from router.cli.records import Records, records_of
 from router.errors import NotFound, UsageError
@@ -44,9 +43,10 @@ def explain_stored(place: Place, identity: str, number: int | None) -> Explanati
     """
     records = records_of(place)
     record = records.record(_of_delivery(identity))
-    if _is_given("rules"):
+    if is_given("rules"):
         ruleset = place.beside()[1]
-        by = f"{place.rules}, not those that decided"
+        same = ruleset.generation == record.delivery.generation
+        by = f"{place.rules}, {'which' if same else 'not those that'} decided"
     else:
         ruleset = _then(records, record, place)
         by = f"generation {ruleset.generation[:16]}, which decided"
@@ -81,11 +81,6 @@ def _of_delivery(identity: str) -> str:
     if identity.startswith("job_"):
         raise UsageError(f"explain takes a delivery; `router show {identity}` tells that of a job")
     return identity if identity.startswith("dlv_") else f"dlv_{identity}"
-
-
-def _is_given(name: str) -> bool:
-    source = click.get_current_context().get_parameter_source(name)
-    return source is click.core.ParameterSource.COMMANDLINE
 
 
 def _then(records: Records, record: DeliveryRecord, place: Place) -> Ruleset:

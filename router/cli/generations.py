@@ -1,11 +1,54 @@
 """Generations that the store kept, as rules again."""
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import msgspec
 
-from router.cli.place import Place
-from router.errors import NotFound
+from router.cli.ledger import read_store
+from router.cli.output import note
+from router.cli.place import Place, is_given
+from router.errors import ConfigError, NotFound, UsageError
 from router.rules.ruleset import Ruleset
 from router.store.protocol import Generation
+
+if TYPE_CHECKING:
+    from router.store.reader import SqliteReader
+
+
+def rules_to_read(place: Place) -> tuple[Place, Ruleset]:
+    """
+    As `Place.working`, for commands that change nothing: `--store` is enough for them. Without a
+    rules file that can be read these are the rules that the store was last served with.
+
+    Raises:
+        NotFound: there is neither such a file nor such a store.
+    """
+    if place.store is None or place.server is not None or is_given("rules"):
+        return place.working()
+    try:
+        return place.working()
+    except (UsageError, ConfigError) as error:
+        store = place.store.removeprefix("sqlite:")
+        kept = read_store(store, _newest, absent=None, quiet=True)
+        if kept is None and isinstance(error, UsageError) and not Path(store).exists():
+            raise NotFound(f"there is no store {store}") from None
+        if kept is None:
+            raise
+        if isinstance(error, ConfigError):
+            note(f"{place.rules} has faults (`router check`): these are the rules served last")
+    return place, _served(kept, place)
+
+
+async def _newest(reader: "SqliteReader") -> Generation | None:
+    listed = await reader.generations(1)
+    return await reader.generation(listed[0].id) if listed else None
+
+
+def _served(kept: Generation, place: Place) -> Ruleset:
+    from router.wiring.rules import settled
+
+    return settled(ruleset_of(kept, place), bool(kept.context.get("dev")), place.overrides())
 
 
 def ruleset_of(kept: Generation, place: Place) -> Ruleset:

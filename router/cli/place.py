@@ -229,10 +229,15 @@ def _place(given: dict[str, Any], argument: str | None) -> Place:
     )
 
 
+def is_given(name: str) -> bool:
+    """Does the command line itself, not a variable, say this?"""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE
+
+
 def refuse_two_files(option: str, argument: str) -> None:
     """An argument beside `-f` must mean the same file."""
-    source = click.get_current_context().get_parameter_source("rules")
-    if source is click.core.ParameterSource.COMMANDLINE and option != argument:
+    if is_given("rules") and option != argument:
         raise UsageError(f"two rules files are named, {option} and {argument}; name one")
 
 

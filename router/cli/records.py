@@ -6,6 +6,7 @@ import click
 import msgspec
 
 from router.cli.admin import Door, NoServer, NotADoor, OtherStore
+from router.cli.generations import rules_to_read
 from router.cli.ledger import read_store
 from router.cli.output import note
 from router.cli.place import Place
@@ -68,7 +69,7 @@ def records_of(place: Place) -> Records:
         from router.cli.remote import ServerRecords
 
         return ServerRecords(click.get_current_context().with_resource(Door.of(place)))
-    return StoreRecords(*place.working())
+    return StoreRecords(*rules_to_read(place))
 
 
 class StoreRecords:

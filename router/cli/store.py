@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from router.cli.admin import Door, NoServer
+from router.cli.generations import rules_to_read
 from router.cli.output import moment, note, print_json, states
 from router.cli.place import Place, place_options
 from router.errors import ConfigError, RouterError, StoreRefused, UsageError
@@ -173,7 +174,7 @@ def _prunable(place: Place, age: int | None) -> dict[str, Any]:
 
     if place.server is not None:
         raise UsageError("--dry-run looks at the store itself; it cannot be had with --server")
-    _, ruleset = place.working()
+    _, ruleset = rules_to_read(place)
     now = time.time_ns() // 1_000_000
 
     async def look() -> tuple[int, int]:

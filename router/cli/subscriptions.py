@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from router.cli.completing import endpoint_names
+from router.cli.generations import rules_to_read
 from router.cli.output import moment, note, print_json, print_table, visible
 from router.cli.place import Place, place_options
 from router.errors import NotFound, UsageError
@@ -135,7 +136,7 @@ def list_made(*, place: Place, endpoint: str | None) -> None:
     """What was subscribed from here, newest first."""
     from router.cli.subscribing import read_records
 
-    place, ruleset = place.working()
+    place, ruleset = rules_to_read(place)
     known = sorted(
         (r for r in read_records(ruleset.server.store).values() if endpoint in (None, r.endpoint)),
         key=lambda r: r.asked_at,

@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from router.cli.admin import Door, NoServer
+from router.cli.generations import rules_to_read
 from router.cli.ledger import read_store
 from router.cli.output import moment, note, print_json, print_table, when
 from router.cli.place import Place, place_options
@@ -91,7 +92,7 @@ def _list(place: Place) -> None:
 
 def _rows(place: Place) -> tuple[TargetRow, ...]:
     if place.server is None:
-        place, ruleset = place.working()
+        place, ruleset = rules_to_read(place)
         try:
             with Door.of(place, ruleset) as door:
                 return msgspec.convert(door.targets(), tuple[TargetRow, ...])

@@ -42,6 +42,9 @@ def wanted(ruleset: Ruleset, endpoint: Endpoint) -> Wanted:
             patterns[pattern] = None
             names |= dict.fromkeys(found or [pattern])
     every = [rule.id for rule in rules if _wants_every(rule)]
+    own = [e.name for e in provider.events if _is_for(endpoint, e.name)] if every else []
+    if own:
+        every, names = [], names | dict.fromkeys(own)
     rest = [rule.id for rule in rules if rule.otherwise and rule.events is None]
     return Wanted(tuple(patterns), tuple(names), tuple(every), tuple(rest), tuple(unknown))
 
@@ -68,6 +71,11 @@ def _senders(ruleset: Ruleset, rule: CompiledRule) -> Iterable[Provider]:
     for name in names:
         if name in ruleset.endpoints:
             yield ruleset.providers[ruleset.endpoints[name].provider]
+
+
+def _is_for(endpoint: Endpoint, event: str) -> bool:
+    """Is an address of the endpoint for this event alone? Then its sender sends no other there."""
+    return any(address.endswith(f"/{event}") for address in endpoint.addresses)
 
 
 def _wants_every(rule: CompiledRule) -> bool:

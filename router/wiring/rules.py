@@ -48,7 +48,7 @@ def read_rules(
     loaded = load(text, path=str(path), env=environ, dev=dev, tests=tests, thorough=thorough)
     if loaded.ruleset is None:
         return loaded
-    return msgspec.structs.replace(loaded, ruleset=_settled(loaded.ruleset, dev, overrides))
+    return msgspec.structs.replace(loaded, ruleset=settled(loaded.ruleset, dev, overrides))
 
 
 def read_text(path: Path) -> str:
@@ -113,7 +113,8 @@ def _included(path: Path) -> list[Path]:
     return [path.parent / name for name in included_names(text, FolderFiles(path.parent))]
 
 
-def _settled(ruleset: Ruleset, dev: bool, overrides: Overrides) -> Ruleset:
+def settled(ruleset: Ruleset, dev: bool, overrides: Overrides) -> Ruleset:
+    """The ruleset with what `--dev` and the command line say in place of the file's `server:`."""
     server = ruleset.server
     if dev:
         server = msgspec.structs.replace(

@@ -208,6 +208,12 @@ def test_rules_that_name_no_event(router: Router, rules: Path, of_rule: str, wor
     assert words in selected(router, rules, "shop")
 
 
+def test_an_address_that_is_for_one_event_is_to_get_that_one(router: Router, rules: Path) -> None:
+    edited(rules, "{id: shop-0123456789abcdef,", "{paths: [/in/shop/redact, /in/orders/paid],")
+    edited(rules, "events: orders/paid, ", "")
+    assert selected(router, rules, "shop") == "select at the sender: orders/paid, shop/redact"
+
+
 def test_a_rule_for_two_senders_wants_of_each_what_it_has(router: Router, rules: Path) -> None:
     edited(
         rules, "from: shop, events: orders/paid", "from: [shop, code], events: [orders/paid, fork]"
