@@ -290,7 +290,7 @@ def test_rules_without_events_want_a_plain_word(subscriptions: Subscriptions, ru
     ran = subscriptions("create", "--from-rules", "--dry-run")
     assert ran.code == 2
     assert "no events are named by rule new" in ran.err
-    assert len(subscriptions.plan("--all")) == 37
+    assert subscriptions.plan("--all").keys() == {e.name for e in builtin()["shopify"].events}
     assert "orders/create" in subscriptions.plan("--from-rules", "--topic", "orders/create")
 
 
