@@ -16,6 +16,7 @@ from router.actions.resolve import Resolve, system_lookup
 from router.actions.securing import Contexts, UnusableError, UnusableFilesError, signatures
 from router.egress import EgressPolicy, is_local_name, is_metadata_name, literal_address
 from router.errors import EgressRefused
+from router.log import MASK, Redactor
 from router.model.call import Call, HttpCall
 from router.model.delivery import REMOVED
 from router.model.job import Done, Fail, Job, Outcome, Retry
@@ -65,13 +66,15 @@ class HttpAction:
 
     Every connection's address is checked as it is made. Nothing is followed (redirects), taken
     from the environment (proxies) or kept (cookies). Reasons are our own words: an exception's
-    text may quote a URL with a secret in it. `lookup` replaces the system's name resolution.
+    text may quote a URL with a secret in it. What `redactor` knows is masked in what is kept, as
+    are the credentials that a call sends. `lookup` replaces the system's name resolution.
     """
 
     def __init__(
         self,
         egress: EgressPolicy,
         *,
+        redactor: Redactor | None = None,
         lookup: Resolve = system_lookup,
         now_s: Callable[[], float] = time.time,
         random_bits: Callable[[int], int] = random.getrandbits,
@@ -82,6 +85,7 @@ class HttpAction:
 
         self._aiohttp, self._receiving = aiohttp, receiving
         self._egress = egress
+        self._redactor = redactor or Redactor()
         self._lookup = lookup
         self._now_s = now_s
         self._random_bits = random_bits
@@ -129,7 +133,7 @@ class HttpAction:
             text, cut = await _read(response)
             if cut:
                 response.close()
-        result = _result(call, response.status, response.headers, text, cut)
+        result = self._result(call, response.status, response.headers, (text, cut))
         return self._classed(call, response.status, response.headers, result)
 
     def _headers(self, call: HttpCall, job: Job) -> tuple[tuple[str, str], ...]:
@@ -195,6 +199,21 @@ class HttpAction:
             )
             self._timeouts[key] = known
         return known
+
+    def _result(
+        self, call: HttpCall, status: int, headers: Mapping[str, str], read: tuple[bytes, bool]
+    ) -> dict[str, Any]:
+        body, cut = read
+        masks = _masks(call)
+        text = _masked(body.decode("utf-8", "replace"), masks)
+        text = self._redactor.cut_text(text, end=cut)
+        kept = self._redactor.json_value(_kept_headers(headers, masks))
+        result = {"status": status, "headers": kept, "text": text}
+        if cut:
+            result["truncated"] = True
+        elif "json" in headers.get("Content-Type", "") or text[:1] in ("{", "["):
+            result |= self._redactor.json_value(json_of(text))
+        return result
 
     def _classed(
         self, call: HttpCall, status: int, headers: Mapping[str, str], result: dict[str, Any]
@@ -293,19 +312,6 @@ async def _read(response: "aiohttp.ClientResponse") -> tuple[bytes, bool]:
     return bytes(kept[:ANSWER_MAX]), True
 
 
-def _result(
-    call: HttpCall, status: int, headers: Mapping[str, str], body: bytes, cut: bool
-) -> dict[str, Any]:
-    masks = _masks(call)
-    text = _masked(body.decode("utf-8", "replace"), masks)
-    result = {"status": status, "headers": _kept_headers(headers, masks), "text": text}
-    if cut:
-        result["truncated"] = True
-    elif "json" in headers.get("Content-Type", "") or text[:1] in ("{", "["):
-        result |= json_of(text)
-    return result
-
-
 def _kept_headers(headers: Mapping[str, str], masks: tuple[str, ...]) -> dict[str, str]:
     kept: dict[str, str] = {}
     room = HEADERS_MAX
@@ -333,7 +339,7 @@ def _masks(call: HttpCall) -> tuple[str, ...]:
 
 def _masked(text: str, masks: tuple[str, ...]) -> str:
     for mask in masks:
-        text = text.replace(mask, "***")
+        text = text.replace(mask, MASK)
     return text
 
 

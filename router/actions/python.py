@@ -10,7 +10,7 @@ job gets another.
 import asyncio
 import itertools
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from router.actions.answers import json_of
@@ -20,7 +20,7 @@ from router.expressions import encode_json
 from router.log import Redactor
 from router.model.call import Call, PythonCall
 from router.model.job import Done, Fail, Job, Outcome, Retry
-from router.plugin_host.wire import Ended
+from router.plugin_host.wire import TRACE_MAX, Ended
 
 JOBS_MAX = 1_000
 RSS_MAX = 256 * 1024 * 1024
@@ -36,7 +36,8 @@ class PythonAction:
     Runs calls in children, one call a child at a time.
 
     A child is used for one folder, and for one `version`: the caller's mark of the generation,
-    compared by equality. `egress` gives the private ranges that plugins may call now.
+    compared by equality. `egress` gives the private ranges that plugins may call now. What
+    `redactor` knows is masked in what is kept, as are the secrets that a call is given.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class PythonAction:
         jobs_max: int = JOBS_MAX,
         rss_max: int = RSS_MAX,
         memory: int = MEMORY,
+        redactor: Redactor | None = None,
         idle_s: float = IDLE_S,
     ) -> None:
         self._version = version
@@ -54,6 +56,7 @@ class PythonAction:
         self._jobs_max = jobs_max
         self._rss_max = rss_max
         self._memory = memory
+        self._redactor = redactor or Redactor()
         self._idle_s = idle_s
         self._turns = itertools.count(1)
         self._idle: list[PluginChild] = []
@@ -103,7 +106,7 @@ class PythonAction:
             await child.end()
             await child.drained()
             reason = f"stopped after {call.timeout_s:g} s"
-            return Retry("timeout", reason, None, _result(call, child)), False
+            return Retry("timeout", reason, None, self._result(call, child)), False
         except Broken:
             return await self._broken(call, child), False
         if ended is None:
@@ -111,7 +114,7 @@ class PythonAction:
         twice = child.doubted and ended.kind == "error"  # it may be the process that is broken
         child.doubted = ended.kind == "error"
         again = not ended.spoilt and not twice and ended.rss <= self._rss_max
-        return _classed(call, child, ended), again
+        return self._classed(call, child, ended), again
 
     async def _not_ready(self, call: PythonCall, child: PluginChild) -> Outcome | None:
         """None when the process listens; its start is not part of the call's own time."""
@@ -128,7 +131,39 @@ class PythonAction:
         await child.end()
         await child.drained()
         reason = "the plugin's process sent no proper answer"
-        return Retry("error", reason, None, _result(call, child))
+        return Retry("error", reason, None, self._result(call, child))
+
+    def _classed(self, call: PythonCall, child: PluginChild, ended: Ended) -> Outcome:
+        masks = self._redactor.with_(call.secrets.values())
+        result = self._result(call, child)
+        reason = ended.reason.removesuffix("…")
+        is_cut = reason != ended.reason
+        reason = masks.cut_text(reason, end=is_cut) + "…" * is_cut
+        if ended.trace:
+            result["traceback"] = masks.cut_text(ended.trace, start=len(ended.trace) >= TRACE_MAX)
+        if ended.kind == "retry":
+            return Retry("temporary", reason, ended.after, result)
+        if ended.kind == "fail":
+            return Fail(reason, result)
+        if ended.kind == "error":
+            return Retry("error", reason, None, result)
+        found = json_of(bytes(ended.value).decode("utf-8", "replace"))
+        if "json" not in found:
+            return Retry("error", "the result is JSON that cannot be kept", None, result)
+        return Done({"value": masks.json_value(found["json"]), **result})
+
+    def _result(self, call: PythonCall, child: PluginChild) -> dict[str, Any]:
+        """What every attempt keeps: the output, and which text of the module ran."""
+        out, err, cut = child.output()
+        masks = self._redactor.with_(call.secrets.values())
+        result: dict[str, Any] = {
+            "stdout": masks.cut_text(out.decode("utf-8", "replace"), start=cut),
+            "stderr": masks.cut_text(err.decode("utf-8", "replace"), start=cut),
+            "module": child.module,
+        }
+        if cut:
+            result["truncated"] = True
+        return result
 
     def _request(self, call: PythonCall, turn: int) -> bytes:
         """A `plugin_host.Request` frame; the payload's decimals keep their digits."""
@@ -151,7 +186,8 @@ class PythonAction:
         await child.end()
         await child.drained()
         how = f"killed by {signal_name(-child.code)}" if child.code < 0 else f"exit {child.code}"
-        return Retry("error", f"the plugin ended its process: {how}", None, _result(call, child))
+        reason = f"the plugin ended its process: {how}"
+        return Retry("error", reason, None, self._result(call, child))
 
     # -- the pool -------------------------------------------------------------------------------
 
@@ -187,51 +223,3 @@ class PythonAction:
         if child in self._idle:
             self._idle.remove(child)
         child.close()
-
-
-def _classed(call: PythonCall, child: PluginChild, ended: Ended) -> Outcome:
-    mask = _mask(call.secrets)
-    result, reason = _result(call, child), mask(ended.reason)
-    if ended.trace:
-        result["traceback"] = mask(ended.trace)
-    if ended.kind == "retry":
-        return Retry("temporary", reason, ended.after, result)
-    if ended.kind == "fail":
-        return Fail(reason, result)
-    if ended.kind == "error":
-        return Retry("error", reason, None, result)
-    found = json_of(bytes(ended.value).decode("utf-8", "replace"))
-    if "json" not in found:
-        return Retry("error", "the result is JSON that cannot be kept", None, result)
-    return Done({"value": _masked(found["json"], mask), **result})
-
-
-def _result(call: PythonCall, child: PluginChild) -> dict[str, Any]:
-    """What every attempt keeps: the output, and which text of the module ran."""
-    out, err, cut = child.output()
-    mask = _mask(call.secrets)
-    result: dict[str, Any] = {
-        "stdout": mask(out.decode("utf-8", "replace")),
-        "stderr": mask(err.decode("utf-8", "replace")),
-        "module": child.module,
-    }
-    if cut:
-        result["truncated"] = True
-    return result
-
-
-def _mask(secrets: Mapping[str, str]) -> Callable[[str], str]:
-    """A plugin must not be able to write the secrets it was given into our records."""
-    redactor = Redactor()
-    redactor.register(secrets.values())
-    return redactor.text
-
-
-def _masked(value: Any, mask: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return mask(value)
-    if isinstance(value, dict):
-        return {mask(k): _masked(v, mask) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_masked(v, mask) for v in value]
-    return value

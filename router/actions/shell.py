@@ -10,7 +10,8 @@ from typing import Any
 from router.actions.answers import json_of
 from router.actions.child import Child, Owner
 from router.actions.footing import FootingError, bounded, handed, owner_of
-from router.actions.watching import Watching
+from router.actions.watching import Watching, secrets_of
+from router.log import Redactor
 from router.model.call import Call, ShellCall
 from router.model.job import Done, Fail, Job, Outcome, Retry
 
@@ -27,11 +28,19 @@ class ShellAction:
     Starts processes. The environment is the call's and nothing else; payload text can only be a
     whole argument, a variable, a file or stdin.
 
-    `watching` is told what runs, for whoever looks on.
+    `watching` is told what runs, for whoever looks on. What `redactor` knows is masked in what is
+    kept, as are the secrets among the call's variables.
     """
 
-    def __init__(self, *, term_s: float = TERM_S, watching: Watching | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        term_s: float = TERM_S,
+        watching: Watching | None = None,
+        redactor: Redactor | None = None,
+    ) -> None:
         self._term_s = term_s
+        self._redactor = redactor or Redactor()
         self._watching = watching or Watching()
 
     async def run(self, call: Call, job: Job) -> Outcome:
@@ -71,12 +80,26 @@ class ShellAction:
         except TimeoutError:
             await self._end(child)
             reason = f"stopped after {call.timeout_s:g} s"
-            return Retry("timeout", reason, None, await _result(call, child))
+            return Retry("timeout", reason, None, await self._result(call, child))
         except asyncio.CancelledError:
             await self._end(child)
             raise
-        result = await _result(call, child)
+        result = await self._result(call, child)
         return _classed(child.code, result)
+
+    async def _result(self, call: ShellCall, child: Child) -> dict[str, Any]:
+        await child.drained(PIPES_S)
+        masks = self._redactor.with_(secrets_of(call))
+        stdout, stderr = (
+            masks.cut_text(stream.tail().decode("utf-8", "replace"), start=stream.cut)
+            for stream in (child.stdout, child.stderr)
+        )
+        result: dict[str, Any] = {"exit": child.code, "stdout": stdout, "stderr": stderr}
+        if child.stdout.cut or child.stderr.cut:
+            result["truncated"] = True
+        if not child.stdout.cut:
+            result |= masks.json_value(json_of(stdout.strip()))
+        return result
 
     async def _end(self, child: Child) -> None:
         """SIGTERM to the group, then SIGKILL to what is left of it."""
@@ -89,26 +112,6 @@ class ShellAction:
             child.kill()
         await child.exited()
         await child.gone(GONE_S)
-
-
-async def _result(call: ShellCall, child: Child) -> dict[str, Any]:
-    await child.drained(PIPES_S)
-    stdout, stderr = (_text(call, stream.tail()) for stream in (child.stdout, child.stderr))
-    result: dict[str, Any] = {"exit": child.code, "stdout": stdout, "stderr": stderr}
-    if child.stdout.cut or child.stderr.cut:
-        result["truncated"] = True
-    if not child.stdout.cut:
-        result |= json_of(stdout.strip())
-    return result
-
-
-def _text(call: ShellCall, output: bytes) -> str:
-    text = output.decode("utf-8", "replace")
-    for name in call.secret_names:
-        value = call.env.get(name, "")
-        if len(value) >= 4:
-            text = text.replace(value, "***")
-    return text
 
 
 def _classed(code: int, result: dict[str, Any]) -> Outcome:

@@ -4,12 +4,10 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from router.actions.child import KEEP, Child, Tail
+from router.actions.child import Child, Tail
+from router.log.redacting import Redactor, beginning_of_one, end_of_one
 from router.model.call import ShellCall
 from router.model.job import Job
-
-MASK_MIN = 4
-"""Shorter values are no secrets worth the name, and would mask half of an output."""
 
 
 class Watching:
@@ -17,17 +15,17 @@ class Watching:
     The running commands by job.
 
     Nothing is copied until somebody asks: a command's last 64 KiB are in memory while it runs.
+    What `redactor` knows is masked, as are the secrets among a command's variables.
     """
 
-    def __init__(self) -> None:
-        self._running: dict[str, tuple[int, Child, tuple[bytes, ...]]] = {}
+    def __init__(self, redactor: Redactor | None = None) -> None:
+        self._redactor = redactor or Redactor()
+        self._running: dict[str, tuple[int, Child, ShellCall]] = {}
 
     @contextlib.contextmanager
     def of(self, job: Job, child: Child, call: ShellCall) -> Iterator[None]:
         """A job's command runs."""
-        values = (call.env.get(name, "").encode("utf-8", "replace") for name in call.secret_names)
-        secrets = tuple(value for value in values if len(value) >= MASK_MIN)
-        self._running[job.id] = (job.attempt, child, secrets)
+        self._running[job.id] = (job.attempt, child, call)
         try:
             yield
         finally:
@@ -42,12 +40,19 @@ class Watching:
         found = self._running.get(job)
         if found is None:
             return None
-        attempt, child, secrets = found
+        attempt, child, call = found
+        masks = self._redactor.with_(secrets_of(call))
+        secrets = tuple(form.encode("utf-8", "replace") for form in masks.forms)
         out_from, err_from = _places(after, attempt)
         out, out_next = _since(child.stdout, out_from, secrets)
         err, err_next = _since(child.stderr, err_from, secrets)
         mark = f"{attempt}.{out_next}.{err_next}"
         return {"attempt": attempt, "stdout": out, "stderr": err, "next": mark}
+
+
+def secrets_of(call: ShellCall) -> tuple[str, ...]:
+    """The values of a command's variables that came from secrets."""
+    return tuple(call.env[name] for name in call.secret_names if name in call.env)
 
 
 def _places(after: str, attempt: int) -> tuple[int, int]:
@@ -60,11 +65,18 @@ def _places(after: str, attempt: int) -> tuple[int, int]:
 
 
 def _since(stream: Tail, start: int, secrets: tuple[bytes, ...]) -> tuple[str, int]:
-    """The text after so many bytes, and how many have been told then; secrets as asterisks."""
+    """
+    The text after so many bytes, and how many have been told then; secrets as asterisks.
+
+    Bytes at the end that may be the beginning of a secret wait for the rest.
+    """
     kept = stream.tail()
     for secret in secrets:  # as many bytes as before: places stay what they are
         kept = kept.replace(secret, b"*" * len(secret))
-    end = stream.seen - _beginning(kept, secrets)
+    if stream.cut:
+        left = end_of_one(kept, secrets)
+        kept = b"*" * left + kept[left:]
+    end = stream.seen - beginning_of_one(kept, secrets)
     first = max(start, stream.seen - len(kept))
     if end <= first:
         return "", max(start, 0) if start <= stream.seen else end
@@ -72,17 +84,6 @@ def _since(stream: Tail, start: int, secrets: tuple[bytes, ...]) -> tuple[str, i
     data = kept[offset : offset + end - first]
     whole = data.decode("utf-8", "ignore") if _cut_letter(data) else data.decode("utf-8", "replace")
     return whole, end - _cut_letter(data)
-
-
-def _beginning(kept: bytes, secrets: tuple[bytes, ...]) -> int:
-    """How many bytes at the end may be the beginning of a secret: they wait for the rest."""
-    longest = 0
-    for secret in secrets:
-        for length in range(min(len(secret) - 1, len(kept), KEEP), longest, -1):
-            if kept.endswith(secret[:length]):
-                longest = length
-                break
-    return longest
 
 
 def _cut_letter(data: bytes) -> int:

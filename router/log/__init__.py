@@ -19,16 +19,18 @@ from typing import Any, TextIO
 import msgspec
 
 from router.log.output import LAST_S, Output, sink_of
-from router.log.redacting import MASK, REDACTOR, Redactor
+from router.log.redacting import MASK, OUTPUTS, REDACTOR, Redactor, keep_secret
 
 __all__ = [
     "LINE_BYTES",
     "MASK",
+    "OUTPUTS",
     "REDACTOR",
     "Log",
     "Redactor",
     "configure",
     "get",
+    "keep_secret",
     "lost",
     "reset",
     "visible",

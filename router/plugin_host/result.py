@@ -9,6 +9,8 @@ from router.plugin import to_json
 
 RESULT_MAX = 64 * 1024
 DEPTH_MAX = 64
+KEY_MAX = 40
+"""Longer keys are not named: half of one may be half of a secret."""
 
 
 class NotJson(Exception):
@@ -57,6 +59,6 @@ def _children(value: Any, place: str) -> Iterator[tuple[str, Any]]:
         for key, child in value.items():
             if not isinstance(key, str):
                 raise NotJson(f"a key of {place} is a {type(key).__name__}, not a text")
-            yield f"{place}.{key[:40]}", child
+            yield f"{place}.{key if len(key) <= KEY_MAX else '…'}", child
     else:
         raise NotJson(f"{place} is a {type(value).__name__}, not a JSON value")

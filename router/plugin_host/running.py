@@ -13,10 +13,8 @@ from router.errors import EgressRefused
 from router.plugin import Context, Fail, PlainContext, Retry
 from router.plugin_host.finding import Wrong, find
 from router.plugin_host.result import NotJson, encode_result
-from router.plugin_host.wire import Ended, Request
+from router.plugin_host.wire import REASON_MAX, TRACE_MAX, Ended, Request
 
-TRACE_MAX = 16 * 1024
-REASON_MAX = 300
 _OURS = (str(Path(__file__).parent), str(Path(os.__file__).parent / "asyncio"), "<frozen importlib")
 """Where a traceback's frames are not the plugin's."""
 C = TypeVar("C", Context, PlainContext)

@@ -12,6 +12,9 @@ import msgspec
 
 from router.plugin import Event
 
+TRACE_MAX = 16 * 1024
+REASON_MAX = 300
+
 
 class Request(msgspec.Struct, kw_only=True):
     """
@@ -46,7 +49,8 @@ class Ended(msgspec.Struct, tag=True, kw_only=True):
     """
     How the call ended.
 
-    `value` is what it returned. `trace` is the plugin's own part of the traceback. `rss` is the
+    `value` is what it returned. `reason` is one line, with `…` at its end where it was cut; `trace`
+    is the plugin's own part of the traceback, its last 16 KiB. `rss` is the
     memory of the process in bytes; `spoilt` says that it should not be used again.
     """
 

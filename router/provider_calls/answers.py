@@ -50,8 +50,9 @@ def refused(answer: Answer, token: str | None) -> str:
     """What an answer that is not `ok` says, the token masked should it be echoed."""
     if answer.unlike is not None:
         return answer.unlike
-    said = read_problem(answer.body)
-    if token:
+    body = answer.body.replace(token.encode(), MASK.encode()) if token else answer.body
+    said = read_problem(body)
+    if token:  # it may have been spelt otherwise in JSON
         said = said.replace(token, MASK)
     return f"HTTP {answer.status}" + (f": {said}" if said else "")
 

@@ -100,7 +100,7 @@ def callers(live: LiveRef, *, dev: bool, clock: Clock) -> Callers:
             "name a token in server.admin.tokens, or listen on 127.0.0.1"
         )
     local = own_token(server.store)
-    logs.REDACTOR.register([local])
+    logs.keep_secret([local])
     own = HeldToken(Caller(LOCAL_NAME, "operator"), local.encode("ascii"))
     return Callers(lambda: [own, *_named(live, clock.now())], clock=clock)
 

@@ -84,7 +84,7 @@ class Built:
         self.rng = random.Random(secrets.randbits(128))  # noqa: S311 - jitter and ids, not secrets
         self.ids = Ids(self.rng)
         self.boot = secrets.token_hex(6)
-        self.watching = Watching()
+        self.watching = Watching(logs.OUTPUTS)
         self.actions = tools(live, self.watching, dry=options.dry)
         self._ways()
         self._loops()

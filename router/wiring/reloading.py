@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from router import log as logs
 from router.clock import Clock
 from router.config import render_text
 from router.log import Log
@@ -74,7 +73,6 @@ def reloader(parts: Parts) -> Reloader:
 def _built(parts: Parts, fresh: Fresh) -> Live:
     """A generation; `fresh` gets the certificates that come into force with it."""
     live, warnings = parts.source.build()
-    logs.REDACTOR.register(live.secrets.texts.values())
     for warning in warnings:
         parts.log.warning(warning)
     fresh[:] = [(one, one.read()) for one in parts.certificates]

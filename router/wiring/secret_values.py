@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from router import log as logs
 from router.errors import Diagnostic, SecretMissing, UsageError
 from router.model.settings import SecretRef
 from router.rules.live import Secrets
@@ -23,7 +24,8 @@ def resolve_secrets(
     """
     Every secret's value, and warnings for weak or mended ones.
 
-    With a `dev_file`, secrets that are not set come from it (invented there when new).
+    They are masked in logs and outputs from now on. With a `dev_file`, secrets that are not set
+    come from it (invented there when new).
 
     Raises:
         SecretMissing: one or more are not set or unusable; a line for each says which variable
@@ -43,6 +45,7 @@ def resolve_secrets(
     warnings = _judge(ruleset, values, problems)
     if problems:
         raise SecretMissing(_told(problems, ruleset, path))
+    logs.keep_secret(values.values())
     return Secrets(values, {n: r.until for n, r in ruleset.secrets.items()}), warnings
 
 

@@ -87,7 +87,6 @@ async def _with_store(
     empty = not await store.counts()
     _keep_apart(live.ruleset.server.store, dry=options.dry, empty=empty)
     log = logs.get("router")
-    logs.REDACTOR.register(live.secrets.texts.values())
     for warning in warnings:
         log.warning(warning)
     if store.remark is not None:

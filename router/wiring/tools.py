@@ -24,11 +24,12 @@ def tools(live: LiveRef, watching: Watching, *, dry: bool) -> dict[ActionKind, A
         lines.at(level, message, {"rule": job.rule, "delivery": job.delivery, "job": job.id})
 
     return {
-        "http": HttpAction(acting.LiveEgress(live)),
-        "shell": ShellAction(watching=watching),
+        "http": HttpAction(acting.LiveEgress(live), redactor=logs.OUTPUTS),
+        "shell": ShellAction(watching=watching, redactor=logs.OUTPUTS),
         "python": PythonAction(
             version=lambda: live.current,
             egress=lambda: live.current.ruleset.server.egress_allow,
+            redactor=logs.OUTPUTS,
         ),
         "log": LogAction(write),
     }

@@ -1,5 +1,6 @@
 """What commands and plugins learn of the router beside them, as its own user and as another."""
 
+import base64
 import json
 import os
 import pwd
@@ -7,8 +8,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -177,3 +180,106 @@ def test_a_command_of_another_user_reads_no_file_of_the_router(send: Send) -> No
             seen = results(rig.store)["shell"]["stdout"].splitlines()
             assert (rig.folder / "router.db.token").is_file()
     assert seen == [str(nobody.pw_gid), str(rig.path)]
+
+
+# -- outputs --------------------------------------------------------------------------------------
+
+TELL = """
+import sys
+from router.plugin import Fail
+
+def known():
+    with open("known") as file:
+        return file.read()
+
+def returns(event, context):
+    print(known()[:9], end="", flush=True)
+    print(known()[9:], file=sys.stdout, flush=True)
+    context.logger.warning("log %s", known())
+    return {known(): [known(), {"deep": known()}]}
+
+def fails(event, context):
+    raise Fail("because " + known())
+
+def raises(event, context):
+    print(known(), "x" * 65520, sep="", file=sys.stderr)
+    raise ValueError("x" * 270 + known())
+"""
+TOLD = """
+rules:
+  - id: tell
+    from: code
+    actions:
+      - {id: plain, shell: {script: "cat known; cat known >&2; base64 known"}}
+      - id: pieces
+        shell: {script: "head -c 9 known; tail -c +10 known; exit 78"}
+      - id: tail
+        shell:
+          script: "cat known; head -c 65520 /dev/zero | tr '\\\\0' x"
+      - {id: returns, python: {call: "tell:returns"}}
+      - {id: fails, python: {call: "tell:fails"}}
+      - {id: raises, python: {call: "tell:raises"}, retry: none}
+      - {id: called, http: TARGET}
+      - {id: later, after: plain, log: "{{ results.plain.stdout }}"}
+"""
+
+
+CANARY = "kq3vXz9/Lw7+Tn2Bd8-Jr5Hs6Fy4Pc1M"
+
+
+class Echo(BaseHTTPRequestHandler):
+    """Says a secret that nobody gave it, in the head, in the body, and where it is cut."""
+
+    def do_POST(self) -> None:
+        said = json.dumps({"error": CANARY}).encode()
+        body = said + b"x" * (65536 - len(said) - 20) + CANARY.encode() * 2
+        self.send_response(200)
+        self.send_header("X-Token", f"is {CANARY}")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's name
+        """Nothing."""
+
+
+@pytest.fixture
+def target() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Echo)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def test_no_output_brings_a_secret_into_the_store(tmp_path: Path, send: Send, target: str) -> None:
+    """One that the router knows and that an action was not given, whatever prints it."""
+    secrets = ENDPOINTS.replace("endpoints:", "  canary: {env: CANARY}\nendpoints:")
+    rules = secrets + TOLD.replace("TARGET", target)
+    rig = Rig(tmp_path / "router", rules, {**environ(), "CANARY": CANARY})
+    (rig.folder / "known").write_text(CANARY)
+    (rig.folder / "plugins").mkdir()
+    (rig.folder / "plugins" / "tell.py").write_text(TELL)
+    with rig.router() as router:
+        assert send(rig, code(), 1).status_code == 200
+        router.until(lambda: len(results(rig.store)) == 8, "every action's end")
+        found = results(rig.store)
+        printed = router.output()
+    assert found["plain"]["stdout"].startswith("***")
+    assert found["tail"]["stdout"] == "***" + "x" * 65520
+    assert found["returns"]["value"] == {"***": ["***", {"deep": "***"}]}
+    assert found["called"]["headers"]["x-token"] == "is ***"
+    files = b"".join(path.read_bytes() for path in rig.folder.glob("router.db*"))
+    for piece in pieces(CANARY):
+        assert piece.encode() not in files, piece
+        assert piece not in printed, piece
+
+
+def pieces(secret: str) -> list[str]:
+    """Every six letters of it that stand together, and what stands in base64 for all of them."""
+    plain = [secret[at : at + 6] for at in range(len(secret) - 5)]
+    return [*plain, base64.b64encode(secret.encode()).decode()[:12]]

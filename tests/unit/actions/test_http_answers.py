@@ -1,11 +1,14 @@
 """What is read of an answer, what is made of it, and the words for a call that had none."""
 
 import asyncio
+import base64
 import contextlib
 import errno
+import json
 import socket
 from collections.abc import AsyncIterator
 from typing import Any
+from urllib.parse import quote
 
 import aiohttp
 import pytest
@@ -20,9 +23,10 @@ from router.actions.http import (
     _Aim,
     _body,
     _LargeBody,
-    _result,
 )
 from router.egress import EgressPolicy
+from router.log import Redactor
+from router.model.call import HttpCall
 from router.model.job import Done, Fail, Outcome, Retry
 from tests.sim.makers import a_job, an_http_call
 
@@ -52,6 +56,12 @@ async def answering(*pieces: bytes, headers: str = "") -> AsyncIterator[str]:
 
     async with await asyncio.start_server(connected, "127.0.0.1", 0) as server:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+
+
+def _result(
+    call: HttpCall, status: int, headers: dict[str, str], body: bytes, cut: bool
+) -> dict[str, Any]:
+    return HttpAction(EgressPolicy())._result(call, status, headers, (body, cut))
 
 
 async def _called(action: HttpAction, url: str) -> dict[str, Any]:
@@ -261,3 +271,56 @@ async def test_calls_of_one_target_do_not_wait_for_one_another(action: HttpActio
             await reached.acquire()
         release.set()
         assert [result["status"] for result in await asyncio.gather(*calls)] == [200] * 12
+
+
+# -- secrets that the call was not given ----------------------------------------------------------
+
+CANARY = "canary/with+odd=letters-9f2e"
+
+
+@pytest.fixture
+async def knowing() -> AsyncIterator[HttpAction]:
+    """An action of a router that knows the canary from elsewhere."""
+    redactor = Redactor(8, encoded=True)
+    redactor.register([CANARY])
+    made = HttpAction(EgressPolicy(), redactor=redactor)
+    yield made
+    await made.close()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        CANARY,
+        json.dumps({"deep": [{CANARY: f"Bearer {CANARY}"}]}),
+        json.dumps({"a": CANARY}).replace("/", "\\/"),
+        "".join(f"\\u{ord(letter):04x}" for letter in CANARY).join(('{"a": "', '"}')),
+        quote(CANARY, safe=""),
+        base64.b64encode(f"user:{CANARY}".encode()).decode(),
+        base64.urlsafe_b64encode(f"x{CANARY}??".encode()).decode(),
+    ],
+)
+async def test_no_answer_brings_a_known_secret_into_the_record(
+    knowing: HttpAction, said: str
+) -> None:
+    pieces = (said[:9].encode(), said[9:].encode())
+    async with answering(*pieces, headers=f"X-Echo: a {CANARY}\r\n") as url:
+        result = await _called(knowing, url)
+    kept = json.dumps({**result, "text": ""}) if "\\u" in said else json.dumps(result)
+    assert CANARY not in kept
+    assert CANARY not in str(result.get("json"))
+    assert said not in kept
+    assert result["headers"]["x-echo"] == "a ***"
+    assert "***" in str(result.get("json", result["text"]))
+
+
+@pytest.mark.parametrize("kept", range(4, len(CANARY)))
+async def test_no_part_of_a_secret_stands_where_an_answer_is_cut(
+    knowing: HttpAction, kept: int
+) -> None:
+    before = b"x" * (ANSWER_MAX - kept)
+    async with answering(before, CANARY.encode() * 2) as url:
+        result = await _called(knowing, url)
+    assert result["truncated"]
+    assert result["text"].rstrip("*").endswith("xxx")
+    assert CANARY[:4] not in result["text"]

@@ -12,6 +12,7 @@ import pytest
 from router.actions.child import KEEP
 from router.actions.python import PythonAction
 from router.errors import EgressRefused
+from router.log import Redactor
 from router.model.call import LogCall
 from router.model.job import Done, Fail, Retry
 from tests.children import children
@@ -40,6 +41,14 @@ def large(event, context): return "x" * 70_000
 def same(event, context, **args): return args
 def tells(event, context): print(context.secrets["key"]); return {"a": [context.secrets["key"]]}
 def leaks(event, context): raise ValueError(context.secrets["key"])
+def finds(event, context, *, known):
+    print(known[:9], end="", flush=True); print(known[9:]); context.logger.info("log %s", known)
+    return {known: [f"a {known}"]}
+def blames(event, context, *, known): raise ValueError(f"{'x' * 270} {known}")
+def retries(event, context, *, known): raise Retry(after=7, reason=known)
+def fails(event, context, *, known): raise Fail(known)
+def overflows(event, context, *, known): print(known * 2, "x" * (65536 - 11), sep="")
+def blames_long(event, context, *, known): raise ValueError(known + "y" * (16384 - 10))
 def litter(event, context):
     os.environ["LEFT"] = "1"; os.chdir("/")
 def prints_later(event, context, *, go, done):
@@ -176,6 +185,28 @@ async def test_secrets_are_masked_wherever_they_come_back(tmp_path: Path) -> Non
     assert told.result["value"] == {"a": ["***"]}
     assert told.result["stdout"] == "***\n"
     assert CANARY not in repr(leaked)
+
+
+async def test_no_secret_that_a_plugin_found_comes_into_the_record(tmp_path: Path) -> None:
+    """Whether printed, logged, returned, raised, or cut in two."""
+    redactor = Redactor(8, encoded=True)
+    redactor.register([CANARY])
+    args = {"known": CANARY}
+    async with running_rig(tmp_path, SOURCE, redactor=redactor) as rig:
+        names = ("finds", "blames", "retries", "fails", "overflows", "blames_long")
+        found = {name: await rig.run(name, args=args) for name in names}
+    result = found["finds"].result
+    assert result["value"] == {"***": ["a ***"]}
+    assert (result["stdout"], result["stderr"]) == ("***\n", "INFO tried: log ***\n")
+    assert [found[name].reason for name in ("retries", "fails")] == ["***", "***"]
+    assert found["overflows"].result["stdout"] == "***" + "x" * (65536 - 11) + "\n"
+    for outcome in found.values():
+        assert not [part for part in parts(CANARY) if part in str(outcome)], outcome
+
+
+def parts(secret: str) -> list[str]:
+    """Every five letters of it that stand together."""
+    return [secret[at : at + 5] for at in range(len(secret) - 4)]
 
 
 async def test_the_client_asks_the_egress_rules_of_now(tmp_path: Path) -> None:

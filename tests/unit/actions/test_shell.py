@@ -4,12 +4,14 @@ import asyncio
 import json
 import sys
 import time
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from router.actions.child import KEEP
 from router.actions.shell import ShellAction
+from router.log import Redactor
 from router.model.call import LogCall, ShellCall
 from router.model.job import Done, Fail, Outcome, Retry
 from tests.children import children
@@ -194,3 +196,46 @@ def _group_lives(group: int) -> bool:
         if int(pgid) == group and state not in "ZX":
             return True
     return False
+
+
+# -- secrets that the command was not given -------------------------------------------------------
+
+
+def _knowing() -> ShellAction:
+    redactor = Redactor(8, encoded=True)
+    redactor.register([CANARY])
+    return ShellAction(redactor=redactor)
+
+
+@pytest.mark.parametrize(
+    ("script", "kept"),
+    [
+        (f"echo {CANARY}", "***\n"),
+        (f"printf s3cr3t-; printf '' >&2; printf canary-9f2e; : {CANARY}", "***"),
+        (f"printf '%s' {CANARY} | base64", "***=\n"),
+        (f'printf \'{{"a": "%s"}}\' {CANARY}', '{"a": "***"}'),
+    ],
+)
+async def test_no_output_brings_a_known_secret_into_the_record(script: str, kept: str) -> None:
+    for turned in ("", " >&2"):
+        outcome = await _knowing().run(_sh(f"({script}){turned}"), a_job(kind="shell"))
+        assert outcome.result["stderr" if turned else "stdout"].replace("*=", "*") == (
+            kept.replace("*=", "*")
+        )
+        assert CANARY not in str(outcome)
+
+
+async def test_json_that_spells_a_secret_otherwise_is_masked_too() -> None:
+    escaped = "".join(f"\\u{ord(letter):04x}" for letter in CANARY)
+    call = a_shell_call("printf", "%s", f'{{"a": ["{escaped}", 1.10]}}')
+    outcome = await _knowing().run(call, a_job(kind="shell"))
+    assert outcome.result["json"] == {"a": ["***", Decimal("1.10")]}
+
+
+@pytest.mark.parametrize("left", range(4, len(CANARY)))
+async def test_no_part_of_a_secret_stands_where_an_output_is_cut(left: int) -> None:
+    script = f"printf {CANARY}{CANARY}; head -c {KEEP - left} /dev/zero | tr '\\0' x"
+    outcome = await _knowing().run(_sh(f"{script}; {{ {script}; }} >&2"), a_job(kind="shell"))
+    assert outcome.result["truncated"]
+    for name in ("stdout", "stderr"):
+        assert outcome.result[name] == "***" + "x" * (KEEP - left)

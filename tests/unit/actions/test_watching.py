@@ -9,6 +9,7 @@ from typing import Any
 from router.actions.child import KEEP
 from router.actions.shell import ShellAction
 from router.actions.watching import Watching
+from router.log import Redactor
 from router.model.job import Done
 from tests.sim.makers import a_job, a_shell_call
 from tests.waiting import until
@@ -17,9 +18,13 @@ CANARY = "s3cr3t-canary-9f2e"
 
 
 @asynccontextmanager
-async def _running(script: str, folder: Path, **changes: Any) -> AsyncIterator[Watching]:
+async def _running(
+    script: str, folder: Path, *, known: tuple[str, ...] = (), **changes: Any
+) -> AsyncIterator[Watching]:
     """A command that waits until the file `go` is there."""
-    watching = Watching()
+    redactor = Redactor(8)
+    redactor.register(known)
+    watching = Watching(redactor)
     call = a_shell_call(
         "sh",
         "-c",
@@ -72,6 +77,16 @@ async def test_a_secret_is_masked_even_in_two_pieces(tmp_path: Path) -> None:
         await until(lambda: _told(watching, first["next"])["stdout"])
         assert _told(watching, first["next"])["stdout"] == "*" * len(CANARY) + "\n"
         assert CANARY not in repr(_told(watching))
+
+
+async def test_every_known_secret_is_masked_also_where_the_output_is_cut(tmp_path: Path) -> None:
+    fill = f"head -c {KEEP - 11} /dev/zero | tr '\\0' x"
+    script = f"printf {CANARY}; {fill}; echo {CANARY} >&2"
+    async with _running(script, tmp_path, known=(CANARY,)) as watching:
+        await until(lambda: _told(watching)["stderr"] and len(_told(watching)["stdout"]) >= KEEP)
+        told = _told(watching)
+        assert told["stdout"] == "*" * 11 + "x" * (KEEP - 11)
+        assert told["stderr"] == "*" * len(CANARY) + "\n"
 
 
 async def test_a_letter_is_never_torn(tmp_path: Path) -> None:
