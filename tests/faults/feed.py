@@ -13,7 +13,6 @@ order; when all have left, the router must hold nothing.
 import argparse
 import asyncio
 import contextlib
-import os
 import random
 import re
 import socket
@@ -84,7 +83,7 @@ class Campaign:
     async def run(self) -> Tally:
         with self.rig.router() as router:
             await self.pushes.send(min(1.0, self.wish.seconds))  # warm
-            self.handles = _handles(router)
+            self.handles = router.open_files()
             figures, problems = await measured(
                 router, self.pushes, self.wish, self._watched, self.told
             )
@@ -180,7 +179,7 @@ class Campaign:
     async def _until_left(self, router: RouterProcess) -> None:
         """When all have gone, their connections have gone, too."""
         async with asyncio.timeout(PATIENCE_S):
-            while _handles(router) > self.handles + 2:  # noqa: ASYNC110 - another process's
+            while router.open_files() > self.handles + 2:  # noqa: ASYNC110 - another process's
                 await asyncio.sleep(0.05)
 
     def _ask(self, query: str = "") -> bytes:
@@ -189,11 +188,6 @@ class Campaign:
             f"GET /api/feed{query} HTTP/1.1\r\nhost: 127.0.0.1\r\n"
             f"authorization: Bearer {token}\r\n\r\n"
         ).encode()
-
-
-def _handles(router: RouterProcess) -> int:
-    assert router.process is not None
-    return len(os.listdir(f"/proc/{router.process.pid}/fd"))  # noqa: PTH208 - only how many
 
 
 def _memory(router: RouterProcess) -> float:

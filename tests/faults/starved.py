@@ -178,10 +178,6 @@ def one_room(life: Mixed, router: RouterProcess, room: int, tally: Tally) -> Rou
 # -- descriptors -------------------------------------------------------------------------------
 
 
-def open_files(router: RouterProcess) -> int:
-    return sum(1 for _ in Path(f"/proc/{pid(router)}/fd").iterdir())
-
-
 def processor_seconds(router: RouterProcess) -> float:
     """What it has used so far."""
     fields = Path(f"/proc/{pid(router)}/stat").read_text("ascii").rpartition(")")[2].split()
@@ -191,7 +187,7 @@ def processor_seconds(router: RouterProcess) -> float:
 @contextmanager
 def few_files(router: RouterProcess) -> Iterator[int]:
     """A few more descriptors than it has open; how many that is."""
-    most = open_files(router) + FILES_OVER
+    most = router.open_files() + FILES_OVER
     former = resource.prlimit(pid(router), resource.RLIMIT_NOFILE)
     resource.prlimit(pid(router), resource.RLIMIT_NOFILE, (most, former[1]))
     try:
@@ -212,7 +208,7 @@ def files(folder: Path, tally: Tally) -> None:
         with kept, few_files(router) as most, ExitStack() as crowd:
             for _ in range(CROWD):
                 crowd.enter_context(stranger(router.listen))
-            wait_for(lambda: open_files(router) >= most, BACK_S)
+            wait_for(lambda: router.open_files() >= most, BACK_S)
             with life.rig.path.open("a") as rules:
                 rules.write("# more\n")
             spins(router, tally)
