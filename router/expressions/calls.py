@@ -126,6 +126,7 @@ def _plain_classes(parameter: Parameter) -> frozenset[type]:
 
 
 def _several(function: Function, runs: list[Run]) -> Run:
+    """Whatever their places: a wrong type is an error, before an absent subject, before a null."""
     work = _WORK[function.name]
     checks = [
         (run, function.parameter(at), _plain_classes(function.parameter(at)))
@@ -134,13 +135,17 @@ def _several(function: Function, runs: list[Run]) -> Run:
 
     def call(x: Any, s: Any) -> Any:
         arguments = []
+        lacking = []
         for run, parameter, allowed in checks:
             value = run(x, s)
             if value.__class__ not in allowed:
                 if parameter.subject and (value is None or value is ABSENT):
-                    return value
+                    lacking.append(value)
+                    continue
                 value = _admit(function, parameter, value)
             arguments.append(value)
+        if lacking:
+            return ABSENT if ABSENT in lacking else None
         return work(*arguments)
 
     return call

@@ -15,7 +15,7 @@ Number = int | Decimal
 
 _DIVISION_DIGITS = 34
 _EXACT = _decimal.Context(prec=4 * (DIGITS_MAX + EXPONENT_MAX), rounding=_decimal.ROUND_HALF_EVEN)
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?0*[0-9]{1,4})?")
 _SHORT = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{1,30})?")
 _LIMIT = 10**DIGITS_MAX
 

@@ -308,7 +308,7 @@ class _Parser:
 
     def _position(self) -> int:
         _, value, start, end = self._expect("number")
-        if type(value) is not int or abs(value) >= 2**62:
+        if type(value) is not int:
             raise ExpressionError(SYNTAX, "a position is a whole number", start, end)
         return value
 

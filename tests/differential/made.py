@@ -15,6 +15,10 @@ _FORMS = (
     "({0}).{name}",
     "({0})[{position}]",
     "({0})[{position}:]",
+    "({0})[{wide}]",
+    "({0})[{wide}:]",
+    "({0})[:{wide}]",
+    "({0})[::{wide}]",
     "({0})[::{step}]",
     "({0})[*].{name}",
     "({0})[]",
@@ -41,7 +45,27 @@ _FORMS = (
     "keys({0})",
     "join('x', {0})",
     "reverse({0})",
+    "to_number({number})",
+    'merge({0}, `{{"a": 2}}`)',
 )
+_WIDE = (2**62, -(2**62), 2**63, -(2**63) - 1, 2**64 + 1, -(10**30), 10**30)
+"""Positions beyond what a machine word holds."""
+_NUMBER_TEXTS = (
+    "3",
+    "-3",
+    "+3",
+    "03",
+    " 3 ",
+    ".5",
+    "5.",
+    "1.50",
+    "1e3",
+    "1E+3",
+    "1e00003",
+    "x",
+    "",
+)
+
 
 _PATHS = (
     "payload.a",
@@ -115,6 +139,8 @@ def expression(rng: random.Random, size: int = 5) -> str:
         name=rng.choice(NAMES),
         position=rng.randint(-3, 3),
         step=rng.choice((-1, 2)),
+        wide=rng.choice(_WIDE),
+        number=repr(rng.choice(_NUMBER_TEXTS)),
         sign=rng.choice(("==", "!=")),
         order=rng.choice(("<", "<=", ">", ">=")),
         literal=rng.choice(_LITERALS),

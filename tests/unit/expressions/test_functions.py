@@ -1,6 +1,8 @@
 """What each function means."""
 
+from collections.abc import Iterator
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 import pytest
@@ -154,6 +156,109 @@ def test_null_subjects_give_null(name: str) -> None:
     for subject in ("null", "gone"):
         text = f"{name}({', '.join([subject, *others])})"
         assert compiled(text).search(GIVEN) is None
+
+
+_RIGHT: dict[str, Any] = {
+    "string": "1",
+    "number": 1,
+    "boolean": True,
+    "array": [1],
+    "array[number]": [1],
+    "array[string]": ["1"],
+    "object": {"1": 1},
+    "any": "1",
+}
+_OF_NAME: dict[str, Any] = {"ip": "10.0.0.1", "ranges": "10.0.0.0/8"}
+_AMISS = ("right", "wrong", "absent", "null")
+_OF_SEVERAL = sorted(
+    name
+    for name, function in FUNCTIONS.items()
+    if not function.lazy and (function.most is None or function.most > 1) and name != "not_null"
+)
+
+
+def _parameters(name: str) -> list[Any]:
+    """Those of a call with all arguments; three where any number is taken."""
+    function = FUNCTIONS[name]
+    return [function.parameter(at) for at in range(function.most or 3)]
+
+
+def _fits(parameter: Any, value: Any) -> bool:
+    taken = {kind: _RIGHT.get(kind) for kind in parameter.types}
+    return "any" in taken or any(
+        kind.startswith("array") if isinstance(value, list) else type(value) is type(right)
+        for kind, right in taken.items()
+    )
+
+
+def _calls(name: str) -> Iterator[tuple[str, dict[str, Any], list[tuple[Any, str]]]]:
+    """Every call with each argument right, of a wrong type, absent or null."""
+    parameters = _parameters(name)
+    for states in product(_AMISS, repeat=len(parameters)):
+        texts, scope = [], {}
+        for at, (parameter, state) in enumerate(zip(parameters, states, strict=True)):
+            right = _OF_NAME.get(parameter.name, _RIGHT.get(parameter.types[0]))
+            wrong = next((v for v in (1, "1", {}, True) if not _fits(parameter, v)), None)
+            texts.append("&@" if "expref" in parameter.types else f"p{at}")
+            if state != "absent":
+                given = {"right": right, "wrong": right if wrong is None else wrong, "null": None}
+                scope[f"p{at}"] = given[state]
+        found = [
+            (parameter, _state(scope, text))
+            for parameter, text in zip(parameters, texts, strict=True)
+        ]
+        yield f"{name}({', '.join(texts)})", scope, found
+
+
+def _state(scope: dict[str, Any], text: str) -> str:
+    if text == "&@":
+        return "right"
+    return "there" if scope.get(text) is not None else "null" if text in scope else "absent"
+
+
+def _worst(found: list[tuple[Any, str]], scope: dict[str, Any]) -> str | None:
+    """What the documentation says of the call; None where it depends on the function."""
+    faults = set()
+    for at, (parameter, state) in enumerate(found):
+        if state == "there" and not _fits(parameter, scope[f"p{at}"]):
+            faults.add("error")
+        if state in ("absent", "null") and not {"any", "null"} & set(parameter.types):
+            faults.add(state if parameter.subject else "error")
+    return next((word for word in ("error", "absent", "null") if word in faults), None)
+
+
+def _outcome(text: str, scope: dict[str, Any]) -> str:
+    try:
+        there, value = compiled(f"[exists({text}), {text}]").search(scope)
+    except EvaluationError:
+        return "error"
+    return "absent" if not there else "null" if value is None else "value"
+
+
+@pytest.mark.parametrize("name", _OF_SEVERAL)
+def test_of_several_arguments_the_worst_counts_whatever_its_place(name: str) -> None:
+    judged = set()
+    for text, scope, found in _calls(name):
+        wanted = _worst(found, scope)
+        outcome = _outcome(text, scope)
+        judged.add(wanted)
+        if wanted is None:
+            assert outcome != "error", (text, scope)
+        else:
+            assert outcome == wanted, (text, scope)
+    assert "error" in judged
+
+
+def test_permuted_arguments_have_one_verdict() -> None:
+    scope = {"n": None, "x": 2, "t": "2"}
+    for name in ("add", "sub", "mul", "div"):
+        for one, two in (("n", "gone"), ("n", "t"), ("gone", "t"), ("x", "n"), ("x", "gone")):
+            there, back = (
+                compiled(f"{name}({a}, {b})").verdict(scope) for a, b in ((one, two), (two, one))
+            )
+            assert type(there) is type(back), (name, one, two)
+            if isinstance(there, bool):
+                assert there is back
 
 
 def test_every_function_of_the_table_is_there_and_no_other() -> None:
