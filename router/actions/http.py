@@ -8,7 +8,6 @@ import re
 import socket
 import time
 from collections.abc import Callable, Mapping
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from router.actions.answers import json_of
@@ -20,6 +19,7 @@ from router.log import MASK, Redactor
 from router.model.call import Call, HttpCall
 from router.model.delivery import REMOVED
 from router.model.job import Done, Fail, Job, Outcome, Retry
+from router.model.retry import http_date
 
 if TYPE_CHECKING:
     import aiohttp
@@ -261,8 +261,8 @@ def retry_after(value: str | None, now_s: float) -> float | None:
     if text.isascii() and text.isdigit():
         return float(text[:12])
     try:
-        return max(0.0, parsedate_to_datetime(text).timestamp() - now_s)
-    except (ValueError, TypeError, IndexError, OverflowError):
+        return max(0.0, http_date(text) - now_s)
+    except ValueError:
         return None
 
 

@@ -1,6 +1,8 @@
 """Retry policies, and when the next attempt is due."""
 
 import random
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 
 import msgspec
 
@@ -33,6 +35,21 @@ SHORT = RetryPolicy("short", (10 * _S, 60 * _S))
 NONE = RetryPolicy("none", ())
 BUILT_IN: dict[str, RetryPolicy] = {p.name: p for p in (STANDARD, SHORT, NONE)}
 AGE_LIMIT_MS = 7 * 24 * _H
+
+
+def http_date(text: str) -> float:
+    """
+    Unix seconds of a time as HTTP writes it, in each of its three forms (RFC 9110, 5.6.7): where no
+    zone is written it is UTC, whatever zone this machine is in.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        found = parsedate_to_datetime(text)
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    except (TypeError, IndexError, OverflowError):
+        raise ValueError(f"{text[:60]!r} is no time as HTTP writes it") from None
 
 
 def next_delay_ms(

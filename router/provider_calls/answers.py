@@ -1,11 +1,11 @@
 """What came of a call: an answer, or words of our own for why there is none."""
 
-from email.utils import parsedate_to_datetime
 from typing import Protocol
 
 import msgspec
 
 from router.errors import RouterError
+from router.model.retry import http_date
 from router.providers.management import ApiRequest, read_problem
 
 MASK = "***"
@@ -74,7 +74,6 @@ def retry_after(value: str | None, date: str | None) -> float | None:
 
 def _until(value: str, date: str | None) -> float:
     try:
-        wait = parsedate_to_datetime(value) - parsedate_to_datetime(date or "")
-    except (ValueError, TypeError, IndexError, OverflowError):
+        return max(0.0, http_date(value) - http_date(date or ""))
+    except ValueError:
         return -1.0
-    return max(0.0, wait.total_seconds())

@@ -41,6 +41,10 @@ REASON_MAX = 200
 KINDS = ("delivery", "duplicate", "attempt")
 
 
+WITHOUT_BODIES = frozenset(KINDS) - {"attempt"}
+"""What is told to whoever may not see payloads: the reason of an attempt may quote an answer."""
+
+
 class FeedFull(StoreUnavailable):
     """As many watch as may."""
 

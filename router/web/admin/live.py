@@ -9,7 +9,7 @@ from router.store.following import LIMIT_MAX, Asked, Followed, Following
 from router.web.admin.asking import Parameter, Query
 from router.web.admin.browsers import header
 from router.web.admin.call import JSON, Call, Page, Rejected, Route, Stream
-from router.web.feed import KINDS, Feed, Wanted
+from router.web.feed import KINDS, WITHOUT_BODIES, Feed, Wanted
 from router.web.feed_stream import CONTENT_TYPE, opened
 
 LIMIT_DEFAULT = 20
@@ -107,8 +107,8 @@ class Live:
 
     async def _live(self, call: Call) -> Stream:
         kinds = _kinds(call.query)
-        if not call.caller.bodies:  # the reason of an attempt may quote an answer
-            kinds = (kinds or frozenset(KINDS)) - {"attempt"}
+        if not call.caller.bodies:
+            kinds = (kinds or WITHOUT_BODIES) & WITHOUT_BODIES
             if not kinds:
                 raise Rejected(403, f"the token {call.caller.name} may not see attempts here")
         wanted = Wanted(_names(call.query, "endpoint"), _names(call.query, "event"), kinds)

@@ -22,7 +22,7 @@ from router.web.admin.asking import (
 from router.web.admin.browsers import header
 from router.web.admin.call import BYTES, Page, Rejected, Stream
 from router.web.admin.hiding import hidden_attempt, hidden_job
-from router.web.feed import FeedFull, Wanted
+from router.web.feed import WITHOUT_BODIES, FeedFull, Wanted
 from router.web.feed_stream import CONTENT_TYPE, opened
 from router.web.pages import shown, traces
 from router.web.pages.curl import curl
@@ -74,8 +74,9 @@ class DeliveryPages:
 
     async def _feed(self, visit: Visit) -> Stream:
         last = header(visit.headers, b"last-event-id")
+        wanted = Wanted() if visit.bodies else Wanted(kinds=WITHOUT_BODIES)
         try:
-            return Stream(CONTENT_TYPE, opened(self._desk.feed, Wanted(), last))
+            return Stream(CONTENT_TYPE, opened(self._desk.feed, wanted, last))
         except FeedFull:
             raise Rejected(503, "too many watch", (b"retry-after", b"5")) from None
 

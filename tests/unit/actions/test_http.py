@@ -89,10 +89,14 @@ async def test_json_answers_keep_their_digits(sink: Sink, action: HttpAction) ->
         ("Sun, 15 Jun 2025 15:07:40 GMT", 60.0),
         ("Sun, 15 Jun 2014 15:07:40 GMT", 0.0),
         ("Sun, 99 Jun 2025 15:07:40 GMT", None),
+        ("Sunday, 15-Jun-25 15:07:40 GMT", 60.0),
+        ("Sun Jun 15 15:07:40 2025", 60.0),
         (None, None),
     ],
 )
+@pytest.mark.usefixtures("far_zone")
 def test_retry_after(value: str | None, seconds: float | None) -> None:
+    """In whatever zone this machine is; every form of a date is in UTC."""
     assert retry_after(value, NOW_S) == seconds
 
 

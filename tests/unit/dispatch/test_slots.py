@@ -62,6 +62,20 @@ async def test_a_rate_is_kept_over_time() -> None:
     assert 50 <= started <= 52
 
 
+@pytest.mark.parametrize(("rate", "most"), [(0.1, 1), (1.0, 1), (100.0, 11)])
+async def test_what_a_rate_did_not_use_is_not_saved_up(rate: float, most: int) -> None:
+    """One start, and a tenth of a second ahead: after an hour of quiet as much as after none."""
+    clock = ManualClock()
+    slots = _slots(rate=rate, clock=clock)
+    slots.take("a", "http", slots.room("a", "http"))
+    for quiet_s in (60.0, 3_600.0):
+        await clock.advance(quiet_s)
+        assert slots.room("a", "http") == most
+        slots.take("a", "http", most)
+        slots.give("a", "http", most)
+        assert slots.room("a", "http") == 0
+
+
 async def test_a_rate_says_when_it_allows_the_next() -> None:
     clock = ManualClock()
     slots = _slots(rate=0.5, clock=clock)

@@ -105,6 +105,7 @@ DATE = "Thu, 15 Jan 2026 10:00:00 GMT"
         ("2.0", 2.0),
         ("Thu, 15 Jan 2026 10:00:07 GMT", 7.0),
         ("Thu, 15 Jan 2026 09:00:00 GMT", 0.0),
+        ("Thu Jan 15 10:00:07 2026", 7.0),
         (None, None),
         ("soon", None),
         ("-1", None),
@@ -113,6 +114,7 @@ DATE = "Thu, 15 Jan 2026 10:00:00 GMT"
         ("", None),
     ],
 )
+@pytest.mark.usefixtures("far_zone")
 def test_retry_after_in_every_writing(value: str | None, seconds: float | None) -> None:
     assert retry_after(value, DATE) == seconds
 

@@ -140,7 +140,7 @@ class Rig:
         self.reading = Reading(
             self.world.real, self.world.live, clock=self.clock, rebuild=_not_rebuilt
         )
-        feed = Feed(self.clock, boot="b", recording=lambda _: None)
+        self.feed = feed = Feed(self.clock, boot="b", recording=lambda _: None)
         reads = Reads(self.reading, self.operator, numbers)
         live = Live(feed, self.world.real)
         return [*reads.routes(), *Changes(self.operator).routes(), *live.routes()]

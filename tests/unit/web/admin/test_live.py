@@ -1,9 +1,14 @@
 """The live feed and the ledger's order, asked through the admin door."""
 
 import base64
+import re
 
 import pytest
 
+from router.model.job import Attempt, Settlement
+from router.rules.plan import Plan
+from router.store.protocol import Accepted
+from tests.builders import a_delivery, a_job
 from tests.unit.web.admin.rig import Rig
 
 
@@ -63,6 +68,33 @@ async def test_filters_leave_out(rig: Rig) -> None:
     ):
         answer = await rig.ask("GET", f"/api/deliveries/after?{query}", "viewer")
         assert (query, len(answer.json["deliveries"])) == (query, count)
+
+
+@pytest.mark.parametrize(
+    ("who", "query", "kinds"),
+    [
+        ("viewer", "", ["delivery", "attempt"]),
+        ("viewer", "?kinds=attempt", ["attempt"]),
+        ("hidden", "", ["delivery"]),
+        ("hidden", "?kinds=delivery,attempt", ["delivery"]),
+        ("hidden", "?kinds=delivery,duplicate", ["delivery"]),
+    ],
+)
+async def test_attempts_are_told_to_whoever_may_see_payloads(
+    rig: Rig, who: str, query: str, kinds: list[str]
+) -> None:
+    """Whether or not it says what kinds it wants: an attempt's reason may quote an answer."""
+    job = a_job()
+    attempt = Attempt(job.id, 1, 1, 2, "fatal", "HTTP 400", {}, "0" * 64)
+    rig.feed.delivered(a_delivery(), Plan("routed", (), (), (), ()), Accepted("dlv_1"))
+    rig.feed.attempted(job, Settlement(job.id, "b/1", attempt, "dead", reason="HTTP 400"))
+    answer = await rig.ask("GET", f"/api/feed{query}", who, headers={"last-event-id": "b.0.0"})
+    told = re.findall(r"event: (delivery|duplicate|attempt)\n", answer.body.decode())
+    assert told == kinds
+
+
+async def test_attempts_alone_are_refused_to_who_may_not_see_payloads(rig: Rig) -> None:
+    assert (await rig.ask("GET", "/api/feed?kinds=attempt", "hidden")).status == 403
 
 
 async def test_who_may_not_see_payloads_gets_none(rig: Rig) -> None:

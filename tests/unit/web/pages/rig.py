@@ -98,12 +98,13 @@ class Rig:
     def _window(self, callers: Callers) -> Window:
         live = self.world.live
         self.reading = Reading(self.store, live, clock=self.clock, rebuild=_not_rebuilt)
+        self.feed = Feed(self.clock, boot="b", recording=lambda _: None)
         window = pages.window(
             self.reading,
             self,  # type: ignore[arg-type]
             callers,
             live,
-            feed=Feed(self.clock, boot="b", recording=lambda _: None),
+            feed=self.feed,
             clock=self.clock,
             standing=pages.standing(live, self.state),
         )

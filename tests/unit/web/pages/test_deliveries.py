@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from router.model.job import Attempt
+from router.model.job import Attempt, Settlement
 from router.model.target import TargetRow
-from router.store.protocol import Acceptance, Selector
+from router.rules.plan import Plan
+from router.store.protocol import Acceptance, Accepted, Selector
 from router.web.pages import overview, shown
-from tests.builders import NOW, a_job
+from tests.builders import NOW, a_delivery, a_job
 from tests.store_values import Maker
 from tests.unit.web.pages.rig import Rig, a_rig, nodes
 
@@ -30,6 +31,22 @@ async def stored(rig: Rig, number: int, **given: Any) -> list[str]:
         await rig.store.accept(one)
         ids.append(one.delivery.id)
     return ids[::-1]
+
+
+@pytest.mark.parametrize(
+    ("who", "kinds"), [("viewer", ["delivery", "attempt"]), ("hidden", ["delivery"])]
+)
+async def test_attempts_are_told_to_whoever_may_see_payloads(
+    rig: Rig, who: str, kinds: list[str]
+) -> None:
+    """As through the API: the reason of an attempt may quote an answer."""
+    await rig.log_in(who)
+    job = a_job()
+    attempt = Attempt(job.id, 1, 1, 2, "fatal", "HTTP 400", {}, "0" * 64)
+    rig.feed.delivered(a_delivery(), Plan("routed", (), (), (), ()), Accepted("dlv_1"))
+    rig.feed.attempted(job, Settlement(job.id, "b/1", attempt, "dead", reason="HTTP 400"))
+    told = (await rig.get("/live/feed", last_event_id="b.0.0")).body.decode()
+    assert re.findall(r"event: (delivery|duplicate|attempt)\n", told) == kinds
 
 
 async def test_a_delivery_has_everything_on_its_page(free: Rig) -> None:

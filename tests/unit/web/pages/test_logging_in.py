@@ -7,6 +7,7 @@ import pytest
 from router.web.admin.callers import HeldToken
 from router.web.admin.guessing import ALLOWED, PAUSE_S, WINDOW_S
 from router.web.pages.sessions import LASTS_S
+from tests.clocks import settle
 from tests.unit.web.pages.rig import TOKENS, Rig
 
 
@@ -56,7 +57,10 @@ async def test_wrong_tokens_hold_up_no_session_and_no_right_token(rig: Rig) -> N
     assert (await rig.get("/rules")).status == 200
     asked = asyncio.ensure_future(rig.ask("POST", "/login", form={"token": "one-more"}))
     right = {"token": TOKENS["viewer"].value.decode()}
-    taken = await rig.ask("POST", "/login", form=right)
+    logging_in = asyncio.ensure_future(rig.ask("POST", "/login", form=right))
+    await settle()
+    assert (logging_in.done(), asked.done()) == (True, False)
+    taken = await logging_in
     assert (taken.status, "set-cookie" in taken.headers) == (303, True)
     await rig.clock.advance(PAUSE_S)
     answer = await asked

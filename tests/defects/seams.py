@@ -1,0 +1,77 @@
+"""What strangers and operators hit: readers of bodies and headers, tokens, dates, the live feed."""
+
+from tests.defects.defect import Edit, defect
+
+SEAMS = (
+    defect(
+        88,
+        "a token without bodies hears attempts, unless it names kinds",
+        Edit(
+            "router/web/admin/live.py",
+            "            kinds = (kinds or WITHOUT_BODIES) & WITHOUT_BODIES\n"
+            "            if not kinds:\n",
+            "            asked, kinds = kinds, kinds & WITHOUT_BODIES\n"
+            "            if asked and not kinds:\n",
+        ),
+        "unit/web/admin/test_live.py::test_attempts_are_told_to_whoever_may_see_payloads",
+    ),
+    defect(
+        89,
+        "whoever is logged in hears attempts",
+        Edit(
+            "router/web/pages/deliveries.py",
+            "wanted = Wanted() if visit.bodies else Wanted(kinds=WITHOUT_BODIES)",
+            "wanted = Wanted()",
+        ),
+        "unit/web/pages/test_deliveries.py::test_attempts_are_told_to_whoever_may_see_payloads",
+    ),
+    defect(
+        90,
+        "what a rate did not use is saved up for ten seconds",
+        Edit("router/dispatch/slots.py", "BURST_S = 0.1\n", "BURST_S = 10.0\n"),
+        "unit/dispatch/test_slots.py::test_what_a_rate_did_not_use_is_not_saved_up",
+    ),
+    defect(
+        91,
+        "a Retry-After is read in the local time",
+        Edit(
+            "router/model/retry.py",
+            "(found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()",
+            "found.replace(tzinfo=None).timestamp()",
+        ),
+        "unit/actions/test_http.py::test_retry_after",
+    ),
+    defect(
+        92,
+        "wrong tokens lock the right one out",
+        Edit(
+            "router/web/admin/callers.py",
+            "        found = self.holder(token)\n        if found is not None:\n",
+            "        found = self.holder(token)\n"
+            "        if found is not None and not self._guesses.wait_s(peer):\n",
+        ),
+        "unit/web/admin/test_callers.py::"
+        "test_too_many_guesses_slow_the_wrong_ones_of_an_address_and_no_right_one",
+        "unit/web/pages/test_logging_in.py::"
+        "test_wrong_tokens_hold_up_no_session_and_no_right_token",
+        "acceptance/test_requests.py::test_wrong_tokens_lock_nobody_out",
+    ),
+    defect(
+        93,
+        "blanks after a header's value are part of it",
+        Edit("router/web/protocol.py", "value.strip(BLANKS)", "value.lstrip(BLANKS)"),
+        "unit/web/test_wire_cases.py::test_blanks_around_a_value_are_no_part_of_it",
+        "acceptance/test_requests.py::test_blanks_around_header_values_change_nothing",
+    ),
+    defect(
+        94,
+        "JSON is indented however deep it is",
+        Edit(
+            "router/legible.py",
+            "too_complex(body) is None and INDENT * indents(body) <= INDENTS_MAX",
+            "body",
+        ),
+        "unit/test_legible.py::test_what_nests_too_deep_stays_as_it_came",
+        "unit/test_legible.py::test_indents_do_not_make_a_body_many_times_as_long",
+    ),
+)
