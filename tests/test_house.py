@@ -2,9 +2,10 @@
 
 import ast
 import re
+import sys
 import tomllib
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 
 import pytest
@@ -125,15 +126,19 @@ def test_yaml_is_read_by_safe_loaders_only() -> None:
 # -- what the code may stand on -------------------------------------------------------------------
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-FLOORS = {  # below these there are open advisories that concern what we use
+FLOORS = {  # below these there are published advisories, or our tests fail
     "litestar": "2.25",
     "httptools": "0.8",
-    "uvicorn": "0.51",
+    "uvicorn": "0.54",
     "pyyaml": "6.0",
-    "cryptography": "45",
-    "aiohttp": "3.13",
-    "jinja2": "3.1",
+    "msgspec": "0.21",
+    "cryptography": "46.0.7",
+    "aiohttp": "3.14.1",
+    "jinja2": "3.1.6",
+    "pyjwt": "2.13",
 }
+SUBCLASSED = ("uvicorn", "aiohttp")
+"""Ours build on their inside, which the next version may change."""
 FLOORS_IF_PRESENT = {"h11": "0.16"}
 UNUSED = ("multipart", "python_multipart", "h11", "hypercorn", "requests", "pickle")
 """Not imported by us, whoever may have installed it."""
@@ -146,12 +151,37 @@ def floor_of(requirement: str) -> tuple[str, Version | None]:
     return canonicalize_name(parsed.name), max(least, default=None)
 
 
+def declared(*extras: str) -> list[Requirement]:
+    """What the project stands on, and with these extras."""
+    lists = [PROJECT["dependencies"], *(PROJECT["optional-dependencies"][e] for e in extras)]
+    return [Requirement(one) for requirements in lists for one in requirements]
+
+
 def test_no_dependency_may_be_older_than_its_advisories() -> None:
-    floors = dict(map(floor_of, PROJECT["dependencies"]))
-    for name, least in FLOORS.items():
-        assert name in floors, name
-        assert floors[name] is not None, name
-        assert floors[name] >= Version(least), name
+    found = [floor_of(str(one)) for one in declared("jwt", "test")]
+    assert {name for name, _ in found} >= set(FLOORS)
+    for name, least in found:
+        if name in FLOORS:
+            assert least is not None, name
+            assert least >= Version(FLOORS[name]), name
+
+
+def test_what_we_build_on_the_inside_of_has_an_upper_bound() -> None:
+    bounds = {canonicalize_name(one.name): one.specifier for one in declared()}
+    for name in SUBCLASSED:
+        assert any(s.operator in ("<", "==", "~=") for s in bounds[name]), name
+
+
+def test_what_is_imported_is_declared() -> None:
+    """Not what happens to come along with something else. `pytest` is there where its plugin is."""
+    known = packages_distributions()
+    mine = {canonicalize_name(one.name) for one in declared("jwt")}
+    imported = {n.split(".")[0] for path in SOURCES for _, n in imports(path)}
+    imported -= sys.stdlib_module_names | {"router", "pytest"}
+    assert {"msgspec", "yarl", "jwt"} <= imported, "it finds imports"
+    assert [n for n in imported if mine.isdisjoint(map(canonicalize_name, known.get(n, ())))] == []
+    used = {canonicalize_name(d) for name in imported for d in known.get(name, ())}
+    assert mine - used == set(), "declared, and nothing imports it"
 
 
 def test_every_dependency_has_a_floor() -> None:
@@ -171,12 +201,15 @@ def test_what_is_installed_is_new_enough(name: str) -> None:
     assert found >= Version({**FLOORS, **FLOORS_IF_PRESENT}[name])
 
 
+def imports(path: Path) -> Iterator[tuple[str, str]]:
+    """Each module that a file names in an import, and where."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [node.module or ""]
+        yield from ((told(path, node), name) for name in names)
+
+
 def test_what_is_not_used_is_not_imported() -> None:
-    found = set()
-    for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
-            if isinstance(node, ast.ImportFrom) and node.level == 0:
-                names = [node.module or ""]
-            found |= {f"{told(path, node)} {n}" for n in names if n.split(".")[0] in UNUSED}
+    found = {where for path in SOURCES for where, n in imports(path) if n.split(".")[0] in UNUSED}
     assert found == set()
