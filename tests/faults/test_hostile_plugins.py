@@ -1,8 +1,8 @@
 """
 Plugins that do their worst, one a test, in real child processes.
 
-Each costs its own attempt and nothing else: the same action runs the next call, nothing of the
-hostile one is left, and no zombie.
+Each costs its own attempt and nothing else: the loop is free for others meanwhile, the same action
+runs the next call, nothing of the hostile one is left, and no zombie.
 """
 
 import asyncio
@@ -34,14 +34,14 @@ async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
     before = children()
     async with running_rig(tmp_path, SOURCE, memory=MEMORY) as made:
         await made.run("well")  # a process is there: a short limit is the plugin's alone
-        yield made
+        with watched():
+            yield made
     assert children() <= before
 
 
 async def _one_attempt(rig: Rig, name: str, failure: str, **changes: object) -> Retry:
-    """The hostile call fails so and holds nobody up; those beside and after it succeed."""
-    with watched():
-        hostile, beside = await asyncio.gather(rig.run(name, **changes), rig.run("well"))
+    """The hostile call fails so; the one beside it and the one after it succeed."""
+    hostile, beside = await asyncio.gather(rig.run(name, **changes), rig.run("well"))
     assert isinstance(hostile, Retry), hostile
     assert hostile.failure == failure
     assert isinstance(beside, Done)

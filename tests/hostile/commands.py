@@ -32,7 +32,7 @@ COMMANDS = {
     "never_ends": Command("timeout", _sh("sleep 600")),
     "ignores_signals": Command("timeout", _sh("trap '' TERM INT HUP; while :; do sleep 1; done")),
     "closes_its_pipes": Command("timeout", _sh("exec <&- >&- 2>&-; sleep 600")),
-    "leaves_its_pipes_open": Command("done", _sh("sleep 600 & echo on")),
+    "leaves_its_pipes_open": Command("done", _sh("sleep 20 & echo on")),
     "leaves_its_group": Command("timeout", _sh("setsid sleep 600 & sleep 600")),
     "starts_others_without_end": Command("timeout", _sh("while :; do true & done")),
     "starts_many": Command("timeout", _sh("for n in $(seq 300); do sleep 600 & done; sleep 600")),
