@@ -8,7 +8,7 @@ from typing import Any
 import click
 import msgspec
 
-from router.cli.output import counted, moment, print_json, print_table
+from router.cli.output import counted, dates, moment, print_json, print_table
 from router.cli.place import Place
 from router.errors import UsageError
 from router.store.protocol import Selector
@@ -55,10 +55,16 @@ def agreed(
     return msgspec.structs.replace(selector, until=plan["until"])
 
 
+def print_answer(answer: dict[str, Any]) -> None:
+    """What a verb answered, in JSON."""
+    earlier = answer.get("earlier")
+    print_json(dates(answer) | ({"earlier": dates(earlier)} if earlier else {}))
+
+
 def show_plan(place: Place, plan: dict[str, Any], word: str) -> None:
     """How many jobs, of which actions, of deliveries from when to when; or the plan in JSON."""
     if place.as_json:
-        print_json(plan)
+        print_answer(plan)
         return
     more = "" if plan["whole"] else "at least "
     jobs, deliveries = counted(plan["jobs"], "job"), counted(plan["deliveries"], "delivery")

@@ -3,7 +3,7 @@
 import click
 import msgspec
 
-from router.cli.output import note, print_json, print_table, shortened, when
+from router.cli.output import dates, note, print_json, print_table, shortened, when
 from router.cli.place import Place, place_options
 from router.cli.records import records_of
 from router.cli.selection import selector_options
@@ -37,7 +37,7 @@ def dead(*, place: Place, selector: Selector, listed: bool) -> None:
 def _show_causes(place: Place, wanted: Selector) -> None:
     found = records_of(place).causes(wanted)
     if place.as_json:
-        print_json([{**msgspec.structs.asdict(c), "replay": replaying(c)} for c in found])
+        print_json([{**dates(msgspec.structs.asdict(c)), "replay": replaying(c)} for c in found])
         return
     columns = ("jobs", "last", "first", "rule/action", "target", "cause", "key", "job")
     now = SystemClock().now()

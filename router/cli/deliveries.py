@@ -1,17 +1,24 @@
 """`router deliveries`."""
 
+from typing import Any
+
 import click
 
-from router.cli.output import note, print_json, print_table, shortened, states, when
+from router.cli.output import dates, note, print_json, print_table, shortened, states, when
 from router.cli.place import Place, place_options
 from router.cli.records import records_of
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, selector_options
 from router.clock import SystemClock
 from router.errors import UsageError
 from router.model.delivery import DeliverySummary
+from router.replay.asked import said
 from router.store.protocol import Selector
+from router.yaml_source import Suggester
 
 LIMIT = 50
+_REFUSALS_KEPT = 500
+_REFUSED_BY = {"endpoint", "since", "until", "limit"}
+"""What can be told of a refused request."""
 
 
 @click.command()
@@ -48,14 +55,19 @@ def _events(d: DeliverySummary) -> str:
 def _refused(place: Place, selector: Selector) -> None:
     from router.cli.admin import Door
 
+    given = said(selector)
+    for name in given.keys() - _REFUSED_BY:
+        raise UsageError(f"--{name} is for deliveries that were stored, not for --refused")
     with Door.of(place) as door:
-        found = door.refusals(selector.limit or LIMIT)
-    if selector.where is not None:
-        raise UsageError("--where is for deliveries that were stored, not for --refused")
-    if selector.endpoint is not None:
-        found = [r for r in found if r.get("endpoint") == selector.endpoint]
+        kept = door.refusals(_REFUSALS_KEPT)
+        known = door.status()["endpoints"] if selector.endpoint is not None else []
+    endpoint = selector.endpoint
+    if endpoint is not None and endpoint not in {*known, *(r.get("endpoint") for r in kept)}:
+        hint = Suggester().hint(endpoint, known) or f"there are {', '.join(known)}"
+        raise UsageError(f"there is no endpoint {endpoint!r}; {hint}")
+    found = [r for r in kept if _is_wanted(r, selector)][: selector.limit]
     if place.as_json:
-        print_json(found)
+        print_json([dates(r) for r in found])
         return
     if not found:
         note("the server has refused nothing since it started")
@@ -63,6 +75,15 @@ def _refused(place: Place, selector: Selector) -> None:
     columns = ("at", "endpoint", "event", "status", "reason", "from", "hint")
     now = SystemClock().now()
     print_table(columns, [_refusal_cells(r, now) for r in found])
+
+
+def _is_wanted(refusal: dict[str, Any], selector: Selector) -> bool:
+    at = refusal["at"]
+    return (
+        selector.endpoint in (None, refusal["endpoint"])
+        and (selector.since is None or at >= selector.since)
+        and (selector.until is None or at < selector.until)
+    )
 
 
 def _refusal_cells(refusal: dict[str, object], now: int) -> list[str]:

@@ -6,9 +6,9 @@ from typing import Any
 import click
 
 from router.cli.admin import Door
-from router.cli.consent import Consent, agreed, consent_options, show_plan
+from router.cli.consent import Consent, agreed, consent_options, print_answer, show_plan
 from router.cli.operate import IDS, PLACE, ask, say_waits
-from router.cli.output import counted, moment, note, print_json, span, when
+from router.cli.output import counted, moment, note, span, when
 from router.cli.place import Place
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, is_narrowed, selector_options
 from router.clock import SystemClock
@@ -64,7 +64,7 @@ def replay(
     answer, waits = ask("replay", place, body, selector)
     answer = _finished(place, answer)
     if place.as_json:
-        print_json(answer)
+        print_answer(answer)
     else:
         _report(answer)
     say_waits(waits and not place.as_json and answer["jobs"] > 0)

@@ -8,7 +8,7 @@ import msgspec
 
 from router.cli.admin import Door
 from router.cli.flags import told
-from router.cli.output import moment, pretty, print_json, span, visible, visible_block
+from router.cli.output import dates, moment, pretty, print_json, span, visible, visible_block
 from router.cli.place import Place, place_options
 from router.cli.records import Records, records_of
 from router.errors import UsageError
@@ -47,7 +47,7 @@ def _follow(place: Place, records: Records, record: DeliveryRecord) -> None:
 
 
 def _as_json(record: DeliveryRecord) -> dict[str, Any]:
-    delivery: dict[str, Any] = msgspec.structs.asdict(record.delivery)
+    delivery = dates(msgspec.structs.asdict(record.delivery))
     body = delivery.pop("body")
     try:
         delivery["body"] = body.decode("utf-8")
@@ -56,7 +56,7 @@ def _as_json(record: DeliveryRecord) -> dict[str, Any]:
     events = [
         {"index": e.index, "id": e.id, "name": e.name, "action": e.action} for e in record.events
     ]
-    return {
+    whole: dict[str, Any] = {
         "delivery": delivery,
         "duplicates": record.duplicates,
         "last_seen_at": record.last_seen_at,
@@ -64,6 +64,7 @@ def _as_json(record: DeliveryRecord) -> dict[str, Any]:
         "jobs": record.jobs,
         "attempts": record.attempts,
     }
+    return dates(whole)
 
 
 def _print(record: DeliveryRecord) -> None:

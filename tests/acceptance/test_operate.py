@@ -142,7 +142,19 @@ def test_refusals_come_from_the_running_server(rig: Rig) -> None:
     code, out, _ = called(rig, "deliveries", "--refused", "--json")
     assert code == 0
     assert [r["reason"] for r in json.loads(out)] == ["bad_signature"]
-    assert json.loads(called(rig, "deliveries", "--refused", "--endpoint", "x", "--json")[1]) == []
+    for args, count in (
+        (["--endpoint", "shop"], 1),
+        (["--until", "1h"], 0),
+        (["--since", "1h"], 1),
+    ):
+        listed = json.loads(called(rig, "deliveries", "--refused", "--json", *args)[1])
+        assert len(listed) == count, args
+    code, out, err = called(rig, "deliveries", "--refused", "--endpoint", "shp")
+    assert (code, out) == (2, "")
+    assert "there is no endpoint 'shp'; did you mean 'shop'?" in err
+    code, _, err = called(rig, "deliveries", "--refused", "--rule", "hopeless")
+    assert code == 2
+    assert "--rule is for deliveries that were stored" in err
 
 
 def test_a_remote_server_wants_its_token(rig: Rig) -> None:

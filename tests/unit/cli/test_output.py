@@ -1,5 +1,7 @@
 """How answers look, and what text from strangers cannot do to a terminal."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +10,7 @@ from router.cli.output import (
     _rich_table,
     moment,
     pretty,
+    print_json,
     print_table,
     shortened,
     span,
@@ -15,6 +18,7 @@ from router.cli.output import (
     visible,
     when,
 )
+from router.model.job import Attempt
 
 
 @given(st.text())
@@ -28,6 +32,20 @@ def test_visible_text_is_one_printable_line(text: str) -> None:
 def test_visible_leaves_ordinary_text_alone() -> None:
     assert visible("Zoë's order №1, 注文") == "Zoë's order №1, 注文"
     assert visible("a\x1b[31mb\r\nc\u202e") == "a\\x1b[31mb\\x0d\\x0ac\\u202e"
+
+
+def test_times_of_records_in_json_are_times_and_payloads_stay(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A payload may have names that look like ours."""
+    at = 1_772_368_200_250
+    result = {"created_at": at, "at": at}
+    attempt = Attempt("job_1", 1, at, at + 5, "dead", None, result, "g")
+    print_json([attempt, {"free": {"at": at}}])
+    [told, free] = json.loads(capsys.readouterr().out)
+    assert told["started_at"] == "2026-03-01T12:30:00.250Z"
+    assert told["ended_at"] == "2026-03-01T12:30:00.255Z"
+    assert (told["number"], told["result"], free) == (1, result, {"free": {"at": at}})
 
 
 @given(st.binary())

@@ -104,6 +104,32 @@ def test_deliveries_in_json_are_whole(ask: Router) -> None:
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        ("deliveries",),
+        ("dead",),
+        ("dead", "--list"),
+        ("show", DLV),
+        ("audit",),
+        ("rules",),
+        ("targets",),
+        ("replay", "--rule", "paid", "--dry-run"),
+        ("replay", "--rule", "paid", "--dry-run", "--again"),
+        ("replay", JOB),
+        ("revive", "--rule", "paid", "--dry-run"),
+    ],
+)
+def test_json_has_times_that_a_selector_takes(command: tuple[str, ...], ask: Router) -> None:
+    """No Unix milliseconds are left in it."""
+    ask("replay", JOB)
+    told = ask(*command, "--json")
+    assert told.code == 0
+    assert not re.search(r"\b1[0-9]{12}\b", told.out), told.out
+    for time_ in re.findall(r'"(20\d\d-[^"]*)"', told.out)[:2]:
+        assert ask("deliveries", "--since", time_).code == 0
+
+
+@pytest.mark.parametrize(
     ("args", "found"),
     [
         (["--state", "dead"], [DLV]),
