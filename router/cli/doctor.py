@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from router.cli.completing import endpoint_names
 from router.cli.output import print_json
@@ -13,7 +14,7 @@ from router.cli.place import Place, place_options
 from router.errors import UsageError
 
 if TYPE_CHECKING:
-    from router.cli.checks_online import Kept
+    from router.cli.checks_online import Kept, Told
     from router.cli.checkup import Check
     from router.model.settings import Endpoint
     from router.rules.ruleset import Ruleset
@@ -85,15 +86,19 @@ def _one_request(place: Place, endpoint: str | None, given: dict[str, Any]) -> b
 
 
 def _check_up(place: Place, endpoint: str | None, *, offline: bool) -> bool:
-    from router.cli import checkup
+    from router.cli import checks_online, checkup
     from router.cli.checks_offline import of_file
 
     loaded = place.loaded()
     checks = [of_file(loaded, str(place.rules))]
     if loaded.ruleset is not None:
-        place, ruleset = place.beside()
+        found, ruleset = place.beside()
         chosen = [_known(ruleset, endpoint)] if endpoint else list(ruleset.addressed.values())
-        checks += _checks(place, ruleset, chosen, offline=offline)
+        told = None if offline else checks_online.ask_server(found, ruleset)
+        if told is None or told.status is None:
+            # What is left of a server of development says nothing of what `serve` would need.
+            found = msgspec.structs.replace(found, dev=place.dev)
+        checks += _checks(found, ruleset, chosen, told)
     if place.as_json:
         print_json(checkup.as_json(checks))
     else:
@@ -113,19 +118,19 @@ def _known(ruleset: "Ruleset", name: str) -> "Endpoint":
 
 
 def _checks(
-    place: Place, ruleset: "Ruleset", endpoints: Sequence["Endpoint"], *, offline: bool
+    place: Place, ruleset: "Ruleset", endpoints: Sequence["Endpoint"], told: "Told | None"
 ) -> list["Check"]:
+    """`told` is what the running server says, None if nobody is to be asked."""
     from router.cli import checks_offline, checks_online, checks_refused
     from router.cli.checkup import unknown
     from router.wiring.management import base_of
 
     checks = [checks_offline.of_base_url(ruleset.server.base_url, dev=place.dev)]
-    if offline:
+    if told is None:
         checks.append(unknown("server", "--offline asks nobody", "leave --offline out"))
         for endpoint in endpoints:
             checks += _offline(place, ruleset, endpoint)
         return checks
-    told = checks_online.ask_server(place, ruleset)
     checks += checks_online.of_server(told, ruleset, here=place.server is None)
     kept, facts = _stored(place, ruleset, endpoints)
     ways = asyncio.run(checks_online.of_addresses(ruleset, endpoints))

@@ -103,7 +103,10 @@ def for_bad(
         return (
             "empty body: something on the way dropped it, as a redirect does, or nothing was sent"
         )
-    return "wrong secret: the signature fits no live secret of this endpoint"
+    return (
+        "wrong secret, or a body altered in a way that is not known: "
+        "the signature fits no live secret of this endpoint"
+    )
 
 
 def alterations(body: bytes) -> Iterator[tuple[str, bytes]]:

@@ -128,6 +128,17 @@ def test_dev_needs_no_set_up(router: Router, rules: Path, monkeypatch: pytest.Mo
     assert "--dev invents one" in found["shop", "secret shop"]["says"]
 
 
+def test_what_is_left_of_development_does_not_stand_for_a_secret(
+    router: Router, rules: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`serve` would not start: nothing invents secrets for it."""
+    monkeypatch.delenv("SHOP_SECRET")
+    (rules.parent / "router-dev.db").touch()
+    found = verdicts(router, rules, "shop")
+    assert found["shop", "secret shop"]["verdict"] == "problem"
+    assert found[None, "base_url"]["verdict"] == "problem"
+
+
 def test_keys_in_a_file(router: Router, rules: Path) -> None:
     mail = builtin()["sendgrid"]
     pem, file = invented(mail).verify, rules.parent / "mail.pem"
