@@ -2,6 +2,7 @@
 
 import contextlib
 from typing import Any, Protocol, TypeVar
+from urllib.parse import quote
 
 import msgspec
 
@@ -16,6 +17,9 @@ from router.replay.asked import said
 from router.store.protocol import DeliveryRecord, EventEntry, Generation, Selector
 from router.web.admin import answers
 from router.web.admin.asking import LIMIT_DEFAULT, LIMIT_MAX
+
+_JOBS_MAX = 10_000
+"""Dead jobs that a condition holds for: more are not fetched to be counted."""
 
 
 class _Page(Protocol):
@@ -47,11 +51,14 @@ class ServerRecords:
     def causes(self, selector: Selector) -> tuple[Cause, ...]:
         """As the server counts them; with a condition, as we do."""
         if selector.where is not None:
-            limit = selector.limit or LIMIT_MAX
+            limit = selector.limit or _JOBS_MAX
             return causes_of(self.jobs(msgspec.structs.replace(selector, limit=limit)))
         query = _query(msgspec.structs.replace(selector, state=None))
         limit = min(selector.limit or LIMIT_MAX, LIMIT_MAX)
-        return self._door.read("/api/dead", {**query, "limit": limit}, answers.Dead).causes
+        found = self._door.read("/api/dead", {**query, "limit": limit}, answers.Dead).causes
+        if len(found) == LIMIT_MAX:
+            note(f"a server tells the latest {LIMIT_MAX} causes; --rule, --since … tell of others")
+        return found
 
     def record(self, identity: str) -> DeliveryRecord:
         """Without payloads, where the token may not see them. Raises NotFound."""
@@ -69,7 +76,9 @@ class ServerRecords:
     def generation(self, identity: str) -> Generation | None:
         """One that was kept."""
         try:
-            found = self._door.read(f"/api/generations/{identity}", {}, answers.GenerationText)
+            found = self._door.read(
+                f"/api/generations/{quote(identity, safe='')}", {}, answers.GenerationText
+            )
         except NotFound:
             return None
         return Generation(found.id, found.text, found.context, found.created_at)
@@ -98,7 +107,9 @@ class ServerRecords:
             cursor = {"cursor": page.next}
 
     def _of_delivery(self, identity: str) -> DeliveryRecord:
-        found = self._door.read(f"/api/deliveries/{identity}", {}, answers.OneDelivery)
+        found = self._door.read(
+            f"/api/deliveries/{quote(identity, safe='')}", {}, answers.OneDelivery
+        )
         try:
             body = self._door.body(found.id)
         except MayNotSee as error:
@@ -107,7 +118,7 @@ class ServerRecords:
         return _as_record(found, body)
 
     def _of_job(self, identity: str) -> DeliveryRecord:
-        job = self._door.read(f"/api/jobs/{identity}", {}, answers.OneJob).job
+        job = self._door.read(f"/api/jobs/{quote(identity, safe='')}", {}, answers.OneJob).job
         return with_job_alone(self._of_delivery(job.delivery), job)
 
 

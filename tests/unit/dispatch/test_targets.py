@@ -149,6 +149,10 @@ async def test_shell_jobs_have_no_breaker(bench: Bench) -> None:
     await bench.commit_and_wake(*bench.new(40, kind="shell", target="r/a"))
     await asyncio.sleep(3)
     assert len(target.calls) == 40
+    (row,) = bench.dispatcher.targets()
+    assert (row.target, row.attempts, row.success, row.last_error) == (
+        "r/a", 40, 0.0, "no connection",
+    )  # fmt: skip
 
 
 @on_bench
