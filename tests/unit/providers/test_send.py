@@ -196,6 +196,40 @@ PUBLISHED: dict[str, dict[str, str]] = {
         "customers/redact": "shop_domain customer.phone orders_to_redact",
         "shop/redact": "shop_id shop_domain",
     },
+    "stripe": {
+        "payment_intent.succeeded": "data.object.customer data.object.latest_charge request.id",
+        "payment_intent.payment_failed": "data.object.last_payment_error.code",
+        "charge.refunded": "data.object.amount_refunded data.previous_attributes.refunded",
+        "charge.dispute.created": "data.object.reason data.object.charge",
+        "checkout.session.completed": "data.object.customer_details.email"
+        " data.object.client_reference_id data.object.payment_status data.object.metadata",
+        "customer.subscription.updated": "data.object.items.data.0.price.id data.object.status",
+        "invoice.payment_failed": "data.object.next_payment_attempt data.object.attempt_count",
+        "payout.failed": "data.object.failure_code data.object.arrival_date",
+    },
+    "gitlab": {
+        "push": "user_username project.web_url commits.0.url checkout_sha repository.name",
+        "tag_push": "ref message",
+        "merge_request": "object_attributes.url object_attributes.last_commit.id user.email",
+        "pipeline": "object_attributes.sha object_attributes.url builds.0.name commit.message",
+        "build": "build_name build_status pipeline_id ref",
+        "issue": "object_attributes.state object_attributes.url assignees labels",
+        "note": "object_attributes.note object_attributes.noteable_type issue.iid",
+        "release": "tag action url",
+        "user_add_to_group": "event_name group_path user_username",
+    },
+    "gitea": {
+        "push": "compare_url head_commit.message commits.0.modified repository.html_url",
+        "pull_request": "number pull_request.head.ref pull_request.html_url pull_request.merged",
+        "issues": "issue.title issue.html_url issue.state",
+        "issue_comment": "comment.body issue.number",
+        "release": "release.tag_name release.html_url",
+    },
+    "slack": {
+        "app_mention": "event.channel event.text event.ts authorizations.0.team_id",
+        "reaction_added": "event.reaction event.item.ts",
+        "block_actions": "response_url actions.0.value channel.id message.ts user.name",
+    },
     "sendgrid": {
         "processed": "smtp-id",
         "open": "sg_machine_open sg_content_type",
@@ -225,6 +259,17 @@ def test_what_an_event_says_is_in_its_sample() -> None:
     assert shop.sample("orders/fulfilled")["fulfillment_status"] == "fulfilled"
     assert shop.sample("orders/partially_fulfilled")["fulfillment_status"] == "partial"
     assert "title" not in shop.sample("products/delete")
+    paid, unpaid = (a_provider("stripe").sample(f"invoice.{e}") for e in ("paid", "payment_failed"))
+    assert (paid["data"]["object"]["paid"], unpaid["data"]["object"]["paid"]) == (True, False)
+    assert a_provider("gitlab").sample("tag_push")["ref"].startswith("refs/tags/")
+
+
+def test_what_a_payment_event_is_about_is_its_object() -> None:
+    stripe = a_provider("stripe")
+    for event in stripe.events:
+        about = stripe.sample(event.name)["data"]["object"]["object"]
+        family = event.name.rpartition(".")[0].replace("customer.subscription", "subscription")
+        assert about == family.replace("charge.dispute", "dispute"), event.name
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
