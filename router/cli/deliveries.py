@@ -13,7 +13,6 @@ from router.errors import UsageError
 from router.model.delivery import DeliverySummary
 from router.replay.asked import said
 from router.store.protocol import Selector
-from router.yaml_source import Suggester
 
 LIMIT = 50
 _REFUSALS_KEPT = 500
@@ -54,6 +53,7 @@ def _events(d: DeliverySummary) -> str:
 
 def _refused(place: Place, selector: Selector) -> None:
     from router.cli.admin import Door
+    from router.yaml_source import Suggester
 
     given = said(selector)
     for name in given.keys() - _REFUSED_BY:

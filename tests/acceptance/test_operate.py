@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -61,6 +62,33 @@ def test_verbs_go_to_the_server_that_holds_the_store(rig: Rig) -> None:
     code, out, err = called(rig, "cancel", "--rule", "hopeles", "--yes")
     assert (code, out) == (2, "")
     assert "there is no rule 'hopeles'; did you mean 'hopeless'?" in err
+
+
+def test_the_same_selection_again_makes_none(make_rig: MakeRig) -> None:
+    """Of the server here, as if it were elsewhere, and without one; it says what made them."""
+    rig = make_rig(RULES)
+
+    def jobs() -> int:
+        listed = json.loads(called(rig, "deliveries", "--json")[1])
+        return sum(sum(one["jobs"].values()) for one in listed)
+
+    again = ("replay", "--rule", "hopeless", "--yes")
+    with rig.router() as router:
+        for _ in range(2):
+            assert called(rig, "send", "shop", "orders/paid")[0] == 0
+        router.until(lambda: len(dead(rig)) == 2, "the dead jobs")
+        first = json.loads(called(rig, *again, "--json")[1])
+        assert (first["jobs"], jobs()) == (2, 4)
+        there = ("--server", f"http://127.0.0.1:{rig.admin}")
+        token = Path(f"{rig.store}.token").read_text("ascii").strip()
+        outs = [called(rig, *again)[1], called(rig, *again, *there, ROUTER_TOKEN=token)[1]]
+        assert router.stop() == 0, router.output()
+    outs.append(called(rig, *again)[1])
+    told = rf"all 2 were replayed at \S+ by {first['id']}; `--again` does it once more\n"
+    assert all(re.fullmatch(told, out) for out in outs), outs
+    assert jobs() == 4
+    assert json.loads(called(rig, *again, "--again", "--json")[1])["jobs"] == 2
+    assert jobs() == 6
 
 
 def on_a_terminal(rig: Rig, answer: str, *args: str) -> tuple[int, str]:
