@@ -106,7 +106,7 @@ def test_a_replay_is_planned_before_it_is_made(router: Served, page: Watched) ->
     before = len(router.api("/api/replays")["replays"])
     page.open("/dead")
     page.page.click("text=plan a replay")
-    assert "Nothing has been made yet" in page.page.inner_text("main")
+    assert "Nothing has been done yet" in page.page.inner_text("main")
     assert len(router.api("/api/replays")["replays"]) == before
     page.page.click("button.main")
     page.page.wait_for_url(re.compile("/replays/web-"))
