@@ -23,6 +23,8 @@ WORDS = frozenset(
     | {"too_large", "unsupported_encoding", "timeout", "refused"}
 )
 """What our door says in `{"error": …}`."""
+ADMIN_LOGIN = "/login?next="
+"""Where the admin pages send whoever is not logged in."""
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -137,6 +139,11 @@ def judge(seen: Seen) -> Judged:
     answer = f"{seen.status}" + (f" {seen.word}" if seen.word else "")
     if seen.word is not None:
         return _ours(seen, answer)
+    if (seen.location or "").startswith(ADMIN_LOGIN):
+        fix = "lead the address to the port of `server.listen`, not to that of `server.admin`"
+        return Judged(
+            False, f"the router's admin pages answer there, not its intake ({answer})", fix
+        )
     if 300 <= seen.status < 400:
         to = f" to {seen.location[:200]}" if seen.location else ""
         fix = "senders do not follow redirects: set base_url to the final address"

@@ -229,6 +229,14 @@ def test_other_rules_than_the_server_has(rig: Rig, router: RouterProcess) -> Non
     assert "other rules" in found["server"]["says"]
 
 
+def test_the_admin_pages_at_the_address(rig: Rig) -> None:
+    rig.server = rig.server.replace(str(rig.listen), str(rig.admin))
+    rig.write(RULES)
+    with rig.router():
+        found = checked(rig)["address"]
+    assert "the router's admin pages answer there" in found["says"]
+
+
 def test_somebody_else_at_the_address(rig: Rig) -> None:
     with api_server() as page:
         rig.server = f"  base_url: {page.url}\n"

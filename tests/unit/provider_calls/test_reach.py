@@ -63,6 +63,7 @@ async def test_our_own_door_is_known_by_its_word(api: ApiServer) -> None:
             False,
             "redirected (301) to https://www.example.com/wh_x",
         ),
+        (Answer(303, "", {"Location": "/login?next=%2F"}), False, "the router's admin pages"),
         ("garbage", False, "the connection broke"),
         ("close", False, "the connection broke"),
     ],
