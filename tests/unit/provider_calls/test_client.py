@@ -11,6 +11,8 @@ from router.provider_calls.answers import CallFailedError, refused, retry_after
 from router.provider_calls.client import Client, hosts_of
 from router.providers.management import RANGES, ApiRequest, dispatch, ranges
 from tests.api_server import HOOKS, TOKEN, Answer, ApiServer
+from tests.hostile.targets import TABLE, serving
+from tests.hostile.turns import watched
 from tests.unit.provider_calls.conftest import host
 
 
@@ -71,6 +73,17 @@ async def test_a_redirect_is_not_followed(api: ApiServer, client: Client) -> Non
     api.script.append(Answer(302, "", {"Location": f"{api.url}/elsewhere"}))
     assert (await client.send(ranges(host(api)))).status == 302
     assert len(api.asked) == 1
+
+
+@pytest.mark.parametrize("name", ["hints_a_thousand_at_once", "chunks_of_one_byte"])
+async def test_an_answer_that_is_parsed_in_many_parts_keeps_the_loop_for_nobody(name: str) -> None:
+    """The server asks senders' interfaces for their address ranges while it takes deliveries."""
+    async with serving(TABLE[name][1]) as (url, _), Client(["127.0.0.1"], timeout_s=0.5) as client:
+        request = ApiRequest("GET", url, (), RANGES)
+        with pytest.raises(CallFailedError):
+            await client.send(request)  # the first call of a process imports much
+        with watched(), pytest.raises(CallFailedError):
+            await client.send(request)
 
 
 async def test_an_endless_answer_is_left(api: ApiServer, client: Client) -> None:
