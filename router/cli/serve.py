@@ -6,6 +6,7 @@ import click
 
 from router.cli.output import note
 from router.cli.place import Place, place_options, rules_argument
+from router.errors import UsageError
 
 
 @click.command()
@@ -22,6 +23,7 @@ def serve(ctx: click.Context, *, place: Place, dry: bool) -> None:
     from router.wiring.server import serve
 
     if place.dev:
+        _refuse_open_addresses(place)
         _greet(place)
     options = ServeOptions(
         rules=place.rules,
@@ -31,6 +33,20 @@ def serve(ctx: click.Context, *, place: Place, dry: bool) -> None:
         human=sys.stderr.isatty() and not place.as_json,
     )
     ctx.exit(serve(options, place.environ))
+
+
+def _refuse_open_addresses(place: Place) -> None:
+    """`--dev` invents secrets and asks for no token: that is for this machine alone."""
+    from router.config.admin_door import is_local
+
+    given = place.overrides()
+    for name, address in (("listen", given.listen), ("admin", given.admin)):
+        if address is not None and not is_local(address):
+            raise UsageError(
+                f"--dev listens on this machine only, and the address {address} (--{name} or "
+                f"ROUTER_{name.upper()}) is open beyond it; leave --dev out, or give "
+                f"127.0.0.1:{address.rpartition(':')[2]}"
+            )
 
 
 def _greet(place: Place) -> None:

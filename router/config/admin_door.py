@@ -28,7 +28,7 @@ def settings(
     has_place = entry.text or entry.env or entry.listen or entry.broken
     listen = address(entry, default) if has_place else default
     tokens = tuple(_token(context, name, one) for name, one in entry.tokens or ())
-    if not (tokens or entry.broken or context.dev or _is_local(listen)):
+    if not (tokens or entry.broken or context.dev or is_local(listen)):
         context.error(
             "admin-without-token",
             f"the admin door at {listen} is open beyond this machine, and no token is named",
@@ -61,7 +61,8 @@ def _host(context: Context, text: Text) -> str:
     return text.value.lower()
 
 
-def _is_local(listen: str) -> bool:
+def is_local(listen: str) -> bool:
+    """Whether only this machine can reach who listens there (HOST:PORT)."""
     host = listen.rpartition(":")[0].strip("[]").lower()
     return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
 

@@ -144,7 +144,7 @@ WORDS: dict[str, dict[str, str]] = {
     },
     "AnswerEntry": {
         "status": "200 to 299.",
-        "type": "The media type. Default application/json.",
+        "type": "The media type. Default text/plain; charset=utf-8.",
         "body": "Static text; only {{ delivery.id }} may stand in it.",
     },
     "ApiEntry": {

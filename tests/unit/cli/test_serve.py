@@ -110,3 +110,22 @@ def read_until(descriptor: int, word: str) -> str:
     while word.encode() not in seen:
         seen += os.read(descriptor, 65_536)
     return seen.decode()
+
+
+@pytest.mark.parametrize("option", ["--listen", "--admin"])
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "[::]"])  # noqa: S104 - refused
+def test_dev_listens_on_this_machine_only(
+    router: Router, rules: Path, option: str, host: str
+) -> None:
+    """Its secrets are invented and its admin listener asks for no token."""
+    ran = router("serve", "--dev", rules, option, f"{host}:8765")
+    assert (ran.code, ran.out) == (2, "")
+    assert f"{host}:8765 ({option} or ROUTER_{option[2:].upper()}) is open beyond it" in ran.err
+    assert "127.0.0.1:8765" in ran.err
+
+
+def test_dev_is_not_opened_by_a_variable(
+    router: Router, rules: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROUTER_LISTEN", "0.0.0.0:8765")
+    assert router("serve", "--dev", rules).code == 2
