@@ -9,10 +9,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from router.errors import RouterError, StoreUnavailable
+from router.errors import RouterError, StoreRefused, StoreUnavailable
 from router.store import accepting, aside, settling, shifting, verbs
 from router.store.book import Book
-from router.store.connection import DAMAGED
+from router.store.connection import DAMAGED, open_read_only
 
 BATCH = 256
 """Operations to a transaction at most."""
@@ -247,11 +247,11 @@ class Writer:
         self._failure = self._closed = reason
         self._tell(self._failed, reason)
 
-    def _checkpoint(self, book: Book) -> None:
+    def _checkpoint(self, book: Book, mode: Literal["PASSIVE", "TRUNCATE"] = "PASSIVE") -> None:
         if book.broken:
             return
         try:
-            _, log, done = book.db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            _, log, done = book.db.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
         except sqlite3.Error as error:
             if not _is_passing(error):
                 self._break(book, error)
@@ -260,12 +260,14 @@ class Writer:
         book.pages = 0 if done == log else CHECKPOINT_PAGES // 2
 
     def _finish(self, book: Book) -> None:
-        if not book.broken:
-            if book.copies and self._failure is None:
-                self._commit(book, [Operation("work", verbs.write_copies, self._ended)])
-            with contextlib.suppress(sqlite3.Error):
-                book.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        with contextlib.suppress(sqlite3.Error):
+        if book.copies:
+            self._commit(book, [Operation("work", verbs.write_copies, self._ended)])
+        self._checkpoint(book, "TRUNCATE")
+        with contextlib.suppress(sqlite3.Error, StoreRefused):
+            if book.broken:
+                # SQLite's own checkpoint, which hides a failed sync, is made by the last to close.
+                with contextlib.closing(open_read_only(book.path)):
+                    book.db.close()
             book.db.close()
         self._tell(_set, [(self._ended, None)])
 

@@ -72,6 +72,9 @@ async def _serve(options: ServeOptions, source: Source, live: Live, warnings: li
         code = await _with_store(options, source, live, warnings, store, clock)
     finally:
         await store.close()
+    if code == 0 and store.failure.done():  # by the very last write; the next start mends it
+        logs.get("router").error("stopping", reason=f"the store failed: {store.failure.result()}")
+        code = 1
     logs.get("router").info("stopped", exit=code)
     return code
 

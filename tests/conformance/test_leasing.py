@@ -55,10 +55,12 @@ async def test_a_job_is_leased_once(store: Store, make: Maker) -> None:
 
 
 async def test_only_the_lease_settles(store: Store, make: Maker) -> None:
+    """Whatever another lease is called: before or after it in the alphabet, less of it or more."""
     await store.accept(make.acceptance())
-    job = await lease_one(store)
-    assert not await store.settle(a_settlement(job, lease="b.other"))
-    assert (await store.job(job.id)) == job
+    job = await lease_one(store, lease="b.1")
+    for stale in ("", "a.9", "b", "b.", "b.0", "b.10", "b.1 ", "B.1", "b.2", "b.other", "c.0"):
+        assert not await store.settle(a_settlement(job, lease=stale)), stale
+        assert (await store.job(job.id)) == job
     assert await store.settle(a_settlement(job))
     assert not await store.settle(a_settlement(job))
     record = await store.delivery(job.delivery)
@@ -70,10 +72,10 @@ async def test_a_fenced_settlement_spoils_no_other(store: Store, make: Maker) ->
     await store.accept(make.acceptance(jobs=[make.job() for _ in range(6)]))
     jobs = [one.job for one in (await store.lease({"erp": 6}, lease="b.1", now=FAR)).jobs]
     settled = await asyncio.gather(
-        *[store.settle(a_settlement(j, lease="b.1" if i % 2 else "x")) for i, j in enumerate(jobs)]
+        *[store.settle(a_settlement(j, lease=f"{'abc'[i % 3]}.1")) for i, j in enumerate(jobs)]
     )
-    assert [bool(one) for one in settled] == [False, True] * 3
-    assert await store.counts() == {"paid": {"running": 3, "succeeded": 3}}
+    assert [bool(one) for one in settled] == [False, True, False] * 2
+    assert await store.counts() == {"paid": {"running": 4, "succeeded": 2}}
 
 
 async def test_success_ends_the_job_and_keeps_the_result(store: Store, make: Maker) -> None:
@@ -139,6 +141,19 @@ async def test_another_boot_s_jobs_are_reclaimed_uncharged(store: Store, make: M
     record = await store.delivery(old.delivery)
     assert record is not None
     assert [(a.number, a.outcome) for a in record.attempts] == [(1, "interrupted")]
+
+
+async def test_what_was_charged_stays_charged_when_the_process_dies(
+    store: Store, make: Maker
+) -> None:
+    """A restart gives nobody a fresh schedule: a job that fails dies of it all the same."""
+    await store.accept(make.acceptance())
+    for boot in range(2):
+        job = await lease_one(store, lease=f"{boot}.1")
+        await store.settle(a_settlement(job, "retryable", due_at=START_MS))
+        await lease_one(store, lease=f"{boot}.2")
+        await store.recover(alive="x", now=FAR, on_interrupt_dead=NOBODY)
+        assert [j.charged for j in await store.jobs(ALL)] == [boot + 1]
 
 
 async def test_a_restart_keeps_the_time_of_a_retry(store: Store, make: Maker) -> None:

@@ -1,17 +1,22 @@
 """What every store does with deliveries, and how it lists them: the file and the model alike."""
 
 import asyncio
+import sqlite3
+import threading
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from router.errors import NotFound, StoreUnavailable
+from router.store.book import Book
 from router.store.protocol import Accepted, Duplicate, Generation, Selector, Store
 from router.store.sqlite import open_store
 from router.store.upkeep import RuleCount
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, Maker, a_settlement, lease_one
+from tests.unit.store.faults import fault
 
 DAY = 86_400
 ALL = Selector()
@@ -350,6 +355,48 @@ async def test_what_cannot_be_stored_spoils_no_other(tmp_path: Path, make: Maker
     assert isinstance(receipts.pop(5), StoreUnavailable)
     assert receipts == [Accepted(a.delivery.id) for a in good]
     assert await store.accept(make.acceptance(b"bad")) != Duplicate(bad.delivery.id)
+    await store.close()
+
+
+class Unwilling:
+    """A connection on which nothing commits: the disk is full when it comes to that."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._db, name)
+
+    def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+        if sql == "COMMIT":
+            raise fault("SQLITE_FULL")
+        return self._db.execute(sql, *values)
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["together", "one by one"])
+async def test_nobody_is_answered_before_the_commit_that_holds_his(
+    tmp_path: Path, make: Maker, together: bool
+) -> None:
+    """Also where an item that cannot be stored makes the others be tried alone."""
+    store = await open_store(str(tmp_path / "router.db"), clock=ManualClock())
+    entered, go = threading.Event(), threading.Event()
+
+    def hold(book: Book) -> None:
+        book.db = Unwilling(book.db)  # type: ignore[assignment]
+        entered.set()
+        assert go.wait(30)
+
+    held = store._writer.submit("work", hold)
+    await asyncio.to_thread(entered.wait, 30)
+    asked = [asyncio.ensure_future(store.accept(make.acceptance())) for _ in range(5)]
+    if not together:
+        bad = make.acceptance(jobs=[make.job(due_at=2**70)])
+        asked.insert(2, asyncio.ensure_future(store.accept(bad)))
+    await asyncio.sleep(0)  # they are queued now, for one transaction
+    go.set()
+    answers = await asyncio.gather(held, *asked, return_exceptions=True)
+    assert [type(one) for one in answers] == [StoreUnavailable] * len(answers)
+    assert await store.deliveries(ALL) == ()
     await store.close()
 
 

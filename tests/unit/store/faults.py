@@ -41,6 +41,8 @@ class Watched:
                 return self._db.execute("SELECT 0, 10, 9")
         if sql == LAST:
             self._happened.append("last checkpoint")
+            if self.fails is not None:
+                raise self.fails
         return self._db.execute(sql, *values)
 
 

@@ -162,15 +162,32 @@ async def test_one_that_is_held_up_is_tried_again_as_late_as_any_and_nothing_is_
     assert not rig.failure.done()
 
 
-async def test_one_that_the_disk_fails_is_the_last_write(rig: Rig) -> None:
+@pytest.mark.parametrize("name", ["SQLITE_IOERR", "SQLITE_IOERR_FSYNC"])
+async def test_one_that_the_disk_fails_is_the_last_write(rig: Rig, name: str) -> None:
     """What reached the file is unknown."""
-    rig.db.fails = fault("SQLITE_IOERR")
+    rig.db.fails = fault(name)
     await rig.write(250)
-    assert "SQLITE_IOERR" in await rig.failure
-    rig.db.fails = None
-    with pytest.raises(StoreUnavailable, match="SQLITE_IOERR"):
+    with pytest.raises(StoreUnavailable, match=name):
         await rig.write(0)
+    assert name in await rig.failure
     assert rig.happened == ["checkpoint"]
+
+
+async def test_the_very_last_one_that_the_disk_fails_is_told_and_leaves_the_journal(
+    rig: Rig, path: Path, make: Maker
+) -> None:
+    """SQLite itself would make one more when the file is closed, and hide how that went."""
+    accepted = accepting.prepare(make.acceptance(), START_MS)
+    await rig.writer.submit("accept", accepted)
+    before = path.read_bytes(), Path(f"{path}-wal").read_bytes()
+    assert before[1]
+    rig.db.fails = fault("SQLITE_IOERR_FSYNC")
+    await rig.writer.close()
+    assert "SQLITE_IOERR_FSYNC" in await rig.failure
+    assert (path.read_bytes(), Path(f"{path}-wal").read_bytes()) == before
+    again = await open_store(str(path), clock=ManualClock())
+    assert await again.delivery(accepted.acceptance.delivery.id) is not None
+    await again.close()
 
 
 async def test_after_a_failed_write_none_is_made_not_even_the_last(rig: Rig) -> None:
