@@ -74,4 +74,78 @@ SEAMS = (
         "unit/test_legible.py::test_what_nests_too_deep_stays_as_it_came",
         "unit/test_legible.py::test_indents_do_not_make_a_body_many_times_as_long",
     ),
+    defect(
+        95,
+        "a lease that sorts before the present one settles",
+        Edit(
+            "router/store/settling.py",
+            "jobs.lease = v.column2",
+            "jobs.lease >= v.column2",
+        ),
+        "conformance/test_leasing.py::test_only_the_lease_settles",
+        "conformance/test_leasing.py::test_a_fenced_settlement_spoils_no_other",
+    ),
+    defect(
+        96,
+        "a lease that sorts behind the present one settles",
+        Edit(
+            "router/store/settling.py",
+            "jobs.lease = v.column2",
+            "jobs.lease <= v.column2",
+        ),
+        "conformance/test_leasing.py::test_only_the_lease_settles",
+        "conformance/test_leasing.py::test_a_fenced_settlement_spoils_no_other",
+    ),
+    defect(
+        97,
+        "those tried one by one are answered before their commit",
+        Edit(
+            "router/store/writer.py",
+            "                answers.append((operation, _alone(book, operation)))\n",
+            "                answers.append((operation, _alone(book, operation)))\n"
+            "                self._answer(answers[-1:], 0.0)\n",
+        ),
+        "conformance/test_stores.py::test_nobody_is_answered_before_the_commit_that_holds_his",
+    ),
+    defect(
+        98,
+        "a start gives running jobs a fresh schedule",
+        Edit(
+            "router/store/leasing.py",
+            '"UPDATE jobs SET state = 0, lease = NULL, deaths = deaths + 1 "',
+            '"UPDATE jobs SET state = 0, lease = NULL, deaths = deaths + 1, charged = 0 "',
+        ),
+        "conformance/test_leasing.py::test_what_was_charged_stays_charged_when_the_process_dies",
+    ),
+    defect(
+        99,
+        "a checkpoint's failed sync is passed over",
+        Edit(
+            "router/store/writer.py",
+            "            if not _is_passing(error):\n                self._break(book, error)\n"
+            "            log, done = 0, 0\n",
+            "            log, done = 0, 0\n",
+        ),
+        "unit/store/test_checkpoints.py::test_one_that_the_disk_fails_is_the_last_write",
+        "unit/store/test_checkpoints.py::"
+        "test_the_very_last_one_that_the_disk_fails_is_told_and_leaves_the_journal",
+    ),
+    defect(
+        100,
+        "SQLite syncs again after a sync has failed",
+        Edit("router/store/writer.py", "            if book.broken:\n", "            if False:\n"),
+        "unit/store/test_checkpoints.py::"
+        "test_the_very_last_one_that_the_disk_fails_is_told_and_leaves_the_journal",
+    ),
+    defect(
+        101,
+        "what was committed into a store that is gone is answered",
+        Edit(
+            "router/store/writer.py",
+            "            if self._failure is not None or self._look():\n",
+            "            if True:\n",
+        ),
+        "unit/store/test_writer.py::"
+        "test_what_is_committed_into_a_store_that_is_gone_is_not_answered",
+    ),
 )

@@ -183,6 +183,7 @@ async def test_the_very_last_one_that_the_disk_fails_is_told_and_leaves_the_jour
     assert before[1]
     rig.db.fails = fault("SQLITE_IOERR_FSYNC")
     await rig.writer.close()
+    assert rig.failure.done()
     assert "SQLITE_IOERR_FSYNC" in await rig.failure
     assert (path.read_bytes(), Path(f"{path}-wal").read_bytes()) == before
     again = await open_store(str(path), clock=ManualClock())
