@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from router.errors import StoreRefused
-from router.store import causes
+from router.store import causes, place
 
 FIXED_IN = (3, 51, 3)
 """
@@ -132,4 +132,7 @@ def refusal(path: Path, error: sqlite3.Error | ValueError | TypeError) -> StoreR
             f"the making of {path} was cut off, and only looking cannot finish it: "
             "start `router serve` once"
         )
+    is_io = code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
+    if code == sqlite3.SQLITE_FULL or (is_io and place.is_full(path.parent)):
+        return place.without_room(path)
     return StoreRefused(f"{path} cannot be opened ({error})")

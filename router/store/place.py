@@ -1,5 +1,6 @@
 """Where a store lies: its folder, its files' modes, and the lock that keeps a second server out."""
 
+import errno
 import fcntl
 import os
 from contextlib import suppress
@@ -9,6 +10,10 @@ from router.errors import StoreRefused
 
 REMOTE = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ncpfs", "afs", "fuse.sshfs"})
 """File systems on which SQLite's locks or syncs cannot be relied on."""
+
+ROOM = 1024 * 1024
+"""So many bytes free are enough to open a store; an error with less is for want of room."""
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 Identity = tuple[int, int]
 """A file's device and inode: another file of its name has others."""
@@ -158,8 +163,12 @@ def _locked(file: Path, store: Path) -> int:
         raise StoreRefused(
             f"{store} is in use by another router (process {holder or 'unknown'})"
         ) from error
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
+    try:
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
+    except OSError as error:
+        os.close(descriptor)
+        raise _unwritable(file, error) from error
     return descriptor
 
 
@@ -184,7 +193,27 @@ def _opened(path: Path, *, create: bool = True) -> int:
     try:
         return os.open(path, os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0), 0o600)
     except OSError as error:
-        raise StoreRefused(f"{path} cannot be opened for writing: {error.strerror}") from error
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> StoreRefused:
+    if error.errno in _NO_ROOM:
+        return without_room(path)
+    return StoreRefused(f"{path} cannot be opened for writing: {error.strerror}")
+
+
+def is_full(folder: Path) -> bool:
+    """Whether the disk of this folder has no room for a store to be opened."""
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize < ROOM or (disk.f_files > 0 and disk.f_favail == 0)
+
+
+def without_room(path: Path) -> StoreRefused:
+    """Why nothing can be written at `path`, and what to do."""
+    return StoreRefused(
+        f"the disk of {path} is full, or a quota is used up: make room there, then start again; "
+        "what was stored before is as it was"
+    )
 
 
 def sync_folder(folder: Path) -> None:

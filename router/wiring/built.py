@@ -1,5 +1,6 @@
 """Every part of one serving router, constructed and introduced to each other."""
 
+import asyncio
 import random
 import secrets
 from pathlib import Path
@@ -233,7 +234,7 @@ class Built:
                 "heartbeats": self.feed.beat,
             },
             dispatch=self.dispatch,
-            store_failed=self.store.failure,
+            store_failed=asyncio.shield(self.store.failure),  # who no longer waits ends no future
             reload=self.reloader.reload,
             on_drain=self._drain_begins,
             grace_s=lambda: self.live.current.ruleset.server.grace_s,
