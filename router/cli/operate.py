@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from router.cli.admin import Door, NoServer
-from router.cli.consent import Consent, agreed, consent_options, show_plan
-from router.cli.output import counted, note, print_json
+from router.cli.consent import Consent, agreed, consent_options, print_answer, show_plan
+from router.cli.output import counted, note
 from router.cli.place import Place, place_options
 from router.cli.selection import JOB_STATES, is_narrowed, selector_options
 from router.errors import NotFound, UsageError
@@ -60,6 +60,7 @@ def _change(
     def planned() -> dict[str, Any]:
         plan, _ = ask(verb, place, {**body, "dry_run": True}, selector)
         show_plan(place, plan, word)
+        _say_newer(place, plan)
         return plan
 
     if consent.dry_run:
@@ -74,11 +75,23 @@ def _change(
 
 def _report(place: Place, answer: dict[str, Any], word: str, limit: int | None) -> None:
     if place.as_json:
-        print_json(answer)
+        print_answer(answer)
     else:
         click.echo(f"{counted(answer[word], 'job')} {word}")
+        _say_newer(place, answer)
     if limit is not None and answer[word] >= limit:
         note(f"that is --limit {limit}; run it again for the rest")
+
+
+def _say_newer(place: Place, told: dict[str, Any]) -> None:
+    """Say which dead jobs a replay has made again: those passed over, and those opened by name."""
+    passed, earlier = told.get("passed"), told.get("earlier")
+    if passed and not place.as_json:
+        by = f", the last by {earlier['id']}" if earlier else ""
+        jobs = counted(passed, "dead job")
+        note(f"{jobs} passed over: a newer run of the same was made{by}; by its ID it is revived")
+    for job, (run, state) in told.get("newer", {}).items():
+        note(f"{job} has a newer run, {run} ({state}): its work may be done twice")
 
 
 def say_waits(waits: bool) -> None:

@@ -80,7 +80,8 @@ class Planned(msgspec.Struct, frozen=True):
     """
     The plan of a replay, or of a change of jobs that there are. `first_at` and `last_at` are when
     the deliveries came, Unix milliseconds; `seconds` is how long its pace will take; `whole` is
-    false when there is more than was looked at. `passed` and `earlier` as of a replay.
+    false when there is more than was looked at. `passed` and `earlier` as of a replay; of `revive`,
+    dead jobs that a replay has made again.
     """
 
     deliveries: int = 0

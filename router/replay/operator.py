@@ -9,6 +9,7 @@ from router import log
 from router.clock import Clock
 from router.errors import NotFound, UsageError
 from router.model.ids import Ids
+from router.model.job import Job
 from router.model.operating import Audit, Change, Item, Planned, Replay
 from router.replay.again import Again
 from router.replay.asked import LOCAL, Asked, By, said
@@ -16,6 +17,7 @@ from router.replay.finding import frozen
 from router.replay.known import check_names
 from router.replay.making import Making, Wake
 from router.replay.naming import whole_ids
+from router.replay.originals import Runs
 from router.replay.planning import joined, plan
 from router.replay.search import Search
 from router.rules.live import LiveRef
@@ -125,7 +127,10 @@ class Operator:
         return count
 
     async def revive(self, ids: Sequence[str], selector: Selector | None, by: By = LOCAL) -> int:
-        """Make dead jobs available again with a fresh schedule; returns how many."""
+        """
+        Make dead jobs available again with a fresh schedule; returns how many. One that a replay
+        has made again is opened only if it is named: see `newer`.
+        """
         audit = self._audit(by, "revive", _told(ids, selector))
         now = self._clock.now()
         count = await self._change(
@@ -138,6 +143,18 @@ class Operator:
             self._say(audit, count)
         await self._wake_all()
         return count
+
+    async def newer(self, ids: Sequence[str]) -> dict[str, Job]:
+        """The newest run of each job that is named and has been made again."""
+        found: dict[str, Job] = {}
+        for one in await whole_ids(self._store, ids):
+            job = await self._store.job(one) if one.startswith("job_") else None
+            record = None if job is None else await self._store.delivery(job.delivery)
+            if job is not None and record is not None:
+                newest = Runs(record.jobs).newest(job)
+                if newest.id != job.id:
+                    found[job.id] = newest
+        return found
 
     async def planned(
         self, verb: Change, ids: Sequence[str], selector: Selector | None
@@ -253,7 +270,8 @@ class Operator:
         found = [job async for job in self._fitting(verb, chosen)]
         starts = range(0, len(found), IDS_AT_ONCE)
         some = [tuple(found[start : start + IDS_AT_ONCE]) for start in starts]
-        return [Selector(ids=one, state=chosen.state) for one in some]
+        state = "dead" if verb == "revive" else chosen.state  # found, not named
+        return [Selector(ids=one, state=state) for one in some]
 
     async def _fitting(self, verb: Change, selector: Selector) -> AsyncIterator[str]:
         """Ids of the selected jobs that the condition fits and that can be changed so."""
@@ -266,10 +284,15 @@ class Operator:
         async for stored in search.newest():
             for job in stored.jobs:
                 if job.state in states and count != selector.limit:
-                    count += 1
+                    count += verb == "cancel" or await self._revivable(job)
                     yield job.id
             if count == selector.limit:
                 return
+
+    async def _revivable(self, job: Job) -> bool:
+        """Whether nothing was made of it since."""
+        plan = await self._store.planned(Selector(ids=(job.id,), state="dead"), "revive")
+        return plan.jobs > 0
 
     async def _wake_all(self) -> None:
         for target, due_at in (await self._store.targets()).items():

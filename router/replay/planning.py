@@ -59,6 +59,8 @@ def joined(plans: Sequence[Planned]) -> Planned:
         parts=tuple([Part(*key, count) for key, count in parts.most_common()]),
         first_at=min(times, default=None),
         last_at=max(times, default=None),
+        passed=sum(one.passed for one in plans),
+        earlier=max((one.earlier for one in plans if one.earlier is not None), default=None),
     )
 
 

@@ -198,11 +198,18 @@ class Verbs:
         return {"cancelled": await self._operator.cancel(*wanted, by)}
 
     async def revive(self, body: Mapping[str, Any], by: By = LOCAL) -> dict[str, Any]:
-        """Make dead jobs available again, or tell what that would be."""
+        """
+        Make dead jobs available again, or tell what that would be. `passed` and `earlier` tell of
+        those that a replay has made again, `newer` of those among the named ones.
+        """
         wanted = _wanted(body, _DRY_RUN)
+        newer = {id_: [j.id, j.state] for id_, j in (await self._operator.newer(wanted[0])).items()}
+        planned, frozen = await self._operator.planned("revive", *wanted)
         if body.get("dry_run"):
-            return await self._plan(*await self._operator.planned("revive", *wanted))
-        return {"revived": await self._operator.revive(*wanted, by)}
+            return {**await self._plan(planned, frozen), "newer": newer}
+        revived = await self._operator.revive(*wanted, by)
+        earlier = await self._earlier(planned.earlier)
+        return {"revived": revived, "passed": planned.passed, "earlier": earlier, "newer": newer}
 
     async def _plan(self, planned: Planned, selector: Selector | None) -> dict[str, Any]:
         """The plan; with `until` in its selector a verb does exactly that."""

@@ -110,12 +110,13 @@ def generations(
 
 def planned(db: sqlite3.Connection, selector: Selector, change: Change) -> Planned:
     """What a verb would change: the same jobs that it chooses."""
-    sql, asked = selection.jobs(selector)
+    selected = selection.jobs(selector)
+    sql, asked = selection.all_of([selection.changeable(selector, change), selected])
     order = "" if selector.limit is None else "ORDER BY j.id DESC LIMIT ?"
     asked = asked if selector.limit is None else [*asked, selector.limit]
     chosen = (
         "WITH chosen AS (SELECT j.rule, j.action, j.target, d.n, d.received_at "
-        f"FROM {JOBS_JOINED} WHERE {selection.changeable(selector, change)} AND {sql} {order}) "
+        f"FROM {JOBS_JOINED} WHERE {sql} {order}) "
     )
     parts = db.execute(
         chosen + "SELECT rule, action, target, count(*) FROM chosen GROUP BY 1, 2, 3 "
@@ -125,13 +126,27 @@ def planned(db: sqlite3.Connection, selector: Selector, change: Change) -> Plann
     deliveries, first_at, last_at = db.execute(
         chosen + "SELECT count(DISTINCT n), min(received_at), max(received_at) FROM chosen", asked
     ).fetchone()
+    passed, earlier = (0, None) if change == "cancel" else _passed(db, selector)
     return Planned(
         deliveries,
         sum(part[3] for part in parts),
         parts=tuple([Part(*part) for part in parts]),
         first_at=first_at,
         last_at=last_at,
+        passed=passed,
+        earlier=earlier,
     )
+
+
+def _passed(db: sqlite3.Connection, selector: Selector) -> tuple[int, str | None]:
+    """How many dead jobs were made again since, and the newest job that did so."""
+    sql, asked = selection.all_of([selection.made_again(selector), selection.jobs(selector)])
+    passed, earlier = db.execute(
+        f"SELECT count(*), max((SELECT max(newer.id) {selection.NEWER})) "
+        f"FROM {JOBS_JOINED} WHERE {sql}",
+        asked,
+    ).fetchone()
+    return passed, earlier
 
 
 def open_states(db: sqlite3.Connection) -> dict[str, int]:

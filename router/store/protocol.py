@@ -328,6 +328,9 @@ class Store(Protocol):
         """
         Make dead jobs available again with a fresh retry schedule; returns how many. Successors
         that were cancelled because of them wait again; their run queues for its group anew.
+
+        Of the runs of one original only the newest: one that a replay has made again is passed
+        over, unless it is named by its own id and no state is selected.
         """
         ...
 

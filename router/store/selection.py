@@ -22,6 +22,13 @@ JOBS_JOINED = (
 
 _DEAD = "j.state > 1 AND j.state < 5 AND j.state = 4"
 """In the words of the partial index, so that it is used."""
+_LEGIBLE = f"{_DEAD} AND j.reason IS NOT '{CORRUPT}'"
+NEWER = (
+    f"FROM jobs newer WHERE newer.n > j.n AND newer.n <= j.n | {PLACES - 1} "
+    "AND newer.event_index = j.event_index AND newer.rule = j.rule AND newer.action = j.action "
+    "AND newer.replay_of IS NOT NULL"
+)
+"""Runs of the same that replays have made since."""
 _EARLIEST = "min(j.created_at, d.received_at)"
 
 Condition = tuple[str, list[Any]]
@@ -55,10 +62,10 @@ def deliveries(selector: Selector) -> Condition:
         parts.append(("instr(d.names, ?) > 0", [f"{MARK}{selector.event}{MARK}"]))
     if selector.state is not None and selector.state not in DELIVERY_STATE:
         inner.append(_job_state(selector.state))
-    sql, values = _all_of(inner)
+    sql, values = all_of(inner)
     if values or sql != "1":
         parts.append((f"EXISTS (SELECT 1 FROM jobs j WHERE {JOBS_OF} AND {sql})", values))
-    return _all_of(parts)
+    return all_of(parts)
 
 
 def jobs(selector: Selector, *, whole: bool = False) -> Condition:
@@ -79,16 +86,31 @@ def jobs(selector: Selector, *, whole: bool = False) -> Condition:
     ]
     if selector.state is not None:
         parts.append(_job_state(selector.state))
-    return _all_of(parts)
+    return all_of(parts)
 
 
-def changeable(selector: Selector, change: Change) -> str:
+def changeable(selector: Selector, change: Change) -> Condition:
     """The condition on `j` that it can be changed so; see the verbs of a store."""
     if change == "revive":
-        return f"{_DEAD} AND j.reason IS NOT '{CORRUPT}'"
+        named, values = _named(selector)
+        return f"{_LEGIBLE} AND (NOT EXISTS (SELECT 1 {NEWER}) OR {named})", values
     if selector.ids or selector.state == "dead":  # chosen by somebody who knows what they halt
-        return "(j.state < 3 OR j.state = 4 AND j.run IN (SELECT n FROM runs WHERE turn = 2))"
-    return "j.state < 3"
+        return "(j.state < 3 OR j.state = 4 AND j.run IN (SELECT n FROM runs WHERE turn = 2))", []
+    return "j.state < 3", []
+
+
+def made_again(selector: Selector) -> Condition:
+    """The condition on `j` that `revive` passes over it: see `changeable`."""
+    named, values = _named(selector)
+    return f"{_LEGIBLE} AND EXISTS (SELECT 1 {NEWER}) AND NOT {named}", values
+
+
+def _named(selector: Selector) -> Condition:
+    """A job that is named by its own id is meant, whatever was made of it."""
+    if selector.state is not None:
+        return "0", []
+    jobs = [_job_id(one) for one in selector.ids if one.startswith("job_")]
+    return _any_of(jobs) if jobs else ("0", [])
 
 
 def _refuse_where(selector: Selector) -> None:
@@ -148,7 +170,7 @@ def _times(selector: Selector, since: str, until: str) -> Condition:
         parts.append((f"{since} >= ?", [selector.since]))
     if selector.until is not None:
         parts.append((f"{until} < ?", [selector.until]))
-    return _all_of(parts)
+    return all_of(parts)
 
 
 def _before(column: str, reached: str | None) -> Condition:
@@ -159,7 +181,8 @@ def _equal(column: str, value: str | None) -> Condition:
     return ("1", []) if value is None else (f"{column} = ?", [value])
 
 
-def _all_of(parts: list[Condition]) -> Condition:
+def all_of(parts: list[Condition]) -> Condition:
+    """The condition that all of these hold."""
     used = [part for part in parts if part[0] != "1"]
     return " AND ".join(sql for sql, _ in used) or "1", [v for _, values in used for v in values]
 

@@ -42,13 +42,13 @@ def revive(book: Book, selector: Selector, now: int, after: int) -> Step:
 def _change(
     book: Book,
     selector: Selector,
-    which: str,
+    which: selection.Condition,
     change: selection.Condition,
     after: int,
     see_to_runs: Callable[[str], None],
 ) -> Step:
     """Everything at once if it is named or counted, else by steps that hold up nobody long."""
-    sql, asked = selection.jobs(selector)
+    sql, asked = selection.all_of([which, selection.jobs(selector)])
     whole = selector.limit is not None or bool(selector.ids)
     if whole:
         order, limit = "j.id DESC", -1 if selector.limit is None else selector.limit
@@ -58,8 +58,7 @@ def _change(
     numbers = [
         n
         for (n,) in book.db.execute(
-            f"SELECT j.n FROM {selection.JOBS_JOINED} WHERE {which} AND {sql} "
-            f"ORDER BY {order} LIMIT ?",
+            f"SELECT j.n FROM {selection.JOBS_JOINED} WHERE {sql} ORDER BY {order} LIMIT ?",
             [*asked, limit],
         )
     ]

@@ -286,10 +286,24 @@ class ModelStore(ModelLists):
     def _changeable(self, selector: Selector, change: Change) -> list[Job]:
         found = self._selected(selector)
         if change == "revive":
-            return [j for j in found if j.state == "dead"]
+            return [j for j in found if j.state == "dead" and not self._passed(j, selector)]
         return [j for j in found if self._cancellable(j, selector)]
 
+    def _newer(self, job: Job) -> list[str]:
+        """Runs of the same that replays have made since."""
+        of = (job.delivery, job.event_index, job.rule, job.action)
+        made = list(self._jobs.values())
+        later = made[[one.id for one in made].index(job.id) + 1 :]
+        same = [j for j in later if (j.delivery, j.event_index, j.rule, j.action) == of]
+        return [j.id for j in same if j.replay_of is not None]
+
+    def _passed(self, job: Job, selector: Selector) -> bool:
+        named = any(i.startswith("job_") and job.id.startswith(i) for i in selector.ids)
+        return bool(self._newer(job)) and (selector.state is not None or not named)
+
     async def planned(self, selector: Selector, change: Change) -> Planned:
+        dead = [j for j in self._selected(selector) if j.state == "dead" and change == "revive"]
+        passed = [j for j in dead if self._passed(j, selector)]
         jobs = self._changeable(selector, change)[: selector.limit]
         came = [self._deliveries[j.delivery][0].received_at for j in jobs]
         parts = Counter((j.rule, j.action, j.target) for j in jobs)
@@ -300,6 +314,8 @@ class ModelStore(ModelLists):
             parts=tuple(Part(*key, count) for key, count in ordered),
             first_at=min(came, default=None),
             last_at=max(came, default=None),
+            passed=len(passed),
+            earlier=max([i for j in passed for i in self._newer(j)], default=None),
         )
 
     def _cancellable(self, job: Job, selector: Selector) -> bool:

@@ -264,6 +264,34 @@ async def test_a_plan_counts_what_a_verb_would_change(store: Store, make: Maker)
     assert (await store.job(running.id) or running).state == "running"
 
 
+@pytest.mark.parametrize("state", ["available", "dead", "succeeded"])
+async def test_revive_opens_the_newest_run_alone(store: Store, make: Maker, state: str) -> None:
+    """And no run, if the newest is not dead; another job of the delivery is another thing."""
+    accepted = make.acceptance(jobs=[make.job(), make.job(rule="other")])
+    await store.accept(accepted)
+    original, other = accepted.jobs
+    assert {await kill(store, "no"), await kill(store, "no")} == {original.id, other.id}
+    again = make.job(replay_of=original.id)
+    await store.add(accepted.delivery.id, (again,))
+    if state != "available":
+        [leased] = (await store.lease({"erp": 1}, lease="b.2", now=FAR)).jobs
+        await store.settle(a_settlement(leased.job, state))
+    revived = {other.id, again.id} if state == "dead" else {other.id}
+    for selector in (ALL, Selector(state="dead"), Selector(ids=(accepted.delivery.id,))):
+        plan = await store.planned(selector, "revive")
+        assert (plan.jobs, plan.passed, plan.earlier) == (len(revived), 1, again.id)
+    found = Selector(ids=(original.id,), state="dead")  # named by a search, not by somebody
+    assert await store.revive(found, now=FAR) == 0
+    assert await store.revive(ALL, now=FAR) == len(revived)
+    states = {job.id: job.state for job in await store.jobs(ALL)}
+    assert {id_ for id_ in states if states[id_] == "available"} == revived | (
+        {again.id} if state == "available" else set()
+    )
+    named = Selector(ids=(original.id,))
+    assert (await store.planned(named, "revive")).passed == 0
+    assert await store.revive(named, now=FAR) == 1
+
+
 async def test_a_page_has_histories_if_they_are_asked_for(store: Store, make: Maker) -> None:
     """Then a job made later is found as long as its delivery came in time."""
     accepted = make.acceptance()

@@ -14,7 +14,7 @@ from router.intake import Intake, Reply
 from router.metrics import Metrics
 from router.model.headers import kept_headers
 from router.model.ids import Ids
-from router.model.job import Attempt, Settlement
+from router.model.job import Attempt, NewJob, Settlement
 from router.model.settings import Answer, Dedupe, Endpoint
 from router.providers import builtin
 from router.rules.live import Live, LiveRef, Secrets
@@ -267,6 +267,24 @@ async def test_a_redelivery_revives_dead_jobs_where_the_endpoint_says_so(
     await store.settle(Settlement(job.id, "b/1", attempt, "dead", reason="no"))
     assert answer(await world.send())["status"] == "duplicate"
     assert [j.state for j in await store.jobs(Selector())] == [state]
+
+
+async def test_a_redelivery_does_not_revive_what_was_made_again(store: SqliteStore) -> None:
+    """A replay has it in hand: opened as well, the work would be done twice."""
+    shop = Endpoint("shop", "shopify", ("/wh_x",), ("shop",), on_redelivery="revive")
+    world = World(store, a_ruleset(a_rule("r"), endpoints={"shop": shop}))
+    await world.send()
+    [leased] = (await store.lease({"r/log": 1}, lease="b/1", now=world.clock.now())).jobs
+    job = leased.job
+    attempt = Attempt(job.id, 1, 0, 0, "dead", "no", {}, job.generation)
+    await store.settle(Settlement(job.id, "b/1", attempt, "dead", reason="no"))
+    again = NewJob(
+        f"{job.id[:-1]}z", 0, job.event_id, job.event, job.rule, job.action, "log", job.target, 0,
+        replay_of=job.id,
+    )  # fmt: skip
+    await store.add(job.delivery, (again,))
+    assert answer(await world.send())["status"] == "duplicate"
+    assert [j.state for j in await store.jobs(Selector())] == ["available", "dead"]
 
 
 def test_credentials_are_removed_before_anything_stores_them() -> None:

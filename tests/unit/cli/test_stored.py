@@ -333,7 +333,7 @@ def test_a_selection_is_not_changed_unasked(
     assert (told["dry_run"], told["jobs"]) == (True, int(bool(part)))
     assert (ask("deliveries", "--json").out, ask("audit", "--json").out) == (before, "[]\n")
     done = json.loads(ask(verb, *args, "--yes", "--json").out)
-    assert list(done.values()) == [told["jobs"]]
+    assert done["revived" if verb == "revive" else "cancelled"] == told["jobs"]
 
 
 def test_a_replay_s_rate_is_told_in_words(ask: Router) -> None:
@@ -381,7 +381,26 @@ def test_revive_without_a_server_waits_for_the_next_one(ask: Router) -> None:
     assert (ran.code, ran.out) == (0, "1 job revived\n")
     assert "wait for the next `router serve`" in ran.err
     assert json.loads(ask("dead", "--json").out) == []
-    assert json.loads(ask("revive", "--rule", "paid", "--yes", "--json").out) == {"revived": 0}
+    assert json.loads(ask("revive", "--rule", "paid", "--yes", "--json").out)["revived"] == 0
+
+
+def test_what_was_made_again_is_revived_by_its_name_alone(ask: Router) -> None:
+    """The plan and the answer say what was passed over, and why; a name says what it risks."""
+    ask("replay", JOB, "--as", "monday")
+    for way in ("--dry-run", "--yes"):
+        ran = ask("revive", "--state", "dead", way)
+        assert ran.out.startswith("0 jobs")
+        assert "1 dead job passed over: a newer run of the same was made, the last by monday" in (
+            ran.err
+        )
+    told = json.loads(ask("revive", "--state", "dead", "--yes", "--json").out)
+    assert (told["revived"], told["passed"], told["earlier"]["id"]) == (0, 1, "monday")
+    assert datetime.fromisoformat(told["earlier"]["at"])
+    for way in ("--dry-run", "--yes"):
+        ran = ask("revive", JOB, way)
+        assert ran.out.startswith("1 job")
+        assert f"{JOB} has a newer run, job_" in ran.err
+        assert "(available): its work may be done twice" in ran.err
 
 
 def test_cancel_ends_an_orphan(ask: Router) -> None:

@@ -61,6 +61,23 @@ async def test_it_is_what_is_done(
     assert await act((), same) == jobs
 
 
+@pytest.mark.parametrize("where", [None, "payload.id < 9"])
+async def test_what_was_made_again_since_is_not_revived(where: str | None, world: World) -> None:
+    """It is no part of a limit either; the plan says how many these are."""
+    newest, oldest = await world.real.jobs(Selector(state="dead"))
+    await world.operator.replay(Asked(ids=(newest.id,)))
+    [again] = await world.replayed()
+    selector = Selector(state="dead", where=where, limit=1)
+    plan, same = await world.operator.planned("revive", (), selector)
+    assert (plan.jobs, plan.passed, plan.earlier) == (1, 1, again.id)
+    assert await world.operator.revive((), same) == 1
+    assert [j.id for j in await world.real.jobs(Selector(state="dead"))] == [newest.id]
+    plan, same = await world.operator.planned("revive", (), selector)
+    assert (plan.jobs, await world.operator.revive((), same)) == (0, 0)
+    assert await world.operator.newer((newest.id, oldest.id)) == {newest.id: again}
+    assert await world.operator.revive((newest.id,), None) == 1
+
+
 async def test_what_comes_after_the_plan_is_no_part_of_it(world: World, clock: ManualClock) -> None:
     planned, same = await world.operator.planned("cancel", (), Selector(rule="two"))
     await clock.advance(60)

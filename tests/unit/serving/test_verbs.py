@@ -111,7 +111,8 @@ async def test_cancel_and_replay_take_ids_or_a_selector(world: World) -> None:
     assert (plan["deliveries"], plan["jobs"], plan["dry_run"]) == (1, 1, True)
     assert list(plan["parts"]) == [{"rule": "paid", "action": "erp", "target": "erp", "jobs": 1}]
     assert await world.verbs.cancel({"selector": selector}) == {"cancelled": 1}
-    assert await world.verbs.revive({"selector": selector}) == {"revived": 0}
+    revived = await world.verbs.revive({"selector": selector})
+    assert revived == {"revived": 0, "passed": 0, "earlier": None, "newer": {}}
     assert [job.state for job in await world.store.jobs(Selector())] == ["cancelled"]
 
 

@@ -12,7 +12,7 @@ from router.rules.plan import Plan
 from router.store.protocol import Acceptance, Accepted, Selector
 from router.web.pages import overview, shown
 from tests.builders import NOW, a_delivery, a_job
-from tests.store_values import Maker
+from tests.store_values import Maker, a_settlement
 from tests.unit.web.pages.rig import Rig, a_rig, nodes
 
 
@@ -171,15 +171,16 @@ async def test_what_was_replayed_already_is_said_and_made_once_more_if_asked(rig
 
 @pytest.mark.parametrize(
     ("verb", "asked", "state"),
-    [("revive", "state=dead", "dead"), ("cancel", "rule=two", "available")],
+    [("revive", "rule=paid", "dead"), ("cancel", "rule=two", "available")],
 )
 async def test_what_is_revived_or_cancelled_is_planned_first(
     verb: str, asked: str, state: str, rig: Rig
 ) -> None:
     await rig.log_in("operator")
-    count = len(
-        await rig.store.jobs(Selector(state=state, rule="two" if state != "dead" else None))
-    )
+    await stored(rig, 1)
+    for leased in (await rig.store.lease({"erp": 9}, lease="b.9", now=NOW + 10**9)).jobs:
+        await rig.store.settle(a_settlement(leased.job, "dead"))
+    count = len(await rig.store.jobs(Selector(state=state, rule=asked.removeprefix("rule="))))
     page = await rig.get(f"/plan?verb={verb}&{asked}")
     told = nodes(page.body)
     assert f"{verb.capitalize()} {count} jobs" in page.body.decode()
@@ -196,6 +197,15 @@ async def test_what_is_revived_or_cancelled_is_planned_first(
     assert (await rig.ask("POST", f"/plan/{verb}", form=fields)).status == 200
     [line, _] = await rig.store.audited(None, None, 9)
     assert (line.verb, line.count) == (verb, count)
+
+
+async def test_what_a_replay_has_made_again_is_not_planned_to_be_revived(rig: Rig) -> None:
+    """The page says how many those are, and of which replay; there is nothing to press."""
+    await rig.log_in("operator")
+    page = await page_of(rig, "/plan?verb=revive&state=dead")
+    assert "<dt>jobs</dt><dd>0<" in page
+    assert f'<dt>passed over</dt><dd>1 that <a href="/replays/{rig.ids["replay"]}">' in page
+    assert 'action="/plan/revive"' not in page
 
 
 async def test_a_dead_job_is_revived_and_cancelled_on_its_page(rig: Rig) -> None:
