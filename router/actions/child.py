@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, NamedTuple, cast
 
-from router.actions.descent import Descent
+from router.actions.descent import Descent, in_turns, reap_adopted
 
 
 class Owner(NamedTuple):
@@ -194,14 +194,14 @@ class Child:
         self._doomed = True
         self._signal(signal.SIGKILL)
         if not self._exit.done():
-            self._descent.kill()
+            in_turns(self._descent.kill())
 
     async def gone(self, seconds: float) -> None:
         """Kill the rest until nothing is left of it."""
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
         while (  # noqa: ASYNC110 - nobody tells us when they have gone
-            self._descent.kill() or self._group_lives()
+            await in_turns(self._descent.kill()) or self._group_lives()
         ) and loop.time() < until:
             await asyncio.sleep(0.002)
 
@@ -232,9 +232,14 @@ class Child:
     def _on_exit(self) -> None:
         if self._doomed:
             self._signal(signal.SIGKILL)
-            self._descent.kill()
+            in_turns(self._descent.kill()).add_done_callback(lambda _: self._reap())
+        else:
+            self._reap()
+
+    def _reap(self) -> None:
         self.code = self._process.wait()
         self._descent.ended()
+        in_turns(reap_adopted())
         if not self._exit.done():
             self._exit.set_result(None)
 

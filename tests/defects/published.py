@@ -235,8 +235,8 @@ PUBLISHED = (
             ),
             Edit(
                 "router/actions/descent.py",
-                "        if self._mark is None:\n            return 0\n",
-                "        return 0\n",
+                "        if self._mark is None:\n            return\n",
+                "        return\n",
             ),
         ),
         "unit/actions/test_shell.py::test_the_whole_group_is_gone",

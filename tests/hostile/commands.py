@@ -36,6 +36,10 @@ COMMANDS = {
     "leaves_its_group": Command("timeout", _sh("setsid sleep 600 & sleep 600")),
     "starts_others_without_end": Command("timeout", _sh("while :; do true & done")),
     "starts_many": Command("timeout", _sh("for n in $(seq 300); do sleep 600 & done; sleep 600")),
+    "starts_many_elsewhere": Command(
+        "timeout",
+        _sh("setsid sh -c 'for n in $(seq 1500); do sleep 60 & done' & sleep 60"),
+    ),
     "stops_itself": Command("timeout", _sh("kill -STOP $$")),
     "kills_itself": Command("error", _sh("kill -KILL $$")),
     "fills_the_folder_it_is_given": Command(

@@ -7,20 +7,26 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from router.actions.descent import Descent, mark_of, reap_adopted
+from router.actions.child import Child
+from router.actions.descent import Descent, in_turns, mark_of, reap_adopted
 from router.actions.shell import ShellAction
 from router.model.job import Done, Retry
+from tests.hostile.turns import watched
 from tests.sim.makers import a_job, a_shell_call
 from tests.waiting import until
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/limits").exists(), reason="only on Linux is every descendant known"
 )
+
+STORM = 1_500
+ENV = {"PATH": os.environ["PATH"]}
 
 
 @contextlib.contextmanager
@@ -33,9 +39,13 @@ def _marked(*argv: str) -> Iterator[tuple[Descent, subprocess.Popen[bytes]]]:
         yield descent, process
     finally:
         process.kill()
-        descent.kill()
+        _left(descent)
         process.wait()
         descent.ended()
+
+
+def _left(descent: Descent) -> int:
+    return max(descent.kill(), default=0)
 
 
 def _ended(pid: int) -> bool:
@@ -57,6 +67,24 @@ def test_a_mark_is_a_child_s_own_and_not_ours() -> None:
         assert mark_of(os.getpid()) not in marks
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
+def test_the_marks_of_another_user_s_processes_are_known_too() -> None:
+    """The system gives them to nobody else by number; they are read."""
+    code = "import os, sys; from router.actions.descent import mark_of; os.setuid(65534); "
+    code += "print(*(mark_of(int(pid)) for pid in sys.argv[1:]))"
+    with _marked("sleep", "60") as (_, one), subprocess.Popen(["true"]) as gone:
+        gone.wait()
+        pids = [one.pid, os.getpid(), gone.pid]
+        ran = subprocess.run(
+            [sys.executable, "-c", code, *map(str, pids)],
+            cwd=Path(__file__).parents[3],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert ran.stdout.split() == [str(mark_of(pid)) for pid in pids]
+
+
 def test_what_left_everything_behind_is_found(tmp_path: Path) -> None:
     """Another session, another parent, no environment: and a bystander that is left alone."""
     pid_file = tmp_path / "pid"
@@ -69,21 +97,100 @@ def test_what_left_everything_behind_is_found(tmp_path: Path) -> None:
         asyncio.run(until(pid_file.exists))
         stray = int(pid_file.read_text())
         leader.kill()
-        while descent.kill():
+        while _left(descent):
             pass
         assert _ended(stray)
         assert bystander.poll() is None
         bystander.kill()
 
 
+def test_what_begins_while_the_others_are_looked_at_is_met(tmp_path: Path) -> None:
+    """Its parent may be gone before it is looked at itself."""
+    script = "until [ -e go ]; do sleep 0.01; done;"
+    script += " setsid sleep 600 & echo $! >new; mv new pid; wait"
+    with _marked("sh", "-c", f"cd {tmp_path}; {script}") as (descent, _):
+        steps = descent.kill()
+        next(steps)  # what there is has been listed
+        (tmp_path / "go").touch()
+        asyncio.run(until((tmp_path / "pid").exists))
+        assert max(steps)
+        late = int((tmp_path / "pid").read_text())
+        asyncio.run(until(lambda: _ended(late)))
+
+
+async def _storm(folder: Path) -> tuple[Child, list[int]]:
+    """A command that has started 1,500 processes in a session that is not its own."""
+    started = folder / "started"
+    script = f"for n in $(seq {STORM}); do sleep 120 & echo $!; done >{started}; wait"
+    child = Child(["setsid", "-w", "sh", "-c", script], ENV, "/", None)
+    await until(lambda: started.exists() and started.read_text().count("\n") == STORM)
+    return child, [int(pid) for pid in started.read_text().split()]
+
+
+async def test_a_storm_is_ended_in_turns(tmp_path: Path) -> None:
+    """1,500 processes in another session: all end, and the loop is kept for nobody."""
+    child, pids = await _storm(tmp_path)
+    assert not any(map(_ended, pids))
+    with watched():
+        child.kill()
+        await child.exited()
+        await child.gone(60)
+    assert all(map(_ended, pids))
+    child.close()
+
+
+async def test_steps_are_taken_in_turns() -> None:
+    """As many as there are, for as many at once: others come in between."""
+
+    def steps() -> Iterator[int]:
+        for number in range(8):
+            until_s = time.thread_time() + 0.002
+            while time.thread_time() < until_s:
+                pass
+            yield number
+
+    with watched():
+        found = await asyncio.gather(*(in_turns(steps()) for _ in range(40)))
+    assert found == [7] * 40
+
+
+async def test_many_that_end_at_once_share_their_turns() -> None:
+    children = [Child(["sleep", "120"], ENV, "/", None) for _ in range(60)]
+    with watched():
+        for child in children:
+            child.kill()
+        await asyncio.gather(*(child.exited() for child in children))
+        await asyncio.gather(*(child.gone(60) for child in children))
+    for child in children:
+        child.close()
+
+
+def test_a_process_whose_first_thread_has_ended_is_none_that_has(tmp_path: Path) -> None:
+    """It is shown as a zombie, and runs."""
+    code = f"""
+import ctypes, os, threading, time
+threading.Thread(target=time.sleep, args=(600,)).start()
+open("{tmp_path}/new", "w").write(str(os.getpid()))
+os.rename("{tmp_path}/new", "{tmp_path}/pid")
+ctypes.CDLL(None).pthread_exit(None)
+"""
+    argv = ("sh", "-c", 'setsid "$@" & wait', "sh", sys.executable, "-c", code)
+    with _marked(*argv) as (descent, _):
+        asyncio.run(until((tmp_path / "pid").exists))
+        pid = int((tmp_path / "pid").read_text())
+        asyncio.run(until(lambda: _ended(pid)))
+        assert _left(descent) == 1
+        asyncio.run(until(lambda: len(list(Path(f"/proc/{pid}").glob("task/*"))) < 2))
+
+
 def test_children_of_others_are_not_reaped() -> None:
     with subprocess.Popen(["sh", "-c", "exit 7"]) as other:
         asyncio.run(until(lambda: _ended(other.pid)))
-        reap_adopted()
+        list(reap_adopted())
         assert other.wait() == 7
     with _marked("sh", "-c", "exit 7") as (_, ours):
         asyncio.run(until(lambda: _ended(ours.pid)))
-        reap_adopted()
+        list(reap_adopted())
         assert ours.wait() == 7, "somebody here waits for it"
 
 
@@ -99,8 +206,10 @@ def test_an_adopted_orphan_is_reaped_when_the_next_command_ends() -> None:
     """In a process that adopts, as the first of a container does."""
     code = """
 import asyncio, os, pathlib
+from router.actions.child import Child
 from router.actions.descent import adopt_orphans
 from router.actions.shell import ShellAction
+from tests.hostile.turns import watched
 from tests.sim.makers import a_job, a_shell_call
 from tests.waiting import until
 
@@ -116,7 +225,7 @@ async def main():
     (orphan,) = children()
     await until(lambda: state(orphan) == "Z")
     await shell.run(a_shell_call("true"), a_job())
-    assert children() == [], children()
+    await until(lambda: not children())
 
 adopt_orphans()
 asyncio.run(main())
