@@ -20,7 +20,7 @@ targets:
 RULE = """
   - id: {rule}
     from: [shop, quiet]
-    match: payload.rule == '{rule}'
+    match: payload.wants_rule == '{rule}'
     retry: quick
 """
 ONE = """

@@ -150,7 +150,7 @@ class Whole:
         rng = self.rng
         return {
             "number": number,
-            "rule": rng.choice(RULES),
+            "wants_rule": rng.choice(RULES),
             "key": rng.choice("xy"),
             "path": rng.choice(("ok", "ok", "ok", "ok", "..")),
             "wanted": rng.random() < 0.8,
