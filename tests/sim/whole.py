@@ -190,21 +190,32 @@ class Whole:
         return InboundRequest("POST", path, b"", headers, body, "127.0.0.1", self.clock.now())
 
     async def send_again(self, endpoint: str, name: str, body: bytes) -> None:
-        """I30: a copy opens what is dead, where it may, and changes nothing else."""
+        """
+        I30: a copy opens what is dead, where it may and no replay made it again, and changes
+        nothing else.
+        """
         history, delivery = self.history, self.acked[name]
-        before = {j.id: j for j in self.twins.of(delivery) if j.replay_of is None}
+        before = self._originals(delivery)
         unsure = history.unsure
         if not await self.send(endpoint, name, body):
             return
-        after = {j.id: j for j in self.twins.of(delivery) if j.replay_of is None}
+        after = self._originals(delivery)
         history.put_to_the_test(30)
         if before.keys() != after.keys():
             history.broken(30, f"a copy of {delivery} made jobs")
-        dead = [j for j in before.values() if j.state == "dead"]
+        again = {self._same(j) for j in self.twins.of(delivery) if j.replay_of is not None}
+        dead = [j for j in before.values() if j.state == "dead" and self._same(j) not in again]
         for job in dead:
             opened = after[job.id].state != "dead" or after[job.id].ended_at != job.ended_at
             if endpoint == "shop" and not opened and unsure == history.unsure:
                 history.broken(30, f"{job.id} stayed dead")
+
+    def _originals(self, delivery: str) -> dict[str, Job]:
+        return {j.id: j for j in self.twins.of(delivery) if j.replay_of is None}
+
+    @staticmethod
+    def _same(job: Job) -> tuple[int, str, str]:
+        return job.event_index, job.rule, job.action
 
 
 async def _lived(rng: random.Random, path: Path, step: str | None) -> Whole:
