@@ -91,8 +91,7 @@ class Signer:
 
     def sample(self, event: str) -> bytes:
         """The body of a sample of this event, with what `--set` says, in new ids."""
-        payload = self.provider.sample(event)
-        return self.provider.compose(_changed(payload, self._wish), *_new_ids(self.provider, 1))
+        return _composed(self.provider, self.provider.sample(event), self._wish)
 
 
 def fresh(signer: Signer, wish: Wish) -> Callable[[], Request]:
@@ -166,7 +165,13 @@ def _bodies(provider: Provider, event: str, wish: Wish) -> Bodies:
         note("there is no sample of this event: an empty object goes; give one with --payload")
         sample = {}
     changed = _changed(sample, wish)
-    return lambda: provider.compose(changed, *_new_ids(provider, wish.batch or 1))
+    return lambda: _composed(provider, changed, wish)
+
+
+def _composed(provider: Provider, payload: Any, wish: Wish) -> bytes:
+    """The body in new ids; what `--set` says stands over these, too."""
+    ids = [_new_id(provider) for _ in range(wish.batch or 1)]
+    return provider.body([_changed(provider.numbered(payload, one), wish) for one in ids])
 
 
 def _json(data: bytes, name: str) -> Any:
@@ -190,10 +195,6 @@ def _new_id(provider: Provider) -> str:
         return secrets.token_urlsafe(16)
     h = secrets.token_hex(16)
     return f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
-
-
-def _new_ids(provider: Provider, count: int) -> list[str]:
-    return [_new_id(provider) for _ in range(count)]
 
 
 def _address(endpoint: Endpoint, event: str) -> str:

@@ -20,6 +20,9 @@ _EVENT_MAX = 256
 _BESIDE = {"again": ("repeat", "every"), "advance": ()}
 """What may stand beside the keys that make a step other than a delivery."""
 
+Change = tuple[str, JSON]
+"""A path and what a test sets there."""
+
 
 class Steps:
     """Compiles steps against the endpoints of one file."""
@@ -86,10 +89,12 @@ class Steps:
         if entry.event is not None and provider is not None:
             self._event(entry.event, provider)
         event = entry.event.value if entry.event else ""
+        changed, made = self._changed(entry, self._payload(entry, provider, event))
         return Sending(
             endpoint=entry.endpoint.value if entry.endpoint else "",
             event=event,
-            payload=self._changed(entry, self._payload(entry, provider, event)),
+            payload=changed,
+            set=made,
             headers=self._headers(entry, provider),
             tamper=entry.tamper,
             redeliver=bool(entry.redeliver),
@@ -130,14 +135,18 @@ class Steps:
         sample = provider.sample(event) if provider is not None and event else None
         return {} if sample is None else sample
 
-    def _changed(self, entry: SendEntry, payload: JSON) -> JSON:
+    def _changed(self, entry: SendEntry, payload: JSON) -> tuple[JSON, tuple[Change, ...]]:
+        """The payload with what `set` says, and that by path."""
+        made: list[Change] = []
         for path, node in entry.set or ():
             value = json_value(self.context, node)
             try:
                 payload = changes.put(payload, path.value, value)
             except ValueError as reason:
                 self._bad(f"nothing can be set there: {reason}", path)
-        return payload
+            else:
+                made.append((path.value, value))
+        return payload, tuple(made)
 
     def _headers(self, entry: SendEntry, provider: Provider | None) -> dict[str, str | None]:
         proving = frozenset() if provider is None or entry.tamper else _proving(provider)

@@ -16,13 +16,15 @@ class Sending(msgspec.Struct, frozen=True):
     Deliveries to send, really signed: `repeat` of them, each with an id of its own and
     `every_ms` apart, and each sent twice with the same bytes when `redeliver` is set.
 
-    `payload` is one event, or for a sender of batches also a list of them. `headers` are set over
+    `payload` is one event, or for a sender of batches also a list of them; what `set` has put into
+    it, by path, also stands over the id that is made. `headers` are set over
     those of the sender, in lower case; None leaves one out.
     """
 
     endpoint: str
     event: str
     payload: JSON
+    set: tuple[tuple[str, JSON], ...] = ()
     headers: Mapping[str, str | None] = {}
     tamper: Literal["signature", "body"] | None = None
     redeliver: bool = False

@@ -196,7 +196,15 @@ class Provider:
         The body that carries one event; an id goes into it where ids stand there. Several ids
         make a batch, where the sender sends batches.
         """
-        return self._sender.compose(payload, provider_ids)
+        return self.body([self.numbered(payload, one) for one in provider_ids])
+
+    def numbered(self, payload: JSON, provider_id: str) -> JSON:
+        """The event with this id, where ids stand in events; else as it is."""
+        return self._sender.numbered(payload, provider_id)
+
+    def body(self, events: Sequence[JSON]) -> bytes:
+        """The body that carries these events, as they are; several where batches are sent."""
+        return self._sender.compose(events)
 
     def setting(self, event: str) -> str:
         """What to select in the sender's settings for an event: its words there, and the name."""

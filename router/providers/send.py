@@ -145,14 +145,11 @@ class Sender:
         sample = self._sample(name)
         return sample is not None and {"*", name} & set(spelled(sample.assumed)) != set()
 
-    def compose(self, payload: JSON, provider_ids: Sequence[str]) -> bytes:
-        """
-        The body that carries this event once for each id, numbered where ids stand in the event:
-        a batch where the sender sends batches, else just the event.
-        """
+    def compose(self, events: Sequence[JSON]) -> bytes:
+        """The body that carries these events: a batch where the sender sends batches, else one."""
         if self._kind != "json":
-            return _plain(self._kind, self._numbered(payload, provider_ids[0]))
-        each = [encode_json(self._numbered(payload, number)) for number in provider_ids]
+            return _plain(self._kind, events[0])
+        each = [encode_json(event) for event in events]
         if self._definition.split is None:
             return each[0]
         if not self._definition.split_lines:
@@ -163,7 +160,8 @@ class Sender:
             lines = lines.replace(b"%c" % sign, b"\\u%04x" % sign)
         return b"[" + lines + b"]\r\n"
 
-    def _numbered(self, payload: JSON, provider_id: str) -> JSON:
+    def numbered(self, payload: JSON, provider_id: str) -> JSON:
+        """The event with this id where ids stand in events; of the type that was there."""
         where = self._definition.id
         if where is None or not where.paths or not isinstance(payload, dict):
             return payload

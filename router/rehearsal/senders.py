@@ -13,6 +13,7 @@ from router.model.headers import BLANKS
 from router.model.settings import PUBLISHED, Endpoint
 from router.model.trial import Again, Sending
 from router.providers import Provider
+from router.providers.changes import put
 from router.rehearsal.clock import VirtualClock
 from router.rehearsal.keys import Keys, RandomBytes
 from router.rules.ruleset import Ruleset
@@ -60,7 +61,7 @@ class Senders:
         """
         endpoint = self._ruleset.endpoints[sending.endpoint]
         provider = self._ruleset.providers[endpoint.provider]
-        body = self._body(provider, sending.payload)
+        body = self._body(provider, sending)
         key = self._key(endpoint, provider, forged=sending.tamper == "signature")
         try:
             headers = provider.sign(
@@ -82,11 +83,16 @@ class Senders:
             received_at=self._clock.now(),
         )
 
-    def _body(self, provider: Provider, payload: JSON) -> bytes:
-        if not provider.splits or not isinstance(payload, list):
-            return provider.compose(payload, self._id())
-        each = [provider.compose(event, self._id()).strip() for event in payload]
-        return b"[" + b",".join(event[1:-1] for event in each) + b"]"
+    def _body(self, provider: Provider, sending: Sending) -> bytes:
+        """Each event in an id of its own, unless the test sets that."""
+        payload = sending.payload
+        batch = provider.splits and isinstance(payload, list)
+        events = payload if isinstance(payload, list) and batch else [payload]
+        numbered: JSON = [provider.numbered(event, self._id()) for event in events]
+        numbered = numbered if batch else numbered[0]
+        for path, value in sending.set:
+            numbered = put(numbered, path, value)
+        return provider.body(numbered if batch else [numbered])
 
     def _key(self, endpoint: Endpoint, provider: Provider, *, forged: bool) -> bytes:
         """The first secret that verifies at this time; a stranger's for a forgery."""

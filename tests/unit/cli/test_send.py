@@ -57,6 +57,26 @@ def test_set_changes_the_sample(router: Router, rules: Path, sink: MakeSink) -> 
     assert verdict("shopify", it.seen[0], b"s" * 32) == Verified("s")
 
 
+def test_an_id_that_is_set_stays(router: Router, rules: Path, sink: MakeSink) -> None:
+    """Where ids stand in the event; else each event has a new one."""
+    more = """endpoints:
+  pay: {id: pay-0123456789abcdef, provider: stripe, verify: none}
+  post: {id: post-0123456789abcdef, provider: sendgrid, verify: none}
+"""
+    rules.write_text(rules.read_text().replace("endpoints:\n", more, 1))
+    it = sink()
+    send = ("send", "-f", rules, "--to", it.url)
+    for given in ("id=evt_1", "type=charge.refunded"):
+        ran = router(*send, "pay", "payment_intent.succeeded", "--set", given, "--count", "2")
+        assert ran.code == 0, ran.err
+    ran = router(*send, "post", "bounce", "--set", "sg_event_id=mine", "--batch", "2")
+    assert ran.code == 0, ran.err
+    *paid, batch = [json.loads(received.body) for received in it.seen]
+    assert [event["id"] for event in paid[:2]] == ["evt_1"] * 2
+    assert paid[2]["id"] not in ("evt_1", paid[3]["id"])
+    assert [event["sg_event_id"] for event in batch] == ["mine"] * 2
+
+
 def test_an_event_with_an_action_is_named_as_the_sender_does(
     router: Router, rules: Path, sink: MakeSink
 ) -> None:
