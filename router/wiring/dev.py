@@ -3,6 +3,7 @@
 import base64
 import os
 import secrets
+import tempfile
 from pathlib import Path
 
 import msgspec
@@ -49,10 +50,16 @@ class DevFile:
         return new
 
     def _save(self) -> None:
+        """At once: whoever reads meanwhile has the old file or the new one, whole."""
         text = msgspec.json.encode({"verify": self.verify, "sign": self.sign})
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text)
+        descriptor, name = tempfile.mkstemp(prefix=f"{_FILE}.", dir=self.path.parent)
+        made = Path(name)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(text)
+            made.replace(self.path)
+        finally:
+            made.unlink(missing_ok=True)
 
 
 def _invent(ruleset: Ruleset, name: str) -> tuple[bytes, bytes]:

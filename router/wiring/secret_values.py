@@ -141,7 +141,7 @@ def signing_key(
             raise UsageError(f"cannot read {key_file}: {error.strerror}") from None
     names = ruleset.endpoints[endpoint].secrets
     provider = ruleset.providers[ruleset.endpoints[endpoint].provider]
-    public_key = not provider.shares_secrets
+    public_key = False
     for name in names:
         try:
             value = _value(ruleset.secrets[name], environ)
@@ -155,6 +155,11 @@ def signing_key(
             return dev_file.sign[name]
     if public_key:
         raise UsageError("a public key cannot sign; give the private one with --key private.pem")
+    if not provider.shares_secrets:
+        raise UsageError(
+            "no private key to sign with: give it with --key private.pem, or start "
+            "`router serve --dev` first"
+        )
     wanted = ", ".join(_place(ruleset.secrets[n]) for n in names)
     raise UsageError(f"no secret to sign with: set {wanted}, or start `router serve --dev` first")
 

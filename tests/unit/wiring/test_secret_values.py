@@ -71,6 +71,21 @@ def test_dev_invents_only_what_is_missing_and_keeps_it(ruleset: Ruleset, tmp_pat
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+def test_whoever_reads_the_dev_file_meanwhile_has_it_whole(
+    ruleset: Ruleset, tmp_path: Path
+) -> None:
+    """A new file takes the old one's place: what was opened before stays as it was."""
+    path = tmp_path / ".router-dev.json"
+    resolve_secrets(ruleset, environ={"SHOP": GOOD}, dev_file=DevFile.load(path))
+    whole = path.read_bytes()
+    with path.open("rb") as opened:
+        first = opened.read(10)
+        resolve_secrets(ruleset, environ={}, dev_file=DevFile.load(path))
+        assert first + opened.read() == whole
+    assert DevFile.load(path).verify.keys() == {"shop", "mail", "chat_url"}
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
 def test_send_signs_with_what_the_router_verifies(ruleset: Ruleset, tmp_path: Path) -> None:
     """A shared secret from the environment, an invented private key from the dev file."""
     dev = DevFile.load(tmp_path / ".router-dev.json")
@@ -80,10 +95,23 @@ def test_send_signs_with_what_the_router_verifies(ruleset: Ruleset, tmp_path: Pa
     assert b"PRIVATE KEY" in signing_key(ruleset, "mail", environ={}, dev_file=dev)
 
 
-def test_a_public_key_cannot_sign(ruleset: Ruleset) -> None:
+def test_a_public_key_cannot_sign(tmp_path: Path) -> None:
     """The fix is named."""
-    with pytest.raises(UsageError, match="--key"):
+    pem = DevFile.load(tmp_path / "none")
+    rules = RULES.replace("mail.pem", str(tmp_path / "mail.pem"))
+    ruleset = load(rules, path="r.yaml", env={}).ruleset
+    assert ruleset is not None
+    resolve_secrets(ruleset, environ={"SHOP": GOOD}, dev_file=pem)
+    (tmp_path / "mail.pem").write_bytes(pem.verify["mail"])
+    with pytest.raises(UsageError, match=r"a public key cannot sign.*--key"):
         signing_key(ruleset, "mail", environ={}, dev_file=None)
+
+
+def test_no_private_key_yet_is_called_so(ruleset: Ruleset, tmp_path: Path) -> None:
+    """No public key is there either: `--dev` has not made them yet."""
+    for dev in (None, DevFile.load(tmp_path / "none")):
+        with pytest.raises(UsageError, match=r"no private key.*--key.*`router serve --dev`"):
+            signing_key(ruleset, "mail", environ={}, dev_file=dev)
 
 
 def test_an_unusable_key_is_refused_at_start(ruleset: Ruleset, tmp_path: Path) -> None:
