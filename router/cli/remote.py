@@ -1,6 +1,5 @@
 """The records of a router elsewhere, by its admin API."""
 
-import contextlib
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 
@@ -69,9 +68,12 @@ class ServerRecords:
         try:
             return self._of_delivery(identity)
         except NotFound as error:
-            with contextlib.suppress(NotFound):
+            if not _is_absent(error):
+                raise
+            try:
                 return self._of_job(identity)
-            raise error from None
+            except NotFound as other:
+                raise (error if _is_absent(other) else other) from None
 
     def generation(self, identity: str) -> Generation | None:
         """One that was kept."""
@@ -120,6 +122,11 @@ class ServerRecords:
     def _of_job(self, identity: str) -> DeliveryRecord:
         job = self._door.read(f"/api/jobs/{quote(identity, safe='')}", {}, answers.OneJob).job
         return with_job_alone(self._of_delivery(job.delivery), job)
+
+
+def _is_absent(error: NotFound) -> bool:
+    """Whether the server has nothing of that id; else it fits several things, or is too short."""
+    return str(error).startswith("no ")
 
 
 def _query(selector: Selector) -> dict[str, Any]:

@@ -81,6 +81,21 @@ def test_without_the_right_to_see_payloads_the_rest_is_shown(
     assert "may not see payloads" in capsys.readouterr().err
 
 
+def test_a_bare_prefix_of_several_deliveries_is_no_job() -> None:
+    """As on the store itself; nor are several jobs nothing."""
+
+    class Ambiguous(FakeDoor):
+        def read(self, path: str, query: Mapping[str, Any], kind: type[Any]) -> Any:
+            if path == f"/api/{self.by_path['several']}/7ABC":
+                raise NotFound("7ABC fits several; write more of it")
+            return super().read(path, query, kind)
+
+    for several in ("deliveries", "jobs"):
+        door = Ambiguous(several=several, jobs__7ABC="a job", deliveries__7ABC=None)
+        with pytest.raises(NotFound, match="7ABC fits several"):
+            records(door).record("7ABC")
+
+
 def test_an_id_that_nothing_has_is_an_error_of_the_server() -> None:
     for identity in ("dlv_9", "job_9", "9"):
         with pytest.raises(NotFound, match="no /api/"):
