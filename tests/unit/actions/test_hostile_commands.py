@@ -22,11 +22,23 @@ def _class_of(outcome: Outcome) -> str:
 
 
 @pytest.fixture
-def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
-    """Where files are handed over; a tree in it may be deeper than pytest follows."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    yield tmp_path
-    subprocess.run(["rm", "-rf", *tmp_path.iterdir()], check=True)
+def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """
+    Where files are handed over. A tree in it may be deeper than Python can remove, so it is not
+    where pytest cleans up: a run that was killed here would end the ones after it, too.
+    """
+    made = tempfile.mkdtemp(prefix="hostile-")
+    monkeypatch.setattr(tempfile, "tempdir", made)
+    yield Path(made)
+    subprocess.run(["rm", "-rf", made], check=True)
+
+
+def test_pytest_never_has_to_clean_up_after_them(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    root = tmp_path_factory.getbasetemp().resolve()
+    assert not folder.resolve().is_relative_to(root)
+    assert "pytest-of-" not in str(folder.resolve())
 
 
 @pytest.mark.parametrize("name", COMMANDS)
