@@ -10,12 +10,12 @@ import pytest
 
 from router import log
 from router.errors import StoreUnavailable
-from router.provider_calls.client import Client, hosts_of
+from router.provider_calls.client import Client
 from router.provider_calls.ranges import REFRESH_S, PublishedRanges
 from router.providers.management import Access
 from tests.api_server import HOOKS, TOKEN, Answer, ApiServer
 from tests.clocks import JumpingClock
-from tests.unit.provider_calls.conftest import host
+from tests.unit.provider_calls.conftest import client_of, host
 
 HOUR = 3600.0
 
@@ -54,7 +54,7 @@ class World:
         )
 
     def client(self, base: str) -> AbstractAsyncContextManager[Client]:
-        return Client(hosts_of(base), timeout_s=0.2)
+        return client_of(self.api)
 
     @property
     def known(self) -> tuple[str, ...] | None:

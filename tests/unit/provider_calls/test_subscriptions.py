@@ -23,7 +23,7 @@ from router.provider_calls.subscriptions import (
 from router.providers.management import Access
 from tests.api_server import TOKEN, Answer, ApiServer
 from tests.clocks import START_MS, JumpingClock
-from tests.unit.provider_calls.conftest import shop
+from tests.unit.provider_calls.conftest import client_of, shop
 
 ADDRESS = "https://hooks.example.com/wh_x"
 
@@ -199,19 +199,18 @@ async def test_what_no_call_can_survive_ends_the_run(
 
 
 @pytest.mark.parametrize("odd", ["hang", "drip", "close", "garbage", Answer(502, "<html>bad")])
-async def test_without_an_answer_it_is_unsure_and_remembered_so(
-    api: ApiServer, client: Client, odd: Any
-) -> None:
+async def test_without_an_answer_it_is_unsure_and_remembered_so(api: ApiServer, odd: Any) -> None:
     api.script.append(odd)
-    world = World(api, client)
-    results = await world.run("orders/create", "orders/paid")
+    async with client_of(api) as client:
+        world = World(api, client)
+        results = await world.run("orders/create", "orders/paid")
     assert [r.outcome for r in results] == ["unsure", "not asked"]
     assert [(r.topic, r.state) for r in world.ledger.records] == [("orders/create", "asked")]
     assert TOKEN not in repr(results)
 
 
 async def test_a_server_that_is_not_there_was_asked_nothing(api: ApiServer) -> None:
-    async with Client(["127.0.0.1"], timeout_s=1) as client:
+    async with Client(["127.0.0.1"], timeout_s=60) as client:
         world = World(api, client)
         access = shop(api)
         world.subscriber._access = Access(access.rule, "http://127.0.0.1:1", TOKEN)
@@ -361,18 +360,17 @@ async def test_a_refusal_takes_nothing_of_what_was_known(
 
 
 @pytest.mark.parametrize("odd", ["hang", "close", Answer(502, "<html>bad"), LOGIN])
-async def test_no_answer_takes_nothing_of_what_was_known(
-    api: ApiServer, client: Client, odd: Any
-) -> None:
+async def test_no_answer_takes_nothing_of_what_was_known(api: ApiServer, odd: Any) -> None:
     api.script.append(odd)
-    world = World(api, client, known=earlier(api, "made", "7"))
-    assert [r.outcome for r in await world.run("orders/create")] == ["unsure"]
+    async with client_of(api) as client:
+        world = World(api, client, known=earlier(api, "made", "7"))
+        assert [r.outcome for r in await world.run("orders/create")] == ["unsure"]
     assert set(world.ledger.states) == {"made"}, "not even while it is asked"
     assert world.ledger.records[0].id == "7"
 
 
 async def test_nobody_there_takes_nothing_of_what_was_known(api: ApiServer) -> None:
-    async with Client(["127.0.0.1"], timeout_s=1) as client:
+    async with Client(["127.0.0.1"], timeout_s=60) as client:
         world = World(api, client)
         gone = Access(shop(api).rule, "http://127.0.0.1:1", TOKEN)
         name = fact_name(gone.base, "orders/create", ADDRESS)
