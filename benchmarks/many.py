@@ -12,7 +12,7 @@ from benchmarks import orders, pushes, seed
 from benchmarks.bench import CONNECTIONS, Bench, WrongFigures, agree, answered
 from benchmarks.figures import Row, at_least, at_most
 from benchmarks.wrk import Load, load
-from router.model.delivery import Delivery, Event
+from router.model.delivery import Delivery, DeliveryEvent
 from router.rules.match import Matcher
 from router.rules.ruleset import Ruleset
 from router.rules.scope import delivery_roots, event_scope
@@ -178,6 +178,6 @@ def a_scope(ruleset: Ruleset, topic: str, shop: str) -> Mapping[str, Any]:
         generation=ruleset.generation,
     )
     fields = {"topic": topic, "shop": shop, "api_version": "2024-01"}
-    event = Event(f"evt_{1:026d}", 0, topic, None, orders.payload(), None, fields)
+    event = DeliveryEvent(f"evt_{1:026d}", 0, topic, None, orders.payload(), None, fields)
     roots = delivery_roots(delivery, ruleset.variables)
     return event_scope(roots, delivery, event, ruleset.defines)

@@ -15,10 +15,10 @@ from pathlib import Path
 from benchmarks import backlog
 from router.clock import SystemClock
 from router.model.settings import DAY_MS
-from router.store import accepting, place, schema
-from router.store.book import Book
+from router.store import accepting, location, schema
 from router.store.connection import open_writer
 from router.store.rows import OUTCOME, PLACE_BITS, STATE
+from router.store.writer_state import Book
 
 MILLION = 1_000_000
 GROUP = 1_000
@@ -28,7 +28,7 @@ BODY = b'{"ref":"refs/heads/main","repository":{"full_name":"example/engine"}}'
 @contextmanager
 def unsynced(path: Path) -> Iterator[sqlite3.Connection]:
     """A store, made as the router makes it, open for writing in bulk; durable at the end."""
-    place.prepare(path)
+    location.prepare(path)
     db = open_writer(path)
     schema.migrate(db)
     for setting in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -400000"):

@@ -22,7 +22,7 @@ point down):
     store/               LEDGER: the Store protocol and SQLite
     intake               CORRIDOR IN: judge, read, route, commit, answer
     dispatch/            CORRIDOR OUT: lease, limits, act, settle, due times
-    replay/              the operator's verbs: look for work, replay, cancel, revive
+    operator/            the operator's verbs: look for work, replay, cancel, revive
     rehearsal/           rules tried without the world: tests of a rules file, diff
     actions/             TOOL SHED: an action runs a Call; one kind a file
     provider_calls/      MANAGEMENT: sends the requests that providers/ builds; address ranges

@@ -19,11 +19,11 @@ from router.model.delivery import Delivery, InboundRequest, Refused, Verified
 from router.model.headers import kept_headers
 from router.model.ids import Ids
 from router.model.job import NewJob, committed
+from router.model.leased import Work
 from router.model.settings import PUBLISHED, Endpoint
-from router.model.work import Work
 from router.providers import Reading
 from router.refusals import PROBE, KeptRefusals, is_probe
-from router.rules.live import Door, Live, LiveRef
+from router.rules.live import LiveEndpoint, LiveRef, LiveRuleset
 from router.rules.plan import JOBS_MAX, Plan, Planner
 from router.store.protocol import (
     Acceptance,
@@ -110,20 +110,20 @@ class Intake:
         self._ids = ids
         self._metrics = metrics
         self._log = log
-        self._planners: tuple[Live, Planner] | None = None
+        self._planners: tuple[LiveRuleset, Planner] | None = None
         self.ring: deque[dict[str, Any]] = deque(maxlen=RING_SIZE)
         self.kept = KeptRefusals()
         self.full = False
         self._routings = -1  # so that the first one is timed
         self.told: Callable[[Delivery, Plan, Accepted | Duplicate], None] | None = None
 
-    def find(self, raw_path: bytes) -> Door | None:
+    def find(self, raw_path: bytes) -> LiveEndpoint | None:
         """The endpoint at exactly this raw path."""
         return self._live.current.doors.get(raw_path)
 
     def refuse(
         self,
-        door: Door | None,
+        door: LiveEndpoint | None,
         reason: str,
         status: int,
         peer: str,
@@ -132,7 +132,7 @@ class Intake:
         """Count a refusal that the web door made itself (size, deadline, method)."""
         self._refused(door, Refused(reason, status), peer, headers, None)
 
-    async def accept(self, door: Door, request: InboundRequest) -> Reply:
+    async def accept(self, door: LiveEndpoint, request: InboundRequest) -> Reply:
         """
         Judge one request and, if it is genuine, make it durable before answering.
 
@@ -172,7 +172,7 @@ class Intake:
         return _reply(door, receipt)
 
     def _judge(
-        self, live: Live, door: Door, request: InboundRequest, peer: str
+        self, live: LiveRuleset, door: LiveEndpoint, request: InboundRequest, peer: str
     ) -> Verified | Refused:
         endpoint = door.endpoint
         if endpoint.allow_from and (stranger := self._stranger(endpoint, peer)):
@@ -195,7 +195,7 @@ class Intake:
     async def _let_others_go(self, body: bytes) -> None:
         await self._clock.sleep(PAUSE_S * len(body) / LARGE_BODY)
 
-    def _greeted(self, door: Door, request: InboundRequest) -> Reply | None:
+    def _greeted(self, door: LiveEndpoint, request: InboundRequest) -> Reply | None:
         """The answer to a handshake, which is stored and routed nowhere."""
         text = door.provider.answer(request)
         if text is None:
@@ -218,8 +218,8 @@ class Intake:
 
     def _routed(
         self,
-        live: Live,
-        door: Door,
+        live: LiveRuleset,
+        door: LiveEndpoint,
         request: InboundRequest,
         verdict: Verified,
         weighed: Weighed | None,
@@ -235,8 +235,8 @@ class Intake:
 
     def _plan(
         self,
-        live: Live,
-        door: Door,
+        live: LiveRuleset,
+        door: LiveEndpoint,
         request: InboundRequest,
         verdict: Verified,
         weighed: Weighed | None,
@@ -266,7 +266,7 @@ class Intake:
             return draft, plan
         return msgspec.structs.replace(draft, state=plan.state, flags=plan.flags), plan
 
-    def _versioned(self, door: Door, request: InboundRequest, reading: Reading) -> Reading:
+    def _versioned(self, door: LiveEndpoint, request: InboundRequest, reading: Reading) -> Reading:
         """The reading, flagged if the delivery bears another API version than it should."""
         version, expected = door.provider.api_version(request), door.endpoint.api_version
         if version is None or version == expected:
@@ -280,14 +280,14 @@ class Intake:
             self._log.at("warning", "another api version", said)
         return msgspec.structs.replace(reading, flags=(*reading.flags, API_VERSION_FLAG))
 
-    def _planner(self, live: Live) -> Planner:
+    def _planner(self, live: LiveRuleset) -> Planner:
         if self._planners is None or self._planners[0] is not live:
             self._planners = (live, Planner(live, self._ids, self._dispatch.reserve))
         return self._planners[1]
 
     def _settle_in(
         self,
-        door: Door,
+        door: LiveEndpoint,
         delivery: Delivery,
         plan: Plan,
         receipt: Accepted | Duplicate,
@@ -350,7 +350,7 @@ class Intake:
         if works:
             self._dispatch.hand_over(works)
 
-    def _count(self, door: Door, delivery: Delivery, plan: Plan) -> None:
+    def _count(self, door: LiveEndpoint, delivery: Delivery, plan: Plan) -> None:
         self._metrics.delivered(door.name, delivery.state)
         count_matches(self._metrics, self._log, delivery, plan)
 
@@ -361,7 +361,7 @@ class Intake:
 
     def _refused(
         self,
-        door: Door | None,
+        door: LiveEndpoint | None,
         refused: Refused,
         peer: str,
         headers: Sequence[tuple[bytes, bytes]],
@@ -378,7 +378,7 @@ class Intake:
         return Reply(refused.status, b'{"error":"%b"}' % word, challenge=asks)
 
     def _note(
-        self, door: Door | None, refused: Refused, peer: str, request: InboundRequest | None
+        self, door: LiveEndpoint | None, refused: Refused, peer: str, request: InboundRequest | None
     ) -> None:
         """Count it, show it to who asks for the last refusals, and say a line."""
         name = door.name if door else None
@@ -404,7 +404,7 @@ class Intake:
             self._log.at("debug", "turned away", {"endpoint": name, **said})
 
     def _keep(
-        self, door: Door | None, refused: Refused, request: InboundRequest | None, now: int
+        self, door: LiveEndpoint | None, refused: Refused, request: InboundRequest | None, now: int
     ) -> str | None:
         """Keep what was judged and found unproved, without credentials; nothing of strangers."""
         if door is None or request is None or refused.reason in _STRANGERS:
@@ -415,7 +415,7 @@ class Intake:
         return self.kept.keep(door.name, refused.reason, now, clean)
 
 
-def _reply(door: Door, receipt: Accepted | Duplicate) -> Reply:
+def _reply(door: LiveEndpoint, receipt: Accepted | Duplicate) -> Reply:
     answer = door.endpoint.answer
     if answer is not None:
         text = receipt.delivery.join(answer.body)
@@ -450,7 +450,7 @@ def _without_payloads(plan: Plan) -> Plan:
     return msgspec.structs.replace(plan, events=events)
 
 
-def acceptance(delivery: Delivery, plan: Plan, door: Door) -> Acceptance:
+def acceptance(delivery: Delivery, plan: Plan, door: LiveEndpoint) -> Acceptance:
     """What the store is asked to commit."""
     until = delivery.received_at + door.endpoint.dedupe.window_ms
     return Acceptance(delivery, entries(plan, until), plan.jobs)

@@ -4,10 +4,10 @@ from typing import Any
 
 from router.expressions import compile as compiled
 from router.expressions import compile_template
-from router.model.delivery import Delivery, Event, InboundRequest
+from router.model.delivery import Delivery, DeliveryEvent, InboundRequest
 from router.model.job import Job
 from router.model.retry import NONE, STANDARD
-from router.model.settings import Dedupe, Endpoint, Server
+from router.model.settings import Dedupe, Endpoint, ServerSettings
 from router.providers import builtin
 from router.rules.ruleset import Ruleset
 from router.rules.specs import CompiledAction, CompiledRule, Condition, HttpSpec, LogSpec, ShellSpec
@@ -50,7 +50,7 @@ def a_delivery(**given: Any) -> Delivery:
     return Delivery(**{**values, **given})
 
 
-def an_event(**given: Any) -> Event:
+def an_event(**given: Any) -> DeliveryEvent:
     """An orders/paid event."""
     values: dict[str, Any] = {
         "id": "evt_" + "0" * 26,
@@ -59,7 +59,7 @@ def an_event(**given: Any) -> Event:
         "action": None,
         "payload": {"id": 1},
     }
-    return Event(**{**values, **given})
+    return DeliveryEvent(**{**values, **given})
 
 
 def a_job(**given: Any) -> Job:
@@ -153,7 +153,7 @@ def a_ruleset(*rules: CompiledRule, defines: dict[str, str] | None = None, **giv
         "text": "version: 1",
         "context": {},
         "folder": "/",
-        "server": Server(),
+        "server": ServerSettings(),
         "secrets": {},
         "variables": {},
         "targets": {},

@@ -4,7 +4,7 @@ import ast
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 
@@ -121,6 +121,29 @@ def test_yaml_is_read_by_safe_loaders_only() -> None:
         for found in re.findall(r'yaml, "(\w*Loader)"', path.read_text(encoding="utf-8"))
     }
     assert loaders | quoted <= SAFE_LOADERS
+
+
+# -- one name, one thing --------------------------------------------------------------------------
+
+
+def classes(trees: Iterable[tuple[str, ast.Module]]) -> dict[str, list[str]]:
+    """Where each name of a top-level class stands, by the files that have it."""
+    places: dict[str, list[str]] = {}
+    for path, tree in trees:
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(path)
+    return places
+
+
+def test_no_two_classes_have_one_name() -> None:
+    trees = ((str(p.relative_to(ROOT)), ast.parse(p.read_text(encoding="utf-8"))) for p in SOURCES)
+    assert {name: places for name, places in classes(trees).items() if len(places) > 1} == {}
+
+
+def test_a_class_that_stands_twice_is_found() -> None:
+    trees = [("a.py", ast.parse("class Part: ...")), ("b.py", ast.parse("class Part: ..."))]
+    assert classes(trees) == {"Part": ["a.py", "b.py"]}
 
 
 # -- what the code may stand on -------------------------------------------------------------------

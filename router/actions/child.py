@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, NamedTuple, cast
 
-from router.actions.descent import Descent, in_turns, reap_adopted
+from router.actions.process_tree import Descent, in_turns, reap_adopted
 
 
 class Owner(NamedTuple):
@@ -84,7 +84,7 @@ class Tail:
         return True
 
 
-class Feed:
+class PipeWriter:
     """Writes bytes to a pipe as it takes them; a reader that has gone is no fault."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, pipe: IO[bytes], data: bytes) -> None:
@@ -170,7 +170,7 @@ class Child:
         self.stderr = Tail(loop, cast("IO[bytes]", process.stderr))
         self._feed = None
         if stdin and process.stdin is not None:
-            self._feed = Feed(loop, process.stdin, stdin)
+            self._feed = PipeWriter(loop, process.stdin, stdin)
 
     async def exited(self) -> None:
         """Wait for the process itself, not for whoever holds its pipes; cancelling is harmless."""

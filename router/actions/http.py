@@ -10,15 +10,15 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from router.actions.answers import json_of
+from router.actions.kept_response import json_of
+from router.actions.request_auth import Contexts, UnusableError, UnusableFilesError, signatures
 from router.actions.resolve import Resolve, system_lookup
-from router.actions.securing import Contexts, UnusableError, UnusableFilesError, signatures
 from router.egress import EgressPolicy, is_local_name, is_metadata_name, literal_address
 from router.errors import EgressRefused
 from router.log import MASK, Redactor
 from router.model.call import Call, HttpCall
 from router.model.delivery import REMOVED
-from router.model.job import Done, Fail, Job, Outcome, Retry
+from router.model.job import Done, FailOutcome, Job, Outcome, RetryOutcome
 from router.model.retry import http_date
 
 if TYPE_CHECKING:
@@ -81,9 +81,9 @@ class HttpAction:
     ) -> None:
         import aiohttp  # noqa: PLC0415 - 165 ms that `check` must not pay
 
-        from router.actions import receiving  # noqa: PLC0415 - aiohttp again
+        from router.actions import response_bounds  # noqa: PLC0415 - aiohttp again
 
-        self._aiohttp, self._receiving = aiohttp, receiving
+        self._aiohttp, self._receiving = aiohttp, response_bounds
         self._egress = egress
         self._redactor = redactor or Redactor()
         self._lookup = lookup
@@ -96,17 +96,17 @@ class HttpAction:
     async def run(self, call: Call, job: Job) -> Outcome:
         """Send it once, read at most 64 KiB of the answer."""
         if not isinstance(call, HttpCall):
-            return Fail("not an http call")
+            return FailOutcome("not an http call")
         aim = _Aim(call.url)
         token = _aim.set(aim)
         try:
             return await self._answer(call, job, aim)
         except UnusableFilesError as error:
-            return Retry("network", str(error))
+            return RetryOutcome("network", str(error))
         except UnusableError as error:
-            return Fail(str(error))
+            return FailOutcome(str(error))
         except TimeoutError:
-            return Retry("timeout", f"no answer within {call.timeout_s:g} s")
+            return RetryOutcome("timeout", f"no answer within {call.timeout_s:g} s")
         except (self._aiohttp.ClientError, OSError, ValueError) as error:
             return self._broken(error, aim)
         finally:
@@ -120,7 +120,7 @@ class HttpAction:
     async def _answer(self, call: HttpCall, job: Job, aim: _Aim) -> Outcome:
         aim.url = url = _url(call.url)
         if is_metadata_name(url.host or ""):
-            return Fail(FORBIDDEN)
+            return FailOutcome(FORBIDDEN)
         async with self._opened().request(
             call.method,
             url,
@@ -148,8 +148,8 @@ class HttpAction:
     def _opened(self) -> "aiohttp.ClientSession":
         """The session, made within the loop at the first call."""
         if self._session is None:
-            aiohttp, receiving = self._aiohttp, self._receiving
-            connector = receiving.BoundedConnector(
+            aiohttp, response_bounds = self._aiohttp, self._receiving
+            connector = response_bounds.BoundedConnector(
                 limit=0,  # dispatch counts
                 resolver=self._lookup_for(aiohttp),
                 socket_factory=self._socket,
@@ -222,22 +222,24 @@ class HttpAction:
         if any(low <= status <= high for low, high in call.accept):
             return Done(result)
         if status == GONE:
-            return Fail(reason, result)
+            return FailOutcome(reason, result)
         if status in THROTTLED or status >= 500:
             after = retry_after(headers.get("Retry-After"), self._now_s())
-            return Retry("throttled" if status in THROTTLED else "server", reason, after, result)
-        return Retry("client", reason, None, result)
+            return RetryOutcome(
+                "throttled" if status in THROTTLED else "server", reason, after, result
+            )
+        return RetryOutcome("client", reason, None, result)
 
     def _broken(self, error: Exception, aim: _Aim) -> Outcome:
         """Words of our own for a call without an answer."""
         aiohttp = self._aiohttp
         if isinstance(error, self._receiving.ExcessError):
-            return Retry("network", str(error))
+            return RetryOutcome("network", str(error))
         if aim.refused and not aim.tried:
-            return Fail(FORBIDDEN)
+            return FailOutcome(FORBIDDEN)
         certificate = isinstance(error, aiohttp.ClientConnectorCertificateError)  # a ValueError
         if isinstance(error, ValueError | aiohttp.NonHttpUrlClientError) and not certificate:
-            return Fail("the request cannot be written: a malformed URL or header")
+            return FailOutcome("the request cannot be written: a malformed URL or header")
         for kind, words in (
             (aiohttp.ClientConnectorCertificateError, "the certificate was not accepted"),
             (aiohttp.ClientSSLError, "the TLS handshake failed"),
@@ -249,8 +251,8 @@ class HttpAction:
         ):
             if isinstance(error, kind):
                 tls = isinstance(error, aiohttp.ClientSSLError)  # whose numbers are OpenSSL's
-                return Retry("network", words if tls else words + _errno_words(error))
-        return Retry("network", "the connection broke" + _errno_words(error))
+                return RetryOutcome("network", words if tls else words + _errno_words(error))
+        return RetryOutcome("network", "the connection broke" + _errno_words(error))
 
 
 def retry_after(value: str | None, now_s: float) -> float | None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from router.model.call import Call, LogCall
-from router.model.job import Done, Fail, Job, Outcome
+from router.model.job import Done, FailOutcome, Job, Outcome
 
 LINE_MAX = 8 * 1024
 
@@ -20,7 +20,7 @@ class LogAction:
     def run_now(self, call: Call, job: Job) -> Outcome:
         """Log it."""
         if not isinstance(call, LogCall):
-            return Fail("not a log call")
+            return FailOutcome("not a log call")
         message = call.message
         if len(message) > LINE_MAX:
             message = message[:LINE_MAX] + "…"

@@ -13,13 +13,13 @@ import subprocess
 from collections.abc import Callable
 from typing import Any
 
-from router.actions.answers import json_of
+from router.actions.kept_response import json_of
 from router.actions.plugin_child import Broken, PluginChild
 from router.actions.shell import signal_name
 from router.expressions import encode_json
 from router.log import Redactor
 from router.model.call import Call, PythonCall
-from router.model.job import Done, Fail, Job, Outcome, Retry
+from router.model.job import Done, FailOutcome, Job, Outcome, RetryOutcome
 from router.plugin_host.wire import TRACE_MAX, Ended
 
 JOBS_MAX = 1_000
@@ -66,11 +66,11 @@ class PythonAction:
         """Run it to its end, to its time limit, or to our cancellation: then its group is gone."""
         del job
         if not isinstance(call, PythonCall):
-            return Fail("not a python call")
+            return FailOutcome("not a python call")
         try:
             child = self._taken(call)
         except (OSError, ValueError, subprocess.SubprocessError):
-            return Retry("error", "the plugin's process could not be started")
+            return RetryOutcome("error", "the plugin's process could not be started")
         try:
             outcome, again = await self._outcome(call, child)
         except BaseException:
@@ -106,7 +106,7 @@ class PythonAction:
             await child.end()
             await child.drained()
             reason = f"stopped after {call.timeout_s:g} s"
-            return Retry("timeout", reason, None, self._result(call, child)), False
+            return RetryOutcome("timeout", reason, None, self._result(call, child)), False
         except Broken:
             return await self._broken(call, child), False
         if ended is None:
@@ -122,7 +122,7 @@ class PythonAction:
             async with asyncio.timeout(START_S):
                 listens = await child.ready()
         except TimeoutError:
-            return Retry("error", "the plugin's process did not start in time")
+            return RetryOutcome("error", "the plugin's process did not start in time")
         except Broken:
             return await self._broken(call, child)
         return None if listens else await self._died(call, child)
@@ -131,7 +131,7 @@ class PythonAction:
         await child.end()
         await child.drained()
         reason = "the plugin's process sent no proper answer"
-        return Retry("error", reason, None, self._result(call, child))
+        return RetryOutcome("error", reason, None, self._result(call, child))
 
     def _classed(self, call: PythonCall, child: PluginChild, ended: Ended) -> Outcome:
         masks = self._redactor.with_(call.secrets.values())
@@ -142,14 +142,14 @@ class PythonAction:
         if ended.trace:
             result["traceback"] = masks.cut_text(ended.trace, start=len(ended.trace) >= TRACE_MAX)
         if ended.kind == "retry":
-            return Retry("temporary", reason, ended.after, result)
+            return RetryOutcome("temporary", reason, ended.after, result)
         if ended.kind == "fail":
-            return Fail(reason, result)
+            return FailOutcome(reason, result)
         if ended.kind == "error":
-            return Retry("error", reason, None, result)
+            return RetryOutcome("error", reason, None, result)
         found = json_of(bytes(ended.value).decode("utf-8", "replace"))
         if "json" not in found:
-            return Retry("error", "the result is JSON that cannot be kept", None, result)
+            return RetryOutcome("error", "the result is JSON that cannot be kept", None, result)
         return Done({"value": masks.json_value(found["json"]), **result})
 
     def _result(self, call: PythonCall, child: PluginChild) -> dict[str, Any]:
@@ -187,7 +187,7 @@ class PythonAction:
         await child.drained()
         how = f"killed by {signal_name(-child.code)}" if child.code < 0 else f"exit {child.code}"
         reason = f"the plugin ended its process: {how}"
-        return Retry("error", reason, None, self._result(call, child))
+        return RetryOutcome("error", reason, None, self._result(call, child))
 
     # -- the pool -------------------------------------------------------------------------------
 

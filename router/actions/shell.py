@@ -7,13 +7,13 @@ import signal
 import subprocess
 from typing import Any
 
-from router.actions.answers import json_of
 from router.actions.child import Child, Owner
-from router.actions.footing import FootingError, bounded, handed, owner_of
-from router.actions.watching import Watching, secrets_of
+from router.actions.kept_response import json_of
+from router.actions.live_output import Watching, secrets_of
+from router.actions.process_limits import FootingError, bounded, handed, owner_of
 from router.log import Redactor
 from router.model.call import Call, ShellCall
-from router.model.job import Done, Fail, Job, Outcome, Retry
+from router.model.job import Done, FailOutcome, Job, Outcome, RetryOutcome
 
 TEMPORARY, WRONG = 75, 78
 TERM_S = 0.5
@@ -46,13 +46,13 @@ class ShellAction:
     async def run(self, call: Call, job: Job) -> Outcome:
         """Run it to its end, to its time limit, or to our cancellation: then the group is gone."""
         if not isinstance(call, ShellCall):
-            return Fail("not a shell call")
+            return FailOutcome("not a shell call")
         try:
             owner, variables = owner_of(call)
             async with handed(call.files, owner) as paths:
                 return await self._run(call, job, {**variables, **call.env, **paths}, owner)
         except FootingError as error:
-            return Fail(str(error))
+            return FailOutcome(str(error))
         except OSError as error:  # no room for the files
             return _not_started(error)
 
@@ -80,7 +80,7 @@ class ShellAction:
         except TimeoutError:
             await self._end(child)
             reason = f"stopped after {call.timeout_s:g} s"
-            return Retry("timeout", reason, None, await self._result(call, child))
+            return RetryOutcome("timeout", reason, None, await self._result(call, child))
         except asyncio.CancelledError:
             await self._end(child)
             raise
@@ -118,13 +118,13 @@ def _classed(code: int, result: dict[str, Any]) -> Outcome:
     if code == 0:
         return Done(result)
     if code == TEMPORARY:
-        return Retry("temporary", f"exit {code}: try again", None, result)
+        return RetryOutcome("temporary", f"exit {code}: try again", None, result)
     if code == WRONG:
-        return Fail(f"exit {code}: must not be tried again", result)
+        return FailOutcome(f"exit {code}: must not be tried again", result)
     if code < 0:
         over = ": over its limit of processor time" if -code == signal.SIGXCPU else ""
-        return Retry("error", f"killed by {signal_name(-code)}{over}", None, result)
-    return Retry("error", f"exit {code}", None, result)
+        return RetryOutcome("error", f"killed by {signal_name(-code)}{over}", None, result)
+    return RetryOutcome("error", f"exit {code}", None, result)
 
 
 def signal_name(number: int) -> str:
@@ -138,16 +138,16 @@ def signal_name(number: int) -> str:
 def _not_started(error: Exception) -> Outcome:
     """Our own words: the exception's text may quote an argument or a variable."""
     if isinstance(error, UnicodeEncodeError):
-        return Fail("an argument or a variable holds text that is not valid Unicode")
+        return FailOutcome("an argument or a variable holds text that is not valid Unicode")
     if isinstance(error, subprocess.SubprocessError):
-        return Retry("error", "the process could not be started")
+        return RetryOutcome("error", "the process could not be started")
     if isinstance(error, ValueError):
-        return Fail(
+        return FailOutcome(
             "a NUL character in an argument or a variable, or a variable without a legal name"
         )
     number = error.errno if isinstance(error, OSError) else None
     if number == errno.E2BIG:
-        return Fail("the arguments and variables are too long for the system")
+        return FailOutcome("the arguments and variables are too long for the system")
     words = {
         errno.ENOENT: "the program or its folder was not found",
         errno.EACCES: "the program may not be executed",
@@ -159,4 +159,4 @@ def _not_started(error: Exception) -> Outcome:
         errno.EMFILE: "the router has too many files open",
         errno.ENFILE: "the system has too many files open",
     }
-    return Retry("error", words.get(number or 0, "the process could not be started"))
+    return RetryOutcome("error", words.get(number or 0, "the process could not be started"))

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import click
 
 from router.cli.generations import rules_to_read
+from router.cli.options import Options, place_options
 from router.cli.output import moment, print_json, print_table
-from router.cli.place import Place, place_options
 from router.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ Heard = tuple[int | None, int | None]
 
 @click.command()
 @place_options("dev", "store")
-def addresses(*, place: Place) -> None:
+def addresses(*, place: Options) -> None:
     """
     The URLs to give to the senders.
 
@@ -76,7 +76,7 @@ def _heard_of(ruleset: "Ruleset") -> Mapping[str, Heard]:
 
 
 async def _read(path: str, names: list[str]) -> Mapping[str, Heard]:
-    from router.serving.silence import FACTS, newest_of
+    from router.serving.silent_endpoints import FACTS, newest_of
     from router.store.reader import open_reader
 
     reader = open_reader(path)

@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from router.cli.generations import rules_to_read
-from router.cli.place import Place
+from router.cli.options import Options
 from router.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def tls_fault(error: BaseException | None) -> str | None:
     return None
 
 
-class Door:
+class AdminClient:
     """
     Speaks to one admin door. A context manager.
 
@@ -127,11 +127,11 @@ class Door:
     @classmethod
     def of(
         cls,
-        place: Place,
+        place: Options,
         ruleset: "Ruleset | None" = None,
         *,
         timeout_s: float = _TIMEOUT_S,
-    ) -> "Door":
+    ) -> "AdminClient":
         """The door that `--server` names, else that of the server of these rules."""
         if place.server is not None:
             return cls(place.server.rstrip("/"), place.token, store=None, timeout_s=timeout_s)
@@ -147,7 +147,7 @@ class Door:
             timeout_s=timeout_s,
         )
 
-    def __enter__(self) -> "Door":
+    def __enter__(self) -> "AdminClient":
         return self
 
     def __exit__(
@@ -287,7 +287,7 @@ def _object(response: "httpx.Response") -> dict[str, Any]:
     return answer
 
 
-def _token(place: Place, store: str) -> str | None:
+def _token(place: Options, store: str) -> str | None:
     if place.token:
         return place.token
     try:

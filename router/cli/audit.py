@@ -2,14 +2,14 @@
 
 import click
 
+from router.cli.options import Options, place_options
 from router.cli.output import moment, print_json, print_table
-from router.cli.place import Place, place_options
 from router.cli.records import records_of
 from router.clock import SystemClock
 from router.errors import UsageError
-from router.model.operating import Audit
-from router.replay.audited import asked_json, asked_words
-from router.store.asking import instant
+from router.model.operations import Audit
+from router.operator.audit_text import asked_json, asked_words
+from router.store.time_text import instant
 
 LIMIT = 50
 
@@ -25,7 +25,7 @@ LIMIT = 50
     show_default=True,
     help="At most so many, the newest.",
 )
-def audit(*, place: Place, since: str | None, until: str | None, limit: int) -> None:
+def audit(*, place: Options, since: str | None, until: str | None, limit: int) -> None:
     """Who changed what, newest first: replays, cancels, reloads and the like, by people."""
     now = SystemClock().now()
     begin = None if since is None else instant(since, now)

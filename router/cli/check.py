@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from router.cli.place import Place, place_options, refuse_two_files
+from router.cli.options import Options, place_options, refuse_two_files
 from router.errors import UsageError
 from router.legible import size_text
 
@@ -35,7 +35,7 @@ def check(
     ctx: click.Context,
     *,
     files: tuple[str, ...],
-    place: Place,
+    place: Options,
     strict: bool,
     format_: str | None,
     cost: bool,
@@ -61,7 +61,7 @@ def check(
         ctx.exit(1)
 
 
-def _places(place: Place, files: tuple[str, ...]) -> list[Place]:
+def _places(place: Options, files: tuple[str, ...]) -> list[Options]:
     for file in files:
         refuse_two_files(str(place.rules), file)
     return [msgspec.structs.replace(place, rules=Path(file)) for file in files] or [place]
@@ -71,7 +71,7 @@ def _is_wrong(loaded: "Loaded", *, strict: bool) -> bool:
     return loaded.ruleset is None or (strict and bool(loaded.diagnostics))
 
 
-def _print(results: "list[tuple[Place, Loaded]]", format_: str, *, strict: bool) -> None:
+def _print(results: "list[tuple[Options, Loaded]]", format_: str, *, strict: bool) -> None:
     from router.config.annotations import render
 
     found = list(dict.fromkeys(d for _, loaded in results for d in loaded.diagnostics))
@@ -89,8 +89,8 @@ def _print(results: "list[tuple[Place, Loaded]]", format_: str, *, strict: bool)
                 click.echo(line)
 
 
-def _print_costs(results: "list[tuple[Place, Loaded]]", format_: str, *, strict: bool) -> None:
-    from router.cli.costing import costs_json, costs_lines
+def _print_costs(results: "list[tuple[Options, Loaded]]", format_: str, *, strict: bool) -> None:
+    from router.cli.check_cost import costs_json, costs_lines
 
     read = [(str(place.rules), loaded) for place, loaded in results]
     if format_ == "json":
@@ -125,8 +125,8 @@ def _open_to_all(loaded: "Loaded") -> "Iterator[str]":
 
 
 def _page(code: str) -> str:
+    from router.config.code_pages import page
     from router.config.codes import CODES
-    from router.config.pages import page
     from router.yaml_source import Suggester
 
     if code not in CODES:

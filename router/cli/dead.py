@@ -3,13 +3,13 @@
 import click
 import msgspec
 
+from router.cli.options import Options, place_options
 from router.cli.output import dates, note, print_json, print_table, shortened, when
-from router.cli.place import Place, place_options
 from router.cli.records import records_of
 from router.cli.selection import selector_options
 from router.clock import SystemClock
 from router.model.job import Job
-from router.model.operating import Cause
+from router.model.operations import Cause
 from router.store.protocol import Selector
 
 LIMIT = 50
@@ -19,7 +19,7 @@ LIMIT = 50
 @place_options("dev", "store", "admin", "server")
 @selector_options(states=None, limit=None)
 @click.option("--list", "listed", is_flag=True, help=f"Each job, the newest {LIMIT}, or --limit.")
-def dead(*, place: Place, selector: Selector, listed: bool) -> None:
+def dead(*, place: Options, selector: Selector, listed: bool) -> None:
     """
     Jobs that were given up, by cause: the same action and target, the same words but for ids and
     numbers. `router revive --cause KEY` tries exactly these again.
@@ -34,7 +34,7 @@ def dead(*, place: Place, selector: Selector, listed: bool) -> None:
 # -- by cause
 
 
-def _show_causes(place: Place, wanted: Selector) -> None:
+def _show_causes(place: Options, wanted: Selector) -> None:
     found = records_of(place).causes(wanted)
     if place.as_json:
         print_json([{**dates(msgspec.structs.asdict(c)), "replay": replaying(c)} for c in found])
@@ -67,7 +67,7 @@ def _cause_cells(cause: Cause, now: int) -> list[str]:
 # -- one by one
 
 
-def _show_list(place: Place, wanted: Selector) -> None:
+def _show_list(place: Options, wanted: Selector) -> None:
     found = records_of(place).jobs(msgspec.structs.replace(wanted, limit=wanted.limit or LIMIT))
     if place.as_json:
         print_json(found)

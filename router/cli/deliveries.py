@@ -4,14 +4,14 @@ from typing import Any
 
 import click
 
+from router.cli.options import Options, place_options
 from router.cli.output import dates, note, print_json, print_table, shortened, states, when
-from router.cli.place import Place, place_options
 from router.cli.records import records_of
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, selector_options
 from router.clock import SystemClock
 from router.errors import UsageError
 from router.model.delivery import DeliverySummary
-from router.replay.asked import said
+from router.operator.replay_request import said
 from router.store.protocol import Selector
 
 LIMIT = 50
@@ -24,7 +24,7 @@ _REFUSED_BY = {"endpoint", "since", "until", "limit"}
 @place_options("dev", "store", "admin", "server")
 @selector_options(states=(*DELIVERY_STATES, *JOB_STATES), limit=LIMIT)
 @click.option("--refused", is_flag=True, help="What the running server refused lately.")
-def deliveries(*, place: Place, selector: Selector, refused: bool) -> None:
+def deliveries(*, place: Options, selector: Selector, refused: bool) -> None:
     """What has arrived, newest first. `router show ID` tells all of one."""
     if refused:
         _refused(place, selector)
@@ -51,14 +51,14 @@ def _events(d: DeliverySummary) -> str:
     return f"{shown} ({d.event_count})" if d.event_count > 1 else shown
 
 
-def _refused(place: Place, selector: Selector) -> None:
-    from router.cli.admin import Door
+def _refused(place: Options, selector: Selector) -> None:
+    from router.cli.admin import AdminClient
     from router.yaml_source import Suggester
 
     given = said(selector)
     for name in given.keys() - _REFUSED_BY:
         raise UsageError(f"--{name} is for deliveries that were stored, not for --refused")
-    with Door.of(place) as door:
+    with AdminClient.of(place) as door:
         kept = door.refusals(_REFUSALS_KEPT)
         known = door.status()["endpoints"] if selector.endpoint is not None else []
     endpoint = selector.endpoint

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import msgspec
 
-from router.cli.place import DEFAULT_RULES, Place
-from router.cli.sending import unknown
+from router.cli.options import DEFAULT_RULES, Options
+from router.cli.send_requests import unknown
 from router.model.settings import Endpoint
 from router.providers import Provider
 from router.rules.ruleset import Ruleset
 
 
-def hints(place: Place, ruleset: Ruleset, *, program: str | None = None) -> list[str]:
+def hints(place: Options, ruleset: Ruleset, *, program: str | None = None) -> list[str]:
     """
     One line for each endpoint: an event that some rule of it waits for, else its first event.
 
@@ -34,7 +34,7 @@ def hints(place: Place, ruleset: Ruleset, *, program: str | None = None) -> list
     ]
 
 
-def _options(place: Place) -> Iterator[tuple[str, str]]:
+def _options(place: Options) -> Iterator[tuple[str, str]]:
     """What was said in place of what `send` would find by itself."""
     if str(place.rules) != DEFAULT_RULES:
         yield "-f", str(place.rules)
@@ -44,8 +44,8 @@ def _options(place: Place) -> Iterator[tuple[str, str]]:
         yield "--store", place.store
 
 
-def _needs_dev(place: Place) -> bool:
-    """Whether `send` would not look for a development server by itself: see `Place.working`."""
+def _needs_dev(place: Options) -> bool:
+    """Whether `send` would not look for a development server by itself: see `Options.working`."""
     plain = msgspec.structs.replace(place, dev=False)
     ruleset = plain.loaded().ruleset
     return place.store is not None or ruleset is None or Path(ruleset.server.store).exists()

@@ -7,9 +7,9 @@ import click
 import msgspec
 
 from router.cli.generations import rules_to_read, ruleset_of
-from router.cli.ledger import read_store
+from router.cli.open_store import read_store
+from router.cli.options import Options, place_options
 from router.cli.output import note
-from router.cli.place import Place, place_options
 from router.cli.selection import DELIVERY_STATES, selector_options
 from router.errors import ConfigError, NotFound, UsageError
 from router.rehearsal.diff import Comparison, Effect, rule_changes, setting_changes
@@ -37,7 +37,7 @@ LAST = 500
 @selector_options(states=DELIVERY_STATES, limit=LAST)
 @click.pass_context
 def diff(
-    ctx: click.Context, *, place: Place, selector: Selector, old: str, new: str, last: int | None
+    ctx: click.Context, *, place: Options, selector: Selector, old: str, new: str, last: int | None
 ) -> None:
     """
     What a change of the rules would change, for deliveries that have come.
@@ -66,7 +66,7 @@ def _refused(error: ConfigError | NotFound) -> int:
     raise UsageError(str(error)) from None
 
 
-def _answer(place: Place, found: Difference) -> None:
+def _answer(place: Options, found: Difference) -> None:
     if place.as_json:
         from router.expressions import encode_json
         from router.rehearsal.diff_report import difference_json
@@ -80,7 +80,7 @@ def _answer(place: Place, found: Difference) -> None:
         click.echo(line)
 
 
-def _difference(place: Place, old: str, new: str, selector: Selector) -> Difference:
+def _difference(place: Options, old: str, new: str, selector: Selector) -> Difference:
     files = {name: _file(place, name) for name in (old, new) if _is_file(name)}
     store = _store(place, [files[name] for name in (new, old) if name in files])
     before, after = (files.get(name) or _kept(place, store, name) for name in (old, new))
@@ -132,7 +132,7 @@ def _is_file(name: str) -> bool:
     return Path(name).exists() or name.endswith((".yaml", ".yml")) or "/" in name
 
 
-def _file(place: Place, name: str) -> Ruleset:
+def _file(place: Options, name: str) -> Ruleset:
     return msgspec.structs.replace(place, rules=Path(name)).ruleset()
 
 
@@ -140,7 +140,7 @@ def _shown(name: str, ruleset: Ruleset, files: dict[str, Ruleset]) -> str:
     return name if name in files else f"generation {ruleset.generation[:16]}"
 
 
-def _store(place: Place, named: list[Ruleset]) -> str | None:
+def _store(place: Options, named: list[Ruleset]) -> str | None:
     """
     The store to read: that of the option, of a file named, or of the rules file.
 
@@ -153,7 +153,7 @@ def _store(place: Place, named: list[Ruleset]) -> str | None:
     return next((store for store in stores if Path(store).exists()), _dev_store(place, named))
 
 
-def _dev_store(place: Place, named: list[Ruleset]) -> str | None:
+def _dev_store(place: Options, named: list[Ruleset]) -> str | None:
     """Where only a `--dev` server has worked, its store."""
     from router.wiring.rules import DEV_STORE
 
@@ -161,7 +161,7 @@ def _dev_store(place: Place, named: list[Ruleset]) -> str | None:
     return str(found) if place.store is None and found.exists() else None
 
 
-def _kept(place: Place, store: str | None, name: str) -> Ruleset:
+def _kept(place: Options, store: str | None, name: str) -> Ruleset:
     """
     A generation of the store, as rules.
 

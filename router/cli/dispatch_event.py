@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from router.cli.completing import endpoint_names
+from router.cli.completion_values import endpoint_names
+from router.cli.option_file import read_named
+from router.cli.options import Options, place_options
 from router.cli.output import note, print_json, visible
-from router.cli.place import Place, place_options
-from router.cli.reading import read_named
 from router.errors import UsageError
 
 if TYPE_CHECKING:
     from router.model.settings import Endpoint
-    from router.provider_calls.answers import Answer
+    from router.provider_calls.answers import ApiAnswer
     from router.providers.management import Access, ApiRequest
     from router.rules.ruleset import Ruleset
 
@@ -44,7 +44,7 @@ def dispatch_event(
     ctx: click.Context,
     /,
     *,
-    place: Place,
+    place: Options,
     repository: str,
     event_type: str,
     payload: str | None,
@@ -76,9 +76,14 @@ def dispatch_event(
         ctx.exit(1)
 
 
-def _access(place: Place, given: dict[str, Any]) -> "tuple[Access, tuple[str, ...]]":
+def _access(place: Options, given: dict[str, Any]) -> "tuple[Access, tuple[str, ...]]":
     """How the API is reached, and the ranges that names may resolve to beside public ones."""
-    from router.cli.subscribing import ApiWish, checked_address, token_for, token_from_variable
+    from router.cli.subscription_plan import (
+        ApiWish,
+        checked_address,
+        token_for,
+        token_from_variable,
+    )
     from router.providers import builtin
     from router.providers.management import Access
 
@@ -158,7 +163,7 @@ async def _sent(
     egress: tuple[str, ...],
     request: "ApiRequest",
     timeout: float,  # noqa: ASYNC109 - of the call
-) -> "Answer":
+) -> "ApiAnswer":
     from router.provider_calls.client import Client, hosts_of
 
     async with Client(hosts_of(access.base), egress=egress, timeout_s=timeout) as client:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from router.cli.completing import endpoint_names
+from router.cli.completion_values import endpoint_names
+from router.cli.options import Options, place_options
 from router.cli.output import print_json
-from router.cli.place import Place, place_options
 from router.errors import UsageError
 
 if TYPE_CHECKING:
-    from router.cli.checks_online import Kept, Told
-    from router.cli.checkup import Check
+    from router.cli.doctor_check import Check
+    from router.cli.doctor_online import EndpointHistory, ServerStatus
     from router.model.settings import Endpoint
     from router.rules.ruleset import Ruleset
 
@@ -39,7 +39,7 @@ RIGHT = frozenset({"genuine", "unsigned"})
 )
 @click.option("--offline", is_flag=True, help="Only the file and its secrets; ask nobody.")
 @click.pass_context
-def doctor(ctx: click.Context, /, *, place: Place, endpoint: str | None, **given: Any) -> None:
+def doctor(ctx: click.Context, /, *, place: Options, endpoint: str | None, **given: Any) -> None:
     """
     Look for the usual causes of deliveries that do not come to ENDPOINT (all), or are refused.
 
@@ -65,7 +65,7 @@ def _refuse_contradictions(given: dict[str, Any]) -> None:
         raise UsageError("a secret to try needs a request: --refused last, or --request FILE")
 
 
-def _one_request(place: Place, endpoint: str | None, given: dict[str, Any]) -> bool:
+def _one_request(place: Options, endpoint: str | None, given: dict[str, Any]) -> bool:
     from router.cli import doctor_request
     from router.cli.new_provider import given_secret
 
@@ -85,25 +85,25 @@ def _one_request(place: Place, endpoint: str | None, given: dict[str, Any]) -> b
     return any(finding.code not in RIGHT for finding in findings)
 
 
-def _check_up(place: Place, endpoint: str | None, *, offline: bool) -> bool:
-    from router.cli import checks_online, checkup
-    from router.cli.checks_offline import of_file
+def _check_up(place: Options, endpoint: str | None, *, offline: bool) -> bool:
+    from router.cli import doctor_check, doctor_online
+    from router.cli.doctor_offline import of_file
 
     loaded = place.loaded()
     checks = [of_file(loaded, str(place.rules))]
     if loaded.ruleset is not None:
         found, ruleset = place.beside()
         chosen = [_known(ruleset, endpoint)] if endpoint else list(ruleset.addressed.values())
-        told = None if offline else checks_online.ask_server(found, ruleset)
+        told = None if offline else doctor_online.ask_server(found, ruleset)
         if told is None or told.status is None:
             # What is left of a server of development says nothing of what `serve` would need.
             found = msgspec.structs.replace(found, dev=place.dev)
         checks += _checks(found, ruleset, chosen, told)
     if place.as_json:
-        print_json(checkup.as_json(checks))
+        print_json(doctor_check.as_json(checks))
     else:
-        checkup.print_checks(checks, str(place.rules))
-    return checkup.problems(checks) > 0
+        doctor_check.print_checks(checks, str(place.rules))
+    return doctor_check.problems(checks) > 0
 
 
 def _known(ruleset: "Ruleset", name: str) -> "Endpoint":
@@ -118,41 +118,41 @@ def _known(ruleset: "Ruleset", name: str) -> "Endpoint":
 
 
 def _checks(
-    place: Place, ruleset: "Ruleset", endpoints: Sequence["Endpoint"], told: "Told | None"
+    place: Options, ruleset: "Ruleset", endpoints: Sequence["Endpoint"], told: "ServerStatus | None"
 ) -> list["Check"]:
     """`told` is what the running server says, None if nobody is to be asked."""
-    from router.cli import checks_offline, checks_online, checks_refused
-    from router.cli.checkup import unknown
+    from router.cli import doctor_offline, doctor_online, doctor_refused
+    from router.cli.doctor_check import unknown
     from router.wiring.management import base_of
 
-    checks = [checks_offline.of_base_url(ruleset.server.base_url, dev=place.dev)]
+    checks = [doctor_offline.of_base_url(ruleset.server.base_url, dev=place.dev)]
     if told is None:
         checks.append(unknown("server", "--offline asks nobody", "leave --offline out"))
         for endpoint in endpoints:
             checks += _offline(place, ruleset, endpoint)
         return checks
-    checks += checks_online.of_server(told, ruleset, here=place.server is None)
+    checks += doctor_online.of_server(told, ruleset, here=place.server is None)
     kept, facts = _stored(place, ruleset, endpoints)
-    ways = asyncio.run(checks_online.of_addresses(ruleset, endpoints))
+    ways = asyncio.run(doctor_online.of_addresses(ruleset, endpoints))
     running = told.status is not None
     for endpoint in endpoints:
         checks += _offline(place, ruleset, endpoint, running=running and not place.dev)
         checks += ways[endpoint.name]
-        checks += checks_online.of_ranges(told, endpoint, base_of(ruleset, endpoint))
+        checks += doctor_online.of_ranges(told, endpoint, base_of(ruleset, endpoint))
         if place.server is None:
             checks += _stored_checks(ruleset, endpoint, kept[endpoint.name], facts)
         else:
             says = "the store of a server elsewhere is not read"
             checks.append(unknown("heard", says, "run this beside the server", endpoint.name))
         keeping = place.dev or ruleset.server.keep_refused
-        checks += checks_refused.of_refusals(told, endpoint, kept[endpoint.name], keeping=keeping)
+        checks += doctor_refused.of_refusals(told, endpoint, kept[endpoint.name], keeping=keeping)
     return checks
 
 
 def _offline(
-    place: Place, ruleset: "Ruleset", endpoint: "Endpoint", *, running: bool = False
+    place: Options, ruleset: "Ruleset", endpoint: "Endpoint", *, running: bool = False
 ) -> list["Check"]:
-    from router.cli import checks_offline as offline
+    from router.cli import doctor_offline as offline
     from router.clock import SystemClock
     from router.wiring.dev import DevFile
 
@@ -167,9 +167,9 @@ def _offline(
 
 
 def _stored_checks(
-    ruleset: "Ruleset", endpoint: "Endpoint", kept: "Kept", facts: dict[str, Any]
+    ruleset: "Ruleset", endpoint: "Endpoint", kept: "EndpointHistory", facts: dict[str, Any]
 ) -> list["Check"]:
-    from router.cli import checks_online as online
+    from router.cli import doctor_online as online
     from router.clock import SystemClock
 
     provider = ruleset.providers[endpoint.provider]
@@ -181,16 +181,16 @@ def _stored_checks(
 
 
 def _stored(
-    place: Place, ruleset: "Ruleset", endpoints: Sequence["Endpoint"]
-) -> tuple[dict[str, "Kept"], dict[str, Any]]:
+    place: Options, ruleset: "Ruleset", endpoints: Sequence["Endpoint"]
+) -> tuple[dict[str, "EndpointHistory"], dict[str, Any]]:
     """What the store knows of each endpoint, and the subscriptions made from here."""
-    from router.cli.checks_online import Kept, read_kept
+    from router.cli.doctor_online import EndpointHistory, read_kept
 
-    empty = {endpoint.name: Kept() for endpoint in endpoints}
+    empty = {endpoint.name: EndpointHistory() for endpoint in endpoints}
     if place.server is not None or not Path(ruleset.server.store).exists():
         return empty, {}
 
-    async def read() -> tuple[dict[str, Kept], dict[str, Any]]:
+    async def read() -> tuple[dict[str, EndpointHistory], dict[str, Any]]:
         from router.provider_calls.subscriptions import FACTS
         from router.store.reader import open_reader
 

@@ -7,22 +7,22 @@ from typing import Any
 import click
 import msgspec
 
-from router.cli.admin import Door
-from router.cli.captured import read_captured, request_of
+from router.cli.admin import AdminClient
+from router.cli.captured_request import read_captured, request_of
+from router.cli.options import Options
 from router.cli.output import moment, visible
-from router.cli.place import Place
 from router.clock import SystemClock
 from router.errors import NotFound, SecretMissing, UsageError
 from router.model.delivery import InboundRequest, LiveSecret
 from router.model.settings import Endpoint
-from router.providers.causes import Finding
+from router.providers.causes import DiagnosisFinding
 from router.providers.diagnosis import Case, Other, diagnose
 from router.rules.ruleset import Ruleset
 from router.wiring.dev import DevFile
 from router.wiring.secret_values import secret_value
 
 
-class Asked(msgspec.Struct, frozen=True):
+class ExaminedRequest(msgspec.Struct, frozen=True):
     """A request to look into: whose it is, and what the router said of it, if it did."""
 
     endpoint: str
@@ -31,7 +31,7 @@ class Asked(msgspec.Struct, frozen=True):
     cut: bool = False
 
 
-def from_file(file: Path, ruleset: Ruleset, endpoint: str | None) -> Asked:
+def from_file(file: Path, ruleset: Ruleset, endpoint: str | None) -> ExaminedRequest:
     """
     The request in a file; its endpoint by name, by its address, or the only one there is.
 
@@ -45,30 +45,34 @@ def from_file(file: Path, ruleset: Ruleset, endpoint: str | None) -> Asked:
     if name is None:
         known = ", ".join(ruleset.addressed)
         raise UsageError(f"name the endpoint that the request is for: {known}")
-    return Asked(name, request)
+    return ExaminedRequest(name, request)
 
 
 def _only(ruleset: Ruleset) -> list[str]:
     return list(ruleset.addressed) if len(ruleset.addressed) == 1 else []
 
 
-def from_server(place: Place, ruleset: Ruleset, wanted: str, endpoint: str | None) -> Asked:
+def from_server(
+    place: Options, ruleset: Ruleset, wanted: str, endpoint: str | None
+) -> ExaminedRequest:
     """
     The refused request that the running server keeps.
 
     Raises:
         click.ClickException: none runs, or it keeps none; the text says how to have it keep them.
     """
-    with Door.of(place, ruleset) as door:
+    with AdminClient.of(place, ruleset) as door:
         try:
             found = door.refusal(wanted, endpoint)
         except (click.ClickException, NotFound) as error:
             raise click.ClickException(str(error) + _hinted(door, endpoint)) from None
     request = request_of(found, Path("the server's answer"))
-    return Asked(str(found["endpoint"]), request, str(found.get("reason")), bool(found.get("cut")))
+    return ExaminedRequest(
+        str(found["endpoint"]), request, str(found.get("reason")), bool(found.get("cut"))
+    )
 
 
-def _hinted(door: Door, endpoint: str | None) -> str:
+def _hinted(door: AdminClient, endpoint: str | None) -> str:
     """What the ring says at least: the reason and hint of the newest refusal."""
     for one in door.refusals(500):
         if endpoint in (None, one.get("endpoint")) and one.get("hint"):
@@ -77,11 +81,11 @@ def _hinted(door: Door, endpoint: str | None) -> str:
 
 
 def findings_of(
-    asked: Asked,
-    place: Place,
+    asked: ExaminedRequest,
+    place: Options,
     ruleset: Ruleset,
     given: bytes | None,
-) -> tuple[Finding, ...]:
+) -> tuple[DiagnosisFinding, ...]:
     """
     The causes.
 
@@ -96,7 +100,7 @@ def findings_of(
     return diagnose(asked.request, _case(asked.request, place, ruleset, endpoint, given))
 
 
-_CUT = Finding(
+_CUT = DiagnosisFinding(
     "not_kept",
     False,
     "its body is over 256 KiB and was not kept",
@@ -106,7 +110,7 @@ _CUT = Finding(
 
 def _case(
     request: InboundRequest,
-    place: Place,
+    place: Options,
     ruleset: Ruleset,
     endpoint: Endpoint,
     given: bytes | None,
@@ -164,7 +168,7 @@ def _split(
     return tuple(live), tuple(ended)
 
 
-def print_findings(asked: Asked, findings: tuple[Finding, ...]) -> None:
+def print_findings(asked: ExaminedRequest, findings: tuple[DiagnosisFinding, ...]) -> None:
     """Words for people: what it is, then each cause and its fix."""
     request = asked.request
     when = f" of {moment(request.received_at)}" if request.received_at else ""
@@ -178,7 +182,7 @@ def print_findings(asked: Asked, findings: tuple[Finding, ...]) -> None:
         click.echo(f"  {'':<8} → {visible(finding.fix)}")
 
 
-def as_json(asked: Asked, findings: tuple[Finding, ...]) -> dict[str, Any]:
+def as_json(asked: ExaminedRequest, findings: tuple[DiagnosisFinding, ...]) -> dict[str, Any]:
     """For `--json`."""
     return {
         "endpoint": asked.endpoint,

@@ -3,9 +3,9 @@
 import click
 import msgspec
 
-from router.cli.completing import endpoint_names, rule_ids
-from router.cli.explaining import Explanation, explain_payload, explain_stored
-from router.cli.place import Place, place_options
+from router.cli.completion_values import endpoint_names, rule_ids
+from router.cli.explain_input import Explanation, explain_payload, explain_stored
+from router.cli.options import Options, place_options
 from router.errors import NotFound, UsageError
 
 
@@ -23,7 +23,7 @@ from router.errors import NotFound, UsageError
 )
 def explain(
     *,
-    place: Place,
+    place: Options,
     delivery: str | None,
     event: str | None,
     rule: str | None,
@@ -78,7 +78,7 @@ def _only(found: Explanation, rule: str) -> Explanation:
     return msgspec.structs.replace(found, events=events)
 
 
-def _answer(place: Place, found: Explanation, *, whole: bool) -> None:
+def _answer(place: Options, found: Explanation, *, whole: bool) -> None:
     if place.as_json:
         from router.cli.explain_json import explanation_json
         from router.expressions import encode_json

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from router.cli.explaining import Explanation
+from router.cli.explain_input import Explanation
 from router.rules.explain_json import event_json
 
 

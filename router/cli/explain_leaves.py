@@ -6,7 +6,7 @@ from router.cli.output import visible
 from router.expressions.trace import Leaf
 from router.rules import explain_words as words
 from router.rules.explain import MATCHED, ItemReading, RuleReading
-from router.rules.wish import Wish
+from router.rules.smallest_change import SmallestChange
 
 _COLUMN = 42
 _MARKED_MAX = 120
@@ -91,7 +91,7 @@ def _beside(leaf: Leaf) -> str:
 # -- the smallest change
 
 
-def _wishes(wishes: tuple[Wish, ...]) -> Iterator[str]:
+def _wishes(wishes: tuple[SmallestChange, ...]) -> Iterator[str]:
     if not wishes:
         return
     if len(wishes) == 1:
@@ -102,6 +102,6 @@ def _wishes(wishes: tuple[Wish, ...]) -> Iterator[str]:
         yield f"      {wish.leaf} {_wish(wish)}"
 
 
-def _wish(wish: Wish) -> str:
+def _wish(wish: SmallestChange) -> str:
     hint = None if wish.hint is None else one_line(wish.hint)
     return words.wish_words(one_line(wish.of), one_line(wish.needs), wish.found, hint, words.short)

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from router.cli.explain_input import Explanation
 from router.cli.explain_leaves import one_line, rule_lines, verdict
-from router.cli.explaining import Explanation
 from router.cli.flags import told
 from router.cli.output import moment, visible
 from router.rules.explain import MATCHED, Passed, RuleReading, near_misses

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from router.cli.ledger import read_store
+from router.cli.open_store import read_store
+from router.cli.options import Options, is_given
 from router.cli.output import note
-from router.cli.place import Place, is_given
 from router.errors import ConfigError, NotFound, UsageError
 from router.rules.ruleset import Ruleset
 from router.store.protocol import Generation
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from router.store.reader import SqliteReader
 
 
-def rules_to_read(place: Place) -> tuple[Place, Ruleset]:
+def rules_to_read(place: Options) -> tuple[Options, Ruleset]:
     """
-    As `Place.working`, for commands that change nothing: `--store` is enough for them. Without a
+    As `Options.working`, for commands that change nothing: `--store` is enough for them. Without a
     rules file that can be read these are the rules that the store was last served with.
 
     Raises:
@@ -45,13 +45,13 @@ async def _newest(reader: "SqliteReader") -> Generation | None:
     return await reader.generation(listed[0].id) if listed else None
 
 
-def _served(kept: Generation, place: Place) -> Ruleset:
+def _served(kept: Generation, place: Options) -> Ruleset:
     from router.wiring.rules import settled
 
     return settled(ruleset_of(kept, place), bool(kept.context.get("dev")), place.overrides())
 
 
-def ruleset_of(kept: Generation, place: Place) -> Ruleset:
+def ruleset_of(kept: Generation, place: Options) -> Ruleset:
     """
     The rules of a kept generation, with the variables of its day.
 

@@ -8,7 +8,7 @@ import msgspec
 from router.errors import UsageError
 
 
-class Request(msgspec.Struct, frozen=True):
+class SentRequest(msgspec.Struct, frozen=True):
     """One request, whole: `path` on the public door, headers as sent, body byte for byte."""
 
     method: str
@@ -22,7 +22,7 @@ def path_of(store: str, endpoint: str) -> Path:
     return Path(store).parent / f".router-last-{endpoint}.json"
 
 
-def remember(store: str, endpoint: str, request: Request) -> None:
+def remember(store: str, endpoint: str, request: SentRequest) -> None:
     """
     Keep a request, readable by its owner only: a signed request is as good as its secret.
 
@@ -39,9 +39,9 @@ def remember(store: str, endpoint: str, request: Request) -> None:
         raise UsageError(f"cannot keep the request in {path}: {error.strerror}") from None
 
 
-def last_of(store: str, endpoint: str) -> Request | None:
+def last_of(store: str, endpoint: str) -> SentRequest | None:
     """The request kept for an endpoint; None: none, or not readable as one."""
     try:
-        return msgspec.json.decode(path_of(store, endpoint).read_bytes(), type=Request)
+        return msgspec.json.decode(path_of(store, endpoint).read_bytes(), type=SentRequest)
     except (OSError, msgspec.DecodeError):
         return None

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from router.cli.completing import endpoint_names, event_names
+from router.cli.completion_values import endpoint_names, event_names
 from router.cli.listening.checkpoint import Checkpoint, path_for
+from router.cli.options import Options, place_options
 from router.cli.output import note
-from router.cli.place import Place, place_options
 from router.clock import SystemClock
 from router.errors import UsageError
-from router.store.asking import instant
+from router.store.time_text import instant
 
 if TYPE_CHECKING:
-    from router.cli.listening.condition import Condition
-    from router.cli.listening.run import Listener, View
+    from router.cli.listening.condition import ListenCondition
+    from router.cli.listening.forwarder import Forwarder, ListenView
     from router.cli.listening.screen import Screen
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class ListenOptions(msgspec.Struct, frozen=True):
     """What the command line asks for."""
 
     endpoints: tuple[str, ...]
@@ -40,7 +40,7 @@ class Wanted(msgspec.Struct, frozen=True):
     timeout: int
 
 
-class Server(msgspec.Struct, frozen=True):
+class ListenedRouter(msgspec.Struct, frozen=True):
     """
     The router to listen to: its admin door, what opens it, the store it holds, and the certificate
     of a door with TLS on this machine.
@@ -95,7 +95,7 @@ class Server(msgspec.Struct, frozen=True):
 )
 @click.pass_context
 def listen(
-    ctx: click.Context, /, *, place: Place, more_endpoints: tuple[str, ...], **given: Any
+    ctx: click.Context, /, *, place: Options, more_endpoints: tuple[str, ...], **given: Any
 ) -> None:
     """
     Forward deliveries of a running router to --to: the same bytes and headers, in order.
@@ -106,7 +106,7 @@ def listen(
     from router.cli.listening.target import checked
 
     given["endpoints"] = (*given["endpoints"], *more_endpoints)
-    wanted = Wanted(**{**given, "to": checked(given["to"])})
+    wanted = ListenOptions(**{**given, "to": checked(given["to"])})
     server = _server(place, wanted)
     condition = _condition(place, wanted)
     path = wanted.checkpoint or path_for(place.environ, *_identity(server, wanted))
@@ -117,7 +117,7 @@ def listen(
         ctx.exit(code)
 
 
-def _server(place: Place, wanted: Wanted) -> Server:
+def _server(place: Options, wanted: ListenOptions) -> ListenedRouter:
     """
     The router, which must answer now: later it may come and go.
 
@@ -125,14 +125,14 @@ def _server(place: Place, wanted: Wanted) -> Server:
         click.ClickException: it does not, or not to us.
         UsageError: it has no such endpoint.
     """
-    from router.cli.admin import Door
+    from router.cli.admin import AdminClient
 
-    with Door.of(place) as door:
+    with AdminClient.of(place) as door:
         status = door.status()
         url, headers = door.address
         cert = door.cert
     _judge_names(wanted.endpoints, status.get("endpoints", []))
-    return Server(url, headers, str(status.get("store", {}).get("path", "")), cert)
+    return ListenedRouter(url, headers, str(status.get("store", {}).get("path", "")), cert)
 
 
 def _judge_names(names: tuple[str, ...], known: list[str]) -> None:
@@ -146,30 +146,30 @@ def _judge_names(names: tuple[str, ...], known: list[str]) -> None:
             raise UsageError(f"the router has no endpoint {name!r}; {hint or has}")
 
 
-def _identity(server: Server, wanted: Wanted) -> tuple[str, ...]:
+def _identity(server: ListenedRouter, wanted: ListenOptions) -> tuple[str, ...]:
     """One checkpoint for each server, filter and target."""
     names = (sorted(set(wanted.endpoints)), sorted(set(wanted.events)))
     filters = msgspec.json.encode((*names, wanted.where)).decode()
     return (server.url, server.store, filters, wanted.to)
 
 
-def _condition(place: Place, wanted: Wanted) -> "Condition | None":
+def _condition(place: Options, wanted: ListenOptions) -> "ListenCondition | None":
     if wanted.where is None:
         return None
-    from router.cli.listening.condition import Condition
+    from router.cli.listening.condition import ListenCondition
     from router.providers import builtin
 
     source = click.get_current_context().get_parameter_source("rules")
     named = source is not click.core.ParameterSource.DEFAULT
     if place.server is not None and not named:  # the file here need not be the one there
-        return Condition(wanted.where, builtin())
+        return ListenCondition(wanted.where, builtin())
     _, ruleset = place.beside()
-    return Condition(
+    return ListenCondition(
         wanted.where, ruleset.providers, variables=ruleset.variables, defines=ruleset.defines
     )
 
 
-def _since(wanted: Wanted, checkpoint: Checkpoint) -> str:
+def _since(wanted: ListenOptions, checkpoint: Checkpoint) -> str:
     """Where the first start begins, as the router takes it."""
     text = wanted.since or "now"
     since = text if text in ("now", "start") else str(instant(text, SystemClock().now()))
@@ -182,11 +182,11 @@ def _since(wanted: Wanted, checkpoint: Checkpoint) -> str:
 
 
 async def _listen(
-    place: Place,
-    wanted: Wanted,
-    server: Server,
+    place: Options,
+    wanted: ListenOptions,
+    server: ListenedRouter,
     checkpoint: Checkpoint,
-    rest: "tuple[str, Condition | None]",
+    rest: "tuple[str, ListenCondition | None]",
 ) -> int:
     import httpx
 
@@ -227,24 +227,26 @@ async def _listen(
 
 
 def _listener(
-    view: "View", wanted: Wanted, checkpoint: Checkpoint, since: str, clients: Any
-) -> "Listener":
-    from router.cli.listening.run import Listener, Wish
-    from router.cli.listening.source import Ears, Source, Waits
-    from router.cli.listening.target import Target
+    view: "ListenView", wanted: ListenOptions, checkpoint: Checkpoint, since: str, clients: Any
+) -> "Forwarder":
+    from router.cli.listening.forwarder import Forwarder, ForwardOptions
+    from router.cli.listening.source import DeliverySource, Ears, Waits
+    from router.cli.listening.target import LocalTarget
 
     rng = random.Random()  # noqa: S311 - jitter
     clock = SystemClock()
     admin, local = clients
-    source = Source(admin, endpoints=frozenset(wanted.endpoints), events=frozenset(wanted.events))
-    return Listener(
+    source = DeliverySource(
+        admin, endpoints=frozenset(wanted.endpoints), events=frozenset(wanted.events)
+    )
+    return Forwarder(
         source,
         Ears(source, waits=Waits(rng), told=view.connection),
-        Target(wanted.to, local, clock),
+        LocalTarget(wanted.to, local, clock),
         checkpoint,
         view,
         wish=msgspec.convert(
-            {"since": since, "on_error": wanted.on_error, "once": wanted.once}, Wish
+            {"since": since, "on_error": wanted.on_error, "once": wanted.once}, ForwardOptions
         ),
         clock=clock,
         waits=lambda: Waits(rng, longest_s=10.0),
@@ -255,7 +257,7 @@ def _on_terminal() -> bool:
     return sys.stdout.isatty() and sys.stdin.isatty()
 
 
-def _plain(place: Place) -> "View":
+def _plain(place: Options) -> "ListenView":
     from router.cli.listening.plain import Json, Plain
 
     return Json() if place.as_json else Plain()
@@ -271,15 +273,15 @@ def _screen(to: str) -> "Screen":
 
 async def _with_keys(
     screen: "Screen",
-    listener: "Listener",
-    wanted: Wanted,
-    server: Server,
+    listener: "Forwarder",
+    wanted: ListenOptions,
+    server: ListenedRouter,
     environ: Mapping[str, str],
 ) -> int:
-    from router.cli.listening.keys import Keys, browse, reading
+    from router.cli.listening.keys import KeyCommands, browse, reading
 
     page: Callable[[str], str] = lambda delivery: f"{server.url}/deliveries/{delivery}"  # noqa: E731
-    keys = Keys(screen, listener, to=wanted.to, page=page, browse=browse(environ))
+    keys = KeyCommands(screen, listener, to=wanted.to, page=page, browse=browse(environ))
     running = asyncio.ensure_future(listener.run())
     ending = asyncio.ensure_future(keys.ended.wait())
     try:

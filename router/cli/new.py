@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from router.cli.completing import provider_names
+from router.cli.completion_values import provider_names
+from router.cli.options import Options, place_options
 from router.cli.output import print_json
-from router.cli.place import Place, place_options
 from router.errors import UsageError
 
 
@@ -67,7 +67,7 @@ def rules(**given: Any) -> None:
 @new.command()
 @click.argument("name")
 @place_options()
-def plugin(*, name: str, place: Place) -> None:
+def plugin(*, name: str, place: Options) -> None:
     """Write plugins/NAME.py and its test, tests/test_NAME.py, beside the rules file."""
     from router.cli.new_plugin import make
 

@@ -8,7 +8,7 @@ import click
 import msgspec
 import yaml
 
-from router.cli.captured import read_captured
+from router.cli.captured_request import read_captured
 from router.cli.output import note, print_json
 from router.errors import UsageError
 from router.model.delivery import InboundRequest

@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 import msgspec
 
+from router.cli.options import DEFAULT_RULES
 from router.cli.output import print_json
-from router.cli.place import DEFAULT_RULES
 from router.errors import UsageError
 from router.providers import Provider, builtin
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
-from router.cli.admin import Door, NoServer
-from router.cli.consent import Consent, agreed, consent_options, print_answer, show_plan
+from router.cli.admin import AdminClient, NoServer
+from router.cli.confirm import Consent, agreed, consent_options, print_answer, show_plan
+from router.cli.options import Options, place_options
 from router.cli.output import counted, note
-from router.cli.place import Place, place_options
 from router.cli.selection import JOB_STATES, is_narrowed, selector_options
 from router.errors import NotFound, UsageError
-from router.model.operating import Change
-from router.replay.asked import said
+from router.model.operations import Change
+from router.operator.replay_request import said
 from router.rules.ruleset import Ruleset
 from router.store.protocol import Selector
 
@@ -27,7 +27,7 @@ PLACE = place_options("dev", "store", "admin", "server")
 @PLACE
 @selector_options(states=JOB_STATES, limit=None)
 @consent_options
-def cancel(*, place: Place, ids: tuple[str, ...], selector: Selector, consent: Consent) -> None:
+def cancel(*, place: Options, ids: tuple[str, ...], selector: Selector, consent: Consent) -> None:
     """
     End jobs that are available, waiting or between retries. What runs now runs on.
 
@@ -41,7 +41,7 @@ def cancel(*, place: Place, ids: tuple[str, ...], selector: Selector, consent: C
 @PLACE
 @selector_options(states=("dead",), limit=None)
 @consent_options
-def revive(*, place: Place, ids: tuple[str, ...], selector: Selector, consent: Consent) -> None:
+def revive(*, place: Options, ids: tuple[str, ...], selector: Selector, consent: Consent) -> None:
     """
     Make dead jobs available again, with a fresh retry schedule and the same key.
 
@@ -51,7 +51,7 @@ def revive(*, place: Place, ids: tuple[str, ...], selector: Selector, consent: C
 
 
 def _change(
-    verb: Change, place: Place, ids: tuple[str, ...], selector: Selector, consent: Consent
+    verb: Change, place: Options, ids: tuple[str, ...], selector: Selector, consent: Consent
 ) -> None:
     """What is named at once, what is selected after its plan and a yes."""
     word = _DONE[verb]
@@ -73,7 +73,7 @@ def _change(
     say_waits(waits and verb == "revive" and not place.as_json and answer[word] > 0)
 
 
-def _report(place: Place, answer: dict[str, Any], word: str, limit: int | None) -> None:
+def _report(place: Options, answer: dict[str, Any], word: str, limit: int | None) -> None:
     if place.as_json:
         print_answer(answer)
     else:
@@ -83,7 +83,7 @@ def _report(place: Place, answer: dict[str, Any], word: str, limit: int | None) 
         note(f"that is --limit {limit}; run it again for the rest")
 
 
-def _say_newer(place: Place, told: dict[str, Any]) -> None:
+def _say_newer(place: Options, told: dict[str, Any]) -> None:
     """Say which dead jobs a replay has made again: those passed over, and those opened by name."""
     passed, earlier = told.get("passed"), told.get("earlier")
     if passed and not place.as_json:
@@ -101,7 +101,7 @@ def say_waits(waits: bool) -> None:
 
 
 def ask(
-    verb: str, place: Place, body: dict[str, Any], selector: Selector
+    verb: str, place: Options, body: dict[str, Any], selector: Selector
 ) -> tuple[dict[str, Any], bool]:
     """The verb's answer, and whether it was done without a server."""
     chosen = selector if is_narrowed(selector) else None
@@ -114,11 +114,11 @@ def ask(
         raise UsageError("name ids or select some, not both")
     body["selector"] = None if chosen is None else said(chosen)
     if place.server is not None:
-        with Door.of(place) as door:
+        with AdminClient.of(place) as door:
             return door.verb(verb, body), False
     place, ruleset = place.working()
     try:
-        with Door.of(place, ruleset) as door:
+        with AdminClient.of(place, ruleset) as door:
             return door.verb(verb, body), False
     except NoServer:
         store = ruleset.server.store

@@ -5,9 +5,9 @@ from typing import Any
 import click
 import msgspec
 
-from router.cli.completing import provider_names
+from router.cli.completion_values import provider_names
+from router.cli.options import Options, place_options
 from router.cli.output import note, print_json, print_table
-from router.cli.place import Place, place_options
 from router.errors import NotFound
 from router.model.settings import OWN
 from router.providers import Provider, builtin, own
@@ -18,7 +18,7 @@ from router.providers.provider import EventInfo
 @click.command()
 @click.argument("name", required=False, shell_complete=provider_names)
 @place_options()
-def providers(*, name: str | None, place: Place) -> None:
+def providers(*, name: str | None, place: Options) -> None:
     """
     The senders known: headers, proof, limits, what they expect of us, events.
 
@@ -45,7 +45,7 @@ def providers(*, name: str | None, place: Place) -> None:
     print_table(("provider", "sender", "proof", "limits"), rows)
 
 
-def _own(place: Place) -> dict[str, Provider]:
+def _own(place: Options) -> dict[str, Provider]:
     """The providers that the rules file adds, as far as it can be read."""
     if not place.rules.exists():
         return {}

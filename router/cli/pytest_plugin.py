@@ -15,7 +15,7 @@ import pytest
 
 if TYPE_CHECKING:
     from router.model.trial import Trial
-    from router.rehearsal import Result, Stage
+    from router.rehearsal import Stage, TrialResult
     from router.rules.ruleset import Ruleset
 
 REAL = "--router-real"
@@ -105,11 +105,11 @@ class RulesItem(pytest.Item):
         if result.failures:
             raise RulesTestFailedError(failure_lines(result, allow=REAL))
 
-    async def _result(self) -> "Result":
+    async def _result(self) -> "TrialResult":
         stage = self._rehearsed()
         if not self._trial.real:
             return await stage.run(self._trial)
-        from router.wiring.trying import tried
+        from router.wiring.test_runner import tried
 
         return (await tried(stage.ruleset, [self._trial], environ=os.environ, real=True)).results[0]
 

@@ -5,18 +5,18 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import click
 import msgspec
 
-from router.cli.admin import Door, NoServer, NotADoor, OtherStore
+from router.cli.admin import AdminClient, NoServer, NotADoor, OtherStore
+from router.cli.filtering import list_stored, search
 from router.cli.generations import rules_to_read
-from router.cli.ledger import read_store
+from router.cli.open_store import read_store
+from router.cli.options import Options
 from router.cli.output import note
-from router.cli.place import Place
-from router.cli.searching import list_stored, search
 from router.clock import SystemClock
 from router.errors import NotFound, RouterError
 from router.model.delivery import DeliverySummary
 from router.model.job import Job
-from router.model.operating import Audit, Cause
-from router.store.causes import by_cause
+from router.model.operations import Audit, Cause
+from router.store.death_causes import by_cause
 from router.store.protocol import DeliveryRecord, Generation, Selector, Stored
 from router.web.admin.answers import ToldRule
 
@@ -60,7 +60,7 @@ class Records(Protocol):
         ...
 
 
-def records_of(place: Place) -> Records:
+def records_of(place: Options) -> Records:
     """
     The records that a command is about: those of the server that `--server` names, else the store
     of the rules file here.
@@ -68,14 +68,14 @@ def records_of(place: Place) -> Records:
     if place.server is not None:
         from router.cli.remote import ServerRecords
 
-        return ServerRecords(click.get_current_context().with_resource(Door.of(place)))
+        return ServerRecords(click.get_current_context().with_resource(AdminClient.of(place)))
     return StoreRecords(*rules_to_read(place))
 
 
 class StoreRecords:
     """Those of the store of these rules, whether a server runs or not."""
 
-    def __init__(self, place: Place, ruleset: "Ruleset") -> None:
+    def __init__(self, place: Options, ruleset: "Ruleset") -> None:
         self._place = place
         self._ruleset = ruleset
         self._store = ruleset.server.store
@@ -155,7 +155,7 @@ class StoreRecords:
         If it cannot be asked, say that the counts are older.
         """
         try:
-            with Door.of(self._place, self._ruleset, timeout_s=_COUNTS_WITHIN_S) as door:
+            with AdminClient.of(self._place, self._ruleset, timeout_s=_COUNTS_WITHIN_S) as door:
                 door.write_counts(route)
         except (NoServer, NotADoor, OtherStore):
             return

@@ -5,14 +5,14 @@ from urllib.parse import quote
 
 import msgspec
 
-from router.cli.admin import Door, MayNotSee
+from router.cli.admin import AdminClient, MayNotSee
 from router.cli.output import note
 from router.cli.records import causes_of, with_job_alone
 from router.errors import NotFound
 from router.model.delivery import Delivery, DeliverySummary
 from router.model.job import Job
-from router.model.operating import Audit, Cause
-from router.replay.asked import said
+from router.model.operations import Audit, Cause
+from router.operator.replay_request import said
 from router.store.protocol import DeliveryRecord, EventEntry, Generation, Selector
 from router.web.admin import answers
 from router.web.admin.asking import LIMIT_DEFAULT, LIMIT_MAX
@@ -32,7 +32,7 @@ P = TypeVar("P", bound=_Page)
 class ServerRecords:
     """What the server behind a door tells of its own store."""
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: AdminClient) -> None:
         self._door = door
 
     def deliveries(self, selector: Selector) -> tuple[DeliverySummary, ...]:
@@ -93,7 +93,7 @@ class ServerRecords:
 
     def rules(self) -> tuple[answers.ToldRule, ...]:
         """Those in force there."""
-        return self._door.read("/api/rules", {}, answers.Rules).rules
+        return self._door.read("/api/rules", {}, answers.RuleList).rules
 
     def _pages(self, path: str, query: dict[str, Any], limit: int | None, kind: type[P]) -> list[P]:
         left = LIMIT_DEFAULT if limit is None else limit

@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 
-from router.cli.admin import Door
-from router.cli.consent import Consent, agreed, consent_options, print_answer, show_plan
+from router.cli.admin import AdminClient
+from router.cli.confirm import Consent, agreed, consent_options, print_answer, show_plan
 from router.cli.operate import IDS, PLACE, ask, say_waits
+from router.cli.options import Options
 from router.cli.output import counted, moment, note, span, when
-from router.cli.place import Place
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, is_narrowed, selector_options
 from router.clock import SystemClock
 from router.errors import UsageError
@@ -30,7 +30,7 @@ RATE = "10/s"
 @consent_options
 def replay(
     *,
-    place: Place,
+    place: Options,
     ids: tuple[str, ...],
     selector: Selector,
     recorded: bool,
@@ -86,13 +86,13 @@ def per_second(text: str) -> float | None:
     return int(number) / seconds
 
 
-def _finished(place: Place, answer: dict[str, Any]) -> dict[str, Any]:
+def _finished(place: Options, answer: dict[str, Any]) -> dict[str, Any]:
     """The replay when its jobs are made, however long the server takes."""
     if answer["state"] != "making":
         return answer
     identity = answer["id"]
     try:
-        with Door.of(place.working()[0] if place.server is None else place) as door:
+        with AdminClient.of(place.working()[0] if place.server is None else place) as door:
             while answer["state"] == "making":
                 note(f"replay {identity}: {counted(answer['jobs'], 'job')} made so far")
                 time.sleep(POLL_S)
@@ -117,7 +117,7 @@ def _report(answer: dict[str, Any]) -> None:
     click.echo(f"replay {answer['id']}{pace}")
 
 
-def _show(place: Place, plan: dict[str, Any]) -> None:
+def _show(place: Options, plan: dict[str, Any]) -> None:
     if not place.as_json and _say_passed(plan):
         return
     show_plan(place, plan, "replayed")

@@ -2,8 +2,8 @@
 
 import click
 
+from router.cli.options import Options, place_options
 from router.cli.output import print_json, print_table, states, when
-from router.cli.place import Place, place_options
 from router.cli.records import records_of
 from router.clock import SystemClock
 from router.web.admin.answers import ToldRule
@@ -14,7 +14,7 @@ _COUNTED = ("asked", "matched", "errors", "last matched", "note")
 
 @click.command()
 @place_options("dev", "store", "admin", "server")
-def rules(*, place: Place) -> None:
+def rules(*, place: Options) -> None:
     """
     The rules, their jobs by state, and how often each was asked and matched.
 

@@ -7,13 +7,13 @@ from typing import Any, get_args
 import click
 import msgspec
 
-from router.cli.completing import endpoint_names, event_names, rule_ids
+from router.cli.completion_values import endpoint_names, event_names, rule_ids
 from router.clock import SystemClock
 from router.errors import UsageError
 from router.model.delivery import DeliveryState
 from router.model.job import JobState
-from router.store.asking import instant
 from router.store.protocol import Selector
+from router.store.time_text import instant
 
 JOB_STATES: tuple[str, ...] = get_args(JobState)
 DELIVERY_STATES: tuple[str, ...] = get_args(DeliveryState)

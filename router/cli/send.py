@@ -7,11 +7,11 @@ from typing import Any
 import click
 import msgspec
 
-from router.cli.completing import endpoint_names, event_names
-from router.cli.last_request import Request, last_of, remember
+from router.cli.completion_values import endpoint_names, event_names
+from router.cli.last_request import SentRequest, last_of, remember
+from router.cli.options import Options, place_options
 from router.cli.output import print_json, print_table, visible
-from router.cli.place import Place, place_options
-from router.cli.sending import Result, Signer, Wish, as_hoped, fresh, send_each
+from router.cli.send_requests import SendOptions, SendResult, Signer, as_hoped, fresh, send_each
 from router.cli.set_values import parse_assignment
 from router.errors import UsageError
 from router.model.settings import OWN
@@ -22,7 +22,7 @@ from router.rules.ruleset import Ruleset
 _LINES_MAX = 10
 
 
-class Tried(msgspec.Struct, frozen=True):
+class SentEvent(msgspec.Struct, frozen=True):
     """One event of the catalogue, sent."""
 
     event: str
@@ -55,7 +55,7 @@ class Tried(msgspec.Struct, frozen=True):
 @click.option("--key", type=click.Path(path_type=Path), help="The private key to sign with (PEM).")
 @click.pass_context
 def send(
-    ctx: click.Context, /, *, place: Place, assignments: tuple[str, ...], **given: Any
+    ctx: click.Context, /, *, place: Options, assignments: tuple[str, ...], **given: Any
 ) -> None:
     """
     Send EVENT to ENDPOINT, really signed, with new ids each time.
@@ -63,7 +63,7 @@ def send(
     The payload is a believable sample. Exit code 0 for a 2xx answer, else 1; with --tamper a
     refusal is what should be, and gives 0.
     """
-    wish = Wish(assignments=tuple(map(parse_assignment, assignments)), **given)
+    wish = SendOptions(assignments=tuple(map(parse_assignment, assignments)), **given)
     place, ruleset = place.working()
     _refuse_contradictions(wish, ruleset)
     results = _send_all(place, ruleset, wish) if wish.all else _send(place, ruleset, wish)
@@ -71,11 +71,11 @@ def send(
         ctx.exit(1)
 
 
-def _send(place: Place, ruleset: Ruleset, wish: Wish) -> list[Result]:
+def _send(place: Options, ruleset: Ruleset, wish: SendOptions) -> list[SendResult]:
     build = _repeat(ruleset, wish) if wish.again else fresh(Signer(place, ruleset, wish), wish)
     keep = wish.tamper is None and not wish.again
 
-    def requests() -> Iterator[Request]:
+    def requests() -> Iterator[SentRequest]:
         for number in range(wish.count):
             request = build()
             if keep and number == wish.count - 1:
@@ -90,13 +90,13 @@ def _send(place: Place, ruleset: Ruleset, wish: Wish) -> list[Result]:
     return results
 
 
-def _send_all(place: Place, ruleset: Ruleset, wish: Wish) -> list[Result]:
+def _send_all(place: Options, ruleset: Ruleset, wish: SendOptions) -> list[SendResult]:
     signer = Signer(place, ruleset, wish)
     names = list(dict.fromkeys(info.name for info in signer.provider.events))
     requests = (signer.request(name, signer.sample(name)) for name in names)
     results = list(send_each(requests, wish, ruleset))
     tried = [
-        Tried(name, _action(signer.provider, name), r.status, r.answer, r.delivery, r.took_ms)
+        SentEvent(name, _action(signer.provider, name), r.status, r.answer, r.delivery, r.took_ms)
         for name, r in zip(names, results, strict=True)
     ]
     if place.as_json:
@@ -115,12 +115,12 @@ def _action(provider: Provider, name: str) -> str | None:
     return next((action for action in found if isinstance(action, str)), None)
 
 
-def _cells(tried: Tried) -> list[str]:
+def _cells(tried: SentEvent) -> list[str]:
     event = f"{tried.event}.{tried.action}" if tried.action else tried.event
     return [event, str(tried.status), tried.delivery or tried.answer[:60] or "-"]
 
 
-def _refuse_contradictions(wish: Wish, ruleset: Ruleset) -> None:
+def _refuse_contradictions(wish: SendOptions, ruleset: Ruleset) -> None:
     if wish.endpoint == OWN:
         raise UsageError(
             "nobody sends the router's own events; try one by a test: "
@@ -147,7 +147,7 @@ def _refuse_contradictions(wish: Wish, ruleset: Ruleset) -> None:
         raise UsageError(f"endpoint {endpoint.name} is unsigned: no forgery can be told apart")
 
 
-def _refuse_with_all(wish: Wish) -> None:
+def _refuse_with_all(wish: SendOptions) -> None:
     single = {
         "an event": wish.event,
         "--again": wish.again,
@@ -160,7 +160,7 @@ def _refuse_with_all(wish: Wish) -> None:
         raise UsageError(f"--all sends one of every event; leave {' and '.join(given)} out")
 
 
-def _refuse_batch(wish: Wish, provider: Provider) -> None:
+def _refuse_batch(wish: SendOptions, provider: Provider) -> None:
     most = provider.definition.split
     if most is None:
         raise UsageError(f"{provider.label} sends one event a delivery; use --count, not --batch")
@@ -170,21 +170,21 @@ def _refuse_batch(wish: Wish, provider: Provider) -> None:
         raise UsageError(f"{provider.label} sends at most {most:,} events a delivery")
 
 
-def _repeat(ruleset: Ruleset, wish: Wish) -> Callable[[], Request]:
+def _repeat(ruleset: Ruleset, wish: SendOptions) -> Callable[[], SentRequest]:
     last = last_of(ruleset.server.store, wish.endpoint)
     if last is None:
         raise UsageError(f"nothing was sent to {wish.endpoint} yet; send once without --again")
     return lambda: last
 
 
-def _print(results: list[Result], wish: Wish) -> None:
+def _print(results: list[SendResult], wish: SendOptions) -> None:
     for result in results[:_LINES_MAX]:
         click.echo(_line(result, wish))
     if len(results) > _LINES_MAX:
         click.echo(f"… {len(results)} requests in all: {_tally(results)}")
 
 
-def _line(result: Result, wish: Wish) -> str:
+def _line(result: SendResult, wish: SendOptions) -> str:
     word = f"{result.status} {visible(result.answer[:500])}  {result.took_ms} ms"
     if wish.tamper is None:
         return word
@@ -193,7 +193,7 @@ def _line(result: Result, wish: Wish) -> str:
     return f"{word}  NOT refused: a forgery must get 401 or 403"
 
 
-def _tally(results: list[Result]) -> str:
+def _tally(results: list[SendResult]) -> str:
     counts: dict[int, int] = {}
     for result in results:
         counts[result.status] = counts.get(result.status, 0) + 1

@@ -4,8 +4,8 @@ import sys
 
 import click
 
+from router.cli.options import Options, place_options, rules_argument
 from router.cli.output import note
-from router.cli.place import Place, place_options, rules_argument
 from router.errors import UsageError
 
 
@@ -14,13 +14,13 @@ from router.errors import UsageError
 @place_options("serve_dev", "store", "listen", "admin")
 @click.option("--dry", is_flag=True, help="Record what actions would do, run none.")
 @click.pass_context
-def serve(ctx: click.Context, *, place: Place, dry: bool) -> None:
+def serve(ctx: click.Context, *, place: Options, dry: bool) -> None:
     """Receive deliveries, store them, run what matching rules say. Ctrl-C drains, then ends."""
     from router.undumpable import make_undumpable
 
     make_undumpable()  # before anything is read that others should not see
-    from router.wiring.built import ServeOptions
-    from router.wiring.server import serve
+    from router.wiring.launch import serve
+    from router.wiring.server import ServeOptions
 
     if place.dev:
         _refuse_open_addresses(place)
@@ -35,9 +35,9 @@ def serve(ctx: click.Context, *, place: Place, dry: bool) -> None:
     ctx.exit(serve(options, place.environ))
 
 
-def _refuse_open_addresses(place: Place) -> None:
+def _refuse_open_addresses(place: Options) -> None:
     """`--dev` invents secrets and asks for no token: that is for this machine alone."""
-    from router.config.admin_door import is_local
+    from router.config.admin_listener import is_local
 
     given = place.overrides()
     for name, address in (("listen", given.listen), ("admin", given.admin)):
@@ -49,7 +49,7 @@ def _refuse_open_addresses(place: Place) -> None:
             )
 
 
-def _greet(place: Place) -> None:
+def _greet(place: Options) -> None:
     """What to paste into a second terminal."""
     from router.cli.dev_hints import hints
 

@@ -6,10 +6,10 @@ from typing import Any
 import click
 import msgspec
 
-from router.cli.admin import Door
+from router.cli.admin import AdminClient
 from router.cli.flags import told
+from router.cli.options import Options, place_options
 from router.cli.output import dates, moment, pretty, print_json, span, visible, visible_block
-from router.cli.place import Place, place_options
 from router.cli.records import Records, records_of
 from router.errors import UsageError
 from router.model.delivery import Delivery
@@ -23,7 +23,7 @@ _EVENTS_SHOWN = 20
 @click.argument("identity", metavar="ID")
 @click.option("--follow", is_flag=True, help="Print a job's output while it runs.")
 @place_options("dev", "store", "admin", "server")
-def show(*, place: Place, identity: str, follow: bool) -> None:
+def show(*, place: Options, identity: str, follow: bool) -> None:
     """Everything about one delivery or job. ID may be its first 4 characters or more."""
     records = records_of(place)
     record = records.record(identity)
@@ -36,13 +36,13 @@ def show(*, place: Place, identity: str, follow: bool) -> None:
         _print(record)
 
 
-def _follow(place: Place, records: Records, record: DeliveryRecord) -> None:
-    from router.cli.following import follow
+def _follow(place: Options, records: Records, record: DeliveryRecord) -> None:
+    from router.cli.follow_output import follow
 
     if len(record.jobs) != 1:
         ids = ", ".join(job.id for job in record.jobs[:8])
         raise UsageError(f"--follow takes one job; this delivery has {ids or 'none'}")
-    with Door.of(place) as door:
+    with AdminClient.of(place) as door:
         follow(door, records, record.jobs[0])
 
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from router.cli.admin import Door, NoServer
+from router.cli.admin import AdminClient, NoServer
 from router.cli.generations import rules_to_read
+from router.cli.options import Options, place_options
 from router.cli.output import moment, note, print_json, states
-from router.cli.place import Place, place_options
 from router.errors import ConfigError, RouterError, StoreRefused, UsageError
 from router.legible import size_text
 
 if TYPE_CHECKING:
-    from router.model.operating import Audit
+    from router.model.operations import Audit
     from router.rules.ruleset import Ruleset
     from router.store.copying import Copied, Progress
 
@@ -35,7 +35,7 @@ def store() -> None:
 @click.argument("destination", metavar="DEST", type=click.Path(path_type=Path))
 @place_options("dev", "store")
 @click.option("--force", is_flag=True, help="Overwrite DEST, if it exists.")
-def backup(*, place: Place, destination: Path, force: bool) -> None:
+def backup(*, place: Options, destination: Path, force: bool) -> None:
     """
     Copy the store into one file, whether a server runs or not; it goes on as ever meanwhile.
 
@@ -61,7 +61,7 @@ def backup(*, place: Place, destination: Path, force: bool) -> None:
 @store.command()
 @click.argument("source", metavar="SRC", type=_FILE)
 @place_options("dev", "store")
-def restore(*, place: Place, source: Path) -> None:
+def restore(*, place: Options, source: Path) -> None:
     """
     Put a backup in the store's place; only while no server runs. The old store is kept beside it.
 
@@ -86,13 +86,13 @@ def restore(*, place: Place, source: Path) -> None:
         _say_restored(done)
 
 
-def _note_backup(place: Place, asked: dict[str, Any]) -> None:
+def _note_backup(place: Options, asked: dict[str, Any]) -> None:
     """A line in the audit: by the server, or in the store itself. The backup is made already."""
-    from router.store.noting import note as write
+    from router.store.audit_offline import note as write
 
     try:
         try:
-            with Door.of(place) as door:
+            with AdminClient.of(place) as door:
                 door.verb("backup", asked)
         except (NoServer, ConfigError, UsageError):  # none runs, or nobody knows where
             write(_store_of(place), _line("backup", asked))
@@ -103,8 +103,8 @@ def _note_backup(place: Place, asked: dict[str, Any]) -> None:
 
 def _line(verb: str, asked: dict[str, Any]) -> "Audit":
     from router.model.ids import Ids
-    from router.model.operating import Audit
-    from router.replay import LOCAL
+    from router.model.operations import Audit
+    from router.operator import LOCAL
 
     now = time.time_ns() // 1_000_000
     rng = random.Random(secrets.randbits(128))  # noqa: S311 - an id, not a secret
@@ -136,7 +136,7 @@ def _say_restored(done: "Copied") -> None:
     help="Also every finished delivery received longer ago than this: 12h, 3d.",
 )
 @click.option("--dry-run", is_flag=True, help="Count, remove nothing.")
-def prune(*, place: Place, older_than: str | None, dry_run: bool) -> None:
+def prune(*, place: Options, older_than: str | None, dry_run: bool) -> None:
     """
     Remove now what `server.retention` lets go, as the server does by itself in small steps.
 
@@ -167,8 +167,8 @@ def _age(text: str | None) -> int | None:
         raise UsageError(f"--older-than: {error}") from None
 
 
-def _prunable(place: Place, age: int | None) -> dict[str, Any]:
-    from router.serving.retaining import wished
+def _prunable(place: Options, age: int | None) -> dict[str, Any]:
+    from router.serving.retention import wished
     from router.store.pruning import removable
     from router.store.reader import open_reader
 
@@ -189,13 +189,13 @@ def _prunable(place: Place, age: int | None) -> dict[str, Any]:
     return {"deliveries": deliveries, "keys": keys}
 
 
-def _pruned(place: Place, body: dict[str, Any]) -> dict[str, Any]:
+def _pruned(place: Options, body: dict[str, Any]) -> dict[str, Any]:
     if place.server is not None:
-        with Door.of(place) as door:
+        with AdminClient.of(place) as door:
             return _through(door, body)
     place, ruleset = place.working()
     try:
-        with Door.of(place, ruleset) as door:
+        with AdminClient.of(place, ruleset) as door:
             return _through(door, body)
     except NoServer:
         if not Path(ruleset.server.store).exists():
@@ -203,7 +203,7 @@ def _pruned(place: Place, body: dict[str, Any]) -> dict[str, Any]:
         return asyncio.run(_offline(ruleset, body))
 
 
-def _through(door: Door, body: dict[str, Any]) -> dict[str, Any]:
+def _through(door: AdminClient, body: dict[str, Any]) -> dict[str, Any]:
     """A piece at a time, so that no request takes long."""
     total = {"deliveries": 0, "keys": 0}
     while True:
@@ -229,7 +229,7 @@ async def _offline(ruleset: "Ruleset", body: dict[str, Any]) -> dict[str, Any]:
 @place_options("dev", "store")
 @click.option("--check", "only_look", is_flag=True, help="Change nothing; exit 1 if it is due.")
 @click.pass_context
-def migrate(ctx: click.Context, *, place: Place, only_look: bool) -> None:
+def migrate(ctx: click.Context, *, place: Options, only_look: bool) -> None:
     """
     Bring the store to this router's schema, while no server runs; `serve` does it by itself too.
 
@@ -252,7 +252,7 @@ def migrate(ctx: click.Context, *, place: Place, only_look: bool) -> None:
 
 @store.command()
 @place_options("dev", "store")
-def info(*, place: Place) -> None:
+def info(*, place: Options) -> None:
     """Where the store is, how large, of which schema, and what it holds."""
     from router.store.upgrading import about
 
@@ -279,7 +279,7 @@ def _schema(found: int, wanted: int) -> str:
     return f"{found}; this router wants {wanted}: `router store migrate`, or just `router serve`"
 
 
-def _store_of(place: Place) -> Path:
+def _store_of(place: Options) -> Path:
     """The store's file; a rules file that is wrong hinders nobody who names it by --store."""
     if place.store is not None:
         return Path(place.store.removeprefix("sqlite:")).absolute()

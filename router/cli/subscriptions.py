@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from router.cli.completing import endpoint_names
+from router.cli.completion_values import endpoint_names
 from router.cli.generations import rules_to_read
+from router.cli.options import Options, place_options
 from router.cli.output import moment, note, print_json, print_table, visible
-from router.cli.place import Place, place_options
 from router.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
-    from router.cli.subscribing import Plan, Row
+    from router.cli.subscription_plan import Row, SubscriptionPlan
     from router.model.settings import Endpoint
-    from router.provider_calls.subscriptions import Result
+    from router.provider_calls.subscriptions import SubscriptionResult
     from router.providers.management import Access
     from router.rules.ruleset import Ruleset
 
@@ -72,13 +72,13 @@ _API_OPTIONS = (
 @click.option("--dry-run", is_flag=True, help="Show the plan, ask for nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask me.")
 @click.pass_context
-def create(ctx: click.Context, /, *, place: Place, endpoint: str, **given: Any) -> None:
+def create(ctx: click.Context, /, *, place: Options, endpoint: str, **given: Any) -> None:
     """
     Subscribe ENDPOINT's address to topics, after showing the plan.
 
     What was made before is left alone. Exit code 1 if anything was refused or is unsure.
     """
-    from router.cli.subscribing import endpoint_of
+    from router.cli.subscription_plan import endpoint_of
 
     place, ruleset = place.working()
     plan = _plan(place, ruleset, endpoint_of(ruleset, endpoint), given)
@@ -106,10 +106,10 @@ def create(ctx: click.Context, /, *, place: Place, endpoint: str, **given: Any) 
 @api_options
 @click.pass_context
 def send_test(
-    ctx: click.Context, /, *, place: Place, endpoint: str, what: str, timeout: float, **given: Any
+    ctx: click.Context, /, *, place: Options, endpoint: str, what: str, timeout: float, **given: Any
 ) -> None:
     """Have the sender send a test notification for one subscription of ENDPOINT."""
-    from router.cli.subscribing import ApiWish, access_for, endpoint_of
+    from router.cli.subscription_plan import ApiWish, access_for, endpoint_of
 
     place, ruleset = place.working()
     found = endpoint_of(ruleset, endpoint)
@@ -132,9 +132,9 @@ def send_test(
 @subscriptions.command(name="list")
 @click.argument("endpoint", required=False, shell_complete=endpoint_names)
 @place_options("dev", "store")
-def list_made(*, place: Place, endpoint: str | None) -> None:
+def list_made(*, place: Options, endpoint: str | None) -> None:
     """What was subscribed from here, newest first."""
-    from router.cli.subscribing import read_records
+    from router.cli.subscription_plan import read_records
 
     place, ruleset = rules_to_read(place)
     known = sorted(
@@ -158,9 +158,11 @@ _STATES = {"made": "made", "asked": "unsure: no answer came"}
 # -- making them
 
 
-def _plan(place: Place, ruleset: "Ruleset", endpoint: "Endpoint", given: dict[str, Any]) -> "Plan":
-    from router.cli.subscribing import ApiWish, access_for, planned, read_records
-    from router.provider_calls.subscriptions import Way
+def _plan(
+    place: Options, ruleset: "Ruleset", endpoint: "Endpoint", given: dict[str, Any]
+) -> "SubscriptionPlan":
+    from router.cli.subscription_plan import ApiWish, access_for, planned, read_records
+    from router.provider_calls.subscriptions import SubscriptionApi
 
     topics = _topics(ruleset, endpoint, given)
     wish = ApiWish(
@@ -176,12 +178,18 @@ def _plan(place: Place, ruleset: "Ruleset", endpoint: "Endpoint", given: dict[st
     )
     known = read_records(ruleset.server.store)
     return planned(
-        ruleset, endpoint, topics, access, Way(graphql, path), known, again=given["again"]
+        ruleset,
+        endpoint,
+        topics,
+        access,
+        SubscriptionApi(graphql, path),
+        known,
+        again=given["again"],
     )
 
 
 def _topics(ruleset: "Ruleset", endpoint: "Endpoint", given: dict[str, Any]) -> list[str]:
-    from router.cli.subscribing import topics_given, topics_of_rules
+    from router.cli.subscription_plan import topics_given, topics_of_rules
 
     provider = ruleset.providers[endpoint.provider]
     topics = topics_given(provider, given["topics"])
@@ -200,18 +208,20 @@ def _topics(ruleset: "Ruleset", endpoint: "Endpoint", given: dict[str, Any]) -> 
     return topics
 
 
-def _refuse_unasked(place: Place) -> None:
+def _refuse_unasked(place: Options) -> None:
     if place.as_json or not sys.stdin.isatty():
         raise UsageError(
             "nobody is here to be asked: --dry-run shows the plan, --yes carries it out"
         )
 
 
-def _create(place: Place, ruleset: "Ruleset", plan: "Plan", timeout: float) -> "list[Result]":
-    results: list[Result] = []
+def _create(
+    place: Options, ruleset: "Ruleset", plan: "SubscriptionPlan", timeout: float
+) -> "list[SubscriptionResult]":
+    results: list[SubscriptionResult] = []
     with _progress(place, len(plan.wanted)) as advance:
 
-        def tell(result: "Result") -> None:
+        def tell(result: "SubscriptionResult") -> None:
             results.append(result)
             advance()
 
@@ -224,16 +234,16 @@ def _create(place: Place, ruleset: "Ruleset", plan: "Plan", timeout: float) -> "
 
 
 async def _run(
-    place: Place,
+    place: Options,
     ruleset: "Ruleset",
-    plan: "Plan",
+    plan: "SubscriptionPlan",
     timeout: float,  # noqa: ASYNC109 - of each call, not of this
-    tell: "Callable[[Result], None]",
+    tell: "Callable[[SubscriptionResult], None]",
 ) -> None:
-    from router.cli.subscribing import Keeper
+    from router.cli.subscription_plan import Keeper
     from router.clock import SystemClock
     from router.provider_calls.client import Client, hosts_of
-    from router.provider_calls.pace import Pace
+    from router.provider_calls.rate_limit import Pace
     from router.provider_calls.subscriptions import Subscriber
 
     clock, access = SystemClock(), plan.access
@@ -253,7 +263,7 @@ async def _run(
 
 
 @contextmanager
-def _progress(place: Place, total: int) -> "Iterator[Callable[[], None]]":
+def _progress(place: Options, total: int) -> "Iterator[Callable[[], None]]":
     """A bar on a terminal, nothing elsewhere."""
     if place.as_json or not sys.stderr.isatty():
         yield lambda: None
@@ -271,7 +281,7 @@ def _progress(place: Place, total: int) -> "Iterator[Callable[[], None]]":
 
 def _identity(ruleset: "Ruleset", endpoint: "Endpoint", access: "Access", what: str) -> str:
     """The id of the subscription that a topic or an id means."""
-    from router.cli.subscribing import read_records, topics_given
+    from router.cli.subscription_plan import read_records, topics_given
     from router.providers.management import is_topic, topic_table
 
     provider = ruleset.providers[endpoint.provider]
@@ -302,7 +312,7 @@ async def _send_test(
 ) -> str | None:
     from router.clock import SystemClock
     from router.provider_calls.client import Client, hosts_of
-    from router.provider_calls.pace import Pace
+    from router.provider_calls.rate_limit import Pace
     from router.provider_calls.subscriptions import send_test
 
     clock = SystemClock()
@@ -315,7 +325,7 @@ async def _send_test(
 # -- showing
 
 
-def _show(place: Place, plan: "Plan") -> None:
+def _show(place: Options, plan: "SubscriptionPlan") -> None:
     way = "GraphQL" if plan.way.graphql else "REST"
     if place.as_json:
         print_json(
@@ -360,7 +370,7 @@ def _doing(row: "Row") -> str:
             return f"create again (asked for {since})"
 
 
-def _report(place: Place, results: "list[Result]") -> None:
+def _report(place: Options, results: "list[SubscriptionResult]") -> None:
     if place.as_json:
         print_json({"results": results})
         return

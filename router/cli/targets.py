@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from router.cli.admin import Door, NoServer
+from router.cli.admin import AdminClient, NoServer
 from router.cli.generations import rules_to_read
-from router.cli.ledger import read_store
+from router.cli.open_store import read_store
+from router.cli.options import Options, place_options
 from router.cli.output import moment, note, print_json, print_table, when
-from router.cli.place import Place, place_options
 from router.clock import SystemClock
 from router.errors import NotFound
 from router.model.target import FACT, TargetCounts, TargetRow
@@ -41,7 +41,7 @@ _REASON = click.option(
 @click.group(invoke_without_command=True)
 @PLACE
 @click.pass_context
-def targets(ctx: click.Context, *, place: Place) -> None:
+def targets(ctx: click.Context, *, place: Options) -> None:
     """
     Where work goes: whether it is called, how much waits, and what it answered lately.
 
@@ -55,7 +55,7 @@ def targets(ctx: click.Context, *, place: Place) -> None:
 @_NAME
 @_REASON
 @PLACE
-def pause(*, place: Place, name: str, reason: str) -> None:
+def pause(*, place: Options, name: str, reason: str) -> None:
     """Call a target no more until it is resumed; its jobs wait."""
     answer = _run("pause", place, {"target": name, "reason": reason})
     if place.as_json:
@@ -71,7 +71,7 @@ def pause(*, place: Place, name: str, reason: str) -> None:
 @_NAME
 @_REASON
 @PLACE
-def resume(*, place: Place, name: str, reason: str) -> None:
+def resume(*, place: Options, name: str, reason: str) -> None:
     """Call a paused or open target again, gently at first."""
     answer = _run("resume", place, {"target": name, "reason": reason})
     if place.as_json:
@@ -81,7 +81,7 @@ def resume(*, place: Place, name: str, reason: str) -> None:
     click.echo(f"{name} {word}; {answer['jobs']} job(s) go on")
 
 
-def _list(place: Place) -> None:
+def _list(place: Options) -> None:
     rows = _rows(place)
     if place.as_json:
         print_json(rows)
@@ -90,21 +90,21 @@ def _list(place: Place) -> None:
     print_table(_COLUMNS, [_cells(row, now) for row in rows])
 
 
-def _rows(place: Place) -> tuple[TargetRow, ...]:
+def _rows(place: Options) -> tuple[TargetRow, ...]:
     if place.server is None:
         place, ruleset = rules_to_read(place)
         try:
-            with Door.of(place, ruleset) as door:
+            with AdminClient.of(place, ruleset) as door:
                 return msgspec.convert(door.targets(), tuple[TargetRow, ...])
         except NoServer:
             note("no server runs: this is what the store remembers")
             return _offline_rows(ruleset)
-    with Door.of(place) as door:
+    with AdminClient.of(place) as door:
         return msgspec.convert(door.targets(), tuple[TargetRow, ...])
 
 
 def _offline_rows(ruleset: Ruleset) -> tuple[TargetRow, ...]:
-    from router.rules.live import Live, LiveRef, Secrets
+    from router.rules.live import LiveRef, LiveRuleset, SecretValues
     from router.rules.target_rows import target_rows
     from router.wiring.offline import remembered_targets
 
@@ -113,18 +113,18 @@ def _offline_rows(ruleset: Ruleset) -> tuple[TargetRow, ...]:
 
     nothing: tuple[dict[str, Any], dict[str, TargetCounts]] = ({}, {})
     facts, counts = read_store(ruleset.server.store, read, absent=nothing)
-    live = Live(ruleset, Secrets({}, {}))
+    live = LiveRuleset(ruleset, SecretValues({}, {}))
     return target_rows(live, remembered_targets(LiveRef(live), facts), counts)
 
 
-def _run(verb: str, place: Place, body: dict[str, Any]) -> dict[str, Any]:
+def _run(verb: str, place: Options, body: dict[str, Any]) -> dict[str, Any]:
     """At the running server, else on the store itself, under its lock."""
     if place.server is not None:
-        with Door.of(place) as door:
+        with AdminClient.of(place) as door:
             return door.verb(verb, body)
     place, ruleset = place.working()
     try:
-        with Door.of(place, ruleset) as door:
+        with AdminClient.of(place, ruleset) as door:
             return door.verb(verb, body)
     except NoServer:
         store = ruleset.server.store

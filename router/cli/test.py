@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from router.cli.options import Options, place_options, rules_argument
 from router.cli.output import note, print_json
-from router.cli.place import Place, place_options, rules_argument
 from router.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
     from router.config import Loaded
-    from router.wiring.trying import Tried
+    from router.wiring.test_runner import TestRunResult
 
 Chosen = Callable[[str], object]
 
@@ -43,7 +43,7 @@ Chosen = Callable[[str], object]
 def test(
     ctx: click.Context,
     *,
-    place: Place,
+    place: Options,
     pattern: str | None,
     junit: Path | None,
     real: bool,
@@ -98,19 +98,19 @@ def _nothing_chosen(rules: Path, loaded: "Loaded", pattern: str | None) -> str:
 
 
 async def _tried(
-    place: Place, loaded: "Loaded", chosen: Chosen, *, real: bool, coverage: bool
-) -> "Tried":
-    from router.wiring.trying import Tried, tried
+    place: Options, loaded: "Loaded", chosen: Chosen, *, real: bool, coverage: bool
+) -> "TestRunResult":
+    from router.wiring.test_runner import TestRunResult, tried
 
     if loaded.ruleset is None:
         raise ConfigError(loaded.diagnostics)
     trials = [trial for trial in loaded.trials if chosen(trial.name)]
     if not trials:
-        return Tried([], None)
+        return TestRunResult([], None)
     return await tried(loaded.ruleset, trials, environ=place.environ, real=real, coverage=coverage)
 
 
-def _lacking(tried: "Tried", least: float | None) -> bool:
+def _lacking(tried: "TestRunResult", least: float | None) -> bool:
     if least is None or tried.coverage is None or tried.coverage.percent >= least:
         return False
     note(f"router: the coverage of {tried.coverage.percent:.1f} % is below {least:g} %")

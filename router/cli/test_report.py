@@ -9,20 +9,20 @@ import click
 from router.cli.output import visible
 from router.errors import UsageError
 from router.model.call import described
-from router.rehearsal import Result
+from router.rehearsal import TrialResult
 from router.rehearsal.run import NOT_REAL
-from router.wiring.trying import Tried
+from router.wiring.test_runner import TestRunResult
 
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def failure_lines(result: Result, *, allow: str = "--real") -> list[str]:
+def failure_lines(result: TrialResult, *, allow: str = "--real") -> list[str]:
     """What went wrong, fit for a terminal; `allow` is the flag that lets actions run."""
     lines = [visible(line) for line in result.failures]
     return [f"{line}; allow it with {allow}" if line == NOT_REAL else line for line in lines]
 
 
-def print_results(tried: Tried) -> None:
+def print_results(tried: TestRunResult) -> None:
     """A line a test, below a failed one what came of it; then the coverage, if it was asked for."""
     for result in tried.results:
         trial, word = result.trial, "FAIL" if result.failures else "ok  "
@@ -38,7 +38,7 @@ def print_results(tried: Tried) -> None:
         click.echo(f"{len(tried.results) - failed} passed, {failed} failed")
 
 
-def results_json(tried: Tried) -> Any:
+def results_json(tried: TestRunResult) -> Any:
     """A list of results; with the coverage, if it was asked for, an object of both."""
     results = [_as_json(result) for result in tried.results]
     if tried.coverage is None:
@@ -46,7 +46,7 @@ def results_json(tried: Tried) -> Any:
     return {"tests": results, "coverage": tried.coverage.as_json()}
 
 
-def _as_json(result: Result) -> dict[str, Any]:
+def _as_json(result: TrialResult) -> dict[str, Any]:
     seen, trial = result.seen, result.trial
     return {
         "name": trial.name,
@@ -66,7 +66,7 @@ def _as_json(result: Result) -> dict[str, Any]:
     }
 
 
-def write_junit(path: Path, rules: Path, results: list[Result]) -> None:
+def write_junit(path: Path, rules: Path, results: list[TrialResult]) -> None:
     """
     The results for a CI system.
 

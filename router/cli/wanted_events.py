@@ -11,7 +11,7 @@ from router.rules.ruleset import Ruleset
 from router.rules.specs import CompiledRule
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class WantedEvents(msgspec.Struct, frozen=True):
     """
     `patterns` are the rules' own words, `names` the events to select at the sender for them.
     `every` are the rules that want every event, `rest` those that take what no other one wants.
@@ -25,7 +25,7 @@ class Wanted(msgspec.Struct, frozen=True):
     unknown: tuple[tuple[str, str], ...]
 
 
-def wanted(ruleset: Ruleset, endpoint: Endpoint) -> Wanted:
+def wanted(ruleset: Ruleset, endpoint: Endpoint) -> WantedEvents:
     """What the rules of an endpoint want of it; a pattern that is meant for another is left out."""
     provider = ruleset.providers[endpoint.provider]
     rules = rules_of(ruleset, endpoint)
@@ -46,7 +46,7 @@ def wanted(ruleset: Ruleset, endpoint: Endpoint) -> Wanted:
     if own:
         every, names = [], names | dict.fromkeys(own)
     rest = [rule.id for rule in rules if rule.otherwise and rule.events is None]
-    return Wanted(tuple(patterns), tuple(names), tuple(every), tuple(rest), tuple(unknown))
+    return WantedEvents(tuple(patterns), tuple(names), tuple(every), tuple(rest), tuple(unknown))
 
 
 def rules_of(ruleset: Ruleset, endpoint: Endpoint) -> list[CompiledRule]:

@@ -8,9 +8,9 @@ import msgspec
 
 from router.config import targets as addresses
 from router.config.chains import Chains
-from router.config.context import Context
+from router.config.context import LoadContext
 from router.config.dispatches import Dispatches
-from router.config.language import Language, Place
+from router.config.language import ExpressionSite, Language
 from router.config.plugins import Plugins
 from router.config.schema import (
     ActionEntry,
@@ -28,7 +28,7 @@ from router.model.job import ActionKind
 from router.model.retry import NONE, SHORT, STANDARD, RetryPolicy
 from router.model.settings import Api, ShellLimits, Target, Tls
 from router.rules.specs import CompiledAction, HttpSpec, LogSpec, PythonSpec, ShellSpec
-from router.yaml_source import Scalar, Table, Text
+from router.yaml_source import Scalar, SourceText, Table
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 HTTP_TIMEOUT_S = 30.0
@@ -55,7 +55,7 @@ class Surroundings(msgspec.Struct, frozen=True):
     sources: tuple[str, ...] = ()
 
 
-class Actions:
+class ActionCompiler:
     """Compiles the actions of every rule against one file's targets and policies."""
 
     def __init__(
@@ -65,7 +65,7 @@ class Actions:
         policies: Mapping[str, RetryPolicy],
         apis: Mapping[str, Api],
     ) -> None:
-        self.context: Context = language.context
+        self.context: LoadContext = language.context
         self.language = language
         self.targets = targets
         self.policies = policies
@@ -95,7 +95,7 @@ class Actions:
         """An action with what it waits for; only then it can read `results`."""
         self.language.results = chains.results(entry)
         action = self._action(entry, around)
-        place = Place("'when'", around.roots)
+        place = ExpressionSite("'when'", around.roots)
         when = None if entry.when is None else self.language.expression(entry.when, place)
         self.language.results = None
         after = chains.after(entry)
@@ -162,13 +162,13 @@ class Actions:
         if entry.repository_dispatch is not None:
             dispatch = entry.repository_dispatch
             return self._dispatches.compile(dispatch, around.roots, around.sources)
-        message = self._template(entry.log, Place("a log line", around.roots))
+        message = self._template(entry.log, ExpressionSite("a log line", around.roots))
         return LogSpec(message), None  # type: ignore[arg-type]
 
-    def _template(self, text: Text | None, place: Place) -> Template | None:
+    def _template(self, text: SourceText | None, place: ExpressionSite) -> Template | None:
         return None if text is None else self.language.template(text, place)
 
-    def _pairs(self, table: Table[Text] | None, place: Place) -> Pairs:
+    def _pairs(self, table: Table[SourceText] | None, place: ExpressionSite) -> Pairs:
         found = ((name.value, self._template(text, place)) for name, text in table or ())
         return tuple((name, template) for name, template in found if template is not None)
 
@@ -187,8 +187,8 @@ class Actions:
             target=target,
             url=url,
             method=self._method(entry.method),
-            path=self._template(entry.path, Place("a path", roots)),
-            query=self._pairs(entry.query, Place("a query", roots, "any")),
+            path=self._template(entry.path, ExpressionSite("a path", roots)),
+            query=self._pairs(entry.query, ExpressionSite("a query", roots, "any")),
             headers=self._headers(entry, target, roots),
             body_kind=kind,
             body=body,
@@ -221,10 +221,10 @@ class Actions:
             return target, None, entry.target.value
         if entry.url is None:
             return None, None, None
-        url = self._template(entry.url, Place("a url", around.roots, "whole"))
+        url = self._template(entry.url, ExpressionSite("a url", around.roots, "whole"))
         return None, url, self._limit_name(entry.url, url) if url else None
 
-    def _limit_name(self, text: Text, url: Template) -> str | None:
+    def _limit_name(self, text: SourceText, url: Template) -> str | None:
         """The unnamed target of a bare address; its scheme and host never hold a template."""
         if url.whole is not None and url.roots == {"secret"}:
             return "secret:" + ",".join(sorted(field for _, field in url.uses))
@@ -238,7 +238,7 @@ class Actions:
         parts = addresses.checked_url(self.context, text, literal)
         return addresses.limit_name(parts) if parts else None
 
-    def _method(self, text: Text | None) -> str:
+    def _method(self, text: SourceText | None) -> str:
         if text is None:
             return "POST"
         if text.value not in METHODS:
@@ -250,7 +250,7 @@ class Actions:
     def _headers(
         self, entry: HttpEntry, target: Target | None, roots: frozenset[str]
     ) -> addresses.Headers:
-        place = Place("a header", roots, "any")
+        place = ExpressionSite("a header", roots, "any")
         own = addresses.headers(self.language, entry.headers, place)
         if target is None or not target.headers:
             return own
@@ -274,7 +274,7 @@ class Actions:
     def _body(
         self, entry: HttpEntry, around: Surroundings
     ) -> tuple[Literal["default", "json", "form", "text", "body"], Any]:
-        place = Place("a body", around.roots, "any")
+        place = ExpressionSite("a body", around.roots, "any")
         given = [kind for kind in _BODIES if getattr(entry, kind) is not None]
         if len(given) > 1:
             message = f"'{given[0]}' and '{given[1]}' cannot both be the body"
@@ -289,7 +289,7 @@ class Actions:
             return "body", self._template(entry.body, place)
         return "default", None
 
-    def _accept(self, texts: list[Text] | None) -> tuple[tuple[int, int], ...]:
+    def _accept(self, texts: list[SourceText] | None) -> tuple[tuple[int, int], ...]:
         found = []
         for text in texts or ():
             try:
@@ -330,7 +330,7 @@ class Actions:
         return ShellLimits(cpu_s, entry.memory, entry.files)
 
     def _files(self, entry: ShellEntry, around: Surroundings) -> tuple[tuple[str, Any], ...]:
-        place = Place("a file", around.roots)
+        place = ExpressionSite("a file", around.roots)
         found = []
         for name, node in entry.files or ():
             self._variable_name(name)
@@ -341,7 +341,7 @@ class Actions:
             found.append((name.value, "body" if whole else self.language.json(node, place)))
         return tuple(found)
 
-    def _static(self, text: Text | None, what: str, hint: str | None) -> None:
+    def _static(self, text: SourceText | None, what: str, hint: str | None) -> None:
         """No template; other uses of two braces in a script are the script's own."""
         for found in _TEMPLATE.finditer(text.value if text else ""):
             if text is not None and self._is_template(found[0]):
@@ -358,7 +358,7 @@ class Actions:
             return None
         if not texts:
             self.context.error("bad-program", "'argv' names no program", entry.key_at("argv"))
-        place = Place("an argument", around.roots)
+        place = ExpressionSite("an argument", around.roots)
         found = [self.language.template(text, place) for text in texts]
         if found and found[0] is not None and found[0].roots - {"var"}:
             message = "the program to run cannot come from the event"
@@ -381,19 +381,19 @@ class Actions:
             return "default"
         if isinstance(node, Scalar) and node.value in ("none", "default"):
             return node.value
-        return self.language.json(node, Place("stdin", around.roots))
+        return self.language.json(node, ExpressionSite("stdin", around.roots))
 
-    def _env(self, table: Table[Text] | None, around: Surroundings) -> Pairs:
+    def _env(self, table: Table[SourceText] | None, around: Surroundings) -> Pairs:
         for name, _ in table or ():
             self._variable_name(name)
-        return self._pairs(table, Place("an environment variable", around.roots, "any"))
+        return self._pairs(table, ExpressionSite("an environment variable", around.roots, "any"))
 
-    def _passed(self, texts: list[Text] | None) -> tuple[str, ...]:
+    def _passed(self, texts: list[SourceText] | None) -> tuple[str, ...]:
         for text in texts or ():
             self._variable_name(text)
         return tuple(text.value for text in texts or ())
 
-    def _variable_name(self, name: Text) -> None:
+    def _variable_name(self, name: SourceText) -> None:
         if not VARIABLE.fullmatch(name.value):
             message = f"'{name.value[:60]}' cannot be the name of a variable"
             self.context.error("bad-variable", message, name)
@@ -407,7 +407,7 @@ class Actions:
         above_zero(self.context, entry.timeout, entry.at("timeout"), "timeout")
         if entry.call is not None and "args" not in entry.broken:
             self._plugins.check(entry.call, entry.args)
-        place = Place("an argument", around.roots)
+        place = ExpressionSite("an argument", around.roots)
         return PythonSpec(
             call=entry.call.value if entry.call else "",
             args={n.value: self.language.json(node, place) for n, node in entry.args or ()},

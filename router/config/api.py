@@ -2,16 +2,16 @@
 
 from collections.abc import Collection, Mapping
 
-from router.config.context import Context
+from router.config.context import LoadContext
 from router.config.schema import ApiEntry, EndpointEntry
 from router.config.settings import parsed_url, ranges, setting
 from router.model.settings import PUBLISHED, Api, Endpoint
 from router.providers import Provider
 from router.providers.api import ApiRule
-from router.yaml_source import Node, Text
+from router.yaml_source import Node, SourceText
 
 
-def api(context: Context, entry: EndpointEntry, provider: Provider | None) -> Api:
+def api(context: LoadContext, entry: EndpointEntry, provider: Provider | None) -> Api:
     """`api:`, checked against what the provider's definition knows of its API."""
     spelling = entry.provider.value if entry.provider else ""
     given, rule = entry.api, provider.definition.api if provider else None
@@ -31,7 +31,9 @@ def api(context: Context, entry: EndpointEntry, provider: Provider | None) -> Ap
     )
 
 
-def api_version(context: Context, entry: EndpointEntry, provider: Provider | None) -> str | None:
+def api_version(
+    context: LoadContext, entry: EndpointEntry, provider: Provider | None
+) -> str | None:
     """`api_version:`, for senders whose deliveries name theirs."""
     if entry.api_version is not None and provider is not None and not provider.has_versions:
         message = f"deliveries of {provider.label} name no API version"
@@ -40,7 +42,7 @@ def api_version(context: Context, entry: EndpointEntry, provider: Provider | Non
 
 
 def allow_from(
-    context: Context, entry: EndpointEntry, provider: Provider | None
+    context: LoadContext, entry: EndpointEntry, provider: Provider | None
 ) -> tuple[str, ...]:
     """CIDRs, and PUBLISHED where the ranges that the provider publishes are let in too."""
     texts = entry.allow_from or []
@@ -53,7 +55,7 @@ def allow_from(
     return (*others, PUBLISHED) if published else others
 
 
-def _graphql(context: Context, given: ApiEntry, rule: ApiRule) -> None:
+def _graphql(context: LoadContext, given: ApiEntry, rule: ApiRule) -> None:
     for key, value in (("graphql", given.graphql), ("graphql_path", given.graphql_path)):
         if value and rule.graphql is None:
             context.error("not-for-provider", f"this provider knows no '{key}'", given.key_at(key))
@@ -68,7 +70,7 @@ def _graphql(context: Context, given: ApiEntry, rule: ApiRule) -> None:
         context.error("bad-value", message, path)
 
 
-def _base(context: Context, given: ApiEntry) -> str | None:
+def _base(context: LoadContext, given: ApiEntry) -> str | None:
     text = setting(context, given.base)
     if text is None:
         return None
@@ -99,7 +101,7 @@ def bases_of(
     return sorted({api.base or usual for api in near}) or [usual]
 
 
-def checked_base(context: Context, text: Text) -> str:
+def checked_base(context: LoadContext, text: SourceText) -> str:
     """The address of an API, without the slash at its end."""
     url = parsed_url(text.value)
     if url is None or url.query or url.fragment or url.username is not None or "{" in text.value:
@@ -108,9 +110,9 @@ def checked_base(context: Context, text: Text) -> str:
     return text.value.rstrip("/")
 
 
-def _foreign(context: Context, message: str, entry: EndpointEntry, key: str) -> None:
+def _foreign(context: LoadContext, message: str, entry: EndpointEntry, key: str) -> None:
     _foreign_at(context, message, entry.key_at(key), f"leave '{key}' out")
 
 
-def _foreign_at(context: Context, message: str, node: Node | Text, hint: str) -> None:
+def _foreign_at(context: LoadContext, message: str, node: Node | SourceText, hint: str) -> None:
     context.error("not-for-provider", message, node, hint)

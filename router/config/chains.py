@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import get_args
 
-from router.config.context import Context
-from router.config.language import Language, Place
+from router.config.context import LoadContext
+from router.config.language import ExpressionSite, Language
 from router.config.schema import ActionEntry, ConcurrencyEntry
-from router.model.job import Group, Need, Wanted
+from router.model.job import Group, Predecessor, Wanted
 from router.rules.specs import Concurrency
-from router.yaml_source import Mapping, Node, Scalar, Text, described
+from router.yaml_source import Mapping, Node, Scalar, SourceText, described
 from router.yaml_source import Sequence as List
 
 LIMIT_MAX = 10_000
@@ -19,7 +19,7 @@ _KINDS = ("use", "http", "shell", "python", "log", "repository_dispatch")
 class Chains:
     """The order among the actions of one rule, with its faults reported."""
 
-    def __init__(self, context: Context, entries: Sequence[ActionEntry]) -> None:
+    def __init__(self, context: LoadContext, entries: Sequence[ActionEntry]) -> None:
         self._context = context
         self._faulty: set[int] = set()
         self._entries = {name: e for e in entries if (name := _name(e)) is not None}
@@ -28,7 +28,7 @@ class Chains:
         self._ended: dict[str, frozenset[str]] = {}
         self._cycles()
 
-    def after(self, entry: ActionEntry) -> tuple[Need, ...]:
+    def after(self, entry: ActionEntry) -> tuple[Predecessor, ...]:
         """What an action waits for."""
         return self._after[entry.node.start]
 
@@ -56,8 +56,8 @@ class Chains:
 
     # -- reading --------------------------------------------------------------------------------
 
-    def _needs(self, entry: ActionEntry) -> dict[str, Need]:
-        found: dict[str, Need] = {}
+    def _needs(self, entry: ActionEntry) -> dict[str, Predecessor]:
+        found: dict[str, Predecessor] = {}
         told = len(self._context.report.found)
         for name, wants in self._pairs(entry.after, "an action's id, a list of them, or a mapping"):
             if name.value not in self._entries:
@@ -66,21 +66,21 @@ class Chains:
                 message = f"'{name.value}' stands here twice"
                 self._context.error("bad-value", message, name)
             else:
-                found[name.value] = Need(name.value, wants)
+                found[name.value] = Predecessor(name.value, wants)
         if len(self._context.report.found) > told:
             self._faulty.add(entry.node.start)
         return found
 
-    def _unknown(self, entry: ActionEntry, name: Text) -> None:
+    def _unknown(self, entry: ActionEntry, name: SourceText) -> None:
         own = _name(entry)
         others = [other for other in self._entries if other != own]
         self._context.unknown("unknown-predecessor", "other action of this rule", name, others)
 
-    def _pairs(self, node: Node | None, expected: str) -> Iterator[tuple[Text, Wanted]]:
+    def _pairs(self, node: Node | None, expected: str) -> Iterator[tuple[SourceText, Wanted]]:
         if node is None:
             return
         if isinstance(node, Scalar) and (node.style or node.value not in ("", "~", "null")):
-            yield Text(node.value, node), "succeeded"
+            yield SourceText(node.value, node), "succeeded"
         elif isinstance(node, Mapping):
             yield from self._wanted(node)
         elif isinstance(node, List) and expected != "an action's id or a mapping":
@@ -90,11 +90,11 @@ class Chains:
             message = f"expected {expected}, found {described(node)}"
             self._context.error("wrong-type", message, node)
 
-    def _wanted(self, node: Mapping) -> Iterator[tuple[Text, Wanted]]:
+    def _wanted(self, node: Mapping) -> Iterator[tuple[SourceText, Wanted]]:
         for key, value in node:
             word = value.value if isinstance(value, Scalar) else ""
             if word in _ENDS:
-                yield Text(key.value, key), word  # type: ignore[misc]
+                yield SourceText(key.value, key), word  # type: ignore[misc]
                 continue
             listed = " or ".join(f"'{end}'" for end in _ENDS)
             hint = self._context.suggest.hint(word, _ENDS)
@@ -155,12 +155,12 @@ def _name(entry: ActionEntry) -> str | None:
 
 
 def concurrency(
-    context: Context, language: Language, entry: ConcurrencyEntry | None, roots: frozenset[str]
+    context: LoadContext, language: Language, entry: ConcurrencyEntry | None, roots: frozenset[str]
 ) -> Concurrency | None:
     """A rule's concurrency group."""
     if entry is None:
         return None
-    place = Place("'group'", roots)
+    place = ExpressionSite("'group'", roots)
     value = None if entry.group is None else language.expression(entry.group, place)
     limit = 1 if entry.limit is None else entry.limit
     if not 1 <= limit <= LIMIT_MAX:

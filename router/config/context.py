@@ -5,10 +5,10 @@ from pathlib import Path
 
 from router.config.schema import FileEntry
 from router.providers import Provider
-from router.yaml_source import Entry, Node, Report, Scalar, Suggester, Text, offsets, opening
+from router.yaml_source import Entry, Node, Report, Scalar, SourceText, Suggester, offsets, opening
 
 
-class Context:
+class LoadContext:
     """
     One load of one file.
 
@@ -40,29 +40,38 @@ class Context:
         self.used_secrets: set[str] = set()
         self.included: Mapping[str, str] = {}
         self.thorough = False
-        self.written: dict[str, list[Text]] = {}
+        self.written: dict[str, list[SourceText]] = {}
         self.reworked: dict[int, Provider] = {}
         # Faults of one scalar share its table: a long template may have thousands.
         self._mapped: tuple[Node, Sequence[int]] = (file.node, [])
 
-    def error(self, code: str, message: str, node: Node | Text, hint: str | None = None) -> None:
+    def error(
+        self, code: str, message: str, node: Node | SourceText, hint: str | None = None
+    ) -> None:
         """An error at a whole node."""
         start, end = opening(_node(node))
         self.report.error(code, message, start, end, hint)
 
-    def warning(self, code: str, message: str, node: Node | Text, hint: str | None = None) -> None:
+    def warning(
+        self, code: str, message: str, node: Node | SourceText, hint: str | None = None
+    ) -> None:
         """A warning at a whole node."""
         start, end = opening(_node(node))
         self.report.warning(code, message, start, end, hint)
 
     def error_within(
-        self, code: str, message: str, text: Text, span: tuple[int, int], hint: str | None = None
+        self,
+        code: str,
+        message: str,
+        text: SourceText,
+        span: tuple[int, int],
+        hint: str | None = None,
     ) -> None:
         """An error at some characters of a text's value."""
         if not self.report.full:
             self.report.error(code, message, *self.span(text, span), hint)
 
-    def span(self, text: Text, span: tuple[int, int]) -> tuple[int, int]:
+    def span(self, text: SourceText, span: tuple[int, int]) -> tuple[int, int]:
         """Offsets within a text's value as offsets of the file."""
         start = self._offset(text.node, span[0])
         last = self._offset(text.node, max(span[0], span[1] - 1))
@@ -76,7 +85,7 @@ class Context:
         places = self._mapped[1]
         return places[min(max(offset, 0), len(places) - 1)]
 
-    def unknown(self, code: str, what: str, name: Text, known: Iterable[str]) -> None:
+    def unknown(self, code: str, what: str, name: SourceText, known: Iterable[str]) -> None:
         """An error for a name that nothing in the file has."""
         names = list(known)
         hint = self.suggest.hint(name.value, names)
@@ -84,7 +93,7 @@ class Context:
             hint = f"there is no {what} in this file" if not names else _listed(what, names)
         self.error(code, f"no {what} is called '{_cut(name.value)}'", name, hint)
 
-    def secret(self, name: Text | None) -> str:
+    def secret(self, name: SourceText | None) -> str:
         """The name of a secret that must exist."""
         if name is None:
             return ""
@@ -114,7 +123,7 @@ class Context:
     def _has(entry: Entry, key: str) -> bool:
         return entry.key_at(key) is not entry.node
 
-    def variable(self, name: Text, default: Text | None) -> str | None:
+    def variable(self, name: SourceText, default: SourceText | None) -> str | None:
         """The value of an environment variable, its default, or None."""
         value = self.env.get(name.value)
         self.resolved[name.value] = value
@@ -123,8 +132,8 @@ class Context:
         return value
 
 
-def _node(node: Node | Text) -> Node:
-    return node.node if isinstance(node, Text) else node
+def _node(node: Node | SourceText) -> Node:
+    return node.node if isinstance(node, SourceText) else node
 
 
 def _listed(what: str, names: list[str]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from urllib.parse import SplitResult, urlsplit
 
 from router.config.api import bases_of, checked_base
-from router.config.language import Language, Place
+from router.config.language import ExpressionSite, Language
 from router.config.schema import RepositoryDispatchEntry
 from router.config.settings import above_zero
 from router.config.targets import limit_name
@@ -14,7 +14,7 @@ from router.providers import builtin
 from router.providers.api import ApiRule
 from router.providers.management import DISPATCH, is_repository
 from router.rules.specs import HttpSpec
-from router.yaml_source import Text
+from router.yaml_source import SourceText
 
 PROVIDER = "code-host"
 TIMEOUT_S = 30.0
@@ -72,10 +72,10 @@ class Dispatches:
         path = (rule.dispatch or "").replace("{owner}", owner).replace("{repo}", name)
         return compile_template(base + path if slash else base)
 
-    def _repository(self, text: Text | None, roots: frozenset[str]) -> tuple[str, str, str]:
+    def _repository(self, text: SourceText | None, roots: frozenset[str]) -> tuple[str, str, str]:
         if text is None:
             return "", "", ""
-        template = self._language.template(text, Place("a repository", roots))
+        template = self._language.template(text, ExpressionSite("a repository", roots))
         if template is None:
             return "", "", ""
         literal = "".join(part if isinstance(part, str) else "x" for part in template.parts)
@@ -101,7 +101,7 @@ class Dispatches:
         )
 
     def _body(self, entry: RepositoryDispatchEntry, roots: frozenset[str]) -> dict[str, object]:
-        place = Place("a dispatch", roots)
+        place = ExpressionSite("a dispatch", roots)
         body: dict[str, object] = {}
         if entry.event_type is not None:
             body["event_type"] = self._language.template(entry.event_type, place)

@@ -5,16 +5,16 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from router.config import api as apis
-from router.config.context import Context
-from router.config.language import ROOTS, Language, Place
+from router.config.context import LoadContext
+from router.config.language import ROOTS, ExpressionSite, Language
 from router.config.providers import reworked
 from router.config.schema import AnswerEntry, DedupeEntry, EndpointEntry
 from router.config.settings import ID, above_zero, setting, shape
 from router.expressions import Expression
-from router.model.settings import MIB, OWN, Answer, Dedupe, Endpoint
+from router.model.settings import MIB, OWN, Dedupe, Endpoint, FixedAnswer
 from router.providers import Provider
 from router.providers import own as router_itself
-from router.yaml_source import Text
+from router.yaml_source import SourceText
 
 RESERVED = frozenset({"all", OWN})
 _ENDPOINT_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
@@ -24,7 +24,7 @@ _MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(?:;[ -~]*)?", re.ASCII)
 _PATH = re.compile(r"/[!-~]*")
 
 
-def endpoints(context: Context, base_url: str) -> dict[str, Endpoint]:
+def endpoints(context: LoadContext, base_url: str) -> dict[str, Endpoint]:
     """Every endpoint; addresses include the path of `base_url`."""
     try:
         prefix = urlsplit(base_url).path.rstrip("/")
@@ -45,7 +45,7 @@ def endpoints(context: Context, base_url: str) -> dict[str, Endpoint]:
     return found
 
 
-def dedupe_keys(context: Context, language: Language) -> dict[str, Expression]:
+def dedupe_keys(context: LoadContext, language: Language) -> dict[str, Expression]:
     """The `dedupe.key` expressions by endpoint."""
     found = {}
     for name, entry in context.file.endpoints or ():
@@ -53,20 +53,20 @@ def dedupe_keys(context: Context, language: Language) -> dict[str, Expression]:
             continue
         provider = provider_of(context, entry)
         own = provider.root_fields if provider else frozenset()
-        place = Place("a dedupe key", (ROOTS - {"delivery"}) | own)
+        place = ExpressionSite("a dedupe key", (ROOTS - {"delivery"}) | own)
         expression = language.expression(entry.dedupe.key, place)
         if expression is not None:
             found[name.value] = expression
     return found
 
 
-def provider_of(context: Context, entry: EndpointEntry) -> Provider | None:
+def provider_of(context: LoadContext, entry: EndpointEntry) -> Provider | None:
     """The provider an endpoint names, with what its `verify` says, if it exists."""
     named = context.providers.get(entry.provider.value) if entry.provider else None
     return context.reworked.get(entry.node.start, named)
 
 
-def used(context: Context, found: Mapping[str, Endpoint]) -> dict[str, Provider]:
+def used(context: LoadContext, found: Mapping[str, Endpoint]) -> dict[str, Provider]:
     """The providers of the endpoints, by the names that the endpoints give them."""
     own = {provider.name: provider for provider in context.reworked.values()}
     if OWN in found:
@@ -86,13 +86,13 @@ def is_open(entry: EndpointEntry) -> bool:
     return entry.verify is not None and entry.verify.mode == "none"
 
 
-def _name(context: Context, name: Text) -> None:
+def _name(context: LoadContext, name: SourceText) -> None:
     shape(context, name, ID, "an endpoint")
     if name.value in RESERVED:
         context.error("bad-name", f"the endpoint name '{name.value}' is reserved", name)
 
 
-def _mended_away(context: Context, entry: EndpointEntry) -> None:
+def _mended_away(context: LoadContext, entry: EndpointEntry) -> None:
     _known_provider(context, entry)
     _secrets_or_unsigned(context, entry)
     for key in ("body_max", "tolerance", "expect_every"):
@@ -100,7 +100,7 @@ def _mended_away(context: Context, entry: EndpointEntry) -> None:
         above_zero(context, value, entry.at(key), key)
 
 
-def _known_provider(context: Context, entry: EndpointEntry) -> None:
+def _known_provider(context: LoadContext, entry: EndpointEntry) -> None:
     own = context.file.providers
     if entry.provider is None or (own is not None and entry.provider.value in own):
         return  # what is wrong with the file's own definition has been reported there
@@ -112,7 +112,7 @@ def _known_provider(context: Context, entry: EndpointEntry) -> None:
         context.unknown("unknown-provider", "provider", entry.provider, context.providers)
 
 
-def _secrets_or_unsigned(context: Context, entry: EndpointEntry) -> None:
+def _secrets_or_unsigned(context: LoadContext, entry: EndpointEntry) -> None:
     for secret in entry.secrets or ():
         context.secret(secret)
     if entry.broken & {"secrets", "verify"}:
@@ -131,7 +131,7 @@ def _secrets_or_unsigned(context: Context, entry: EndpointEntry) -> None:
         context.error("nothing-verified", message, entry.node, hint)
 
 
-def _addresses(context: Context, entry: EndpointEntry, prefix: str) -> tuple[str, ...]:
+def _addresses(context: LoadContext, entry: EndpointEntry, prefix: str) -> tuple[str, ...]:
     found = []
     text = setting(context, entry.id)
     if text is not None:
@@ -148,7 +148,7 @@ def _addresses(context: Context, entry: EndpointEntry, prefix: str) -> tuple[str
     return tuple(found)
 
 
-def _endpoint_id(context: Context, text: Text) -> None:
+def _endpoint_id(context: LoadContext, text: SourceText) -> None:
     if not _ENDPOINT_ID.fullmatch(text.value):
         message = f"'{text.value[:60]}' cannot be an endpoint id: use 16 to 128 of A-Z a-z 0-9 _ -"
         context.error("bad-endpoint-id", message, text)
@@ -159,15 +159,15 @@ def _endpoint_id(context: Context, text: Text) -> None:
         )
 
 
-def _path(context: Context, text: Text) -> None:
+def _path(context: LoadContext, text: SourceText) -> None:
     if not _PATH.fullmatch(text.value) or set(text.value) & set("?#{}"):
         message = f"'{text.value[:60]}' is not a path like '/webhooks/shop'"
         context.error("bad-path", message, text)
 
 
 def _shared(
-    context: Context,
-    name: Text,
+    context: LoadContext,
+    name: SourceText,
     entry: EndpointEntry,
     addresses: tuple[tuple[str, ...], dict[str, str]],
 ) -> None:
@@ -191,7 +191,7 @@ def _id(entry: EndpointEntry) -> str:
 
 
 def _endpoint(
-    context: Context, name: str, entry: EndpointEntry, addresses: tuple[str, ...]
+    context: LoadContext, name: str, entry: EndpointEntry, addresses: tuple[str, ...]
 ) -> Endpoint:
     provider = provider_of(context, entry)
     return Endpoint(
@@ -213,10 +213,10 @@ def _endpoint(
     )
 
 
-def _answer(context: Context, entry: AnswerEntry | None) -> Answer | None:
+def _answer(context: LoadContext, entry: AnswerEntry | None) -> FixedAnswer | None:
     if entry is None:
         return None
-    usual = Answer()
+    usual = FixedAnswer()
     if entry.status is not None and entry.status not in range(200, 300):
         message = f"an answer's status must be 200 to 299, {entry.status} tells of a failure"
         context.error("bad-value", message, entry.at("status"))
@@ -227,10 +227,10 @@ def _answer(context: Context, entry: AnswerEntry | None) -> Answer | None:
     if entry.body is not None and any("{{" in piece for piece in body):
         message = "an answer is static text; only {{ delivery.id }} may stand in it"
         context.error("template-not-here", message, entry.body)
-    return Answer(entry.status or usual.status, kind, tuple(body))
+    return FixedAnswer(entry.status or usual.status, kind, tuple(body))
 
 
-def _dedupe(context: Context, entry: DedupeEntry | None) -> Dedupe:
+def _dedupe(context: LoadContext, entry: DedupeEntry | None) -> Dedupe:
     if entry is None:
         return Dedupe()
     above_zero(context, entry.window, entry.at("window"), "window")

@@ -2,24 +2,24 @@
 
 from collections.abc import Iterable
 
-from router.config.context import Context
+from router.config.context import LoadContext
 from router.model.settings import OWN
 from router.providers import Provider
-from router.yaml_source import Text
+from router.yaml_source import SourceText
 
 Known = tuple[frozenset[str], tuple[str, ...]]
 """Every name a pattern may match exactly, and the same as a list in the order of the catalogue."""
 
 
-class Events:
+class EventNames:
     """Checks event names; each name is looked up once for each set of providers."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: LoadContext) -> None:
         self.context = context
         self._known: dict[frozenset[str], Known] = {}
         self._matched: dict[tuple[frozenset[str], str], bool] = {}
 
-    def check(self, texts: Iterable[Text], providers: dict[str, Provider]) -> None:
+    def check(self, texts: Iterable[SourceText], providers: dict[str, Provider]) -> None:
         """
         Report names that no catalogue of these providers has.
 
@@ -48,7 +48,7 @@ class Events:
             known = self._known[key] = (frozenset(listed), listed)
         return known
 
-    def _unknown(self, text: Text, known: Known, providers: list[str]) -> None:
+    def _unknown(self, text: SourceText, known: Known, providers: list[str]) -> None:
         whose = " or ".join(providers)
         if "*" in text.value and providers != [OWN]:
             message = f"'{text.value[:60]}' matches no known event of {whose}"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from router.config.context import Context
+from router.config.context import LoadContext
 from router.config.language import json_value
 from router.config.schema import RuleEntry
 from router.config.trial_schema import CallEntry, ExpectEntry, TrialEntry
@@ -12,7 +12,7 @@ from router.model.job import ActionKind
 from router.model.trial import ActionKey, Expected, ExpectedCall, Step
 from router.rules.explain import items_of
 from router.rules.specs import CompiledRule
-from router.yaml_source import Sequence, Table, Text
+from router.yaml_source import Sequence, SourceText, Table
 
 SKIPPED = ("skipped: event", "skipped: endpoint", "skipped: otherwise")
 """Parts of a rule's head that may stand in the way, in the words of `because`."""
@@ -37,22 +37,22 @@ AN: Mapping[ActionKind, str] = {
 }
 
 
-class Actions:
+class KnownActions:
     """The rules and actions of the file, found by the names that a test writes."""
 
-    def __init__(self, context: Context, rules: tuple[CompiledRule, ...]) -> None:
+    def __init__(self, context: LoadContext, rules: tuple[CompiledRule, ...]) -> None:
         self.context = context
         self.rules = {rule.id: rule for rule in rules}
         self.kinds = {rule.id: {a.id: a.kind for a in rule.actions} for rule in rules}
         self._partly = {e.id.value for e in context.file.rules or () if e.id and _is_partly_read(e)}
 
-    def rule(self, name: Text) -> CompiledRule | None:
+    def rule(self, name: SourceText) -> CompiledRule | None:
         """The rule that a text names; reported if there is none."""
         if name.value not in self.rules:
             self.context.unknown("unknown-rule", "rule", name, self.rules)
         return self.rules.get(name.value)
 
-    def action(self, name: Text) -> tuple[ActionKey, ActionKind] | None:
+    def action(self, name: SourceText) -> tuple[ActionKey, ActionKind] | None:
         """The action that a text written `rule/action` names; reported if there is none."""
         rule, _, action = name.value.partition("/")
         actions = self.kinds.get(rule)
@@ -70,7 +70,7 @@ class Actions:
 class Expectations:
     """Compiles what tests expect."""
 
-    def __init__(self, context: Context, actions: Actions) -> None:
+    def __init__(self, context: LoadContext, actions: KnownActions) -> None:
         self.context = context
         self._actions = actions
 
@@ -113,7 +113,7 @@ class Expectations:
             self._bad(message, entry.at("status"), hint)
         return tuple(entry.status)
 
-    def _rules(self, names: list[Text] | None) -> frozenset[str] | None:
+    def _rules(self, names: list[SourceText] | None) -> frozenset[str] | None:
         if names is None:
             return None
         for name in names:
@@ -135,7 +135,7 @@ class Expectations:
             found[name.value] = text
         return found
 
-    def _reason(self, rule: CompiledRule, text: str, at: Text) -> None:
+    def _reason(self, rule: CompiledRule, text: str, at: SourceText) -> None:
         """A reason that can come: a number or a text of what the rule's `match` holds."""
         item = _ITEM.fullmatch(text)
         if item and int(item[1]) >= len(rule.match):
@@ -150,7 +150,7 @@ class Expectations:
 
     # -- actions --------------------------------------------------------------------------------
 
-    def _jobs(self, names: list[Text] | None) -> frozenset[ActionKey] | None:
+    def _jobs(self, names: list[SourceText] | None) -> frozenset[ActionKey] | None:
         if names is None:
             return None
         actions = (self._actions.action(name) for name in names)
@@ -164,7 +164,7 @@ class Expectations:
                 found[action[0]] = self._call(name, entry, action[1])
         return found
 
-    def _call(self, name: Text, entry: CallEntry, kind: ActionKind) -> ExpectedCall:
+    def _call(self, name: SourceText, entry: CallEntry, kind: ActionKind) -> ExpectedCall:
         fields = {}
         for key, kinds in _FIELDS.items():
             value = getattr(entry, key)
@@ -182,7 +182,7 @@ class Expectations:
         return ExpectedCall(entry.times, fields, line)
 
     def _value(self, value: Any) -> Any:
-        if isinstance(value, Text):
+        if isinstance(value, SourceText):
             return value.value
         if isinstance(value, Table):
             return {name.value: text.value for name, text in value}

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from router import expressions
-from router.config.context import Context
+from router.config.context import LoadContext
 from router.config.diagnostics import SHOWN_MAX
 from router.errors import ExpressionError
 from router.expressions import Expression, Template
@@ -18,7 +18,7 @@ from router.yaml_source import (
     NumberError,
     Scalar,
     Sequence,
-    Text,
+    SourceText,
     quoted,
     resolve,
 )
@@ -33,7 +33,7 @@ _COMMENT = re.compile(r"[ \t]+(#[^\r\n]*)")
 _COMPARISON = re.compile(r"(?:==|!=)\s*$")
 
 
-class Place(msgspec.Struct, frozen=True):
+class ExpressionSite(msgspec.Struct, frozen=True):
     """
     A place where expressions stand: what may be read there.
 
@@ -48,7 +48,7 @@ class Place(msgspec.Struct, frozen=True):
 class Written(msgspec.Struct, frozen=True):
     """A compiled text where it stands in the file; `place` is the name of its Place."""
 
-    text: Text
+    text: SourceText
     compiled: Expression | Template
     place: str
 
@@ -56,7 +56,7 @@ class Written(msgspec.Struct, frozen=True):
 class Language:
     """Compiles the texts of one file and checks the names that they read."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: LoadContext) -> None:
         self.context = context
         self.given: frozenset[str] | None = None
         """The parameters of the shared action that is being compiled: the root `with`."""
@@ -66,7 +66,7 @@ class Language:
         """Everything compiled, in that order: what the types are checked of."""
         self._compiled: dict[tuple[str, str], Expression | Template | ExpressionError] = {}
 
-    def expression(self, text: Text, place: Place) -> Expression | None:
+    def expression(self, text: SourceText, place: ExpressionSite) -> Expression | None:
         """The text as an expression, or None with its faults reported."""
         if self._cut_off(text):
             return None
@@ -77,7 +77,7 @@ class Language:
         self.written.append(Written(text, compiled, place.name))
         return compiled
 
-    def template(self, text: Text, place: Place) -> Template | None:
+    def template(self, text: SourceText, place: ExpressionSite) -> Template | None:
         """The text as a template, or None with its faults reported."""
         if self._cut_off(text):
             return None
@@ -103,7 +103,7 @@ class Language:
         except ExpressionError:
             return None
 
-    def json(self, node: Node, place: Place) -> JsonSpec:
+    def json(self, node: Node, place: ExpressionSite) -> JsonSpec:
         """A JSON value whose texts are templates."""
         if isinstance(node, Mapping):
             return {key.value: self.json(child, place) for key, child in node}
@@ -112,12 +112,12 @@ class Language:
         value = plain_value(self.context, node)
         if not isinstance(value, str):
             return value
-        return self.template(Text(value, node), place)
+        return self.template(SourceText(value, node), place)
 
     # -- compiling ------------------------------------------------------------------------------
 
     def _compile(
-        self, compile_: Callable[[str], Expression | Template], text: Text
+        self, compile_: Callable[[str], Expression | Template], text: SourceText
     ) -> Expression | Template | None:
         key = (compile_.__name__, text.value)
         found = self._compiled.get(key)
@@ -132,12 +132,12 @@ class Language:
         self._refused(text, found)
         return None
 
-    def _refused(self, text: Text, error: ExpressionError) -> None:
+    def _refused(self, text: SourceText, error: ExpressionError) -> None:
         hint = error.hint or self._split_by_yaml(text)
         span = (error.start, max(error.end, error.start + 1))
         self.context.error_within(error.code, error.message, text, span, hint)
 
-    def _split_by_yaml(self, text: Text) -> str | None:
+    def _split_by_yaml(self, text: SourceText) -> str | None:
         """A comma inside `[ ]` or `{ }` of YAML ends a text that has no quotes."""
         node = text.node
         unbalanced = text.value.count("(") + text.value.count("[") > (
@@ -149,7 +149,7 @@ class Language:
             return "YAML ended the text at the ','; put the whole expression in quotes"
         return None
 
-    def _cut_off(self, text: Text) -> bool:
+    def _cut_off(self, text: SourceText) -> bool:
         """A ` #` in a text without quotes begins a comment, even inside an expression."""
         node, source = text.node, self.context.report.source
         if not isinstance(node, Scalar) or node.style:
@@ -166,7 +166,9 @@ class Language:
 
     # -- names ----------------------------------------------------------------------------------
 
-    def _names(self, text: Text, expression: Expression, base: int, place: Place) -> None:
+    def _names(
+        self, text: SourceText, expression: Expression, base: int, place: ExpressionSite
+    ) -> None:
         known = place.roots if place.secrets == "none" else place.roots | {"secret"}
         known = known if self.given is None else known | {"with"}
         known = known if self.results is None else known | {"results"}
@@ -182,7 +184,7 @@ class Language:
             self._named(text, expression, base, "results")
 
     def _unknown_root(
-        self, text: Text, expression: Expression, base: int, what: tuple[str, Place]
+        self, text: SourceText, expression: Expression, base: int, what: tuple[str, ExpressionSite]
     ) -> None:
         root, place = what
         start, end = expression.spans.get(root, (0, len(expression.text)))
@@ -199,7 +201,7 @@ class Language:
         hint = self.context.suggest.hint(root, place.roots) or self._elsewhere(root, place)
         self.context.error_within("unknown-root", message, text, span, hint)
 
-    def _elsewhere(self, root: str, place: Place) -> str:
+    def _elsewhere(self, root: str, place: ExpressionSite) -> str:
         """Where an unknown root might have been meant to come from."""
         owners = {p.name for p in self.context.providers.values() if root in p.root_fields}
         if owners:
@@ -209,7 +211,7 @@ class Language:
         return f"a field of the event is written payload.{root}"
 
     def _bare_word(
-        self, text: Text, root: str, span: tuple[int, int], *, quoted_name: bool
+        self, text: SourceText, root: str, span: tuple[int, int], *, quoted_name: bool
     ) -> None:
         if quoted_name:
             message = f'"{root}" in double quotes is the name of a field, not a text'
@@ -218,7 +220,9 @@ class Language:
         hint = f"if the text is meant, write '{root}' in single quotes"
         self.context.error_within("bare-word", message, text, span, hint)
 
-    def _use(self, text: Text, expression: Expression, base: int, use: tuple[str, str]) -> None:
+    def _use(
+        self, text: SourceText, expression: Expression, base: int, use: tuple[str, str]
+    ) -> None:
         root, field = use
         known = self._fields(root)
         if root == "secret":
@@ -245,7 +249,7 @@ class Language:
             return self.results
         return DELIVERY_FIELDS if root == "delivery" else None
 
-    def _named(self, text: Text, expression: Expression, base: int, root: str) -> None:
+    def _named(self, text: SourceText, expression: Expression, base: int, root: str) -> None:
         """One of them must be named: which are read is known before anything runs."""
         if any(used == root for used, _ in expression.uses):
             return
@@ -276,7 +280,7 @@ def _looks_cut(value: str, comment: str) -> bool:
     )
 
 
-def plain_value(context: Context, node: Scalar) -> object:
+def plain_value(context: LoadContext, node: Scalar) -> object:
     """A scalar as a JSON value: plain ones by the core schema, the rest as text."""
     if node.style:
         return node.value
@@ -287,7 +291,7 @@ def plain_value(context: Context, node: Scalar) -> object:
         return None
 
 
-def json_value(context: Context, node: Node) -> object:
+def json_value(context: LoadContext, node: Node) -> object:
     """Any YAML value as a JSON value, texts as they are."""
     if isinstance(node, Mapping):
         return {key.value: json_value(context, child) for key, child in node}

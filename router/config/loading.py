@@ -12,23 +12,23 @@ import msgspec
 from router import providers
 from router.config import endpoints as endpoint_rooms
 from router.config import settings
-from router.config.actions import Actions
+from router.config.actions import ActionCompiler
 from router.config.api import dispatching
-from router.config.context import Context
+from router.config.context import LoadContext
 from router.config.files import Files, FolderFiles
-from router.config.including import Including
+from router.config.includes import Including
 from router.config.language import Language
 from router.config.pragmas import Pragmas
 from router.config.programs import check_programs
 from router.config.providers import with_own
-from router.config.rules import Rules, defines
+from router.config.rules import RuleCompiler, defines
 from router.config.samples import check_samples
 from router.config.schema import FileEntry
 from router.config.targets import targets
 from router.config.trials import Trials
 from router.config.typing_rules import Typing
-from router.config.unbuilt import REFUSED
 from router.config.units import PARSERS
+from router.config.unsupported import REFUSED
 from router.errors import Diagnostic
 from router.model.settings import OWN, OWN_ENDPOINT
 from router.model.trial import Trial
@@ -96,7 +96,7 @@ def _load(
         return Loaded(None, report.sorted())
     pragmas = Pragmas(report)
     known = providers.builtin()
-    context = Context(report, file, env=env, dev=dev, providers=known, suggest=suggest)
+    context = LoadContext(report, file, env=env, dev=dev, providers=known, suggest=suggest)
     context.included, context.thorough = included, thorough
     ruleset = _compile(context, text)
     trials = Trials(context, ruleset.rules).compile(file.tests) if file.tests else ()
@@ -126,7 +126,7 @@ def _without_collecting() -> Iterator[None]:
             gc.enable()
 
 
-def _compile(context: Context, text: str) -> Ruleset:
+def _compile(context: LoadContext, text: str) -> Ruleset:
     file = context.file
     if file.version is not None and file.version != VERSION:
         context.error("unknown-version", f"expected 'version: {VERSION}'", file.at("version"))
@@ -141,7 +141,7 @@ def _compile(context: Context, text: str) -> Ruleset:
     defined = defines(context, language)
     policies = settings.retries(context)
     apis = dispatching(found, endpoint_rooms.used(context, found))
-    reader = Rules(language, Actions(language, named, policies, apis))
+    reader = RuleCompiler(language, ActionCompiler(language, named, policies, apis))
     rules = reader.compile(file.rules or [])
     if any(rule.sources is not None and OWN in rule.sources for rule in rules):
         found[OWN] = OWN_ENDPOINT
@@ -168,14 +168,14 @@ def _compile(context: Context, text: str) -> Ruleset:
     )
 
 
-def _unused_secrets(context: Context) -> None:
+def _unused_secrets(context: LoadContext) -> None:
     for name, _ in context.file.secrets or ():
         if name.value not in context.used_secrets:
             message = f"the secret '{name.value[:60]}' is used nowhere"
             context.warning("unused-secret", message, name)
 
 
-def _unused_targets(context: Context, rules: tuple[CompiledRule, ...]) -> None:
+def _unused_targets(context: LoadContext, rules: tuple[CompiledRule, ...]) -> None:
     used = {action.target for rule in rules for action in rule.actions if action.kind == "http"}
     for name, _ in context.file.targets or ():
         if name.value not in used:
@@ -183,7 +183,7 @@ def _unused_targets(context: Context, rules: tuple[CompiledRule, ...]) -> None:
             context.warning("unused-target", message, name)
 
 
-def _resolved(context: Context) -> dict[str, Any]:
+def _resolved(context: LoadContext) -> dict[str, Any]:
     values: dict[str, Any] = {"dev": context.dev, "env": dict(sorted(context.resolved.items()))}
     return {**values, "files": dict(context.included)} if context.included else values
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from router.config.context import Context
+from router.config.context import LoadContext
 from router.plugin_host.finding import FOLDER, GROUP
-from router.yaml_source import Table, Text
+from router.yaml_source import SourceText, Table
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -40,14 +40,14 @@ class Module(msgspec.Struct, frozen=True):
 class Plugins:
     """Checks the calls of one file; each plugin is parsed once."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: LoadContext) -> None:
         self._context = context
         self._folder = context.folder / FOLDER
         self._modules: dict[Path, Module] = {}
         self._hiding: dict[str, str | None] = {}
         self._points: list[EntryPoint] | None = None
 
-    def check(self, call: Text, given: Table[Any] | None) -> None:
+    def check(self, call: SourceText, given: Table[Any] | None) -> None:
         """Report what is wrong with a call and the names of its arguments."""
         name, _, function = call.value.partition(":")
         file = self._file(name)
@@ -72,7 +72,9 @@ class Plugins:
                 return file
         return None
 
-    def _installed(self, call: Text, name: str, function: str, given: Table[Any] | None) -> None:
+    def _installed(
+        self, call: SourceText, name: str, function: str, given: Table[Any] | None
+    ) -> None:
         """A call of an entry point: a module, or the function itself."""
         if not _ENTRY.fullmatch(call.value):
             message = f"'{call.value[:60]}' is not written MODULE:FUNCTION"
@@ -92,7 +94,7 @@ class Plugins:
         if file is not None:
             self._function(call, self._parsed(file, point.module), function, given)
 
-    def _unknown(self, call: Text, name: str, points: "list[EntryPoint]") -> None:
+    def _unknown(self, call: SourceText, name: str, points: "list[EntryPoint]") -> None:
         known = sorted({*self._in_folder(), *(p.name for p in points)})
         hint = self._context.suggest.hint(name, known)
         if hint is None:
@@ -127,7 +129,7 @@ class Plugins:
         return self._modules[file]
 
     def _function(
-        self, call: Text, module: Module, function: str, given: Table[Any] | None
+        self, call: SourceText, module: Module, function: str, given: Table[Any] | None
     ) -> None:
         if module.fault is not None:
             message = f"{module.shown} cannot be read: {module.fault}"
@@ -146,7 +148,7 @@ class Plugins:
         message = f"{module.shown} has no function '{function[:60]}'"
         self._context.error("unknown-plugin-function", message, call, hint)
 
-    def _arguments(self, call: Text, found: _Function, given: Table[Any] | None) -> None:
+    def _arguments(self, call: SourceText, found: _Function, given: Table[Any] | None) -> None:
         if found.decorator_list:
             return  # a decorator may have changed what it takes
         code, error = "plugin-arguments", self._context.error

@@ -3,12 +3,12 @@
 import os
 from pathlib import Path
 
-from router.config.context import Context
+from router.config.context import LoadContext
 from router.config.schema import ShellEntry
-from router.yaml_source import Text
+from router.yaml_source import SourceText
 
 
-def check_programs(context: Context) -> None:
+def check_programs(context: LoadContext) -> None:
     """
     Warn of folders and programs that are given as relative paths and are not there.
 
@@ -21,7 +21,7 @@ def check_programs(context: Context) -> None:
                 _check(context, action.shell)
 
 
-def _check(context: Context, entry: ShellEntry) -> None:
+def _check(context: LoadContext, entry: ShellEntry) -> None:
     folder = context.folder / entry.cwd.value if entry.cwd else context.folder
     if entry.cwd is not None and not folder.is_dir():
         if not entry.cwd.value.startswith("/"):
@@ -33,7 +33,7 @@ def _check(context: Context, entry: ShellEntry) -> None:
             _program(context, words[0], folder)
 
 
-def _program(context: Context, word: Text, folder: Path) -> None:
+def _program(context: LoadContext, word: SourceText, folder: Path) -> None:
     name = word.value
     if "/" not in name or name.startswith("/") or "{{" in name:
         return

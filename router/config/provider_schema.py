@@ -8,26 +8,26 @@ from typing import ClassVar, Literal
 
 import msgspec
 
-from router.yaml_source import Entry, Node, Table, Text
+from router.yaml_source import Entry, Node, SourceText, Table
 
 
 class ProofEntry(Entry):
     """How a sender proves itself: what `verify` of an endpoint and of a provider share."""
 
-    header: list[Text] | None = None
-    query: Text | None = None
+    header: list[SourceText] | None = None
+    query: SourceText | None = None
     algorithm: Literal["sha256", "sha512"] | None = None
     encoding: Literal["hex", "base64", "base64url"] | None = None
-    prefix: Text | None = None
+    prefix: SourceText | None = None
     separator: Literal[" ", ",", ";"] | None = None
-    message: Text | None = None
-    timestamp: list[Text] | None = None
-    timestamp_part: Text | None = None
-    tolerance: Text | None = None
+    message: SourceText | None = None
+    timestamp: list[SourceText] | None = None
+    timestamp_part: SourceText | None = None
+    tolerance: SourceText | None = None
     key: Literal["text", "base64", "hex"] | None = None
-    user: Text | None = None
-    audience: Text | None = None
-    issuer: Text | None = None
+    user: SourceText | None = None
+    audience: SourceText | None = None
+    issuer: SourceText | None = None
     algorithms: list[Literal["RS256", "ES256", "EdDSA"]] | None = None
 
 
@@ -51,11 +51,11 @@ class SourceEntry(Entry):
     """Where a value of an event comes from: exactly one of header, field, event."""
 
     called: ClassVar[str] = "this source"
-    header: list[Text] | None = None
-    field: list[Text] | None = None
+    header: list[SourceText] | None = None
+    field: list[SourceText] | None = None
     event: bool | None = None
-    prefix: Text | None = None
-    sample: Text | None = None
+    prefix: SourceText | None = None
+    sample: SourceText | None = None
 
 
 class HandshakeEntry(Entry):
@@ -64,9 +64,9 @@ class HandshakeEntry(Entry):
     called: ClassVar[str] = "this handshake"
     required: ClassVar[tuple[str, ...]] = ("echo",)
     method: Literal["GET", "POST"] | None = None
-    when: Table[Text] | None = None
-    echo: Text | None = None
-    token: Text | None = None
+    when: Table[SourceText] | None = None
+    echo: SourceText | None = None
+    token: SourceText | None = None
 
 
 class EventGroupEntry(Entry):
@@ -74,11 +74,11 @@ class EventGroupEntry(Entry):
 
     called: ClassVar[str] = "this group of events"
     shorthand: ClassVar[str | None] = "name"
-    name: Text | None = None
-    group: Text | None = None
-    names: list[Text] | None = None
-    actions: list[Text] | None = None
-    assumed_actions: list[Text] | None = None
+    name: SourceText | None = None
+    group: SourceText | None = None
+    names: list[SourceText] | None = None
+    actions: list[SourceText] | None = None
+    assumed_actions: list[SourceText] | None = None
     assumed: bool | None = None
 
 
@@ -87,9 +87,9 @@ class SampleEntry(Entry):
 
     called: ClassVar[str] = "this sample"
     required: ClassVar[tuple[str, ...]] = ("for", "payload")
-    events: list[Text] | None = msgspec.field(default=None, name="for")
+    events: list[SourceText] | None = msgspec.field(default=None, name="for")
     payload: Node | None = None
-    assumed: list[Text] | None = None
+    assumed: list[SourceText] | None = None
 
 
 class ProviderEntry(Entry):
@@ -97,14 +97,14 @@ class ProviderEntry(Entry):
 
     called: ClassVar[str] = "this provider"
     required: ClassVar[tuple[str, ...]] = ("verify",)
-    label: Text | None = None
-    about: Text | None = None
+    label: SourceText | None = None
+    about: SourceText | None = None
     verify: SchemeEntry | None = None
     also: list[SchemeEntry] | None = None
     refuse_with: int | None = None
-    methods: list[Text] | None = None
+    methods: list[SourceText] | None = None
     read: list[Literal["json", "form", "text"]] | None = None
-    form_field: Text | None = None
+    form_field: SourceText | None = None
     event: SourceEntry | None = None
     action: SourceEntry | None = None
     id: SourceEntry | None = None
@@ -112,9 +112,9 @@ class ProviderEntry(Entry):
     split_lines: bool | None = None
     fields: Table[SourceEntry] | None = None
     respond: list[HandshakeEntry] | None = None
-    ack_within: Text | None = None
-    body_max: Text | None = None
-    notes: list[Text] | None = None
+    ack_within: SourceText | None = None
+    body_max: SourceText | None = None
+    notes: list[SourceText] | None = None
     api: Node | None = None
     events: list[EventGroupEntry] | None = None
     shapes: Node | None = None

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from router.config.context import Context
+from router.config.context import LoadContext
 from router.config.language import json_value
 from router.config.provider_schema import ProviderEntry
 from router.config.schema import EndpointEntry
@@ -14,8 +14,8 @@ from router.config.settings import ID, shape
 from router.model.settings import OWN
 from router.providers import Definition, Provider
 from router.providers.definition import VerifyRule
-from router.providers.soundness import problems, rule_problems
-from router.yaml_source import Entry, Node, Table, Text
+from router.providers.validation import problems, rule_problems
+from router.yaml_source import Entry, Node, SourceText, Table
 from router.yaml_source import Mapping as MappingNode
 from router.yaml_source import Sequence as SequenceNode
 
@@ -45,7 +45,7 @@ class _Both(Mapping[str, Provider]):
         return len(self._own) + len(self._known)
 
 
-def with_own(context: Context) -> Mapping[str, Provider]:
+def with_own(context: LoadContext) -> Mapping[str, Provider]:
     """The known providers and those of `providers:`; none of these may have a known name."""
     own = {}
     for name, entry in context.file.providers or ():
@@ -59,7 +59,7 @@ def with_own(context: Context) -> Mapping[str, Provider]:
     return _Both(own, context.providers) if own else context.providers
 
 
-def reworked(context: Context, name: str, entry: EndpointEntry) -> Provider | None:
+def reworked(context: LoadContext, name: str, entry: EndpointEntry) -> Provider | None:
     """
     The provider of an endpoint whose `verify` has keys; None if it cannot be.
 
@@ -84,7 +84,7 @@ def reworked(context: Context, name: str, entry: EndpointEntry) -> Provider | No
     return Provider(msgspec.structs.replace(base.definition, names=names, verify=rule))
 
 
-def _definition(context: Context, name: str, entry: ProviderEntry) -> Definition | None:
+def _definition(context: LoadContext, name: str, entry: ProviderEntry) -> Definition | None:
     """The entry as a definition; None with every fault reported."""
     if _faulty(entry):
         return None
@@ -125,15 +125,15 @@ def _members(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def plain(context: Context, entry: Entry) -> dict[str, Any]:
+def plain(context: LoadContext, entry: Entry) -> dict[str, Any]:
     """What an entry says as plain data, by the keys that the file uses."""
     fields = [f for f in msgspec.structs.fields(type(entry)) if f.name not in _NOT_DATA]
     given = [(f.encode_name, getattr(entry, f.name)) for f in fields]
     return {name: _value(context, value) for name, value in given if value is not None}
 
 
-def _value(context: Context, value: Any) -> Any:
-    if isinstance(value, Text):
+def _value(context: LoadContext, value: Any) -> Any:
+    if isinstance(value, SourceText):
         return value.value
     if isinstance(value, Entry):
         return plain(context, value)

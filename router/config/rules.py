@@ -4,29 +4,29 @@ from collections.abc import Mapping
 
 import msgspec
 
-from router.config.actions import Actions, Surroundings
+from router.config.actions import ActionCompiler, Surroundings
 from router.config.chains import concurrency
-from router.config.context import Context
+from router.config.context import LoadContext
 from router.config.endpoints import RESERVED, provider_of
-from router.config.events import Events
-from router.config.language import ROOTS, Language, Place
+from router.config.events import EventNames
+from router.config.language import ROOTS, ExpressionSite, Language
 from router.config.schema import ConditionEntry, RuleEntry
 from router.config.settings import ID, NAME, chosen_retry, shape
 from router.config.typing_rules import RuleTexts
-from router.config.unbuilt import RESERVED_WORDS
+from router.config.unsupported import RESERVED_WORDS
 from router.expressions import Expression
 from router.model.settings import OWN
 from router.providers import Provider, own
 from router.rules.specs import CompiledAction, CompiledRule, Condition
-from router.yaml_source import Text
+from router.yaml_source import SourceText
 
 ALL = "all"
 
 
-def defines(context: Context, language: Language) -> dict[str, Expression]:
+def defines(context: LoadContext, language: Language) -> dict[str, Expression]:
     """The named expressions, each readable by the others but never by itself."""
     everybody = _offered(_providers(context, None))
-    place = Place("'define'", everybody)
+    place = ExpressionSite("'define'", everybody)
     found = {}
     for name, entry in context.file.define or ():
         shape(context, name, NAME, "a definition")
@@ -38,13 +38,13 @@ def defines(context: Context, language: Language) -> dict[str, Expression]:
     return found
 
 
-def _reserved(context: Context, name: Text) -> None:
+def _reserved(context: LoadContext, name: SourceText) -> None:
     refusal = RESERVED_WORDS.get(name.value)
     if refusal:
         context.error(refusal.code, refusal.message, name, refusal.hint)
 
 
-def _no_cycles(context: Context, found: Mapping[str, Expression]) -> None:
+def _no_cycles(context: LoadContext, found: Mapping[str, Expression]) -> None:
     """Depth first without recursion; a definition on the path from itself is reported once."""
     done: set[str] = set()
     for start in found:
@@ -67,7 +67,7 @@ def _used(found: Mapping[str, Expression], name: str) -> list[str]:
     return sorted(field for root, field in found[name].uses if root == "def" and field in found)
 
 
-def _cycle(context: Context, name: str, path: list[str]) -> None:
+def _cycle(context: LoadContext, name: str, path: list[str]) -> None:
     table = context.file.define
     if table is not None:
         circle = [*path[path.index(name) :], name]
@@ -76,17 +76,17 @@ def _cycle(context: Context, name: str, path: list[str]) -> None:
         context.error("define-cycle", message, table.items[name][0])
 
 
-class Rules:
+class RuleCompiler:
     """
     Compiles the rules of one file. `everybody` are the providers of all its endpoints; `texts`
     what the rules evaluate.
     """
 
-    def __init__(self, language: Language, actions: Actions) -> None:
+    def __init__(self, language: Language, actions: ActionCompiler) -> None:
         self.context = language.context
         self.language = language
         self.actions = actions
-        self.events = Events(self.context)
+        self.events = EventNames(self.context)
         self.everybody = _providers(self.context, None)
         self.texts: list[RuleTexts] = []
         self._lines: dict[str, int] = {}
@@ -117,7 +117,7 @@ class Rules:
         self._whole(entry)
         roots = self._roots(providers)
         retry = chosen_retry(self.context, entry.retry, self.actions.policies)
-        place = Place("'match'", roots)
+        place = ExpressionSite("'match'", roots)
         conditions = (self._condition(item, place) for item in entry.match or ())
         return CompiledRule(
             id=name,
@@ -183,7 +183,7 @@ class Rules:
                 message = f"'{key}' is an empty list, so this rule can never match"
                 self.context.error("never-matches", message, entry.key_at(key))
 
-    def _condition(self, entry: ConditionEntry, place: Place) -> Condition | None:
+    def _condition(self, entry: ConditionEntry, place: ExpressionSite) -> Condition | None:
         if entry.test is not None:
             test = self.language.expression(entry.test, place)
             return Condition(entry.test.value, test=test)
@@ -201,7 +201,7 @@ class Rules:
         return Condition(f"any: [{', '.join(c.source for c in parts)}]", any_of=parts)
 
 
-def _providers(context: Context, sources: tuple[str, ...] | None) -> dict[str, Provider]:
+def _providers(context: LoadContext, sources: tuple[str, ...] | None) -> dict[str, Provider]:
     """
     The providers behind these endpoints, by canonical name; None means every endpoint that senders
     reach.

@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from router.config.context import Context
+from router.config.context import LoadContext
 from router.errors import RenderError
 from router.expressions import Expression, Template
 from router.expressions.lacking import lacks
-from router.model.delivery import Delivery, Event, InboundRequest
+from router.model.delivery import Delivery, DeliveryEvent, InboundRequest
 from router.model.settings import Endpoint
 from router.providers import Provider
 from router.rules.patterns import wants_event
@@ -33,7 +33,7 @@ from router.rules.specs import (
     PythonSpec,
     ShellSpec,
 )
-from router.yaml_source import Node, Text
+from router.yaml_source import Node, SourceText
 
 RENDERS_MAX = 200_000
 """How many are tried at most, in about two seconds; what a longer file has beyond is not judged."""
@@ -52,7 +52,7 @@ class Fault(msgspec.Struct, frozen=True):
     part: int | None = None
 
 
-def check_samples(context: Context, ruleset: Ruleset) -> None:
+def check_samples(context: LoadContext, ruleset: Ruleset) -> None:
     """Warn of templates that fail on the samples of events that their rules are for."""
     nodes = {entry.id.value: entry.node for entry in context.file.rules or () if entry.id}
     samples = _Samples(ruleset, nodes)
@@ -66,7 +66,7 @@ def check_samples(context: Context, ruleset: Ruleset) -> None:
 
 
 def _judge(
-    context: Context,
+    context: LoadContext,
     samples: "_Samples",
     owner: tuple[CompiledRule, CompiledAction],
     what: tuple[Form, Template],
@@ -90,7 +90,9 @@ def _judge(
     _say(context, text, template, faults)
 
 
-def _say(context: Context, text: Text, template: Template, faults: dict[str, Fault]) -> None:
+def _say(
+    context: LoadContext, text: SourceText, template: Template, faults: dict[str, Fault]
+) -> None:
     (name, fault), *others = faults.items()
     span = (0, len(text.value))
     if fault.part is not None:
@@ -110,7 +112,7 @@ def _expression(template: Template, part: int) -> Expression:
     return found
 
 
-def _place(context: Context, node: Node | None, template: Template) -> Text | None:
+def _place(context: LoadContext, node: Node | None, template: Template) -> SourceText | None:
     """Where a template is written: within its rule's node, or where rules share it."""
     places = context.written.get(template.text, ())
     if node is not None:
@@ -309,7 +311,9 @@ class _Samples:
             return None
         delivery = _delivery(endpoint, provider, body)
         first = read.events[0]
-        made = Event("evt_" + _ID, 0, first.name, first.action, first.payload, None, first.fields)
+        made = DeliveryEvent(
+            "evt_" + _ID, 0, first.name, first.action, first.payload, None, first.fields
+        )
         shared = delivery_roots(delivery, self._ruleset.variables)
         scope = event_scope(shared, delivery, made, self._ruleset.defines)
         return {**scope, "secret": self._secrets}

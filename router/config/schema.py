@@ -13,16 +13,16 @@ from router.config.provider_schema import ProviderEntry, VerifyEntry
 from router.config.server_schema import ServerEntry, SettingEntry
 from router.config.trial_schema import TrialEntry
 from router.config.units import ApiVersion, Day, Duration, Fraction, Rate, Size
-from router.yaml_source import Entry, Node, Table, Text
+from router.yaml_source import Entry, Node, SourceText, Table
 
 
 class SecretEntry(Entry):
     """One entry of `secrets`: where a value comes from, never the value."""
 
     called: ClassVar[str] = "this secret"
-    env: Text | None = None
-    file: Text | None = None
-    credential: Text | None = None
+    env: SourceText | None = None
+    file: SourceText | None = None
+    credential: SourceText | None = None
     until: Day | None = None
 
 
@@ -31,10 +31,10 @@ class UrlEntry(Entry):
 
     called: ClassVar[str] = "'url'"
     shorthand: ClassVar[str | None] = "text"
-    text: Text | None = None
-    env: Text | None = None
-    default: Text | None = None
-    secret: Text | None = None
+    text: SourceText | None = None
+    env: SourceText | None = None
+    default: SourceText | None = None
+    secret: SourceText | None = None
 
 
 class BasicEntry(Entry):
@@ -42,17 +42,17 @@ class BasicEntry(Entry):
 
     called: ClassVar[str] = "'basic'"
     required: ClassVar[tuple[str, ...]] = ("user", "password")
-    user: Text | None = None
-    password: Text | None = None
+    user: SourceText | None = None
+    password: SourceText | None = None
 
 
 class AuthEntry(Entry):
     """How a call proves who it is; every S names a secret."""
 
     called: ClassVar[str] = "'auth'"
-    bearer: Text | None = None
+    bearer: SourceText | None = None
     basic: BasicEntry | None = None
-    header: Table[Text] | None = None
+    header: Table[SourceText] | None = None
 
 
 class KeyEntry(Entry):
@@ -60,16 +60,16 @@ class KeyEntry(Entry):
 
     called: ClassVar[str] = "'key'"
     shorthand: ClassVar[str | None] = "path"
-    path: Text | None = None
-    secret: Text | None = None
+    path: SourceText | None = None
+    secret: SourceText | None = None
 
 
 class TlsEntry(Entry):
     """How a connection is secured beyond the system's own trust."""
 
     called: ClassVar[str] = "'tls'"
-    ca: Text | None = None
-    cert: Text | None = None
+    ca: SourceText | None = None
+    cert: SourceText | None = None
     key: KeyEntry | None = None
 
 
@@ -79,11 +79,11 @@ class SignEntry(Entry):
     called: ClassVar[str] = "'sign'"
     required: ClassVar[tuple[str, ...]] = ("secrets",)
     scheme: Literal["standard-webhooks"] | None = None
-    secrets: list[Text] | None = None
-    header: Text | None = None
+    secrets: list[SourceText] | None = None
+    header: SourceText | None = None
     algorithm: Literal["sha256", "sha512"] | None = None
     encoding: Literal["hex", "base64"] | None = None
-    prefix: Text | None = None
+    prefix: SourceText | None = None
 
 
 class TargetEntry(Entry):
@@ -93,7 +93,7 @@ class TargetEntry(Entry):
     required: ClassVar[tuple[str, ...]] = ("url",)
     url: UrlEntry | None = None
     auth: AuthEntry | None = None
-    headers: Table[Text] | None = None
+    headers: Table[SourceText] | None = None
     rate: Rate | None = None
     concurrency: int | None = None
     timeout: Duration | None = None
@@ -108,7 +108,7 @@ class DedupeEntry(Entry):
     called: ClassVar[str] = "'dedupe'"
     shorthand: ClassVar[str | None] = "mode"
     mode: Literal["off", "body", "id"] | None = None
-    key: Text | None = None
+    key: SourceText | None = None
     window: Duration | None = None
 
 
@@ -117,8 +117,8 @@ class AnswerEntry(Entry):
 
     called: ClassVar[str] = "'answer'"
     status: int | None = None
-    type: Text | None = None
-    body: Text | None = None
+    type: SourceText | None = None
+    body: SourceText | None = None
 
 
 class ApiEntry(Entry):
@@ -126,9 +126,9 @@ class ApiEntry(Entry):
 
     called: ClassVar[str] = "'api'"
     base: SettingEntry | None = None
-    token: Text | None = None
+    token: SourceText | None = None
     graphql: bool | None = None
-    graphql_path: Text | None = None
+    graphql_path: SourceText | None = None
 
 
 class EndpointEntry(Entry):
@@ -138,12 +138,12 @@ class EndpointEntry(Entry):
     required: ClassVar[tuple[str, ...]] = ("provider",)
     id: SettingEntry | None = None
     paths: list[SettingEntry] | None = None
-    provider: Text | None = None
-    secrets: list[Text] | None = None
+    provider: SourceText | None = None
+    secrets: list[SourceText] | None = None
     verify: VerifyEntry | None = None
     dedupe: DedupeEntry | None = None
     body_max: Size | None = None
-    allow_from: list[Text] | None = None
+    allow_from: list[SourceText] | None = None
     tolerance: Duration | None = None
     replay_guard: bool | None = None
     on_redelivery: Literal["ignore", "revive"] | None = None
@@ -158,7 +158,7 @@ class ConditionEntry(Entry):
 
     called: ClassVar[str] = "this condition"
     shorthand: ClassVar[str | None] = "test"
-    test: Text | None = None
+    test: SourceText | None = None
     negated: "ConditionEntry | None" = msgspec.field(default=None, name="not")
     any_of: "list[ConditionEntry] | None" = msgspec.field(default=None, name="any")
 
@@ -168,19 +168,19 @@ class HttpEntry(Entry):
 
     called: ClassVar[str] = "'http'"
     shorthand: ClassVar[str | None] = "short"
-    short: Text | None = None
-    target: Text | None = None
-    url: Text | None = None
-    method: Text | None = None
-    path: Text | None = None
-    query: Table[Text] | None = None
-    headers: Table[Text] | None = None
-    forward_headers: list[Text] | None = None
+    short: SourceText | None = None
+    target: SourceText | None = None
+    url: SourceText | None = None
+    method: SourceText | None = None
+    path: SourceText | None = None
+    query: Table[SourceText] | None = None
+    headers: Table[SourceText] | None = None
+    forward_headers: list[SourceText] | None = None
     json: Node | None = None
-    form: Table[Text] | None = None
-    text: Text | None = None
-    body: Text | None = None
-    accept: list[Text] | None = None
+    form: Table[SourceText] | None = None
+    text: SourceText | None = None
+    body: SourceText | None = None
+    accept: list[SourceText] | None = None
     timeout: Duration | None = None
     auth: AuthEntry | None = None
     tls: TlsEntry | None = None
@@ -200,16 +200,16 @@ class ShellEntry(Entry):
     """A `shell` action: `argv` or `script`."""
 
     called: ClassVar[str] = "'shell'"
-    argv: list[Text] | None = None
-    script: Text | None = None
-    interpreter: list[Text] | None = None
+    argv: list[SourceText] | None = None
+    script: SourceText | None = None
+    interpreter: list[SourceText] | None = None
     stdin: Node | None = None
-    env: Table[Text] | None = None
-    pass_env: list[Text] | None = None
-    cwd: Text | None = None
+    env: Table[SourceText] | None = None
+    pass_env: list[SourceText] | None = None
+    cwd: SourceText | None = None
     timeout: Duration | None = None
     limits: ShellLimitsEntry | None = None
-    user: Text | None = None
+    user: SourceText | None = None
     files: Table[Node] | None = None
 
 
@@ -218,9 +218,9 @@ class PythonEntry(Entry):
 
     called: ClassVar[str] = "'python'"
     required: ClassVar[tuple[str, ...]] = ("call",)
-    call: Text | None = None
+    call: SourceText | None = None
     args: Table[Node] | None = None
-    secrets: list[Text] | None = None
+    secrets: list[SourceText] | None = None
     timeout: Duration | None = None
 
 
@@ -229,11 +229,11 @@ class RepositoryDispatchEntry(Entry):
 
     called: ClassVar[str] = "'repository_dispatch'"
     required: ClassVar[tuple[str, ...]] = ("repo", "event_type", "token")
-    repo: Text | None = None
-    event_type: Text | None = None
+    repo: SourceText | None = None
+    event_type: SourceText | None = None
     client_payload: Node | None = None
-    token: Text | None = None
-    api_base: Text | None = None
+    token: SourceText | None = None
+    api_base: SourceText | None = None
     timeout: Duration | None = None
 
 
@@ -243,7 +243,7 @@ class RetryEntry(Entry):
     called: ClassVar[str] = "this retry policy"
     shorthand: ClassVar[str | None] = "name"
     required: ClassVar[tuple[str, ...]] = ("schedule",)
-    name: Text | None = None
+    name: SourceText | None = None
     schedule: list[Duration] | None = None
     jitter: Fraction | None = None
 
@@ -252,18 +252,18 @@ class ActionEntry(Entry):
     """One step of a rule: exactly one kind."""
 
     called: ClassVar[str] = "this action"
-    id: Text | None = None
+    id: SourceText | None = None
     http: HttpEntry | None = None
     shell: ShellEntry | None = None
     python: PythonEntry | None = None
-    log: Text | None = None
+    log: SourceText | None = None
     repository_dispatch: RepositoryDispatchEntry | None = None
     retry: RetryEntry | None = None
     on_interrupt: Literal["rerun", "dead"] | None = None
-    use: Text | None = None
+    use: SourceText | None = None
     given: Table[Node] | None = msgspec.field(default=None, name="with")
     after: Node | None = None
-    when: Text | None = None
+    when: SourceText | None = None
 
 
 class SharedActionEntry(ActionEntry):
@@ -277,7 +277,7 @@ class ConcurrencyEntry(Entry):
 
     called: ClassVar[str] = "'concurrency'"
     required: ClassVar[tuple[str, ...]] = ("group",)
-    group: Text | None = None
+    group: SourceText | None = None
     limit: int | None = None
     on_busy: Literal["queue", "latest", "drop"] | None = None
     on_dead: Literal["continue", "halt"] | None = None
@@ -288,12 +288,12 @@ class RuleEntry(Entry):
 
     called: ClassVar[str] = "this rule"
     required: ClassVar[tuple[str, ...]] = ("id", "from", "actions")
-    id: Text | None = None
-    about: Text | None = None
+    id: SourceText | None = None
+    about: SourceText | None = None
     mode: Literal["live", "shadow", "paused"] | None = None
     per: Literal["event", "delivery"] | None = None
-    sources: list[Text] | None = msgspec.field(default=None, name="from")
-    events: list[Text] | None = None
+    sources: list[SourceText] | None = msgspec.field(default=None, name="from")
+    events: list[SourceText] | None = None
     match: list[ConditionEntry] | None = None
     otherwise: bool | None = None
     actions: list[ActionEntry] | None = None
@@ -307,14 +307,14 @@ class FileEntry(Entry):
     called: ClassVar[str] = "the rules file"
     required: ClassVar[tuple[str, ...]] = ("version",)
     version: int | None = None
-    include: list[Text] | None = None
+    include: list[SourceText] | None = None
     server: ServerEntry | None = None
     secrets: Table[SecretEntry] | None = None
     vars: Table[Node] | None = None
     targets: Table[TargetEntry] | None = None
     endpoints: Table[EndpointEntry] | None = None
     providers: Table[ProviderEntry] | None = None
-    define: Table[Text] | None = None
+    define: Table[SourceText] | None = None
     actions: Table[SharedActionEntry] | None = None
     rules: list[RuleEntry] | None = None
     retries: Table[RetryEntry] | None = None

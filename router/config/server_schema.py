@@ -3,7 +3,7 @@
 from typing import ClassVar, Literal
 
 from router.config.units import Duration, Size
-from router.yaml_source import Entry, Table, Text
+from router.yaml_source import Entry, SourceText, Table
 
 
 class SettingEntry(Entry):
@@ -11,9 +11,9 @@ class SettingEntry(Entry):
 
     called: ClassVar[str] = "this setting"
     shorthand: ClassVar[str | None] = "text"
-    text: Text | None = None
-    env: Text | None = None
-    default: Text | None = None
+    text: SourceText | None = None
+    env: SourceText | None = None
+    default: SourceText | None = None
 
 
 class DoorTlsEntry(Entry):
@@ -21,8 +21,8 @@ class DoorTlsEntry(Entry):
 
     called: ClassVar[str] = "'tls'"
     required: ClassVar[tuple[str, ...]] = ("cert",)
-    cert: Text | None = None
-    key: Text | None = None
+    cert: SourceText | None = None
+    key: SourceText | None = None
 
 
 class AdminTokenEntry(Entry):
@@ -30,7 +30,7 @@ class AdminTokenEntry(Entry):
 
     called: ClassVar[str] = "this token"
     required: ClassVar[tuple[str, ...]] = ("secret",)
-    secret: Text | None = None
+    secret: SourceText | None = None
     role: Literal["viewer", "operator"] | None = None
     bodies: bool | None = None
 
@@ -39,9 +39,9 @@ class AdminEntry(SettingEntry):
     """`server.admin`: an address, or a mapping with `listen`."""
 
     called: ClassVar[str] = "'admin'"
-    listen: Text | None = None
+    listen: SourceText | None = None
     tokens: Table[AdminTokenEntry] | None = None
-    hosts: list[Text] | None = None
+    hosts: list[SourceText] | None = None
     tls: DoorTlsEntry | None = None
 
 
@@ -76,7 +76,7 @@ class EgressEntry(Entry):
     """`server.egress`: private ranges that host names may resolve to."""
 
     called: ClassVar[str] = "'egress'"
-    allow: list[Text] | None = None
+    allow: list[SourceText] | None = None
 
 
 class RefusalsEntry(Entry):
@@ -102,7 +102,7 @@ class ServerEntry(Entry):
     listen: SettingEntry | None = None
     admin: AdminEntry | None = None
     store: SettingEntry | None = None
-    trusted_proxies: list[Text] | None = None
+    trusted_proxies: list[SourceText] | None = None
     egress: EgressEntry | None = None
     retention: RetentionEntry | None = None
     limits: LimitsEntry | None = None

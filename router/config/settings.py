@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from router.config import admin_door
-from router.config.context import Context
+from router.config import admin_listener
+from router.config.context import LoadContext
 from router.config.language import json_value
 from router.config.schema import RetryEntry, SecretEntry
 from router.config.server_schema import (
@@ -20,12 +20,12 @@ from router.config.server_schema import (
     ServerEntry,
     SettingEntry,
 )
-from router.config.unbuilt import POSTGRES
+from router.config.unsupported import POSTGRES
 from router.egress import plain_network
 from router.model.retry import BUILT_IN, RetryPolicy
-from router.model.settings import DoorTls, Limits, Reload, Retention, SecretRef, Server
+from router.model.settings import DoorTls, Limits, Reload, Retention, SecretRef, ServerSettings
 from router.yaml_source import Mapping as MappingNode
-from router.yaml_source import Node, Scalar, Text
+from router.yaml_source import Node, Scalar, SourceText
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 ID = re.compile(r"[a-z0-9][a-z0-9_-]*")
@@ -47,14 +47,14 @@ _LIMITS = {
 SCHEDULE_MAX = 100
 
 
-def server(context: Context, entry: ServerEntry | None) -> Server:
+def server(context: LoadContext, entry: ServerEntry | None) -> ServerSettings:
     """`server:` with everything left out filled in."""
     entry = entry or ServerEntry(node=context.file.node)
     default_listen = "127.0.0.1:8000" if context.dev else "0.0.0.0:8000"
     settings: dict[str, Any] = {
         "base_url": _base_url(context, entry.base_url),
         "listen": _address(context, entry.listen, default_listen),
-        **admin_door.settings(context, entry.admin, partial(_address, context)),
+        **admin_listener.settings(context, entry.admin, partial(_address, context)),
         "store": _store(context, entry.store),
         "trusted_proxies": ranges(context, entry.trusted_proxies),
         "egress_allow": ranges(context, entry.egress.allow if entry.egress else None),
@@ -71,10 +71,10 @@ def server(context: Context, entry: ServerEntry | None) -> Server:
         settings["admin_tls"] = _door_tls(context, entry.admin.tls)
     if entry.reload is not None:
         settings["reload"] = _reload(entry.reload)
-    return Server(**settings)
+    return ServerSettings(**settings)
 
 
-def _door_tls(context: Context, entry: DoorTlsEntry) -> DoorTls | None:
+def _door_tls(context: LoadContext, entry: DoorTlsEntry) -> DoorTls | None:
     """The certificate's files, which need not be on the machine that checks the rules."""
     if entry.cert is None:
         return None
@@ -87,7 +87,7 @@ def _reload(entry: ReloadEntry) -> Reload:
     return Reload(watch=watch, require_tests=bool(entry.require_tests))
 
 
-def setting(context: Context, entry: SettingEntry | None) -> Text | None:
+def setting(context: LoadContext, entry: SettingEntry | None) -> SourceText | None:
     """A text, or the value of the variable it names, or None with the fault reported."""
     if entry is None:
         return None
@@ -102,7 +102,9 @@ def setting(context: Context, entry: SettingEntry | None) -> Text | None:
     return from_env(context, entry.env, entry.default)
 
 
-def from_env(context: Context, name: Text, default: Text | None) -> Text | None:
+def from_env(
+    context: LoadContext, name: SourceText, default: SourceText | None
+) -> SourceText | None:
     """The value of a variable, or its default; an error naming the variable if neither is there."""
     if not VARIABLE.fullmatch(name.value):
         context.error("bad-variable", f"'{name.value}' cannot be the name of a variable", name)
@@ -114,13 +116,13 @@ def from_env(context: Context, name: Text, default: Text | None) -> Text | None:
             "variable-not-set", message, name, "set it, or write a 'default' beside 'env'"
         )
         return None
-    return Text(value, name.node)
+    return SourceText(value, name.node)
 
 
-def _base_url(context: Context, entry: SettingEntry | None) -> str:
+def _base_url(context: LoadContext, entry: SettingEntry | None) -> str:
     text = setting(context, entry)
     if text is None:
-        return Server().base_url
+        return ServerSettings().base_url
     url = parsed_url(text.value)
     if url is None or url.query or url.fragment or url.username is not None:
         message = f"'{text.value[:60]}' is not an address like 'https://hooks.example.com'"
@@ -140,7 +142,7 @@ def parsed_url(text: str) -> Any:
     return url if usable else None
 
 
-def _address(context: Context, entry: SettingEntry | None, default: str) -> str:
+def _address(context: LoadContext, entry: SettingEntry | None, default: str) -> str:
     text = (
         entry.listen if isinstance(entry, AdminEntry) and entry.listen else setting(context, entry)
     )
@@ -153,7 +155,7 @@ def _address(context: Context, entry: SettingEntry | None, default: str) -> str:
     return text.value
 
 
-def _store(context: Context, entry: SettingEntry | None) -> str:
+def _store(context: LoadContext, entry: SettingEntry | None) -> str:
     text = setting(context, entry)
     if text is None:
         return str(context.folder / ("router-dev.db" if context.dev else "router.db"))
@@ -174,7 +176,7 @@ def _retention(entry: RetentionEntry | None) -> Retention:
     return Retention(**given)
 
 
-def _limits(context: Context, entry: LimitsEntry | None) -> Limits:
+def _limits(context: LoadContext, entry: LimitsEntry | None) -> Limits:
     if entry is None:
         return Limits()
     given: dict[str, Any] = {}
@@ -186,13 +188,13 @@ def _limits(context: Context, entry: LimitsEntry | None) -> Limits:
     return Limits(**given)
 
 
-def above_zero(context: Context, value: float | None, node: Node, key: str) -> None:
+def above_zero(context: LoadContext, value: float | None, node: Node, key: str) -> None:
     """A number that may not be zero or less."""
     if value is not None and value <= 0:
         context.error("bad-value", f"'{key}' must be above zero", node)
 
 
-def ranges(context: Context, texts: list[Text] | None) -> tuple[str, ...]:
+def ranges(context: LoadContext, texts: list[SourceText] | None) -> tuple[str, ...]:
     """Address ranges in CIDR notation, lone addresses allowed."""
     found = []
     for text in texts or ():
@@ -207,7 +209,7 @@ def ranges(context: Context, texts: list[Text] | None) -> tuple[str, ...]:
 # -- secrets, variables, retries ------------------------------------------------------------------
 
 
-def secrets(context: Context) -> dict[str, SecretRef]:
+def secrets(context: LoadContext) -> dict[str, SecretRef]:
     """`secrets:` as references; nothing is read."""
     found = {}
     for name, entry in context.file.secrets or ():
@@ -216,7 +218,7 @@ def secrets(context: Context) -> dict[str, SecretRef]:
     return found
 
 
-def _secret(context: Context, name: str, entry: SecretEntry) -> SecretRef:
+def _secret(context: LoadContext, name: str, entry: SecretEntry) -> SecretRef:
     if not entry.broken & {"env", "file", "credential"}:
         context.one_of("exactly-one", entry, ("env", "file", "credential"))
     if entry.env is not None and not VARIABLE.fullmatch(entry.env.value):
@@ -232,7 +234,7 @@ def _secret(context: Context, name: str, entry: SecretEntry) -> SecretRef:
     )
 
 
-def shape(context: Context, name: Text, pattern: re.Pattern[str], what: str) -> None:
+def shape(context: LoadContext, name: SourceText, pattern: re.Pattern[str], what: str) -> None:
     """The shape of a name: `[a-z][a-z0-9_]*` where expressions use it, with `-` elsewhere."""
     if pattern.fullmatch(name.value):
         return
@@ -245,7 +247,7 @@ def shape(context: Context, name: Text, pattern: re.Pattern[str], what: str) -> 
     context.error("bad-name", message, name, hint)
 
 
-def variables(context: Context) -> dict[str, Any]:
+def variables(context: LoadContext) -> dict[str, Any]:
     """`vars:` with environment values filled in."""
     found = {}
     for name, node in context.file.vars or ():
@@ -254,18 +256,18 @@ def variables(context: Context) -> dict[str, Any]:
     return found
 
 
-def _variable(context: Context, node: Node) -> Any:
+def _variable(context: LoadContext, node: Node) -> Any:
     if not isinstance(node, MappingNode) or not _is_env(node):
         return json_value(context, node)
     name = node.get("env")
     if not isinstance(name, Scalar):
         return None
     default = node.get("default")
-    value = context.variable(Text(name.value, name), None)
+    value = context.variable(SourceText(name.value, name), None)
     if value is None and default is not None:
         return json_value(context, default)
     if value is None:
-        from_env(context, Text(name.value, name), None)
+        from_env(context, SourceText(name.value, name), None)
     return value
 
 
@@ -277,7 +279,7 @@ def _is_env(node: MappingNode) -> bool:
     )
 
 
-def retries(context: Context) -> dict[str, RetryPolicy]:
+def retries(context: LoadContext) -> dict[str, RetryPolicy]:
     """The built-in policies and those of `retries:`."""
     found = dict(BUILT_IN)
     for name, entry in context.file.retries or ():
@@ -288,7 +290,7 @@ def retries(context: Context) -> dict[str, RetryPolicy]:
     return found
 
 
-def policy(context: Context, entry: RetryEntry, name: str) -> RetryPolicy:
+def policy(context: LoadContext, entry: RetryEntry, name: str) -> RetryPolicy:
     """An inline or named policy."""
     if entry.name is not None:
         context.error("wrong-type", "expected a mapping with 'schedule', found a name", entry.name)
@@ -301,7 +303,7 @@ def policy(context: Context, entry: RetryEntry, name: str) -> RetryPolicy:
 
 
 def chosen_retry(
-    context: Context, entry: RetryEntry | None, policies: Mapping[str, RetryPolicy]
+    context: LoadContext, entry: RetryEntry | None, policies: Mapping[str, RetryPolicy]
 ) -> RetryPolicy | None:
     """The policy that a `retry:` names or holds, or None if there is no `retry:`."""
     if entry is None:

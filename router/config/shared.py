@@ -5,12 +5,12 @@ from typing import TypeVar
 
 import msgspec
 
-from router.config.context import Context
-from router.config.language import Language, Place
+from router.config.context import LoadContext
+from router.config.language import ExpressionSite, Language
 from router.config.schema import ActionEntry, SharedActionEntry
 from router.config.settings import NAME, shape
 from router.rules.specs import JsonSpec
-from router.yaml_source import Scalar, Table, Text, scalars
+from router.yaml_source import Scalar, SourceText, Table, scalars
 
 ROOT = "with"
 _PLACES_OF_USE = ("id", "use", "after", "when")
@@ -30,7 +30,7 @@ class Use(msgspec.Struct, frozen=True):
 
 
 def told_with_its_user(
-    context: Context, at: int, hint: str | None, rule: Text | None
+    context: LoadContext, at: int, hint: str | None, rule: SourceText | None
 ) -> str | None:
     """The hint of a fault at an offset; within a shared action it says which rule uses that."""
     for _, entry in context.file.actions or ():
@@ -45,7 +45,7 @@ class SharedActions:
     """The shared actions of one file."""
 
     def __init__(self, language: Language) -> None:
-        self.context: Context = language.context
+        self.context: LoadContext = language.context
         self._language = language
         self._table: Table[SharedActionEntry] | None = language.context.file.actions
         self._reads: dict[str, dict[str, Scalar]] = {}
@@ -96,7 +96,7 @@ class SharedActions:
             self._language.given = None
             new = report.found[before:]
             del report.found[before:]
-            user, at = Text(rule, place.use.node), use.shared.node.start
+            user, at = SourceText(rule, place.use.node), use.shared.node.start
             for found in new:
                 key = (found.file, found.line, found.column, found.code, found.message)
                 if key not in self._told:
@@ -113,7 +113,7 @@ class SharedActions:
 
     # -- checks ---------------------------------------------------------------------------------
 
-    def _shape(self, name: Text, entry: SharedActionEntry) -> None:
+    def _shape(self, name: SourceText, entry: SharedActionEntry) -> None:
         shape(self.context, name, NAME, "a shared action")
         for key in _PLACES_OF_USE:
             if entry.key_at(key) is not entry.node:
@@ -138,7 +138,7 @@ class SharedActions:
 
     def _given(self, entry: ActionEntry, shared: SharedActionEntry, roots: frozenset[str]) -> Given:
         """The values of every parameter: the rule's own, else the shared action's defaults."""
-        place = Place("'with'", roots)
+        place = ExpressionSite("'with'", roots)
         own = {n.value: self._language.json(node, place) for n, node in entry.given or ()}
         defaults = {
             n.value: self._language.json(node, place)

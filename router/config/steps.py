@@ -1,18 +1,18 @@
 """The steps of a test's `send`: deliveries, the last one again, and time that passes."""
 
-from router.config.context import Context
+from router.config.context import LoadContext
 from router.config.endpoints import is_open, provider_of
-from router.config.events import Events
+from router.config.events import EventNames
 from router.config.language import json_value
 from router.config.settings import above_zero
 from router.config.targets import HEADER_NAME
 from router.config.trial_schema import SendEntry
 from router.model.delivery import JSON
 from router.model.settings import OWN
-from router.model.trial import Advance, Again, Sending, Step
+from router.model.trial import Advance, RepeatStep, Sending, Step
 from router.providers import Provider, changes, own
 from router.providers.definition import spelled
-from router.yaml_source import Node, Scalar, Text, described
+from router.yaml_source import Node, Scalar, SourceText, described
 
 REPEAT_MAX = 1_000
 ADVANCE_MAX_MS = 400 * 86_400_000
@@ -24,21 +24,21 @@ Change = tuple[str, JSON]
 """A path and what a test sets there."""
 
 
-class Steps:
+class StepCompiler:
     """Compiles steps against the endpoints of one file."""
 
-    def __init__(self, context: Context, *, own_events: bool = False) -> None:
+    def __init__(self, context: LoadContext, *, own_events: bool = False) -> None:
         """`own_events`: some rule is `from: router`, so that such events can be sent."""
         self.context = context
         self._own_events = own_events
-        self._events = Events(context)
+        self._events = EventNames(context)
 
     def compile(self, entries: list[SendEntry]) -> tuple[Step, ...]:
         """Every step, in order."""
         found: list[Step] = []
         for entry in entries:
             step = self._step(entry)
-            if isinstance(step, Again) and not any(isinstance(s, Sending) for s in found):
+            if isinstance(step, RepeatStep) and not any(isinstance(s, Sending) for s in found):
                 message = "nothing was sent before that could be sent again"
                 self._bad(message, entry.key_at("again"))
             found.append(step)
@@ -54,7 +54,7 @@ class Steps:
             self._alone(entry, "again")
             if entry.again is False:
                 self._bad("a step that sends nothing again is none", entry.key_at("again"))
-            return Again(entry.repeat or 1, entry.every or 0)
+            return RepeatStep(entry.repeat or 1, entry.every or 0)
         return self._sending(entry)
 
     def _alone(self, entry: SendEntry, key: str) -> None:
@@ -121,7 +121,7 @@ class Steps:
             self._bad(message, entry.key_at("tamper"))
         return provider_of(self.context, endpoint)
 
-    def _event(self, event: Text, provider: Provider) -> None:
+    def _event(self, event: SourceText, provider: Provider) -> None:
         value = event.value
         printable = value.isascii() and value.isprintable() and value.strip() == value
         if not printable or not 0 < len(value) <= _EVENT_MAX or "*" in value:
@@ -174,7 +174,7 @@ class Steps:
             return node.value
         return None
 
-    def _bad(self, message: str, at: Node | Text, hint: str | None = None) -> None:
+    def _bad(self, message: str, at: Node | SourceText, hint: str | None = None) -> None:
         self.context.error("bad-step", message, at, hint)
 
 

@@ -3,13 +3,13 @@
 import re
 from urllib.parse import SplitResult
 
-from router.config.context import Context
-from router.config.language import Language, Place
+from router.config.context import LoadContext
+from router.config.language import ExpressionSite, Language
 from router.config.schema import AuthEntry, SignEntry, TargetEntry, TlsEntry, UrlEntry
 from router.config.settings import ID, above_zero, from_env, parsed_url, shape
 from router.expressions import Template
 from router.model.settings import Auth, Sign, Target, Tls
-from router.yaml_source import Table, Text
+from router.yaml_source import SourceText, Table
 
 SINK = "http://127.0.0.1:9000"
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -21,7 +21,7 @@ _OURS = frozenset({"host", "content-length", "transfer-encoding", "connection", 
 Headers = tuple[tuple[str, Template], ...]
 
 
-def targets(context: Context) -> dict[str, Target]:
+def targets(context: LoadContext) -> dict[str, Target]:
     """The named targets."""
     found = {}
     for name, entry in context.file.targets or ():
@@ -30,7 +30,7 @@ def targets(context: Context) -> dict[str, Target]:
     return found
 
 
-def _target(context: Context, name: str, entry: TargetEntry) -> Target:
+def _target(context: LoadContext, name: str, entry: TargetEntry) -> Target:
     for key, value in (("concurrency", entry.concurrency), ("timeout", entry.timeout)):
         above_zero(context, value, entry.at(key), key)
     url, url_secret = _url(context, name, entry.url)
@@ -52,7 +52,7 @@ def _target(context: Context, name: str, entry: TargetEntry) -> Target:
     )
 
 
-def _url(context: Context, name: str, entry: UrlEntry | None) -> tuple[str | None, str | None]:
+def _url(context: LoadContext, name: str, entry: UrlEntry | None) -> tuple[str | None, str | None]:
     """The address of a target and the secret that holds it, one of them None."""
     if entry is None:
         return None, None
@@ -68,15 +68,15 @@ def _url(context: Context, name: str, entry: UrlEntry | None) -> tuple[str | Non
     return (text.value if text else None), None
 
 
-def _url_from_env(context: Context, name: str, entry: UrlEntry) -> Text | None:
+def _url_from_env(context: LoadContext, name: str, entry: UrlEntry) -> SourceText | None:
     if entry.env is None:
         return None
     if context.dev and entry.default is None and context.variable(entry.env, None) is None:
-        return Text(f"{SINK}/{name}", entry.env.node)
+        return SourceText(f"{SINK}/{name}", entry.env.node)
     return from_env(context, entry.env, entry.default)
 
 
-def _static_url(context: Context, text: Text) -> None:
+def _static_url(context: LoadContext, text: SourceText) -> None:
     if "{{" in text.value:
         message = "a target's 'url' holds no templates"
         context.error(
@@ -86,7 +86,7 @@ def _static_url(context: Context, text: Text) -> None:
         checked_url(context, text, text.value)
 
 
-def checked_url(context: Context, text: Text, url: str) -> SplitResult | None:
+def checked_url(context: LoadContext, text: SourceText, url: str) -> SplitResult | None:
     """The parts of an address that may be called, or None with the fault reported."""
     parts: SplitResult | None = parsed_url(url)
     if parts is None:
@@ -105,7 +105,7 @@ def limit_name(parts: SplitResult) -> str:
     return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def auth(context: Context, entry: AuthEntry | None) -> Auth | None:
+def auth(context: LoadContext, entry: AuthEntry | None) -> Auth | None:
     """`auth:` of a target or call, its secrets checked."""
     if entry is None:
         return None
@@ -119,7 +119,7 @@ def auth(context: Context, entry: AuthEntry | None) -> Auth | None:
     return Auth(bearer=context.secret(entry.bearer))
 
 
-def _header_auth(context: Context, entry: AuthEntry) -> Auth:
+def _header_auth(context: LoadContext, entry: AuthEntry) -> Auth:
     named = list(entry.header or ())
     if len(named) != 1:
         context.error(
@@ -131,7 +131,7 @@ def _header_auth(context: Context, entry: AuthEntry) -> Auth:
     return Auth(header=(name.value, context.secret(secret)))
 
 
-def tls(context: Context, entry: TlsEntry | None, url: str | None) -> Tls | None:
+def tls(context: LoadContext, entry: TlsEntry | None, url: str | None) -> Tls | None:
     """`tls:` for calls of this address, its shape checked; the files need not be there yet."""
     if entry is None:
         return None
@@ -153,11 +153,11 @@ def tls(context: Context, entry: TlsEntry | None, url: str | None) -> Tls | None
     )
 
 
-def _path(context: Context, text: Text | None) -> str | None:
+def _path(context: LoadContext, text: SourceText | None) -> str | None:
     return str(context.folder / text.value) if text is not None else None
 
 
-def sign(context: Context, entry: SignEntry | None) -> Sign | None:
+def sign(context: LoadContext, entry: SignEntry | None) -> Sign | None:
     """`sign:`, its secrets checked."""
     if entry is None:
         return None
@@ -180,7 +180,9 @@ def sign(context: Context, entry: SignEntry | None) -> Sign | None:
     )
 
 
-def not_signed_twice(context: Context, table: Table[Text] | None, signed: Sign | None) -> None:
+def not_signed_twice(
+    context: LoadContext, table: Table[SourceText] | None, signed: Sign | None
+) -> None:
     """No header of the operator's may be one that the signature sets."""
     if signed is None:
         return
@@ -190,7 +192,7 @@ def not_signed_twice(context: Context, table: Table[Text] | None, signed: Sign |
             context.error("bad-header", f"the header '{name.value[:60]}' is what 'sign' sets", name)
 
 
-def headers(language: Language, table: Table[Text] | None, place: Place) -> Headers:
+def headers(language: Language, table: Table[SourceText] | None, place: ExpressionSite) -> Headers:
     """Header templates, their names checked."""
     found = []
     for name, text in table or ():
@@ -201,7 +203,7 @@ def headers(language: Language, table: Table[Text] | None, place: Place) -> Head
     return tuple(found)
 
 
-def header_name(context: Context, name: Text) -> None:
+def header_name(context: LoadContext, name: SourceText) -> None:
     """A header that a call may set."""
     lower = name.value.lower()
     if not HEADER_NAME.fullmatch(name.value):

@@ -3,15 +3,15 @@
 from typing import ClassVar, Literal
 
 from router.config.units import Duration, Moment
-from router.yaml_source import Entry, Node, Table, Text
+from router.yaml_source import Entry, Node, SourceText, Table
 
 
 class SendEntry(Entry):
     """One step of a test's `send`: deliveries of one event, the last one again, or time."""
 
     called: ClassVar[str] = "'send'"
-    endpoint: Text | None = None
-    event: Text | None = None
+    endpoint: SourceText | None = None
+    event: SourceText | None = None
     set: Table[Node] | None = None
     payload: Node | None = None
     headers: Table[Node] | None = None
@@ -41,15 +41,15 @@ class CallEntry(Entry):
 
     called: ClassVar[str] = "this call"
     times: int | None = None
-    method: Text | None = None
-    url: Text | None = None
-    headers: Table[Text] | None = None
+    method: SourceText | None = None
+    url: SourceText | None = None
+    headers: Table[SourceText] | None = None
     json: Node | None = None
-    argv: list[Text] | None = None
-    env: Table[Text] | None = None
-    stdin: Text | None = None
+    argv: list[SourceText] | None = None
+    env: Table[SourceText] | None = None
+    stdin: SourceText | None = None
     args: Node | None = None
-    message: Text | None = None
+    message: SourceText | None = None
 
 
 class ExpectEntry(Entry):
@@ -57,12 +57,12 @@ class ExpectEntry(Entry):
 
     called: ClassVar[str] = "'expect'"
     status: list[int] | None = None
-    matched: list[Text] | None = None
-    shadow: list[Text] | None = None
-    because: Table[Text] | None = None
+    matched: list[SourceText] | None = None
+    shadow: list[SourceText] | None = None
+    because: Table[SourceText] | None = None
     calls: Table[CallEntry] | None = None
-    dead: list[Text] | None = None
-    cancelled: list[Text] | None = None
+    dead: list[SourceText] | None = None
+    cancelled: list[SourceText] | None = None
 
 
 class TrialEntry(Entry):
@@ -70,7 +70,7 @@ class TrialEntry(Entry):
 
     called: ClassVar[str] = "this test"
     required: ClassVar[tuple[str, ...]] = ("name", "send", "expect")
-    name: Text | None = None
+    name: SourceText | None = None
     send: list[SendEntry] | None = None
     replies: Table[list[ReplyEntry]] | None = None
     clock: Moment | None = None

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 
-from router.config.context import Context
-from router.config.expectations import AN, Actions, Expectations
-from router.config.steps import Steps
+from router.config.context import LoadContext
+from router.config.expectations import AN, Expectations, KnownActions
+from router.config.steps import StepCompiler
 from router.config.trial_schema import ReplyEntry, TrialEntry
 from router.model.job import ActionKind
 from router.model.settings import OWN
-from router.model.trial import ActionKey, Answer, Trial
+from router.model.trial import ActionKey, SimulatedAnswer, Trial
 from router.rules.specs import CompiledRule
-from router.yaml_source import Node, Text
+from router.yaml_source import Node, SourceText
 
 _REPLIES: Mapping[ActionKind, tuple[str, ...]] = {
     "http": ("status", "error"),
@@ -24,11 +24,11 @@ _CODE: Mapping[ActionKind, str] = {"http": "status", "shell": "exit"}
 class Trials:
     """Compiles the tests of one load, against its endpoints and rules."""
 
-    def __init__(self, context: Context, rules: tuple[CompiledRule, ...]) -> None:
+    def __init__(self, context: LoadContext, rules: tuple[CompiledRule, ...]) -> None:
         self.context = context
         own_events = any(OWN in (rule.sources or ()) for rule in rules)
-        self._steps = Steps(context, own_events=own_events)
-        self._actions = Actions(context, rules)
+        self._steps = StepCompiler(context, own_events=own_events)
+        self._actions = KnownActions(context, rules)
         self._expectations = Expectations(context, self._actions)
         self._names: dict[str, int] = {}
 
@@ -65,7 +65,7 @@ class Trials:
 
     # -- how the world answers ------------------------------------------------------------------
 
-    def _replies(self, entry: TrialEntry) -> dict[ActionKey, tuple[Answer, ...]]:
+    def _replies(self, entry: TrialEntry) -> dict[ActionKey, tuple[SimulatedAnswer, ...]]:
         found = {}
         for name, answers in entry.replies or ():
             action = self._actions.action(name)
@@ -74,7 +74,7 @@ class Trials:
                 found[key] = tuple(self._answer(a, kind, name) for a in answers)
         return found
 
-    def _answer(self, entry: ReplyEntry, kind: ActionKind, name: Text) -> Answer:
+    def _answer(self, entry: ReplyEntry, kind: ActionKind, name: SourceText) -> SimulatedAnswer:
         allowed = _REPLIES[kind]
         if not allowed:
             self._bad_reply(f"'{name.value}' is a log action: it meets nobody", entry.node)
@@ -90,7 +90,7 @@ class Trials:
             self._bad_reply(f"{listed} exclude each other", entry.node)
         return self._bounded(entry, kind)
 
-    def _bounded(self, entry: ReplyEntry, kind: ActionKind) -> Answer:
+    def _bounded(self, entry: ReplyEntry, kind: ActionKind) -> SimulatedAnswer:
         given = {"status": entry.status, "exit": entry.exit}
         if entry.code is not None and kind in _CODE:
             given[_CODE[kind]] = entry.code
@@ -103,7 +103,7 @@ class Trials:
             message = "'after' goes with 'status' (Retry-After) or 'raises: Retry'"
             self._bad_reply(message, entry.key_at("after"))
         after = None if entry.after is None else entry.after / 1_000
-        return Answer(status, exit_, entry.error, entry.raises, after)
+        return SimulatedAnswer(status, exit_, entry.error, entry.raises, after)
 
     def _bad_reply(self, message: str, node: Node, hint: str | None = None) -> None:
         self.context.error("bad-reply", message, node, hint)

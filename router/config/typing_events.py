@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from router.config.context import Context
+from router.config.context import LoadContext
 from router.expressions import Expression
 from router.expressions.types import ANY, Clues, Type, value_type
 from router.expressions.types.lattice import (
@@ -28,7 +28,7 @@ from router.expressions.types.lattice import (
 )
 from router.model.settings import OWN
 from router.providers import Provider
-from router.providers.definition import Source
+from router.providers.definition import ValueSource
 from router.rules.patterns import wildcard
 
 Patterns = tuple[str, ...] | None
@@ -98,7 +98,7 @@ class Scenes:
     """Makes the scenes of one file, each once."""
 
     def __init__(
-        self, context: Context, defines: Mapping[str, Expression], variables: Mapping[str, Any]
+        self, context: LoadContext, defines: Mapping[str, Expression], variables: Mapping[str, Any]
     ) -> None:
         endpoints = context.file.endpoints
         self._endpoint = Type(TEXT, known=frozenset(endpoints.items if endpoints else ()) | {OWN})
@@ -279,7 +279,7 @@ def _payload(provider: Provider, kind: _Kind, action: Type) -> Type:
     return payload
 
 
-def _own_root(source: Source, event: Type, payload: Type) -> Type:
+def _own_root(source: ValueSource, event: Type, payload: Type) -> Type:
     """A root that the provider adds; one that an event lacks is absent."""
     if source.event:
         return event

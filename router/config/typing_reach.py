@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from router.config.context import Context
+from router.config.context import LoadContext
 from router.config.schema import ConditionEntry, RuleEntry
 from router.rules.patterns import wildcard
 from router.rules.specs import CompiledRule
@@ -11,7 +11,7 @@ Both = tuple[RuleEntry, CompiledRule]
 
 
 def check_reach(
-    context: Context, rules: Sequence[Both], always: Callable[[ConditionEntry], bool]
+    context: LoadContext, rules: Sequence[Both], always: Callable[[ConditionEntry], bool]
 ) -> None:
     """
     Warn of `otherwise` rules whose every event some live rule of the endpoint takes; `always`
@@ -36,7 +36,7 @@ def _takes_all(
 
 
 def _check(
-    context: Context, entry: RuleEntry, rule: CompiledRule, takers: dict[str, list[Both]]
+    context: LoadContext, entry: RuleEntry, rule: CompiledRule, takers: dict[str, list[Both]]
 ) -> None:
     found = []
     for endpoint in rule.sources or ():

@@ -5,26 +5,34 @@ from typing import Any, Literal
 
 import msgspec
 
-from router.config.context import Context
+from router.config.context import LoadContext
 from router.config.endpoints import provider_of
 from router.config.language import Language, Written
 from router.config.schema import ConditionEntry, RuleEntry
 from router.config.shared import told_with_its_user
 from router.config.typing_events import Scene, Scenes
 from router.config.typing_reach import check_reach
-from router.expressions import Expression, Need, needs_of
-from router.expressions.types import TABLES, Finding, Run, Type, View, when_false, when_true
-from router.expressions.types.combine import Seen, combined, is_constant
+from router.expressions import Expression, FieldNeed, needs_of
+from router.expressions.types import (
+    TABLES,
+    Type,
+    TypeFinding,
+    TypeScope,
+    TypeWalk,
+    when_false,
+    when_true,
+)
+from router.expressions.types.combine import WalkResult, combined, is_constant
 from router.expressions.types.lattice import TEXT
 from router.expressions.types.narrow import both
 from router.expressions.types.run import span_of
 from router.expressions.types.verdicts import ALWAYS_TRUE
 from router.providers import Provider
 from router.rules.specs import CompiledRule
-from router.yaml_source import Text
+from router.yaml_source import SourceText
 
 Reading = Literal["verdict", "value"]
-Views = tuple[View | None, ...]
+Views = tuple[TypeScope | None, ...]
 """What is known in each scene; None where the rule cannot match."""
 Compiled = Mapping[int, Written]
 """The conditions of one rule by the identity of their texts."""
@@ -46,7 +54,7 @@ class Typing:
 
     def __init__(
         self,
-        context: Context,
+        context: LoadContext,
         language: Language,
         defines: Mapping[str, Expression],
         variables: Mapping[str, Any],
@@ -62,7 +70,7 @@ class Typing:
         self._kept: list[tuple[Scene, ...]] = []
         self._always: set[int] = set()
         self._told: set[tuple[int, str, int]] = set()
-        self._rule_id: Text | None = None
+        self._rule_id: SourceText | None = None
 
     def check(self, rules: Sequence[RuleTexts]) -> None:
         """Every rule and key, then the definitions against the events of all that use them."""
@@ -189,7 +197,7 @@ class Typing:
             found = self._clean[key] = not any(one.run.findings for one in seen)
         return found
 
-    def _report(self, text: Text, base: int, findings: Iterable[Finding]) -> None:
+    def _report(self, text: SourceText, base: int, findings: Iterable[TypeFinding]) -> None:
         report = self.context.report
         for finding in findings:
             if report.full:
@@ -215,7 +223,7 @@ def known_after(
     written = compiled.get(id(entry.test)) if entry.test is not None else None
     if written is None or not isinstance(written.compiled, Expression):
         return views
-    tree, run = written.compiled.tree, Run(written.compiled.text, TABLES)
+    tree, run = written.compiled.tree, TypeWalk(written.compiled.text, TABLES)
     narrow = when_true if holds else when_false
     return tuple(None if view is None else narrow(run, tree, view) for view in views)
 
@@ -250,15 +258,15 @@ def _some(views: Views, before: Views) -> Views:
 
 
 def _open(scenes: Sequence[Scene]) -> Views:
-    return tuple(View(scene.roots) for scene in scenes)
+    return tuple(TypeScope(scene.roots) for scene in scenes)
 
 
 def _walked(
     expression: Expression, reading: Reading, scenes: Sequence[Scene], views: Views
-) -> list[Seen]:
+) -> list[WalkResult]:
     """Each scene by itself; those of no catalogue only where they can change anything."""
-    known: list[Seen] = []
-    guesses: list[tuple[Scene, View]] = []
+    known: list[WalkResult] = []
+    guesses: list[tuple[Scene, TypeScope]] = []
     for scene, view in zip(scenes, views, strict=True):
         if view is not None and scene.guessed:
             guesses.append((scene, view))
@@ -269,16 +277,16 @@ def _walked(
     return known + [_walk(expression, reading, *guess) for guess in guesses]
 
 
-def _walk(expression: Expression, reading: Reading, scene: Scene, view: View) -> Seen:
-    run = Run(expression.text, TABLES, scene.clues)
+def _walk(expression: Expression, reading: Reading, scene: Scene, view: TypeScope) -> WalkResult:
+    run = TypeWalk(expression.text, TABLES, scene.clues)
     try:
         if reading == "verdict":
             run.verdict(expression.tree, view)
         else:
             run.value(expression.tree, msgspec.structs.replace(view, strict=False))
     except RecursionError:  # a user's shapes may be nested deeper than any sender's payload
-        run = Run(expression.text, TABLES, scene.clues)
-    return Seen(run, scene.events, scene.guessed)
+        run = TypeWalk(expression.text, TABLES, scene.clues)
+    return WalkResult(run, scene.events, scene.guessed)
 
 
 def _reached(expression: Expression, scenes: Sequence[Scene], views: Views) -> Views:
@@ -298,7 +306,7 @@ def _reached(expression: Expression, scenes: Sequence[Scene], views: Views) -> V
     return views if reached == views or not any(reached) else reached
 
 
-def _meets(roots: Type, need: Need) -> bool:
+def _meets(roots: Type, need: FieldNeed) -> bool:
     kind = roots.fields.get(need.path[0])
     if kind is None or kind.texts is None or kind.kinds != TEXT:
         return True
@@ -307,8 +315,8 @@ def _meets(roots: Type, need: Need) -> bool:
     return any(need.admits(text) for text in kind.texts)
 
 
-def _joined(ways: Sequence[View | None]) -> View | None:
-    found: View | None = None
+def _joined(ways: Sequence[TypeScope | None]) -> TypeScope | None:
+    found: TypeScope | None = None
     for way in ways:
         if way is not None:
             found = way if found is None else both(found, way)

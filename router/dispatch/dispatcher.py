@@ -9,20 +9,20 @@ from typing import Any
 
 from router.clock import Clock
 from router.dispatch.alarm import Alarm
-from router.dispatch.fresh import Turns
-from router.dispatch.gates import Gates
-from router.dispatch.live import Listener, Live, Measures, Quiet
+from router.dispatch.body_budget import LIGHT
+from router.dispatch.breakers import Gates
+from router.dispatch.fairness import Turns
+from router.dispatch.lease_plan import Wish, Wishes
+from router.dispatch.live import DispatchObserver, DispatchRules, Measures, Quiet
+from router.dispatch.lost_leases import Strays
 from router.dispatch.protocol import Action
 from router.dispatch.runner import Runner
+from router.dispatch.settlement import Verdicts
 from router.dispatch.slots import Slots
-from router.dispatch.standing import standings
-from router.dispatch.strays import Strays
-from router.dispatch.verdict import Verdicts
-from router.dispatch.weights import LIGHT
-from router.dispatch.wishes import Wish, Wishes
+from router.dispatch.target_status import standings
 from router.model.job import ActionKind, Job
+from router.model.leased import Work
 from router.model.target import FACT, TargetChange, TargetNow
-from router.model.work import Work
 from router.store.protocol import LeaseBatch, Recovered, Store
 
 PUMP = 64
@@ -50,16 +50,16 @@ class Dispatcher:
         self,
         store: Store,
         actions: Mapping[ActionKind, Action],
-        live: Live,
+        live: DispatchRules,
         *,
         clock: Clock,
         rng: random.Random,
         boot: str,
-        listener: Listener | None = None,
+        listener: DispatchObserver | None = None,
         measures: Measures | None = None,
     ) -> None:
         self._store, self._live, self._clock, self._boot = store, live, clock, boot
-        self._listener: Listener = listener or Quiet()
+        self._listener: DispatchObserver = listener or Quiet()
         self._measures = measures or Measures()
         self.gates = Gates(live.limits, clock, rng)
         self.gates.changed = self._changed

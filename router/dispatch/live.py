@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from router.dispatch.body_budget import MOST
 from router.dispatch.protocol import Render
 from router.dispatch.slots import TOTALS, Limits
-from router.dispatch.weights import MOST
 from router.model.job import ActionKind, Job, Settlement
 from router.model.retry import RetryPolicy
 from router.store.protocol import Died, untold
@@ -25,7 +25,7 @@ def _nothing(_job: Job) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class DispatchRules:
     """
     The live ruleset as dispatch sees it; each is asked anew for every attempt.
 
@@ -66,7 +66,7 @@ class Measures:
     dry: bool = False
 
 
-class Listener(Protocol):
+class DispatchObserver(Protocol):
     """
     Hears what happens, for metrics and log lines; called on the loop, must be quick.
 

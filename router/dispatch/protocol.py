@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from router.model.call import Call
-from router.model.delivery import Delivery, Event
+from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import Job, Outcome, Skip
 
 
@@ -36,5 +36,5 @@ class PromptAction(Action, Protocol):
 Results = Mapping[str, Any]
 """What the actions that a job comes after have left, by their ids."""
 
-Render = Callable[[Job, Delivery, Event | None, Results], Call | Skip]
+Render = Callable[[Job, Delivery, DeliveryEvent | None, Results], Call | Skip]
 """Builds a job's call from today's version of its action. Raises RenderError."""

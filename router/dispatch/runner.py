@@ -7,14 +7,23 @@ from typing import Any, cast
 import msgspec
 
 from router.clock import Clock
-from router.dispatch.live import Listener, Live, Measures
+from router.dispatch.live import DispatchObserver, DispatchRules, Measures
 from router.dispatch.protocol import Action, PromptAction, Results
-from router.dispatch.verdict import TOO_OLD, Verdicts, interrupted, moved, too_old
+from router.dispatch.settlement import TOO_OLD, Verdicts, interrupted, moved, too_old
 from router.errors import EvaluationError, RenderError, StoreUnavailable
 from router.model.call import Call, LogCall
-from router.model.job import ActionKind, Attempt, Fail, Job, Outcome, Retry, Settlement, Skip
+from router.model.job import (
+    ActionKind,
+    Attempt,
+    FailOutcome,
+    Job,
+    Outcome,
+    RetryOutcome,
+    Settlement,
+    Skip,
+)
+from router.model.leased import Work
 from router.model.retry import STANDARD, RetryPolicy
-from router.model.work import Work
 from router.store.protocol import HELD, Acceptance, Settled, Store
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 5.0
@@ -35,11 +44,11 @@ class Runner:
         self,
         store: Store,
         actions: Mapping[ActionKind, Action],
-        live: Live,
+        live: DispatchRules,
         *,
         clock: Clock,
         verdicts: Verdicts,
-        listener: Listener,
+        listener: DispatchObserver,
         measures: Measures,
     ) -> None:
         self._store = store
@@ -128,22 +137,22 @@ class Runner:
     async def _outcome(self, work: Work) -> Outcome | Skip:
         job = work.job
         results = await self._results(job) if job.after else _NOTHING
-        if isinstance(results, Retry):
+        if isinstance(results, RetryOutcome):
             return results
         call = self._prepared(work, results)
         del work
-        if isinstance(call, Fail | Retry | Skip):
+        if isinstance(call, FailOutcome | RetryOutcome | Skip):
             return call
         limit = 0.0 if isinstance(call, LogCall) else call.timeout_s
         try:
             async with asyncio.timeout(limit + self._measures.guard_s):
                 return await self._actions[job.kind].run(call, job)
         except TimeoutError:
-            return Retry("timeout", f"not done within {limit:g} s")
+            return RetryOutcome("timeout", f"not done within {limit:g} s")
         except Exception as error:  # noqa: BLE001 - whatever leaks, the job must end its attempt
             return self._leaked(job, error)
 
-    async def _results(self, job: Job) -> Results | Retry:
+    async def _results(self, job: Job) -> Results | RetryOutcome:
         """What the job's action reads of those before it; the store is asked until it answers."""
         wanted = self._live.reads(job)
         if not wanted:
@@ -155,35 +164,35 @@ class Runner:
             except StoreUnavailable as error:
                 self._listener.store_failed("results", error)
             if self._clock.monotonic() >= until:
-                return Retry("error", "the results before it could not be read")
+                return RetryOutcome("error", "the results before it could not be read")
             await self._clock.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE_S)
 
     def _outcome_now(self, action: PromptAction, work: Work) -> Outcome | Skip:
         call = self._prepared(work, _NOTHING)
-        if isinstance(call, Fail | Retry | Skip):
+        if isinstance(call, FailOutcome | RetryOutcome | Skip):
             return call
         try:
             return action.run_now(call, work.job)
         except Exception as error:  # noqa: BLE001 - whatever leaks, the job must end its attempt
             return self._leaked(work.job, error)
 
-    def _prepared(self, work: Work, results: Results) -> Call | Fail | Retry | Skip:
+    def _prepared(self, work: Work, results: Results) -> Call | FailOutcome | RetryOutcome | Skip:
         """The call to run, or the outcome when there is nothing to run."""
         job, delivery = work.job, work.delivery
         if too_old(job):
-            return Fail(TOO_OLD)
+            return FailOutcome(TOO_OLD)
         try:
             return self._live.render(job, delivery, work.event, results)
         except (RenderError, EvaluationError) as error:
-            return Fail(str(error))
+            return FailOutcome(str(error))
         except Exception as error:  # noqa: BLE001 - whatever leaks, the job must end its attempt
             return self._leaked(job, error)
 
-    def _leaked(self, job: Job, error: Exception) -> Retry:
+    def _leaked(self, job: Job, error: Exception) -> RetryOutcome:
         """Only the exception's name is stored: its text may quote a secret."""
         self._listener.leaked(job, error)
-        return Retry("error", f"{type(error).__name__} inside the router, see its log")
+        return RetryOutcome("error", f"{type(error).__name__} inside the router, see its log")
 
     def _settlement(self, job: Job, outcome: Outcome | Skip | None) -> Settlement:
         if outcome is None:

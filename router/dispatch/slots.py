@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from router.clock import Clock
-from router.dispatch.weights import MOST, Weights
+from router.dispatch.body_budget import MOST, Weights
 from router.model.job import ActionKind
 from router.model.settings import TargetLimits
 

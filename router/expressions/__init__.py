@@ -7,7 +7,14 @@ from router.expressions.expression import Expression, Scope, compile  # noqa: A0
 from router.expressions.functions_time import rfc3339
 from router.expressions.json_text import NotJson, decode_json, encode_json
 from router.expressions.nearest import nearest
-from router.expressions.needs import Need, Unusable, alternatives, index_key, needs_of, unusable_of
+from router.expressions.needs import (
+    FieldNeed,
+    Unusable,
+    alternatives,
+    index_key,
+    needs_of,
+    unusable_of,
+)
 from router.expressions.signatures import FUNCTIONS, Function, Parameter
 from router.expressions.template import Template, compile_template
 
@@ -17,8 +24,8 @@ __all__ = [
     "Definitions",
     "Expression",
     "Failed",
+    "FieldNeed",
     "Function",
-    "Need",
     "NotJson",
     "Parameter",
     "Scope",

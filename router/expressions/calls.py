@@ -14,7 +14,7 @@ from router.expressions.functions_time import TIME_FUNCTIONS
 from router.expressions.nearest import nearest
 from router.expressions.nodes import Node
 from router.expressions.signatures import FUNCTIONS, Function, Parameter
-from router.expressions.value import Reading, Run, build, present
+from router.expressions.value import Run, Semantics, build, present
 
 UNKNOWN = "unknown-function"
 ARITY = "function-arity"
@@ -84,7 +84,7 @@ def _check_argument(function: Function, parameter: Parameter, argument: Node) ->
 # -- at run time
 
 
-def build_call(node: Node, reading: Reading) -> Run:
+def build_call(node: Node, reading: Semantics) -> Run:
     """The closure that calls the function."""
     function = FUNCTIONS[node.value]
     if function.lazy:
@@ -97,7 +97,7 @@ def build_call(node: Node, reading: Reading) -> Run:
     return _several(function, runs)
 
 
-def _argument(node: Node, reading: Reading) -> Run:
+def _argument(node: Node, reading: Semantics) -> Run:
     if node.kind != "expref":
         return build(node, reading)
     inner = build(node.children[0], reading)
@@ -194,7 +194,7 @@ def _element_word(items: list[JSON], kind: str) -> str:
 # -- those that evaluate only what they need
 
 
-def _if(node: Node, reading: Reading) -> Run:
+def _if(node: Node, reading: Semantics) -> Run:
     judge = reading.verdict(node.children[0])
     then, other = build(node.children[1], reading), build(node.children[2], reading)
 
@@ -209,7 +209,7 @@ def _if(node: Node, reading: Reading) -> Run:
     return choose
 
 
-def _default(node: Node, reading: Reading) -> Run:
+def _default(node: Node, reading: Semantics) -> Run:
     first, fallback = build(node.children[0], reading), build(node.children[1], reading)
 
     def default(x: Any, s: Any) -> Any:
@@ -219,12 +219,12 @@ def _default(node: Node, reading: Reading) -> Run:
     return default
 
 
-def _exists(node: Node, reading: Reading) -> Run:
+def _exists(node: Node, reading: Semantics) -> Run:
     run = build(node.children[0], reading)
     return lambda x, s: run(x, s) is not ABSENT
 
 
-_LAZY: dict[str, Callable[[Node, Reading], Run]] = {
+_LAZY: dict[str, Callable[[Node, Semantics], Run]] = {
     "if": _if,
     "default": _default,
     "exists": _exists,

@@ -16,7 +16,7 @@ IndexKey = tuple[str, str | bool | int | Decimal]
 _NO_VARIABLES: Mapping[str, JSON] = MappingProxyType({})
 
 
-class Need(msgspec.Struct, frozen=True):
+class FieldNeed(msgspec.Struct, frozen=True):
     """
     The condition can be true only if the field at `path` (names from the scope) is there and
     equals one of `values` (texts, numbers, booleans) or is a text that begins with one of
@@ -46,20 +46,20 @@ class Unusable(msgspec.Struct, frozen=True):
 
 def needs_of(
     expression: Expression, variables: Mapping[str, JSON] = _NO_VARIABLES
-) -> tuple[Need, ...]:
+) -> tuple[FieldNeed, ...]:
     """
     What must be equal to, or begin with, something known: on the condition's AND spine, and of
     an `||` what all its alternatives say of one field. Known are literals and `variables`
     (`var.…`), which are the same for every event.
     """
-    return _Reader(variables).needs(expression.tree)
+    return _NeedReader(variables).needs(expression.tree)
 
 
 def unusable_of(
     expression: Expression, variables: Mapping[str, JSON] = _NO_VARIABLES
 ) -> tuple[Unusable, ...]:
     """The parts of the AND spine of which `needs_of` says nothing."""
-    reader = _Reader(variables)
+    reader = _NeedReader(variables)
     spine = [expression.tree]
     found = list[Unusable]()
     while spine:
@@ -72,7 +72,7 @@ def unusable_of(
     return tuple(found)
 
 
-def alternatives(each: list[tuple[Need, ...]]) -> tuple[Need, ...]:
+def alternatives(each: list[tuple[FieldNeed, ...]]) -> tuple[FieldNeed, ...]:
     """What is needed where one of several conditions must hold: their values on shared fields."""
     if not each:
         return ()
@@ -82,7 +82,7 @@ def alternatives(each: list[tuple[Need, ...]]) -> tuple[Need, ...]:
         if all(path in other for other in others):
             same = [first[path], *(other[path] for other in others)]
             values = tuple(value for need in same for value in need.values)
-            found.append(Need(path, values, tuple(p for need in same for p in need.prefixes)))
+            found.append(FieldNeed(path, values, tuple(p for need in same for p in need.prefixes)))
     return tuple(found)
 
 
@@ -95,13 +95,13 @@ def index_key(value: JSON) -> IndexKey | None:
     return ("number", exact(value)) if is_number(value) else None
 
 
-class _Reader:
+class _NeedReader:
     """Reads conditions, some variables known."""
 
     def __init__(self, variables: Mapping[str, JSON]) -> None:
         self._variables = variables
 
-    def needs(self, node: Node) -> tuple[Need, ...]:
+    def needs(self, node: Node) -> tuple[FieldNeed, ...]:
         """What the node needs to be true."""
         if node.kind == "and":
             return tuple(need for child in node.children for need in self.needs(child))
@@ -135,7 +135,7 @@ class _Reader:
             value = value.get(name, ABSENT) if isinstance(value, Mapping) else ABSENT
         return value
 
-    def _equality(self, node: Node) -> Need | None:
+    def _equality(self, node: Node) -> FieldNeed | None:
         left, right = node.children
         if self._known(left):
             left, right = right, left
@@ -143,9 +143,9 @@ class _Reader:
         if node.value != "==" or names is None or self._known(left) or not self._known(right):
             return None
         value = self._value(right)
-        return None if index_key(value) is None else Need(names, (value,))
+        return None if index_key(value) is None else FieldNeed(names, (value,))
 
-    def _call(self, node: Node) -> Need | None:
+    def _call(self, node: Node) -> FieldNeed | None:
         if node.kind != "call" or len(node.children) != 2:
             return None
         if node.value == "contains":
@@ -155,11 +155,11 @@ class _Reader:
             return None
         head, star, _ = text.partition("*")
         if node.value == "glob" and not star:
-            return Need(names, (head,))
+            return FieldNeed(names, (head,))
         prefix = {"starts_with": text, "glob": head}.get(node.value)
-        return Need(names, (), (prefix,)) if prefix else None
+        return FieldNeed(names, (), (prefix,)) if prefix else None
 
-    def _one_of(self, choices: Node, searched: Node) -> Need | None:
+    def _one_of(self, choices: Node, searched: Node) -> FieldNeed | None:
         """`contains(['a', 'b'], field)`."""
         names, values = _names(searched), self._value(choices)
         if choices.kind == "select_list":
@@ -168,7 +168,7 @@ class _Reader:
             return None
         if any(index_key(value) is None for value in values):
             return None
-        return Need(names, tuple(values))
+        return FieldNeed(names, tuple(values))
 
     def _why_no_equality(self, node: Node) -> str:
         if node.value == "!=":

@@ -77,27 +77,27 @@ class Trace(msgspec.Struct, frozen=True):
     pivots: tuple[int, ...] = ()
 
 
-class Part(msgspec.Struct, frozen=True):
+class TracePart(msgspec.Struct, frozen=True):
     """A test: one leaf (`node` of `expression`), or others joined; `all` of none is true."""
 
     kind: Literal["leaf"] | JoinKind
-    parts: tuple["Part", ...] = ()
+    parts: tuple["TracePart", ...] = ()
     expression: str = ""
     node: Node | None = None
 
 
-def part_of(expression: Expression) -> Part:
+def part_of(expression: Expression) -> TracePart:
     """An expression as its leaves, joined by `&&`, `||` and `!`."""
     return _divided(expression.text, expression.tree)
 
 
-def joined(kind: JoinKind, *parts: Part) -> Part:
+def joined(kind: JoinKind, *parts: TracePart) -> TracePart:
     """Several tests as one, as `match` joins its items; `not` takes one."""
-    return Part(kind, parts)
+    return TracePart(kind, parts)
 
 
 def trace(
-    test: Expression | Part, scope: Scope, *, thorough: bool = False, first: int = 1
+    test: Expression | TracePart, scope: Scope, *, thorough: bool = False, first: int = 1
 ) -> Trace:
     """
     Judge a test and keep what was seen; never raises. Leaves are numbered from `first`.
@@ -106,8 +106,8 @@ def trace(
     also what else stands in the way: all parts of an AND that should be true, of an OR that should
     be false. It changes no verdict.
     """
-    part = test if isinstance(test, Part) else part_of(test)
-    reader = _Reader(scope, thorough, first)
+    part = test if isinstance(test, TracePart) else part_of(test)
+    reader = _TraceReader(scope, thorough, first)
     verdict, missing, pivots = reader.read(part, wanted=True)
     return Trace(verdict, tuple(reader.leaves), missing, pivots if missing == 1 else ())
 
@@ -117,13 +117,13 @@ def trace(
 _JOINS: dict[str, JoinKind] = {"and": "all", "or": "any"}
 
 
-def _divided(text: str, node: Node) -> Part:
+def _divided(text: str, node: Node) -> TracePart:
     kind = _JOINS.get(node.kind)
     if kind is not None:
-        return Part(kind, tuple(_divided(text, child) for child in node.children))
+        return TracePart(kind, tuple(_divided(text, child) for child in node.children))
     if node.kind == "not" and _is_joined(node.children[0]):
-        return Part("not", (_divided(text, node.children[0]),))
-    return Part("leaf", (), text, node)
+        return TracePart("not", (_divided(text, node.children[0]),))
+    return TracePart("leaf", (), text, node)
 
 
 def _is_joined(node: Node) -> bool:
@@ -138,7 +138,7 @@ def _is_joined(node: Node) -> bool:
 _Outcome = tuple[bool | Failed, int, tuple[int, ...]]
 
 
-class _Reader:
+class _TraceReader:
     """One trace in the making."""
 
     def __init__(self, scope: Scope, thorough: bool, first: int) -> None:
@@ -147,7 +147,7 @@ class _Reader:
         self._thorough = thorough
         self._first = first
 
-    def read(self, part: Part, *, wanted: bool) -> _Outcome:
+    def read(self, part: TracePart, *, wanted: bool) -> _Outcome:
         """The verdict; how many leaves stand in the way of `wanted`; those that do so alone."""
         if part.kind == "leaf":
             return self._leaf(part, wanted)
@@ -156,7 +156,7 @@ class _Reader:
             return verdict if isinstance(verdict, Failed) else not verdict, missing, pivots
         return self._joined(part, wanted)
 
-    def _joined(self, part: Part, wanted: bool) -> _Outcome:
+    def _joined(self, part: TracePart, wanted: bool) -> _Outcome:
         decisive = part.kind == "any"  # the verdict of one part that settles the whole
         go_on = self._thorough and wanted is not decisive
         failed: Failed | None = None
@@ -177,14 +177,14 @@ class _Reader:
             return decisive, missing, pivots
         return (not decisive) if failed is None else failed, missing, pivots
 
-    def _leaf(self, part: Part, wanted: bool) -> _Outcome:
+    def _leaf(self, part: TracePart, wanted: bool) -> _Outcome:
         node = _node(part)
         verdict = build_verdict(node)(self._scope, self._scope)
         leaf = self._keep(part, wanted, verdict)
         missing = 0 if verdict is wanted else 1
         return verdict, missing, (leaf.number,) * missing
 
-    def _keep(self, part: Part, wanted: bool, verdict: bool | Failed) -> Leaf:
+    def _keep(self, part: TracePart, wanted: bool, verdict: bool | Failed) -> Leaf:
         node = _node(part)
         found = tuple(_found(part.expression, operand, self._scope) for operand in _operands(node))
         word: LeafVerdict = "error"
@@ -193,7 +193,7 @@ class _Reader:
             word = "true" if verdict is True else "false"
         return self._add(Leaf(0, part.expression, *_span(node), wanted, word, found, reason, node))
 
-    def _skip(self, part: Part, wanted: bool) -> None:
+    def _skip(self, part: TracePart, wanted: bool) -> None:
         for leaf, helping in _leaves(part, wanted):
             node = _node(leaf)
             self._add(Leaf(0, leaf.expression, *_span(node), helping, "not evaluated", node=node))
@@ -204,7 +204,7 @@ class _Reader:
         return numbered
 
 
-def _node(part: Part) -> Node:
+def _node(part: TracePart) -> Node:
     assert part.node is not None  # noqa: S101 - every leaf has one
     return part.node
 
@@ -213,7 +213,7 @@ def _span(node: Node) -> tuple[int, int]:
     return node.start, node.end
 
 
-def _leaves(part: Part, wanted: bool) -> Iterator[tuple[Part, bool]]:
+def _leaves(part: TracePart, wanted: bool) -> Iterator[tuple[TracePart, bool]]:
     if part.kind == "leaf":
         yield part, wanted
     for inner in part.parts:

@@ -20,7 +20,7 @@ Run = Callable[[Any, Any], Any]
 LIST_MAX = 1_000_000
 
 
-class Reading(msgspec.Struct, frozen=True):
+class Semantics(msgspec.Struct, frozen=True):
     """
     How the parts with two meanings are compiled.
 
@@ -30,13 +30,13 @@ class Reading(msgspec.Struct, frozen=True):
     """
 
     absorbs: bool
-    logic: Callable[[Node, "Reading"], Run]
+    logic: Callable[[Node, "Semantics"], Run]
     condition: Callable[[Node], Run]
     verdict: Callable[[Node], Run]
-    call: Callable[[Node, "Reading"], Run]
+    call: Callable[[Node, "Semantics"], Run]
 
 
-def build(node: Node, reading: Reading) -> Run:
+def build(node: Node, reading: Semantics) -> Run:
     """The closure that reads this node."""
     path = path_of(node)
     if path is not None:
@@ -129,12 +129,12 @@ def _build_long(keys: tuple[str | int, ...]) -> Run:
 # -- steps
 
 
-def _literal(node: Node, _: Reading) -> Run:
+def _literal(node: Node, _: Semantics) -> Run:
     value = node.value
     return lambda _x, _s: value
 
 
-def _chain(node: Node, reading: Reading) -> Run:
+def _chain(node: Node, reading: Semantics) -> Run:
     return _in_turn(_merged(node.children), reading)
 
 
@@ -150,11 +150,11 @@ def _merged(children: tuple[Node, ...]) -> list[Node]:
     return merged
 
 
-def _pipe(node: Node, reading: Reading) -> Run:
+def _pipe(node: Node, reading: Semantics) -> Run:
     return _in_turn(list(node.children), reading)
 
 
-def _in_turn(nodes: list[Node], reading: Reading) -> Run:
+def _in_turn(nodes: list[Node], reading: Semantics) -> Run:
     runs = [build(node, reading) for node in nodes]
     if len(runs) == 2:
         first, second = runs
@@ -168,12 +168,12 @@ def _in_turn(nodes: list[Node], reading: Reading) -> Run:
     return in_turn
 
 
-def _index(node: Node, reading: Reading) -> Run:
+def _index(node: Node, reading: Semantics) -> Run:
     source, position = build(node.children[0], reading), node.value
     return lambda x, s: _element(source(x, s), position)
 
 
-def _slice(node: Node, reading: Reading) -> Run:
+def _slice(node: Node, reading: Semantics) -> Run:
     source, piece = build(node.children[0], reading), slice(*node.value)
 
     def take(x: Any, s: Any) -> Any:
@@ -183,7 +183,7 @@ def _slice(node: Node, reading: Reading) -> Run:
     return take
 
 
-def _flatten(node: Node, reading: Reading) -> Run:
+def _flatten(node: Node, reading: Semantics) -> Run:
     source = build(node.children[0], reading)
 
     def flatten(x: Any, s: Any) -> Any:
@@ -206,7 +206,7 @@ def _flatten(node: Node, reading: Reading) -> Run:
 # -- projections
 
 
-def _list_projection(node: Node, reading: Reading) -> Run:
+def _list_projection(node: Node, reading: Semantics) -> Run:
     source, right = build(node.children[0], reading), build(node.children[1], reading)
 
     def project(x: Any, s: Any) -> Any:
@@ -219,7 +219,7 @@ def _list_projection(node: Node, reading: Reading) -> Run:
     return project
 
 
-def _value_projection(node: Node, reading: Reading) -> Run:
+def _value_projection(node: Node, reading: Semantics) -> Run:
     source, right = build(node.children[0], reading), build(node.children[1], reading)
 
     def project(x: Any, s: Any) -> Any:
@@ -234,7 +234,7 @@ def _value_projection(node: Node, reading: Reading) -> Run:
     return project
 
 
-def _filter(node: Node, reading: Reading) -> Run:
+def _filter(node: Node, reading: Semantics) -> Run:
     source, right = build(node.children[0], reading), build(node.children[1], reading)
     keeps = reading.condition(node.children[2])
 
@@ -251,7 +251,7 @@ def _filter(node: Node, reading: Reading) -> Run:
 # -- selections
 
 
-def _select_list(node: Node, reading: Reading) -> Run:
+def _select_list(node: Node, reading: Semantics) -> Run:
     runs = [build(child, reading) for child in node.children]
 
     def select(x: Any, s: Any) -> Any:
@@ -262,7 +262,7 @@ def _select_list(node: Node, reading: Reading) -> Run:
     return select
 
 
-def _select_hash(node: Node, reading: Reading) -> Run:
+def _select_hash(node: Node, reading: Semantics) -> Run:
     runs = [
         (key, build(child, reading)) for key, child in zip(node.value, node.children, strict=True)
     ]
@@ -285,7 +285,7 @@ def is_test(node: Node) -> bool:
     return node.kind in ("compare", "not")
 
 
-def _or(node: Node, reading: Reading) -> Run:
+def _or(node: Node, reading: Semantics) -> Run:
     if reading.absorbs and is_test(node):
         return reading.logic(node, reading)
     *firsts, last = [build(child, reading) for child in node.children]
@@ -300,7 +300,7 @@ def _or(node: Node, reading: Reading) -> Run:
     return either
 
 
-def _and(node: Node, reading: Reading) -> Run:
+def _and(node: Node, reading: Semantics) -> Run:
     if reading.absorbs and is_test(node):
         return reading.logic(node, reading)
     *firsts, last = [build(child, reading) for child in node.children]
@@ -315,15 +315,15 @@ def _and(node: Node, reading: Reading) -> Run:
     return both
 
 
-def _logic(node: Node, reading: Reading) -> Run:
+def _logic(node: Node, reading: Semantics) -> Run:
     return reading.logic(node, reading)
 
 
-def _call(node: Node, reading: Reading) -> Run:
+def _call(node: Node, reading: Semantics) -> Run:
     return reading.call(node, reading)
 
 
-_BUILD: dict[str, Callable[[Node, Reading], Run]] = {
+_BUILD: dict[str, Callable[[Node, Semantics], Run]] = {
     "literal": _literal,
     "index": _index,
     "slice": _slice,

@@ -16,7 +16,7 @@ from router.expressions.calls import build_call
 from router.expressions.compare import exact, is_number, is_true, same, type_word
 from router.expressions.faults import FAULTS, reason_of
 from router.expressions.nodes import Node, path_of
-from router.expressions.value import Reading, Run, build, present, step
+from router.expressions.value import Run, Semantics, build, present, step
 
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
@@ -306,7 +306,7 @@ _VERDICT: dict[str, Callable[[Node], Run]] = {
 # -- the two readings
 
 
-def _settled(node: Node, _: Reading) -> Run:
+def _settled(node: Node, _: Semantics) -> Run:
     """A verdict as a value: a failure is raised."""
     judge = build_verdict(node)
 
@@ -319,7 +319,7 @@ def _settled(node: Node, _: Reading) -> Run:
     return settle
 
 
-def _value_logic(node: Node, reading: Reading) -> Run:
+def _value_logic(node: Node, reading: Semantics) -> Run:
     first = build(node.children[0], reading)
     if node.kind == "not":
         return lambda x, s: not is_true(first(x, s))
@@ -345,14 +345,14 @@ def _value_condition(node: Node) -> Run:
     return lambda x, s: is_true(run(x, s))
 
 
-STRICT = Reading(
+STRICT = Semantics(
     absorbs=True,
     logic=_settled,
     condition=build_verdict,
     verdict=build_verdict,
     call=build_call,
 )
-VALUE = Reading(
+VALUE = Semantics(
     absorbs=False,
     logic=_value_logic,
     condition=_value_condition,

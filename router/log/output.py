@@ -35,7 +35,7 @@ class Sink(Protocol):
         ...
 
 
-class Text:
+class TextStream:
     """A stream of the interpreter that is no descriptor; it is taken to have room."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -98,7 +98,7 @@ def sink_of(stream: TextIO | None) -> Sink:
         stream.flush()
         return Descriptor(number)
     except (OSError, ValueError):  # no descriptor, or a closed one
-        return Text(stream)
+        return TextStream(stream)
 
 
 class Output:

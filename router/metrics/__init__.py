@@ -4,7 +4,7 @@ Counters as values: one `Metrics` a process or a test, with its own registry, no
 Label values come from the rules file or from fixed words, never from a stranger's request.
 """
 
-from router.metrics.verbs import Metrics, RuleTotals
+from router.metrics.counters import Metrics, RuleTotals
 
 __all__ = ["CONTENT_TYPE", "Metrics", "RuleTotals"]
 

@@ -76,7 +76,7 @@ class Named(Protocol):
     def id(self) -> str: ...
 
 
-class Asked(Protocol):
+class MatchCandidate(Protocol):
     """A candidate of an event."""
 
     @property
@@ -95,7 +95,7 @@ class Evaluations:
         self._rules: dict[str, int] = {}
         self._shared: dict[int, list[Any]] = {}  # id of a tuple -> it, so often
 
-    def add(self, pieces: Iterable[Sequence[Asked]]) -> None:
+    def add(self, pieces: Iterable[Sequence[MatchCandidate]]) -> None:
         """One event."""
         shared = self._shared
         for piece in pieces:
@@ -117,7 +117,7 @@ class Evaluations:
         self._shared.clear()
         return self._rules
 
-    def _spread(self, piece: Sequence[Asked], times: int) -> None:
+    def _spread(self, piece: Sequence[MatchCandidate], times: int) -> None:
         rules = self._rules
         for candidate in piece:
             name = candidate.rule.id

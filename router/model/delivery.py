@@ -59,7 +59,7 @@ class Refused(msgspec.Struct, frozen=True, gc=False):
     hint: str | None = None
 
 
-class Event(msgspec.Struct, frozen=True):
+class DeliveryEvent(msgspec.Struct, frozen=True):
     """
     One thing that happened.
 

@@ -33,7 +33,7 @@ Wanted = Literal["succeeded", "dead", "ended"]
 """How a predecessor must end: `ended` takes any end, a cancellation too."""
 
 
-class Need(msgspec.Struct, frozen=True, array_like=True):
+class Predecessor(msgspec.Struct, frozen=True, array_like=True):
     """A predecessor of a job: an action of the same run, and how it must end."""
 
     action: str
@@ -86,7 +86,7 @@ class NewJob(msgspec.Struct, frozen=True):
     generation: str | None = None
     covers: tuple[int, ...] = ()
     run: str | None = None
-    after: tuple[Need, ...] = ()
+    after: tuple[Predecessor, ...] = ()
     turn: Turn | None = None
 
 
@@ -123,7 +123,7 @@ class Job(msgspec.Struct, frozen=True):
     reason: str | None = None
     replay_of: str | None = None
     covers: tuple[int, ...] = ()
-    after: tuple[Need, ...] = ()
+    after: tuple[Predecessor, ...] = ()
     waits_for: tuple[str, ...] = ()
 
 
@@ -160,7 +160,7 @@ class Done(msgspec.Struct, frozen=True):
     result: dict[str, Any] = {}
 
 
-class Retry(msgspec.Struct, frozen=True):
+class RetryOutcome(msgspec.Struct, frozen=True):
     """The action failed and may be tried again, not before `after_s` seconds if given."""
 
     failure: FailureClass
@@ -169,14 +169,14 @@ class Retry(msgspec.Struct, frozen=True):
     result: dict[str, Any] = {}
 
 
-class Fail(msgspec.Struct, frozen=True):
+class FailOutcome(msgspec.Struct, frozen=True):
     """The action failed and must not be tried again."""
 
     reason: str
     result: dict[str, Any] = {}
 
 
-Outcome = Done | Retry | Fail
+Outcome = Done | RetryOutcome | FailOutcome
 
 
 class Skip(msgspec.Struct, frozen=True):

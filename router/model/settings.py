@@ -70,7 +70,7 @@ class AdminToken(msgspec.Struct, frozen=True):
     bodies: bool = True
 
 
-class Server(msgspec.Struct, frozen=True):
+class ServerSettings(msgspec.Struct, frozen=True):
     """
     `server:`. Addresses are `host:port`. `store` is an absolute path of a SQLite file.
     `admin_hosts` are names that the admin door is called by, beside its address.
@@ -122,7 +122,7 @@ class Dedupe(msgspec.Struct, frozen=True):
     window_ms: int = 7 * DAY_MS
 
 
-class Answer(msgspec.Struct, frozen=True):
+class FixedAnswer(msgspec.Struct, frozen=True):
     """
     `answer:` of an endpoint, in place of the 200's JSON.
 
@@ -176,7 +176,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     replay_guard: bool = False
     on_redelivery: Literal["ignore", "revive"] = "ignore"
     allow_from: tuple[str, ...] = ()
-    answer: Answer | None = None
+    answer: FixedAnswer | None = None
     api: Api = Api()
     api_version: str | None = None
     expect_every: int | None = None

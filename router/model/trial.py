@@ -37,7 +37,7 @@ class Sending(msgspec.Struct, frozen=True):
         return self.repeat * (2 if self.redeliver else 1)
 
 
-class Again(msgspec.Struct, frozen=True):
+class RepeatStep(msgspec.Struct, frozen=True):
     """The same bytes as the request before, `repeat` times more, `every_ms` apart."""
 
     repeat: int = 1
@@ -56,10 +56,10 @@ class Advance(msgspec.Struct, frozen=True):
     requests: int = 0
 
 
-Step = Sending | Again | Advance
+Step = Sending | RepeatStep | Advance
 
 
-class Answer(msgspec.Struct, frozen=True):
+class SimulatedAnswer(msgspec.Struct, frozen=True):
     """
     What an action's attempt meets, success if nothing is said. `after_s` is what the target
     (Retry-After) or the plugin (`Retry(after=…)`) asks for.
@@ -111,7 +111,7 @@ class Trial(msgspec.Struct, frozen=True):
     file: str
     line: int
     sends: tuple[Step, ...]
-    replies: Mapping[ActionKey, tuple[Answer, ...]]
+    replies: Mapping[ActionKey, tuple[SimulatedAnswer, ...]]
     expect: Expected
     clock: int | None = None
     real: bool = False

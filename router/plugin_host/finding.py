@@ -20,7 +20,7 @@ FOLDER = "plugins"
 GROUP = "router.plugins"
 
 
-class Wrong(Exception):
+class BadReference(Exception):
     """A call names no module or function; the text says which."""
 
 
@@ -72,7 +72,7 @@ def find(call: str, folder: str) -> tuple[Callable[..., Any], str]:
     for part in function.split("."):
         found = getattr(found, part, None)
     if not callable(found):
-        raise Wrong(f"the module '{name}' has no function '{function}'")
+        raise BadReference(f"the module '{name}' has no function '{function}'")
     return found, Loader.hashes.get(name) or _hash_of(module)
 
 
@@ -86,7 +86,7 @@ def _entry_point(name: str, function: str) -> tuple[str, str]:
 
     for point in entry_points(group=GROUP, name=name):
         return point.module, function or point.attr
-    raise Wrong(f"there is no plugin '{name}', neither in {FOLDER}/ nor installed")
+    raise BadReference(f"there is no plugin '{name}', neither in {FOLDER}/ nor installed")
 
 
 def _hash_of(module: ModuleType) -> str:

@@ -16,7 +16,7 @@ import msgspec
 
 from router.plugin_host.finding import FOLDER, open_folder
 from router.plugin_host.running import run
-from router.plugin_host.wire import Answer, Begun, Ready, Request, decode_request, frame
+from router.plugin_host.wire import Answer, Begun, CallFrame, Ready, decode_request, frame
 from router.undumpable import make_undumpable
 
 THREADS_MAX, DESCRIPTORS_MAX = 16, 128
@@ -47,7 +47,7 @@ class Host:
             )
             self._answer(request)
 
-    def _answer(self, request: Request) -> None:
+    def _answer(self, request: CallFrame) -> None:
         os.chdir(self._cwd)
         os.environ.clear()
         os.environ.update(request.env)

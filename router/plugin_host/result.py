@@ -13,7 +13,7 @@ KEY_MAX = 40
 """Longer keys are not named: half of one may be half of a secret."""
 
 
-class NotJson(Exception):
+class ResultNotJson(Exception):
     """What a plugin returned is no JSON value, or too large; the text says where and why."""
 
 
@@ -29,9 +29,11 @@ def encode_result(value: Any) -> bytes:
     try:
         text = to_json(value)
     except (ValueError, TypeError, RecursionError) as error:
-        raise NotJson(f"the result cannot be written as JSON: {error}") from None
+        raise ResultNotJson(f"the result cannot be written as JSON: {error}") from None
     if len(text) > RESULT_MAX:
-        raise NotJson(f"the result is {len(text)} bytes of JSON, and {RESULT_MAX} may be kept")
+        raise ResultNotJson(
+            f"the result is {len(text)} bytes of JSON, and {RESULT_MAX} may be kept"
+        )
     return text
 
 
@@ -39,14 +41,14 @@ def _check(value: Any, place: str, depth: int, room: list[int]) -> None:
     """Refuse what is not JSON by itself; `room` counts down the values that can still fit."""
     room[0] -= 1
     if room[0] < 0:
-        raise NotJson(f"the result is over {RESULT_MAX} bytes of JSON")
+        raise ResultNotJson(f"the result is over {RESULT_MAX} bytes of JSON")
     if depth == 0:
-        raise NotJson(f"the result is nested deeper than {DEPTH_MAX}")
+        raise ResultNotJson(f"the result is nested deeper than {DEPTH_MAX}")
     if value is None or isinstance(value, str | bool | int):
         return
     if isinstance(value, float | Decimal):
         if not math.isfinite(value):
-            raise NotJson(f"{place} is {value}, which JSON does not have")
+            raise ResultNotJson(f"{place} is {value}, which JSON does not have")
         return
     for name, child in _children(value, place):
         _check(child, name, depth - 1, room)
@@ -58,7 +60,7 @@ def _children(value: Any, place: str) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, dict):
         for key, child in value.items():
             if not isinstance(key, str):
-                raise NotJson(f"a key of {place} is a {type(key).__name__}, not a text")
+                raise ResultNotJson(f"a key of {place} is a {type(key).__name__}, not a text")
             yield f"{place}.{key if len(key) <= KEY_MAX else '…'}", child
     else:
-        raise NotJson(f"{place} is a {type(value).__name__}, not a JSON value")
+        raise ResultNotJson(f"{place} is a {type(value).__name__}, not a JSON value")

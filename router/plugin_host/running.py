@@ -11,16 +11,16 @@ import msgspec
 
 from router.errors import EgressRefused
 from router.plugin import Context, Fail, PlainContext, Retry
-from router.plugin_host.finding import Wrong, find
-from router.plugin_host.result import NotJson, encode_result
-from router.plugin_host.wire import REASON_MAX, TRACE_MAX, Ended, Request
+from router.plugin_host.finding import BadReference, find
+from router.plugin_host.result import ResultNotJson, encode_result
+from router.plugin_host.wire import REASON_MAX, TRACE_MAX, CallFrame, Ended
 
 _OURS = (str(Path(__file__).parent), str(Path(os.__file__).parent / "asyncio"), "<frozen importlib")
 """Where a traceback's frames are not the plugin's."""
 C = TypeVar("C", Context, PlainContext)
 
 
-def run(request: Request, begun: Callable[[str], None], folder: str) -> Ended:
+def run(request: CallFrame, begun: Callable[[str], None], folder: str) -> Ended:
     """Run one call to its end, whatever it raises. `begun` gets the module's SHA-256."""
     try:
         function, module = find(request.call, folder)
@@ -31,7 +31,7 @@ def run(request: Request, begun: Callable[[str], None], folder: str) -> Ended:
         return _ended(request.turn, error)
 
 
-def _call(function: Callable[..., Any], request: Request) -> Any:
+def _call(function: Callable[..., Any], request: CallFrame) -> Any:
     import inspect  # noqa: PLC0415 - asyncio and dataclasses bring it, a small plugin may not
 
     if inspect.iscoroutinefunction(function):
@@ -46,7 +46,7 @@ def _call(function: Callable[..., Any], request: Request) -> Any:
         plain.close()
 
 
-def _context(kind: type[C], request: Request) -> C:
+def _context(kind: type[C], request: CallFrame) -> C:
     return kind(
         secrets=request.secrets,
         attempt=request.event.attempt,
@@ -56,7 +56,7 @@ def _context(kind: type[C], request: Request) -> C:
     )
 
 
-async def _awaited(function: Callable[..., Any], request: Request, context: Context) -> Any:
+async def _awaited(function: Callable[..., Any], request: CallFrame, context: Context) -> Any:
     try:
         return await function(request.event, context, **request.args)
     finally:
@@ -71,7 +71,7 @@ def _ended(turn: int, error: BaseException) -> Ended:
         return Ended(turn=turn, kind="fail", reason=_cut(raised.reason))
     if isinstance(raised, EgressRefused):
         return Ended(turn=turn, kind="fail", reason="the egress rules do not allow this address")
-    if isinstance(error, NotJson | Wrong):
+    if isinstance(error, ResultNotJson | BadReference):
         return Ended(turn=turn, kind="error", reason=_cut(error))
     name, text = type(error).__name__, _cut(error)
     return Ended(

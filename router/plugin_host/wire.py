@@ -16,7 +16,7 @@ TRACE_MAX = 16 * 1024
 REASON_MAX = 300
 
 
-class Request(msgspec.Struct, kw_only=True):
+class CallFrame(msgspec.Struct, kw_only=True):
     """
     One call. `turn` comes back in its answers; `body_bytes` of body follow the frame.
 
@@ -66,7 +66,7 @@ class Ended(msgspec.Struct, tag=True, kw_only=True):
 
 Answer = Ready | Begun | Ended
 
-_REQUEST = msgspec.json.Decoder(Request, float_hook=Decimal)
+_REQUEST = msgspec.json.Decoder(CallFrame, float_hook=Decimal)
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 
@@ -76,6 +76,6 @@ def frame(value: Any) -> bytes:
     return len(text).to_bytes(4, "big") + text
 
 
-def decode_request(text: bytes | bytearray) -> Request:
+def decode_request(text: bytes | bytearray) -> CallFrame:
     """A request as the router wrote it; fractions come as decimals."""
     return _REQUEST.decode(text)

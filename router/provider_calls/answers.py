@@ -21,7 +21,7 @@ class CallFailedError(RouterError):
         self.arrived = arrived
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ApiAnswer(msgspec.Struct, frozen=True):
     """
     What came back. `retry_after_s` is what a Retry-After asks for, None without a usable one.
 
@@ -43,10 +43,10 @@ class Answer(msgspec.Struct, frozen=True):
 class Sends(Protocol):
     """What sends requests; see `client.Client`."""
 
-    async def send(self, request: ApiRequest) -> Answer: ...
+    async def send(self, request: ApiRequest) -> ApiAnswer: ...
 
 
-def refused(answer: Answer, token: str | None) -> str:
+def refused(answer: ApiAnswer, token: str | None) -> str:
     """What an answer that is not `ok` says, the token masked should it be echoed."""
     if answer.unlike is not None:
         return answer.unlike

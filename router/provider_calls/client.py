@@ -9,7 +9,7 @@ import httpx
 
 from router.errors import EgressRefused
 from router.plugin_http import async_client
-from router.provider_calls.answers import Answer, CallFailedError, retry_after
+from router.provider_calls.answers import ApiAnswer, CallFailedError, retry_after
 from router.providers.management import ApiRequest
 
 TIMEOUT_S = 30.0
@@ -42,7 +42,7 @@ class Client:
     ) -> None:
         await self._http.aclose()
 
-    async def send(self, request: ApiRequest) -> Answer:
+    async def send(self, request: ApiRequest) -> ApiAnswer:
         """
         The answer, whatever its status.
 
@@ -63,7 +63,7 @@ class Client:
         except (httpx.InvalidURL, ValueError):
             raise CallFailedError(_MALFORMED, arrived=False) from None
 
-    async def _answer(self, request: ApiRequest) -> Answer:
+    async def _answer(self, request: ApiRequest) -> ApiAnswer:
         # An answer that must not be unpacked cannot be a bomb.
         headers = [*request.headers, ("Accept-Encoding", "identity")]
         async with self._http.stream(
@@ -78,7 +78,7 @@ class Client:
             after = retry_after(came.get("retry-after"), came.get("date"))
             unlike = request.promise.broken_by(status, came.get("content-type", ""), bytes(body))
             is_2xx = 200 <= status < 300
-            return Answer(status, bytes(body), after, unlike if is_2xx else None)
+            return ApiAnswer(status, bytes(body), after, unlike if is_2xx else None)
 
 
 def hosts_of(base: str) -> tuple[str, ...]:

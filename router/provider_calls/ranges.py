@@ -28,14 +28,14 @@ RETRIES_S = (5.0, 30.0, 120.0, 600.0, 3600.0)
 Ranges = tuple[str, ...]
 
 
-class Kept(msgspec.Struct, frozen=True):
+class StoredRanges(msgspec.Struct, frozen=True):
     """A list as it was last believed; `at` in Unix milliseconds."""
 
     ranges: Ranges
     at: int
 
 
-class Facts(Protocol):
+class RangeFacts(Protocol):
     """What is asked of the store."""
 
     async def remember(self, facts: Mapping[str, Any]) -> None: ...
@@ -63,7 +63,7 @@ class PublishedRanges:
         *,
         sources: Callable[[], Iterable[Access]],
         open_client: Callable[[str], AbstractAsyncContextManager[Sends]],
-        facts: Facts,
+        facts: RangeFacts,
         clock: Clock,
         rng: random.Random,
         log: Log,
@@ -76,7 +76,7 @@ class PublishedRanges:
         self._rng = rng
         self._log = log
         self._tell = tell
-        self._known: dict[str, Kept] = {}
+        self._known: dict[str, StoredRanges] = {}
         self._turns: dict[str, _Turn] = {}
 
     def of(self, base: str) -> Ranges | None:
@@ -93,7 +93,7 @@ class PublishedRanges:
         """Take up what earlier runs knew."""
         for name, value in (await self._facts.recall(FACTS)).items():
             try:
-                kept = msgspec.convert(value, Kept)
+                kept = msgspec.convert(value, StoredRanges)
             except msgspec.ValidationError:
                 continue
             self._believe(name.removeprefix(FACTS), kept)
@@ -132,7 +132,7 @@ class PublishedRanges:
             self._failed(access.base, turn, str(error), wait)
             return
         turn.failures, turn.due = 0, self._clock.monotonic() + self._spread(REFRESH_S)
-        await self._take(access.base, Kept(found, self._clock.now()))
+        await self._take(access.base, StoredRanges(found, self._clock.now()))
 
     def _failed(self, base: str, turn: _Turn, words: str, wait: float | None) -> None:
         pause = self._spread(RETRIES_S[min(turn.failures, len(RETRIES_S) - 1)])
@@ -142,7 +142,7 @@ class PublishedRanges:
         state = "the last known ones stay in force" if kept else "none are known: 503 until then"
         self._log.warning("address ranges not refreshed", base=base, reason=words, now=state)
 
-    async def _take(self, base: str, kept: Kept) -> None:
+    async def _take(self, base: str, kept: StoredRanges) -> None:
         before = self._known.get(base)
         self._believe(base, kept)
         if before is None or set(before.ranges) != set(kept.ranges):
@@ -152,7 +152,7 @@ class PublishedRanges:
         except StoreUnavailable as error:
             self._log.error("address ranges could not be kept", base=base, error=str(error))
 
-    def _believe(self, base: str, kept: Kept) -> None:
+    def _believe(self, base: str, kept: StoredRanges) -> None:
         self._known[base] = kept
         self._tell(base, len(kept.ranges), kept.at)
 

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import msgspec
 
 from router.clock import Clock
-from router.provider_calls.answers import Answer, CallFailedError, Sends, refused
-from router.provider_calls.pace import Pace
+from router.provider_calls.answers import ApiAnswer, CallFailedError, Sends, refused
+from router.provider_calls.rate_limit import Pace
 from router.providers.management import (
     Access,
     ApiRequest,
@@ -54,7 +54,7 @@ class Record(msgspec.Struct, frozen=True):
     id: str | None = None
 
 
-class Result(msgspec.Struct, frozen=True):
+class SubscriptionResult(msgspec.Struct, frozen=True):
     """What became of one topic; `words` say why, where it was not made."""
 
     topic: str
@@ -68,7 +68,7 @@ Keep = Callable[[Mapping[str, Any]], Awaitable[None]]
 """Makes facts durable; None as a value forgets one."""
 
 
-class Way(msgspec.Struct, frozen=True):
+class SubscriptionApi(msgspec.Struct, frozen=True):
     """How subscriptions are asked for: REST, or GraphQL at `path` (None: the definition's)."""
 
     graphql: bool = False
@@ -114,7 +114,7 @@ class Subscriber:
         client: Sends,
         access: Access,
         *,
-        way: Way,
+        way: SubscriptionApi,
         clock: Clock,
         keep: Keep,
         pace: Pace,
@@ -133,26 +133,28 @@ class Subscriber:
         endpoint: str,
         wanted: Iterable[tuple[str, str]],
         *,
-        tell: Callable[[Result], None] = lambda _: None,
-    ) -> list[Result]:
+        tell: Callable[[SubscriptionResult], None] = lambda _: None,
+    ) -> list[SubscriptionResult]:
         """
         Ask for each (topic, address) in turn; `tell` hears of each as it ends.
 
         What is said about one topic ends there; what says that no call can succeed now (no
         connection, no answer, a token that is not accepted, a failing server) ends the run.
         """
-        results: list[Result] = []
+        results: list[SubscriptionResult] = []
         over: str | None = None
         for topic, address in wanted:
             if over is None:
                 result, over = await self._one(endpoint, topic, address)
             else:
-                result = Result(topic, address, "not asked", words=over)
+                result = SubscriptionResult(topic, address, "not asked", words=over)
             results.append(result)
             tell(result)
         return results
 
-    async def _one(self, endpoint: str, topic: str, address: str) -> tuple[Result, str | None]:
+    async def _one(
+        self, endpoint: str, topic: str, address: str
+    ) -> tuple[SubscriptionResult, str | None]:
         """What became of it, and why to go no further."""
         await self._pace.turn()
         name = fact_name(self._access.base, topic, address)
@@ -166,20 +168,20 @@ class Subscriber:
             found = self._read(answer)
         except (CallFailedError, BadAnswerError) as error:
             if isinstance(error, BadAnswerError) or error.arrived:  # perhaps it was made
-                return Result(topic, address, "unsure", words=str(error)), STOPPED
+                return SubscriptionResult(topic, address, "unsure", words=str(error)), STOPPED
             await self._note(name, before)
-            return Result(topic, address, "refused", words=str(error)), str(error)
+            return SubscriptionResult(topic, address, "refused", words=str(error)), str(error)
         if isinstance(found, Subscribed):
             return await self._made(name, record, found.id), None
         if found.taken and before is not None and before.state == "asked":
             return await self._made(name, record, before.id), None  # by the call nobody answered
         await self._note(name, before)
         over = STOPPED if _hopeless(answer.status) else None
-        return Result(topic, address, "refused", words="; ".join(found.problems)), over
+        return SubscriptionResult(topic, address, "refused", words="; ".join(found.problems)), over
 
-    async def _made(self, name: str, record: Record, identity: str | None) -> Result:
+    async def _made(self, name: str, record: Record, identity: str | None) -> SubscriptionResult:
         await self._note(name, msgspec.structs.replace(record, state="made", id=identity))
-        return Result(record.topic, record.address, "made", identity)
+        return SubscriptionResult(record.topic, record.address, "made", identity)
 
     async def _note(self, name: str, record: Record | None) -> None:
         """Make durable what is known now; None: nothing."""
@@ -188,7 +190,7 @@ class Subscriber:
         if record is not None:
             self._known[name] = record
 
-    async def _answer(self, topic: str, address: str) -> Answer:
+    async def _answer(self, topic: str, address: str) -> ApiAnswer:
         """The first answer that is not `429`, waiting as long as the sender asks."""
         if self._way.graphql:
             request = subscribe_graphql(self._access, topic, address, path=self._way.path)
@@ -196,7 +198,7 @@ class Subscriber:
             request = subscribe(self._access, topic, address)
         return await patient(self._client, request, clock=self._clock, pace=self._pace)
 
-    def _read(self, answer: Answer) -> Subscribed | NotSubscribed:
+    def _read(self, answer: ApiAnswer) -> Subscribed | NotSubscribed:
         if answer.status >= 500 or answer.unlike is not None:
             raise BadAnswerError(refused(answer, self._access.token))
         if not answer.ok:
@@ -206,7 +208,7 @@ class Subscriber:
         return read_subscribed(answer.body)
 
 
-async def patient(client: Sends, request: ApiRequest, *, clock: Clock, pace: Pace) -> Answer:
+async def patient(client: Sends, request: ApiRequest, *, clock: Clock, pace: Pace) -> ApiAnswer:
     """
     The answer to a request that is sent again, later, while the sender says `429`. The caller has
     taken the first turn.

@@ -10,7 +10,7 @@ from router.providers.definition import Definition
 from router.providers.provider import EventInfo, Provider
 from router.providers.read import ReadEvent, Reading
 from router.providers.secret_kinds import Invented, SecretVerdict
-from router.providers.soundness import parse_definition
+from router.providers.validation import parse_definition
 
 __all__ = [
     "Definition",

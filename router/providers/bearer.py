@@ -19,7 +19,7 @@ from router.providers.credentials import led
 from router.providers.definition import Definition, VerifyRule, duration_s
 from router.providers.headers import Spellings
 from router.providers.keys import UnusableKeyError
-from router.providers.ways import Found, Way
+from router.providers.scheme import Found, Scheme
 
 TOKEN_BYTES_MAX = 8192
 KEYS_MAX = 32
@@ -55,7 +55,7 @@ class Head(msgspec.Struct, frozen=True):
     crit: Any = None
 
 
-class JwtWay(Way):
+class JwtWay(Scheme):
     """Judges by a bearer token."""
 
     def __init__(self, definition: Definition, rule: VerifyRule, known: Spellings) -> None:

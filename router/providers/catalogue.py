@@ -9,7 +9,7 @@ import yaml
 from router.providers.definition import Sample
 from router.providers.provider import Provider
 from router.providers.samples import parse_samples
-from router.providers.soundness import parse_definition
+from router.providers.validation import parse_definition
 
 _FILE_OF = {
     "commerce": "commerce",

@@ -9,7 +9,7 @@ from router.providers.originals import Original
 _RAW = "hand the bytes on exactly as they came: no body parser, no rewriting in between"
 
 
-class Finding(msgspec.Struct, frozen=True):
+class DiagnosisFinding(msgspec.Struct, frozen=True):
     """
     One cause. `sure`: it was proved, the signature is true but for this; else it may be the cause.
     """
@@ -20,12 +20,12 @@ class Finding(msgspec.Struct, frozen=True):
     fix: str
 
 
-def genuine(endpoint: str, *, unsigned: bool) -> Finding:
+def genuine(endpoint: str, *, unsigned: bool) -> DiagnosisFinding:
     """Nothing is wrong with it here and now."""
     if unsigned:
         says = f"endpoint {endpoint} verifies nothing (`verify: none`)"
-        return Finding("unsigned", True, says, "look at the reason of the refusal instead")
-    return Finding(
+        return DiagnosisFinding("unsigned", True, says, "look at the reason of the refusal instead")
+    return DiagnosisFinding(
         "genuine",
         True,
         f"it verifies with the secrets of {endpoint} that are set here",
@@ -33,9 +33,11 @@ def genuine(endpoint: str, *, unsigned: bool) -> Finding:
     )
 
 
-def broken_key(name: str, why: str) -> Finding:
+def broken_key(name: str, why: str) -> DiagnosisFinding:
     """A secret that can verify nothing."""
-    return Finding("key_unusable", True, f"secret {name} cannot be used: {why}", key_fix(why))
+    return DiagnosisFinding(
+        "key_unusable", True, f"secret {name} cannot be used: {why}", key_fix(why)
+    )
 
 
 def key_fix(why: str) -> str:
@@ -52,12 +54,12 @@ def key_fix(why: str) -> str:
     return "copy it again, whole, from where the sender shows it"
 
 
-def no_secret(ended: Sequence[str]) -> Finding:
+def no_secret(ended: Sequence[str]) -> DiagnosisFinding:
     """Nothing may verify any more."""
     if ended:
         says = f"no secret is live: the day of {', '.join(ended)} (`until`) has passed"
-        return Finding("no_secret", True, says, "name the secret that the sender uses now")
-    return Finding(
+        return DiagnosisFinding("no_secret", True, says, "name the secret that the sender uses now")
+    return DiagnosisFinding(
         "no_secret",
         True,
         "no secret of this endpoint has a value here",
@@ -65,9 +67,9 @@ def no_secret(ended: Sequence[str]) -> Finding:
     )
 
 
-def header_twice(header: str) -> Finding:
+def header_twice(header: str) -> DiagnosisFinding:
     """Two values, and no way to tell which is the sender's."""
-    return Finding(
+    return DiagnosisFinding(
         "header_twice",
         True,
         f"header {header} came twice, with different values",
@@ -75,9 +77,9 @@ def header_twice(header: str) -> Finding:
     )
 
 
-def hidden() -> Finding:
+def hidden() -> DiagnosisFinding:
     """A token or password, which is never kept."""
-    return Finding(
+    return DiagnosisFinding(
         "hidden",
         False,
         "what proves this request is the secret itself, and was removed before it was kept",
@@ -85,14 +87,14 @@ def hidden() -> Finding:
     )
 
 
-def clock(late_ms: int, *, known: bool) -> Finding:
+def clock(late_ms: int, *, known: bool) -> DiagnosisFinding:
     """Signed too long before, or after, it came."""
     seconds = abs(late_ms) // 1000
     side = "before" if late_ms > 0 else "after"
     if not known:
         says = f"the signature is right, but was made {length(seconds)} {side} now"
         fix = "nobody says when the request came; for an old capture this is no fault"
-        return Finding("clock", False, says, fix)
+        return DiagnosisFinding("clock", False, says, fix)
     says = f"the signature is right, but was made {length(seconds)} {side} the request came"
     if late_ms < 0:
         fix = "our clock is slow, or the sender's fast: keep this machine's by NTP"
@@ -101,12 +103,12 @@ def clock(late_ms: int, *, known: bool) -> Finding:
             "our clock is fast (keep it by NTP), or the request lay somewhere or was sent again: "
             "then give the endpoint a longer `tolerance`"
         )
-    return Finding("clock", True, says, fix)
+    return DiagnosisFinding("clock", True, says, fix)
 
 
-def token_expired(hint: str) -> Finding:
+def token_expired(hint: str) -> DiagnosisFinding:
     """A bearer token out of its time."""
-    return Finding(
+    return DiagnosisFinding(
         "clock",
         True,
         f"{hint or 'the token has expired'} by our clock",
@@ -114,9 +116,9 @@ def token_expired(hint: str) -> Finding:
     )
 
 
-def ended(name: str) -> Finding:
+def ended(name: str) -> DiagnosisFinding:
     """The old secret of a rotation."""
-    return Finding(
+    return DiagnosisFinding(
         "secret_ended",
         True,
         f"it is signed with {name}, whose day (`until`) has passed",
@@ -124,9 +126,9 @@ def ended(name: str) -> Finding:
     )
 
 
-def given(name: str) -> Finding:
+def given(name: str) -> DiagnosisFinding:
     """A secret that the file does not name."""
-    return Finding(
+    return DiagnosisFinding(
         "secret_other",
         True,
         f"it fits {name}, which is not what this endpoint has",
@@ -134,9 +136,9 @@ def given(name: str) -> Finding:
     )
 
 
-def other_endpoint(other: str, endpoint: str) -> Finding:
+def other_endpoint(other: str, endpoint: str) -> DiagnosisFinding:
     """Right for a neighbour."""
-    return Finding(
+    return DiagnosisFinding(
         "other_endpoint",
         True,
         f"it is right for endpoint {other}, not for {endpoint}",
@@ -144,9 +146,9 @@ def other_endpoint(other: str, endpoint: str) -> Finding:
     )
 
 
-def swapped(other: str, endpoint: str) -> Finding:
+def swapped(other: str, endpoint: str) -> DiagnosisFinding:
     """Signed by the right sender, with what another sender should have."""
-    return Finding(
+    return DiagnosisFinding(
         "secret_swapped",
         True,
         f"it is signed with the secret of endpoint {other}, another sender's",
@@ -154,9 +156,9 @@ def swapped(other: str, endpoint: str) -> Finding:
     )
 
 
-def miscopied(name: str, how: str) -> Finding:
+def miscopied(name: str, how: str) -> DiagnosisFinding:
     """The right secret but for a slip."""
-    return Finding(
+    return DiagnosisFinding(
         "secret_miscopied",
         True,
         f"it fits secret {name} {how}",
@@ -164,9 +166,9 @@ def miscopied(name: str, how: str) -> Finding:
     )
 
 
-def signature_form(how: str) -> Finding:
+def signature_form(how: str) -> DiagnosisFinding:
     """Right, but not written as this sender writes it."""
-    return Finding(
+    return DiagnosisFinding(
         "signature_form",
         True,
         f"the signature is right but came {how}",
@@ -204,15 +206,15 @@ _ALTERED = {
 }
 
 
-def altered(original: Original) -> Finding:
+def altered(original: Original) -> DiagnosisFinding:
     """The signature is true for another body."""
     code, says, fix = _ALTERED[original.kind]
-    return Finding(code, True, f"{says}: the signature fits the body {original.how}", fix)
+    return DiagnosisFinding(code, True, f"{says}: the signature fits the body {original.how}", fix)
 
 
-def empty_signed() -> Finding:
+def empty_signed() -> DiagnosisFinding:
     """The sender signed nothing."""
-    return Finding(
+    return DiagnosisFinding(
         "body_parsed",
         True,
         "the signature fits an empty body: the sender signed before it wrote the body",
@@ -220,9 +222,9 @@ def empty_signed() -> Finding:
     )
 
 
-def header_renamed(name: str) -> Finding:
+def header_renamed(name: str) -> DiagnosisFinding:
     """The signature is there, elsewhere."""
-    return Finding(
+    return DiagnosisFinding(
         "header_renamed",
         True,
         f"the signature came in header {name}, not where this provider has it",
@@ -231,16 +233,16 @@ def header_renamed(name: str) -> Finding:
     )
 
 
-def other_sender(label: str, name: str, *, sure: bool) -> Finding:
+def other_sender(label: str, name: str, *, sure: bool) -> DiagnosisFinding:
     """Another definition's signature."""
     says = f"it is signed as {label} signs" if sure else f"its headers are those of {label}"
     fix = f"write `provider: {name}` at this endpoint, or give that sender an endpoint of its own"
-    return Finding("other_provider", sure, says, fix)
+    return DiagnosisFinding("other_provider", sure, says, fix)
 
 
-def header_missing(names: Sequence[str]) -> Finding:
+def header_missing(names: Sequence[str]) -> DiagnosisFinding:
     """A part of the signed text is not there."""
-    return Finding(
+    return DiagnosisFinding(
         "header_missing",
         True,
         f"header {', '.join(names)}, which is part of what is signed, did not come",
@@ -248,9 +250,9 @@ def header_missing(names: Sequence[str]) -> Finding:
     )
 
 
-def no_signature(places: Sequence[str], hint: str) -> Finding:
+def no_signature(places: Sequence[str], hint: str) -> DiagnosisFinding:
     """Nothing proves it."""
-    return Finding(
+    return DiagnosisFinding(
         "signature_missing",
         False,
         f"no signature came ({' or '.join(dict.fromkeys(places))}): {hint}",
@@ -259,9 +261,9 @@ def no_signature(places: Sequence[str], hint: str) -> Finding:
     )
 
 
-def malformed(hint: str) -> Finding:
+def malformed(hint: str) -> DiagnosisFinding:
     """Not to be read as a signature."""
-    return Finding(
+    return DiagnosisFinding(
         "signature_malformed",
         False,
         hint,
@@ -269,9 +271,9 @@ def malformed(hint: str) -> Finding:
     )
 
 
-def truncated(size: int, announced: int) -> Finding:
+def truncated(size: int, announced: int) -> DiagnosisFinding:
     """Bytes are missing."""
-    return Finding(
+    return DiagnosisFinding(
         "body_truncated",
         False,
         f"{size} bytes of body are here, {announced} were announced (Content-Length)",
@@ -279,9 +281,9 @@ def truncated(size: int, announced: int) -> Finding:
     )
 
 
-def cut_short(size: int) -> Finding:
+def cut_short(size: int) -> DiagnosisFinding:
     """JSON that ends too early, whatever was announced."""
-    return Finding(
+    return DiagnosisFinding(
         "body_truncated",
         False,
         f"the body ({size} bytes) begins as JSON and is not whole",
@@ -289,9 +291,9 @@ def cut_short(size: int) -> Finding:
     )
 
 
-def no_body() -> Finding:
+def no_body() -> DiagnosisFinding:
     """Nothing came."""
-    return Finding(
+    return DiagnosisFinding(
         "body_lost",
         False,
         "the body is empty",
@@ -300,9 +302,9 @@ def no_body() -> Finding:
     )
 
 
-def encoded() -> Finding:
+def encoded() -> DiagnosisFinding:
     """Compressed."""
-    return Finding(
+    return DiagnosisFinding(
         "body_encoded",
         False,
         "the body is compressed",
@@ -310,9 +312,9 @@ def encoded() -> Finding:
     )
 
 
-def charset_lost() -> Finding:
+def charset_lost() -> DiagnosisFinding:
     """U+FFFD."""
-    return Finding(
+    return DiagnosisFinding(
         "body_charset",
         False,
         "the body holds the sign that replaces unreadable characters (U+FFFD)",
@@ -320,9 +322,9 @@ def charset_lost() -> Finding:
     )
 
 
-def keys_sorted() -> Finding:
+def keys_sorted() -> DiagnosisFinding:
     """Alphabetical keys."""
-    return Finding(
+    return DiagnosisFinding(
         "body_parsed",
         False,
         "all keys of the body are in alphabetical order, as senders hardly write them: it was "
@@ -331,7 +333,7 @@ def keys_sorted() -> Finding:
     )
 
 
-def wrong_secret(names: Sequence[str]) -> Finding:
+def wrong_secret(names: Sequence[str]) -> DiagnosisFinding:
     """Nothing else fits."""
     whose = ", ".join(names) or "none"
     says = f"it fits no secret of this endpoint ({whose}), nor any alteration that we know"
@@ -339,7 +341,7 @@ def wrong_secret(names: Sequence[str]) -> Finding:
         "compare the secret here with the one at the sender, character for character, and set it "
         "anew on both sides; were they the same, the body would have been changed on its way"
     )
-    return Finding("secret_wrong", False, says, fix)
+    return DiagnosisFinding("secret_wrong", False, says, fix)
 
 
 def length(seconds: int) -> str:

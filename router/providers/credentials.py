@@ -14,13 +14,13 @@ from router.model.delivery import REMOVED, InboundRequest, LiveSecret, Refused, 
 from router.providers import hints, keys
 from router.providers.definition import Definition, VerifyRule
 from router.providers.headers import Spellings
-from router.providers.ways import Found, Way
+from router.providers.scheme import Found, Scheme
 
 TOKEN_BYTES_MAX = 4096
 PARAMETERS_MAX = 100
 
 
-class TokenWay(Way):
+class TokenWay(Scheme):
     """Judges by a token that equals the secret."""
 
     def __init__(self, definition: Definition, rule: VerifyRule, known: Spellings) -> None:
@@ -66,7 +66,7 @@ class TokenWay(Way):
         return text
 
 
-class BasicWay(Way):
+class BasicWay(Scheme):
     """Judges by the user and password of `Authorization`."""
 
     def __init__(self, definition: Definition, rule: VerifyRule, known: Spellings) -> None:

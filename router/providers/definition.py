@@ -1,7 +1,7 @@
 """
 A provider as data: the typed shape of a definition.
 
-The built-in definitions and those that users write have the same keys; `router.providers.soundness`
+Built-in definitions and those that users write have the same keys; `router.providers.validation`
 says what must hold between them.
 """
 
@@ -19,7 +19,7 @@ Names = str | tuple[str, ...]
 BodyKind = Literal["json", "form", "text"]
 
 
-class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class ValueSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """
     Where one value of an event comes from: exactly one of the three.
 
@@ -158,18 +158,18 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     label: str
     verify: VerifyRule
     generic: bool = False
-    event: Source = Source()
+    event: ValueSource = ValueSource()
     about: str = ""
     also: tuple[VerifyRule, ...] = ()
     refuse_with: Literal[401, 403] = 401
     methods: tuple[str, ...] = ("POST",)
     read: BodyKind | tuple[BodyKind, ...] = "json"
     form_field: str | None = None
-    action: Source | None = None
-    id: Source | None = None
+    action: ValueSource | None = None
+    id: ValueSource | None = None
     split: int | None = None
     split_lines: bool = False
-    fields: dict[str, Source] = {}
+    fields: dict[str, ValueSource] = {}
     respond: tuple[Handshake, ...] = ()
     ack_within: str | None = None
     body_max: str = "5MiB"

@@ -11,7 +11,7 @@ import msgspec
 
 from router.model.delivery import REMOVED, InboundRequest, LiveSecret, Refused, Verified
 from router.providers import causes, hints
-from router.providers.causes import Finding
+from router.providers.causes import DiagnosisFinding
 from router.providers.definition import SIGNATURES, VerifyRule, spelled
 from router.providers.headers import Ambiguous, wire
 from router.providers.originals import Original, originals
@@ -19,8 +19,8 @@ from router.providers.probe import Probe, Read
 from router.providers.provider import Provider
 from router.providers.read import OddBodyError, decoded
 from router.providers.rewriting import is_sorted
+from router.providers.scheme import spellings
 from router.providers.secret_guesses import guesses
-from router.providers.ways import spellings
 
 HEADERS_MAX = 40
 _ANY_AGE_S = 10**12
@@ -60,7 +60,7 @@ class Case(msgspec.Struct, frozen=True):
         return self.now_ms if self.came_ms is None else self.came_ms
 
 
-def diagnose(request: InboundRequest, case: Case) -> tuple[Finding, ...]:
+def diagnose(request: InboundRequest, case: Case) -> tuple[DiagnosisFinding, ...]:
     """
     What is wrong with a request, the cause that is proved first; never empty.
 
@@ -84,7 +84,7 @@ def diagnose(request: InboundRequest, case: Case) -> tuple[Finding, ...]:
     return (*broken, *_suspected(request, case, verdict))
 
 
-def _unusable(secret: LiveSecret, provider: Provider) -> Finding | None:
+def _unusable(secret: LiveSecret, provider: Provider) -> DiagnosisFinding | None:
     verdict = provider.check_secret(secret.value)
     return None if verdict.ok else causes.broken_key(secret.name, verdict.error or "unusable")
 
@@ -106,7 +106,7 @@ def _is_hidden(request: InboundRequest, provider: Provider) -> bool:
 # -- what is proved -------------------------------------------------------------------------------
 
 
-def _proved(request: InboundRequest, case: Case, verdict: Refused) -> list[Finding]:
+def _proved(request: InboundRequest, case: Case, verdict: Refused) -> list[DiagnosisFinding]:
     if verdict.reason in ("stale_timestamp", "expired_token"):
         return [_clock(request, case, verdict)]
     searches = (_by_own_ways, _by_shown_secret, _by_other_endpoints, _by_other_senders, _elsewhere)
@@ -117,7 +117,7 @@ def _proved(request: InboundRequest, case: Case, verdict: Refused) -> list[Findi
     return []
 
 
-def _clock(request: InboundRequest, case: Case, verdict: Refused) -> Finding:
+def _clock(request: InboundRequest, case: Case, verdict: Refused) -> DiagnosisFinding:
     stamps = [Probe(case.provider.definition, rule, request).timestamp_s for rule in _signed(case)]
     stamp = next((s for s in stamps if s is not None), None)
     if stamp is None:
@@ -129,7 +129,7 @@ def _signed(case: Case) -> list[VerifyRule]:
     return [rule for rule in case.provider.definition.ways if rule.scheme in SIGNATURES]
 
 
-def _by_own_ways(request: InboundRequest, case: Case) -> list[Finding]:
+def _by_own_ways(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
     """The endpoint's own ways of proof, with whatever else would make them true."""
     for rule in _signed(case):
         probe = Probe(case.provider.definition, rule, request)
@@ -139,7 +139,7 @@ def _by_own_ways(request: InboundRequest, case: Case) -> list[Finding]:
     return []
 
 
-def _secrets(case: Case) -> Iterator[tuple[LiveSecret, list[Finding]]]:
+def _secrets(case: Case) -> Iterator[tuple[LiveSecret, list[DiagnosisFinding]]]:
     """Every secret that may be the right one, and what is wrong if it is."""
     yield from ((secret, []) for secret in case.live)
     yield from ((secret, [causes.ended(secret.name)]) for secret in case.ended)
@@ -154,7 +154,7 @@ def _secrets(case: Case) -> Iterator[tuple[LiveSecret, list[Finding]]]:
             yield LiveSecret(secret.name, value), [causes.miscopied(secret.name, how)]
 
 
-def _by_secret(probe: Probe, request: InboundRequest, case: Case) -> list[Finding]:
+def _by_secret(probe: Probe, request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
     for secret, told in _secrets(case):
         read = probe.fits(secret.value, request.body)
         if read is not None:
@@ -162,11 +162,11 @@ def _by_secret(probe: Probe, request: InboundRequest, case: Case) -> list[Findin
     return []
 
 
-def _misread(read: Read) -> list[Finding]:
+def _misread(read: Read) -> list[DiagnosisFinding]:
     return [] if read.how is None else [causes.signature_form(read.how)]
 
 
-def _by_body(probe: Probe, request: InboundRequest, case: Case) -> list[Finding]:
+def _by_body(probe: Probe, request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
     """Something else was signed than came: with which body is the signature true?"""
     if not probe.readings:
         return []
@@ -181,7 +181,7 @@ def _by_body(probe: Probe, request: InboundRequest, case: Case) -> list[Finding]
     return []
 
 
-def _by_shown_secret(request: InboundRequest, case: Case) -> list[Finding]:
+def _by_shown_secret(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
     """Tokens and passwords: which other secret, or which slip of it, is the one that was shown?"""
     if not any(not rule.signs_body for rule in case.provider.definition.ways):
         return []
@@ -191,14 +191,14 @@ def _by_shown_secret(request: InboundRequest, case: Case) -> list[Finding]:
     return []
 
 
-def _by_other_endpoints(request: InboundRequest, case: Case) -> list[Finding]:
+def _by_other_endpoints(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
     for other in case.others:
         if _verifies(other.provider, request, other.secrets):
             return [causes.other_endpoint(other.endpoint, case.endpoint)]
     return []
 
 
-def _by_other_senders(request: InboundRequest, case: Case) -> list[Finding]:
+def _by_other_senders(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
     distinct = {provider.name: provider for provider in case.known.values()}
     for provider in distinct.values():
         if provider.definition.generic or provider.name == case.provider.name:
@@ -208,7 +208,7 @@ def _by_other_senders(request: InboundRequest, case: Case) -> list[Finding]:
     return []
 
 
-def _elsewhere(request: InboundRequest, case: Case) -> list[Finding]:
+def _elsewhere(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
     """No signature where it is due: does another header hold it?"""
     for rule in _signed(case):
         probe = Probe(case.provider.definition, rule, request)
@@ -229,7 +229,7 @@ def _verifies(provider: Provider, request: InboundRequest, secrets: Sequence[Liv
 # -- what is only suspected -----------------------------------------------------------------------
 
 
-def _suspected(request: InboundRequest, case: Case, verdict: Refused) -> list[Finding]:
+def _suspected(request: InboundRequest, case: Case, verdict: Refused) -> list[DiagnosisFinding]:
     found = [*_odd_body(request)]
     if verdict.reason in ("missing_signature", "malformed_signature", "missing_header"):
         found = [*_odd_headers(request, case, verdict), *found]
@@ -238,7 +238,9 @@ def _suspected(request: InboundRequest, case: Case, verdict: Refused) -> list[Fi
     return list(dict.fromkeys(found))  # two ways of proof may miss the same header
 
 
-def _odd_headers(request: InboundRequest, case: Case, verdict: Refused) -> Iterator[Finding]:
+def _odd_headers(
+    request: InboundRequest, case: Case, verdict: Refused
+) -> Iterator[DiagnosisFinding]:
     other = _look_alike(request, case)
     if other is not None:
         yield causes.other_sender(other.label, other.name, sure=False)
@@ -270,7 +272,7 @@ def _proofs(provider: Provider) -> set[bytes]:
     return {wire(name) for name in places} - {b"authorization"}
 
 
-def _odd_body(request: InboundRequest) -> Iterable[Finding]:
+def _odd_body(request: InboundRequest) -> Iterable[DiagnosisFinding]:
     body, announced = request.body, content_length(request)
     if announced is not None and announced > len(body):
         yield causes.truncated(len(body), announced)
@@ -309,4 +311,4 @@ def content_length(request: InboundRequest) -> int | None:
     return None
 
 
-__all__ = ["Case", "Finding", "Original", "Other", "content_length", "diagnose"]
+__all__ = ["Case", "DiagnosisFinding", "Original", "Other", "content_length", "diagnose"]

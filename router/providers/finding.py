@@ -16,7 +16,7 @@ from router.model.delivery import InboundRequest, LiveSecret, Verified
 from router.providers import bearer, credentials, hints, keys
 from router.providers.provider import Provider
 from router.providers.signatures import DECODERS, hmac_digest
-from router.providers.soundness import parse_definition
+from router.providers.validation import parse_definition
 
 HEADERS_MAX = 40
 TRIES_MAX = 4_000
@@ -44,7 +44,7 @@ class Fit(msgspec.Struct, frozen=True):
     note: str | None = None
 
 
-class Proof(msgspec.Struct, frozen=True):
+class SignatureCandidate(msgspec.Struct, frozen=True):
     """A text that may be a signature: where it stands, how it is written, its bytes."""
 
     place: dict[str, Any]
@@ -159,8 +159,8 @@ def _signed(
 
 
 def _by_digest(
-    proofs: list[Proof], messages: list[Message], secret: bytes
-) -> Iterator[tuple[Proof, dict[str, Any], Message | None]]:
+    proofs: list[SignatureCandidate], messages: list[Message], secret: bytes
+) -> Iterator[tuple[SignatureCandidate, dict[str, Any], Message | None]]:
     """Proofs that are an HMAC of a message: every HMAC is made once and looked up."""
     made: dict[bytes, tuple[dict[str, Any], Message]] = {}
     for form in ("text", "base64", "hex"):
@@ -177,8 +177,8 @@ def _by_digest(
 
 
 def _by_public_key(
-    proofs: list[Proof],
-) -> Iterator[tuple[Proof, dict[str, Any], Message | None]]:
+    proofs: list[SignatureCandidate],
+) -> Iterator[tuple[SignatureCandidate, dict[str, Any], Message | None]]:
     for proof in proofs:
         if proof.raw[:1] == b"0" and proof.encoding == "base64":
             yield proof, {"scheme": "ecdsa"}, None
@@ -196,7 +196,7 @@ def _is_public(secret: bytes) -> bool:
         return False
 
 
-def _rule(proof: Proof, way: dict[str, Any], message: Message) -> dict[str, Any]:
+def _rule(proof: SignatureCandidate, way: dict[str, Any], message: Message) -> dict[str, Any]:
     rule = way | proof.place | _unusual("encoding", proof.encoding, "hex") | message.keys
     if "timestamp_part" in rule and rule.get("header") is None:
         return {}
@@ -207,7 +207,7 @@ def _unusual(key: str, value: str, usual: str) -> dict[str, Any]:
     return {} if value == usual else {key: value}
 
 
-def _proofs(headers: Headers) -> Iterator[Proof]:
+def _proofs(headers: Headers) -> Iterator[SignatureCandidate]:
     for name, value in headers:
         place = {"header": titled(name)}
         yield from _decoded(place, value)
@@ -222,11 +222,11 @@ def _proofs(headers: Headers) -> Iterator[Proof]:
                     yield from _decoded(place | listed, entry[lead.end() :])
 
 
-def _decoded(place: dict[str, Any], text: str) -> Iterator[Proof]:
+def _decoded(place: dict[str, Any], text: str) -> Iterator[SignatureCandidate]:
     for encoding, decode in DECODERS.items():
         raw = decode(text.encode("latin-1")) if len(text) <= 1024 else None
         if raw is not None and len(raw) >= 32:
-            yield Proof(place, encoding, raw)
+            yield SignatureCandidate(place, encoding, raw)
 
 
 def _messages(body: bytes, headers: Headers) -> Iterator[Message]:

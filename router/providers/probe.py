@@ -12,9 +12,9 @@ import msgspec
 
 from router.model.delivery import InboundRequest
 from router.providers.definition import Definition, VerifyRule
+from router.providers.scheme import Found, spellings
 from router.providers.signatures import DECODERS, check_for, signature_size
 from router.providers.signed import filled, message_template, timestamp_part
-from router.providers.ways import Found, spellings
 
 TEXT_MAX = 8192
 READINGS_MAX = 64

@@ -20,7 +20,7 @@ from router.providers.definition import (
     SHARED,
     Definition,
     Sample,
-    Source,
+    ValueSource,
     duration_s,
     size_bytes,
     spelled,
@@ -93,7 +93,7 @@ class Provider:
         self._versions = tuple(wire(name) for name in spelled(version.header)) if version else ()
         self.has_versions = bool(self._versions)
         self.events = _catalogue(definition)
-        self.names_freely = definition.event != Source() and not self.events
+        self.names_freely = definition.event != ValueSource() and not self.events
         self._verifier = Verifier(definition)
         self._reader = Reader(definition)
         self._sender = Sender(definition, samples)

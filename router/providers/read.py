@@ -10,9 +10,9 @@ from typing import Literal
 import msgspec
 
 from router.expressions import NotJson, decode_json
-from router.model.delivery import JSON, Event, InboundRequest
+from router.model.delivery import JSON, DeliveryEvent, InboundRequest
 from router.providers import forms
-from router.providers.definition import BodyKind, Definition, Source
+from router.providers.definition import BodyKind, Definition, ValueSource
 from router.providers.headers import Spellings
 from router.structure import Weighed, weigh
 
@@ -39,9 +39,11 @@ class ReadEvent(msgspec.Struct, frozen=True):
     fields: dict[str, JSON]
     provider_id: bytes | None
 
-    def event(self, id_: str = "") -> Event:
+    def event(self, id_: str = "") -> DeliveryEvent:
         """As rules see it; without an id where nothing is stored."""
-        return Event(id_, self.index, self.name, self.action, self.payload, self.raw, self.fields)
+        return DeliveryEvent(
+            id_, self.index, self.name, self.action, self.payload, self.raw, self.fields
+        )
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -161,7 +163,7 @@ class Reader:
         number = self._id(found, "", None) if self._id and self._id_header else None
         return number.encode("latin-1") if number else None
 
-    def _getter(self, source: Source, *, numbers: bool = False) -> Getter:
+    def _getter(self, source: ValueSource, *, numbers: bool = False) -> Getter:
         if source.event:
             return lambda _found, name, _payload: name
         if source.paths:
@@ -228,7 +230,7 @@ def _form_json(body: bytes, field: bytes) -> bytes:
         raise OddBodyError("unparsed", str(e)) from None
 
 
-def _sources(definition: Definition) -> Iterable[Source]:
+def _sources(definition: Definition) -> Iterable[ValueSource]:
     optional = (definition.id, definition.action)
     return [definition.event, *definition.fields.values(), *(s for s in optional if s)]
 

@@ -19,10 +19,10 @@ from router.providers.definition import (
     spelled,
 )
 from router.providers.read import dug
+from router.providers.scheme import spellings
 from router.providers.secret_kinds import way_of
 from router.providers.signatures import digest, encode, hmac_digest
 from router.providers.signed import filled, message_template, timestamp_part
-from router.providers.ways import spellings
 
 Signed = tuple[tuple[str, str], ...]
 

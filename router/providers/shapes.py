@@ -85,7 +85,7 @@ def parse_shapes(data: Mapping[str, Any]) -> Shapes:
     pieces, payloads = data.get("types") or {}, data.get("payloads") or ()
     if not isinstance(pieces, Mapping) or not isinstance(payloads, list | tuple):
         raise ValueError("`shapes.types` is a mapping, `shapes.payloads` a list")
-    reader = _Reader(pieces)
+    reader = _ShapeReader(pieces)
     try:
         for name in pieces:
             reader.piece(name, f"shapes.types.{name}")
@@ -94,7 +94,7 @@ def parse_shapes(data: Mapping[str, Any]) -> Shapes:
         raise ValueError("`shapes` is nested too deeply") from None
 
 
-def _payload(reader: "_Reader", entry: Any, at: int) -> tuple[tuple[str, ...], Type]:
+def _payload(reader: "_ShapeReader", entry: Any, at: int) -> tuple[tuple[str, ...], Type]:
     place = f"shapes.payloads[{at}]"
     if not isinstance(entry, Mapping):
         raise ValueError(f"`{place}` is a mapping with `for` and `fields`")
@@ -117,7 +117,7 @@ def _only(data: Mapping[str, Any], known: frozenset[str] | set[str], place: str)
         raise ValueError(f"`{place}` has no key {strange[0]!r}; known: {listed}")
 
 
-class _Reader:
+class _ShapeReader:
     """Reads shapes; named pieces are read when they are first used, once."""
 
     def __init__(self, pieces: Mapping[str, Any]) -> None:

@@ -8,8 +8,8 @@ from router.model.delivery import InboundRequest, LiveSecret, Refused, Verified
 from router.providers import hints
 from router.providers.definition import PLACEHOLDER, Definition, VerifyRule, duration_s
 from router.providers.headers import Spellings
+from router.providers.scheme import Found, Scheme, is_stale
 from router.providers.signatures import DECODERS, Candidates, Check, check_for, signature_size
-from router.providers.ways import Found, Way, is_stale
 
 TIMESTAMP_DIGITS_MAX = 12
 SIGNATURE_BYTES_MAX = 1024
@@ -20,14 +20,14 @@ _STAMP = b"{timestamp}"
 """Where the timestamp that is part of a list stands among the headers; no header is named so."""
 
 
-class Part(msgspec.Struct, frozen=True):
+class MessagePart(msgspec.Struct, frozen=True):
     """A piece of the signed message: the body, literal text, or a part of the headers."""
 
     kind: Literal["body", "text", "header", "due"]
     value: bytes = b""
 
 
-class Proof(msgspec.Struct, frozen=True):
+class SignedMessage(msgspec.Struct, frozen=True):
     """What a request offers: its signatures, the signed message in parts, and its timestamp."""
 
     signatures: Candidates
@@ -35,7 +35,7 @@ class Proof(msgspec.Struct, frozen=True):
     timestamp_s: int | None
 
 
-class SignedWay(Way):
+class SignedWay(Scheme):
     """Judges by a signature over the body."""
 
     def __init__(self, definition: Definition, rule: VerifyRule, known: Spellings) -> None:
@@ -77,7 +77,7 @@ class SignedWay(Way):
             return self.refused("stale_timestamp", "the signed time is too far from our clock")
         return Verified(winner.name)
 
-    def _proof(self, text: bytes, found: Found, body: bytes) -> Proof | Refused:
+    def _proof(self, text: bytes, found: Found, body: bytes) -> SignedMessage | Refused:
         """What there is to check, if it is whole."""
         signatures = self._several(text, found) if self._separator else self._single(text)
         if not signatures:
@@ -87,11 +87,11 @@ class SignedWay(Way):
         if message is None:
             return self.refused("missing_header", "something that is signed did not come")
         if self._timestamp is None:
-            return Proof(signatures, message, None)
+            return SignedMessage(signatures, message, None)
         stamp = found[self._timestamp]
         if len(stamp) > TIMESTAMP_DIGITS_MAX or not stamp.isdigit():
             return self.refused("malformed_timestamp", "the timestamp is not Unix seconds")
-        return Proof(signatures, message, int(stamp))
+        return SignedMessage(signatures, message, int(stamp))
 
     def _single(self, text: bytes) -> Candidates:
         if not text.startswith(self._prefix) or len(text) > SIGNATURE_BYTES_MAX:
@@ -127,29 +127,33 @@ def timestamp_part(rule: VerifyRule, known: Spellings) -> bytes | None:
 
 def message_template(
     definition: Definition, rule: VerifyRule, known: Spellings
-) -> tuple[Part, ...]:
+) -> tuple[MessagePart, ...]:
     """The signed message, ready to be filled."""
-    parts: list[Part] = []
+    parts: list[MessagePart] = []
     # re.split with one group alternates: literal, placeholder, literal, …
     for index, piece in enumerate(PLACEHOLDER.split(rule.message)):
         if index % 2:
             parts.append(_placeholder(piece, definition, rule, known))
         elif piece:
-            parts.append(Part("text", piece.encode("ascii")))
+            parts.append(MessagePart("text", piece.encode("ascii")))
     return tuple(parts)
 
 
-def _placeholder(word: str, definition: Definition, rule: VerifyRule, known: Spellings) -> Part:
+def _placeholder(
+    word: str, definition: Definition, rule: VerifyRule, known: Spellings
+) -> MessagePart:
     if word == "body":
-        return Part("body")
+        return MessagePart("body")
     if word == "timestamp":
-        return Part("header", timestamp_part(rule, known) or b"")
+        return MessagePart("header", timestamp_part(rule, known) or b"")
     if word == "id":
-        return Part("due", known.part(definition.id.header if definition.id else ()) or b"")
-    return Part("header", known.part(word.removeprefix("header:")) or b"")
+        return MessagePart("due", known.part(definition.id.header if definition.id else ()) or b"")
+    return MessagePart("header", known.part(word.removeprefix("header:")) or b"")
 
 
-def filled(template: tuple[Part, ...], found: Found, body: bytes) -> tuple[bytes, ...] | None:
+def filled(
+    template: tuple[MessagePart, ...], found: Found, body: bytes
+) -> tuple[bytes, ...] | None:
     """The message's parts, or None when a signed header did not come (or is empty where due)."""
     message = []
     for part in template:
@@ -164,7 +168,9 @@ def filled(template: tuple[Part, ...], found: Found, body: bytes) -> tuple[bytes
     return tuple(message)
 
 
-def _winner(check: Check, secrets: tuple[LiveSecret, ...], proof: Proof) -> LiveSecret | None:
+def _winner(
+    check: Check, secrets: tuple[LiveSecret, ...], proof: SignedMessage
+) -> LiveSecret | None:
     # No early exit: the time must not tell which secret, or how many, came before the match.
     fitting = [s for s in secrets if check(s.value, proof.signatures, proof.message)]
     return fitting[0] if fitting else None

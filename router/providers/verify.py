@@ -10,8 +10,8 @@ from router.providers.bearer import JwtWay
 from router.providers.credentials import BasicWay, TokenWay
 from router.providers.definition import Definition, VerifyRule
 from router.providers.headers import Ambiguous, Spellings
+from router.providers.scheme import Found, Judge, spellings
 from router.providers.signed import SignedWay
-from router.providers.ways import Found, Judge, spellings
 
 _TELLING = (
     "stale_timestamp",

@@ -6,21 +6,21 @@ both say the same of every status and exit code is tested.
 """
 
 from router.model.call import Call, HttpCall, PythonCall, ShellCall
-from router.model.job import Done, Fail, Outcome, Retry
-from router.model.trial import Answer
+from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
+from router.model.trial import SimulatedAnswer
 
 _THROTTLED = frozenset({408, 425, 429})
 _GONE = 410
 _TRY_AGAIN, _NEVER_AGAIN = 75, 78
-SUCCESS = Answer()
+SUCCESS = SimulatedAnswer()
 
 
-def outcome(call: Call, answer: Answer) -> Outcome:
+def outcome(call: Call, answer: SimulatedAnswer) -> Outcome:
     """The outcome of a call that meets this answer; success where it says nothing."""
     if answer.error == "timeout":
-        return Retry("timeout", "no answer in time")
+        return RetryOutcome("timeout", "no answer in time")
     if answer.error == "network":
-        return Retry("network", "no connection")
+        return RetryOutcome("network", "no connection")
     match call:
         case HttpCall():
             status = call.accept[0][0] if answer.status is None else answer.status
@@ -39,12 +39,12 @@ def of_status(call: HttpCall, status: int, after_s: float | None) -> Outcome:
     if any(low <= status <= high for low, high in call.accept):
         return Done(result)
     if status == _GONE:
-        return Fail(reason, result)
+        return FailOutcome(reason, result)
     if status in _THROTTLED:
-        return Retry("throttled", reason, after_s, result)
+        return RetryOutcome("throttled", reason, after_s, result)
     if status >= 500:
-        return Retry("server", reason, after_s, result)
-    return Retry("client", reason, None, result)
+        return RetryOutcome("server", reason, after_s, result)
+    return RetryOutcome("client", reason, None, result)
 
 
 def of_exit(code: int) -> Outcome:
@@ -52,13 +52,13 @@ def of_exit(code: int) -> Outcome:
     if code == 0:
         return Done({"exit": 0})
     if code == _TRY_AGAIN:
-        return Retry("temporary", f"exit {code}: try again")
+        return RetryOutcome("temporary", f"exit {code}: try again")
     if code == _NEVER_AGAIN:
-        return Fail(f"exit {code}: must not be tried again")
-    return Retry("error", f"exit {code}")
+        return FailOutcome(f"exit {code}: must not be tried again")
+    return RetryOutcome("error", f"exit {code}")
 
 
-def _of_plugin(answer: Answer) -> Outcome:
+def _of_plugin(answer: SimulatedAnswer) -> Outcome:
     if answer.raises == "Retry":
-        return Retry("temporary", "Retry was raised", answer.after_s)
-    return Fail("Fail was raised") if answer.raises == "Fail" else Done()
+        return RetryOutcome("temporary", "Retry was raised", answer.after_s)
+    return FailOutcome("Fail was raised") if answer.raises == "Fail" else Done()

@@ -7,7 +7,7 @@ import msgspec
 
 from router.expressions.trace import LeafVerdict
 from router.model.trial import ActionKey
-from router.rehearsal.run import Result
+from router.rehearsal.run import TrialResult
 from router.rehearsal.seen import End
 from router.rehearsal.witness import Witness
 from router.rules.explain import items_of
@@ -51,7 +51,7 @@ class Coverage:
         self._witness = witness
         self.rules = {rule.id: _of_rule(rule) for rule in ruleset.rules}
 
-    def add(self, result: Result) -> None:
+    def add(self, result: TrialResult) -> None:
         """What one trial has tried."""
         for event in self._witness.events(result.seen.deliveries):
             for name, reading in event.rules.items():

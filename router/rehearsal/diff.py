@@ -11,11 +11,11 @@ import msgspec
 
 from router.errors import EvaluationError, RenderError
 from router.expressions import JSON
-from router.model.delivery import Delivery, Event
+from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import Job, NewJob, committed
+from router.operator import as_request
 from router.rehearsal.plain import MORE, Change, changes, plain
-from router.replay import as_request
-from router.rules.live import Live, Secrets
+from router.rules.live import LiveRuleset, SecretValues
 from router.rules.render import Material, render
 from router.rules.ruleset import Ruleset
 from router.rules.scope import delivery_roots, event_scope
@@ -130,7 +130,9 @@ class Comparison:
             if effect is not None:
                 yield effect
 
-    def _effect(self, delivery: Delivery, old: "_Run | None", new: "_Run | None") -> Effect | None:
+    def _effect(
+        self, delivery: Delivery, old: "_RuleRun | None", new: "_RuleRun | None"
+    ) -> Effect | None:
         if old is None or new is None or old.acts != new.acts:
             run, kind = _appeared(old, new)
             return _told(run, kind, delivery)
@@ -140,11 +142,11 @@ class Comparison:
         return _told(new, "sends something else", delivery, calls) if calls else None
 
 
-class _Run(msgspec.Struct, frozen=True):
+class _RuleRun(msgspec.Struct, frozen=True):
     """A rule that matches an event, or under `per: delivery` those of a batch."""
 
     rule: CompiledRule
-    events: tuple[Event, ...]
+    events: tuple[DeliveryEvent, ...]
 
     @property
     def acts(self) -> bool:
@@ -158,12 +160,12 @@ class _Side:
     """One of the rulesets, ready."""
 
     def __init__(self, ruleset: Ruleset) -> None:
-        self.live = Live(ruleset, _nameplates(ruleset))
+        self.live = LiveRuleset(ruleset, _nameplates(ruleset))
         self.folder = ruleset.folder
 
-    def runs(self, delivery: Delivery, indexes: Collection[int] | None) -> dict[_Key, _Run]:
+    def runs(self, delivery: Delivery, indexes: Collection[int] | None) -> dict[_Key, _RuleRun]:
         """By rule and event (-1 for a whole batch)."""
-        ruleset, found = self.live.ruleset, dict[_Key, _Run]()
+        ruleset, found = self.live.ruleset, dict[_Key, _RuleRun]()
         shared = delivery_roots(delivery, ruleset.variables)
         for event in self._events(delivery):
             if indexes is not None and event.index not in indexes:
@@ -173,10 +175,10 @@ class _Side:
             for rule in (*matches.live, *matches.paused, *matches.shadow):
                 key = (rule.id, -1 if rule.per_delivery else event.index)
                 earlier = found[key].events if key in found else ()
-                found[key] = _Run(rule, (*earlier, event))
+                found[key] = _RuleRun(rule, (*earlier, event))
         return found
 
-    def _events(self, delivery: Delivery) -> Iterator[Event]:
+    def _events(self, delivery: Delivery) -> Iterator[DeliveryEvent]:
         provider = self.live.ruleset.providers.get(delivery.provider)
         if provider is None or delivery.endpoint not in self.live.ruleset.endpoints:
             return
@@ -184,7 +186,7 @@ class _Side:
         for e in reading.events if reading.state == "routed" else ():
             yield e.event()
 
-    def call(self, action: CompiledAction, run: _Run, delivery: Delivery) -> JSON:
+    def call(self, action: CompiledAction, run: _RuleRun, delivery: Delivery) -> JSON:
         """What it would send, or that it cannot; what another action's result decides, as said."""
         covered = run.events if run.rule.per_delivery else ()
         job = _job(action, run, delivery)
@@ -195,7 +197,7 @@ class _Side:
             return {"cannot be rendered": str(error), "as written": plain(action, self.folder)}
 
 
-def _appeared(old: _Run | None, new: _Run | None) -> tuple[_Run, EffectKind]:
+def _appeared(old: _RuleRun | None, new: _RuleRun | None) -> tuple[_RuleRun, EffectKind]:
     """It matches on one side only, or acts on one side only."""
     if new is not None and (old is None or new.acts):
         return new, "newly matches"
@@ -205,7 +207,7 @@ def _appeared(old: _Run | None, new: _Run | None) -> tuple[_Run, EffectKind]:
 
 
 def _told(
-    run: _Run, kind: EffectKind, delivery: Delivery, calls: tuple[CallChange, ...] = ()
+    run: _RuleRun, kind: EffectKind, delivery: Delivery, calls: tuple[CallChange, ...] = ()
 ) -> Effect:
     event = run.events[0]
     name = event.name if event.action is None else f"{event.name}.{event.action}"
@@ -222,7 +224,7 @@ def _told(
 
 
 def _call_changes(
-    old: _Side, before: _Run, new: _Side, after: _Run, delivery: Delivery
+    old: _Side, before: _RuleRun, new: _Side, after: _RuleRun, delivery: Delivery
 ) -> Iterator[CallChange]:
     olds = {action.id: action for action in before.rule.actions}
     news = {action.id: action for action in after.rule.actions}
@@ -237,7 +239,7 @@ def _call_changes(
             yield CallChange(name, "changed", found)
 
 
-def _job(action: CompiledAction, run: _Run, delivery: Delivery) -> Job:
+def _job(action: CompiledAction, run: _RuleRun, delivery: Delivery) -> Job:
     """One and the same for both sides, so that only what the rules say can differ."""
     event = run.events[0]
     new = NewJob(
@@ -256,14 +258,14 @@ def _job(action: CompiledAction, run: _Run, delivery: Delivery) -> Job:
     return committed(new, delivery, delivery.received_at)
 
 
-def _nameplates(ruleset: Ruleset) -> Secrets:
+def _nameplates(ruleset: Ruleset) -> SecretValues:
     """Each secret as its own name, so that none is needed and none is shown."""
     urls = frozenset(_urls(ruleset))
     values = {
         name: (f"https://secret.invalid/{name}" if name in urls else f"secret.{name}").encode()
         for name in ruleset.secrets
     }
-    return Secrets(values, {})
+    return SecretValues(values, {})
 
 
 def _urls(ruleset: Ruleset) -> Iterator[str]:

@@ -8,14 +8,14 @@ from router.expressions import NotJson, decode_json
 from router.model.call import Call, HttpCall, LogCall, PythonCall, ShellCall
 from router.model.trial import ActionKey, Expected, ExpectedCall, Trial
 from router.rehearsal.contrast import contrasts, cut, picture
-from router.rehearsal.seen import Seen
+from router.rehearsal.seen import Observed
 from router.rehearsal.witness import Witness, Witnessed, obstacles, story
 
 _SUBSETS = frozenset({"headers", "json", "env", "args"})
 _PICTURED = frozenset({"json", "args"})
 
 
-def failures(trial: Trial, seen: Seen, witness: Witness) -> tuple[str, ...]:
+def failures(trial: Trial, seen: Observed, witness: Witness) -> tuple[str, ...]:
     """Everything that is not as expected, in the order of the keys of `expect`."""
     return tuple(Judge(trial.expect, seen, witness).lines())
 
@@ -23,7 +23,7 @@ def failures(trial: Trial, seen: Seen, witness: Witness) -> tuple[str, ...]:
 class Judge:
     """Compares one trial's expectations with what came of it."""
 
-    def __init__(self, expect: Expected, seen: Seen, witness: Witness) -> None:
+    def __init__(self, expect: Expected, seen: Observed, witness: Witness) -> None:
         self._expect = expect
         self._seen = seen
         self._witness = witness
@@ -76,7 +76,7 @@ class Judge:
         yield from (f"  {line}" for line in story(rule, self._events))
 
 
-def _statuses(expected: tuple[int, ...] | None, seen: Seen) -> Iterator[str]:
+def _statuses(expected: tuple[int, ...] | None, seen: Observed) -> Iterator[str]:
     if expected is None:
         return
     came = seen.statuses
@@ -100,7 +100,7 @@ def _ended(
         yield f"  {_key(key)}: {cut(jobs[key])}"
 
 
-def _calls(key: ActionKey, expected: ExpectedCall, seen: Seen) -> Iterator[str]:
+def _calls(key: ActionKey, expected: ExpectedCall, seen: Observed) -> Iterator[str]:
     calls = seen.calls.get(key, [])
     place = f"calls.{_key(key)} (line {expected.line})"
     wanted = "at least 1" if expected.times is None else str(expected.times)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
-from router.rules.live import Secrets
+from router.rules.live import SecretValues
 from router.rules.ruleset import Ruleset
 from router.rules.specs import HttpSpec
 
@@ -13,14 +13,14 @@ URL = "https://secret.invalid/"
 """A secret that is a whole URL is this and its name; what is sent to targets `secret-NAME`."""
 
 
-class Keys(msgspec.Struct, frozen=True):
+class TrialKeys(msgspec.Struct, frozen=True):
     """What verifies, and by the name of each secret what its sender signs with."""
 
-    secrets: Secrets
+    secrets: SecretValues
     sign: Mapping[str, bytes]
 
 
-def invented(ruleset: Ruleset, random_bytes: RandomBytes) -> Keys:
+def invented(ruleset: Ruleset, random_bytes: RandomBytes) -> TrialKeys:
     """A value for every secret of the ruleset, of the kind that its users need."""
     verify: dict[str, bytes] = {}
     sign: dict[str, bytes] = {}
@@ -34,7 +34,7 @@ def invented(ruleset: Ruleset, random_bytes: RandomBytes) -> Keys:
         text = f"{URL}{name}" if name in urls else f"secret-{name}"
         verify.setdefault(name, text.encode())
     until = {name: ref.until for name, ref in ruleset.secrets.items()}
-    return Keys(Secrets(verify, until), sign)
+    return TrialKeys(SecretValues(verify, until), sign)
 
 
 def _urls(ruleset: Ruleset) -> Iterator[str]:

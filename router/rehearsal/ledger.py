@@ -5,7 +5,7 @@ import msgspec
 from router.model.delivery import Delivery
 from router.model.job import Job, NewJob, Settlement, committed
 from router.rehearsal.clock import VirtualClock
-from router.rehearsal.runs import Runs
+from router.rehearsal.runs import TrialRuns
 from router.store.protocol import (
     Acceptance,
     Accepted,
@@ -18,7 +18,7 @@ from router.store.protocol import (
 _DUE = ("available", "retryable")
 
 
-class Ledger:
+class TrialStore:
     """The verbs of the Store that intake asks for, and what the trial's own loop needs."""
 
     def __init__(self, clock: VirtualClock) -> None:
@@ -26,7 +26,7 @@ class Ledger:
         self._keys: dict[bytes, tuple[str, int]] = {}
         self.deliveries: dict[str, Delivery] = {}
         self.jobs: dict[str, Job] = {}
-        self.runs = Runs(self.jobs)
+        self.runs = TrialRuns(self.jobs)
 
     # -- what intake asks -----------------------------------------------------------------------
 

@@ -6,26 +6,26 @@ from typing import Any, cast
 
 import msgspec
 
-from router.dispatch.verdict import TOO_OLD, Verdicts, too_old
+from router.dispatch.settlement import TOO_OLD, Verdicts, too_old
 from router.errors import EvaluationError, RenderError
 from router.intake import Intake, acceptance, count_matches
 from router.model.call import Call, PythonCall, ShellCall
-from router.model.delivery import Delivery, Event
+from router.model.delivery import Delivery, DeliveryEvent
 from router.model.ids import Ids
-from router.model.job import Attempt, Fail, Job, Outcome, Skip
+from router.model.job import Attempt, FailOutcome, Job, Outcome, Skip
 from router.model.retry import AGE_LIMIT_MS
-from router.model.trial import ActionKey, Advance, Answer, Step, Trial
+from router.model.trial import ActionKey, Advance, SimulatedAnswer, Step, Trial
+from router.operator import as_request
 from router.rehearsal.answers import SUCCESS, outcome
 from router.rehearsal.clock import START_MS, VirtualClock
 from router.rehearsal.judge import failures
 from router.rehearsal.keys import RandomBytes, invented
-from router.rehearsal.ledger import Ledger
-from router.rehearsal.seen import End, Hearing, Seen, Silent
+from router.rehearsal.ledger import TrialStore
+from router.rehearsal.seen import End, Hearing, NoLog, Observed
 from router.rehearsal.senders import ELSEWHERE, Senders
 from router.rehearsal.witness import Witness
-from router.replay import as_request
 from router.rules import own_events
-from router.rules.live import Live, LiveRef
+from router.rules.live import LiveRef, LiveRuleset
 from router.rules.render import Material, render
 from router.rules.ruleset import Ruleset
 from router.store.protocol import Store
@@ -40,11 +40,11 @@ Act = Callable[[Call, Job], Awaitable[Outcome]]
 """Really runs a call of a shell or python action, in real time."""
 
 
-class Result(msgspec.Struct, frozen=True):
+class TrialResult(msgspec.Struct, frozen=True):
     """A trial, what came of it, and each expectation that was not met (none: it passed)."""
 
     trial: Trial
-    seen: Seen
+    seen: Observed
     failures: tuple[str, ...]
 
 
@@ -61,17 +61,17 @@ class Stage:
     ) -> None:
         """`act` runs the shell and python actions of real trials; None: real trials fail."""
         self._keys = invented(ruleset, random_bytes)
-        self._live = Live(ruleset, self._keys.secrets)
+        self._live = LiveRuleset(ruleset, self._keys.secrets)
         self._environ = environ
         self._random_bytes = random_bytes
         self._act = act
         self.ruleset = ruleset
         self.witness = Witness(self._live)
 
-    async def run(self, trial: Trial) -> Result:
+    async def run(self, trial: Trial) -> TrialResult:
         """Run one trial: nothing of it is left for the next."""
         if trial.real and self._act is None:
-            return Result(trial, Seen(), (NOT_REAL,))
+            return TrialResult(trial, Observed(), (NOT_REAL,))
         clock = VirtualClock(START_MS if trial.clock is None else trial.clock)
         rng = random.Random(_SEED)  # noqa: S311 - ids and jitter, the same at every run
         senders = Senders(
@@ -87,7 +87,7 @@ class Stage:
         for step in trial.sends:
             await self._take(step, senders, world)
         await world.run_on()
-        return Result(trial, world.seen, failures(trial, world.seen, self.witness))
+        return TrialResult(trial, world.seen, failures(trial, world.seen, self.witness))
 
     @staticmethod
     async def _take(step: Step, senders: Senders, world: "_World") -> None:
@@ -106,22 +106,22 @@ class _World:
 
     def __init__(
         self,
-        live: Live,
+        live: LiveRuleset,
         trial: Trial,
         clock: VirtualClock,
         rng: random.Random,
         environ: Mapping[str, str],
     ) -> None:
-        self.seen = Seen()
+        self.seen = Observed()
         self.act: Act | None = None
         self._ran = 0
         self._live = live
         self._clock = clock
         self._environ = environ
-        self._ledger = Ledger(clock)
+        self._ledger = TrialStore(clock)
         self._replies = {key: list(answers) for key, answers in trial.replies.items()}
         self._verdicts = Verdicts(rng, dry=False)
-        self._events: dict[str, dict[int, Event]] = {}
+        self._events: dict[str, dict[int, DeliveryEvent]] = {}
         self._ids = Ids(rng)
         self._intake = Intake(
             live=LiveRef(live),
@@ -130,7 +130,7 @@ class _World:
             clock=clock,
             ids=self._ids,
             metrics=Hearing(self.seen),
-            log=Silent("rehearsal"),
+            log=NoLog("rehearsal"),
             published=lambda _: (ELSEWHERE,),
         )
 
@@ -190,17 +190,17 @@ class _World:
         """What the router itself has to say of a dead job, for rules `from: router`."""
         own = own_events.death(self._live, self._ids, job, attempt, str)
         if own is not None and self._live.own is not None:
-            count_matches(Hearing(self.seen), Silent("rehearsal"), *own)
+            count_matches(Hearing(self.seen), NoLog("rehearsal"), *own)
             await self._ledger.accept(acceptance(*own, self._live.own))
 
     async def _acted(self, job: Job) -> Outcome | Skip:
         """Render and record the call, and answer it."""
         if too_old(job):
-            return Fail(TOO_OLD)
+            return FailOutcome(TOO_OLD)
         try:
             call = self._call(job)
         except (RenderError, EvaluationError) as error:
-            return Fail(str(error))
+            return FailOutcome(str(error))
         if isinstance(call, Skip):
             return call
         key = (job.rule, job.action)
@@ -212,10 +212,10 @@ class _World:
     async def _really(self, act: Act, call: Call, job: Job) -> Outcome:
         self._ran += 1
         if self._ran > REAL_MAX:
-            return Fail(f"a test runs at most {REAL_MAX} actions")
+            return FailOutcome(f"a test runs at most {REAL_MAX} actions")
         return await act(call, job)
 
-    def _answer(self, key: ActionKey) -> Answer:
+    def _answer(self, key: ActionKey) -> SimulatedAnswer:
         """The next of the replies; the last stays."""
         answers = self._replies.get(key)
         if not answers:
@@ -233,7 +233,7 @@ class _World:
             Material(self._live, action, job, delivery, event, self._environ, covered, results)
         )
 
-    def _reread(self, delivery: Delivery) -> dict[int, Event]:
+    def _reread(self, delivery: Delivery) -> dict[int, DeliveryEvent]:
         if delivery.id not in self._events:
             reading = self._live.ruleset.providers[delivery.provider].read(as_request(delivery))
             self._events[delivery.id] = {e.index: e.event() for e in reading.events}

@@ -12,7 +12,7 @@ from router.store.chains import Member
 Place = Literal["waits", "has", "halted", "gone"]
 
 
-class _Run:
+class _TrialRun:
     """One run: its jobs by id, and where it stands in its group."""
 
     def __init__(self, ids: Sequence[str], turn: Turn | None) -> None:
@@ -21,19 +21,19 @@ class _Run:
         self.place: Place = "gone" if turn is None else "waits"
 
 
-class Runs:
+class TrialRuns:
     """The runs of a trial in the order in which they came; `jobs` are the ledger's own."""
 
     def __init__(self, jobs: dict[str, Job]) -> None:
         self._jobs = jobs
         self._waits: dict[str, int] = {}
-        self._runs: list[_Run] = []
-        self._of: dict[str, _Run] = {}
+        self._runs: list[_TrialRun] = []
+        self._of: dict[str, _TrialRun] = {}
         self._results: dict[str, Mapping[str, Any]] = {}
 
     def add(self, news: Sequence[NewJob], now: int) -> None:
         """Jobs of one run, made before; they get what they wait for, and perhaps their turn."""
-        run = _Run([new.id for new in news], news[0].turn)
+        run = _TrialRun([new.id for new in news], news[0].turn)
         self._runs.append(run)
         for new in news:
             self._of[new.id] = run
@@ -45,7 +45,7 @@ class Runs:
         if run.turn is not None:
             self._enter(run, run.turn, now)
 
-    def _enter(self, run: _Run, turn: Turn, now: int) -> None:
+    def _enter(self, run: _TrialRun, turn: Turn, now: int) -> None:
         if turn.group.on_busy == "drop" and self._full(turn):
             self._end(run, chains.BUSY)
         elif turn.group.on_busy == "latest":
@@ -98,7 +98,7 @@ class Runs:
         ids = run.ids if run is not None else ()
         return {self._jobs[id_].action: self._results[id_] for id_ in ids if id_ in self._results}
 
-    def _newer(self, run: _Run, turn: Turn) -> bool:
+    def _newer(self, run: _TrialRun, turn: Turn) -> bool:
         """Whether a newer run may supersede this one, and waits to."""
         later = self._runs[self._runs.index(run) + 1 :]
         return turn.group.on_busy == "latest" and any(
@@ -115,7 +115,7 @@ class Runs:
                 member.free(chains.TURN, now)
             self._keep(run, members)
 
-    def _in_group(self, turn: Turn, place: Place) -> list[_Run]:
+    def _in_group(self, turn: Turn, place: Place) -> list[_TrialRun]:
         return [r for r in self._runs if r.turn and r.turn.key == turn.key and r.place == place]
 
     def _full(self, turn: Turn) -> bool:
@@ -123,7 +123,7 @@ class Runs:
         held = len(self._in_group(turn, "has")) + len(self._in_group(turn, "halted"))
         return held >= group.limit
 
-    def _end(self, run: _Run, reason: str) -> None:
+    def _end(self, run: _TrialRun, reason: str) -> None:
         run.place = "gone"
         members = self._members(run)
         for member in members:
@@ -131,7 +131,7 @@ class Runs:
                 member.cancel(reason)
         self._keep(run, members)
 
-    def _members(self, run: _Run) -> list[Member]:
+    def _members(self, run: _TrialRun) -> list[Member]:
         return [self._member(self._jobs[id_]) for id_ in run.ids]
 
     def _member(self, job: Job) -> Member:
@@ -146,7 +146,7 @@ class Runs:
             reason=job.reason,
         )
 
-    def _keep(self, run: _Run, members: Sequence[Member]) -> None:
+    def _keep(self, run: _TrialRun, members: Sequence[Member]) -> None:
         for id_, member in zip(run.ids, members, strict=True):
             self._waits[id_] = member.waits
             values = {"state": member.state, "due_at": member.due_at, "reason": member.reason}

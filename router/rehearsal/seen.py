@@ -13,7 +13,7 @@ from router.model.trial import ActionKey
 End = Literal["success", "retry", "dead"]
 
 
-class Seen(msgspec.Struct):
+class Observed(msgspec.Struct):
     """
     Statuses in the order of sending, and the reasons behind those that are no 2xx; the rules
     that matched, and those of them that are only shadows; each action's calls, attempt by
@@ -36,7 +36,7 @@ class Seen(msgspec.Struct):
 class Hearing(Metrics):
     """Hears from intake which rules matched; counts nothing."""
 
-    def __init__(self, seen: Seen) -> None:  # no registry: nobody reads figures of a trial
+    def __init__(self, seen: Observed) -> None:  # no registry: nobody reads figures of a trial
         self._seen = seen
 
     def delivered(self, endpoint: str, result: str) -> None:
@@ -80,7 +80,7 @@ class Hearing(Metrics):
         self._seen.errors[rule] = None
 
 
-class Silent(Log):
+class NoLog(Log):
     """Writes no line."""
 
     __slots__ = ()

@@ -11,11 +11,11 @@ from router.errors import UsageError
 from router.model.delivery import JSON, InboundRequest
 from router.model.headers import BLANKS
 from router.model.settings import PUBLISHED, Endpoint
-from router.model.trial import Again, Sending
+from router.model.trial import RepeatStep, Sending
 from router.providers import Provider
 from router.providers.changes import put
 from router.rehearsal.clock import VirtualClock
-from router.rehearsal.keys import Keys, RandomBytes
+from router.rehearsal.keys import RandomBytes, TrialKeys
 from router.rules.ruleset import Ruleset
 
 ELSEWHERE = "192.0.2.1"
@@ -28,7 +28,7 @@ class Senders:
     def __init__(
         self,
         ruleset: Ruleset,
-        keys: Keys,
+        keys: TrialKeys,
         *,
         clock: VirtualClock,
         rng: random.Random,
@@ -41,7 +41,7 @@ class Senders:
         self._random_bytes = random_bytes
         self._last: InboundRequest | None = None
 
-    def requests(self, step: Sending | Again) -> Iterator[InboundRequest]:
+    def requests(self, step: Sending | RepeatStep) -> Iterator[InboundRequest]:
         """The next delivery of a step, with new ids and the signature of now, or the last again."""
         if isinstance(step, Sending):
             self._last = _changed(self._request(step), step.headers)

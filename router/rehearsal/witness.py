@@ -7,10 +7,10 @@ import msgspec
 
 from router.expressions.trace import Leaf
 from router.model.delivery import Delivery
-from router.replay import as_request
+from router.operator import as_request
 from router.rules import explain_words as words
 from router.rules.explain import Explainer, ItemReading, RuleReading
-from router.rules.live import Live
+from router.rules.live import LiveRuleset
 from router.rules.scope import delivery_roots, event_scope
 
 EVENTS_SHOWN = 3
@@ -32,7 +32,7 @@ class Witnessed(msgspec.Struct, frozen=True):
 class Witness:
     """Explains the deliveries of trials of one ruleset."""
 
-    def __init__(self, live: Live) -> None:
+    def __init__(self, live: LiveRuleset) -> None:
         self._live = live
 
     @cached_property

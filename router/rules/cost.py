@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from router.expressions import JSON, Expression, Need, Unusable, needs_of, unusable_of
+from router.expressions import JSON, Expression, FieldNeed, Unusable, needs_of, unusable_of
 from router.expressions.trace import part_of
 from router.rules.index import UNREADABLE, condition_needs, rule_needs
 from router.rules.match import Matcher, Wanting
@@ -22,7 +22,7 @@ NO_CONDITION = "it has no condition: it wants all of them"
 NO_SHARED_FIELD = "any: whose items do not all say what one same field is"
 
 
-class Sample(msgspec.Struct, frozen=True):
+class CostSample(msgspec.Struct, frozen=True):
     """An event as it may come: where, what, and what rules see of it."""
 
     endpoint: str
@@ -42,7 +42,7 @@ class RuleCost(msgspec.Struct, frozen=True):
     rule: str
     endpoints: tuple[str, ...] | None
     events: tuple[str, ...] | None
-    key: Need | None
+    key: FieldNeed | None
     unusable: tuple[Unusable, ...]
     leaves: int
     let_in: int
@@ -70,7 +70,7 @@ class Cost(msgspec.Struct, frozen=True):
     events: tuple[EventCost, ...]
 
 
-def cost_of(ruleset: Ruleset, samples: Iterable[Sample]) -> Cost:
+def cost_of(ruleset: Ruleset, samples: Iterable[CostSample]) -> Cost:
     """What each rule, and each sample, costs."""
     matcher = Matcher(ruleset)
     leaves = [sum(map(_leaves, rule.match)) for rule in ruleset.rules]
@@ -103,7 +103,7 @@ def cost_of(ruleset: Ruleset, samples: Iterable[Sample]) -> Cost:
 
 
 def _event(
-    sample: Sample, both: Sequence[Wanting], leaves: Sequence[int], asked: list[int]
+    sample: CostSample, both: Sequence[Wanting], leaves: Sequence[int], asked: list[int]
 ) -> EventCost:
     places = [c.place for wanting in both for c in wanting.candidates(sample.scope)]
     for place in places:
@@ -125,7 +125,7 @@ def _indexes(both: Sequence[Wanting]) -> list[Any]:
 
 def _key(
     rule: CompiledRule, path: tuple[str, ...] | None, variables: Variables
-) -> tuple[Need | None, tuple[Unusable, ...]]:
+) -> tuple[FieldNeed | None, tuple[Unusable, ...]]:
     """What it is looked up by, or why by nothing."""
     needs = rule_needs(rule, variables)
     key = next((need for need in needs if path in (None, need.path)), None)
@@ -188,7 +188,7 @@ def cost_json(cost: Cost) -> dict[str, JSON]:
     }
 
 
-def _key_json(need: Need) -> dict[str, JSON]:
+def _key_json(need: FieldNeed) -> dict[str, JSON]:
     return {
         "field": ".".join(need.path),
         "equals": list(need.values),

@@ -9,16 +9,16 @@ from typing import Any, Literal
 
 import msgspec
 
-from router.expressions import JSON, Failed, Need
+from router.expressions import JSON, Failed, FieldNeed
 from router.expressions.absent import ABSENT
-from router.expressions.trace import Leaf, Part, joined, part_of, trace
-from router.model.delivery import Event
+from router.expressions.trace import Leaf, TracePart, joined, part_of, trace
+from router.model.delivery import DeliveryEvent
 from router.rules.index import rule_needs
 from router.rules.match import Matcher
 from router.rules.patterns import wants_event
 from router.rules.ruleset import Ruleset
+from router.rules.smallest_change import SmallestChange, wish_of
 from router.rules.specs import CompiledRule, Condition
-from router.rules.wish import Wish, wish_of
 
 Scope = Mapping[str, Any]
 Status = Literal[
@@ -103,7 +103,7 @@ class RuleReading(msgspec.Struct, frozen=True):
         return sum(leaf.failed for leaf in self.leaves)
 
     @property
-    def wishes(self) -> tuple[Wish, ...]:
+    def wishes(self) -> tuple[SmallestChange, ...]:
         """If one leaf is missing: the changes of which any one would have matched."""
         pivots = frozenset(self.pivots)
         return tuple(wish_of(leaf) for leaf in self.leaves if leaf.number in pivots)
@@ -117,7 +117,7 @@ class Explainer:
         self._variables = ruleset.variables
         self._matcher = Matcher(ruleset)
 
-    def explain(self, endpoint: str, event: Event, scope: Scope) -> tuple[RuleReading, ...]:
+    def explain(self, endpoint: str, event: DeliveryEvent, scope: Scope) -> tuple[RuleReading, ...]:
         """Every rule of the file, in its order."""
         passed = self._passed(endpoint, event, scope)
         usual = {
@@ -139,7 +139,7 @@ class Explainer:
             for place, reading in enumerate(found)
         )
 
-    def _passed(self, endpoint: str, event: Event, scope: Scope) -> dict[int, Passed]:
+    def _passed(self, endpoint: str, event: DeliveryEvent, scope: Scope) -> dict[int, Passed]:
         """What the index keeps from being evaluated, by the rule's place."""
         found: dict[int, Passed] = {}
         for wanting in self._matcher.wanting(endpoint, event.name, event.action):
@@ -164,7 +164,7 @@ def _quieted(reading: RuleReading, louder: tuple[str, ...]) -> RuleReading:
     return msgspec.structs.replace(reading, status="quiet", quieted_by=louder)
 
 
-def _read(rule: CompiledRule, endpoint: str, event: Event, scope: Scope) -> RuleReading:
+def _read(rule: CompiledRule, endpoint: str, event: DeliveryEvent, scope: Scope) -> RuleReading:
     mine = rule.takes(endpoint)
     named = wants_event(rule.events, event.name, event.action)
     if not mine or not named:
@@ -196,7 +196,7 @@ def items_of(rule: CompiledRule, scope: Scope) -> tuple[ItemReading, ...]:
     return tuple(items)
 
 
-def _part(condition: Condition) -> Part:
+def _part(condition: Condition) -> TracePart:
     if condition.test is not None:
         return part_of(condition.test)
     if condition.negate is not None:
@@ -204,7 +204,7 @@ def _part(condition: Condition) -> Part:
     return joined("any", *map(_part, condition.any_of or ()))
 
 
-def _passed(needs: list[Need], path: tuple[str, ...], scope: Scope) -> Passed:
+def _passed(needs: list[FieldNeed], path: tuple[str, ...], scope: Scope) -> Passed:
     """By the need the index filed it under: the first on that path that the value cannot meet."""
     value: Any = scope
     for name in path:

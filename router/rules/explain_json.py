@@ -7,7 +7,7 @@ from router.expressions.trace import Found, Leaf
 from router.rules.explain import ItemReading, Passed, RuleReading
 from router.rules.explain_words import verdict_word
 from router.rules.explaining import EventReading
-from router.rules.wish import Wish
+from router.rules.smallest_change import SmallestChange
 
 
 def event_json(e: EventReading) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def _leaf(leaf: Leaf) -> dict[str, Any]:
     }
 
 
-def _wish(wish: Wish) -> dict[str, Any]:
+def _wish(wish: SmallestChange) -> dict[str, Any]:
     return {
         "leaf": wish.leaf,
         "of": wish.of,

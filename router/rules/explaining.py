@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from router.model.delivery import Delivery, Event
+from router.model.delivery import Delivery, DeliveryEvent
 from router.providers import ReadEvent, Reading
 from router.rules.explain import Explainer, RuleReading
 from router.rules.ruleset import Ruleset
@@ -14,7 +14,7 @@ from router.rules.scope import delivery_roots, event_scope
 class EventReading(msgspec.Struct, frozen=True):
     """One event and every rule beside it. `known`: a copy of an earlier one, so never routed."""
 
-    event: Event
+    event: DeliveryEvent
     known: bool
     rules: tuple[RuleReading, ...]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from router.expressions import Failed, Need, alternatives, index_key, needs_of
+from router.expressions import Failed, FieldNeed, alternatives, index_key, needs_of
 from router.rules.specs import CompiledRule, Condition
 
 Scope = Mapping[str, Any]
@@ -72,7 +72,7 @@ class _Drawer:
         self.values: dict[Any, list[Candidate]] = {}
         self.prefixes: dict[str, list[Candidate]] = {}
 
-    def file(self, candidate: Candidate, need: Need) -> None:
+    def file(self, candidate: Candidate, need: FieldNeed) -> None:
         """Under each value and beginning once, so that no event finds it twice."""
         shortest = [p for p in dict.fromkeys(need.prefixes) if not _begins(p, need.prefixes)]
         for prefix in shortest:
@@ -205,12 +205,12 @@ def _any_of(conditions: tuple[Condition, ...], scope: Scope) -> bool | Failed:
     return False if failed is None else failed
 
 
-def rule_needs(rule: CompiledRule, variables: Scope) -> list[Need]:
+def rule_needs(rule: CompiledRule, variables: Scope) -> list[FieldNeed]:
     """All that an index may look for, of every item of `match`; variables are known."""
     return [n for condition in rule.match for n in condition_needs(condition, variables)]
 
 
-def condition_needs(condition: Condition, variables: Scope) -> tuple[Need, ...]:
+def condition_needs(condition: Condition, variables: Scope) -> tuple[FieldNeed, ...]:
     """What one item of `match` needs; nothing under `not`."""
     if condition.test is not None:
         found = needs_of(condition.test, variables)
@@ -220,6 +220,6 @@ def condition_needs(condition: Condition, variables: Scope) -> tuple[Need, ...]:
     return tuple(need for need in found if need.path[0] not in UNREADABLE)
 
 
-def _entries(need: Need) -> list[tuple[tuple[str, ...], Any]]:
+def _entries(need: FieldNeed) -> list[tuple[tuple[str, ...], Any]]:
     keys: list[Any] = [index_key(value) for value in need.values]
     return [(need.path, key) for key in (*keys, *(("prefix", text) for text in need.prefixes))]

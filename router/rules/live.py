@@ -13,7 +13,7 @@ from router.rules.ruleset import Ruleset
 from router.rules.specs import CompiledAction, results_read, roots_read
 
 
-class Secrets:
+class SecretValues:
     """Resolved secret values by name; `until` ends a secret's power to verify."""
 
     def __init__(self, values: Mapping[str, bytes], until: Mapping[str, int | None]) -> None:
@@ -39,7 +39,7 @@ class Secrets:
         ]
 
 
-class Door(msgspec.Struct, frozen=True):
+class LiveEndpoint(msgspec.Struct, frozen=True):
     """One endpoint, ready to judge: what the web door and intake need of it."""
 
     endpoint: Endpoint
@@ -49,14 +49,14 @@ class Door(msgspec.Struct, frozen=True):
     methods: frozenset[str]
 
 
-class Live:
+class LiveRuleset:
     """
     One generation, in force: ruleset, matcher, secrets, and the table of addresses.
 
     `own` is the door of the router's own events, which has no address; None: no rule wants any.
     """
 
-    def __init__(self, ruleset: Ruleset, secrets: Secrets) -> None:
+    def __init__(self, ruleset: Ruleset, secrets: SecretValues) -> None:
         self.ruleset = ruleset
         self.secrets = secrets
         self.matcher = Matcher(ruleset)
@@ -82,9 +82,9 @@ class Live:
             found = self._roots[key] = roots_read(action)
         return found
 
-    def _door(self, endpoint: Endpoint) -> Door:
+    def _door(self, endpoint: Endpoint) -> LiveEndpoint:
         provider = self.ruleset.providers[endpoint.provider]
-        return Door(endpoint, provider, endpoint.name, endpoint.body_max, provider.admits)
+        return LiveEndpoint(endpoint, provider, endpoint.name, endpoint.body_max, provider.admits)
 
 
 class LiveRef:
@@ -95,11 +95,11 @@ class LiveRef:
     them: jobs already made still run with it.
     """
 
-    def __init__(self, current: Live) -> None:
+    def __init__(self, current: LiveRuleset) -> None:
         self.current = current
-        self.former: dict[tuple[str, str], Live] = {}
+        self.former: dict[tuple[str, str], LiveRuleset] = {}
 
-    def swap(self, new: Live) -> None:
+    def swap(self, new: LiveRuleset) -> None:
         """Put `new` in force and remember what only the old one knows."""
         for key in self.current.actions:
             if key not in new.actions:
@@ -108,7 +108,7 @@ class LiveRef:
             self.former.pop(key, None)
         self.current = new
 
-    def action_of(self, job: Job) -> tuple[Live, CompiledAction] | None:
+    def action_of(self, job: Job) -> tuple[LiveRuleset, CompiledAction] | None:
         """Today's version of a job's action, or the last there was."""
         key = (job.rule, job.action)
         found = self.current.actions.get(key)

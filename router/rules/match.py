@@ -49,7 +49,7 @@ class Wanting(msgspec.Struct, frozen=True):
         return sorted((*every, *named), key=place)
 
 
-class Wanted:
+class CandidateRules:
     """Some rules of one endpoint, ready for any event's name."""
 
     def __init__(
@@ -99,11 +99,11 @@ class Matcher:
     def __init__(self, ruleset: Ruleset) -> None:
         candidates = candidates_of(ruleset.rules)
         self._places = {c.rule.id: c.place for c in candidates}
-        self._endpoints: dict[str, tuple[Wanted, Wanted]] = {}
+        self._endpoints: dict[str, tuple[CandidateRules, CandidateRules]] = {}
         for name in ruleset.endpoints:
             mine = [c for c in candidates if c.rule.takes(name)]
             usual, otherwise = (
-                Wanted([c for c in mine if c.rule.otherwise is rest], ruleset.variables)
+                CandidateRules([c for c in mine if c.rule.otherwise is rest], ruleset.variables)
                 for rest in (False, True)
             )
             self._endpoints[name] = (usual, otherwise)
@@ -148,7 +148,7 @@ class Matcher:
         return _sorted_by_mode(hits, errors, pieces)
 
 
-_NOWHERE = (Wanted([]), Wanted([]))
+_NOWHERE = (CandidateRules([]), CandidateRules([]))
 
 
 def _judge(

@@ -10,7 +10,7 @@ from router.model.delivery import Delivery, InboundRequest
 from router.model.ids import Ids
 from router.model.job import Attempt, Job
 from router.model.settings import OWN
-from router.rules.live import Live
+from router.rules.live import LiveRuleset
 from router.rules.plan import Plan, Planner
 
 DEAD = "job.dead"
@@ -23,7 +23,7 @@ Hide = Callable[[str], str]
 """Masks the secrets in a text."""
 
 
-def wants(live: Live, event: str) -> bool:
+def wants(live: LiveRuleset, event: str) -> bool:
     """Whether any rule `from: router` lets this event in; without one nothing is ever stored."""
     if live.own is None:
         return False
@@ -35,7 +35,7 @@ def wants(live: Live, event: str) -> bool:
 
 
 def planned(
-    live: Live, ids: Ids, event: str, identity: str, payload: Mapping[str, Any], now: int
+    live: LiveRuleset, ids: Ids, event: str, identity: str, payload: Mapping[str, Any], now: int
 ) -> tuple[Delivery, Plan] | None:
     """
     One of our own events as a delivery with its jobs, all to be leased; None: nobody wants it.
@@ -76,7 +76,7 @@ def planned(
 
 
 def death(
-    live: Live, ids: Ids, job: Job, attempt: Attempt, hide: Hide
+    live: LiveRuleset, ids: Ids, job: Job, attempt: Attempt, hide: Hide
 ) -> tuple[Delivery, Plan] | None:
     """
     `job.dead` for a job whose last attempt this is; None: nobody wants it, or the job itself is

@@ -8,12 +8,12 @@ import msgspec
 
 from router.errors import EvaluationError
 from router.expressions import encode_json
-from router.model.delivery import Delivery, DeliveryState, Event
+from router.model.delivery import Delivery, DeliveryEvent, DeliveryState
 from router.model.ids import Ids
 from router.model.job import NewJob, Turn
 from router.model.settings import Endpoint
 from router.providers import ReadEvent, Reading
-from router.rules.live import Live
+from router.rules.live import LiveRuleset
 from router.rules.match import Matches
 from router.rules.scope import delivery_roots, event_scope
 from router.rules.specs import CompiledRule, Concurrency
@@ -32,7 +32,7 @@ class Plan(msgspec.Struct, frozen=True):
     """
 
     state: DeliveryState
-    events: tuple[Event, ...]
+    events: tuple[DeliveryEvent, ...]
     jobs: tuple[NewJob, ...]
     matches: tuple[Matches, ...]
     flags: tuple[str, ...]
@@ -55,26 +55,30 @@ def body_identity(event: str, body: bytes) -> bytes:
     return hashlib.sha256(event.encode() + b"\0" + body).digest()
 
 
-class _Run:
+class _PlannedRun:
     """One rule and the event it wants, or under `per: delivery` all it wants of the batch."""
 
     __slots__ = ("events", "rule", "turn")
 
-    def __init__(self, rule: CompiledRule, event: Event, turn: Turn | None = None) -> None:
+    def __init__(self, rule: CompiledRule, event: DeliveryEvent, turn: Turn | None = None) -> None:
         self.rule = rule
         self.events = [event]
         self.turn = turn
 
 
 def _gather(
-    runs: list[_Run], batches: dict[str, _Run], event: Event, found: Matches, scope: dict[str, Any]
+    runs: list[_PlannedRun],
+    batches: dict[str, _PlannedRun],
+    event: DeliveryEvent,
+    found: Matches,
+    scope: dict[str, Any],
 ) -> None:
     for rule in (*found.live, *found.paused):
         if rule.per_delivery and rule.id in batches:
             batches[rule.id].events.append(event)
             continue
         turn = None if rule.concurrency is None else turn_of(rule.id, rule.concurrency, scope)
-        run = _Run(rule, event, turn)
+        run = _PlannedRun(rule, event, turn)
         runs.append(run)
         if rule.per_delivery:
             batches[rule.id] = run
@@ -99,7 +103,7 @@ def turn_of(rule: str, concurrency: Concurrency, scope: dict[str, Any]) -> Turn 
 class Planner:
     """Plans deliveries by one live generation."""
 
-    def __init__(self, live: Live, ids: Ids, reserve: Reserve) -> None:
+    def __init__(self, live: LiveRuleset, ids: Ids, reserve: Reserve) -> None:
         self._live = live
         self._ids = ids
         self._reserve = reserve
@@ -110,10 +114,10 @@ class Planner:
             return self._unrouted(delivery, reading, endpoint, reading.state, reading.reason, now)
         ruleset = self._live.ruleset
         shared = delivery_roots(delivery, ruleset.variables)
-        events: list[Event] = []
+        events: list[DeliveryEvent] = []
         matches: list[Matches] = []
-        runs: list[_Run] = []
-        batches: dict[str, _Run] = {}
+        runs: list[_PlannedRun] = []
+        batches: dict[str, _PlannedRun] = {}
         flags = reading.flags
         for read in reading.events:
             event = _named(read, self._ids.new("evt", now))
@@ -135,7 +139,7 @@ class Planner:
         ungrouped = tuple([run.rule.id for run in runs if run.rule.concurrency and not run.turn])
         return Plan(state, tuple(events), jobs, tuple(matches), flags, None, ungrouped)
 
-    def _jobs(self, run: _Run, now: int) -> Iterator[NewJob]:
+    def _jobs(self, run: _PlannedRun, now: int) -> Iterator[NewJob]:
         first = run.events[0]
         covers = tuple(e.index for e in run.events) if run.rule.per_delivery else ()
         paused = run.rule.mode == "paused"
@@ -223,9 +227,13 @@ class Planner:
             endpoint.dedupe.mode == "id" and provider.has_ids
         )
         keys = (dedupe_key(delivery.endpoint, identity),) if keyed else ()
-        event = Event(self._ids.new("evt", now), 0, reading.event_name, None, None, keys=keys)
+        event = DeliveryEvent(
+            self._ids.new("evt", now), 0, reading.event_name, None, None, keys=keys
+        )
         return Plan(state, (event,), (), (), flags, reason)
 
 
-def _named(read: ReadEvent, event_id: str) -> Event:
-    return Event(event_id, read.index, read.name, read.action, read.payload, read.raw, read.fields)
+def _named(read: ReadEvent, event_id: str) -> DeliveryEvent:
+    return DeliveryEvent(
+        event_id, read.index, read.name, read.action, read.payload, read.raw, read.fields
+    )

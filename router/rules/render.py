@@ -8,10 +8,10 @@ import msgspec
 from router.errors import RenderError
 from router.expressions import Template, encode_json, rfc3339
 from router.model.call import Call, LogCall, PythonCall, ShellCall
-from router.model.delivery import Delivery, Event
+from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import Job, Skip
 from router.plugin import hosts_of
-from router.rules.live import Live
+from router.rules.live import LiveRuleset
 from router.rules.render_http import json_value, render_http, secured
 from router.rules.scope import delivery_roots, event_scope
 from router.rules.specs import CompiledAction, HttpSpec, LogSpec, PythonSpec, ShellSpec
@@ -43,13 +43,13 @@ class Material(msgspec.Struct, frozen=True):
     `results` are those of the actions that it comes after.
     """
 
-    live: Live
+    live: LiveRuleset
     action: CompiledAction
     job: Job
     delivery: Delivery
-    event: Event
+    event: DeliveryEvent
     environ: Mapping[str, str]
-    covered: tuple[Event, ...] = ()
+    covered: tuple[DeliveryEvent, ...] = ()
     results: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
 
@@ -104,7 +104,7 @@ def _masked(m: Material, spec: HttpSpec, scope: dict[str, Any]) -> dict[str, Any
     return {**scope, "secret": dict.fromkeys(m.live.secrets.texts, "***")}
 
 
-def needs_event(live: Live, action: CompiledAction, job: Job, delivery: Delivery) -> bool:
+def needs_event(live: LiveRuleset, action: CompiledAction, job: Job, delivery: Delivery) -> bool:
     """
     Whether rendering this job reads more of its event than the job itself knows: then the stored
     body has to be parsed again.

@@ -14,7 +14,7 @@ from router.expressions import Template, encode_json
 from router.model.call import HttpCall
 from router.model.job import Job
 from router.model.settings import Auth
-from router.rules.live import Secrets
+from router.rules.live import SecretValues
 from router.rules.specs import HttpSpec
 
 _FORBIDDEN_IN_HEADER = re.compile(r"[\r\n\0]")
@@ -61,7 +61,7 @@ def render_http(
     )
 
 
-def secured(call: HttpCall, spec: HttpSpec, secrets: Secrets) -> HttpCall:
+def secured(call: HttpCall, spec: HttpSpec, secrets: SecretValues) -> HttpCall:
     """The call with what it is signed with and what its connection needs."""
     if spec.sign is None and spec.tls is None:
         return call

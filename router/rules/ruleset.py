@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from router.expressions import Expression
-from router.model.settings import OWN, Endpoint, SecretRef, Server, Target
+from router.model.settings import OWN, Endpoint, SecretRef, ServerSettings, Target
 from router.providers import Provider
 from router.rules.specs import CompiledRule
 
@@ -23,7 +23,7 @@ class Ruleset(msgspec.Struct, frozen=True):
     text: str
     context: dict[str, Any]
     folder: str
-    server: Server
+    server: ServerSettings
     secrets: Mapping[str, SecretRef]
     variables: Mapping[str, Any]
     targets: Mapping[str, Target]

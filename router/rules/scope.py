@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from router.expressions import Definitions, Expression, rfc3339
-from router.model.delivery import Delivery, Event
+from router.model.delivery import Delivery, DeliveryEvent
 
 _QUERY_FIELDS_MAX = 1000
 
@@ -24,7 +24,7 @@ def delivery_roots(delivery: Delivery, variables: Mapping[str, Any]) -> dict[str
 def event_scope(
     shared: Mapping[str, Any],
     delivery: Delivery,
-    event: Event,
+    event: DeliveryEvent,
     defines: Mapping[str, Expression],
 ) -> dict[str, Any]:
     """The roots of one event, its definitions lazy."""

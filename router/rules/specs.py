@@ -6,7 +6,7 @@ from typing import Any, Literal
 import msgspec
 
 from router.expressions import Expression, Template
-from router.model.job import ActionKind, Group, Need
+from router.model.job import ActionKind, Group, Predecessor
 from router.model.retry import RetryPolicy
 from router.model.settings import OWN, Auth, ShellLimits, Sign, Target, Tls
 
@@ -95,7 +95,7 @@ class CompiledAction(msgspec.Struct, frozen=True):
     target: str
     retry: RetryPolicy
     on_interrupt: Literal["rerun", "dead"] = "rerun"
-    after: tuple[Need, ...] = ()
+    after: tuple[Predecessor, ...] = ()
     when: Expression | None = None
     given: tuple[tuple[str, JsonSpec], ...] = ()
 

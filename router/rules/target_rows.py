@@ -6,11 +6,11 @@ from urllib.parse import urlsplit
 
 from router.model.settings import Target
 from router.model.target import TargetCounts, TargetNow, TargetRow
-from router.rules.live import Live
+from router.rules.live import LiveRuleset
 
 
 def target_rows(
-    live: Live, now: Iterable[TargetNow], counts: Mapping[str, TargetCounts]
+    live: LiveRuleset, now: Iterable[TargetNow], counts: Mapping[str, TargetCounts]
 ) -> tuple[TargetRow, ...]:
     """The targets of the file, then bare addresses and commands, and what else has work."""
     standing = {one.target: one for one in now}
@@ -23,7 +23,7 @@ def target_rows(
     )
 
 
-def known_targets(live: Live) -> frozenset[str]:
+def known_targets(live: LiveRuleset) -> frozenset[str]:
     """Every target that the live rules name or call."""
     return frozenset({*live.ruleset.targets, *(a.target for a in live.actions.values())})
 

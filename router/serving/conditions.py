@@ -26,7 +26,7 @@ Tell = Callable[[str, str, Mapping[str, Any]], Awaitable[bool]]
 """Tells an event by name, identity and payload; False: no rule wants it."""
 
 
-class Told:
+class RememberedAlerts:
     """What has been told already, in the store, so that a restart tells nothing twice."""
 
     def __init__(self, store: Store) -> None:
@@ -72,7 +72,7 @@ class Refusing:
     """
 
     def __init__(
-        self, *, live: LiveRef, metrics: Metrics, clock: Clock, told: Told, tell: Tell
+        self, *, live: LiveRef, metrics: Metrics, clock: Clock, told: RememberedAlerts, tell: Tell
     ) -> None:
         self._live = live
         self._metrics = metrics
@@ -130,7 +130,12 @@ class Silences:
     """`endpoint.silent`: nothing came for longer than the endpoint's `expect_every`."""
 
     def __init__(
-        self, *, live: LiveRef, silent: Callable[[], Mapping[str, Any]], told: Told, tell: Tell
+        self,
+        *,
+        live: LiveRef,
+        silent: Callable[[], Mapping[str, Any]],
+        told: RememberedAlerts,
+        tell: Tell,
     ) -> None:
         self._live = live
         self._silent = silent
@@ -161,13 +166,15 @@ class Silences:
             await self._told.keep(fact, begun)
 
 
-class Targets:
+class TargetAlerts:
     """
     `target.open`: calls to a target failed too often, and stopped, told once until it is closed
     again; a probe that fails is no news. `target.paused`: by hand or by the router itself.
     """
 
-    def __init__(self, *, now: Callable[[], Iterable[TargetNow]], told: Told, tell: Tell) -> None:
+    def __init__(
+        self, *, now: Callable[[], Iterable[TargetNow]], told: RememberedAlerts, tell: Tell
+    ) -> None:
         self._now = now
         self._told = told
         self._tell = tell
@@ -201,7 +208,7 @@ class Targets:
 class Expiring:
     """`secret.expiring`: seven days, and again one day, before a secret's `until`."""
 
-    def __init__(self, *, live: LiveRef, clock: Clock, told: Told, tell: Tell) -> None:
+    def __init__(self, *, live: LiveRef, clock: Clock, told: RememberedAlerts, tell: Tell) -> None:
         self._live = live
         self._clock = clock
         self._told = told
@@ -242,7 +249,7 @@ class Filling:
         store: Store,
         disk: Callable[[], tuple[int, int]],
         clock: Clock,
-        told: Told,
+        told: RememberedAlerts,
         tell: Tell,
     ) -> None:
         self._live = live

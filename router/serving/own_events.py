@@ -17,7 +17,7 @@ from router.model.ids import Ids
 from router.model.job import Attempt, Job
 from router.model.settings import OWN
 from router.rules import own_events
-from router.rules.live import Live, LiveRef
+from router.rules.live import LiveRef, LiveRuleset
 from router.rules.plan import Plan
 from router.store.protocol import Acceptance, Accepted, Duplicate, Store
 
@@ -161,7 +161,9 @@ class OwnEvents:
                 self._waiting.popleft()
         return True
 
-    def _acceptance(self, live: Live, planned: tuple[Delivery, Plan] | None) -> Acceptance | None:
+    def _acceptance(
+        self, live: LiveRuleset, planned: tuple[Delivery, Plan] | None
+    ) -> Acceptance | None:
         if planned is None or live.own is None:
             return None
         delivery, plan = planned

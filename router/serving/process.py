@@ -12,7 +12,7 @@ LAST_S = 5.0
 """What all the rest of an end may take, beside the grace."""
 
 
-class Listener(Protocol):
+class ListenerPort(Protocol):
     """A listening server; see `web.server`."""
 
     async def start(self) -> None: ...
@@ -37,7 +37,7 @@ class Process:
     def __init__(
         self,
         *,
-        listeners: list[Listener],
+        listeners: list[ListenerPort],
         loops: dict[str, Callable[[], Coroutine[Any, Any, None]]],
         dispatch: Drainable,
         store_failed: Awaitable[Any],

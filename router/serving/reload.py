@@ -9,9 +9,9 @@ from router.clock import Clock
 from router.errors import NO_DESCRIPTOR, ConfigError, RouterError, StoreUnavailable, UsageError
 from router.log import Log
 from router.metrics import Metrics
-from router.model.settings import Server
+from router.model.settings import ServerSettings
 from router.rehearsal.diff import rule_changes, setting_changes
-from router.rules.live import Live, LiveRef
+from router.rules.live import LiveRef, LiveRuleset
 from router.rules.ruleset import Ruleset
 from router.serving.verbs import ReloadState
 
@@ -30,7 +30,7 @@ TOLD = 50
 _NEEDS_RESTART = ("listen", "admin", "admin_hosts", "store", "tls", "admin_tls")
 
 
-class Steps(NamedTuple):
+class ReloadSteps(NamedTuple):
     """
     What a reload is made of.
 
@@ -42,11 +42,11 @@ class Steps(NamedTuple):
     """
 
     fingerprint: Callable[[], str]
-    build: Callable[[], Live]
-    keep: Callable[[Live], Awaitable[None]]
+    build: Callable[[], LiveRuleset]
+    keep: Callable[[LiveRuleset], Awaitable[None]]
     after: Callable[[], Awaitable[object]]
     render: Callable[[ConfigError], str]
-    prove: Callable[[Live], Awaitable[object]]
+    prove: Callable[[LiveRuleset], Awaitable[object]]
     begins: Callable[[], object] = lambda: None
     ends: Callable[[], object] = lambda: None
 
@@ -55,7 +55,7 @@ class Reloader:
     """Swaps the live ruleset."""
 
     def __init__(
-        self, steps: Steps, *, live: LiveRef, clock: Clock, log: Log, metrics: Metrics
+        self, steps: ReloadSteps, *, live: LiveRef, clock: Clock, log: Log, metrics: Metrics
     ) -> None:
         self._steps = steps
         self._live = live
@@ -141,7 +141,7 @@ class Reloader:
             self._log.error("jobs of paused rules not yet held", error=str(error))
         return old.ruleset.generation != new.ruleset.generation
 
-    async def _built(self) -> Live:
+    async def _built(self) -> LiveRuleset:
         """
         A generation whose files all are of the same moment.
 
@@ -192,12 +192,12 @@ class Reloader:
             **({"exc_info": error} if error else {}),
         )
 
-    def _in_force(self, live: Live, now: int) -> None:
+    def _in_force(self, live: LiveRuleset, now: int) -> None:
         self._metrics.in_force(live.ruleset.generation, now)
         doors = [door for door in live.doors.values() if door.provider.ack_within_s is not None]
         self._metrics.awaited(door.endpoint.provider for door in doors)
 
-    async def _tell(self, old: Ruleset, live: Live) -> None:
+    async def _tell(self, old: Ruleset, live: LiveRuleset) -> None:
         state, new, now = self.state, live.ruleset, self._clock.now()
         changed = old.generation != new.generation
         told = await asyncio.to_thread(differences, old, new) if changed else {}
@@ -233,7 +233,7 @@ def differences(old: Ruleset, new: Ruleset) -> dict[str, Any]:
     settings = {".".join(change.path.split(".")[:2]) for change in setting_changes(old, new)}
     server = [
         f"server.{name}"
-        for name in Server.__struct_fields__
+        for name in ServerSettings.__struct_fields__
         if getattr(old.server, name) != getattr(new.server, name)
     ]
     return {
@@ -248,6 +248,6 @@ def _listed(names: list[str]) -> list[str]:
     return [*names[:TOLD], f"and {more} more"] if more > 0 else names
 
 
-def _restart_keys(old: Server, new: Server) -> list[str]:
+def _restart_keys(old: ServerSettings, new: ServerSettings) -> list[str]:
     """Settings that differ but only a restart applies."""
     return [key for key in _NEEDS_RESTART if getattr(old, key) != getattr(new, key)]

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from router.clock import Clock
-from router.dispatch.gates import Gates, facts
+from router.dispatch.breakers import Gates, facts
 from router.errors import UsageError
 from router.model.target import FACT, TargetNow, TargetRow
-from router.replay import LOCAL, By, Operator
+from router.operator import LOCAL, By, Operator
 from router.rules.live import LiveRef
 from router.rules.target_rows import known_targets, target_rows
 from router.store.protocol import Store

@@ -8,7 +8,7 @@ from router.intake import Intake
 from router.log import Log
 from router.model.settings import DAY_MS
 from router.rules.live import LiveRef
-from router.serving.silence import Silence
+from router.serving.silent_endpoints import Silence
 from router.store.protocol import Store
 from router.store.upkeep import Retain
 

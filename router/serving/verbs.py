@@ -9,13 +9,13 @@ import msgspec
 from router import __version__
 from router.clock import Clock
 from router.errors import NotFound, StoreUnavailable, UsageError
-from router.model.operating import Planned, Replay
+from router.model.operations import Planned, Replay
 from router.model.target import TargetRow
+from router.operator import LOCAL, By, Operator, ReplayRequest
 from router.provider_calls.subscriptions import is_subscription
 from router.refusals import KeptRefusals
-from router.replay import LOCAL, Asked, By, Operator
 from router.rules.live import LiveRef
-from router.serving import retaining
+from router.serving import retention
 from router.serving.targets import TargetDesk
 from router.store.protocol import Selector, Store
 
@@ -153,7 +153,7 @@ class Verbs:
         ids, selector = _wanted(body, _REPLAY)
         given = {name: body[name] for name in ("recorded", "rate", "name", "again") if name in body}
         try:
-            asked = msgspec.convert({**given, "ids": ids}, Asked)
+            asked = msgspec.convert({**given, "ids": ids}, ReplayRequest)
         except msgspec.ValidationError as error:
             raise UsageError(f"replay: {error}") from None
         asked = msgspec.structs.replace(asked, selector=selector)
@@ -264,8 +264,8 @@ class Verbs:
         if self.holds():
             raise UsageError("the clock was set on by more than a day: nothing is removed yet")
         keep = self._live.current.ruleset.server.retention
-        wish = retaining.wished(keep, self._clock.now(), older_than)
-        done, more = await retaining.prune(self._store, wish, clock=self._clock)
+        wish = retention.wished(keep, self._clock.now(), older_than)
+        done, more = await retention.prune(self._store, wish, clock=self._clock)
         await self._operator.note("prune", dict(body), by, done.deliveries)
         return {**msgspec.structs.asdict(done), "more": more}
 

@@ -6,7 +6,6 @@ import msgspec
 
 from router.model.job import NewJob
 from router.store import runs
-from router.store.book import ROWS, Book, Row
 from router.store.protocol import Acceptance, Accepted, Duplicate, EventEntry, narrowed
 from router.store.rows import (
     DELIVERY_STATE,
@@ -15,6 +14,7 @@ from router.store.rows import (
     encode_names,
     job_rows,
 )
+from router.store.writer_state import ROWS, Book, Row
 
 Receipt = Accepted | Duplicate
 

@@ -8,8 +8,8 @@ from router.errors import NotFound
 from router.model.job import NewJob, Turn
 from router.store import runs, selection
 from router.store.accepting import insert_jobs
-from router.store.book import Book
 from router.store.rows import PLACES, job_rows
+from router.store.writer_state import Book
 
 
 class _Unit(msgspec.Struct):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from router.model.job import ENDED, JobState, Need
+from router.model.job import ENDED, JobState, Predecessor
 
 PREDECESSORS, TURN, PAUSED, TARGET = 1, 2, 4, 8
 """What a job waits for; a job may wait for several, so `waits` is their sum."""
@@ -26,7 +26,7 @@ class Member(msgspec.Struct):
     due_at: int
     target: str
     waits: int = 0
-    needs: tuple[Need, ...] = ()
+    needs: tuple[Predecessor, ...] = ()
     attempt: int = 0
     reason: str | None = None
 

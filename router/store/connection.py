@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from router.errors import StoreRefused
-from router.store import causes, place
+from router.store import death_causes, location
 
 FIXED_IN = (3, 51, 3)
 """
@@ -92,7 +92,7 @@ def _opened(uri: str, path: Path, settings: Mapping[str, object]) -> sqlite3.Con
             uri, uri=True, isolation_level=None, check_same_thread=False, cached_statements=512
         )
         _set(db, settings)
-        db.create_function("cause_of", 4, causes.key_of, deterministic=True)
+        db.create_function("cause_of", 4, death_causes.key_of, deterministic=True)
     except (sqlite3.Error, UnicodeDecodeError, StoreRefused) as error:
         if db is not None:
             db.close()
@@ -133,6 +133,6 @@ def refusal(path: Path, error: sqlite3.Error | ValueError | TypeError) -> StoreR
             "start `router serve` once"
         )
     is_io = code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
-    if code == sqlite3.SQLITE_FULL or (is_io and place.is_full(path.parent)):
-        return place.without_room(path)
+    if code == sqlite3.SQLITE_FULL or (is_io and location.is_full(path.parent)):
+        return location.without_room(path)
     return StoreRefused(f"{path} cannot be opened ({error})")

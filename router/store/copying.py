@@ -15,8 +15,8 @@ from pathlib import Path
 import msgspec
 
 from router.errors import StoreRefused, UsageError
-from router.model.operating import Audit
-from router.store import noting, place, schema
+from router.model.operations import Audit
+from router.store import audit_offline, location, schema
 from router.store.connection import open_read_only, open_unchanging, refusal
 
 STEP_PAGES = 1_000
@@ -57,7 +57,7 @@ def backup(
     with _unfinished(destination) as fresh:
         version = _copy(store, open_read_only, fresh, progress)
         fresh.replace(destination)
-        place.sync_folder(destination.parent)
+        location.sync_folder(destination.parent)
     return Copied(str(destination), destination.stat().st_size, version)
 
 
@@ -82,18 +82,18 @@ def restore(
         UsageError: there is no such backup, or it is the store itself.
     """
     _check_source(source, store)
-    place.check_folder(store.parent)
-    lock = place.Lock(store)
+    location.check_folder(store.parent)
+    lock = location.Lock(store)
     try:
         with _unfinished(store) as fresh:
             version = _copy(source, _alone(source), fresh, progress)
             if audit is not None and version == len(schema.MIGRATIONS):
-                noting.write(fresh, audit)
+                audit_offline.write(fresh, audit)
                 _sync(fresh)
-            fresh.replace(place.restoring(store))
+            fresh.replace(location.restoring(store))
         kept = _put_aside(store, stamp)
-        place.restoring(store).replace(store)
-        place.sync_folder(store.parent)
+        location.restoring(store).replace(store)
+        location.sync_folder(store.parent)
     finally:
         lock.release()
     return Copied(str(store), store.stat().st_size, version, str(kept) if kept else None)
@@ -220,7 +220,7 @@ def _put_aside(store: Path, stamp: str) -> Path | None:
     for suffix in parts:
         Path(f"{kept}{suffix}").unlink(missing_ok=True)  # of a restore that was cut off
         Path(f"{kept}{suffix}").hardlink_to(f"{store}{suffix}")
-    place.sync_folder(store.parent)
+    location.sync_folder(store.parent)
     for suffix in ("", "-wal", "-shm"):
         Path(f"{store}{suffix}").unlink(missing_ok=True)
     return kept if "" in parts else None

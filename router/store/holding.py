@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from router.store.book import Book
 from router.store.chains import PAUSED, TARGET
-from router.store.verbs import STEP
+from router.store.operations import STEP
+from router.store.writer_state import Book
 
 
 def hold(book: Book, rules: Collection[str], targets: Collection[str], now: int) -> int:

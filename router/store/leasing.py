@@ -7,11 +7,11 @@ import msgspec
 
 from router.model.delivery import Delivery
 from router.model.job import Attempt, Job
-from router.store import accepting, corrupt, runs
-from router.store.book import Book
+from router.store import accepting, damage, runs
 from router.store.protocol import APART_MS, Died, LeaseBatch, Leased, Recovered
 from router.store.rows import JOB_COLUMNS, PLACE_BITS, to_delivery, to_job
 from router.store.selection import JOBS_JOINED
+from router.store.writer_state import Book
 
 LEASED_BYTES = 32 * 1024 * 1024
 """Bodies handed out at once: past it the rest of the due jobs waits for the next call."""
@@ -69,9 +69,9 @@ def lease(
         try:
             batch = _hand_out(book, slots, token, now, fresh)
         except Exception as error:  # nothing was written: all is read before anything is
-            if not corrupt.is_unreadable(error):
+            if not damage.is_unreadable(error):
                 raise
-            found = corrupt.put_aside(
+            found = damage.put_aside(
                 book, _numbers(book, slots, fresh), lambda n: _read_alone(book, n, now), now
             )
             if not found:
@@ -241,12 +241,12 @@ def recover(
     try:
         recovered = _reclaim(book, alive, now, dead_on_interrupt, died)
     except Exception as error:
-        if not corrupt.is_unreadable(error):
+        if not damage.is_unreadable(error):
             raise
         book.db.execute("ROLLBACK TO recover")
         book.unwind(mark)
         lost = [n for (n,) in book.db.execute(f"SELECT n {_OF_OTHERS}", (len(alive), alive))]
-        aside = corrupt.put_aside(book, lost, lambda n: _read_alone(book, n, now), now)
+        aside = damage.put_aside(book, lost, lambda n: _read_alone(book, n, now), now)
         if not aside:
             raise
         recovered = _reclaim(book, alive, now, dead_on_interrupt, died)

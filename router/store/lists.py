@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from router.model.job import Attempt
-from router.model.operating import Change, Part, Planned
+from router.model.operations import ActionJobs, Change, Planned
 from router.store import selection
 from router.store.protocol import EventEntry, Selector
 from router.store.rows import STATES, decode_events, to_attempt
@@ -130,7 +130,7 @@ def planned(db: sqlite3.Connection, selector: Selector, change: Change) -> Plann
     return Planned(
         deliveries,
         sum(part[3] for part in parts),
-        parts=tuple([Part(*part) for part in parts]),
+        parts=tuple([ActionJobs(*part) for part in parts]),
         first_at=first_at,
         last_at=last_at,
         passed=passed,

@@ -13,7 +13,7 @@ import msgspec
 
 from router.model.delivery import Delivery, DeliverySummary
 from router.model.job import Attempt, Group, Job, JobState, NewJob, Settlement
-from router.model.operating import Audit, Cause, Change, Planned, Replay, ReplayStep
+from router.model.operations import Audit, Cause, Change, Planned, Replay, ReplayStep
 from router.model.target import TargetCounts
 from router.store.upkeep import Pruned, Retain, RuleCount
 
@@ -154,7 +154,7 @@ class Selector(msgspec.Struct, frozen=True):
     that made the jobs, `cause` the key of a `Cause`.
 
     `where` is the text of a condition on the delivery; a store refuses it (UsageError), as whoever
-    can read deliveries evaluates it: `router.replay.search`.
+    can read deliveries evaluates it: `router.operator.search`.
     """
 
     ids: tuple[str, ...] = ()

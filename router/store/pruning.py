@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
-from router.store import auditing, runs
-from router.store.book import Book, set_by
+from router.store import audit_log, runs
 from router.store.selection import JOBS_OF
 from router.store.upkeep import Pruned, Retain
+from router.store.writer_state import Book, set_by
 
 WINDOW = 10_000
 """Rows looked at in one query of a search for something to remove."""
@@ -27,7 +27,7 @@ _FINISHED = f"""
 """
 
 
-class Plan(msgspec.Struct, frozen=True):
+class PrunePlan(msgspec.Struct, frozen=True):
     """
     What a search found removable: delivery numbers, and a range of keys with some that ended by
     `ended`, which is a time as if nobody had set the clock.
@@ -38,7 +38,7 @@ class Plan(msgspec.Struct, frozen=True):
     ended: int
 
 
-class Search:
+class PruneSearch:
     """
     Looks for what may go, on a reading connection, so that writing does not wait for it.
 
@@ -49,10 +49,10 @@ class Search:
         self._delivery = ""
         self._key = b""
 
-    def plan(self, db: sqlite3.Connection, retain: Retain, now: int) -> Plan:
+    def plan(self, db: sqlite3.Connection, retain: Retain, now: int) -> PrunePlan:
         """Up to `retain.limit` deliveries, oldest first, and a range of keys."""
         ended = now - set_by(db)
-        return Plan(self._deliveries(db, retain), self._keys(db, retain.limit, ended), ended)
+        return PrunePlan(self._deliveries(db, retain), self._keys(db, retain.limit, ended), ended)
 
     def _deliveries(self, db: sqlite3.Connection, retain: Retain) -> tuple[int, ...]:
         found: list[int] = []
@@ -113,13 +113,13 @@ class Search:
 
 def removable(db: sqlite3.Connection, retain: Retain, now: int) -> tuple[int, int]:
     """How many deliveries, and how many keys, may go now; nothing is removed."""
-    plan = Search().plan(db, msgspec.structs.replace(retain, limit=EVERYTHING), now)
+    plan = PruneSearch().plan(db, msgspec.structs.replace(retain, limit=EVERYTHING), now)
     expired = (now - set_by(db),)
     keys = db.execute("SELECT count(*) FROM keys WHERE until <= ?", expired).fetchone()[0]
     return len(plan.deliveries), int(keys)
 
 
-def prune(book: Book, plan: Plan, retain: Retain, now: int) -> Pruned:
+def prune(book: Book, plan: PrunePlan, retain: Retain, now: int) -> Pruned:
     """Remove what was planned and may still go, within the open transaction."""
     removed = _remove_deliveries(book, plan.deliveries, retain, now)
     keys = 0
@@ -129,7 +129,7 @@ def prune(book: Book, plan: Plan, retain: Retain, now: int) -> Pruned:
             (*plan.keys, min(plan.ended, book.unset(now))),
         ).rowcount
         book.pages += keys
-    auditing.prune(book, retain.audit_before)
+    audit_log.prune(book, retain.audit_before)
     return Pruned(removed, keys, _remove_generations(book))
 
 

@@ -11,11 +11,11 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from router.errors import StoreRefused, StoreUnavailable
 from router.model.delivery import DeliverySummary
 from router.model.job import Job, JobState
-from router.model.operating import Audit, Cause, Change, Planned, Replay
+from router.model.operations import Audit, Cause, Change, Planned, Replay
 from router.model.target import TargetCounts
-from router.store import auditing, lists, paging, reading, replaying, schema
+from router.store import audit_log, lists, paging, reading, replaying, schema
+from router.store.commit_order import FeedQuery, Following, following
 from router.store.connection import open_read_only, refusal
-from router.store.following import Asked, Following, following
 from router.store.lists import ListedAttempt, ListedEvent, ListedGeneration
 from router.store.protocol import DeliveryRecord, Generation, NameKind, Page, Selector
 from router.store.upkeep import RuleCount
@@ -47,7 +47,7 @@ class SqliteReader:
     async def results(self, job: str, actions: frozenset[str]) -> Mapping[str, Any]:
         return await self.ask(reading.results, job, actions)
 
-    async def following(self, asked: Asked) -> Following:
+    async def following(self, asked: FeedQuery) -> Following:
         return await self.ask(following, asked)
 
     async def target_counts(self) -> Mapping[str, TargetCounts]:
@@ -88,7 +88,7 @@ class SqliteReader:
         return await self.ask(replaying.several, limit, making=making)
 
     async def audited(self, since: int | None, until: int | None, limit: int) -> tuple[Audit, ...]:
-        return await self.ask(auditing.lines, since, until, limit)
+        return await self.ask(audit_log.lines, since, until, limit)
 
     async def rule_counts(self) -> Mapping[str, RuleCount]:
         return await self.ask(reading.rule_counts)

@@ -10,11 +10,11 @@ import msgspec
 from router.errors import NotFound
 from router.model.delivery import DeliverySummary
 from router.model.job import Job, JobState
-from router.model.operating import Cause
+from router.model.operations import Cause
 from router.model.target import TargetCounts
 from router.store import selection
-from router.store.causes import by_cause
-from router.store.corrupt import is_unreadable
+from router.store.damage import is_unreadable
+from router.store.death_causes import by_cause
 from router.store.paging import history_of
 from router.store.protocol import DeliveryRecord, Generation, NameKind, Selector
 from router.store.rows import (

@@ -8,11 +8,11 @@ import msgspec
 
 from router.errors import NotFound
 from router.model.job import NewJob
-from router.model.operating import Audit, Item, Replay, ReplayState, ReplayStep
-from router.store import auditing
+from router.model.operations import Audit, Item, Replay, ReplayState, ReplayStep
+from router.store import audit_log
 from router.store.adding import add
-from router.store.book import Book
 from router.store.selection import JOBS_OF
+from router.store.writer_state import Book
 
 STATES: tuple[ReplayState, ...] = ("making", "made", "cancelled")
 MAKING, MADE, CANCELLED = 0, 1, 2
@@ -44,7 +44,7 @@ def begin(book: Book, replay: Replay, audit: Audit | None) -> Replay:
         ),
     )
     if audit is not None:
-        auditing.note(book, msgspec.structs.replace(audit, id=replay.id))
+        audit_log.note(book, msgspec.structs.replace(audit, id=replay.id))
     book.pages += 2
     return replay
 
@@ -78,7 +78,7 @@ def step(book: Book, wanted: ReplayStep, now: int) -> Replay | None:
             number,
         ),
     )
-    auditing.count_up(book, wanted.replay, jobs)
+    audit_log.count_up(book, wanted.replay, jobs)
     book.pages += 2
     return one(book.db, wanted.replay, items=False)
 

@@ -14,8 +14,8 @@ from router.model.job import (
     AttemptOutcome,
     Job,
     JobState,
-    Need,
     NewJob,
+    Predecessor,
 )
 from router.store.chains import PAUSED, PREDECESSORS, TARGET, TURN
 from router.store.protocol import EventEntry
@@ -99,7 +99,7 @@ _encoder = msgspec.msgpack.Encoder()
 _to_json = msgspec.json.Encoder(decimal_format="number")
 _from_json = msgspec.json.Decoder(float_hook=Decimal)
 _meta = msgspec.msgpack.Decoder(Meta)
-_needs = msgspec.json.Decoder(tuple[Need, ...])
+_needs = msgspec.json.Decoder(tuple[Predecessor, ...])
 _events = msgspec.msgpack.Decoder(tuple[_StoredEvent, ...])
 
 
@@ -213,7 +213,7 @@ def to_job(row: Sequence[Any]) -> Job:
     return Job(*values)
 
 
-def _waits_for(waits: int, after: tuple[Need, ...], turn: bytes | None) -> tuple[str, ...]:
+def _waits_for(waits: int, after: tuple[Predecessor, ...], turn: bytes | None) -> tuple[str, ...]:
     words = []
     if waits & PREDECESSORS:
         words.append("the end of " + ", ".join([need.action for need in after]))
@@ -226,12 +226,12 @@ def _waits_for(waits: int, after: tuple[Need, ...], turn: bytes | None) -> tuple
     return tuple(words)
 
 
-def encode_needs(needs: tuple[Need, ...]) -> str | None:
+def encode_needs(needs: tuple[Predecessor, ...]) -> str | None:
     """A job's needs column."""
     return msgspec.json.encode(needs).decode() if needs else None
 
 
-def decode_needs(text: str | None) -> tuple[Need, ...]:
+def decode_needs(text: str | None) -> tuple[Predecessor, ...]:
     """The needs column's value."""
     return _needs.decode(text) if text else ()
 

@@ -6,10 +6,10 @@ from typing import Any, Final
 import msgspec
 
 from router.model.job import Group, NewJob, Turn
-from router.store import chains, corrupt, members
-from router.store.book import Book, Row
+from router.store import chains, damage, damaged_runs
 from router.store.chains import Member
 from router.store.rows import PLACE_BITS, STATE, encode_needs
+from router.store.writer_state import Book, Row
 
 WAITS, HAS, HALTED, GONE = 0, 1, 2, None
 """Where a run stands in its group; gone is also who has none."""
@@ -44,7 +44,7 @@ class Run:
 
     def __init__(self, row: Sequence[Any], found: Mapping[int, Member]) -> None:
         self.n, self.first, self.last, self.turn, key, self.at_once = row[:6]
-        self.key = None if key is None else corrupt.legible(key)
+        self.key = None if key is None else damage.legible(key)
         self.latest, self.halts = row[6] == LATEST, bool(row[7])
         self.numbers, self.members = list(found), list(found.values())
         self._before = [msgspec.structs.astuple(member) for member in self.members]
@@ -85,7 +85,7 @@ def _load(book: Book, n: int, now: int, effects: Effects) -> Run | None:
     if row is None:
         return None
     known = len(book.open)
-    found = members.read(book, row[1], row[2], now)
+    found = damaged_runs.read(book, row[1], row[2], now)
     effects.freed += [(found[number].target, at) for number, at in book.open[known:]]
     return Run(row, found)
 
@@ -321,7 +321,7 @@ def _texts(book: Book, column: str, where: str, values: Any = ()) -> list[str]:
     found = book.db.execute(
         f"SELECT DISTINCT CAST({column} AS BLOB) FROM runs WHERE {where}", values
     )
-    return [corrupt.legible(raw) for (raw,) in found.fetchall()]
+    return [damage.legible(raw) for (raw,) in found.fetchall()]
 
 
 def _regroup(book: Book, rule: str, group: Group | None, now: int) -> int:
@@ -373,4 +373,4 @@ def stored_turn(row: Iterable[Any]) -> Turn | None:
     busy = next(word for word, number in ON_BUSY.items() if number == on_busy)
     dead = next(word for word, number in ON_DEAD.items() if number == on_dead)
     group = Group(at_once, busy, dead)  # type: ignore[arg-type]
-    return Turn(corrupt.legible(key), corrupt.legible(value), group)
+    return Turn(damage.legible(key), damage.legible(value), group)

@@ -3,8 +3,8 @@
 from typing import Any
 
 from router.errors import UsageError
-from router.model.operating import Change
-from router.store.corrupt import CORRUPT
+from router.model.operations import Change
+from router.store.damage import CORRUPT
 from router.store.protocol import Selector
 from router.store.rows import DELIVERY_STATE, MARK, PLACE_BITS, PLACES, STATES
 

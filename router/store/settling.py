@@ -5,9 +5,9 @@ from functools import lru_cache
 
 from router.model.job import ENDED, Settlement
 from router.store import accepting, runs
-from router.store.book import ROWS, Book, Row, values
 from router.store.protocol import HELD, LOST, Accepted, Settled
 from router.store.rows import OUTCOME, PLACE_BITS, STATE, encode_json
+from router.store.writer_state import ROWS, Book, Row, values
 
 
 class Anomaly(Exception):

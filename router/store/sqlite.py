@@ -13,27 +13,26 @@ from router.clock import Clock
 from router.errors import StoreRefused, StoreUnavailable
 from router.model.delivery import DeliverySummary
 from router.model.job import Group, Job, JobState, NewJob, Settlement
-from router.model.operating import Audit, Cause, Change, Planned, Replay, ReplayStep
+from router.model.operations import Audit, Cause, Change, Planned, Replay, ReplayStep
 from router.model.target import TargetCounts
 from router.store import (
     accepting,
     adding,
-    auditing,
+    audit_log,
+    clock_step,
     holding,
     journal,
     leasing,
-    place,
+    location,
+    operations,
     pruning,
     replaying,
     runs,
     schema,
     settling,
-    shifting,
-    verbs,
 )
-from router.store.book import Book
+from router.store.commit_order import FeedQuery, Following
 from router.store.connection import open_read_only, open_writer, refusal, remark
-from router.store.following import Asked, Following
 from router.store.lists import ListedAttempt, ListedEvent, ListedGeneration
 from router.store.protocol import (
     Acceptance,
@@ -53,6 +52,7 @@ from router.store.protocol import (
 from router.store.reader import SqliteReader
 from router.store.upkeep import Pruned, Retain, RuleCount
 from router.store.writer import Writer
+from router.store.writer_state import Book
 
 COPIES_WAIT_S = 1.0
 """Counts of copies are written at most this often."""
@@ -67,13 +67,13 @@ class SqliteStore:
     `remark` is what is worth knowing about this machine's SQLite, if anything.
     """
 
-    def __init__(self, path: Path, clock: Clock, lock: place.Lock) -> None:
+    def __init__(self, path: Path, clock: Clock, lock: location.Lock) -> None:
         self._path = path
         self._clock = clock
         self._lock = lock
         self._writer = Writer(self._open, self._fail, self._committed, lock.gone)
         self._reader: SqliteReader
-        self._search = pruning.Search()
+        self._search = pruning.PruneSearch()
         self._counting: asyncio.Task[None] | None = None
         self._closed = False
         self.on_commit: Callable[[int, float], None] = lambda _writes, _seconds: None
@@ -161,14 +161,14 @@ class SqliteStore:
         self, selector: Selector, *, reason: str, now: int, audit: Audit | None = None
     ) -> int:
         return await self._in_steps(
-            lambda book, after: verbs.cancel(book, selector, reason, now, after),
+            lambda book, after: operations.cancel(book, selector, reason, now, after),
             audit,
             change=selector.replay is not None,
         )
 
     async def revive(self, selector: Selector, *, now: int, audit: Audit | None = None) -> int:
         return await self._in_steps(
-            lambda book, after: verbs.revive(book, selector, now, after), audit
+            lambda book, after: operations.revive(book, selector, now, after), audit
         )
 
     async def hold(
@@ -183,7 +183,7 @@ class SqliteStore:
 
     async def shift(self, total: int, *, boot: str, now: int) -> int:
         moved: int = await self._writer.submit(
-            "work", lambda book: shifting.shift(book, total, boot, now)
+            "work", lambda book: clock_step.shift(book, total, boot, now)
         )
         self._writer.caught_up()
         return moved
@@ -198,10 +198,10 @@ class SqliteStore:
         return await self._reader.results(job, actions)
 
     async def keep_generation(self, generation: Generation) -> None:
-        await self._writer.submit("work", lambda book: verbs.keep_generation(book, generation))
+        await self._writer.submit("work", lambda book: operations.keep_generation(book, generation))
 
     async def count_rules(self, counts: Sequence[RuleCount]) -> None:
-        await self._writer.submit("work", lambda book: verbs.count_rules(book, counts))
+        await self._writer.submit("work", lambda book: operations.count_rules(book, counts))
 
     async def rule_counts(self) -> Mapping[str, RuleCount]:
         return await self._reader.rule_counts()
@@ -215,7 +215,7 @@ class SqliteStore:
         return pruned
 
     async def ready(self) -> None:
-        await self._writer.submit("work", verbs.beat)
+        await self._writer.submit("work", operations.beat)
 
     async def targets(self) -> Mapping[str, int]:
         return await self._reader.targets()
@@ -240,7 +240,7 @@ class SqliteStore:
     async def job(self, prefix: str) -> Job | None:
         return await self._reader.job(prefix)
 
-    async def following(self, asked: Asked) -> Following:
+    async def following(self, asked: FeedQuery) -> Following:
         """Deliveries in the order of their commits, after a place. Raises UsageError."""
         return await self._reader.following(asked)
 
@@ -283,11 +283,11 @@ class SqliteStore:
         return await self._reader.audited(since, until, limit)
 
     async def note(self, audit: Audit) -> None:
-        await self._writer.submit("work", lambda book: auditing.note(book, audit))
+        await self._writer.submit("work", lambda book: audit_log.note(book, audit))
 
     async def remember(self, facts: Mapping[str, Any], audit: Audit | None = None) -> None:
         now = self._clock.now()
-        await self._writer.submit("work", lambda book: verbs.remember(book, facts, now, audit))
+        await self._writer.submit("work", lambda book: operations.remember(book, facts, now, audit))
 
     async def recall(self, prefix: str) -> Mapping[str, Any]:
         return await self._reader.recall(prefix)
@@ -327,17 +327,17 @@ class SqliteStore:
         self._lock.release()
 
     async def _in_steps(
-        self, step: Callable[..., verbs.Step], audit: Audit | None, *, change: bool = False
+        self, step: Callable[..., operations.Step], audit: Audit | None, *, change: bool = False
     ) -> int:
         """
         Step by step; each adds what it changed to the audit's line. `change`: it is one, however
         many jobs that are.
         """
 
-        def audited(book: Book, after: int) -> verbs.Step:
+        def audited(book: Book, after: int) -> operations.Step:
             changed, following = step(book, after=after)
             if changed or change:
-                auditing.note(book, audit, changed)
+                audit_log.note(book, audit, changed)
             return changed, following
 
         total, after = 0, -1
@@ -359,12 +359,12 @@ class SqliteStore:
         self._counting = None
         # Should it fail, the counts stay in memory and go with the next ones.
         with contextlib.suppress(StoreUnavailable):
-            await self._writer.submit("work", verbs.write_copies)
+            await self._writer.submit("work", operations.write_copies)
 
     async def _write_copies(self) -> None:
         if self._counting is not None:
             await self._stop_counting()
-            await self._writer.submit("work", verbs.write_copies)
+            await self._writer.submit("work", operations.write_copies)
 
     async def _stop_counting(self) -> None:
         task, self._counting = self._counting, None
@@ -388,12 +388,12 @@ async def open_store(path: str, *, clock: Clock) -> SqliteStore:
     """
     where = Path(path)
     if where.parent.is_dir():
-        lock = place.Lock(where)
+        lock = location.Lock(where)
     else:
         raise StoreRefused(f"the folder {where.parent} does not exist")
     store = SqliteStore(where, clock, lock)
     try:
-        place.prepare(where)
+        location.prepare(where)
         await store.start()
     except BaseException:
         lock.release()

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from router.errors import StoreRefused
-from router.store import journal, place, schema
+from router.store import journal, location, schema
 from router.store.connection import open_read_only, open_writer, refusal
 from router.store.rows import STATES
 
@@ -101,9 +101,9 @@ def upgrade(path: Path) -> Step:
     step = due(path)
     if step.before == step.after:
         return step
-    lock = place.Lock(path)
+    lock = location.Lock(path)
     try:
-        place.prepare(path)
+        location.prepare(path)
         journal.check(path)
         with closing(open_writer(path)) as db:
             schema.migrate(db)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from router.errors import RouterError, StoreRefused, StoreUnavailable
-from router.store import accepting, aside, settling, shifting, verbs
-from router.store.book import Book
+from router.store import accepting, clock_step, damage_events, operations, settling
 from router.store.connection import DAMAGED, open_read_only
+from router.store.writer_state import Book
 
 BATCH = 256
 """Operations to a transaction at most."""
@@ -152,7 +152,7 @@ class Writer:
                 self._look()
             if last and self._marks:
                 self._marks.pop()
-                shifting.caught_up(book)
+                clock_step.caught_up(book)
                 last = False
             is_due = book.pages >= min(CHECKPOINT_PAGES * len(batch), CHECKPOINT_MOST)
             if is_due and not self._is_waited_for(book.pages - before):
@@ -261,7 +261,7 @@ class Writer:
 
     def _finish(self, book: Book) -> None:
         if book.copies:
-            self._commit(book, [Operation("work", verbs.write_copies, self._ended)])
+            self._commit(book, [Operation("work", operations.write_copies, self._ended)])
         self._checkpoint(book, "TRUNCATE")
         with contextlib.suppress(sqlite3.Error, StoreRefused):
             if book.broken:
@@ -311,9 +311,9 @@ def _worked(book: Book, operation: Operation) -> Any:
 def _see_to(book: Book) -> None:
     """What follows of that, whichever verb it was."""
     if book.open:
-        aside.see_to(book)
+        damage_events.see_to(book)
     if book.behind:
-        shifting.catch_up(book)
+        clock_step.catch_up(book)
 
 
 def _alone(book: Book, operation: Operation) -> Any:

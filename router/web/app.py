@@ -6,7 +6,7 @@ from litestar import Litestar, Request, Response, asgi
 from litestar.exceptions import HTTPException
 from litestar.types import Receive, Scope, Send
 
-from router.web.wire import error_body
+from router.web.connections import error_body
 
 _WORDS = {400: "malformed_request", 404: "not_found", 405: "method_not_allowed"}
 

@@ -52,14 +52,14 @@ class FeedFull(StoreUnavailable):
         super().__init__("too many watch the live feed; try again later")
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class FeedFilter(msgspec.Struct, frozen=True):
     """What a watcher wants to hear of. Empty: all of them."""
 
     endpoints: frozenset[str] = frozenset()
     events: frozenset[str] = frozenset()
     kinds: frozenset[str] = frozenset()
 
-    def takes(self, item: "Item") -> bool:
+    def takes(self, item: "FeedItem") -> bool:
         """Whether this is to be told."""
         if self.kinds and item.kind not in self.kinds:
             return False
@@ -68,7 +68,7 @@ class Wanted(msgspec.Struct, frozen=True):
         return not self.events or item.events is None or not self.events.isdisjoint(item.events)
 
 
-class Item:
+class FeedItem:
     """Something that happened. `events` None: more names than are kept."""
 
     __slots__ = ("data", "endpoint", "events", "kind", "told")
@@ -96,7 +96,7 @@ class Item:
 class Watcher:
     """One who watches: what it wants, and the number of the next item that it has not seen."""
 
-    def __init__(self, wanted: Wanted, place: int) -> None:
+    def __init__(self, wanted: FeedFilter, place: int) -> None:
         self.wanted = wanted
         self.place = place
         self.missed: int | None = 0
@@ -123,13 +123,13 @@ class Feed:
         self._clock = clock
         self._boot = boot
         self._recording = recording
-        self._ring: list[Item | None] = [None] * RING
+        self._ring: list[FeedItem | None] = [None] * RING
         self._epoch = 0
         self._next = 0
         self._live = False
         self._left_at = 0.0
         self._watchers: set[Watcher] = set()
-        self._made: dict[tuple[Wanted, int], tuple[bytes, int]] = {}
+        self._made: dict[tuple[FeedFilter, int], tuple[bytes, int]] = {}
         self._made_at = 0
         self._fresh = asyncio.Event()
         self._ended = False
@@ -164,7 +164,7 @@ class Feed:
         if kind == "delivery":
             told |= {"rules": list(rules)[:NAMES_MAX], "jobs": len(plan.jobs)}
         known = names if len(names) <= NAMES_KNOWN_MAX else None
-        self._tell(Item(kind, delivery.endpoint, known, told))
+        self._tell(FeedItem(kind, delivery.endpoint, known, told))
 
     def attempted(self, job: Job, settlement: Settlement) -> None:
         """An attempt ended, and that is written."""
@@ -187,9 +187,9 @@ class Feed:
             "ended_at": attempt.ended_at,
             "due_at": settlement.due_at,
         }
-        self._tell(Item("attempt", job.endpoint, (job.event,), told))
+        self._tell(FeedItem("attempt", job.endpoint, (job.event,), told))
 
-    def _tell(self, item: Item) -> None:
+    def _tell(self, item: FeedItem) -> None:
         self._ring[self._next % RING] = item
         self._next += 1
         self._fresh.set()
@@ -197,7 +197,7 @@ class Feed:
     # -- who watches ----------------------------------------------------------------------------
 
     @contextmanager
-    def watching(self, wanted: Wanted, last: str | None) -> Iterator[Watcher]:
+    def watching(self, wanted: FeedFilter, last: str | None) -> Iterator[Watcher]:
         """
         A watcher, from now on, or from behind the message whose id was `last`.
 
@@ -245,7 +245,7 @@ class Feed:
             parts.append(b": still here\nid: %b\n\n" % self._id(watcher.place))
         return b"".join(parts)
 
-    def _chunk(self, wanted: Wanted, place: int) -> tuple[bytes, int]:
+    def _chunk(self, wanted: FeedFilter, place: int) -> tuple[bytes, int]:
         """What happened from a place on, and the place behind it; most want the same."""
         if self._made_at != self._next:
             self._made_at = self._next
@@ -255,7 +255,7 @@ class Feed:
             made = self._made[wanted, place] = self._gathered(wanted, place)
         return made
 
-    def _gathered(self, wanted: Wanted, place: int) -> tuple[bytes, int]:
+    def _gathered(self, wanted: FeedFilter, place: int) -> tuple[bytes, int]:
         parts: list[bytes] = []
         size = 0
         until = min(self._next, place + LOOKED_AT_MAX)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from router.web.feed import HEARTBEAT_S, Feed, FeedFull, Wanted, Watcher
+from router.web.feed import HEARTBEAT_S, Feed, FeedFilter, FeedFull, Watcher
 
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
@@ -16,7 +16,7 @@ HELLO = b'retry: 2000\nevent: hello\ndata: {"heartbeat_s": %d}\n\n' % HEARTBEAT_
 Write = Callable[[Receive, Send], Awaitable[None]]
 
 
-def opened(feed: Feed, wanted: Wanted, last: str | None) -> Write:
+def opened(feed: Feed, wanted: FeedFilter, last: str | None) -> Write:
     """
     What writes the body of the answer to one client, who saw the message `last` last.
 

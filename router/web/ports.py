@@ -5,10 +5,10 @@ from typing import Any, Protocol
 
 from router.model.delivery import InboundRequest
 from router.model.target import TargetRow
-from router.replay import By
+from router.operator import By
 
 
-class Entry(Protocol):
+class EndpointPort(Protocol):
     """One endpoint as the door sees it. `body_max` in bytes, `methods` in upper case."""
 
     @property
@@ -21,7 +21,7 @@ class Entry(Protocol):
     def methods(self) -> frozenset[str]: ...
 
 
-class Reply(Protocol):
+class ReplyPort(Protocol):
     """
     An answer of the intake. `retry_after` in seconds; `close` ends the connection after it;
     `challenge` says by which schemes a sender refused with 401 could prove itself.
@@ -46,14 +46,14 @@ class Reply(Protocol):
     def challenge(self) -> bytes | None: ...
 
 
-class Intake(Protocol):
+class IntakePort(Protocol):
     """The corridor behind the public door. `Any` stands for the intake's own entry type."""
 
     def find(self, raw_path: bytes) -> Any:
         """The Entry of exactly this path, or None."""
         ...
 
-    async def accept(self, entry: Any, request: InboundRequest) -> Reply:
+    async def accept(self, entry: Any, request: InboundRequest) -> ReplyPort:
         """Judge, store and answer one whole request. Never raises."""
         ...
 
@@ -69,7 +69,7 @@ class Intake(Protocol):
         ...
 
 
-class Operator(Protocol):
+class OperatorPort(Protocol):
     """The operator's verbs behind the admin door. Bodies and results are JSON objects."""
 
     async def ready(self) -> bool: ...

@@ -22,9 +22,9 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from router.model.headers import BLANKS
+from router.web.connections import LATE, Wire, closing_answer
 from router.web.transports import CorkedTransport, LingeringTransport, waited_s
 from router.web.upgrade import parser_of_rest
-from router.web.wire import LATE, Wire, closing_answer
 
 _WATCHED = frozenset({b"host", b"expect", b"transfer-encoding"})
 CROWDED_S = 0.05

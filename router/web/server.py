@@ -16,8 +16,8 @@ from typing import Any, cast
 import uvicorn
 
 from router.errors import CannotListen, UsageError
+from router.web.connections import Wire
 from router.web.protocol import WireProtocol
-from router.web.wire import Wire
 
 BACKLOG = 2048
 CROWD = 512

@@ -8,7 +8,7 @@ import httptools
 _FRAMING = frozenset({b"content-length", b"transfer-encoding"})
 
 
-class Told(Protocol):
+class UpgradableConnection(Protocol):
     """A connection, as far as the end of its last request goes."""
 
     def on_body(self, body: bytes) -> None: ...
@@ -21,7 +21,7 @@ class Told(Protocol):
 class _RestOfRequest:
     """What a second parser tells of a request whose head was read by another: body and end."""
 
-    def __init__(self, protocol: Told) -> None:
+    def __init__(self, protocol: UpgradableConnection) -> None:
         self._protocol = protocol
         self._ended = False
 
@@ -39,7 +39,7 @@ class _RestOfRequest:
 
 
 def parser_of_rest(
-    protocol: Told, headers: Iterable[tuple[bytes, bytes]]
+    protocol: UpgradableConnection, headers: Iterable[tuple[bytes, bytes]]
 ) -> httptools.HttpRequestParser:
     """A parser that stands behind a head with these headers, told of its body's framing only."""
     parser = httptools.HttpRequestParser(_RestOfRequest(protocol))

@@ -13,22 +13,22 @@ from router import log as logs
 from router.clock import Clock
 from router.errors import StoreUnavailable, UsageError
 from router.metrics import Metrics
-from router.model.settings import Server
+from router.model.settings import ServerSettings
 from router.rules.live import LiveRef
 from router.rules.ruleset import Ruleset
 from router.store.protocol import Generation
-from router.web.admin.app import Admin, Window
+from router.web.admin.app import Admin, PagesPort
 from router.web.admin.browsers import Hosts, is_local_name
 from router.web.admin.call import Route
 from router.web.admin.callers import Caller, Callers, HeldToken
 from router.web.admin.changes import Changes
 from router.web.admin.openapi import Described
-from router.web.admin.reading import Ledger, Reading
+from router.web.admin.reading import Questions, QuestionStore
 from router.web.admin.reads import Reads
-from router.web.peer import Peers
-from router.web.ports import Operator
+from router.web.client_address import Peers
+from router.web.ports import OperatorPort
 from router.wiring.generations import read_generation
-from router.wiring.live import Source
+from router.wiring.live import GenerationSource
 
 LOCAL_NAME = "token"
 """Who holds the token beside the store, in the audit."""
@@ -71,7 +71,9 @@ class Numbers:
         self._metrics.work_stands(states, max(0, now - min(due.values(), default=now)))
 
 
-def reading(ledger: Ledger, live: LiveRef, source: Source, clock: Clock) -> Reading:
+def reading(
+    ledger: QuestionStore, live: LiveRef, source: GenerationSource, clock: Clock
+) -> Questions:
     """The operator's questions about this router."""
 
     def rebuild(kept: Generation) -> Ruleset | None:
@@ -79,7 +81,7 @@ def reading(ledger: Ledger, live: LiveRef, source: Source, clock: Clock) -> Read
         path, environ = source.path, source.environ
         return read_generation(kept, path=path, environ=environ, dev=dev).ruleset
 
-    return Reading(ledger, live, clock=clock, rebuild=rebuild)
+    return Questions(ledger, live, clock=clock, rebuild=rebuild)
 
 
 def callers(live: LiveRef, *, dev: bool, clock: Clock) -> Callers:
@@ -122,7 +124,7 @@ def admin(
     *,
     peers: Peers,
     clock: Clock,
-    window: Window | None = None,
+    window: PagesPort | None = None,
 ) -> Admin:
     """The admin application of these routes, and of the pages of a window."""
     server = live.current.ruleset.server
@@ -137,7 +139,7 @@ def admin(
     )
 
 
-def routes(asks: Reading, operator: Operator, numbers: Numbers) -> list[Route]:
+def routes(asks: Questions, operator: OperatorPort, numbers: Numbers) -> list[Route]:
     """The rows of the table that every router has."""
     return [*Reads(asks, operator, numbers.render).routes(), *Changes(operator).routes()]
 
@@ -150,7 +152,7 @@ def masked(body: bytes) -> bytes:
     return msgspec.json.encode(logs.REDACTOR.value(msgspec.json.decode(body)))
 
 
-def _host(server: Server) -> str:
+def _host(server: ServerSettings) -> str:
     return server.admin.rpartition(":")[0].strip("[]").lower()
 
 

@@ -7,7 +7,7 @@ from router.clock import Clock
 from router.errors import ConfigError, Diagnostic, SecretMissing
 from router.log import Log
 from router.model.job import OPEN
-from router.rules.live import Live, LiveRef, Secrets
+from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.ruleset import Ruleset
 from router.store.protocol import Generation, Store
 from router.wiring.dev import DevFile
@@ -16,7 +16,7 @@ from router.wiring.rules import Overrides, read_rules, texts
 from router.wiring.secret_values import resolve_secrets, unset_variables
 
 
-class Source:
+class GenerationSource:
     """Where this router's generations come from: the file, the environment, the dev file."""
 
     def __init__(
@@ -28,7 +28,7 @@ class Source:
         self._dev = dev
         self._overrides = overrides
 
-    def build(self) -> tuple[Live, list[str]]:
+    def build(self) -> tuple[LiveRuleset, list[str]]:
         """
         The file as it is now, with its secrets' values, and the warnings of both.
 
@@ -45,7 +45,7 @@ class Source:
         secrets, warnings = resolve_secrets(
             loaded.ruleset, environ=self.environ, dev_file=self.dev_file, path=self.path
         )
-        return Live(loaded.ruleset, secrets), warnings
+        return LiveRuleset(loaded.ruleset, secrets), warnings
 
     def _with_unset_secrets(self, found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
         """Where only variables are missing, those of secrets belong to the same list."""
@@ -60,7 +60,7 @@ def generation_of(ruleset: Ruleset, clock: Clock) -> Generation:
     return Generation(ruleset.generation, ruleset.text, ruleset.context, clock.now())
 
 
-async def restore_former(ref: LiveRef, store: Store, source: Source, log: Log) -> None:
+async def restore_former(ref: LiveRef, store: Store, source: GenerationSource, log: Log) -> None:
     """
     Find, for open jobs whose rule the present file no longer has, the last generation that had it.
 
@@ -81,17 +81,19 @@ async def restore_former(ref: LiveRef, store: Store, source: Source, log: Log) -
             log.error("no generation of an orphaned rule can be read", rule=rule)
 
 
-def _rebuilt(kept: Generation, current: Live, source: Source) -> Live | None:
+def _rebuilt(
+    kept: Generation, current: LiveRuleset, source: GenerationSource
+) -> LiveRuleset | None:
     """An old generation, with its own variables and today's secrets, limits and egress."""
     loaded = read_generation(
         kept, path=source.path, environ=source.environ, dev=source.dev_file is not None
     )
     if loaded.ruleset is None:
         return None
-    return Live(loaded.ruleset, _todays(current.secrets, loaded.ruleset, source))
+    return LiveRuleset(loaded.ruleset, _todays(current.secrets, loaded.ruleset, source))
 
 
-def _todays(secrets: Secrets, ruleset: Ruleset, source: Source) -> Secrets:
+def _todays(secrets: SecretValues, ruleset: Ruleset, source: GenerationSource) -> SecretValues:
     try:
         return resolve_secrets(ruleset, environ=source.environ, dev_file=source.dev_file)[0]
     except SecretMissing:

@@ -10,7 +10,7 @@ from router.errors import SecretMissing
 from router.metrics import Metrics
 from router.model.settings import PUBLISHED, Endpoint
 from router.provider_calls.answers import Sends
-from router.provider_calls.ranges import Facts, PublishedRanges, Ranges
+from router.provider_calls.ranges import PublishedRanges, RangeFacts, Ranges
 from router.providers.management import Access
 from router.rules.live import LiveRef
 from router.rules.ruleset import Ruleset
@@ -50,7 +50,13 @@ class Published:
     """The address ranges that the endpoints in force need, for intake and for status pages."""
 
     def __init__(
-        self, live: LiveRef, *, facts: Facts, clock: Clock, rng: random.Random, metrics: Metrics
+        self,
+        live: LiveRef,
+        *,
+        facts: RangeFacts,
+        clock: Clock,
+        rng: random.Random,
+        metrics: Metrics,
     ) -> None:
         self._live = live
         self.ranges = PublishedRanges(

@@ -7,18 +7,18 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from router.clock import SystemClock
-from router.dispatch.gates import Gates
-from router.dispatch.standing import standings
+from router.dispatch.breakers import Gates
+from router.dispatch.target_status import standings
 from router.errors import UsageError
 from router.model.ids import Ids
 from router.model.target import TargetNow
-from router.replay import Operator
-from router.rules.live import Live, LiveRef, Secrets
+from router.operator import Operator
+from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.ruleset import Ruleset
 from router.serving.targets import TargetDesk, remembered
 from router.serving.verbs import ReloadState, Verbs
 from router.store.sqlite import open_store
-from router.wiring.acting import target_limits
+from router.wiring.dispatch_port import target_limits
 from router.wiring.live import generation_of
 
 
@@ -33,7 +33,7 @@ async def open_ledger(ruleset: Ruleset) -> AsyncIterator[Verbs]:
     clock = SystemClock()
     store = await open_store(ruleset.server.store, clock=clock)
     try:
-        live = LiveRef(Live(ruleset, Secrets({}, {})))
+        live = LiveRef(LiveRuleset(ruleset, SecretValues({}, {})))
         await store.keep_generation(generation_of(ruleset, clock))
         operator = Operator(
             store=store,

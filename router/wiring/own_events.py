@@ -13,9 +13,16 @@ from router.model.ids import Ids
 from router.model.target import TargetChange
 from router.rules.live import LiveRef
 from router.rules.own_events import DIAGNOSTICS_MAX, shown
-from router.serving.conditions import Expiring, Filling, Refusing, Silences, Targets, Told
+from router.serving.conditions import (
+    Expiring,
+    Filling,
+    Refusing,
+    RememberedAlerts,
+    Silences,
+    TargetAlerts,
+)
 from router.serving.own_events import OwnEvents
-from router.serving.silence import Silence
+from router.serving.silent_endpoints import Silence
 from router.serving.verbs import ReloadState
 from router.store.protocol import Store
 
@@ -53,7 +60,7 @@ def watch(
     metrics: Metrics,
 ) -> None:
     """Have it look at endpoints, targets, secrets, the store and its disk."""
-    told, tell = Told(store), own.tell
+    told, tell = RememberedAlerts(store), own.tell
     folder = Path(live.current.ruleset.server.store).absolute().parent
 
     def disk() -> tuple[int, int]:
@@ -70,7 +77,7 @@ def watch(
     own.watches = (
         Refusing(live=live, metrics=metrics, clock=clock, told=told, tell=tell),
         Silences(live=live, silent=silence.silent, told=told, tell=tell),
-        Targets(now=dispatch.targets, told=told, tell=tell),
+        TargetAlerts(now=dispatch.targets, told=told, tell=tell),
         Expiring(live=live, clock=clock, told=told, tell=tell),
         Filling(live=live, store=store, disk=disk, clock=clock, told=told, tell=tell),
     )

@@ -10,19 +10,19 @@ from router.rules.live import LiveRef
 from router.serving.verbs import ReloadState
 from router.web.admin.call import Route
 from router.web.admin.callers import Callers
-from router.web.admin.reading import Reading
+from router.web.admin.reading import Questions
 from router.web.feed import Feed
 from router.web.pages.assets import Assets
+from router.web.pages.context import Desk
 from router.web.pages.deliveries import DeliveryPages
-from router.web.pages.desk import Desk
 from router.web.pages.frame import Frame, Standing
 from router.web.pages.jobs import JobPages
 from router.web.pages.overview import OverviewPages
 from router.web.pages.rendering import Renderer
 from router.web.pages.sessions import Sessions
 from router.web.pages.trying import TryPages
-from router.web.pages.window import Window
-from router.web.ports import Operator
+from router.web.pages.window import PagesApp
+from router.web.ports import OperatorPort
 
 
 def standing(
@@ -44,8 +44,8 @@ def standing(
 
 
 def window(
-    reading: Reading,
-    operator: Operator,
+    reading: Questions,
+    operator: OperatorPort,
     known: Callers,
     live: LiveRef,
     *,
@@ -53,7 +53,7 @@ def window(
     clock: Clock,
     standing: Callable[[], Standing],
     routes: Sequence[Route] = (),
-) -> Window:
+) -> PagesApp:
     """All pages; `routes` are those that the API has."""
     assets = Assets()
     frame = Frame(Renderer(assets, mask=logs.REDACTOR.text), standing)
@@ -61,7 +61,7 @@ def window(
         reading, operator, live, feed, clock, frame, lambda: f"web-{secrets.token_hex(8)}", routes
     )
     groups = (DeliveryPages(desk), JobPages(desk), OverviewPages(desk), TryPages(desk))
-    return Window(
+    return PagesApp(
         [view for group in groups for view in group.views()],
         callers=known,
         sessions=Sessions(clock=clock, random=secrets.token_bytes),

@@ -9,14 +9,14 @@ from router.clock import Clock
 from router.config import render_text
 from router.log import Log
 from router.metrics import Metrics
-from router.rules.live import Live, LiveRef
-from router.serving.notifying import Manager
-from router.serving.reload import Reloader, Steps
+from router.rules.live import LiveRef, LiveRuleset
+from router.serving.reload import Reloader, ReloadSteps
+from router.serving.service_manager import Manager
 from router.serving.verbs import ReloadState
 from router.store.protocol import Store
 from router.web.tls import Certificate
-from router.wiring import proving
-from router.wiring.live import Source, generation_of
+from router.wiring import reload_tests
+from router.wiring.live import GenerationSource, generation_of
 from router.wiring.rules import content_hash
 
 Fresh = list[tuple[Certificate, ssl.SSLContext]]
@@ -30,7 +30,7 @@ class Parts(NamedTuple):
 
     rules: Path
     dev: bool
-    source: Source
+    source: GenerationSource
     live: LiveRef
     store: Store
     certificates: tuple[Certificate, ...]
@@ -47,7 +47,7 @@ def reloader(parts: Parts) -> Reloader:
     folder = parts.live.current.ruleset.folder
     watched = tuple(file for one in parts.certificates for file in one.files)
 
-    async def keep(new: Live) -> None:
+    async def keep(new: LiveRuleset) -> None:
         await parts.store.keep_generation(generation_of(new.ruleset, parts.clock))
 
     async def after() -> object:
@@ -56,7 +56,7 @@ def reloader(parts: Parts) -> Reloader:
         return await parts.after()
 
     fresh: Fresh = []
-    steps = Steps(
+    steps = ReloadSteps(
         fingerprint=lambda: content_hash(parts.rules, folder, watched),
         build=lambda: _built(parts, fresh),
         prove=lambda new: _prove(parts, new),
@@ -70,7 +70,7 @@ def reloader(parts: Parts) -> Reloader:
     return made
 
 
-def _built(parts: Parts, fresh: Fresh) -> Live:
+def _built(parts: Parts, fresh: Fresh) -> LiveRuleset:
     """A generation; `fresh` gets the certificates that come into force with it."""
     live, warnings = parts.source.build()
     for warning in warnings:
@@ -79,12 +79,14 @@ def _built(parts: Parts, fresh: Fresh) -> Live:
     return live
 
 
-async def _prove(parts: Parts, new: Live) -> None:
+async def _prove(parts: Parts, new: LiveRuleset) -> None:
     # The file in force has a word too: else the tests could be switched off unseen.
     both = (parts.live.current.ruleset, new.ruleset)
     if any(ruleset.server.reload.require_tests for ruleset in both):
         generation = new.ruleset.generation
-        await proving.prove(parts.rules, generation, environ=parts.source.environ, dev=parts.dev)
+        await reload_tests.prove(
+            parts.rules, generation, environ=parts.source.environ, dev=parts.dev
+        )
 
 
 def _tell(parts: Parts, made: Reloader) -> None:

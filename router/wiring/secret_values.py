@@ -6,7 +6,7 @@ from pathlib import Path
 from router import log as logs
 from router.errors import Diagnostic, SecretMissing, UsageError
 from router.model.settings import SecretRef
-from router.rules.live import Secrets
+from router.rules.live import SecretValues
 from router.rules.ruleset import Ruleset
 from router.secrets import resolve, weak
 from router.wiring.dev import DevFile
@@ -20,7 +20,7 @@ def resolve_secrets(
     environ: Mapping[str, str],
     dev_file: DevFile | None,
     path: Path | None = None,
-) -> tuple[Secrets, list[str]]:
+) -> tuple[SecretValues, list[str]]:
     """
     Every secret's value, and warnings for weak or mended ones.
 
@@ -46,7 +46,7 @@ def resolve_secrets(
     if problems:
         raise SecretMissing(_told(problems, ruleset, path))
     logs.keep_secret(values.values())
-    return Secrets(values, {n: r.until for n, r in ruleset.secrets.items()}), warnings
+    return SecretValues(values, {n: r.until for n, r in ruleset.secrets.items()}), warnings
 
 
 def _told(problems: Mapping[str, str], ruleset: Ruleset, path: Path | None) -> str:

@@ -1,132 +1,360 @@
-"""`router serve`, put together from its parts."""
+"""Every part of one serving router, constructed and introduced to each other."""
 
 import asyncio
-import os
-import signal
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import random
+import secrets
 from pathlib import Path
 
+import msgspec
+
 from router import log as logs
-from router.actions.descent import adopt_orphans
-from router.clock import SteadyClock, steady
-from router.errors import StoreRefused
-from router.rules.live import Live, LiveRef
-from router.serving.memory import give_back_large_blocks
-from router.serving.overdue import Overdue
-from router.store.sqlite import SqliteStore, open_store
-from router.wiring import terminal
-from router.wiring.built import Built, ServeOptions
-from router.wiring.live import Source, generation_of, restore_former
+from router.actions.live_output import Watching
+from router.clock import SteadyClock
+from router.dispatch.dispatcher import Dispatcher
+from router.dispatch.live import Measures
+from router.intake import Intake
+from router.metrics import Metrics
+from router.model.ids import Ids
+from router.model.settings import DoorTls
+from router.operator import Operator
+from router.rules.live import LiveRef
+from router.serving.clock_sync import Stepping
+from router.serving.memory import settle_collector
+from router.serving.process import Process
+from router.serving.reload import Reloader
+from router.serving.rule_counters import Counting
+from router.serving.service_manager import Manager
+from router.serving.silent_endpoints import Silence
+from router.serving.targets import TargetDesk
+from router.serving.upkeep import Upkeep
+from router.serving.verbs import Verbs
+from router.store.sqlite import SqliteStore
+from router.web.admin.live import LiveRoutes as Following
+from router.web.admin.openapi import Described
+from router.web.app import admin_app, public_app
+from router.web.client_address import Peers
+from router.web.connections import Wire
+from router.web.ingest import IngestApp
+from router.web.server import Listener
+from router.web.tls import Certificate
+from router.wiring import admin, dispatch_port, pages, reloading, terminal
+from router.wiring import own_events as own
+from router.wiring.action_table import tools
+from router.wiring.live import GenerationSource
+from router.wiring.management import Published
+from router.wiring.observers import Heard, live_feed, measure_targets
+from router.wiring.rules import Overrides
+
+_HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what is listened on, as it is called
+ADMIN_ANSWER_S = 120.0
+"""An operator's question about many deliveries may take its time; a sender's delivery may not."""
+REPLAY_ANSWER_S = 5.0
+"""How long an answer waits for a replay's jobs to be made; whoever asked can ask again."""
 
 
-def serve(options: ServeOptions, environ: Mapping[str, str]) -> int:
-    """
-    Serve until a signal; returns the exit code.
+class ServeOptions(msgspec.Struct, frozen=True):
+    """What `router serve` was asked. `human`: somebody reads along on a terminal."""
 
-    Raises:
-        CannotListen, ConfigError, SecretMissing, StoreRefused, UsageError: it cannot start; nothing
-            was changed.
-    """
-    os.umask(0o077)
-    adopt_orphans()
-    give_back_large_blocks()
-    logs.configure(
-        human=options.human,
-        level="debug" if options.human else "info",
-        phrase=terminal.phrasing(colour=terminal.colours(environ)),
-    )
-    source = Source(options.rules, environ=environ, dev=options.dev, overrides=options.overrides)
-    with leaving_at_once():
-        live, warnings = source.build()
-        if sys.platform != "win32":
-            import uvloop  # noqa: PLC0415 - only a server needs it
-
-            return uvloop.run(_serve(options, source, live, warnings))
-        return asyncio.run(_serve(options, source, live, warnings))
+    rules: Path
+    dev: bool = False
+    dry: bool = False
+    overrides: Overrides = Overrides()
+    human: bool = False
 
 
-@contextmanager
-def leaving_at_once() -> Iterator[None]:
-    """
-    A SIGTERM that comes before the process serves ends it with 0 there and then: nobody has an
-    answer from it, nothing runs, and a migration that is broken off has changed nothing. Nor can
-    it be missed: the first process of a container gets no signal that it has not asked for.
-    """
+class Built:
+    """Every part of one serving router, constructed and introduced to each other."""
 
-    def leave(_number: int, _frame: object) -> None:
-        os._exit(0)  # no word of it: the log may be in the middle of a line
+    def __init__(
+        self,
+        options: ServeOptions,
+        source: GenerationSource,
+        live: LiveRef,
+        store: SqliteStore,
+        clock: SteadyClock,
+    ) -> None:
+        self.options, self.source, self.live = options, source, live
+        self.store, self.clock = store, clock
+        self.log = logs.get("router")
+        self.metrics = Metrics()
+        self.manager = Manager(source.environ, clock)
+        server = live.current.ruleset.server
+        self.certificate = _certificate(server.tls, "server.tls")
+        self.admin_certificate = _certificate(server.admin_tls, "server.admin.tls")
+        store.on_commit = self.metrics.committed
+        self.rng = random.Random(secrets.randbits(128))  # noqa: S311 - jitter and ids, not secrets
+        self.ids = Ids(self.rng)
+        self.boot = secrets.token_hex(6)
+        self.watching = Watching(logs.OUTPUTS)
+        self.actions = tools(live, self.watching, dry=options.dry)
+        self._ways()
+        self._loops()
+        self.reloader = self._reloader()
+        self._desks()
+        self._follow_the_clock()
+        self.public, self.admin = self._listeners()
 
-    former = signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, former)
+    def _ways(self) -> None:
+        """The way in and the way out, and who hears of them."""
+        live, store, clock = self.live, self.store, self.clock
+        narrator = terminal.Narrator if self.options.human else Heard
+        heard = narrator(self.metrics, logs.get("dispatch"))
+        self.own = own.own_events(
+            live, store, wake=self._wake, ids=self.ids, clock=clock, metrics=self.metrics
+        )
+        self.dispatch = Dispatcher(
+            store,
+            self.actions,
+            dispatch_port.dispatch_live(live, self.source.environ, self.own.died),
+            clock=clock,
+            rng=self.rng,
+            boot=self.boot,
+            listener=heard,
+            measures=Measures(dry=self.options.dry),
+        )
+        self.dispatch.on_target_change = heard.target_changed
+        measure_targets(self.metrics, self.dispatch)
+        self.published = Published(
+            live, facts=store, clock=clock, rng=self.rng, metrics=self.metrics
+        )
+        self.intake = Intake(
+            live=live,
+            store=store,
+            dispatch=self.dispatch,
+            clock=clock,
+            ids=self.ids,
+            metrics=self.metrics,
+            log=logs.get("intake"),
+            published=self.published.of,
+        )
+        self.feed = live_feed(self.intake, heard, self.own, clock)
+
+    def _loops(self) -> None:
+        """What is looked after now and then."""
+        live, store, clock = self.live, self.store, self.clock
+        self.silence = Silence(
+            store=store, live=live, metrics=self.metrics, clock=clock, log=logs.get("silence")
+        )
+        own.watch(
+            self.own,
+            live,
+            store,
+            silence=self.silence,
+            dispatch=self.dispatch,
+            clock=clock,
+            metrics=self.metrics,
+        )
+        self.upkeep = Upkeep(
+            store=store,
+            live=live,
+            intake=self.intake,
+            wake=self.dispatch.wake,
+            clock=clock,
+            log=logs.get("upkeep"),
+            silence=self.silence,
+            paused_targets=self.dispatch.gates.paused,
+        )
+        self.upkeep.journal_bytes = store.journal_bytes
+        self.counting = Counting(
+            self.metrics.rule_totals,
+            lambda: (rule.id for rule in live.current.ruleset.rules),
+            store=store,
+            clock=clock,
+            log=logs.get("counting"),
+        )
+
+    def _desks(self) -> None:
+        """What operators ask and order."""
+        live, store, clock = self.live, self.store, self.clock
+        self.operator = Operator(
+            store=store,
+            live=live,
+            clock=clock,
+            ids=self.ids,
+            wake=self.dispatch.wake,
+            patience_s=REPLAY_ANSWER_S,
+        )
+        self.verbs = Verbs(
+            operator=self.operator,
+            store=store,
+            live=live,
+            clock=clock,
+            refusals=lambda limit: list(self.intake.ring)[::-1][:limit],
+            reload=self.reloader.reload,
+            reload_state=self.reloader.state,
+            full=lambda: self.intake.full,
+        )
+        self.verbs.more = lambda: {
+            "silent": self.silence.silent(),
+            "ranges": self.published.ranges.known_at(),
+        }
+        self.verbs.watched = self.watching.output
+        self.verbs.desk = TargetDesk(
+            gates=self.dispatch.gates,
+            store=store,
+            live=live,
+            operator=self.operator,
+            clock=clock,
+            now=self.dispatch.targets,
+            woken=self.dispatch.wake,
+        )
+        self.intake.kept.wanted = self._keeps_refused
+        self.verbs.kept = self.intake.kept
+
+    def _follow_the_clock(self) -> None:
+        """Whoever remembers times moves with the clock; by ages that it made nothing is removed."""
+        self.stepping = Stepping(
+            clock=self.clock,
+            store=self.store,
+            boot=self.boot,
+            moves=(self.dispatch.shift, self.operator.shift, self.silence.shift),
+            log=logs.get("clock"),
+            stepped=self.metrics.clock_stepped,
+        )
+        self.upkeep.holds = self.verbs.holds = self.stepping.holds
+
+    def _keeps_refused(self) -> bool:
+        return self.options.dev or self.live.current.ruleset.server.keep_refused
+
+    def process(self) -> Process:
+        """The loops and listeners, ready to run."""
+        loops = {"manager": self.manager.watch} if self.manager.watchdog_s else {}
+        return Process(
+            listeners=[self.admin, self.public],
+            loops=loops
+            | {
+                "dispatch": self.dispatch.run,
+                "upkeep": self.upkeep.run,
+                "clock": self.stepping.run,
+                "counting": self.counting.run,
+                "own": self.own.run,
+                "watch": self.reloader.watch,
+                "ranges": self.published.ranges.run,
+                "feed": self.feed.run,
+                "heartbeats": self.feed.beat,
+            },
+            dispatch=self.dispatch,
+            store_failed=asyncio.shield(self.store.failure),  # who no longer waits ends no future
+            reload=self.reloader.reload,
+            on_drain=self._drain_begins,
+            grace_s=lambda: self.live.current.ruleset.server.grace_s,
+            log=self.log,
+        )
+
+    def ready(self) -> None:
+        """Settle the collector, and say in one line where what is served."""
+        settle_collector()
+        ruleset = self.live.current.ruleset
+        self.log.info(
+            "ready",
+            listen=_shown(self.public.bound),
+            admin=_shown(self.admin.bound),
+            store=ruleset.server.store,
+            generation=ruleset.generation,
+            endpoints=len(ruleset.addressed),
+            rules=len(ruleset.rules),
+        )
+        self.log.info("dashboard", url=self._dashboard(), log_in=self._log_in())
+        self.manager.ready()
+        self.manager.status(f"{len(ruleset.addressed)} endpoints, {len(ruleset.rules)} rules")
+
+    def _dashboard(self) -> str:
+        """Where a browser on this machine finds it."""
+        host, port = self.admin.bound
+        scheme = "https" if self.admin_certificate else "http"
+        return f"{scheme}://{_shown((_HERE.get(host, host), port))}/"
+
+    def _log_in(self) -> str:
+        """What opens it."""
+        if not self.callers.asked:
+            return "nothing is asked for (--dev, this machine)"
+        return f"the token in {self.live.current.ruleset.server.store}.token"
+
+    async def close(self) -> None:
+        """Write what was counted last, and let go of what the actions hold."""
+        await self.operator.close()
+        await self.counting.flush()
+        await self.own.flush()
+        await self.stepping.close()
+        for action in self.actions.values():
+            await action.close()
+
+    def _wake(self, target: str, due_at: int) -> None:
+        """For who is made before dispatch is."""
+        self.dispatch.wake(target, due_at)
+
+    def _drain_begins(self) -> None:
+        self.verbs.draining = True
+        self.feed.end()
+        self.manager.stopping()
+
+    def _reloader(self) -> Reloader:
+        return reloading.reloader(
+            reloading.Parts(
+                rules=self.options.rules,
+                dev=self.options.dev,
+                source=self.source,
+                live=self.live,
+                store=self.store,
+                certificates=tuple(filter(None, (self.certificate, self.admin_certificate))),
+                manager=self.manager,
+                after=self.upkeep.apply,
+                failed=lambda state: own.reload_failed(self.own, self.live, state),
+                clock=self.clock,
+                log=self.log,
+                metrics=self.metrics,
+            )
+        )
+
+    def _listeners(self) -> tuple[Listener, Listener]:
+        server = self.live.current.ruleset.server
+        peers = Peers(server.trusted_proxies)
+        door = IngestApp(self.intake, clock=self.clock, limits=server.limits, peers=peers)
+        wire = Wire(server.limits, peers=peers, refused=door.refused_on_wire)
+        self.callers = admin.callers(self.live, dev=self.options.dev, clock=self.clock)
+        asks = admin.reading(self.store, self.live, self.source, self.clock)
+        asks.write_counts = self.counting.flush_soon
+        numbers = admin.Numbers(self.metrics, self.store, clock=self.clock)
+        routes = [
+            *admin.routes(asks, self.verbs, numbers),
+            *Following(self.feed, self.store).routes(),
+        ]
+        window = pages.window(
+            asks,
+            self.verbs,
+            self.callers,
+            self.live,
+            feed=self.feed,
+            clock=self.clock,
+            standing=pages.standing(
+                self.live, self.reloader.state, dev=self.options.dev, dry=self.options.dry
+            ),
+            routes=Described(routes).routes,
+        )
+        inside = admin.admin(
+            routes, self.callers, self.live, peers=peers, clock=self.clock, window=window
+        )
+        patient = msgspec.structs.replace(server.limits, answer_s=ADMIN_ANSWER_S)
+        return (
+            Listener(
+                public_app(door),
+                server.listen,
+                wire,
+                self.certificate.context if self.certificate else None,
+            ),
+            Listener(
+                admin_app(inside),
+                server.admin,
+                Wire(patient),
+                self.admin_certificate.context if self.admin_certificate else None,
+            ),
+        )
 
 
-async def _serve(options: ServeOptions, source: Source, live: Live, warnings: list[str]) -> int:
-    clock = steady()
-    store = await open_store(live.ruleset.server.store, clock=clock)
-    try:
-        code = await _with_store(options, source, live, warnings, store, clock)
-    finally:
-        await store.close()
-    if code == 0 and store.failure.done():  # by the very last write; the next start mends it
-        logs.get("router").error("stopping", reason=f"the store failed: {store.failure.result()}")
-        code = 1
-    logs.get("router").info("stopped", exit=code)
-    return code
+def _certificate(tls: DoorTls | None, setting: str) -> Certificate | None:
+    return None if tls is None else Certificate(tls.cert, tls.key, setting=setting)
 
 
-async def _with_store(
-    options: ServeOptions,
-    source: Source,
-    live: Live,
-    warnings: list[str],
-    store: SqliteStore,
-    clock: SteadyClock,
-) -> int:
-    empty = not await store.counts()
-    _keep_apart(live.ruleset.server.store, dry=options.dry, empty=empty)
-    log = logs.get("router")
-    for warning in warnings:
-        log.warning(warning)
-    if store.remark is not None:
-        log.info(store.remark)
-    built = Built(options, source, LiveRef(live), store, clock)
-    await store.keep_generation(generation_of(live.ruleset, clock))
-    await restore_former(built.live, store, source, built.log)
-    await built.stepping.begin()
-    mended = await built.dispatch.recover()
-    await built.upkeep.apply()
-    await built.published.ranges.load()
-    resumed = await built.operator.resume()
-    if resumed:
-        log.info("replays go on", replays=resumed)
-    if mended.reclaimed or mended.dead:
-        log.warning("recovered", reclaimed=mended.reclaimed, dead=mended.dead)
-    try:
-        process = built.process()
-        process.ends_within = Overdue(log).after
-        return await process.run(built.ready)
-    finally:
-        await built.close()
-
-
-def _keep_apart(path: str, *, dry: bool, empty: bool) -> None:
-    """
-    Keep recorded and real work in stores of their own: jobs of one must never run as the other.
-
-    Raises:
-        StoreRefused: the store holds jobs of the other kind.
-    """
-    mark = Path(f"{path}.dry")
-    if empty and dry:
-        mark.touch(0o600)
-    elif empty:
-        mark.unlink(missing_ok=True)
-    elif dry and not mark.exists():
-        raise StoreRefused(f"{path} holds jobs of a normal run; give --dry one of its own: --store")
-    elif not dry and mark.exists():
-        raise StoreRefused(f"{path} holds jobs of a --dry run; remove it or name another: --store")
+def _shown(bound: tuple[str, int]) -> str:
+    host, port = bound
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

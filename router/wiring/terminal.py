@@ -14,7 +14,7 @@ from typing import Any
 from router.log import Log, visible
 from router.metrics import Metrics
 from router.model.job import Job, Settlement
-from router.wiring.heard import Heard
+from router.wiring.observers import Heard
 
 WORD_MAX = 120
 MESSAGE_MAX = 1_000

@@ -32,7 +32,7 @@ T = TypeVar("T")
 E = TypeVar("E", bound="Entry")
 
 
-class Text:
+class SourceText:
     """A text and the scalar it was written as."""
 
     __slots__ = ("node", "value")
@@ -50,11 +50,11 @@ class Table(Generic[T]):
 
     __slots__ = ("items", "node")
 
-    def __init__(self, node: Node, items: dict[str, tuple[Text, T | None]]) -> None:
+    def __init__(self, node: Node, items: dict[str, tuple[SourceText, T | None]]) -> None:
         self.node = node
         self.items = items
 
-    def __iter__(self) -> Iterator[tuple[Text, T]]:
+    def __iter__(self) -> Iterator[tuple[SourceText, T]]:
         return ((name, value) for name, value in self.items.values() if value is not None)
 
     def __contains__(self, name: object) -> bool:
@@ -154,8 +154,8 @@ class Decoder:
             return self._make_table(arguments[0])
         if kind in self._parsers:
             return lambda node: self._parsed(node, self._parsers[kind])
-        if kind in (bool, int, Text):
-            return {bool: self._boolean, int: self._integer, Text: self._text}[kind]
+        if kind in (bool, int, SourceText):
+            return {bool: self._boolean, int: self._integer, SourceText: self._text}[kind]
         return self._make_entry(kind)
 
     def _make_optional(self, arguments: tuple[Any, ...]) -> Read:
@@ -171,7 +171,7 @@ class Decoder:
             return self._unexpected(node, "text")
         if node.style == "" and node.value in _NOTHING:
             return self._unexpected(node, "text")
-        return Text(node.value, node)
+        return SourceText(node.value, node)
 
     def _boolean(self, node: Node) -> Any:
         value = self._core(node)
@@ -232,10 +232,10 @@ class Decoder:
         def table(node: Node) -> Any:
             if not isinstance(node, Mapping):
                 return self._unexpected(node, "a mapping of names")
-            found: dict[str, tuple[Text, Any]] = {}
+            found: dict[str, tuple[SourceText, Any]] = {}
             for key, child in node:
                 value = read(child)
-                found[key.value] = (Text(key.value, key), None if value is FAULTY else value)
+                found[key.value] = (SourceText(key.value, key), None if value is FAULTY else value)
             return Table(node, found)
 
         return table

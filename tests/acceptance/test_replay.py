@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 
 from router.clock import SystemClock
-from router.model.operating import Replay
+from router.model.operations import Replay
 from router.store.protocol import Acceptance, EventEntry, Selector
 from router.store.reader import open_reader
 from router.store.sqlite import open_store

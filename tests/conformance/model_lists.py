@@ -13,9 +13,9 @@ from router.model.job import (
     Job,
     JobState,
 )
-from router.model.operating import Audit, Cause, Replay
+from router.model.operations import Audit, Cause, Replay
 from router.model.target import TargetCounts
-from router.store.causes import by_cause, key_of
+from router.store.death_causes import by_cause, key_of
 from router.store.protocol import (
     DeliveryRecord,
     EventEntry,

@@ -17,7 +17,7 @@ from router.model.job import (
     Settlement,
     committed,
 )
-from router.model.operating import Audit, Change, Part, Planned, Replay, ReplayStep
+from router.model.operations import ActionJobs, Audit, Change, Planned, Replay, ReplayStep
 from router.store.protocol import (
     APART_MS,
     Acceptance,
@@ -311,7 +311,7 @@ class ModelStore(ModelLists):
         return Planned(
             len({j.delivery for j in jobs}),
             len(jobs),
-            parts=tuple(Part(*key, count) for key, count in ordered),
+            parts=tuple(ActionJobs(*key, count) for key, count in ordered),
             first_at=min(came, default=None),
             last_at=max(came, default=None),
             passed=len(passed),

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from router.model.job import Group, Job, JobState, Need, NewJob, Turn
+from router.model.job import Group, Job, JobState, NewJob, Predecessor, Turn
 from router.store.protocol import Accepted, Selector, Settled, Store
 from tests.clocks import START_MS
 from tests.store_values import Maker, a_settlement
 
-A = (Need("a"),)
-CHAIN = (("a", ()), ("b", A), ("c", (Need("b"),)))
+A = (Predecessor("a"),)
+CHAIN = (("a", ()), ("b", A), ("c", (Predecessor("b"),)))
 
 
 class Rig:

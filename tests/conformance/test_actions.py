@@ -15,7 +15,7 @@ from router.actions.shell import ShellAction
 from router.dispatch.protocol import Action, PromptAction
 from router.egress import EgressPolicy
 from router.model.call import Call, LogCall
-from router.model.job import ActionKind, Done, Fail, Job, Retry
+from router.model.job import ActionKind, Done, FailOutcome, Job, RetryOutcome
 from tests.plugin_rig import a_python_call
 from tests.sim.makers import a_job, a_shell_call, an_http_call
 from tests.sink import running_sink
@@ -107,7 +107,7 @@ async def test_failure_is_an_outcome_never_an_exception(
 ) -> None:
     case = cases[kind]
     outcome = await case.action.run(case.bad, a_job(kind=kind))
-    assert isinstance(outcome, Retry | Fail)
+    assert isinstance(outcome, RetryOutcome | FailOutcome)
     assert outcome.reason
 
 
@@ -116,7 +116,7 @@ async def test_the_time_limit(cases: dict[str, Case], kind: ActionKind) -> None:
     case = cases[kind]
     async with asyncio.timeout(1.1):
         outcome = await case.action.run(case.endless(0.1), a_job(kind=kind))
-    assert isinstance(outcome, Retry)
+    assert isinstance(outcome, RetryOutcome)
     assert outcome.failure == "timeout"
 
 

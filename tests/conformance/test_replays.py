@@ -7,7 +7,7 @@ import pytest
 
 from router.errors import NotFound
 from router.model.job import NewJob
-from router.model.operating import Audit, Planned, Replay, ReplayStep
+from router.model.operations import Audit, Planned, Replay, ReplayStep
 from router.store.protocol import Acceptance, Selector, Store
 from router.store.upkeep import Retain
 from tests.clocks import START_MS

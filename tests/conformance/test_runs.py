@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from router.model.job import JobState, Need
+from router.model.job import JobState, Predecessor
 from router.store.protocol import Selector, Settled
 from tests.clocks import START_MS
 from tests.conformance.rig import CHAIN, Rig, replayed
@@ -52,14 +52,16 @@ async def test_i17_a_dead_predecessor_cancels_what_comes_after_it_at_once(rig: R
 async def test_i17_a_failure_branch_is_taken_or_not_needed(
     rig: Rig, end: JobState, expected: dict[str, Any]
 ) -> None:
-    await rig.accept((("a", ()), ("b", (Need("a", "dead"),)), ("c", (Need("a", "ended"),))))
+    await rig.accept(
+        (("a", ()), ("b", (Predecessor("a", "dead"),)), ("c", (Predecessor("a", "ended"),)))
+    )
     await rig.run(end)
     states = await rig.states()
     assert {name: states[name] for name in "bc"} == expected
 
 
 async def test_i17_all_predecessors_must_end_as_wanted(rig: Rig) -> None:
-    await rig.accept((("a", ()), ("b", ()), ("c", (Need("a"), Need("b")))))
+    await rig.accept((("a", ()), ("b", ()), ("c", (Predecessor("a"), Predecessor("b")))))
     first, second = await rig.begin()
     await rig.store.settle(a_settlement(first))
     assert await rig.state(-1, "c") == "waiting"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from router.model.operating import Replay, ReplayStep
+from router.model.operations import Replay, ReplayStep
 from router.store.protocol import Accepted, Duplicate, Selector, Store
 from router.store.upkeep import Retain
 from tests.clocks import START_MS, ManualClock

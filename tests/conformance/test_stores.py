@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from router.errors import NotFound, StoreUnavailable
-from router.store.book import Book
 from router.store.protocol import Accepted, Duplicate, Generation, Selector, Store
 from router.store.sqlite import open_store
 from router.store.upkeep import RuleCount
+from router.store.writer_state import Book
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, Maker, a_settlement, lease_one
 from tests.unit.store.faults import fault

@@ -71,7 +71,7 @@ PROOF = (
         57,
         "a time that is far ahead is fresh",
         Edit(
-            "router/providers/ways.py",
+            "router/providers/scheme.py",
             "    return abs(now_ms - timestamp_s * 1000) > tolerance_s * 1000\n",
             "    return now_ms - timestamp_s * 1000 > tolerance_s * 1000\n",
         ),
@@ -230,11 +230,11 @@ DOORS = (
         72,
         "chunks without end are taken",
         Edit(
-            "router/web/door.py",
+            "router/web/ingest.py",
             '            if size > self._max:\n                raise Turned(413, "too_large")\n',
             "",
         ),
-        "unit/web/test_door.py::test_chunks_without_end_get_413",
+        "unit/web/test_ingest.py::test_chunks_without_end_get_413",
     ),
     defect(
         73,
@@ -356,29 +356,29 @@ TARGETS = (
         "answers are parsed without a bound on what comes beside their content",
         Edit(
             "router/actions/http.py",
-            "receiving.BoundedConnector(",
+            "response_bounds.BoundedConnector(",
             "aiohttp.TCPConnector(",
         ),
-        "unit/actions/test_receiving.py::test_how_many_interim_answers",
-        "unit/actions/test_receiving.py::test_how_many_bytes_of_interim_answers",
-        "unit/actions/test_receiving.py::test_a_long_head_is_taken_and_a_longer_one_is_not",
+        "unit/actions/test_response_bounds.py::test_how_many_interim_answers",
+        "unit/actions/test_response_bounds.py::test_how_many_bytes_of_interim_answers",
+        "unit/actions/test_response_bounds.py::test_a_long_head_is_taken_and_a_longer_one_is_not",
     ),
     defect(
         85,
         "all that lies in a socket is parsed in one turn of the loop",
         Edit(
-            "router/actions/receiving.py",
+            "router/actions/response_bounds.py",
             "PIECE = 4 * 1024\n",
             "PIECE = 256 * 1024\n",
         ),
-        "unit/actions/test_receiving.py::"
+        "unit/actions/test_response_bounds.py::"
         "test_of_all_that_lies_in_the_socket_only_a_piece_is_parsed",
     ),
     defect(
         86,
         "what a command left in its folder is removed by the loop itself",
         Edit(
-            "router/actions/footing.py",
+            "router/actions/process_limits.py",
             "await asyncio.to_thread(_removed, folder, files)",
             "_removed(folder, files)",
         ),

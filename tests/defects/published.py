@@ -158,7 +158,7 @@ PUBLISHED = (
             "    return max(1, round(delay_ms * (1 + jitter * rng.uniform(-1, 1))))\n",
             "    return max(1, delay_ms)\n",
         ),
-        "unit/dispatch/test_verdict.py::test_a_delay_is_spread_both_ways",
+        "unit/dispatch/test_settlement.py::test_a_delay_is_spread_both_ways",
     ),
     defect(
         15,
@@ -234,7 +234,7 @@ PUBLISHED = (
                 "os.kill(self._process.pid, number)",
             ),
             Edit(
-                "router/actions/descent.py",
+                "router/actions/process_tree.py",
                 "        if self._mark is None:\n            return\n",
                 "        return\n",
             ),
@@ -245,11 +245,11 @@ PUBLISHED = (
         22,
         "413 and the connection stays open",
         Edit(
-            "router/web/door.py",
+            "router/web/ingest.py",
             "    if not turned.stays:\n",
             "    if not turned.stays and turned.status != 413:\n",
         ),
-        "unit/web/test_wire_cases.py::test_an_early_413_survives_a_sender_that_goes_on",
+        "unit/web/test_connections_cases.py::test_an_early_413_survives_a_sender_that_goes_on",
     ),
     defect(
         23,

@@ -20,8 +20,8 @@ SEAMS = (
         "whoever is logged in hears attempts",
         Edit(
             "router/web/pages/deliveries.py",
-            "wanted = Wanted() if visit.bodies else Wanted(kinds=WITHOUT_BODIES)",
-            "wanted = Wanted()",
+            "wanted = FeedFilter() if visit.bodies else FeedFilter(kinds=WITHOUT_BODIES)",
+            "wanted = FeedFilter()",
         ),
         "unit/web/pages/test_deliveries.py::test_attempts_are_told_to_whoever_may_see_payloads",
     ),
@@ -60,7 +60,7 @@ SEAMS = (
         93,
         "blanks after a header's value are part of it",
         Edit("router/web/protocol.py", "value.strip(BLANKS)", "value.lstrip(BLANKS)"),
-        "unit/web/test_wire_cases.py::test_blanks_around_a_value_are_no_part_of_it",
+        "unit/web/test_connections_cases.py::test_blanks_around_a_value_are_no_part_of_it",
         "acceptance/test_requests.py::test_blanks_around_header_values_change_nothing",
     ),
     defect(

@@ -235,11 +235,11 @@ LEDGER = (
         48,
         "an interruption is charged",
         Edit(
-            "router/dispatch/verdict.py",
+            "router/dispatch/settlement.py",
             '    return _settle(job, attempt, "available", due_at=now, charged=False)\n',
             '    return _settle(job, attempt, "available", due_at=now)\n',
         ),
-        "unit/dispatch/test_verdict.py::test_an_interruption_is_not_charged",
+        "unit/dispatch/test_settlement.py::test_an_interruption_is_not_charged",
     ),
     defect(
         49,
@@ -249,7 +249,7 @@ LEDGER = (
             "min(max(after_s, RETRY_AFTER_MIN_S), RETRY_AFTER_MAX_S)",
             "after_s",
         ),
-        "unit/dispatch/test_verdict.py::test_a_targets_wish_is_clamped",
+        "unit/dispatch/test_settlement.py::test_a_targets_wish_is_clamped",
     ),
     defect(
         50,
@@ -259,7 +259,7 @@ LEDGER = (
             '    return wish if failure == "temporary" else max(jittered, wish)\n',
             "    return wish\n",
         ),
-        "unit/dispatch/test_verdict.py::test_a_targets_wish_is_clamped",
+        "unit/dispatch/test_settlement.py::test_a_targets_wish_is_clamped",
     ),
     defect(
         51,
@@ -269,7 +269,7 @@ LEDGER = (
             "        schedule = schedule[:CLIENT_ERROR_DELAYS]\n",
             "        pass\n",
         ),
-        "unit/dispatch/test_verdict.py::test_when_it_ends",
+        "unit/dispatch/test_settlement.py::test_when_it_ends",
     ),
 )
 

@@ -9,7 +9,7 @@ import yaml
 
 from router.config import load, render_text
 from router.config.words import WORDS
-from router.model.settings import Server
+from router.model.settings import ServerSettings
 from router.rules.ruleset import Ruleset
 from tests.acceptance.process import ROOT
 
@@ -127,7 +127,7 @@ def test_the_server_s_block_shows_the_defaults() -> None:
     assert ruleset(yaml.safe_load(told)).server == ruleset(plain).server
     base_url = re.search(r"# default (http:\S+);", head)
     assert base_url is not None
-    assert base_url[1] == Server().base_url
+    assert base_url[1] == ServerSettings().base_url
 
 
 @pytest.mark.parametrize(
@@ -142,4 +142,6 @@ def test_the_server_s_block_shows_the_defaults() -> None:
 def test_where_it_listens_is_told_alike_everywhere(page: str, told: str, key: str) -> None:
     found = re.search(told, (ROOT / "docs" / page).read_text("utf-8"), re.M)
     assert found is not None
-    assert found[1] == getattr(ruleset({"version": 1}).server, key) == getattr(Server(), key)
+    assert (
+        found[1] == getattr(ruleset({"version": 1}).server, key) == getattr(ServerSettings(), key)
+    )

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from router.cli.main import cli
-from router.model.settings import Server
+from router.model.settings import ServerSettings
 from tests.acceptance.process import ROOT
 
 FOLDER = ROOT / "docs" / "deploy"
@@ -48,7 +48,7 @@ def test_the_unit_s_commands_are_ours(setting: str) -> None:
 
 def test_the_unit_waits_longer_than_the_router_drains() -> None:
     [wait] = settings(UNIT)["TimeoutStopSec"]
-    assert int(wait.removesuffix("s")) > Server().grace_s + 5
+    assert int(wait.removesuffix("s")) > ServerSettings().grace_s + 5
     assert settings(UNIT)["ExecReload"] == ["/bin/kill -HUP $MAINPID"]
 
 

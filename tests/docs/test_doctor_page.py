@@ -26,7 +26,7 @@ def test_every_cause_is_in_the_table() -> None:
 
 
 def test_every_check_is_in_the_table() -> None:
-    sources = ("checks_offline", "checks_online", "doctor")
+    sources = ("doctor_offline", "doctor_online", "doctor")
     text = "".join((ROOT / f"router/cli/{name}.py").read_text("utf-8") for name in sources)
     named = set(re.findall(r'\b(?:ok|problem|unknown)\(\s*"([a-z_]+)"', text))
     assert len(named) > 12

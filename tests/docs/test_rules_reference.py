@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from router.config import load, render_text, schema
-from router.config.unbuilt import REFUSED
+from router.config.unsupported import REFUSED
 from router.yaml_source import Entry
 from tests.docs.pages import blocks
 

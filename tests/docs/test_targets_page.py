@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from router.config import load, render_text
-from router.dispatch import fresh, gate
+from router.dispatch import breaker, fairness
 from router.model.retry import AGE_LIMIT_MS
 from tests.docs.pages import blocks
 
@@ -25,15 +25,17 @@ def test_a_file_loads(block: str) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        f"when {gate.RATIO:.0%} of at least {gate.ATTEMPTS} attempts".replace("%", " %"),
-        f"or {gate.REFUSALS} attempts in a row could",
-        f"after {gate.FIRST_OPEN_MS // 1000} seconds",
-        f"up to {gate.LONGEST_OPEN_MS // 60_000} minutes, ± {gate.JITTER:.0%}".replace("%", " %"),
-        f"After {gate.GIVE_UP_MS // 3_600_000} hours",
-        f"gets {gate.FIRST_SLOTS} calls at once and {gate.FIRST_PACE:.0f} a second",
-        f"every {gate.STEP_MS // 1000} seconds without",
-        f"faster than {gate.OF_USUAL}",
-        f"in the last {fresh.FRESH_MS // 1000} seconds",
+        f"when {breaker.RATIO:.0%} of at least {breaker.ATTEMPTS} attempts".replace("%", " %"),
+        f"or {breaker.REFUSALS} attempts in a row could",
+        f"after {breaker.FIRST_OPEN_MS // 1000} seconds",
+        f"up to {breaker.LONGEST_OPEN_MS // 60_000} minutes, ± {breaker.JITTER:.0%}".replace(
+            "%", " %"
+        ),
+        f"After {breaker.GIVE_UP_MS // 3_600_000} hours",
+        f"gets {breaker.FIRST_SLOTS} calls at once and {breaker.FIRST_PACE:.0f} a second",
+        f"every {breaker.STEP_MS // 1000} seconds without",
+        f"faster than {breaker.OF_USUAL}",
+        f"in the last {fairness.FRESH_MS // 1000} seconds",
         f"run for {AGE_LIMIT_MS // 86_400_000} days",
     ],
 )

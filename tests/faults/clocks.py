@@ -21,12 +21,12 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from router.clock import SteadyClock
-from router.dispatch import Dispatcher, Live, Measures
+from router.dispatch import Dispatcher, DispatchRules, Measures
 from router.dispatch.protocol import Action
 from router.log import get
 from router.model.job import ActionKind, Job, NewJob, Settlement
 from router.model.settings import TargetLimits
-from router.serving.stepping import Stepping
+from router.serving.clock_sync import Stepping
 from router.store.protocol import Acceptance, Settled, Store
 from tests.faults.telling import say, told, verdict
 from tests.sim.loop import START_MS, SimClock, simulate
@@ -140,7 +140,7 @@ class ClockWorld(World):
         """Targets with room and without breakers: what waits, waits for the clock."""
         self.boots += 1
         action, prompt = FakeAction(self, view), FakePrompt(self, view)
-        live = Live(
+        live = DispatchRules(
             render=self.render,
             retry_of=lambda job: POLICY,
             limits=lambda target, kind: TargetLimits(64, None, breaker=False),

@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from router import log as logs
-from router.actions.descent import adopt_orphans
+from router.actions.process_tree import adopt_orphans
 from router.clock import steady
 from router.store import schema
 from router.store.sqlite import SqliteStore, open_store
-from router.wiring import server
-from router.wiring.live import Source
+from router.wiring import launch
+from router.wiring.live import GenerationSource
 
 VERBS = frozenset({"accept", "settle", "lease", "recover", "keep_generation", "results", "targets"})
 STATEMENTS = {
@@ -123,14 +123,14 @@ class Watched:
 async def serve(rules: Path, steps: Steps) -> int:
     """As `router serve` does it, around the watched store."""
     clock = steady()
-    options = server.ServeOptions(rules)
-    source = Source(rules, environ=os.environ, dev=False, overrides=options.overrides)
+    options = launch.ServeOptions(rules)
+    source = GenerationSource(rules, environ=os.environ, dev=False, overrides=options.overrides)
     live, warnings = source.build()
     store = await open_store(live.ruleset.server.store, clock=clock)
     await store._writer.submit("work", lambda book: book.db.set_trace_callback(steps.statement))
     watched: Any = Watched(store, steps)
     try:
-        return await server._with_store(options, source, live, warnings, watched, clock)
+        return await launch._with_store(options, source, live, warnings, watched, clock)
     finally:
         await store.close()
 
@@ -150,7 +150,7 @@ def main() -> int:
     steps = Steps(die, options.record, options.begin == "start")
     steps.signal = signal.Signals[options.signal]
     watch_migrations(steps)
-    with server.leaving_at_once():
+    with launch.leaving_at_once():
         return asyncio.run(serve(Path(options.command[-1]), steps))
 
 

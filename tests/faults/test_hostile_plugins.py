@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from router.model.job import Done, Outcome, Retry
+from router.model.job import Done, Outcome, RetryOutcome
 from tests.children import children
 from tests.hostile.plugins import SOURCE
 from tests.hostile.turns import watched
@@ -39,10 +39,10 @@ async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
     assert children() <= before
 
 
-async def _one_attempt(rig: Rig, name: str, failure: str, **changes: object) -> Retry:
+async def _one_attempt(rig: Rig, name: str, failure: str, **changes: object) -> RetryOutcome:
     """The hostile call fails so; the one beside it and the one after it succeed."""
     hostile, beside = await asyncio.gather(rig.run(name, **changes), rig.run("well"))
-    assert isinstance(hostile, Retry), hostile
+    assert isinstance(hostile, RetryOutcome), hostile
     assert hostile.failure == failure
     assert isinstance(beside, Done)
     assert isinstance(await rig.run("well"), Done)
@@ -136,7 +136,7 @@ async def test_a_fork_that_comes_back_does_not_answer_twice(rig: Rig) -> None:
 async def test_a_fork_that_holds_the_socket_holds_nobody_up(rig: Rig, tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     outcome = await rig.run("fork_stays_and_leaves", args={"pids": str(pids)})
-    assert isinstance(outcome, Retry)
+    assert isinstance(outcome, RetryOutcome)
     assert outcome.failure == "error", "it was not waited for until its time was over"
     await until(lambda: not _lives(int(pids.read_text())))
     assert isinstance(await rig.run("well"), Done)

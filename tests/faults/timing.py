@@ -29,7 +29,7 @@ from typing import Any
 from router.model.delivery import InboundRequest, LiveSecret
 from router.model.settings import Endpoint
 from router.providers import Provider, builtin
-from router.rules.live import Live, Secrets
+from router.rules.live import LiveRuleset, SecretValues
 from router.rules.ruleset import Ruleset
 from tests.builders import a_ruleset
 from tests.faults.telling import say, verdict
@@ -196,7 +196,7 @@ def _doors() -> Mapping[bytes, Any]:
         f"e{n}": Endpoint(f"e{n}", "github", (address.decode(),), ("shop",))
         for n, address in enumerate(addresses("known"))
     }
-    return Live(_ruleset(endpoints), Secrets({"shop": KEY}, {"shop": None})).doors
+    return LiveRuleset(_ruleset(endpoints), SecretValues({"shop": KEY}, {"shop": None})).doors
 
 
 def equals() -> tuple[Question, ...]:

@@ -22,11 +22,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from router.actions.descent import adopt_orphans
+from router.actions.process_tree import adopt_orphans
 from router.actions.python import PythonAction
 from router.actions.shell import ShellAction
 from router.model.call import Call
-from router.model.job import Done, Retry
+from router.model.job import Done, RetryOutcome
 from tests.plugin_rig import a_python_call
 from tests.sim.makers import a_job, a_shell_call
 
@@ -206,7 +206,7 @@ class Grove:
         if timed and took > self.tally.slowest:
             self.tally.slowest, self.tally.slowest_kind = took, kind
         ended = isinstance(outcome, asyncio.CancelledError) or (
-            isinstance(outcome, Retry) and outcome.failure == "timeout"
+            isinstance(outcome, RetryOutcome) and outcome.failure == "timeout"
         )
         if not ended:
             self.tally.wrong.append(f"{kind}: {outcome!r}"[:300])

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from router.clock import SystemClock
 from router.model.delivery import Delivery
-from router.model.job import Attempt, Group, Need, NewJob, Settlement, Turn
+from router.model.job import Attempt, Group, NewJob, Predecessor, Settlement, Turn
 from router.store import connection, writer
 from router.store.protocol import Acceptance, EventEntry, Store
 from router.store.sqlite import open_store
@@ -77,7 +77,7 @@ def chain(number: int) -> tuple[NewJob, ...]:
             after=after,
             turn=turn,
         )
-        for place, action, after in ((1, "first", ()), (2, "second", (Need("first"),)))
+        for place, action, after in ((1, "first", ()), (2, "second", (Predecessor("first"),)))
     )
 
 

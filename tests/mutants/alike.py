@@ -74,7 +74,7 @@ ALIKE = (
     ),
     Alike(
         "web/pages/window.py",
-        "Window._login",
+        "PagesApp._login",
         'onward = local(form.get("next", "/"))',
         '"/"',
         "'not /'",
@@ -131,7 +131,7 @@ ALIKE = (
     Alike(
         "providers/signed.py",
         "message_template",
-        'parts.append(Part("text", piece.encode("ascii")))',
+        'parts.append(MessagePart("text", piece.encode("ascii")))',
         '"text"',
         "'not text'",
         "what is no body and no header stands there as it is, whatever its kind is called",
@@ -240,7 +240,7 @@ ALIKE = (
     ),
     Alike(
         "store/pruning.py",
-        "Search._deliveries",
+        "PruneSearch._deliveries",
         "while len(found) < retain.limit:",
         "len(found) < retain.limit",
         "(len(found) <= retain.limit)",
@@ -263,7 +263,7 @@ ALIKE = (
     ),
     *(
         Alike(
-            "dispatch/gate.py",
+            "dispatch/breaker.py",
             "Gate._open",
             "wait = min(FIRST_OPEN_MS * 2 ** min(self.openings, 10), LONGEST_OPEN_MS)",
             "10",

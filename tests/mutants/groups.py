@@ -38,10 +38,10 @@ def _proof(name: str) -> tuple[str, ...]:
 
 
 _GATE = _unit(
-    "dispatch/test_gate.py",
+    "dispatch/test_breaker.py",
     "dispatch/test_recovering.py",
-    "dispatch/test_gate_memory.py",
-    "dispatch/test_gates.py",
+    "dispatch/test_breaker_memory.py",
+    "dispatch/test_breakers.py",
     "dispatch/test_health.py",
     "dispatch/test_targets.py",
     "dispatch/test_shift.py",
@@ -78,7 +78,7 @@ GROUPS = (
             "providers/bearer.py": _proof("bearer"),
             "providers/credentials.py": _proof("credentials"),
             "providers/headers.py": _proof("headers"),
-            "providers/ways.py": _proof("signed"),
+            "providers/scheme.py": _proof("signed"),
         },
     ),
     Group(
@@ -100,7 +100,7 @@ GROUPS = (
         {
             "store/leasing.py": (
                 *_unit("store/test_leasing.py", "store/test_recovering.py"),
-                *_unit("store/test_corrupt_lanes.py", "store/test_lease_faults.py"),
+                *_unit("store/test_damage_lanes.py", "store/test_lease_faults.py"),
                 *("tests/conformance/test_leasing.py", *_STORE),
                 "tests/conformance/test_own_events.py",
             ),
@@ -112,7 +112,7 @@ GROUPS = (
             "store/pruning.py": (*_unit("store/test_pruning.py"), *_STORE),
             "store/writer.py": (
                 *_unit("store/test_checkpoints.py", "store/test_writer_faults.py"),
-                *_unit("store/test_writer.py", "store/test_shifting.py"),
+                *_unit("store/test_writer.py", "store/test_clock_step.py"),
                 *_STORE,
             ),
             "store/adding.py": (
@@ -127,13 +127,15 @@ GROUPS = (
         "retry",
         {
             "model/retry.py": (
-                *_unit("dispatch/test_verdict.py", "model/test_retry.py"),
+                *_unit("dispatch/test_settlement.py", "model/test_retry.py"),
                 "tests/properties/test_retries.py",
             ),
-            "dispatch/verdict.py": _unit("dispatch/test_verdict.py", "dispatch/test_dispatcher.py"),
+            "dispatch/settlement.py": _unit(
+                "dispatch/test_settlement.py", "dispatch/test_dispatcher.py"
+            ),
             "dispatch/due.py": _unit("dispatch/test_due.py", "dispatch/test_dispatcher.py"),
-            "dispatch/gate.py": _GATE,
-            "dispatch/gates.py": _GATE,
+            "dispatch/breaker.py": _GATE,
+            "dispatch/breakers.py": _GATE,
             "dispatch/health.py": _GATE,
         },
     ),
@@ -150,7 +152,7 @@ GROUPS = (
                 "actions/test_http.py",
                 "actions/test_http_answers.py",
                 "actions/test_ssrf.py",
-                "actions/test_securing.py",
+                "actions/test_request_auth.py",
                 "actions/test_hostile_targets.py",
                 "actions/test_repository_dispatch.py",
             ),
@@ -166,7 +168,7 @@ GROUPS = (
             "web/pages/sessions.py": _PAGES,
             "web/pages/visit.py": _PAGES,
             "web/pages/window.py": _PAGES,
-            "web/peer.py": (*_unit("web/test_peer.py"), *_ADMIN),
+            "web/client_address.py": (*_unit("web/test_client_address.py"), *_ADMIN),
         },
     ),
 )

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from router.egress import plain_network
 from router.model.addresses import in_ranges
-from router.web.peer import Peers
+from router.web.client_address import Peers
 
 PROXIES = ("10.0.0.0/8", "fd00::/8")
 ALLOWED = ("192.0.2.0/24", "2001:db8:1::/48")

@@ -9,20 +9,20 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
-from router.model.job import ENDED, Group, Job, Need, NewJob, Turn
+from router.model.job import ENDED, Group, Job, NewJob, Predecessor, Turn
 from router.store.protocol import Selector
 from tests.properties.test_store import EVERYTHING, TARGETS, Histories
 
-Shape = tuple[tuple[str, tuple[Need, ...]], ...]
-A, B = Need("a"), Need("b")
+Shape = tuple[tuple[str, tuple[Predecessor, ...]], ...]
+A, B = Predecessor("a"), Predecessor("b")
 SHAPES: tuple[Shape, ...] = (
     (("a", ()),),
     (("a", ()), ("b", ())),
     (("a", ()), ("b", (A,))),
     (("c", (B,)), ("b", (A,)), ("a", ())),
-    (("a", ()), ("b", (Need("a", "dead"),)), ("c", (Need("a", "ended"),))),
+    (("a", ()), ("b", (Predecessor("a", "dead"),)), ("c", (Predecessor("a", "ended"),))),
     (("a", ()), ("b", ()), ("c", (A, B))),
-    (("a", ()), ("b", (A,)), ("c", (Need("b", "dead"), A))),
+    (("a", ()), ("b", (A,)), ("c", (Predecessor("b", "dead"), A))),
 )
 NAMES = frozenset({"a", "b", "c"})
 GROUPS = (

@@ -12,9 +12,9 @@ from router.errors import ConfigError
 from router.model.delivery import InboundRequest, Refused, Verified
 from router.providers import Provider, Reading, parse_definition
 from router.providers.definition import spelled
+from router.providers.scheme import spellings
 from router.providers.signatures import encode
 from router.providers.signed import filled, message_template
-from router.providers.ways import spellings
 from router.structure import depth
 from tests.unit.providers.makers import (
     EVERY,

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from router.clock import Clock
-from router.store import place
-from router.store.book import Book
+from router.store import location
 from router.store.protocol import Store
 from router.store.reader import SqliteReader
 from router.store.sqlite import SqliteStore, open_store
@@ -30,6 +29,7 @@ from router.store.writer import (
     Writer,
     _set,
 )
+from router.store.writer_state import Book
 
 Twin = Callable[[], Coroutine[Any, Any, Any]]
 ASKED: ContextVar[Twin | None] = ContextVar("ASKED", default=None)
@@ -145,7 +145,7 @@ class FiledStore(SqliteStore):
         clock: Clock,
         pause: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(0),
     ) -> None:
-        super().__init__(path, clock, place.Lock(path))
+        super().__init__(path, clock, location.Lock(path))
         opened = self._writer
         self.inline = InlineWriter(opened._open_book, self._fail, self._committed, pause)
         self._writer = self.inline

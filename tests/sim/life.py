@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from router import log
 from router.dispatch import Dispatcher, Measures
-from router.dispatch import Live as DispatchLive
+from router.dispatch import DispatchRules as DispatchLive
 from router.errors import RouterError, StoreUnavailable
 from router.intake import Intake
 from router.metrics import Metrics
@@ -14,18 +14,18 @@ from router.model.call import Call
 from router.model.job import (
     Attempt,
     Done,
-    Fail,
+    FailOutcome,
     FailureClass,
     Job,
     Outcome,
-    Retry,
+    RetryOutcome,
     Settlement,
 )
-from router.replay import Asked, Operator
-from router.rules.live import Live, LiveRef
+from router.operator import Operator, ReplayRequest
+from router.rules.live import LiveRef, LiveRuleset
 from router.serving.upkeep import Upkeep
 from router.store.protocol import Selector
-from router.wiring import acting
+from router.wiring import dispatch_port
 from tests.sim.filed import Breaks, FiledStore, asking, at_once
 from tests.sim.twin import READ
 from tests.sim.watch import Watch
@@ -111,13 +111,13 @@ class Act:
         rng = self._process.world.rng
         left = {"status": 200, "json": {"by": job.id}}
         if self._process.of_body(job, b'"hopeless": true'):
-            return Retry(rng.choice(FAILURES[:3]), "never", None, left)
+            return RetryOutcome(rng.choice(FAILURES[:3]), "never", None, left)
         chance = rng.random()
         if chance < 0.62:
             return Done(left)
         if chance < 0.68:
-            return Fail("no", {**left, "status": 410})
-        return Retry(rng.choice(FAILURES), "again", rng.choice(WISHES), left)
+            return FailOutcome("no", {**left, "status": 410})
+        return RetryOutcome(rng.choice(FAILURES), "again", rng.choice(WISHES), left)
 
     async def close(self) -> None:
         """Nothing."""
@@ -168,13 +168,13 @@ class Process:
     def _dispatcher(self) -> Dispatcher:
         act = Act(self)
         live = DispatchLive(
-            render=acting.renderer(self.live, {}),
-            retry_of=acting.retry_policies(self.live),
-            limits=acting.target_limits(self.live),
-            generation_of=acting.generations(self.live),
-            kind_of=acting.kinds(self.live),
-            dead_if_interrupted=acting.interrupt_dead(self.live),
-            reads=acting.results_read(self.live),
+            render=dispatch_port.renderer(self.live, {}),
+            retry_of=dispatch_port.retry_policies(self.live),
+            limits=dispatch_port.target_limits(self.live),
+            generation_of=dispatch_port.generations(self.live),
+            kind_of=dispatch_port.kinds(self.live),
+            dead_if_interrupted=dispatch_port.interrupt_dead(self.live),
+            reads=dispatch_port.results_read(self.live),
         )
         return Dispatcher(
             self.view,
@@ -301,13 +301,13 @@ class Process:
                 continue  # the store failed, or what was named is not there: asked another time
         await self._reload(self.world.generations[0])  # nothing stays paused
 
-    async def _reload(self, live: Live | None = None) -> None:
+    async def _reload(self, live: LiveRuleset | None = None) -> None:
         self.world.rules = live or self.world.rng.choice(self.world.generations)
         self.live.swap(self.world.rules)
         assert self.upkeep is not None
         await self._insisting(self.upkeep.apply)
 
-    async def _replay(self, asked: Asked | None = None) -> None:
+    async def _replay(self, asked: ReplayRequest | None = None) -> None:
         """One more replay: singly, by a filter, by times; its name makes it one and the same."""
         world, rng = self.world, self.world.rng
         if asked is None and len(world.replays) >= 3:
@@ -320,10 +320,10 @@ class Process:
             name = f"rpl-{len(world.replays)}"
             asked = rng.choice(
                 (
-                    Asked((rng.choice(stored).id,), name=name),
-                    Asked((rng.choice(stored).delivery,), name=name),
-                    Asked(selector=Selector(state="dead"), rate=2.0, name=name),
-                    Asked(selector=Selector(rule="chain", since=now - 60_000), name=name),
+                    ReplayRequest((rng.choice(stored).id,), name=name),
+                    ReplayRequest((rng.choice(stored).delivery,), name=name),
+                    ReplayRequest(selector=Selector(state="dead"), rate=2.0, name=name),
+                    ReplayRequest(selector=Selector(rule="chain", since=now - 60_000), name=name),
                 )
             )
             world.replays[name] = asked
@@ -363,9 +363,9 @@ class Process:
         times = Selector(state="dead", since=first.created_at, until=first.created_at + 1)
         asked = self.world.rng.choice(
             (
-                Asked((first.id,), name=name),
-                Asked(selector=Selector(state="dead", rule=first.rule), name=name),
-                Asked(selector=times, name=name),
+                ReplayRequest((first.id,), name=name),
+                ReplayRequest(selector=Selector(state="dead", rule=first.rule), name=name),
+                ReplayRequest(selector=times, name=name),
             )
         )
         self.world.replays[name] = asked

@@ -3,7 +3,7 @@
 from functools import cache
 
 from router import config
-from router.rules.live import Live, Secrets
+from router.rules.live import LiveRuleset, SecretValues
 
 KEY = b"a-made-up-secret-of-some-length"
 HEAD = """
@@ -66,12 +66,12 @@ def _text(*, calm: bool) -> str:
 
 
 @cache
-def generations() -> tuple[Live, Live]:
+def generations() -> tuple[LiveRuleset, LiveRuleset]:
     """The usual one, and one that pauses a rule and narrows a group and a target."""
     return _live(_text(calm=True)), _live(_text(calm=False))
 
 
-def _live(text: str) -> Live:
+def _live(text: str) -> LiveRuleset:
     loaded = config.load(text, path="rules.yaml", env={"SHOP": KEY.decode()})
     assert loaded.ruleset is not None, config.render_text(loaded.diagnostics)
-    return Live(loaded.ruleset, Secrets({"shop": KEY}, {}))
+    return LiveRuleset(loaded.ruleset, SecretValues({"shop": KEY}, {}))

@@ -3,7 +3,7 @@
 from typing import Any
 
 from router.model.call import HttpCall, ShellCall
-from router.model.delivery import Delivery, Event
+from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import ActionKind, Job, NewJob
 
 NOW = 1_750_000_000_000
@@ -28,8 +28,10 @@ def a_delivery(name: str = "dlv_1", **changes: Any) -> Delivery:
     return Delivery(**{**values, **changes})
 
 
-def an_event(index: int = 0) -> Event:
-    return Event(id=f"evt_{index}", index=index, name="orders/paid", action=None, payload={})
+def an_event(index: int = 0) -> DeliveryEvent:
+    return DeliveryEvent(
+        id=f"evt_{index}", index=index, name="orders/paid", action=None, payload={}
+    )
 
 
 def a_new_job(name: str = "job_1", **changes: Any) -> NewJob:

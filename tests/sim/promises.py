@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from router.model.job import ENDED, Attempt, Job, Retry
+from router.model.job import ENDED, Attempt, Job, RetryOutcome
 from router.model.retry import SHORT
 from tests.sim.twin import ATTEMPTS_MOST
 from tests.sim.whole import Whole
@@ -171,7 +171,7 @@ def retries_in_bounds(world: Whole) -> Iterator[str]:
     spread: list[float] = []
     for retried in world.history.retries:
         outcome = retried.outcome
-        if not isinstance(outcome, Retry):
+        if not isinstance(outcome, RetryOutcome):
             continue
         world.history.put_to_the_test(27)
         schedule = SCHEDULE + (SHORT.schedule_ms if outcome.failure == "temporary" else ())
@@ -205,8 +205,8 @@ def dead_letters_are_whole(world: Whole) -> Iterator[str]:
             yield f"{job.id} is dead and nobody knows why"
         for attempt in attempts:
             told = history.outcomes.get((job.id, attempt.number))
-            kept = attempt.outcome in ("failed", "dead") and isinstance(told, Retry)
-            if kept and isinstance(told, Retry) and attempt.result != told.result:
+            kept = attempt.outcome in ("failed", "dead") and isinstance(told, RetryOutcome)
+            if kept and isinstance(told, RetryOutcome) and attempt.result != told.result:
                 yield f"{job.id} has lost what its attempt {attempt.number} was answered"
 
 

@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 import msgspec
 from rich.progress import Progress
 
-from router.dispatch import Dispatcher, Live
-from router.dispatch.gate import FIRST_PACE
+from router.dispatch import Dispatcher, DispatchRules
+from router.dispatch.breaker import FIRST_PACE
 from router.model.delivery import Delivery
-from router.model.job import Done, Job, NewJob, Outcome, Retry, Settlement
+from router.model.job import Done, Job, NewJob, Outcome, RetryOutcome, Settlement
 from router.model.retry import STANDARD
 from router.model.settings import TargetLimits
 from router.store.protocol import Acceptance, EventEntry, Settled
@@ -34,8 +34,8 @@ from tests.sim.loop import SimClock, simulate
 from tests.sim.makers import a_delivery, a_job, a_new_job, an_http_call
 
 DOWN = {
-    "refused": Retry("network", "no connection"),
-    "503": Retry("server", "answered 503"),
+    "refused": RetryOutcome("network", "no connection"),
+    "503": RetryOutcome("server", "answered 503"),
 }
 ATTEMPTS = {"refused": 3, "503": 6}
 """No job makes more: one or more before the breaker opens, one as a probe, the last is answered."""
@@ -167,7 +167,7 @@ class Recovery:
 
     def dispatcher(self) -> Dispatcher:
         """The real one."""
-        live = Live(
+        live = DispatchRules(
             render=lambda job, delivery, event, results: an_http_call(),
             retry_of=lambda job: STANDARD,
             limits=lambda target, kind: TargetLimits(16),

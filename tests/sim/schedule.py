@@ -28,8 +28,8 @@ from typing import Any, NamedTuple
 
 from rich.progress import Progress
 
-from router.dispatch import Dispatcher, Live, Measures
-from router.model.job import Done, Job, Outcome, Retry
+from router.dispatch import Dispatcher, DispatchRules, Measures
+from router.model.job import Done, Job, Outcome, RetryOutcome
 from router.model.retry import STANDARD, RetryPolicy
 from router.model.settings import TargetLimits
 from tests.sim.filed import a_blank
@@ -80,7 +80,7 @@ class Case(NamedTuple):
     policy: RetryPolicy = STANDARD
 
 
-ERROR, MISSING = Retry("server", "answered 500"), Retry("client", "answered 404")
+ERROR, MISSING = RetryOutcome("server", "answered 500"), RetryOutcome("client", "answered 404")
 CASES = {
     "burst": Case(8, 1.0, ERROR, breaker=False),
     "hour": Case(1, 3_600.0, ERROR, breaker=False),
@@ -166,7 +166,7 @@ class Failing:
 
     def dispatcher(self) -> Dispatcher:
         """The real one."""
-        live = Live(
+        live = DispatchRules(
             render=lambda job, delivery, event, results: CALL,
             retry_of=lambda job: self.case.policy,
             limits=lambda target, kind: TargetLimits(16, breaker=self.case.breaker),

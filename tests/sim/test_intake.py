@@ -16,20 +16,20 @@ import msgspec
 import pytest
 
 from router import log
-from router.dispatch import Dispatcher, Live
+from router.dispatch import Dispatcher, DispatchRules
 from router.errors import StoreUnavailable
 from router.expressions import compile as compiled
 from router.intake import Intake
 from router.metrics import Metrics
 from router.model.call import Call, LogCall
-from router.model.delivery import Delivery, Event, InboundRequest
+from router.model.delivery import Delivery, DeliveryEvent, InboundRequest
 from router.model.ids import Ids
-from router.model.job import ENDED, Done, Group, Job, Need, Outcome, Retry
+from router.model.job import ENDED, Done, Group, Job, Outcome, Predecessor, RetryOutcome
 from router.model.retry import RetryPolicy
 from router.model.settings import TargetLimits
 from router.providers import builtin
-from router.rules.live import Live as Rules
-from router.rules.live import LiveRef, Secrets
+from router.rules.live import LiveRef, SecretValues
+from router.rules.live import LiveRuleset as Rules
 from router.rules.specs import Concurrency
 from router.store.protocol import Selector
 from tests.builders import a_log, a_rule, a_ruleset
@@ -38,7 +38,7 @@ from tests.sim.loop import SimClock, in_order, simulate
 
 KEY = b"a-secret-of-some-length"
 PROVIDER = builtin()["shopify"]
-THEN = msgspec.structs.replace(a_log(id_="then"), after=(Need("first"),))
+THEN = msgspec.structs.replace(a_log(id_="then"), after=(Predecessor("first"),))
 ONE_BY_ONE = Concurrency(compiled("'all'"), Group())
 RULES = a_ruleset(
     a_rule("both", actions=(a_log(id_="one"), a_log(id_="two"))),
@@ -94,7 +94,7 @@ class Flaky:
             await self._world.in_order(job)
         await asyncio.sleep(self._world.rng.choice((0, 0.01, 0.5)))
         self._world.ran[job.id] += 1
-        return Retry("network", "no") if self._world.rng.random() < 0.2 else Done()
+        return RetryOutcome("network", "no") if self._world.rng.random() < 0.2 else Done()
 
     async def close(self) -> None:
         """Nothing."""
@@ -130,11 +130,11 @@ class World:
         """One process from start to death."""
         self.boots += 1
         view = self.disk.view()
-        live = LiveRef(Rules(RULES, Secrets({"shop": KEY}, {})))
+        live = LiveRef(Rules(RULES, SecretValues({"shop": KEY}, {})))
         dispatcher = Dispatcher(
             view,
             {"log": Flaky(self)},
-            Live(
+            DispatchRules(
                 render=_render,
                 retry_of=lambda _job: RetryPolicy("sim", (1_000,) * 30),
                 limits=lambda _target, _kind: TargetLimits(4, None),
@@ -189,7 +189,7 @@ class World:
             self.acked[f"w-{number}"] = reply.body.decode()
 
 
-def _render(job: Job, delivery: Delivery, event: Event | None, _results: object) -> Call:
+def _render(job: Job, delivery: Delivery, event: DeliveryEvent | None, _results: object) -> Call:
     del job, delivery, event
     return LogCall("x")
 

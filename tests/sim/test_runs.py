@@ -15,8 +15,8 @@ import pytest
 from router.dispatch import Dispatcher
 from router.dispatch.protocol import Results
 from router.model.call import Call
-from router.model.delivery import Delivery, Event
-from router.model.job import ENDED, Group, Job, Need, Outcome, Skip, Turn
+from router.model.delivery import Delivery, DeliveryEvent
+from router.model.job import ENDED, Group, Job, Outcome, Predecessor, Skip, Turn
 from tests.conformance.model_runs import ModelRun
 from tests.sim.loop import simulate
 from tests.sim.makers import a_new_job
@@ -27,13 +27,13 @@ _MANY = int(os.environ.get("SIM_SEEDS", "100"))
 _BATCH = 25
 _BATCHES = [[int(_ONE)]] if _ONE else [list(range(i, i + _BATCH)) for i in range(0, _MANY, _BATCH)]
 
-Shape = tuple[tuple[str, tuple[Need, ...]], ...]
-A, B = Need("a"), Need("b")
+Shape = tuple[tuple[str, tuple[Predecessor, ...]], ...]
+A, B = Predecessor("a"), Predecessor("b")
 SHAPES: tuple[Shape, ...] = (
     (("a", ()),),
     (("a", ()), ("b", (A,))),
     (("c", (B,)), ("b", (A,)), ("a", ())),
-    (("a", ()), ("b", (Need("a", "dead"),)), ("c", (Need("a", "ended"),))),
+    (("a", ()), ("b", (Predecessor("a", "dead"),)), ("c", (Predecessor("a", "ended"),))),
     (("a", ()), ("b", ()), ("c", (A, B))),
 )
 GROUPS = {
@@ -88,7 +88,7 @@ class RunsWorld(World):
         return msgspec.structs.replace(outcome, result={"by": job.id})
 
     def render(
-        self, job: Job, delivery: Delivery, event: Event | None, results: Results
+        self, job: Job, delivery: Delivery, event: DeliveryEvent | None, results: Results
     ) -> Call | Skip:
         for member in self.members(job):
             seen = results.get(member.action, {}).get("by")

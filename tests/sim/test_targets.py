@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from router.dispatch import Dispatcher, Live
-from router.model.job import Done, Job, Outcome, Retry
+from router.dispatch import Dispatcher, DispatchRules
+from router.model.job import Done, Job, Outcome, RetryOutcome
+from router.model.leased import Work
 from router.model.retry import STANDARD
 from router.model.settings import TargetLimits
-from router.model.work import Work
 from tests.sim.ledger import Ledger
 from tests.sim.loop import SimClock, simulate
 from tests.sim.makers import a_delivery, a_new_job, an_event, an_http_call
@@ -59,7 +59,7 @@ class Neighbours:
         self.lags.setdefault(endpoint, []).append(self.clock.monotonic() - came)
         if job.target == "hangs":
             await asyncio.sleep(10)
-            return Retry("timeout", "no answer")
+            return RetryOutcome("timeout", "no answer")
         await asyncio.sleep(0.1)
         return Done()
 
@@ -82,7 +82,7 @@ class Neighbours:
                 dispatcher.wake(target, now, "http", (endpoint, name))
 
     async def live(self) -> None:
-        live = Live(
+        live = DispatchRules(
             render=lambda job, delivery, event, results: an_http_call(),
             retry_of=lambda job: STANDARD,
             limits=lambda target, kind: TargetLimits(4 if target == "t0" else 16),

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from router.model.job import ENDED, Job, Settlement
-from router.model.operating import ReplayStep
+from router.model.operations import ReplayStep
 from router.store.protocol import Selector
 from router.store.reader import open_reader
 from tests.conformance.model_store import ModelStore

@@ -20,9 +20,9 @@ from typing import Any
 from router.model.delivery import InboundRequest
 from router.model.ids import Ids
 from router.model.job import ENDED, Job
+from router.operator import ReplayRequest
 from router.providers import builtin
-from router.replay import Asked
-from router.rules.live import Live
+from router.rules.live import LiveRuleset
 from tests.sim.filed import a_blank
 from tests.sim.life import Process
 from tests.sim.live_rules import KEY, generations
@@ -46,13 +46,13 @@ class Whole:
         self.twins = Twins(self.history)
         self.fails = rng.choice((0.0, 0.0, 0.04))
         self.generations = generations()
-        self.rules: Live = self.generations[0]
+        self.rules: LiveRuleset = self.generations[0]
         self.ids = Ids(rng)
         self.process: Process | None = None
         self.main: asyncio.Task[Any] | None = None
         self.outside: set[Any] = set()
         self.acked: dict[str, str] = {}
-        self.replays: dict[str, Asked] = {}
+        self.replays: dict[str, ReplayRequest] = {}
         self.cancelled: set[str] = set()
         self.late: list[Job] = []
         self.boots = 0

@@ -6,27 +6,27 @@ from collections import Counter
 from typing import Any
 
 from router.clock import Clock
-from router.dispatch import Dispatcher, Live, Measures
+from router.dispatch import Dispatcher, DispatchRules, Measures
 from router.dispatch.protocol import Results
 from router.errors import RenderError, StoreUnavailable
 from router.model.call import Call, LogCall
-from router.model.delivery import Delivery, Event
+from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import (
     ActionKind,
     Attempt,
     Done,
-    Fail,
+    FailOutcome,
     FailureClass,
     Job,
     NewJob,
     Outcome,
-    Retry,
+    RetryOutcome,
     Settlement,
     Skip,
 )
+from router.model.leased import Work
 from router.model.retry import RetryPolicy
 from router.model.settings import OWN, TargetLimits
-from router.model.work import Work
 from router.store.protocol import Acceptance, Recovered, Settled
 from tests.sim.ledger import Ledger
 from tests.sim.loop import SimClock, in_order
@@ -168,17 +168,17 @@ class World:
         if chance < 0.55:
             return Done({"by": job.id})
         if chance < 0.6:
-            return Fail("no")
+            return FailOutcome("no")
         if chance < 0.65:
             raise KeyError("a defect")
         failure = self.rng.choice(FAILURES)
-        return Retry(failure, "again", self.rng.choice((None, 70.0)))
+        return RetryOutcome(failure, "again", self.rng.choice((None, 70.0)))
 
     def reads(self, job: Job) -> frozenset[str]:
         return frozenset(need.action for need in job.after)
 
     def render(
-        self, job: Job, delivery: Delivery, event: Event | None, results: Results
+        self, job: Job, delivery: Delivery, event: DeliveryEvent | None, results: Results
     ) -> Call | Skip:
         del delivery, event, results
         if job.event == "unrenderable":
@@ -201,7 +201,7 @@ class World:
         """A process's dispatcher, with a boot id of its own."""
         self.boots += 1
         action, prompt = FakeAction(self, view), FakePrompt(self, view)
-        live = Live(
+        live = DispatchRules(
             render=self.render,
             retry_of=lambda job: POLICY,
             limits=lambda target, kind: TargetLimits(3, 4.0 if target == "chat" else None),

@@ -15,9 +15,9 @@ from router.metrics import Metrics
 from router.model.headers import kept_headers
 from router.model.ids import Ids
 from router.model.job import Attempt, NewJob, Settlement
-from router.model.settings import Answer, Dedupe, Endpoint
+from router.model.settings import Dedupe, Endpoint, FixedAnswer
 from router.providers import builtin
-from router.rules.live import Live, LiveRef, Secrets
+from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.ruleset import Ruleset
 from router.store.protocol import Acceptance, Selector
 from router.store.sqlite import SqliteStore, open_store
@@ -69,7 +69,7 @@ class World:
         self.clock = ManualClock()
         self.metrics = Metrics()
         self.intake = Intake(
-            live=LiveRef(Live(ruleset, Secrets({"shop": KEY}, {"shop": None}))),
+            live=LiveRef(LiveRuleset(ruleset, SecretValues({"shop": KEY}, {"shop": None}))),
             store=store,
             dispatch=self.dispatch,
             clock=self.clock,
@@ -181,7 +181,7 @@ async def test_an_ended_secret_verifies_nothing(store: SqliteStore) -> None:
     world = World(store, a_ruleset())
     live = world.intake._live
     until = world.clock.now() + 1000
-    live.swap(Live(a_ruleset(), Secrets({"shop": KEY}, {"shop": until})))
+    live.swap(LiveRuleset(a_ruleset(), SecretValues({"shop": KEY}, {"shop": until})))
     assert (await world.send(number="a")).status == 200
     await world.clock.advance(1)
     assert (await world.send(number="b")).status == 401
@@ -244,7 +244,7 @@ async def test_a_key_is_known_for_its_window(tmp_path: Path) -> None:
 
 async def test_an_answer_of_ones_own_replaces_the_body(store: SqliteStore) -> None:
     """For a duplicate too; the delivery's id may stand in it."""
-    own = Answer(202, "text/plain", ("got ", "!"))
+    own = FixedAnswer(202, "text/plain", ("got ", "!"))
     shop = Endpoint("shop", "shopify", ("/wh_x",), ("shop",), answer=own)
     world = World(store, a_ruleset(endpoints={"shop": shop}))
     first, second = await world.send(), await world.send()

@@ -17,7 +17,7 @@ SIZE = 1_024
 _SHOWN_MAX = 200
 
 
-class Kept(msgspec.Struct, frozen=True):
+class CheckpointRecord(msgspec.Struct, frozen=True):
     """
     What the file holds: the place behind the last delivery that was dealt with, and that delivery.
 
@@ -45,7 +45,7 @@ class Checkpoint:
         self._file = _opened(path)
         try:
             self._lock()
-            self._kept = self._read(Kept(server, store))
+            self._kept = self._read(CheckpointRecord(server, store))
             if self._kept.store != store:
                 raise UsageError(
                     f"{path} is the checkpoint of another router ({self._kept.server}, store "
@@ -92,7 +92,7 @@ class Checkpoint:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             try:
-                holder = f"process {self._read(Kept('', '')).pid}"
+                holder = f"process {self._read(CheckpointRecord('', '')).pid}"
             except UsageError:
                 holder = "another process"
             raise UsageError(
@@ -100,12 +100,12 @@ class Checkpoint:
                 "half: end it, or give this one its own with --checkpoint FILE"
             ) from None
 
-    def _read(self, absent: Kept) -> Kept:
+    def _read(self, absent: CheckpointRecord) -> CheckpointRecord:
         data = os.pread(self._file, SIZE, 0).strip()
         if not data:
             return absent
         try:
-            return msgspec.json.decode(data, type=Kept)
+            return msgspec.json.decode(data, type=CheckpointRecord)
         except msgspec.DecodeError:
             raise UsageError(
                 f"the checkpoint {self.path} is damaged; remove it and say with --since where to "

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from router.cli.listening.arrived import Arrived
+from router.cli.listening.delivery import Arrived
 from router.errors import ExpressionError, UsageError
 from router.expressions import Expression, compile  # noqa: A004 - the room's own word
+from router.operator import as_request
 from router.providers import Provider
-from router.replay import as_request
 from router.rules.scope import delivery_roots, event_scope
 
 _ALWAYS = frozenset({"payload", "event", "action", "headers", "query", "endpoint", "provider"}) | {
@@ -15,7 +15,7 @@ _ALWAYS = frozenset({"payload", "event", "action", "headers", "query", "endpoint
 }
 
 
-class Condition:
+class ListenCondition:
     """
     Compiled against these providers; `var` and `def` are those of a rules file, if one is given.
 

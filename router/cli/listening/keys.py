@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from router.cli.listening import lines
-from router.cli.listening.run import Listener
+from router.cli.listening.forwarder import Forwarder
 from router.cli.listening.screen import Screen
 
 _UP, _DOWN = b"\x1b[A", b"\x1b[B"
 
 
-class Keys:
+class KeyCommands:
     """
     What each key does. `ended` is set by `q`. `page` gives the address of a delivery's page.
     """
@@ -24,7 +24,7 @@ class Keys:
     def __init__(
         self,
         screen: Screen,
-        listener: Listener,
+        listener: Forwarder,
         *,
         to: str,
         page: Callable[[str], str],

@@ -3,7 +3,7 @@
 import base64
 import shlex
 
-from router.cli.listening.arrived import Arrived, Forwarded
+from router.cli.listening.delivery import Arrived, Forwarded
 from router.cli.listening.target import headers_of, url_of
 from router.cli.output import moment, pretty, visible
 

@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from router.cli.listening import lines
-from router.cli.listening.arrived import Forwarded
+from router.cli.listening.delivery import Forwarded
 from router.cli.output import note
 
 

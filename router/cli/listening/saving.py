@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from router.cli.listening.arrived import Arrived
+from router.cli.listening.delivery import Arrived
 from router.cli.output import moment
 from router.errors import UsageError
 from router.expressions import NotJson, decode_json, encode_json

@@ -4,7 +4,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from router.cli.listening import lines
-from router.cli.listening.arrived import Forwarded
+from router.cli.listening.delivery import Forwarded
 from router.cli.output import visible
 
 if TYPE_CHECKING:

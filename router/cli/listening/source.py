@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from router.cli.admin import tls_fault
-from router.cli.listening.arrived import Page
+from router.cli.listening.delivery import FeedPage
 from router.errors import RouterError, UsageError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Waits:
         self._failures = 0
 
 
-class Source:
+class DeliverySource:
     """
     The ledger behind an admin door. `endpoints` and `events`: only those; empty: all.
 
@@ -65,7 +65,7 @@ class Source:
         filters = {"endpoint": ",".join(sorted(endpoints)), "event": ",".join(sorted(events))}
         self._filters = {name: value for name, value in filters.items() if value}
 
-    async def after(self, *, cursor: str | None, since: str) -> Page:
+    async def after(self, *, cursor: str | None, since: str) -> FeedPage:
         """
         The deliveries after a place, in the order of the ledger.
 
@@ -83,7 +83,7 @@ class Source:
             raise Lost(_words(error)) from None
         _check(response.status_code, response.content)
         try:
-            return msgspec.json.decode(response.content, type=Page)
+            return msgspec.json.decode(response.content, type=FeedPage)
         except msgspec.DecodeError:
             raise UsageError("the server answers, but not as a router's admin door") from None
 
@@ -122,7 +122,7 @@ class Ears:
 
     def __init__(
         self,
-        source: Source,
+        source: DeliverySource,
         *,
         waits: Waits,
         told: Callable[[str | None, float], None],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from router.cli.admin import tls_fault
-from router.cli.listening.arrived import Arrived, Forwarded
+from router.cli.listening.delivery import Arrived, Forwarded
 from router.clock import Clock
 from router.errors import UsageError
 from router.model.delivery import REMOVED
@@ -97,7 +97,7 @@ async def unreachable(to: str) -> str | None:
     return None
 
 
-class Target:
+class LocalTarget:
     """Sends deliveries to one address, each as it came."""
 
     def __init__(

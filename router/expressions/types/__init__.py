@@ -5,16 +5,16 @@ from router.expressions.types.fits import misfit
 from router.expressions.types.infer import TABLES, value_type, verdict_bits
 from router.expressions.types.lattice import ANY, Type
 from router.expressions.types.narrow import when_false, when_true
-from router.expressions.types.run import Clues, Finding, Run, View
+from router.expressions.types.run import Clues, TypeFinding, TypeScope, TypeWalk
 
 __all__ = [
     "ANY",
     "TABLES",
     "Clues",
-    "Finding",
-    "Run",
     "Type",
-    "View",
+    "TypeFinding",
+    "TypeScope",
+    "TypeWalk",
     "combined",
     "misfit",
     "value_type",

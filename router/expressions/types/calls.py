@@ -33,7 +33,7 @@ from router.expressions.types.lattice import (
     word,
 )
 from router.expressions.types.narrow import allowed, when_false, when_true
-from router.expressions.types.run import Run, View, span_of
+from router.expressions.types.run import TypeScope, TypeWalk, span_of
 from router.expressions.types.verdicts import (
     NEVER_EQUAL,
     TEXT_AS_NUMBER,
@@ -60,7 +60,7 @@ _TYPE_WORDS = Type(
 )
 
 
-def of_call(run: Run, node: Node, view: View) -> Type:
+def of_call(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     """The result of a call; what its arguments cannot be is found on the way."""
     function = FUNCTIONS[node.value]
     special = _LAZY.get(function.name)
@@ -75,7 +75,7 @@ def of_call(run: Run, node: Node, view: View) -> Type:
     return _result(function, kinds)
 
 
-def _arguments(run: Run, node: Node, view: View) -> list[Type]:
+def _arguments(run: TypeWalk, node: Node, view: TypeScope) -> list[Type]:
     """`&expression` is read of the elements of the call's list."""
     found = {
         at: run.value(child, view)
@@ -95,7 +95,7 @@ def _arguments(run: Run, node: Node, view: View) -> list[Type]:
 
 
 def _check_argument(
-    run: Run, function: Function, parameter: Parameter, given: tuple[Node, Type]
+    run: TypeWalk, function: Function, parameter: Parameter, given: tuple[Node, Type]
 ) -> None:
     argument, kind = given
     if argument.kind == "expref" or "any" in parameter.types or run.found_within(span_of(argument)):
@@ -115,7 +115,7 @@ def _check_argument(
 
 
 def _wrong_kind(
-    run: Run, function: Function, parameter: Parameter, given: tuple[Node, Type]
+    run: TypeWalk, function: Function, parameter: Parameter, given: tuple[Node, Type]
 ) -> None:
     argument, kind = given
     said = run.source(argument)
@@ -138,7 +138,7 @@ _ELEMENTS = {"array[number]": NUMBER, "array[string]": TEXT}
 
 
 def _check_elements(
-    run: Run, function: Function, parameter: Parameter, given: tuple[Node, Type]
+    run: TypeWalk, function: Function, parameter: Parameter, given: tuple[Node, Type]
 ) -> None:
     """`sum()` of texts and its like."""
     argument, kind = given
@@ -156,7 +156,7 @@ def _check_elements(
         run.note(ARGUMENT, message, span_of(argument))
 
 
-def _check_contains(run: Run, node: Node, kinds: list[Type]) -> None:
+def _check_contains(run: TypeWalk, node: Node, kinds: list[Type]) -> None:
     subject, searched = node.children
     held, sought = kinds
     if run.found_within(span_of(node)) or not (held.kinds & PRESENT and sought.kinds & PRESENT):
@@ -175,7 +175,7 @@ def _check_contains(run: Run, node: Node, kinds: list[Type]) -> None:
         run.note(NEVER_EQUAL, message, span_of(node))
 
 
-def _check_element(run: Run, node: Node, item: Type, sought: Type) -> None:
+def _check_element(run: TypeWalk, node: Node, item: Type, sought: Type) -> None:
     subject, searched = node.children
     if subject.kind == "literal" and sought.surely(TEXT):
         for value in subject.value:
@@ -277,32 +277,32 @@ _SPECIAL: dict[str, Callable[[list[Type]], Type]] = {
 # -- those that evaluate only what they need
 
 
-def _if(run: Run, node: Node, view: View) -> Type:
+def _if(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     condition, then, other = node.children
-    strict = View(view.root, view.here, view.said, strict=True)
+    strict = TypeScope(view.root, view.here, view.said, strict=True)
     verdict = run.verdict(condition, strict)
     found = [Type(verdict & FAULT)]
     if (seen := when_true(run, condition, strict)) is not None and verdict & TRUE:
-        found.append(run.value(then, View(seen.root, seen.here, view.said, view.strict)))
+        found.append(run.value(then, TypeScope(seen.root, seen.here, view.said, view.strict)))
     if (seen := when_false(run, condition, strict)) is not None and verdict & FALSE:
-        found.append(run.value(other, View(seen.root, seen.here, view.said, view.strict)))
+        found.append(run.value(other, TypeScope(seen.root, seen.here, view.said, view.strict)))
     return joined([kind for kind in found if kind.kinds])
 
 
-def _default(run: Run, node: Node, view: View) -> Type:
+def _default(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     first, fallback = (run.value(child, view) for child in node.children)
     if not first.kinds & NOTHING:
         return first
     return join(with_kinds(first, first.kinds & ~NOTHING), fallback)
 
 
-def _exists(run: Run, node: Node, view: View) -> Type:
+def _exists(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     kind = run.value(node.children[0], view)
     there = TRUE if kind.kinds & ~(ABSENT | FAULT) else 0
     return Type(there | (FALSE if kind.kinds & ABSENT else 0) | kind.kinds & FAULT)
 
 
-_LAZY: dict[str, Callable[[Run, Node, View], Type]] = {
+_LAZY: dict[str, Callable[[TypeWalk, Node, TypeScope], Type]] = {
     "if": _if,
     "default": _default,
     "exists": _exists,

@@ -12,7 +12,7 @@ from router.expressions.types.fields import (
     OF_LIST,
     UNKNOWN,
 )
-from router.expressions.types.run import Finding, Run, Span
+from router.expressions.types.run import Span, TypeFinding, TypeWalk
 from router.expressions.types.values import NOT_A_LIST
 from router.expressions.types.verdicts import (
     ALWAYS_TRUE,
@@ -42,24 +42,24 @@ _FOR_SOME = frozenset(
 _SOFTER = {MISSPELT: UNKNOWN}
 
 
-class Seen(msgspec.Struct, frozen=True):
+class WalkResult(msgspec.Struct, frozen=True):
     """
     One walk, and the events it was for. `guessed` events are none of the catalogue: they can only
     tell that a condition is not constant.
     """
 
-    run: Run
+    run: TypeWalk
     events: str
     guessed: bool = False
 
 
-def combined(walks: Sequence[Seen], *, whole: bool = True) -> list[Finding]:
+def combined(walks: Sequence[WalkResult], *, whole: bool = True) -> list[TypeFinding]:
     """
     The findings that hold for all events, and some that hold for some, each place once.
 
     Not `whole`: there are further events, for which the condition is false.
     """
-    told: dict[tuple[Span, str], Finding] = {}
+    told: dict[tuple[Span, str], TypeFinding] = {}
     spoken: set[Span] = set()
     for seen in walks:
         for finding in seen.run.findings:
@@ -73,7 +73,7 @@ def combined(walks: Sequence[Seen], *, whole: bool = True) -> list[Finding]:
     return list(told.values())
 
 
-def is_constant(finding: Finding) -> bool:
+def is_constant(finding: TypeFinding) -> bool:
     """Whether it says that a condition always gives the same."""
     return finding.code in _CONSTANT
 
@@ -82,7 +82,7 @@ def _family(code: str) -> str:
     return UNKNOWN if code in (MISSPELT, UNKNOWN) else code
 
 
-def _judged(finding: Finding, walks: Sequence[Seen]) -> Finding | None:
+def _judged(finding: TypeFinding, walks: Sequence[WalkResult]) -> TypeFinding | None:
     """The finding as it is to be told, or None."""
     span, family = finding.span, _family(finding.code)
     constant = finding.code in _CONSTANT
@@ -108,7 +108,7 @@ def _judged(finding: Finding, walks: Sequence[Seen]) -> Finding | None:
     )
 
 
-def _for_all(findings: list[Finding]) -> Finding:
+def _for_all(findings: list[TypeFinding]) -> TypeFinding:
     """Of an unknown field that is near a known one for some only, an error needs to be sure."""
     errors = [f for f in findings if f.severity == "error"]
     if not errors:

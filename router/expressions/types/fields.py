@@ -17,7 +17,7 @@ from router.expressions.types.lattice import (
     with_kinds,
     word,
 )
-from router.expressions.types.run import Run, View, span_of
+from router.expressions.types.run import TypeScope, TypeWalk, span_of
 
 MISSPELT = "misspelt-field"
 UNKNOWN = "unknown-field"
@@ -35,7 +35,7 @@ _LONG = 8
 """Letters of a name that is hardly near another by chance."""
 
 
-def read_field(run: Run, node: Node, view: View, *, first: bool) -> Type:
+def read_field(run: TypeWalk, node: Node, view: TypeScope, *, first: bool) -> Type:
     """The type of the field `node` of the current value; `first` in its path."""
     base, name = view.current, str(node.value)
     span = span_of(node)
@@ -55,7 +55,7 @@ def read_field(run: Run, node: Node, view: View, *, first: bool) -> Type:
     return step(base, name)
 
 
-def _of_no_object(run: Run, node: Node, view: View) -> Type:
+def _of_no_object(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     base, said = view.current, view.said or "this"
     if not base.kinds & PRESENT:
         return Type(ABSENT | base.kinds & FAULT, stated=base.stated)
@@ -86,7 +86,7 @@ def _of_text_hint(base: Type, said: str) -> str | None:
 # -- unknown names
 
 
-def _unknown(run: Run, node: Node, view: View, *, first: bool) -> None:
+def _unknown(run: TypeWalk, node: Node, view: TypeScope, *, first: bool) -> None:
     """Says what is wrong."""
     if _root_meant(run, node, view, first=first) or _word_meant(run, node):
         return
@@ -122,7 +122,7 @@ def _path_from_payload(said: str, name: str) -> tuple[str, ...]:
     return (*way, name)
 
 
-def _root_meant(run: Run, node: Node, view: View, *, first: bool) -> bool:
+def _root_meant(run: TypeWalk, node: Node, view: TypeScope, *, first: bool) -> bool:
     name = node.value
     if not first or view.here is None or name not in view.root.fields:
         return False
@@ -136,7 +136,7 @@ def _root_meant(run: Run, node: Node, view: View, *, first: bool) -> bool:
     return True
 
 
-def _word_meant(run: Run, node: Node) -> bool:
+def _word_meant(run: TypeWalk, node: Node) -> bool:
     """A name in double quotes, or a bare word after a comparison, where a text is likelier."""
     span = span_of(node)
     if span not in run.words:
@@ -176,7 +176,7 @@ def _tree(payload: Type) -> Iterator[tuple[str, Type]]:
         level = below
 
 
-def mark_words(run: Run, nodes: tuple[Node, ...], *, right_is_word: bool) -> None:
+def mark_words(run: TypeWalk, nodes: tuple[Node, ...], *, right_is_word: bool) -> None:
     """Which operands or arguments may be texts that lack their quotes."""
     for at, node in enumerate(nodes):
         quoted = run.text[node.start : node.start + 1] == '"'

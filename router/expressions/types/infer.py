@@ -3,7 +3,7 @@
 from router.expressions.expression import Expression
 from router.expressions.types import calls, values, verdicts
 from router.expressions.types.lattice import Type
-from router.expressions.types.run import NO_CLUES, Clues, Run, Values, Verdicts, View
+from router.expressions.types.run import NO_CLUES, Clues, TypeScope, TypeWalk, Values, Verdicts
 
 _VALUES: Values = {
     "current": values.of_current,
@@ -38,13 +38,17 @@ _VERDICTS: Verdicts = {
 TABLES = (_VALUES, _VERDICTS)
 
 
-def value_type(expression: Expression, roots: Type, clues: Clues = NO_CLUES) -> tuple[Type, Run]:
+def value_type(
+    expression: Expression, roots: Type, clues: Clues = NO_CLUES
+) -> tuple[Type, TypeWalk]:
     """What the expression may give as a value, and what was found on the way."""
-    run = Run(expression.text, TABLES, clues)
-    return run.value(expression.tree, View(roots, strict=False)), run
+    run = TypeWalk(expression.text, TABLES, clues)
+    return run.value(expression.tree, TypeScope(roots, strict=False)), run
 
 
-def verdict_bits(expression: Expression, roots: Type, clues: Clues = NO_CLUES) -> tuple[int, Run]:
+def verdict_bits(
+    expression: Expression, roots: Type, clues: Clues = NO_CLUES
+) -> tuple[int, TypeWalk]:
     """What the expression may be judged (TRUE, FALSE, FAULT), and what was found on the way."""
-    run = Run(expression.text, TABLES, clues)
-    return run.verdict(expression.tree, View(roots)), run
+    run = TypeWalk(expression.text, TABLES, clues)
+    return run.verdict(expression.tree, TypeScope(roots)), run

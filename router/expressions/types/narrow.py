@@ -27,7 +27,7 @@ from router.expressions.types.lattice import (
     step,
     with_kinds,
 )
-from router.expressions.types.run import Run, View
+from router.expressions.types.run import TypeScope, TypeWalk
 
 Change = Callable[[Type], Type]
 
@@ -51,7 +51,7 @@ def allowed(types: tuple[str, ...]) -> int:
     return found
 
 
-def when_true(run: Run, node: Node, view: View) -> View | None:
+def when_true(run: TypeWalk, node: Node, view: TypeScope) -> TypeScope | None:
     """The view once the node has held; None if it never can."""
     match node.kind:
         case "and":
@@ -67,7 +67,7 @@ def when_true(run: Run, node: Node, view: View) -> View | None:
     return _refined(view, node, _present_and_true)
 
 
-def when_false(run: Run, node: Node, view: View) -> View | None:
+def when_false(run: TypeWalk, node: Node, view: TypeScope) -> TypeScope | None:
     """The view once the node has not held, be it false or an error; None if it always holds."""
     match node.kind:
         case "or":
@@ -79,11 +79,11 @@ def when_false(run: Run, node: Node, view: View) -> View | None:
     return view
 
 
-Narrow = Callable[[Run, Node, View], View | None]
+Narrow = Callable[[TypeWalk, Node, TypeScope], TypeScope | None]
 
 
-def _in_turn(run: Run, node: Node, view: View, narrow: Narrow) -> View | None:
-    seen: View | None = view
+def _in_turn(run: TypeWalk, node: Node, view: TypeScope, narrow: Narrow) -> TypeScope | None:
+    seen: TypeScope | None = view
     for child in node.children:
         if seen is None:
             return None
@@ -91,10 +91,10 @@ def _in_turn(run: Run, node: Node, view: View, narrow: Narrow) -> View | None:
     return seen
 
 
-def _either(run: Run, node: Node, view: View) -> View | None:
+def _either(run: TypeWalk, node: Node, view: TypeScope) -> TypeScope | None:
     """Whatever holds in each of the ways in which one part can hold."""
-    found: View | None = None
-    before: View | None = view
+    found: TypeScope | None = None
+    before: TypeScope | None = view
     for child in node.children:
         if before is None:
             break
@@ -104,7 +104,7 @@ def _either(run: Run, node: Node, view: View) -> View | None:
     return found
 
 
-def both(a: View, b: View) -> View:
+def both(a: TypeScope, b: TypeScope) -> TypeScope:
     """What holds in the one view or the other."""
     if a is b:
         return a
@@ -126,7 +126,7 @@ def _join_roots(a: Type, b: Type) -> Type:
 # -- comparisons
 
 
-def _compared(run: Run, node: Node, view: View, *, holds: bool) -> View | None:
+def _compared(run: TypeWalk, node: Node, view: TypeScope, *, holds: bool) -> TypeScope | None:
     left, right = node.children
     if node.value in ("<", "<=", ">", ">="):
         if not holds:
@@ -138,7 +138,9 @@ def _compared(run: Run, node: Node, view: View, *, holds: bool) -> View | None:
     return None if found is None else _side(run, right, left, found, (same, holds))
 
 
-def _side(run: Run, node: Node, other: Node, view: View, sense: tuple[bool, bool]) -> View | None:
+def _side(
+    run: TypeWalk, node: Node, other: Node, view: TypeScope, sense: tuple[bool, bool]
+) -> TypeScope | None:
     same, holds = sense
     if path_of(node) is None or node.kind in ("literal", "current", "root"):
         return view
@@ -201,14 +203,14 @@ def _present_and_true(kind: Type) -> Type:
 # -- calls
 
 
-def _called(run: Run, node: Node, view: View) -> View | None:
+def _called(run: TypeWalk, node: Node, view: TypeScope) -> TypeScope | None:
     """A function that gave true was given what it takes."""
     function = FUNCTIONS[node.value]
     if function.name == "exists":
         return _refined(view, node.children[0], _there)
     if function.lazy:
         return view
-    found: View | None = view
+    found: TypeScope | None = view
     for at, argument in enumerate(node.children):
         if found is None:
             return None
@@ -220,7 +222,7 @@ def _called(run: Run, node: Node, view: View) -> View | None:
     return found
 
 
-def _contained(run: Run, node: Node, view: View) -> View | None:
+def _contained(run: TypeWalk, node: Node, view: TypeScope) -> TypeScope | None:
     """`contains(['a', 'b'], path)`: the path is one of them."""
     held, searched = node.children
     if held.kind not in ("literal", "select_list") or path_of(searched) is None:
@@ -249,7 +251,7 @@ def _only(bits: int) -> Change:
 # -- paths
 
 
-def _refined(view: View, node: Node, change: Change) -> View | None:
+def _refined(view: TypeScope, node: Node, change: Change) -> TypeScope | None:
     """The view with the type of a plain path changed; None if nothing is left of it."""
     path = path_of(node)
     if path is None or not path[1]:

@@ -12,7 +12,7 @@ Span = tuple[int, int]
 """Where something stands: offsets into the expression's text."""
 
 
-class Finding(msgspec.Struct, frozen=True):
+class TypeFinding(msgspec.Struct, frozen=True):
     """
     One thing to say about an expression, at characters `start` to `end` of its text. `sure`: even
     if it holds for some of its events only.
@@ -31,7 +31,7 @@ class Finding(msgspec.Struct, frozen=True):
         return self.start, self.end
 
 
-class View(msgspec.Struct, frozen=True):
+class TypeScope(msgspec.Struct, frozen=True):
     """
     What a part of an expression sees. `here` is the current value, None where it is the roots;
     `said` is how the text names it; `strict` is the verdict reading. `begin` is where the path
@@ -49,13 +49,13 @@ class View(msgspec.Struct, frozen=True):
         """The type of `@`."""
         return self.root if self.here is None else self.here
 
-    def at(self, here: Type, said: str) -> "View":
+    def at(self, here: Type, said: str) -> "TypeScope":
         """The same, with another current value."""
-        return View(self.root, here, said, self.strict)
+        return TypeScope(self.root, here, said, self.strict)
 
-    def on(self, here: Type, said: str, begin: int) -> "View":
+    def on(self, here: Type, said: str, begin: int) -> "TypeScope":
         """The same for the next step of a path."""
-        return View(self.root, here, said, self.strict, begin)
+        return TypeScope(self.root, here, said, self.strict, begin)
 
 
 class Clues(msgspec.Struct, frozen=True):
@@ -65,11 +65,11 @@ class Clues(msgspec.Struct, frozen=True):
 
 
 NO_CLUES = Clues()
-Values = Mapping[str, Callable[["Run", Node, View], Type]]
-Verdicts = Mapping[str, Callable[["Run", Node, View], int]]
+Values = Mapping[str, Callable[["TypeWalk", Node, TypeScope], Type]]
+Verdicts = Mapping[str, Callable[["TypeWalk", Node, TypeScope], int]]
 
 
-class Run:
+class TypeWalk:
     """
     Infers types and collects findings.
 
@@ -80,19 +80,19 @@ class Run:
     def __init__(self, text: str, tables: tuple[Values, Verdicts], clues: Clues = NO_CLUES) -> None:
         self.text = text
         self.clues = clues
-        self.findings: list[Finding] = []
+        self.findings: list[TypeFinding] = []
         self.visited: set[Span] = set()
         self.fine: set[Span] = set()
         self.words: set[Span] = set()
         self._tables = tables
         self._values, self._verdicts = tables
 
-    def value(self, node: Node, view: View) -> Type:
+    def value(self, node: Node, view: TypeScope) -> Type:
         """What the node may give."""
         self.visited.add((node.start, node.end))
         return self._values[node.kind](self, node, view)
 
-    def verdict(self, node: Node, view: View) -> int:
+    def verdict(self, node: Node, view: TypeScope) -> int:
         """What the node may be judged: bits of TRUE, FALSE, FAULT."""
         self.visited.add((node.start, node.end))
         judge = self._verdicts.get(node.kind)
@@ -100,11 +100,11 @@ class Run:
             return judge(self, node, view)
         return self._verdicts["truth"](self, node, view)
 
-    def quietly(self, node: Node, view: View) -> Type:
+    def quietly(self, node: Node, view: TypeScope) -> Type:
         """What the node may give; nothing is noted."""
-        return Run(self.text, self._tables).value(node, view)
+        return TypeWalk(self.text, self._tables).value(node, view)
 
-    def source(self, node: Node, view: View | None = None) -> str:
+    def source(self, node: Node, view: TypeScope | None = None) -> str:
         """The node as it is written, with the path that leads to it, for messages."""
         begin = node.start if view is None or view.begin is None else view.begin
         text = " ".join(self.text[begin : node.end].split())
@@ -114,11 +114,11 @@ class Run:
         self, code: str, message: str, span: Span, hint: str | None = None, *, sure: bool = True
     ) -> None:
         """An error."""
-        self.findings.append(Finding(code, message, *span, hint, sure=sure))
+        self.findings.append(TypeFinding(code, message, *span, hint, sure=sure))
 
     def warn(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
         """Something that is probably not meant."""
-        self.findings.append(Finding(code, message, *span, hint, "warning"))
+        self.findings.append(TypeFinding(code, message, *span, hint, "warning"))
 
     def found_within(self, span: Span) -> bool:
         """Whether something has been found in this part of the text."""

@@ -32,29 +32,29 @@ from router.expressions.types.lattice import (
     word,
 )
 from router.expressions.types.narrow import when_false, when_true
-from router.expressions.types.run import Run, View, denied, span_of
+from router.expressions.types.run import TypeScope, TypeWalk, denied, span_of
 from router.expressions.value import is_test
 
 NOT_A_LIST = "not-a-list"
 
 
-def of_literal(_run: Run, node: Node, _view: View) -> Type:
+def of_literal(_run: TypeWalk, node: Node, _view: TypeScope) -> Type:
     return constant(node.value)
 
 
-def of_current(_run: Run, _node: Node, view: View) -> Type:
+def of_current(_run: TypeWalk, _node: Node, view: TypeScope) -> Type:
     return view.current
 
 
-def of_root(_run: Run, _node: Node, view: View) -> Type:
+def of_root(_run: TypeWalk, _node: Node, view: TypeScope) -> Type:
     return view.root
 
 
-def of_field(run: Run, node: Node, view: View) -> Type:
+def of_field(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     return read_field(run, node, view, first=True)
 
 
-def of_chain(run: Run, node: Node, view: View) -> Type:
+def of_chain(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     first, *others = node.children
     kind = run.value(first, view)
     end = first.end
@@ -69,7 +69,7 @@ def of_chain(run: Run, node: Node, view: View) -> Type:
     return kind
 
 
-def _said(run: Run, view: View, start: int, end: int, *, rooted: bool) -> str:
+def _said(run: TypeWalk, view: TypeScope, start: int, end: int, *, rooted: bool) -> str:
     text = "".join(run.text[start:end].split())
     if rooted:
         return text.removeprefix("$.")
@@ -77,7 +77,7 @@ def _said(run: Run, view: View, start: int, end: int, *, rooted: bool) -> str:
     return f"{view.said}.{text}" if inner and len(view.said) + len(text) < 80 else text
 
 
-def of_pipe(run: Run, node: Node, view: View) -> Type:
+def of_pipe(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     kind = view.current
     for at, child in enumerate(node.children):
         below = view if at == 0 else view.at(kind, run.source(node.children[at - 1]))
@@ -88,7 +88,7 @@ def of_pipe(run: Run, node: Node, view: View) -> Type:
 # -- lists
 
 
-def _listed(run: Run, node: Node, view: View, kind: Type, *, what: str) -> None:
+def _listed(run: TypeWalk, node: Node, view: TypeScope, kind: Type, *, what: str) -> None:
     """A finding if something that is surely no list is read as one."""
     if kind.kinds & LIST or not kind.kinds & PRESENT:
         if kind.kinds & LIST and not kind.is_any:
@@ -107,19 +107,19 @@ def _list_hint(kind: Type, said: str) -> str | None:
     return None
 
 
-def of_index(run: Run, node: Node, view: View) -> Type:
+def of_index(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     kind = run.value(node.children[0], view)
     _listed(run, node.children[0], view, kind, what="it has no positions")
     return position(kind)
 
 
-def of_slice(run: Run, node: Node, view: View) -> Type:
+def of_slice(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     kind = run.value(node.children[0], view)
     _listed(run, node.children[0], view, kind, what="it cannot be cut")
     return list_of(elements(kind), _list_kinds(kind))
 
 
-def of_flatten(run: Run, node: Node, view: View) -> Type:
+def of_flatten(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     kind = run.value(node.children[0], view)
     _listed(run, node.children[0], view, kind, what="this gives nothing")
     inner = elements(kind)
@@ -137,12 +137,12 @@ def _list_kinds(kind: Type) -> int:
     return kinds | (ABSENT if kind.kinds & ~(LIST | FAULT) else 0)
 
 
-def _below(run: Run, source: Node, view: View, item: Type) -> View:
+def _below(run: TypeWalk, source: Node, view: TypeScope, item: Type) -> TypeScope:
     said = _said(run, view, source.start, source.end, rooted=False)
     return view.at(with_kinds(item, item.kinds & ~FAULT), f"{said.removesuffix('[]')}[]")
 
 
-def of_list_projection(run: Run, node: Node, view: View) -> Type:
+def of_list_projection(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     source, right = node.children
     kind = run.value(source, view)
     if source.kind not in ("flatten", "slice"):
@@ -153,7 +153,7 @@ def of_list_projection(run: Run, node: Node, view: View) -> Type:
     return list_of(in_list(read), _list_kinds(kind) | read.kinds & FAULT)
 
 
-def of_filter(run: Run, node: Node, view: View) -> Type:
+def of_filter(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     source, right, condition = node.children
     kind = run.value(source, view)
     _listed(run, source, view, kind, what="nothing can be chosen of it")
@@ -168,7 +168,7 @@ def of_filter(run: Run, node: Node, view: View) -> Type:
     )
 
 
-def of_value_projection(run: Run, node: Node, view: View) -> Type:
+def of_value_projection(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     source, right = node.children
     kind = run.value(source, view)
     if not kind.kinds & OBJECT:
@@ -185,24 +185,24 @@ def of_value_projection(run: Run, node: Node, view: View) -> Type:
 # -- selections
 
 
-def _anew(view: View) -> View:
+def _anew(view: TypeScope) -> TypeScope:
     """Inside a selection every path begins anew."""
     return view if view.here is None else view.at(view.here, view.said)
 
 
-def _selected(view: View) -> int:
+def _selected(view: TypeScope) -> int:
     """Nothing is selected of null."""
     return ABSENT if view.current.kinds & NOTHING else 0
 
 
-def of_select_list(run: Run, node: Node, view: View) -> Type:
+def of_select_list(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     view = _anew(view)
     found = [run.value(child, view) for child in node.children]
     fault = joined(found).kinds & FAULT | view.current.kinds & FAULT
     return list_of(joined([stored(one) for one in found]), LIST | _selected(view) | fault)
 
 
-def of_select_hash(run: Run, node: Node, view: View) -> Type:
+def of_select_hash(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     view = _anew(view)
     found = {
         name: run.value(child, view) for name, child in zip(node.value, node.children, strict=True)
@@ -215,21 +215,21 @@ def of_select_hash(run: Run, node: Node, view: View) -> Type:
 # -- logic
 
 
-def of_or(run: Run, node: Node, view: View) -> Type:
+def of_or(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     return _first_to_decide(run, node, view, FALSE, _truthy, when_false)
 
 
-def of_and(run: Run, node: Node, view: View) -> Type:
+def of_and(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     return _first_to_decide(run, node, view, TRUE, _falsy, when_true)
 
 
 def _first_to_decide(
-    run: Run,
+    run: TypeWalk,
     node: Node,
-    view: View,
+    view: TypeScope,
     passes: int,
     deciding: Callable[[Type], Type],
-    onwards: Callable[[Run, Node, View], View | None],
+    onwards: Callable[[TypeWalk, Node, TypeScope], TypeScope | None],
 ) -> Type:
     """
     The first operand that decides, else the last: one whose truth is in `passes` lets the next be
@@ -238,7 +238,7 @@ def _first_to_decide(
     if view.strict and is_test(node):
         return Type(run.verdict(node, view))
     found: list[Type] = []
-    seen: View | None = view
+    seen: TypeScope | None = view
     for at, child in enumerate(node.children):
         if seen is None:
             break
@@ -263,14 +263,14 @@ def _falsy(kind: Type) -> Type:
     return kept
 
 
-def of_not(run: Run, node: Node, view: View) -> Type:
+def of_not(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     if view.strict:
         return Type(run.verdict(node, view))
     kind = run.value(node.children[0], view)
     return Type(denied(truth(kind)))
 
 
-def of_compare(run: Run, node: Node, view: View) -> Type:
+def of_compare(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     verdict = run.verdict(node, view)
     if view.strict:
         return Type(verdict)
@@ -278,5 +278,5 @@ def of_compare(run: Run, node: Node, view: View) -> Type:
     return Type(verdict | (NULL if ordered else 0))
 
 
-def of_expref(_run: Run, _node: Node, _view: View) -> Type:
+def of_expref(_run: TypeWalk, _node: Node, _view: TypeScope) -> Type:
     return Type(BOOLEAN)  # only calls take it, and they read what is inside

@@ -25,7 +25,7 @@ from router.expressions.types.lattice import (
     word,
 )
 from router.expressions.types.narrow import when_false, when_true
-from router.expressions.types.run import Run, View, denied, is_true_or_false, span_of
+from router.expressions.types.run import TypeScope, TypeWalk, denied, is_true_or_false, span_of
 
 NEVER_TRUE = "never-true"
 ALWAYS_TRUE = "always-true"
@@ -43,7 +43,7 @@ _SHOWN_MAX = 8
 # -- joined
 
 
-def of_and(run: Run, node: Node, view: View) -> int:
+def of_and(run: TypeWalk, node: Node, view: TypeScope) -> int:
     fault, false, true, seen = 0, 0, TRUE, view
     last = node.children[-1]
     for child in node.children:
@@ -62,13 +62,13 @@ def of_and(run: Run, node: Node, view: View) -> int:
     return true | false | fault | (0 if true and not fault else FALSE)
 
 
-def _mistaken(run: Run, node: Node) -> bool:
+def _mistaken(run: TypeWalk, node: Node) -> bool:
     """Whether a part fails by a mistake, so that its neighbours are still worth a look."""
     start, end = span_of(node)
     return any(start <= f.start and f.end <= end and f.code != NEVER_TRUE for f in run.findings)
 
 
-def of_or(run: Run, node: Node, view: View) -> int:
+def of_or(run: TypeWalk, node: Node, view: TypeScope) -> int:
     true, fault, all_false, seen = 0, 0, True, view
     for child in node.children:
         verdict = run.verdict(child, seen)
@@ -84,11 +84,11 @@ def of_or(run: Run, node: Node, view: View) -> int:
     return true | fault | (FALSE if all_false else 0)
 
 
-def of_not(run: Run, node: Node, view: View) -> int:
+def of_not(run: TypeWalk, node: Node, view: TypeScope) -> int:
     return denied(run.verdict(node.children[0], view))
 
 
-def of_pipe(run: Run, node: Node, view: View) -> int:
+def of_pipe(run: TypeWalk, node: Node, view: TypeScope) -> int:
     *firsts, last = node.children
     kind, seen, fault = view.current, view, 0
     for child in firsts:
@@ -98,7 +98,7 @@ def of_pipe(run: Run, node: Node, view: View) -> int:
     return run.verdict(last, seen) | fault
 
 
-def of_truth(run: Run, node: Node, view: View) -> int:
+def of_truth(run: TypeWalk, node: Node, view: TypeScope) -> int:
     kind = run.value(node, view)
     if kind.surely(NUMBER) and node.kind != "literal" and not run.found_within(span_of(node)):
         said = run.source(node)
@@ -112,7 +112,7 @@ def of_truth(run: Run, node: Node, view: View) -> int:
     return _decided(run, node, is_true_or_false(kind))
 
 
-def _decided(run: Run, node: Node, verdict: int) -> int:
+def _decided(run: TypeWalk, node: Node, verdict: int) -> int:
     """Says so when a leaf always gives the same."""
     if run.found_within(span_of(node)):
         return verdict
@@ -126,7 +126,7 @@ def _decided(run: Run, node: Node, verdict: int) -> int:
 # -- comparisons
 
 
-def of_compare(run: Run, node: Node, view: View) -> int:
+def of_compare(run: TypeWalk, node: Node, view: TypeScope) -> int:
     _not_first(run, node)
     mark_words(run, node.children, right_is_word=True)
     left, right = (run.value(child, view) for child in node.children)
@@ -189,7 +189,7 @@ def _ordered(sign: str, a: int, b: int) -> bool:
     return {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[sign]
 
 
-def _not_first(run: Run, node: Node) -> None:
+def _not_first(run: TypeWalk, node: Node) -> None:
     left = node.children[0]
     if left.kind != "not" or run.text[left.start : left.start + 1] != "!":
         return
@@ -203,7 +203,7 @@ def _not_first(run: Run, node: Node) -> None:
 # -- equality that cannot hold
 
 
-def _check_equality(run: Run, node: Node, left: Type, right: Type) -> None:
+def _check_equality(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
     if run.found_within(span_of(node)) or not (left.kinds & PRESENT and right.kinds & PRESENT):
         return
     if left.surely(TEXT) and right.surely(TEXT):
@@ -216,7 +216,7 @@ def _check_equality(run: Run, node: Node, left: Type, right: Type) -> None:
         _never_equal(run, node, left, right)
 
 
-def _never_equal(run: Run, node: Node, left: Type, right: Type) -> None:
+def _never_equal(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
     a, b = node.children
     message = f"{run.source(a)} is {word(left)} and never equals {word(right)}"
     hint = None
@@ -229,7 +229,7 @@ def _never_equal(run: Run, node: Node, left: Type, right: Type) -> None:
     run.note(NEVER_EQUAL, message, span_of(node), hint)
 
 
-def _text_as_number(run: Run, node: Node, left: Type) -> None:
+def _text_as_number(run: TypeWalk, node: Node, left: Type) -> None:
     text, number = node.children if left.kinds & TEXT else reversed(node.children)
     sign = node.value
     if text.kind == "literal":
@@ -246,7 +246,7 @@ def _digits(text: str) -> bool:
     return text.removeprefix("-").replace(".", "", 1).isdigit()
 
 
-def _as_number(run: Run, node: Node, text: Node) -> str:
+def _as_number(run: TypeWalk, node: Node, text: Node) -> str:
     sides = [
         f"decimal({run.source(child)})" if child is text else run.source(child)
         for child in node.children
@@ -254,7 +254,7 @@ def _as_number(run: Run, node: Node, text: Node) -> str:
     return f"write {sides[0]} {node.value} {sides[1]}"
 
 
-def _check_words(run: Run, node: Node, left: Type, right: Type) -> None:
+def _check_words(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
     """A text beside the values that are known there."""
     first, second = node.children
     if second.kind == "literal":
@@ -263,7 +263,9 @@ def _check_words(run: Run, node: Node, left: Type, right: Type) -> None:
         check_word(run, first, second, right)
 
 
-def check_word(run: Run, literal: Node, other: Node, kind: Type, value: str | None = None) -> None:
+def check_word(
+    run: TypeWalk, literal: Node, other: Node, kind: Type, value: str | None = None
+) -> None:
     """The literal against the known values of what it is compared with."""
     text = str(literal.value if value is None else value)
     values = kind.known or kind.texts or frozenset()
@@ -283,7 +285,7 @@ def check_word(run: Run, literal: Node, other: Node, kind: Type, value: str | No
 # -- order of what has none
 
 
-def _check_order(run: Run, node: Node, left: Type, right: Type) -> None:
+def _check_order(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
     if run.found_within(span_of(node)):
         return
     sides = list(zip(node.children, (left, right), strict=True))
@@ -306,7 +308,7 @@ def _check_order(run: Run, node: Node, left: Type, right: Type) -> None:
         )
 
 
-def _two_texts(run: Run, node: Node) -> None:
+def _two_texts(run: TypeWalk, node: Node) -> None:
     message = "two texts are not ordered, only numbers are"
     sides = [
         child.value
@@ -318,7 +320,7 @@ def _two_texts(run: Run, node: Node) -> None:
     run.note(NEVER_ORDERED, message, span_of(node), hint)
 
 
-def _no_number(run: Run, node: Node, wrong: list[tuple[Node, Type]]) -> None:
+def _no_number(run: TypeWalk, node: Node, wrong: list[tuple[Node, Type]]) -> None:
     if not wrong:
         return
     child, kind = wrong[0]

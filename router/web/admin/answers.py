@@ -6,7 +6,7 @@ import msgspec
 
 from router.model.delivery import DeliveryState, DeliverySummary
 from router.model.job import Attempt, Job
-from router.model.operating import Audit, Cause, Replay
+from router.model.operations import Audit, Cause, Replay
 from router.model.target import TargetRow
 from router.store.lists import ListedAttempt, ListedEvent, ListedGeneration
 
@@ -25,7 +25,7 @@ class Deliveries(msgspec.Struct, frozen=True):
     cut: bool = False
 
 
-class Events(msgspec.Struct, frozen=True):
+class EventPage(msgspec.Struct, frozen=True):
     """A page of events, those of the newest delivery first."""
 
     events: tuple[ListedEvent, ...]
@@ -148,14 +148,14 @@ class ToldRule(msgspec.Struct, frozen=True, rename={"sources": "from"}):
     actions: tuple[str, ...] = ()
 
 
-class Rules(msgspec.Struct, frozen=True):
+class RuleList(msgspec.Struct, frozen=True):
     """The rules in file order, then orphans."""
 
     generation: str
     rules: tuple[ToldRule, ...]
 
 
-class Targets(msgspec.Struct, frozen=True):
+class TargetList(msgspec.Struct, frozen=True):
     """Named targets, then other places with work or trouble."""
 
     targets: tuple[TargetRow, ...]

@@ -24,10 +24,10 @@ from router.web.admin.call import (
     PROBLEM,
     Call,
     Headers,
-    Page,
     Receive,
     Rejected,
     Route,
+    RouteAnswer,
     Send,
     Stream,
 )
@@ -40,7 +40,7 @@ from router.web.admin.callers import (
     WrongToken,
 )
 from router.web.admin.faults import asked_too_often, read_whole, status_of
-from router.web.peer import Peers
+from router.web.client_address import Peers
 
 BODY_MAX = 1_048_576
 
@@ -55,14 +55,16 @@ _NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _CHALLENGE = (b"www-authenticate", b"Bearer")
 
 
-class Window(Protocol):
+class PagesPort(Protocol):
     """The pages for people, at the paths that are no route's; see router/web/pages."""
 
     def serves(self, raw_path: bytes) -> bool:
         """Whether a path is a page's, known or not."""
         ...
 
-    async def answer(self, scope: Any, receive: Receive, host: str, peer: str) -> Page | Stream:
+    async def answer(
+        self, scope: Any, receive: Receive, host: str, peer: str
+    ) -> RouteAnswer | Stream:
         """One request, whose Host has been checked; it checks everything else itself."""
         ...
 
@@ -84,7 +86,7 @@ class Admin:
         clock: Clock,
         peers: Peers | None = None,
         mask: Callable[[bytes], bytes] = bytes,
-        window: Window | None = None,
+        window: PagesPort | None = None,
     ) -> None:
         self.routes = tuple(routes)
         self._callers = callers
@@ -124,7 +126,7 @@ class Admin:
         else:
             await _send(send, page, self._mask)
 
-    async def _page(self, scope: Any, receive: Receive) -> Page | Stream:
+    async def _page(self, scope: Any, receive: Receive) -> RouteAnswer | Stream:
         headers: Headers = scope["headers"]
         host = self._hosts.check(headers)
         peer = scope["client"][0] if scope["client"] else ""
@@ -182,13 +184,13 @@ class Admin:
             raise asked_too_often(error) from None
 
 
-def problem(status: int, detail: str, *extra: tuple[bytes, bytes]) -> Page:
+def problem(status: int, detail: str, *extra: tuple[bytes, bytes]) -> RouteAnswer:
     """What went wrong, in the words of whoever found it."""
     told = {"title": HTTPStatus(status).phrase, "status": status, "detail": detail}
-    return Page(status, PROBLEM, msgspec.json.encode(told), extra)
+    return RouteAnswer(status, PROBLEM, msgspec.json.encode(told), extra)
 
 
-async def _send(send: Send, page: Page, mask: Callable[[bytes], bytes]) -> None:
+async def _send(send: Send, page: RouteAnswer, mask: Callable[[bytes], bytes]) -> None:
     body = mask(page.body) if page.content_type in (JSON, PROBLEM) else page.body
     length = (b"content-length", b"%d" % len(body))
     headers = [*_head(page.content_type, page.policy, page.extra), length, *page.extra]

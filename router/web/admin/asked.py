@@ -30,7 +30,7 @@ class Chosen(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     dry_run: bool = False
 
 
-class Again(Chosen, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class ReplayBody(Chosen, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """
     What to replay. `recorded`: the jobs of that day, not what the rules want now. `rate` is
     jobs a second for each target, null: all at once. `name` is the
@@ -43,7 +43,7 @@ class Again(Chosen, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
     again: bool = False
 
 
-class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SubscriptionFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Subscriptions by name, as `router subscriptions` found them."""
 
     facts: dict[str, Any]
@@ -69,5 +69,5 @@ class BackedUp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     bytes: int = 0
 
 
-class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class EmptyBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """No key at all."""

@@ -11,8 +11,8 @@ import msgspec
 from router.errors import UsageError
 from router.model.delivery import DeliveryState
 from router.model.job import AttemptOutcome, JobState
-from router.store.asking import instant
 from router.store.protocol import Selector
+from router.store.time_text import instant
 from router.yaml_source import Suggester
 
 LIMIT_DEFAULT, LIMIT_MAX = 50, 500
@@ -22,29 +22,29 @@ DELIVERY_STATES: tuple[str, ...] = (*get_args(DeliveryState), *JOB_STATES)
 OUTCOMES: tuple[str, ...] = get_args(AttemptOutcome)
 
 
-class Parameter(NamedTuple):
+class QueryParameter(NamedTuple):
     """A query parameter that a route takes."""
 
     name: str
     about: str
 
 
-LIMIT = Parameter("limit", f"At most so many; default {LIMIT_DEFAULT}, most {LIMIT_MAX}.")
-CURSOR = Parameter("cursor", "The `next` of the page before.")
+LIMIT = QueryParameter("limit", f"At most so many; default {LIMIT_DEFAULT}, most {LIMIT_MAX}.")
+CURSOR = QueryParameter("cursor", "The `next` of the page before.")
 SPAN = (
-    Parameter("since", "Not before: 2h (ago), an RFC 3339 time, or Unix milliseconds."),
-    Parameter("until", "Before: as `since`."),
+    QueryParameter("since", "Not before: 2h (ago), an RFC 3339 time, or Unix milliseconds."),
+    QueryParameter("until", "Before: as `since`."),
 )
-STATE = Parameter("state", "Only in this state.")
-WHERE = Parameter("where", "Only deliveries for which this condition holds.")
+STATE = QueryParameter("state", "Only in this state.")
+WHERE = QueryParameter("where", "Only deliveries for which this condition holds.")
 SELECTOR = (
-    Parameter("id", "An id or its first 4 characters or more; several with commas."),
-    Parameter("endpoint", "Only of this endpoint."),
-    Parameter("rule", "Only of this rule."),
-    Parameter("event", "Only events of this name."),
+    QueryParameter("id", "An id or its first 4 characters or more; several with commas."),
+    QueryParameter("endpoint", "Only of this endpoint."),
+    QueryParameter("rule", "Only of this rule."),
+    QueryParameter("event", "Only events of this name."),
     *SPAN,
-    Parameter("replay", "Only jobs that this replay made."),
-    Parameter("cause", "Only jobs that died of this cause; `/api/dead` has its key."),
+    QueryParameter("replay", "Only jobs that this replay made."),
+    QueryParameter("cause", "Only jobs that died of this cause; `/api/dead` has its key."),
 )
 
 
@@ -56,7 +56,7 @@ class Query:
         UsageError: it is malformed, or has what the route does not take.
     """
 
-    def __init__(self, query_string: bytes, allowed: Iterable[Parameter], now: int) -> None:
+    def __init__(self, query_string: bytes, allowed: Iterable[QueryParameter], now: int) -> None:
         self._now = now
         self._values = _values(query_string, [parameter.name for parameter in allowed])
 

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from router.web.admin.asking import Parameter, Query
+from router.web.admin.asking import Query, QueryParameter
 from router.web.admin.callers import Caller
 
 TEXT = "text/plain; charset=utf-8"
@@ -42,7 +42,7 @@ class Call(NamedTuple):
     peer: str = ""
 
 
-class Page(NamedTuple):
+class RouteAnswer(NamedTuple):
     """What a route answers, whole. `policy` is its Content-Security-Policy."""
 
     status: int
@@ -73,8 +73,8 @@ class Route(NamedTuple):
     path: str
     access: Access
     about: str
-    handle: Callable[[Call], Awaitable["Page | Stream"]]
-    query: tuple[Parameter, ...] = ()
+    handle: Callable[[Call], Awaitable["RouteAnswer | Stream"]]
+    query: tuple[QueryParameter, ...] = ()
     body: type[msgspec.Struct] | None = None
     answer: Any = TEXT
     payloads: bool = False

@@ -9,7 +9,7 @@ import math
 from collections import OrderedDict
 
 from router.clock import Clock
-from router.web.peer import parse_address
+from router.web.client_address import parse_address
 
 ALLOWED = 10
 WINDOW_S = 60.0

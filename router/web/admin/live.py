@@ -5,25 +5,25 @@ from typing import Protocol
 import msgspec
 
 from router.errors import UsageError
-from router.store.following import LIMIT_MAX, Asked, Followed, Following
-from router.web.admin.asking import Parameter, Query
+from router.store.commit_order import LIMIT_MAX, FeedQuery, Followed, Following
+from router.web.admin.asking import Query, QueryParameter
 from router.web.admin.browsers import header
-from router.web.admin.call import JSON, Call, Page, Rejected, Route, Stream
-from router.web.feed import KINDS, WITHOUT_BODIES, Feed, Wanted
+from router.web.admin.call import JSON, Call, Rejected, Route, RouteAnswer, Stream
+from router.web.feed import KINDS, WITHOUT_BODIES, Feed, FeedFilter
 from router.web.feed_stream import CONTENT_TYPE, opened
 
 LIMIT_DEFAULT = 20
 NAMES_MAX = 100
 
 _FILTERS = (
-    Parameter("endpoint", "Only of these endpoints; several with commas."),
-    Parameter("event", "Only events of these names; several with commas."),
+    QueryParameter("endpoint", "Only of these endpoints; several with commas."),
+    QueryParameter("event", "Only events of these names; several with commas."),
 )
-_KINDS = Parameter("kinds", f"Only of these kinds, with commas: {', '.join(KINDS)}.")
+_KINDS = QueryParameter("kinds", f"Only of these kinds, with commas: {', '.join(KINDS)}.")
 _PLACE = (
-    Parameter("cursor", "The `cursor` of a delivery or of the answer before."),
-    Parameter("since", "Where to begin without one: start, now, or Unix milliseconds."),
-    Parameter("limit", f"At most so many; default {LIMIT_DEFAULT}, most {LIMIT_MAX}."),
+    QueryParameter("cursor", "The `cursor` of a delivery or of the answer before."),
+    QueryParameter("since", "Where to begin without one: start, now, or Unix milliseconds."),
+    QueryParameter("limit", f"At most so many; default {LIMIT_DEFAULT}, most {LIMIT_MAX}."),
 )
 
 
@@ -77,16 +77,16 @@ class After(msgspec.Struct, frozen=True):
     other: bool
 
 
-class Ledger(Protocol):
+class FeedStore(Protocol):
     """What is asked of the store."""
 
-    async def following(self, asked: Asked) -> Following: ...
+    async def following(self, asked: FeedQuery) -> Following: ...
 
 
-class Live:
+class LiveRoutes:
     """Handlers of these routes."""
 
-    def __init__(self, feed: Feed, ledger: Ledger) -> None:
+    def __init__(self, feed: Feed, ledger: FeedStore) -> None:
         self._feed = feed
         self._ledger = ledger
 
@@ -111,13 +111,13 @@ class Live:
             kinds = (kinds or WITHOUT_BODIES) & WITHOUT_BODIES
             if not kinds:
                 raise Rejected(403, f"the token {call.caller.name} may not see attempts here")
-        wanted = Wanted(_names(call.query, "endpoint"), _names(call.query, "event"), kinds)
+        wanted = FeedFilter(_names(call.query, "endpoint"), _names(call.query, "event"), kinds)
         last = header(call.headers, b"last-event-id")
         return Stream(CONTENT_TYPE, opened(self._feed, wanted, last))
 
-    async def _after(self, call: Call) -> Page:
+    async def _after(self, call: Call) -> RouteAnswer:
         query = call.query
-        asked = Asked(
+        asked = FeedQuery(
             cursor=query.text("cursor"),
             since=query.text("since") or "start",
             endpoints=_names(query, "endpoint"),
@@ -125,7 +125,7 @@ class Live:
             limit=max(1, query.number("limit", LIMIT_DEFAULT, LIMIT_MAX)),
         )
         found = await self._ledger.following(asked)
-        return Page(200, JSON, msgspec.json.encode(_told(found)))
+        return RouteAnswer(200, JSON, msgspec.json.encode(_told(found)))
 
 
 def _told(found: Following) -> After:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from router import __version__
-from router.web.admin.call import HTML, JSON, PROBLEM, Call, Page, Route
+from router.web.admin.call import HTML, JSON, PROBLEM, Call, Route, RouteAnswer
 
 _PLACE = re.compile(r"\{(\w+)\}")
 _REFUSALS = {
@@ -45,11 +45,11 @@ class Described:
         self.routes = [*routes, *mine]
         self._made: tuple[bytes, bytes] | None = None
 
-    async def _page(self, _: Call) -> Page:
-        return Page(200, HTML, self._both()[1])
+    async def _page(self, _: Call) -> RouteAnswer:
+        return RouteAnswer(200, HTML, self._both()[1])
 
-    async def _document(self, _: Call) -> Page:
-        return Page(200, JSON, self._both()[0])
+    async def _document(self, _: Call) -> RouteAnswer:
+        return RouteAnswer(200, JSON, self._both()[0])
 
     def _both(self) -> tuple[bytes, bytes]:
         """Made when first asked for: most servers never are."""

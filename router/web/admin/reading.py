@@ -14,8 +14,8 @@ from router.clock import Clock
 from router.errors import NotFound
 from router.model.delivery import Delivery, DeliverySummary
 from router.model.job import Job, JobState
-from router.model.operating import Audit, Cause, Replay
-from router.replay import Pages, Search, as_request, check_names, whole_ids
+from router.model.operations import Audit, Cause, Replay
+from router.operator import Pages, Search, as_request, check_names, whole_ids
 from router.rules.explain_json import event_json
 from router.rules.explaining import explain_events, unrouted
 from router.rules.live import LiveRef
@@ -40,7 +40,7 @@ Place = tuple[str, int]
 _RULESETS_KEPT = 4
 
 
-class Ledger(Pages, Protocol):
+class QuestionStore(Pages, Protocol):
     """The reading verbs of the store that questions need; see router/store/protocol.py."""
 
     async def deliveries(self, selector: Selector) -> tuple[DeliverySummary, ...]: ...
@@ -86,7 +86,7 @@ class Ledger(Pages, Protocol):
     async def recall(self, prefix: str) -> Mapping[str, Any]: ...
 
 
-class Reading:
+class Questions:
     """
     Answers questions about stored work and the rules in force.
 
@@ -97,7 +97,7 @@ class Reading:
 
     def __init__(
         self,
-        ledger: Ledger,
+        ledger: QuestionStore,
         live: LiveRef,
         *,
         clock: Clock,
@@ -141,11 +141,11 @@ class Reading:
         search = Search(self._ledger, wanted, ruleset, jobs=jobs, bounded=True)
         return [one async for one in search.newest()], search.cut
 
-    async def events(self, selector: Selector, after: Place | None = None) -> answers.Events:
+    async def events(self, selector: Selector, after: Place | None = None) -> answers.EventPage:
         """A page of events."""
         limit, wanted = _one_more(await self._meant(selector), None)
         page, last = _cut(await self._ledger.events(wanted, after), limit)
-        return answers.Events(page, _next("events", last, lambda e: (e.delivery, e.index)))
+        return answers.EventPage(page, _next("events", last, lambda e: (e.delivery, e.index)))
 
     async def jobs(self, selector: Selector, before: str | None = None) -> answers.Jobs:
         """A page of jobs, newest first."""
@@ -199,13 +199,13 @@ class Reading:
         found = await self._ledger.causes(wanted)
         return answers.Dead(found[: selector.limit])
 
-    async def rules(self) -> answers.Rules:
+    async def rules(self) -> answers.RuleList:
         """The rules in force, their jobs and what was counted of them until now."""
         await self.write_counts()
         ruleset = self._live.current.ruleset
         jobs, counts = await self._ledger.counts(), await self._ledger.rule_counts()
         rules = told.told_rules(ruleset, jobs, counts, self._clock.now())
-        return answers.Rules(ruleset.generation, rules)
+        return answers.RuleList(ruleset.generation, rules)
 
     def endpoints(self) -> answers.Endpoints:
         """The receiving addresses."""

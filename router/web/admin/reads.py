@@ -19,37 +19,37 @@ from router.web.admin.asking import (
     SPAN,
     STATE,
     WHERE,
-    Parameter,
+    QueryParameter,
 )
-from router.web.admin.call import BYTES, JSON, TEXT, Call, Page, Rejected, Route
+from router.web.admin.call import BYTES, JSON, TEXT, Call, Rejected, Route, RouteAnswer
 from router.web.admin.hiding import (
     hidden_attempt,
     hidden_delivery,
     hidden_job,
     hidden_listed,
 )
-from router.web.admin.reading import Place, Reading
-from router.web.ports import Operator
+from router.web.admin.reading import Place, Questions
+from router.web.ports import OperatorPort
 
 REFUSALS_DEFAULT, REFUSALS_MAX = 100, 1_000
 _LIST = (*SELECTOR, LIMIT, CURSOR)
-_EVENT = Parameter("event", "Only the event of this index, counted from 0.")
+_EVENT = QueryParameter("event", "Only the event of this index, counted from 0.")
 _REFUSAL = (
-    Parameter("id", "Of this id, or `last`, the newest (default)."),
-    Parameter("endpoint", "The newest of this endpoint."),
+    QueryParameter("id", "Of this id, or `last`, the newest (default)."),
+    QueryParameter("endpoint", "The newest of this endpoint."),
 )
 _OUTPUT = (
-    Parameter("job", "The job's id."),
-    Parameter("after", "The `next` of the answer before."),
+    QueryParameter("job", "The job's id."),
+    QueryParameter("after", "The `next` of the answer before."),
 )
 SUBSCRIPTIONS, RANGES = "subscription/", "ranges/"
 """How the names of facts begin that the management rooms keep."""
 _ATTACHED = ((b"content-disposition", b"attachment"),)
 
 
-def as_json(value: Any) -> Page:
+def as_json(value: Any) -> RouteAnswer:
     """A value as the answer."""
-    return Page(200, JSON, msgspec.json.encode(value))
+    return RouteAnswer(200, JSON, msgspec.json.encode(value))
 
 
 class Reads:
@@ -57,8 +57,8 @@ class Reads:
 
     def __init__(
         self,
-        reading: Reading,
-        operator: Operator,
+        reading: Questions,
+        operator: OperatorPort,
         render_metrics: Callable[[], Awaitable[bytes]],
     ) -> None:
         self._reading = reading
@@ -80,7 +80,7 @@ class Reads:
         ]  # fmt: skip
 
     def _lists(self) -> list[Route]:
-        def listed(path: str, about: str, handle: Any, answer: Any, *more: Parameter) -> Route:
+        def listed(path: str, about: str, handle: Any, answer: Any, *more: QueryParameter) -> Route:
             query = (*_LIST, STATE, *more)
             return Route("GET", path, "viewer", about, handle, query, answer=answer)
 
@@ -88,7 +88,7 @@ class Reads:
             listed(
                 "/api/deliveries", "What has arrived.", self._deliveries, answers.Deliveries, WHERE
             ),
-            listed("/api/events", "What happened, by event.", self._events, answers.Events),
+            listed("/api/events", "What happened, by event.", self._events, answers.EventPage),
             listed("/api/jobs", "Work, by job.", self._jobs, answers.Jobs, WHERE),
             listed("/api/attempts", "Work, by attempt.", self._attempts, answers.Attempts),
             Route(
@@ -149,11 +149,11 @@ class Reads:
             ),
             Route(
                 "GET", "/api/rules", "viewer", "The rules, their jobs and counters.", self._rules,
-                answer=answers.Rules,
+                answer=answers.RuleList,
             ),
             Route(
                 "GET", "/api/targets", "viewer", "Where work goes.", self._targets,
-                answer=answers.Targets,
+                answer=answers.TargetList,
             ),
             Route(
                 "GET", "/api/endpoints", "viewer", "Where deliveries arrive.", self._endpoints,
@@ -181,34 +181,34 @@ class Reads:
             ),
         ]  # fmt: skip
 
-    async def _livez(self, _: Call) -> Page:
-        return Page(200, TEXT, b"ok\n")
+    async def _livez(self, _: Call) -> RouteAnswer:
+        return RouteAnswer(200, TEXT, b"ok\n")
 
-    async def _readyz(self, _: Call) -> Page:
+    async def _readyz(self, _: Call) -> RouteAnswer:
         if await self._operator.ready():
-            return Page(200, TEXT, b"ready\n")
-        return Page(503, TEXT, b"not ready\n")
+            return RouteAnswer(200, TEXT, b"ready\n")
+        return RouteAnswer(503, TEXT, b"not ready\n")
 
-    async def _metrics(self, _: Call) -> Page:
-        return Page(200, metrics.CONTENT_TYPE, await self._render_metrics())
+    async def _metrics(self, _: Call) -> RouteAnswer:
+        return RouteAnswer(200, metrics.CONTENT_TYPE, await self._render_metrics())
 
-    async def _deliveries(self, call: Call) -> Page:
+    async def _deliveries(self, call: Call) -> RouteAnswer:
         selector = _looking(call, DELIVERY_STATES)
         before = call.query.cursor("deliveries", str)
         return as_json(await self._reading.deliveries(selector, before))
 
-    async def _events(self, call: Call) -> Page:
+    async def _events(self, call: Call) -> RouteAnswer:
         selector = call.query.selector(DELIVERY_STATES)
         return as_json(await self._reading.events(selector, call.query.cursor("events", Place)))
 
-    async def _jobs(self, call: Call) -> Page:
+    async def _jobs(self, call: Call) -> RouteAnswer:
         before = call.query.cursor("jobs", str)
         found = await self._reading.jobs(_looking(call, JOB_STATES), before)
         if not call.caller.bodies:
             found = msgspec.structs.replace(found, jobs=tuple(map(hidden_job, found.jobs)))
         return as_json(found)
 
-    async def _attempts(self, call: Call) -> Page:
+    async def _attempts(self, call: Call) -> RouteAnswer:
         after = call.query.cursor("attempts", Place)
         found = await self._reading.attempts(call.query.selector(JOB_STATES), after)
         if not call.caller.bodies:
@@ -216,7 +216,7 @@ class Reads:
             found = msgspec.structs.replace(found, attempts=shown)
         return as_json(found)
 
-    async def _dead(self, call: Call) -> Page:
+    async def _dead(self, call: Call) -> RouteAnswer:
         found = await self._reading.dead(call.query.selector())
         if not call.caller.bodies:
             causes = tuple(
@@ -225,80 +225,80 @@ class Reads:
             found = answers.Dead(causes)
         return as_json(found)
 
-    async def _audit(self, call: Call) -> Page:
+    async def _audit(self, call: Call) -> RouteAnswer:
         query = call.query
         before = query.cursor("audit", Place)
         since, until = query.time("since"), query.time("until")
         return as_json(await self._reading.audit(since, until, query.limit(), before))
 
-    async def _replays(self, call: Call) -> Page:
+    async def _replays(self, call: Call) -> RouteAnswer:
         return as_json(await self._reading.replays(call.query.limit()))
 
-    async def _replay(self, call: Call) -> Page:
+    async def _replay(self, call: Call) -> RouteAnswer:
         return as_json(await self._operator.replayed(call.place["replay"]))
 
-    async def _generations(self, call: Call) -> Page:
+    async def _generations(self, call: Call) -> RouteAnswer:
         after = call.query.cursor("generations", str)
         return as_json(await self._reading.generations(call.query.limit(), after))
 
-    async def _generation(self, call: Call) -> Page:
+    async def _generation(self, call: Call) -> RouteAnswer:
         return as_json(await self._reading.generation(call.place["generation"]))
 
-    async def _delivery(self, call: Call) -> Page:
+    async def _delivery(self, call: Call) -> RouteAnswer:
         found = await self._reading.delivery(call.place["delivery"])
         return as_json(found if call.caller.bodies else hidden_delivery(found))
 
-    async def _body(self, call: Call) -> Page:
+    async def _body(self, call: Call) -> RouteAnswer:
         record = await self._reading.record(call.place["delivery"])
-        return Page(200, BYTES, record.delivery.body, _ATTACHED)
+        return RouteAnswer(200, BYTES, record.delivery.body, _ATTACHED)
 
-    async def _explain(self, call: Call) -> Page:
+    async def _explain(self, call: Call) -> RouteAnswer:
         text = call.query.text("event")
         number = None if text is None else call.query.number("event", 0, 1_000_000)
         found = await self._reading.explain(call.place["delivery"], number)
-        return Page(200, JSON, encode_json(found))
+        return RouteAnswer(200, JSON, encode_json(found))
 
-    async def _job(self, call: Call) -> Page:
+    async def _job(self, call: Call) -> RouteAnswer:
         found = await self._reading.job(call.place["job"])
         if not call.caller.bodies:
             shown = tuple(map(hidden_attempt, found.attempts))
             found = answers.OneJob(hidden_job(found.job), shown)
         return as_json(found)
 
-    async def _me(self, call: Call) -> Page:
+    async def _me(self, call: Call) -> RouteAnswer:
         who = call.caller
         return as_json(answers.Me(who.name, who.role, who.bodies))
 
-    async def _status(self, _: Call) -> Page:
+    async def _status(self, _: Call) -> RouteAnswer:
         return as_json(await self._operator.status())
 
-    async def _rules(self, _: Call) -> Page:
+    async def _rules(self, _: Call) -> RouteAnswer:
         return as_json(await self._reading.rules())
 
-    async def _targets(self, _: Call) -> Page:
-        return as_json(answers.Targets(await self._operator.targets()))
+    async def _targets(self, _: Call) -> RouteAnswer:
+        return as_json(answers.TargetList(await self._operator.targets()))
 
-    async def _endpoints(self, _: Call) -> Page:
+    async def _endpoints(self, _: Call) -> RouteAnswer:
         return as_json(self._reading.endpoints())
 
-    async def _subscriptions(self, _: Call) -> Page:
+    async def _subscriptions(self, _: Call) -> RouteAnswer:
         return as_json(await self._reading.remembered(SUBSCRIPTIONS))
 
-    async def _ranges(self, _: Call) -> Page:
+    async def _ranges(self, _: Call) -> RouteAnswer:
         return as_json(await self._reading.remembered(RANGES))
 
-    async def _refusals(self, call: Call) -> Page:
+    async def _refusals(self, call: Call) -> RouteAnswer:
         limit = call.query.number("limit", REFUSALS_DEFAULT, REFUSALS_MAX)
         found = self._operator.refusals(limit)
         if not call.caller.bodies:
             found = [{**refusal, "hint": None} for refusal in found]
         return as_json({"refusals": found})
 
-    async def _refusal(self, call: Call) -> Page:
+    async def _refusal(self, call: Call) -> RouteAnswer:
         wanted = call.query.text("id") or "last"
         return as_json(self._operator.refusal(wanted, call.query.text("endpoint")))
 
-    async def _output(self, call: Call) -> Page:
+    async def _output(self, call: Call) -> RouteAnswer:
         job = call.query.text("job")
         if job is None:
             raise UsageError("name the job: ?job=ID")

@@ -16,18 +16,18 @@ from router.web.admin.asking import (
     SELECTOR,
     STATE,
     WHERE,
-    Parameter,
     Query,
+    QueryParameter,
 )
 from router.web.admin.browsers import header
-from router.web.admin.call import BYTES, Page, Rejected, Stream
+from router.web.admin.call import BYTES, Rejected, RouteAnswer, Stream
 from router.web.admin.hiding import hidden_attempt, hidden_job
-from router.web.feed import WITHOUT_BODIES, FeedFull, Wanted
+from router.web.feed import WITHOUT_BODIES, FeedFilter, FeedFull
 from router.web.feed_stream import CONTENT_TYPE, opened
 from router.web.pages import shown, traces
+from router.web.pages.context import SELECTED, Desk, unquoted
 from router.web.pages.curl import curl
-from router.web.pages.desk import SELECTED, Desk, unquoted
-from router.web.pages.visit import View, Visit, see_other
+from router.web.pages.visit import PageView, Visit, see_other
 
 TRACED_BODY_MAX = 1_048_576
 TRACED_RULES_MAX = 1_000
@@ -35,9 +35,9 @@ TRACED_RULES_MAX = 1_000
 
 _LIST = (*SELECTOR, WHERE, STATE, LIMIT, CURSOR)
 _ONE = (
-    Parameter("event", "Trace the event of this index, counted from 0."),
-    Parameter("body", "`all`: show more of the body."),
-    Parameter("trace", "`yes`: trace it although that is much work."),
+    QueryParameter("event", "Trace the event of this index, counted from 0."),
+    QueryParameter("body", "`all`: show more of the body."),
+    QueryParameter("trace", "`yes`: trace it although that is much work."),
 )
 
 
@@ -47,25 +47,25 @@ class DeliveryPages:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
-    def views(self) -> list[View]:
+    def views(self) -> list[PageView]:
         """Their rows of the table."""
         one = "/deliveries/{delivery}"
         return [
-            View("GET", "/", "viewer", self._live),
-            View("GET", "/live/rows", "viewer", self._rows),
-            View("GET", "/live/feed", "viewer", self._feed),
-            View("GET", "/deliveries", "viewer", self._list),
-            View("GET", one, "viewer", self._one),
-            View("GET", f"{one}/body", "viewer", self._body, payloads=True),
-            View("POST", f"{one}/replay", "operator", self._replay),
+            PageView("GET", "/", "viewer", self._live),
+            PageView("GET", "/live/rows", "viewer", self._rows),
+            PageView("GET", "/live/feed", "viewer", self._feed),
+            PageView("GET", "/deliveries", "viewer", self._list),
+            PageView("GET", one, "viewer", self._one),
+            PageView("GET", f"{one}/body", "viewer", self._body, payloads=True),
+            PageView("POST", f"{one}/replay", "operator", self._replay),
         ]
 
     # -- as they come ------------------------------------------------------------------------------
 
-    async def _live(self, visit: Visit) -> Page:
+    async def _live(self, visit: Visit) -> RouteAnswer:
         return self._desk.page("live.html", visit, found=await self._newest(visit))
 
-    async def _rows(self, visit: Visit) -> Page:
+    async def _rows(self, visit: Visit) -> RouteAnswer:
         return self._desk.page("rows.html", visit, found=await self._newest(visit))
 
     async def _newest(self, visit: Visit) -> Deliveries:
@@ -74,7 +74,7 @@ class DeliveryPages:
 
     async def _feed(self, visit: Visit) -> Stream:
         last = header(visit.headers, b"last-event-id")
-        wanted = Wanted() if visit.bodies else Wanted(kinds=WITHOUT_BODIES)
+        wanted = FeedFilter() if visit.bodies else FeedFilter(kinds=WITHOUT_BODIES)
         try:
             return Stream(CONTENT_TYPE, opened(self._desk.feed, wanted, last))
         except FeedFull:
@@ -82,7 +82,7 @@ class DeliveryPages:
 
     # -- as a list ---------------------------------------------------------------------------------
 
-    async def _list(self, visit: Visit) -> Page:
+    async def _list(self, visit: Visit) -> RouteAnswer:
         """A wrong selector is told beside the form that has it."""
         error, found, asked = None, Deliveries(()), {}
         try:
@@ -110,7 +110,7 @@ class DeliveryPages:
 
     # -- one ---------------------------------------------------------------------------------------
 
-    async def _one(self, visit: Visit) -> Page:
+    async def _one(self, visit: Visit) -> RouteAnswer:
         query = self._desk.query(visit, *_ONE)
         record = await self._desk.reading.record(visit.place["delivery"])
         if not visit.bodies:
@@ -156,12 +156,14 @@ class DeliveryPages:
     def _address(self, d: Delivery) -> str:
         return self._desk.live.current.ruleset.server.base_url.rstrip("/") + d.path
 
-    async def _body(self, visit: Visit) -> Page:
+    async def _body(self, visit: Visit) -> RouteAnswer:
         record = await self._desk.reading.record(visit.place["delivery"])
         name = f'attachment; filename="{record.delivery.id}.body"'
-        return Page(200, BYTES, record.delivery.body, ((b"content-disposition", name.encode()),))
+        return RouteAnswer(
+            200, BYTES, record.delivery.body, ((b"content-disposition", name.encode()),)
+        )
 
-    async def _replay(self, visit: Visit) -> Page:
+    async def _replay(self, visit: Visit) -> RouteAnswer:
         body = {
             "ids": [visit.place["delivery"]],
             "recorded": visit.form.get("recorded") == "yes",

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from router.web.admin.call import HTML, Page
+from router.web.admin.call import HTML, RouteAnswer
 from router.web.admin.callers import Caller
 from router.web.pages.rendering import Renderer
 
@@ -47,7 +47,9 @@ class Frame:
         self._renderer = renderer
         self._standing = standing
 
-    def page(self, template: str, known: Known | None, status: int = 200, **values: Any) -> Page:
+    def page(
+        self, template: str, known: Known | None, status: int = 200, **values: Any
+    ) -> RouteAnswer:
         """A page; `known` None: nobody has logged in, so nothing of the router is told."""
         shared = {
             "caller": known.caller if known else None,
@@ -57,4 +59,4 @@ class Frame:
             "standing": self._standing() if known else None,
         }
         body = self._renderer.page(template, **shared, **values)
-        return Page(status, HTML, body, (SAME_ORIGIN,), POLICY)
+        return RouteAnswer(status, HTML, body, (SAME_ORIGIN,), POLICY)

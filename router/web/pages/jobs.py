@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from router.errors import NotFound, UsageError
 from router.model.job import OPEN
-from router.replay import By
+from router.operator import By
 from router.store.protocol import Selector
 from router.web.admin.answers import Jobs
 from router.web.admin.asking import (
@@ -17,19 +17,19 @@ from router.web.admin.asking import (
     SELECTOR,
     STATE,
     WHERE,
-    Parameter,
+    QueryParameter,
 )
-from router.web.admin.call import Page
+from router.web.admin.call import RouteAnswer
 from router.web.admin.hiding import hidden_attempt, hidden_job
 from router.web.pages import shown
-from router.web.pages.desk import SELECTED, Desk, selector_body, unquoted
-from router.web.pages.visit import View, Visit, see_other
+from router.web.pages.context import SELECTED, Desk, selector_body, unquoted
+from router.web.pages.visit import PageView, Visit, see_other
 
 REPLAYS_SHOWN = 50
 _LIST = (*SELECTOR, WHERE, STATE, LIMIT, CURSOR)
 _PLAN = (
-    Parameter("verb", "`revive` or `cancel`; else a replay."),
-    Parameter("again", "`yes`: also what has been replayed already."),
+    QueryParameter("verb", "`revive` or `cancel`; else a replay."),
+    QueryParameter("again", "`yes`: also what has been replayed already."),
 )
 _VERBS = ("replay", "revive", "cancel")
 
@@ -50,20 +50,20 @@ class JobPages:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
-    def views(self) -> list[View]:
+    def views(self) -> list[PageView]:
         """Their rows of the table."""
         return [
-            View("GET", "/jobs", "viewer", self._list),
-            View("GET", "/jobs/{job}", "viewer", self._one),
-            View("POST", "/jobs/{job}/{verb}", "operator", self._do),
-            View("GET", "/dead", "viewer", self._dead),
-            View("GET", "/plan", "operator", self._plan),
-            View("POST", "/plan/{verb}", "operator", self._make),
-            View("GET", "/replays", "viewer", self._replays),
-            View("GET", "/replays/{replay}", "viewer", self._replay),
+            PageView("GET", "/jobs", "viewer", self._list),
+            PageView("GET", "/jobs/{job}", "viewer", self._one),
+            PageView("POST", "/jobs/{job}/{verb}", "operator", self._do),
+            PageView("GET", "/dead", "viewer", self._dead),
+            PageView("GET", "/plan", "operator", self._plan),
+            PageView("POST", "/plan/{verb}", "operator", self._make),
+            PageView("GET", "/replays", "viewer", self._replays),
+            PageView("GET", "/replays/{replay}", "viewer", self._replay),
         ]
 
-    async def _list(self, visit: Visit) -> Page:
+    async def _list(self, visit: Visit) -> RouteAnswer:
         error, found, asked = None, Jobs(()), {}
         try:
             query = self._desk.query(visit, *_LIST)
@@ -88,7 +88,7 @@ class JobPages:
             plan=urlencode({n: v for n, v in asked.items() if n != "id"}),
         )
 
-    async def _one(self, visit: Visit) -> Page:
+    async def _one(self, visit: Visit) -> RouteAnswer:
         found = await self._desk.reading.job(visit.place["job"])
         job, attempts = found.job, found.attempts
         if not visit.bodies:
@@ -101,7 +101,7 @@ class JobPages:
             name=self._desk.name(),
         )  # fmt: skip
 
-    async def _do(self, visit: Visit) -> Page:
+    async def _do(self, visit: Visit) -> RouteAnswer:
         """Replay, revive or cancel one job."""
         job, verb = visit.place["job"], visit.place["verb"]
         ids = {"ids": [job]}
@@ -114,7 +114,7 @@ class JobPages:
 
     # -- many --------------------------------------------------------------------------------------
 
-    async def _dead(self, visit: Visit) -> Page:
+    async def _dead(self, visit: Visit) -> RouteAnswer:
         query = self._desk.query(visit, *SELECTOR, LIMIT)
         found = await self._desk.reading.dead(query.selector())
         causes = [
@@ -122,7 +122,7 @@ class JobPages:
         ]
         return self._desk.page("dead.html", visit, causes=causes)
 
-    async def _plan(self, visit: Visit) -> Page:
+    async def _plan(self, visit: Visit) -> RouteAnswer:
         """What a verb would do. Nothing is done by looking."""
         query = self._desk.query(visit, *SELECTOR, WHERE, STATE, *_PLAN)
         unquoted(visit, query)
@@ -160,7 +160,7 @@ class JobPages:
         }
         return acts[verb]
 
-    async def _make(self, visit: Visit) -> Page:
+    async def _make(self, visit: Visit) -> RouteAnswer:
         verb = visit.place["verb"]
         body: dict[str, Any] = {"selector": selector_body(dict(visit.form))}
         if verb == "replay":
@@ -172,11 +172,11 @@ class JobPages:
 
     # -- replays -----------------------------------------------------------------------------------
 
-    async def _replays(self, visit: Visit) -> Page:
+    async def _replays(self, visit: Visit) -> RouteAnswer:
         found = await self._desk.reading.replays(REPLAYS_SHOWN)
         return self._desk.page("replays.html", visit, replays=found.replays)
 
-    async def _replay(self, visit: Visit) -> Page:
+    async def _replay(self, visit: Visit) -> RouteAnswer:
         replay = await self._desk.reading.replay(visit.place["replay"])
         made = await self._desk.reading.jobs(Selector(replay=replay.id, limit=50))
         jobs = made.jobs if visit.bodies else tuple(map(hidden_job, made.jobs))

@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from router.errors import NotFound, UsageError
-from router.web.admin.asking import CURSOR, LIMIT, SPAN, Parameter
-from router.web.admin.call import Page
+from router.web.admin.asking import CURSOR, LIMIT, SPAN, QueryParameter
+from router.web.admin.call import RouteAnswer
 from router.web.admin.reading import Place
 from router.web.pages import shown
-from router.web.pages.desk import Desk
-from router.web.pages.visit import View, Visit, see_other
+from router.web.pages.context import Desk
+from router.web.pages.visit import PageView, Visit, see_other
 
 REFUSALS_SHOWN = 200
 GENERATIONS_SHOWN = 50
 TEXT_SHOWN = 262_144
 ROWS_SHOWN, QUIET_SHOWN = 300, 30
-FIND = Parameter("find", "Only names with this in them.")
+FIND = QueryParameter("find", "Only names with this in them.")
 
 
 class OverviewPages:
@@ -27,31 +27,31 @@ class OverviewPages:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
-    def views(self) -> list[View]:
+    def views(self) -> list[PageView]:
         """Their rows of the table."""
         return [
-            View("GET", "/refused", "viewer", self._refused),
-            View("GET", "/refused/{refusal}", "viewer", self._refusal, payloads=True),
-            View("GET", "/rules", "viewer", self._rules),
-            View("GET", "/targets", "viewer", self._targets),
-            View("POST", "/targets/{verb}", "operator", self._hold),
-            View("GET", "/reload", "viewer", self._generations),
-            View("POST", "/reload", "operator", self._reload),
-            View("GET", "/generations/{generation}", "viewer", self._generation),
-            View("GET", "/audit", "viewer", self._audit),
-            View("GET", "/reference", "viewer", self._reference),
+            PageView("GET", "/refused", "viewer", self._refused),
+            PageView("GET", "/refused/{refusal}", "viewer", self._refusal, payloads=True),
+            PageView("GET", "/rules", "viewer", self._rules),
+            PageView("GET", "/targets", "viewer", self._targets),
+            PageView("POST", "/targets/{verb}", "operator", self._hold),
+            PageView("GET", "/reload", "viewer", self._generations),
+            PageView("POST", "/reload", "operator", self._reload),
+            PageView("GET", "/generations/{generation}", "viewer", self._generation),
+            PageView("GET", "/audit", "viewer", self._audit),
+            PageView("GET", "/reference", "viewer", self._reference),
         ]
 
-    async def _refused(self, visit: Visit) -> Page:
+    async def _refused(self, visit: Visit) -> RouteAnswer:
         found = self._desk.operator.refusals(REFUSALS_SHOWN)
         return self._desk.page("refused.html", visit, refusals=found)
 
-    async def _refusal(self, visit: Visit) -> Page:
+    async def _refusal(self, visit: Visit) -> RouteAnswer:
         found = self._desk.operator.refusal(visit.place["refusal"], None)
         body = shown.shown_body(_bytes(found), whole=True)
         return self._desk.page("refusal.html", visit, refusal=found, body=body)
 
-    async def _rules(self, visit: Visit) -> Page:
+    async def _rules(self, visit: Visit) -> RouteAnswer:
         """Rules by part of their name; a file may have ten thousand of them."""
         find = self._desk.query(visit, FIND).text("find") or ""
         found = (await self._desk.reading.rules()).rules
@@ -67,7 +67,7 @@ class OverviewPages:
             find=find,
         )
 
-    async def _targets(self, visit: Visit) -> Page:
+    async def _targets(self, visit: Visit) -> RouteAnswer:
         """Targets by part of their name, those in trouble first."""
         find = self._desk.query(visit, FIND).text("find") or ""
         found = [row for row in await self._desk.operator.targets() if find in row.name]
@@ -80,7 +80,7 @@ class OverviewPages:
             find=find,
         )
 
-    async def _hold(self, visit: Visit) -> Page:
+    async def _hold(self, visit: Visit) -> RouteAnswer:
         """Pause or resume a target."""
         verbs = {"pause": self._desk.operator.pause, "resume": self._desk.operator.resume}
         act = verbs.get(visit.place["verb"])
@@ -90,33 +90,33 @@ class OverviewPages:
         await act(body, visit.by)
         return see_other("/targets")
 
-    async def _generations(self, visit: Visit) -> Page:
+    async def _generations(self, visit: Visit) -> RouteAnswer:
         found = await self._desk.reading.generations(GENERATIONS_SHOWN)
         status = await self._desk.operator.status()
         return self._desk.page(
             "generations.html", visit, found=found, reload=status["reload"], error=None
         )
 
-    async def _reload(self, visit: Visit) -> Page:
+    async def _reload(self, visit: Visit) -> RouteAnswer:
         with contextlib.suppress(UsageError):  # the page says so, as does every other
             await self._desk.operator.reload(visit.by)
         return see_other("/reload")
 
-    async def _generation(self, visit: Visit) -> Page:
+    async def _generation(self, visit: Visit) -> RouteAnswer:
         found = await self._desk.reading.generation(visit.place["generation"])
         text = found.text[:TEXT_SHOWN]
         return self._desk.page(
             "generation.html", visit, found=found, text=text, cut=len(found.text) > TEXT_SHOWN
         )
 
-    async def _audit(self, visit: Visit) -> Page:
+    async def _audit(self, visit: Visit) -> RouteAnswer:
         query = self._desk.query(visit, *SPAN, LIMIT, CURSOR)
         before = query.cursor("audit", Place)
         since, until = query.time("since"), query.time("until")
         found = await self._desk.reading.audit(since, until, query.limit(), before)
         return self._desk.page("audit.html", visit, found=found)
 
-    async def _reference(self, visit: Visit) -> Page:
+    async def _reference(self, visit: Visit) -> RouteAnswer:
         """The API, for those whose browser has no token to show at `/api`."""
         return self._desk.page("reference.html", visit, routes=self._desk.routes)
 

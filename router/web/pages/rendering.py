@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from router.expressions import encode_json
 from router.legible import cut, moment, size_text, span, visible, visible_block
-from router.replay.audited import asked_words
+from router.operator.audit_text import asked_words
 from router.web.pages.assets import Assets
 
 VALUE_MAX = 200

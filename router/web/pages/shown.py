@@ -30,7 +30,7 @@ class Body(msgspec.Struct, frozen=True):
     whole: bool
 
 
-class Part(msgspec.Struct, frozen=True):
+class AnswerPart(msgspec.Struct, frozen=True):
     """One thing that an action answered."""
 
     name: str
@@ -43,7 +43,7 @@ class ShownAttempt(msgspec.Struct, frozen=True):
     """An attempt with what came of it."""
 
     attempt: Attempt
-    parts: tuple[Part, ...]
+    parts: tuple[AnswerPart, ...]
 
     @property
     def took(self) -> int:
@@ -91,7 +91,7 @@ def shown_job(
     return ShownJob(job, shown, len(attempts) - len(kept))
 
 
-def _parts(attempt: Attempt, most: int) -> tuple[Part, ...]:
+def _parts(attempt: Attempt, most: int) -> tuple[AnswerPart, ...]:
     return tuple(
         _part(name, value, most)
         for name, value in attempt.result.items()
@@ -99,10 +99,10 @@ def _parts(attempt: Attempt, most: int) -> tuple[Part, ...]:
     )
 
 
-def _part(name: str, value: Any, most: int) -> Part:
+def _part(name: str, value: Any, most: int) -> AnswerPart:
     text = result_text(value)
     long = len(text) > most
-    return Part(name, cut(text, most), long, "\n" in text or len(text) > 80)
+    return AnswerPart(name, cut(text, most), long, "\n" in text or len(text) > 80)
 
 
 def verified(delivery: Delivery) -> str:

@@ -36,7 +36,7 @@ class Beside(msgspec.Struct, frozen=True):
     reason: str | None
 
 
-class Item(msgspec.Struct, frozen=True):
+class TraceItem(msgspec.Struct, frozen=True):
     """One item of `match`."""
 
     verdict: str
@@ -57,13 +57,13 @@ class Traced(msgspec.Struct, frozen=True):
     status: str
     said: str
     wanted: str
-    items: tuple[Item, ...] = ()
+    items: tuple[TraceItem, ...] = ()
     wishes: tuple[str, ...] = ()
     passed: str | None = None
     open: bool = False
 
 
-class Trace(msgspec.Struct, frozen=True):
+class EventTrace(msgspec.Struct, frozen=True):
     """All rules beside one event; `more` others are only counted."""
 
     told: tuple[Traced, ...]
@@ -71,7 +71,7 @@ class Trace(msgspec.Struct, frozen=True):
     more: int
 
 
-def arranged(rules: Sequence[Mapping[str, Any]]) -> Trace:
+def arranged(rules: Sequence[Mapping[str, Any]]) -> EventTrace:
     """The readings of one event, as `event_json` has them."""
     matched = [r for r in rules if r["status"] in _MATCHED]
     errors = [r for r in rules if r["status"] == "error"]
@@ -81,7 +81,7 @@ def arranged(rules: Sequence[Mapping[str, Any]]) -> Trace:
     opened = {id(r) for r in (*matched, *errors, *near[:NEAR_OPEN])}
     seen = {id(r) for r in first}
     rest = [r for r in rules if id(r) not in seen]
-    return Trace(
+    return EventTrace(
         tuple(_traced(r, opened=id(r) in opened) for r in first),
         tuple(_traced(r) for r in rest[:OTHERS_SHOWN]),
         max(0, len(rest) - OTHERS_SHOWN),
@@ -111,9 +111,9 @@ def _wanted(rule: Mapping[str, Any]) -> str:
     return f"{begin}{said}events {'all' if events is None else ', '.join(events)}{quiet}"
 
 
-def item_of(item: Mapping[str, Any]) -> Item:
+def item_of(item: Mapping[str, Any]) -> TraceItem:
     """One item of a condition."""
-    return Item(
+    return TraceItem(
         item["verdict"],
         item["source"],
         item["reason"],

@@ -12,18 +12,18 @@ from router.errors import ExpressionError, NotFound, UsageError
 from router.expressions import Expression, Failed
 from router.expressions import compile as compiled
 from router.expressions.trace import Leaf, trace
-from router.replay import as_request
-from router.replay.where import ROOTS
+from router.operator import as_request
+from router.operator.where import ROOTS
 from router.rules.explain_words import found_words, verdict_word
 from router.rules.ruleset import Ruleset
 from router.rules.scope import delivery_roots, event_scope
 from router.store.protocol import DeliveryRecord
-from router.web.admin.asking import Parameter
-from router.web.admin.call import Page
-from router.web.pages.desk import Desk
+from router.web.admin.asking import QueryParameter
+from router.web.admin.call import RouteAnswer
+from router.web.pages.context import Desk
 from router.web.pages.rendering import value_text
 from router.web.pages.traces import Beside
-from router.web.pages.visit import View, Visit
+from router.web.pages.visit import PageView, Visit
 
 T = TypeVar("T")
 
@@ -32,12 +32,12 @@ BODY_MAX = 262_144
 LEAVES_SHOWN = 100
 PATIENCE_S = 2.0
 _ASKED = (
-    Parameter("text", "The condition."),
-    Parameter("event", "On the event of this index, counted from 0."),
+    QueryParameter("text", "The condition."),
+    QueryParameter("event", "On the event of this index, counted from 0."),
 )
 
 
-class Wrong(msgspec.Struct, frozen=True):
+class ConditionFault(msgspec.Struct, frozen=True):
     """Why a text is no condition; `before`, `at` and `after` are the line that has the fault."""
 
     message: str
@@ -47,7 +47,7 @@ class Wrong(msgspec.Struct, frozen=True):
     after: str
 
 
-class Tried(msgspec.Struct, frozen=True):
+class TriedCondition(msgspec.Struct, frozen=True):
     """A verdict (`true`, `false`, `error`) and what made it."""
 
     verdict: str
@@ -63,12 +63,12 @@ class TryPages:
         self._desk = desk
         self._turn = asyncio.Lock()
 
-    def views(self) -> list[View]:
+    def views(self) -> list[PageView]:
         """Its row of the table."""
         path = "/deliveries/{delivery}/try"
-        return [View("GET", path, "viewer", self._try, payloads=True)]
+        return [PageView("GET", path, "viewer", self._try, payloads=True)]
 
-    async def _try(self, visit: Visit) -> Page:
+    async def _try(self, visit: Visit) -> RouteAnswer:
         query = self._desk.query(visit, *_ASKED)
         record = await self._desk.reading.record(visit.place["delivery"])
         text = query.text("text") or ""
@@ -86,7 +86,7 @@ class TryPages:
             events=record.events[:20], roots=sorted(ROOTS), **told,
         )  # fmt: skip
 
-    async def _tried(self, record: DeliveryRecord, text: str, number: int) -> Tried:
+    async def _tried(self, record: DeliveryRecord, text: str, number: int) -> TriedCondition:
         if len(text) > TEXT_MAX:
             raise UsageError(f"a condition has at most {TEXT_MAX} characters here")
         if len(record.delivery.body) > BODY_MAX:
@@ -144,7 +144,9 @@ def check_names(expression: Expression, ruleset: Ruleset) -> None:
                 raise ExpressionError("unknown-name", said, start, end)
 
 
-def tried(expression: Expression, record: DeliveryRecord, number: int, ruleset: Ruleset) -> Tried:
+def tried(
+    expression: Expression, record: DeliveryRecord, number: int, ruleset: Ruleset
+) -> TriedCondition:
     """
     Judge one event of a delivery by today's providers, variables and definitions.
 
@@ -163,7 +165,7 @@ def tried(expression: Expression, record: DeliveryRecord, number: int, ruleset: 
     event = read.event(ids.get(number, ""))
     scope = event_scope(delivery_roots(d, ruleset.variables), d, event, ruleset.defines)
     found = trace(expression, scope, thorough=True)
-    return Tried(
+    return TriedCondition(
         verdict_word(found.verdict),
         found.verdict.reason if isinstance(found.verdict, Failed) else None,
         tuple(_beside(leaf) for leaf in found.leaves[:LEAVES_SHOWN]),
@@ -176,13 +178,13 @@ def _beside(leaf: Leaf) -> Beside:
     return Beside(leaf.number, leaf.verdict, leaf.text, said, leaf.reason)
 
 
-def wrong_of(text: str, error: ExpressionError) -> Wrong:
+def wrong_of(text: str, error: ExpressionError) -> ConditionFault:
     """The fault with the line it stands in."""
     start, end = min(error.start, len(text)), min(max(error.end, error.start + 1), len(text))
     first = text.rfind("\n", 0, start) + 1
     last = text.find("\n", start)
     last = len(text) if last < 0 else last
-    return Wrong(
+    return ConditionFault(
         error.message,
         error.hint,
         text[first:start],

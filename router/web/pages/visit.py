@@ -5,9 +5,9 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 from urllib.parse import parse_qsl
 
-from router.replay import By
+from router.operator import By
 from router.web.admin.browsers import header
-from router.web.admin.call import TEXT, Headers, Page, Receive, Rejected, Stream
+from router.web.admin.call import TEXT, Headers, Receive, Rejected, RouteAnswer, Stream
 from router.web.admin.faults import read_whole
 from router.web.pages.frame import Known
 
@@ -41,10 +41,10 @@ class Visit(NamedTuple):
         return By(self.known.caller.name, self.peer)
 
 
-Handle = Callable[[Visit], Awaitable[Page | Stream]]
+Handle = Callable[[Visit], Awaitable[RouteAnswer | Stream]]
 
 
-class View(NamedTuple):
+class PageView(NamedTuple):
     """
     One row of the table. `payloads`: it shows nothing else, so whoever may not see them is refused.
     """
@@ -56,9 +56,9 @@ class View(NamedTuple):
     payloads: bool = False
 
 
-def see_other(path: str, *extra: tuple[bytes, bytes]) -> Page:
+def see_other(path: str, *extra: tuple[bytes, bytes]) -> RouteAnswer:
     """Go there, by GET."""
-    return Page(303, TEXT, b"", ((b"location", path.encode("ascii")), *extra))
+    return RouteAnswer(303, TEXT, b"", ((b"location", path.encode("ascii")), *extra))
 
 
 def cookie(headers: Headers, wanted: str) -> str | None:

@@ -12,13 +12,13 @@ from urllib.parse import parse_qs, quote, urlsplit
 from router import log
 from router.errors import RouterError
 from router.web.admin.browsers import header
-from router.web.admin.call import Headers, Page, Receive, Rejected, Stream
+from router.web.admin.call import Headers, Receive, Rejected, RouteAnswer, Stream
 from router.web.admin.callers import ANYONE, Callers, TooManyGuesses, WrongToken
 from router.web.admin.faults import asked_too_often, status_of
 from router.web.pages.assets import Assets
 from router.web.pages.frame import POLICY, Frame, Known
 from router.web.pages.sessions import LASTS_S, Sessions, is_ours
-from router.web.pages.visit import View, Visit, cookie, read_form, see_other
+from router.web.pages.visit import PageView, Visit, cookie, read_form, see_other
 
 COOKIE = "router_session"
 TOKEN_MAX = 4_096
@@ -27,14 +27,14 @@ _FOREVER = (b"cache-control", b"public, max-age=31536000, immutable")
 _SAFE_METHODS = ("GET", "HEAD")
 
 
-class Window:
+class PagesApp:
     """
     Answers by `views`, for `callers` who have shown their token once.
     """
 
     def __init__(
         self,
-        views: Sequence[View],
+        views: Sequence[PageView],
         *,
         callers: Callers,
         sessions: Sessions,
@@ -53,7 +53,9 @@ class Window:
         """Whether a path is the window's, and no tool's."""
         return not raw_path.startswith((b"/api", b"/livez", b"/readyz", b"/metrics"))
 
-    async def answer(self, scope: Any, receive: Receive, host: str, peer: str) -> Page | Stream:
+    async def answer(
+        self, scope: Any, receive: Receive, host: str, peer: str
+    ) -> RouteAnswer | Stream:
         """One request, whose Host has been checked. Never raises but for cancellation."""
         known = None
         try:
@@ -76,7 +78,7 @@ class Window:
 
     async def _passed(
         self, scope: Any, receive: Receive, path: str, known: Known | None, peer: str
-    ) -> Page | Stream:
+    ) -> RouteAnswer | Stream:
         headers: Headers = scope["headers"]
         if path == "/login":
             return await self._login(scope, receive, known, peer)
@@ -107,7 +109,7 @@ class Window:
             return None
         return Known(caller, session.form, logged_in=True)
 
-    def _view(self, method: str, path: str) -> tuple[View, dict[str, str]]:
+    def _view(self, method: str, path: str) -> tuple[PageView, dict[str, str]]:
         fitting = [(v, m) for pattern, v in self._table if (m := pattern.fullmatch(path))]
         for view, match in fitting:
             if view.method == method:
@@ -118,7 +120,9 @@ class Window:
 
     # -- logging in --------------------------------------------------------------------------------
 
-    async def _login(self, scope: Any, receive: Receive, known: Known | None, peer: str) -> Page:
+    async def _login(
+        self, scope: Any, receive: Receive, known: Known | None, peer: str
+    ) -> RouteAnswer:
         asked = parse_qs(scope["query_string"].decode("latin-1")).get("next", ["/"])[0]
         if not self._callers.asked:
             return see_other("/")
@@ -141,14 +145,14 @@ class Window:
         id_ = self._sessions.begin(token)
         return see_other(onward, _set_cookie(id_, scope, int(LASTS_S)))
 
-    async def _logout(self, scope: Any, receive: Receive, known: Known) -> Page:
+    async def _logout(self, scope: Any, receive: Receive, known: Known) -> RouteAnswer:
         if scope["method"] != "POST":
             raise _other_method("POST")
         await _form(receive, scope["headers"], known)
         self._sessions.end(cookie(scope["headers"], COOKIE))
         return see_other("/login", _set_cookie("", scope, 0))
 
-    def _to_login(self, scope: Any, path: str) -> Page:
+    def _to_login(self, scope: Any, path: str) -> RouteAnswer:
         if header(scope["headers"], b"accept") == "text/event-stream" or path.startswith("/live/"):
             raise Rejected(401, "log in first")
         query = scope["query_string"].decode("latin-1")
@@ -158,15 +162,15 @@ class Window:
 
     # -- answers -----------------------------------------------------------------------------------
 
-    def _static(self, method: str, path: str) -> Page:
+    def _static(self, method: str, path: str) -> RouteAnswer:
         asset = self._assets.find(path.removeprefix("/static/"))
         if asset is None or method not in _SAFE_METHODS:
             raise Rejected(404, "there is no such file")
-        return Page(200, asset.content_type, asset.body, (_FOREVER,), POLICY)
+        return RouteAnswer(200, asset.content_type, asset.body, (_FOREVER,), POLICY)
 
     def _fault(
         self, known: Known | None, status: int, detail: str, *extra: tuple[bytes, bytes]
-    ) -> Page:
+    ) -> RouteAnswer:
         title = HTTPStatus(status).phrase
         page = self._frame.page(
             "fault.html", known, status, title=title, code=status, detail=detail

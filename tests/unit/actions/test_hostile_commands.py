@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from router.actions.shell import ShellAction
-from router.model.job import Outcome, Retry
+from router.model.job import Outcome, RetryOutcome
 from tests.hostile.commands import COMMANDS
 from tests.hostile.turns import watched
 from tests.sim.makers import a_job, a_shell_call
@@ -18,7 +18,7 @@ PATIENCE_S = 60.0
 
 
 def _class_of(outcome: Outcome) -> str:
-    return outcome.failure if isinstance(outcome, Retry) else type(outcome).__name__.lower()
+    return outcome.failure if isinstance(outcome, RetryOutcome) else type(outcome).__name__.lower()
 
 
 @pytest.fixture

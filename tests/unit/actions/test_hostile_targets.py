@@ -15,7 +15,7 @@ import pytest
 
 from router.actions.http import ANSWER_MAX, HttpAction
 from router.egress import EgressPolicy
-from router.model.job import Done, Outcome, Retry
+from router.model.job import Done, Outcome, RetryOutcome
 from tests.hostile.targets import OK, TABLE, Wire, never_reads, serving
 from tests.hostile.turns import watched
 from tests.sim.makers import a_job, an_http_call
@@ -28,7 +28,7 @@ WRITTEN_MAX = 16 * 1024 * 1024
 
 
 def _class_of(outcome: Outcome) -> str:
-    return outcome.failure if isinstance(outcome, Retry) else type(outcome).__name__.lower()
+    return outcome.failure if isinstance(outcome, RetryOutcome) else type(outcome).__name__.lower()
 
 
 def _descriptors() -> int:

@@ -21,7 +21,7 @@ from router.config.actions import METHODS
 from router.egress import EgressPolicy
 from router.model.call import LogCall
 from router.model.delivery import REMOVED
-from router.model.job import Done, Fail, Outcome, Retry
+from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
 from router.model.settings import Tls
 from tests.sim.makers import a_job, an_http_call
 from tests.sink import Sink, running_sink
@@ -47,7 +47,7 @@ def _expected(status: int) -> type[Outcome] | str:
     if status < 300:
         return Done
     if status == 410:
-        return Fail
+        return FailOutcome
     if status in (408, 425, 429):
         return "throttled"
     return "server" if status >= 500 else "client"
@@ -56,7 +56,7 @@ def _expected(status: int) -> type[Outcome] | str:
 async def test_every_status_has_its_class(sink: Sink, action: HttpAction) -> None:
     for status in range(200, 600):
         outcome = await action.run(an_http_call(f"{sink.url}/status/{status}"), a_job())
-        found = outcome.failure if isinstance(outcome, Retry) else type(outcome)
+        found = outcome.failure if isinstance(outcome, RetryOutcome) else type(outcome)
         assert found == _expected(status), status
         assert outcome.result["status"] == status
         if not isinstance(outcome, Done):
@@ -102,7 +102,7 @@ def test_retry_after(value: str | None, seconds: float | None) -> None:
 
 async def test_retry_after_is_heard(sink: Sink, action: HttpAction) -> None:
     outcome = await action.run(an_http_call(f"{sink.url}/after/120"), a_job())
-    assert isinstance(outcome, Retry)
+    assert isinstance(outcome, RetryOutcome)
     assert (outcome.failure, outcome.after_s) == ("server", 120.0)
 
 
@@ -118,7 +118,7 @@ async def test_retry_after_is_heard(sink: Sink, action: HttpAction) -> None:
 )
 async def test_a_hostile_target(sink: Sink, action: HttpAction, path: str, failure: str) -> None:
     outcome = await action.run(an_http_call(f"{sink.url}/{path}"), a_job())
-    assert isinstance(outcome, Retry)
+    assert isinstance(outcome, RetryOutcome)
     assert outcome.failure == failure
     assert len(sink.seen) == 1, "a redirect is not followed, a POST is not sent twice"
 
@@ -132,7 +132,7 @@ async def test_no_redirect_is_followed(
     outcome = await action.run(
         an_http_call(f"{sink.url}/redirect/{status}", method=method), a_job()
     )
-    assert isinstance(outcome, Retry)
+    assert isinstance(outcome, RetryOutcome)
     assert (outcome.failure, outcome.reason) == ("client", f"HTTP {status}")
     assert len(sink.seen) == 1
 
@@ -140,7 +140,7 @@ async def test_no_redirect_is_followed(
 @pytest.mark.parametrize("path", ["hang", "drip"])
 async def test_the_time_limit_ends_it(sink: Sink, action: HttpAction, path: str) -> None:
     outcome = await action.run(an_http_call(f"{sink.url}/{path}", timeout_s=0.15), a_job())
-    assert isinstance(outcome, Retry)
+    assert isinstance(outcome, RetryOutcome)
     assert outcome.failure == "timeout"
 
 
@@ -162,7 +162,7 @@ async def test_nothing_listens(action: HttpAction) -> None:
         taken.bind(("127.0.0.1", 0))
         call = an_http_call(f"http://127.0.0.1:{taken.getsockname()[1]}/")
         outcome = await action.run(call, a_job())
-    assert outcome == Retry("network", "no connection: connection refused")
+    assert outcome == RetryOutcome("network", "no connection: connection refused")
 
 
 async def test_cancelling_closes_the_connection(sink: Sink, action: HttpAction) -> None:
@@ -219,11 +219,11 @@ async def test_a_broken_header_never_leaves(
     "url", ["http://", "ftp://127.0.0.1/", "no url", "http://[::1", "http://h:99999/"]
 )
 async def test_a_malformed_url_is_dead(action: HttpAction, url: str) -> None:
-    assert isinstance(await action.run(an_http_call(url), a_job()), Fail)
+    assert isinstance(await action.run(an_http_call(url), a_job()), FailOutcome)
 
 
 async def test_another_kind_of_call_is_dead(action: HttpAction) -> None:
-    assert isinstance(await action.run(LogCall("x"), a_job()), Fail)
+    assert isinstance(await action.run(LogCall("x"), a_job()), FailOutcome)
 
 
 # -- secrets -----------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ async def test_no_reason_quotes_the_host() -> None:
 
     action = HttpAction(EgressPolicy(), lookup=no_such)
     outcome = await action.run(an_http_call(f"http://{CANARY}.example/"), a_job())
-    assert isinstance(outcome, Retry)
+    assert isinstance(outcome, RetryOutcome)
     assert outcome.failure == "network"
     assert CANARY not in repr(outcome)
     await action.close()
@@ -283,7 +283,7 @@ async def _by_name(sink: Sink, host: str, addresses: list[str], *allow: str) -> 
 @pytest.mark.parametrize("addresses", [["127.0.0.1"], ["127.0.0.1", "::1"], ["::ffff:127.0.0.1"]])
 async def test_a_name_may_not_lead_inside(sink: Sink, addresses: list[str]) -> None:
     outcome = await _by_name(sink, "inside.example", addresses)
-    assert isinstance(outcome, Fail)
+    assert isinstance(outcome, FailOutcome)
     assert "egress" in outcome.reason
     assert sink.seen == []
 
@@ -296,19 +296,19 @@ async def test_an_allowed_range_may_be_named(sink: Sink) -> None:
 async def test_localhost_is_loopback_as_written(sink: Sink) -> None:
     assert isinstance(await _by_name(sink, "localhost", ["127.0.0.1"]), Done)
     assert isinstance(await _by_name(sink, "api.localhost", ["127.0.0.1"]), Done)
-    assert isinstance(await _by_name(sink, "localhost", ["10.0.0.1"]), Fail)
+    assert isinstance(await _by_name(sink, "localhost", ["10.0.0.1"]), FailOutcome)
 
 
 @pytest.mark.parametrize("host", ["127.1", "2130706433", "0x7f.1", "0177.0.0.1", "①②⑦.⓪.⓪.①"])
 async def test_odd_spellings_of_loopback_are_refused(sink: Sink, host: str) -> None:
     outcome = await _by_name(sink, host, ["127.0.0.1"])
-    assert isinstance(outcome, Fail)
+    assert isinstance(outcome, FailOutcome)
     assert sink.seen == []
 
 
 @pytest.mark.parametrize("host", ["169.254.169.254", "[fd00:ec2::254]", "[::ffff:169.254.169.254]"])
 async def test_metadata_is_refused_as_written(sink: Sink, host: str) -> None:
-    assert isinstance(await _by_name(sink, host, []), Fail)
+    assert isinstance(await _by_name(sink, host, []), FailOutcome)
 
 
 @pytest.mark.parametrize(
@@ -355,7 +355,7 @@ async def test_a_tls_file_that_is_not_there_is_tried_again(sink: Sink, action: H
     """It may be in the making: a certificate that is renewed."""
     call = an_http_call(f"{sink.url}/status/200", tls=Tls(ca="/no/such/ca.pem"))
     outcome = await action.run(call, a_job())
-    assert isinstance(outcome, Retry)
+    assert isinstance(outcome, RetryOutcome)
     assert (outcome.failure, sink.seen) == ("network", [])
     assert outcome.reason == "the TLS files cannot be used: ca.pem"
 

@@ -27,7 +27,7 @@ from router.actions.http import (
 from router.egress import EgressPolicy
 from router.log import Redactor
 from router.model.call import HttpCall
-from router.model.job import Done, Fail, Outcome, Retry
+from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
 from tests.sim.makers import a_job, an_http_call
 
 KEY = ConnectionKey("erp.example", 443, True, True, None, None, None)
@@ -176,7 +176,7 @@ def test_a_call_without_an_answer_has_words_of_our_own(
 ) -> None:
     """And an error number's only where it is one of the system's."""
     expected = words.replace(": refused", ": connection refused")
-    assert action._broken(error, _Aim("http://erp.example/")) == Retry("network", expected)
+    assert action._broken(error, _Aim("http://erp.example/")) == RetryOutcome("network", expected)
 
 
 @pytest.mark.parametrize(
@@ -184,18 +184,18 @@ def test_a_call_without_an_answer_has_words_of_our_own(
 )
 def test_what_cannot_be_written_is_dead(action: HttpAction, error: Any) -> None:
     found = aiohttp.InvalidURL("s3cr3t") if error is URL else error
-    malformed = Fail("the request cannot be written: a malformed URL or header")
+    malformed = FailOutcome("the request cannot be written: a malformed URL or header")
     assert action._broken(found, _Aim("http://erp.example/")) == malformed
 
 
 @pytest.mark.parametrize(
     ("refused", "tried", "outcome"),
     [
-        (0, 0, Retry("network", "the connection broke")),
-        (1, 0, Fail(FORBIDDEN)),
-        (3, 0, Fail(FORBIDDEN)),
-        (1, 1, Retry("network", "the connection broke")),
-        (0, 1, Retry("network", "the connection broke")),
+        (0, 0, RetryOutcome("network", "the connection broke")),
+        (1, 0, FailOutcome(FORBIDDEN)),
+        (3, 0, FailOutcome(FORBIDDEN)),
+        (1, 1, RetryOutcome("network", "the connection broke")),
+        (0, 1, RetryOutcome("network", "the connection broke")),
     ],
 )
 def test_only_a_call_whose_every_address_was_refused_is_forbidden(
@@ -223,7 +223,7 @@ async def test_one_allowed_address_where_nobody_is_keeps_the_call_alive(
         url = f"http://erp.example:{taken.getsockname()[1]}/"
         outcome = await action.run(an_http_call(url), a_job())
     await action.close()
-    assert isinstance(outcome, Retry)
+    assert isinstance(outcome, RetryOutcome)
     assert outcome.failure == "network"
 
 

@@ -14,7 +14,7 @@ from router.actions.python import PythonAction
 from router.errors import EgressRefused
 from router.log import Redactor
 from router.model.call import LogCall
-from router.model.job import Done, Fail, Retry
+from router.model.job import Done, FailOutcome, RetryOutcome
 from tests.children import children
 from tests.plugin_rig import a_python_call, running_rig
 from tests.sim.makers import a_job
@@ -98,11 +98,11 @@ async def test_a_large_body_and_payload(tmp_path: Path) -> None:
 async def test_steering(tmp_path: Path) -> None:
     async with running_rig(tmp_path, SOURCE) as rig:
         busy, gone, wrong = [await rig.run(name) for name in ("busy", "gone", "wrong")]
-    assert isinstance(busy, Retry)
+    assert isinstance(busy, RetryOutcome)
     assert (busy.failure, busy.reason, busy.after_s) == ("temporary", "busy", 7)
-    assert isinstance(gone, Fail)
+    assert isinstance(gone, FailOutcome)
     assert gone.reason == "gone"
-    assert isinstance(wrong, Retry)
+    assert isinstance(wrong, RetryOutcome)
     assert (wrong.failure, wrong.reason) == ("error", "ValueError: wrong")
     assert wrong.result["traceback"].endswith("ValueError: wrong\n")
 
@@ -110,7 +110,7 @@ async def test_steering(tmp_path: Path) -> None:
 async def test_a_result_that_is_too_large_fails_the_attempt_and_says_so(tmp_path: Path) -> None:
     async with running_rig(tmp_path, SOURCE) as rig:
         outcome = await rig.run("large")
-    assert isinstance(outcome, Retry)
+    assert isinstance(outcome, RetryOutcome)
     assert "70002 bytes of JSON, and 65536 may be kept" in outcome.reason
 
 
@@ -214,7 +214,7 @@ async def test_the_client_asks_the_egress_rules_of_now(tmp_path: Path) -> None:
     async with running_sink() as sink, running_rig(tmp_path, SOURCE, egress=lambda: allowed) as rig:
         url = sink.url + "/status/200"
         refused = await rig.run("call", args={"url": url})
-        assert isinstance(refused, Fail)
+        assert isinstance(refused, FailOutcome)
         assert "egress" in refused.reason
         assert await rig.value("call", args={"url": url}, hosts=("127.0.0.1",)) == 200
         allowed = ("127.0.0.0/8",)
@@ -329,13 +329,13 @@ async def test_no_descriptor_is_left(tmp_path: Path) -> None:
 async def test_what_cannot_start(tmp_path: Path) -> None:
     action = PythonAction()
     outcome = await action.run(a_python_call(tmp_path / "none", "a:b"), a_job(kind="python"))
-    assert isinstance(outcome, Retry)
+    assert isinstance(outcome, RetryOutcome)
     assert outcome.failure == "error"
     await action.close()
 
 
 async def test_another_kind_of_call_is_dead() -> None:
-    assert isinstance(await PythonAction().run(LogCall("x"), a_job()), Fail)
+    assert isinstance(await PythonAction().run(LogCall("x"), a_job()), FailOutcome)
 
 
 async def _gone(pid: int) -> None:

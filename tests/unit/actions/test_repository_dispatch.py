@@ -9,8 +9,8 @@ from router.config import load
 from router.egress import EgressPolicy
 from router.errors import RenderError
 from router.model.call import HttpCall, described
-from router.model.job import Done, Outcome, Retry
-from router.rules.live import Live, Secrets
+from router.model.job import Done, Outcome, RetryOutcome
+from router.rules.live import LiveRuleset, SecretValues
 from router.rules.render import Material, render
 from tests.api_server import TOKEN, Answer, ApiServer, api_server
 from tests.builders import a_delivery, a_job, an_event
@@ -51,7 +51,7 @@ async def action() -> AsyncIterator[HttpAction]:
 def call_of(base: str, name: object = "x", token: str = TOKEN) -> HttpCall:
     ruleset = load(RULES.replace("BASE", base), path="rules.yaml", env={}).ruleset
     assert ruleset is not None
-    live = Live(ruleset, Secrets({"hub": b"h" * 32, "token": token.encode()}, {}))
+    live = LiveRuleset(ruleset, SecretValues({"hub": b"h" * 32, "token": token.encode()}, {}))
     payload = {"repository": {"name": name}, "ref": "v1", "id": 12}
     event, delivery = an_event(name="push", payload=payload), a_delivery(endpoint="code")
     material = Material(live, ruleset.rules[0].actions[0], a_job(), delivery, event, {})
@@ -89,7 +89,7 @@ def test_a_payload_that_names_no_repository(name: object) -> None:
 
 
 def classed(outcome: Outcome) -> tuple[str, str, float | None]:
-    assert isinstance(outcome, Retry)
+    assert isinstance(outcome, RetryOutcome)
     return outcome.failure, outcome.reason, outcome.after_s
 
 

@@ -13,7 +13,7 @@ from router.actions.child import KEEP
 from router.actions.shell import ShellAction
 from router.log import Redactor
 from router.model.call import LogCall, ShellCall
-from router.model.job import Done, Fail, Outcome, Retry
+from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
 from tests.children import children
 from tests.sim.makers import a_job, a_shell_call
 from tests.waiting import until
@@ -31,17 +31,17 @@ def _sh(script: str, **changes: object) -> ShellCall:
 
 @pytest.mark.parametrize(
     ("code", "expected"),
-    [(0, Done), (75, "temporary"), (78, Fail), (1, "error"), (2, "error"), (127, "error")],
+    [(0, Done), (75, "temporary"), (78, FailOutcome), (1, "error"), (2, "error"), (127, "error")],
 )
 async def test_exit_codes(code: int, expected: object) -> None:
     outcome = await _run(_sh(f"exit {code}"))
-    assert (outcome.failure if isinstance(outcome, Retry) else type(outcome)) == expected
+    assert (outcome.failure if isinstance(outcome, RetryOutcome) else type(outcome)) == expected
     assert outcome.result["exit"] == code
 
 
 async def test_a_signal_is_an_error_with_its_name() -> None:
     outcome = await _run(_sh("kill -9 $$"))
-    assert isinstance(outcome, Retry)
+    assert isinstance(outcome, RetryOutcome)
     assert (outcome.failure, outcome.reason) == ("error", "killed by SIGKILL")
 
 
@@ -105,7 +105,7 @@ async def test_a_time_limit_ends_even_the_stubborn() -> None:
     outcome = await _run(
         _sh("trap '' TERM; echo on; for i in $(seq 60); do sleep 1; done", timeout_s=0.2)
     )
-    assert isinstance(outcome, Retry)
+    assert isinstance(outcome, RetryOutcome)
     assert outcome.failure == "timeout"
     assert outcome.result["stdout"] == "on\n"
     assert time.monotonic() - began < 20, "a third of what it would have taken by itself"
@@ -115,7 +115,7 @@ async def test_the_whole_group_is_gone(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     script = f"(trap '' TERM; echo $$ > {pids}; for i in $(seq 60); do sleep 1; done) & wait"
     outcome = await _run(_sh(script, timeout_s=0.3))
-    assert isinstance(outcome, Retry)
+    assert isinstance(outcome, RetryOutcome)
     assert not _group_lives(int(pids.read_text()))
 
 
@@ -148,14 +148,14 @@ async def test_no_zombies_and_no_descriptors_are_left() -> None:
 @pytest.mark.parametrize(
     ("call", "expected", "words"),
     [
-        (a_shell_call("/no/such"), Retry, "not found"),
-        (a_shell_call("/etc/passwd"), Retry, "may not be executed"),
-        (a_shell_call("true", cwd="/no/such"), Retry, "not found"),
-        (a_shell_call("true", "x" * 140_000), Fail, "too long"),
-        (a_shell_call("true", f"{CANARY}\0"), Fail, "NUL"),
-        (a_shell_call("true", env={"A": f"{CANARY}\0"}), Fail, "NUL"),
-        (a_shell_call("true", f"{CANARY}\udce9\ud800"), Fail, "Unicode"),
-        (a_shell_call("true", env={"A=B": "x"}), Fail, ""),
+        (a_shell_call("/no/such"), RetryOutcome, "not found"),
+        (a_shell_call("/etc/passwd"), RetryOutcome, "may not be executed"),
+        (a_shell_call("true", cwd="/no/such"), RetryOutcome, "not found"),
+        (a_shell_call("true", "x" * 140_000), FailOutcome, "too long"),
+        (a_shell_call("true", f"{CANARY}\0"), FailOutcome, "NUL"),
+        (a_shell_call("true", env={"A": f"{CANARY}\0"}), FailOutcome, "NUL"),
+        (a_shell_call("true", f"{CANARY}\udce9\ud800"), FailOutcome, "Unicode"),
+        (a_shell_call("true", env={"A=B": "x"}), FailOutcome, ""),
     ],
 )
 async def test_what_cannot_start(call: ShellCall, expected: type[Outcome], words: str) -> None:
@@ -177,7 +177,7 @@ async def test_secrets_of_the_environment_are_masked_in_the_output() -> None:
 
 
 async def test_another_kind_of_call_is_dead() -> None:
-    assert isinstance(await ShellAction().run(LogCall("x"), a_job()), Fail)
+    assert isinstance(await ShellAction().run(LogCall("x"), a_job()), FailOutcome)
 
 
 def _open_descriptors() -> int:

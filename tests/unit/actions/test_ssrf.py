@@ -15,7 +15,7 @@ import pytest
 
 from router.actions.http import FORBIDDEN, HttpAction
 from router.egress import EgressPolicy, is_metadata_name
-from router.model.job import Done, Fail, Outcome, Retry
+from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
 from tests.sim.makers import a_job, an_http_call
 
 NEIGHBOUR = "127.0.0.77"
@@ -134,7 +134,7 @@ async def test_as_a_host(canary: Canary, form: str, allow: tuple[str, ...]) -> N
 async def test_metadata_as_a_host_whatever_is_allowed(canary: Canary, form: str) -> None:
     host = f"[{form}]" if ":" in form else form
     (outcome,) = await _call(canary, f"http://{host}:PORT/", None, "0.0.0.0/0", "::/0")
-    assert outcome == Fail(FORBIDDEN)
+    assert outcome == FailOutcome(FORBIDDEN)
 
 
 @pytest.mark.parametrize("url", TRICKS)
@@ -147,16 +147,16 @@ async def test_as_a_trick(canary: Canary, url: str) -> None:
 @pytest.mark.parametrize("form", FORMS)
 async def test_as_the_answer_to_a_name(canary: Canary, form: str) -> None:
     (outcome,) = await _call(canary, "http://erp.example:PORT/", [[form]])
-    assert isinstance(outcome, Fail | Retry)
+    assert isinstance(outcome, FailOutcome | RetryOutcome)
     if form not in ODD:  # refused, not tried in vain: what is out of reach here is not elsewhere
-        assert outcome == Fail(FORBIDDEN)
+        assert outcome == FailOutcome(FORBIDDEN)
     assert canary.touched == 0
 
 
 @pytest.mark.parametrize("form", METADATA)
 async def test_metadata_as_an_answer_whatever_is_allowed(canary: Canary, form: str) -> None:
     (outcome,) = await _call(canary, "http://erp.example:PORT/", [[form]], "0.0.0.0/0", "::/0")
-    assert outcome == Fail(FORBIDDEN)
+    assert outcome == FailOutcome(FORBIDDEN)
     assert canary.touched == 0
 
 
@@ -166,7 +166,7 @@ async def test_as_the_second_answer_to_a_name(canary: Canary, form: str) -> None
         canary, "http://erp.example:PORT/", [[NEIGHBOUR], [form]], f"{NEIGHBOUR}/32"
     )
     assert isinstance(first, Done)
-    assert isinstance(second, Fail | Retry)
+    assert isinstance(second, FailOutcome | RetryOutcome)
     assert (canary.touched, canary.allowed) == (0, 1)
 
 
@@ -181,7 +181,7 @@ async def test_a_refused_answer_is_refused_behind_one_that_was_allowed(canary: C
     """Nobody is there at the allowed address, so the next one is looked at: for itself."""
     answers = ["2001:db8::1", "127.0.0.1"]
     (outcome,) = await _call(canary, "http://erp.example:PORT/", [answers], "2001:db8::/32")
-    assert isinstance(outcome, Fail | Retry)
+    assert isinstance(outcome, FailOutcome | RetryOutcome)
     assert canary.touched == 0
 
 

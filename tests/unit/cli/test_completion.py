@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from router.cli.completing import _FILE_BYTES_MAX
+from router.cli.completion_values import _FILE_BYTES_MAX
 from router.cli.main import COMMANDS
 from tests.unit.cli.conftest import EXAMPLE, ROOT, Router
 

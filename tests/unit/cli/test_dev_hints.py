@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from router.cli.dev_hints import hints, program_name
-from router.cli.place import Place
+from router.cli.options import Options
 from tests.unit.cli.conftest import EXAMPLE
 
 
 def lines(rules: Path, **said: str | None) -> list[str]:
     """What `serve --dev` prints for these rules, begun with these options."""
-    place = Place(rules=rules, dev=True, **said)  # type: ignore[arg-type]
+    place = Options(rules=rules, dev=True, **said)  # type: ignore[arg-type]
     ruleset = place.loaded().ruleset
     assert ruleset is not None
     return hints(place, ruleset, program="router")

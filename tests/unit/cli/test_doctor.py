@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from router.cli.captured import as_json
+from router.cli.captured_request import as_json
 from router.providers import builtin
 from tests.unit.cli.conftest import Router
 from tests.unit.providers.makers import a_delivery, changed, invented

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from router.cli.captured import as_json, read_captured
+from router.cli.captured_request import as_json, read_captured
 from router.config import load
 from router.errors import UsageError
 from tests.unit.cli.conftest import Router

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from router.cli.dev_hints import hints
-from router.cli.place import Place
+from router.cli.options import Options
 from router.config import load
 from router.providers import builtin
-from router.rules.live import Live, Secrets
+from router.rules.live import LiveRuleset, SecretValues
 from tests.unit.cli.conftest import ROOT, Router
 
 NAMES = ("shopify", "sendgrid", "github")
@@ -53,12 +53,14 @@ def test_each_rule_matches_the_sample_that_it_names(router: Router, tmp_path: Pa
     text = Path("rules.yaml").read_text("utf-8")
     ruleset = load(text, path="rules.yaml", env={}).ruleset
     assert ruleset is not None
-    assert [line.split("send ")[1] for line in hints(Place(rules=Path("rules.yaml")), ruleset)] == [
+    assert [
+        line.split("send ")[1] for line in hints(Options(rules=Path("rules.yaml")), ruleset)
+    ] == [
         "shop orders/paid",
         "mail bounce",
         "code push",
     ]
-    assert len(Live(ruleset, Secrets({}, {})).actions) == 6
+    assert len(LiveRuleset(ruleset, SecretValues({}, {})).actions) == 6
 
 
 def test_ids_are_fresh(router: Router) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from router.cli.last_request import Request, last_of, path_of, remember
+from router.cli.last_request import SentRequest, last_of, path_of, remember
 from router.cli.sink_server import Received
 from router.model.delivery import InboundRequest, LiveSecret, Refused, Verified
 from router.providers import builtin
@@ -227,7 +227,7 @@ def test_nothing_listening_says_how_to_start(router: Router, rules: Path) -> Non
 def test_the_last_request_is_its_owners_only(tmp_path: Path) -> None:
     store = str(tmp_path / "x.db")
     path_of(store, "shop").touch(0o644)
-    request = Request("POST", "/wh", (("A", "b"),), b"\x00\xff")
+    request = SentRequest("POST", "/wh", (("A", "b"),), b"\x00\xff")
     remember(store, "shop", request)
     assert last_of(store, "shop") == request
     assert stat.S_IMODE(path_of(store, "shop").stat().st_mode) == 0o600

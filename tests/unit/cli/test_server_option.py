@@ -9,7 +9,7 @@ import click
 import pytest
 
 from router.cli.main import cli
-from router.cli.place import Place
+from router.cli.options import Options
 from router.errors import UsageError
 from tests.acceptance.process import free_ports
 from tests.unit.cli.conftest import EXAMPLE, Router
@@ -58,7 +58,7 @@ def test_every_command_that_takes_the_option_is_tried_here() -> None:
 
 def test_who_goes_to_the_store_here_all_the_same_is_refused() -> None:
     """By the one way there is to it: a command that forgets the option shows nothing."""
-    place = Place(rules=EXAMPLE, server="http://127.0.0.1:1")
+    place = Options(rules=EXAMPLE, server="http://127.0.0.1:1")
     with pytest.raises(UsageError, match="leave --server out"):
         place.working()
 

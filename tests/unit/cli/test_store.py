@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from router.clock import SystemClock
-from router.store import place, schema
+from router.store import location, schema
 from router.store.sqlite import open_store
 from tests.store_values import Maker
 from tests.unit.cli.conftest import Router
@@ -64,7 +64,7 @@ def test_a_backup_and_a_restore_are_lines_of_the_audit(
 def test_a_backup_that_cannot_be_noted_is_one_all_the_same(
     router: Router, rules: Path, db: Path, tmp_path: Path
 ) -> None:
-    held = place.Lock(db)
+    held = location.Lock(db)
     try:
         ran = router("store", "backup", tmp_path / "copy.db", "-f", rules)
     finally:
@@ -101,7 +101,7 @@ def test_no_restore_while_somebody_holds_the_store(
     router: Router, rules: Path, db: Path, tmp_path: Path
 ) -> None:
     router("store", "backup", tmp_path / "copy.db", "-f", rules)
-    lock = place.Lock(db)
+    lock = location.Lock(db)
     ran = router("store", "restore", tmp_path / "copy.db", "-f", rules)
     lock.release()
     assert ran.code == 1

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from router.cli import subscribing
+from router.cli import subscription_plan
 from router.provider_calls.subscriptions import Record
 from router.providers import builtin
 from router.wiring.rules import read_rules
@@ -219,7 +219,7 @@ def test_the_limit_of_an_app_is_kept(
     endpoint = ruleset.endpoints["shop"]
     rule = builtin()["shopify"].definition.api
     assert rule is not None
-    access = subscribing.Access(rule, api.url, TOKEN)
+    access = subscription_plan.Access(rule, api.url, TOKEN)
 
     def known(count: int) -> dict[str, Record]:
         return {
@@ -227,15 +227,17 @@ def test_the_limit_of_an_app_is_kept(
             for n in range(count)
         }
 
-    def plan(count: int) -> subscribing.Plan:
-        way = subscribing.Way()
+    def plan(count: int) -> subscription_plan.SubscriptionPlan:
+        way = subscription_plan.SubscriptionApi()
         topics = ["orders/paid", "orders/create"]
-        return subscribing.planned(
+        return subscription_plan.planned(
             ruleset, endpoint, topics, access, way, known(count), again=False
         )
 
     assert len(plan(998).wanted) == 2
-    with pytest.raises(subscribing.UsageError, match=r"1,001 subscriptions .* the 1,000 an app"):
+    with pytest.raises(
+        subscription_plan.UsageError, match=r"1,001 subscriptions .* the 1,000 an app"
+    ):
         plan(999)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from router.config import load, render_text
-from router.model.job import Group, Need
+from router.model.job import Group, Predecessor
 from router.rules.specs import CompiledRule
 
 HEAD = """\
@@ -33,22 +33,22 @@ def actions(*given: str) -> str:
 @pytest.mark.parametrize(
     ("after", "needs"),
     [
-        ("one", (Need("one"),)),
-        ("[one, two]", (Need("one"), Need("two"))),
-        ("{one: dead}", (Need("one", "dead"),)),
-        ("{one: succeeded, two: ended}", (Need("one"), Need("two", "ended"))),
-        ("[two, {one: dead}]", (Need("two"), Need("one", "dead"))),
+        ("one", (Predecessor("one"),)),
+        ("[one, two]", (Predecessor("one"), Predecessor("two"))),
+        ("{one: dead}", (Predecessor("one", "dead"),)),
+        ("{one: succeeded, two: ended}", (Predecessor("one"), Predecessor("two", "ended"))),
+        ("[two, {one: dead}]", (Predecessor("two"), Predecessor("one", "dead"))),
         ("[]", ()),
     ],
 )
-def test_after_is_an_id_a_list_or_a_mapping(after: str, needs: tuple[Need, ...]) -> None:
+def test_after_is_an_id_a_list_or_a_mapping(after: str, needs: tuple[Predecessor, ...]) -> None:
     rule = compiled(actions("id: one", "id: two", f"id: three, after: {after}"))
     assert rule.actions[2].after == needs
 
 
 def test_an_omitted_id_is_the_kind() -> None:
     rule = compiled("    actions:\n      - log: x\n      - {id: y, after: log, log: y}\n")
-    assert rule.actions[1].after == (Need("log"),)
+    assert rule.actions[1].after == (Predecessor("log"),)
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@
 import pytest
 
 from router.config import load
-from router.model.delivery import Event
+from router.model.delivery import DeliveryEvent
 from router.model.settings import OWN, OWN_ENDPOINT
-from router.rules.live import Live, Secrets
+from router.rules.live import LiveRuleset, SecretValues
 from router.rules.ruleset import Ruleset
 
 HEAD = """
@@ -42,7 +42,7 @@ def test_it_needs_no_endpoint() -> None:
 def test_the_ruleset_has_it_only_when_some_rule_wants_it() -> None:
     without = a_ruleset(rule("a", "all"))
     assert (OWN in without.endpoints, OWN in without.providers) == (False, False)
-    assert Live(without, Secrets({}, {})).own is None
+    assert LiveRuleset(without, SecretValues({}, {})).own is None
     ruleset = a_ruleset(rule("a", "all") + rule("b", "router"))
     assert ruleset.endpoints[OWN] == OWN_ENDPOINT
     assert list(ruleset.addressed) == ["shop"]
@@ -59,8 +59,8 @@ def test_the_ruleset_has_it_only_when_some_rule_wants_it() -> None:
 )
 def test_all_are_those_that_senders_reach(source: str, endpoints: set[str]) -> None:
     ruleset = a_ruleset(rule("r", source) + rule("keeps", "router"))
-    matcher = Live(ruleset, Secrets({}, {})).matcher
-    event = Event("evt", 0, "job.dead", None, {})
+    matcher = LiveRuleset(ruleset, SecretValues({}, {})).matcher
+    event = DeliveryEvent("evt", 0, "job.dead", None, {})
     for endpoint in ("shop", "router"):
         found = {r.id for r in matcher.match(endpoint, event.name, None, {}).live}
         assert ("r" in found) is (endpoint in endpoints)
@@ -68,7 +68,7 @@ def test_all_are_those_that_senders_reach(source: str, endpoints: set[str]) -> N
 
 
 def test_no_address_leads_there() -> None:
-    live = Live(a_ruleset(rule("r", "router")), Secrets({}, {}))
+    live = LiveRuleset(a_ruleset(rule("r", "router")), SecretValues({}, {}))
     assert live.own is not None
     assert [door.name for door in live.doors.values()] == ["shop"]
 

@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from router.dispatch import Dispatcher, Live, Measures, Render
+from router.dispatch import Dispatcher, DispatchRules, Measures, Render
 from router.errors import StoreUnavailable
 from router.model.call import Call
 from router.model.job import ActionKind, Done, Job, NewJob, Outcome, Settlement
@@ -81,7 +81,7 @@ class Bench:
         self.made = 0
 
     async def start(self, *, recover: bool = False) -> Dispatcher:
-        live = Live(
+        live = DispatchRules(
             render=self.render,
             retry_of=self.retry_of,
             limits=lambda target, kind: self.limits.get(target, TargetLimits(16)),

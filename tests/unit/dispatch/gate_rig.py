@@ -2,7 +2,7 @@
 
 import random
 
-from router.dispatch.gate import Gate
+from router.dispatch.breaker import Gate
 from router.dispatch.health import BUCKET_MS
 from router.model.settings import TargetLimits
 from router.model.target import TargetChange

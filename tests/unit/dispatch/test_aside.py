@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-from router.dispatch import Dispatcher, Live
+from router.dispatch import Dispatcher, DispatchRules
 from router.model.job import Attempt, Job
 from router.model.retry import STANDARD
 from router.model.settings import TargetLimits
@@ -31,7 +31,7 @@ def refused(_job: Job, _attempt: Attempt) -> Acceptance | None:
 @on_bench
 async def test_an_event_that_cannot_be_made_is_told_as_a_defect(bench: Bench) -> None:
     ledger = Asking()
-    live = Live(
+    live = DispatchRules(
         render=bench.render,
         retry_of=lambda _job: STANDARD,
         limits=lambda _target, _kind: TargetLimits(1),

@@ -10,11 +10,11 @@ from router.dispatch import Measures
 from router.dispatch.protocol import Results
 from router.errors import RenderError
 from router.model.call import Call
-from router.model.delivery import Delivery, Event
-from router.model.job import Done, Job, Need, Outcome, Retry, Skip
+from router.model.delivery import Delivery, DeliveryEvent
+from router.model.job import Done, Job, Outcome, Predecessor, RetryOutcome, Skip
+from router.model.leased import Work
 from router.model.retry import AGE_LIMIT_MS, RetryPolicy
 from router.model.settings import TargetLimits
-from router.model.work import Work
 from router.store.protocol import LeaseBatch
 from tests.sim.ledger import Ledger
 from tests.sim.makers import a_delivery, an_event, an_http_call
@@ -149,7 +149,7 @@ async def test_one_lease_of_an_unknown_target_tells_its_kind(bench: Bench) -> No
 
 @on_bench
 async def test_a_render_error_is_dead_at_once(bench: Bench) -> None:
-    def render(job: Job, delivery: Delivery, event: Event, results: Results) -> Call:
+    def render(job: Job, delivery: Delivery, event: DeliveryEvent, results: Results) -> Call:
         raise RenderError("http.path", "an empty segment")
 
     bench.render = render
@@ -199,7 +199,11 @@ async def test_a_defective_action_is_cancelled(bench: Bench) -> None:
 
 @on_bench
 async def test_retries_come_by_themselves(bench: Bench) -> None:
-    outcomes: list[Outcome] = [Retry("server", "HTTP 503"), Retry("timeout", "late"), Done()]
+    outcomes: list[Outcome] = [
+        RetryOutcome("server", "HTTP 503"),
+        RetryOutcome("timeout", "late"),
+        Done(),
+    ]
 
     async def how(job: Job) -> Outcome:
         return outcomes.pop(0)
@@ -373,7 +377,7 @@ async def _chain(bench: Bench) -> None:
     first, second = bench.new(2, **CHAIN)
     await bench.commit_and_wake(
         msgspec.structs.replace(first, action="one"),
-        msgspec.structs.replace(second, action="two", after=(Need("one"),), target="chat"),
+        msgspec.structs.replace(second, action="two", after=(Predecessor("one"),), target="chat"),
     )
 
 
@@ -389,7 +393,7 @@ async def test_what_comes_after_starts_at_once_not_at_the_next_sweep(bench: Benc
 async def test_results_are_read_for_whoever_wants_them(bench: Bench) -> None:
     seen: list[Results] = []
 
-    def render(job: Job, delivery: Delivery, event: Event, results: Results) -> Call:
+    def render(job: Job, delivery: Delivery, event: DeliveryEvent, results: Results) -> Call:
         seen.append(results)
         return an_http_call()
 
@@ -406,7 +410,7 @@ async def test_results_are_read_for_whoever_wants_them(bench: Bench) -> None:
 
 @on_bench
 async def test_a_when_that_does_not_hold_cancels_and_spends_nothing(bench: Bench) -> None:
-    def render(job: Job, delivery: Delivery, event: Event, results: Results) -> Call | Skip:
+    def render(job: Job, delivery: Delivery, event: DeliveryEvent, results: Results) -> Call | Skip:
         return Skip("when")
 
     bench.render = render

@@ -2,7 +2,7 @@
 
 import pytest
 
-from router.dispatch.gate import (
+from router.dispatch.breaker import (
     FIRST_PACE,
     STEP_MS,
     Gate,

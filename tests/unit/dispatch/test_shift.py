@@ -6,11 +6,11 @@ import random
 import pytest
 
 from router.dispatch import Measures
+from router.dispatch.breaker import GIVE_UP_MS, Gate
 from router.dispatch.due import DueTimes
-from router.dispatch.fresh import Fresh
-from router.dispatch.gate import GIVE_UP_MS, Gate
+from router.dispatch.fairness import Fresh
 from router.dispatch.health import BUCKET_MS, Health
-from router.model.job import Done, Job, Need, Outcome, Retry
+from router.model.job import Done, Job, Outcome, Predecessor, RetryOutcome
 from router.model.retry import RetryPolicy
 from tests.sim.loop import SimClock
 from tests.unit.dispatch.bench import BEFORE, Bench, on_bench
@@ -106,7 +106,7 @@ def _stepped(bench: Bench) -> Stepped:
 
 
 async def _fails_once(job: Job) -> Outcome:
-    return Done() if job.charged else Retry("network", "no connection")
+    return Done() if job.charged else RetryOutcome("network", "no connection")
 
 
 @pytest.mark.parametrize("ms", [DAY_MS, -DAY_MS, 3650 * DAY_MS])
@@ -156,7 +156,7 @@ def test_a_job_that_was_leased_before_is_not_too_old_after() -> None:
         bench.failing["results"] = [BEFORE] * 5
         bench.reads = frozenset({"first"})
         await bench.start()
-        await bench.commit_and_wake(*bench.new(after=(Need("first"),)))
+        await bench.commit_and_wake(*bench.new(after=(Predecessor("first"),)))
         await asyncio.sleep(0.1)
         assert bench.states() == {"job_0": "running"}
         assert bench.act.began == []

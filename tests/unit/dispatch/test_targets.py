@@ -5,7 +5,7 @@ from collections import Counter
 from itertools import pairwise
 
 from router.dispatch import Measures
-from router.model.job import Done, Fail, Job, Outcome, Retry
+from router.model.job import Done, FailOutcome, Job, Outcome, RetryOutcome
 from router.model.settings import TargetLimits
 from router.model.target import TargetChange
 from tests.unit.dispatch.bench import BEFORE, Bench, on_bench
@@ -29,7 +29,7 @@ class Target:
             await asyncio.sleep(self.takes_s)
         finally:
             self.at_once -= 1
-        return Done() if self.up else Retry("network", "no connection")
+        return Done() if self.up else RetryOutcome("network", "no connection")
 
     def changed(self, change: TargetChange) -> None:
         self.changes.append((change.old, change.new))
@@ -94,7 +94,7 @@ async def test_a_good_probe_closes_it_and_everything_runs(bench: Bench) -> None:
 @on_bench
 async def test_a_probe_that_cannot_be_rendered_does_not_hold_the_target(bench: Bench) -> None:
     target = await _down(bench)
-    outcomes: list[Outcome] = [Fail("http.path: empty"), Done()]
+    outcomes: list[Outcome] = [FailOutcome("http.path: empty"), Done()]
 
     async def how(job: Job) -> Outcome:
         target.calls.append(bench.clock.monotonic())
@@ -108,7 +108,7 @@ async def test_a_probe_that_cannot_be_rendered_does_not_hold_the_target(bench: B
 @on_bench
 async def test_answers_that_are_no_success_show_that_it_is_there(bench: Bench) -> None:
     async def how(job: Job) -> Outcome:
-        return Retry("client", "HTTP 404", None, {"status": 404})
+        return RetryOutcome("client", "HTTP 404", None, {"status": 404})
 
     bench.act.how = how
     await bench.start()
@@ -121,7 +121,7 @@ async def test_answers_that_are_no_success_show_that_it_is_there(bench: Bench) -
 @on_bench
 async def test_too_many_requests_opens_it_too(bench: Bench) -> None:
     async def how(job: Job) -> Outcome:
-        return Retry("throttled", "HTTP 429")
+        return RetryOutcome("throttled", "HTTP 429")
 
     bench.act.how = how
     await bench.start()

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from router.expressions import Need, index_key, needs_of, unusable_of
+from router.expressions import FieldNeed, index_key, needs_of, unusable_of
 from router.expressions import compile as compiled
 
-STATUS = Need(("payload", "status"), ("paid",))
+STATUS = FieldNeed(("payload", "status"), ("paid",))
 
 
 @pytest.mark.parametrize(
@@ -21,20 +21,20 @@ STATUS = Need(("payload", "status"), ("paid",))
         (
             "(event == 'x' && payload.ok == true) && payload.n == 5",
             (
-                Need(("event",), ("x",)),
-                Need(("payload", "ok"), (True,)),
-                Need(("payload", "n"), (5,)),
+                FieldNeed(("event",), ("x",)),
+                FieldNeed(("payload", "ok"), (True,)),
+                FieldNeed(("payload", "n"), (5,)),
             ),
         ),
-        ("event == 'x' || event == 'y'", (Need(("event",), ("x", "y")),)),
-        ("starts_with(event, 'x')", (Need(("event",), (), ("x",)),)),
+        ("event == 'x' || event == 'y'", (FieldNeed(("event",), ("x", "y")),)),
+        ("starts_with(event, 'x')", (FieldNeed(("event",), (), ("x",)),)),
         ("starts_with(event, '')", ()),
-        ("glob(event, 'x')", (Need(("event",), ("x",)),)),
-        ("glob(event, 'x*y*')", (Need(("event",), (), ("x",)),)),
+        ("glob(event, 'x')", (FieldNeed(("event",), ("x",)),)),
+        ("glob(event, 'x*y*')", (FieldNeed(("event",), (), ("x",)),)),
         ("glob(event, '*x')", ()),
-        ("event == 'x' || starts_with(event, 'y')", (Need(("event",), ("x",), ("y",)),)),
-        ("(event == 'x' && action == 'a') || event == 'y'", (Need(("event",), ("x", "y")),)),
-        ("contains(['x', `1`], event)", (Need(("event",), ("x", 1)),)),
+        ("event == 'x' || starts_with(event, 'y')", (FieldNeed(("event",), ("x",), ("y",)),)),
+        ("(event == 'x' && action == 'a') || event == 'y'", (FieldNeed(("event",), ("x", "y")),)),
+        ("contains(['x', `1`], event)", (FieldNeed(("event",), ("x", 1)),)),
         ('contains(`["x", null]`, event)', ()),
         ("contains(event, 'x')", ()),
         ("event == 'x' || action == 'y'", ()),
@@ -48,18 +48,18 @@ STATUS = Need(("payload", "status"), ("paid",))
         ("payload | status == 'paid'", ()),
     ],
 )
-def test_needs(text: str, needs: tuple[Need, ...]) -> None:
+def test_needs(text: str, needs: tuple[FieldNeed, ...]) -> None:
     assert needs_of(compiled(text)) == needs
 
 
 @pytest.mark.parametrize(
     ("text", "needs"),
     [
-        ("branch == var.main", (Need(("branch",), ("main",)),)),
-        ("var.main == branch", (Need(("branch",), ("main",)),)),
-        ("starts_with(branch, var.main)", (Need(("branch",), (), ("main",)),)),
-        ("contains(var.all, branch)", (Need(("branch",), ("a", "b")),)),
-        ("contains([var.main, 'x'], branch)", (Need(("branch",), ("main", "x")),)),
+        ("branch == var.main", (FieldNeed(("branch",), ("main",)),)),
+        ("var.main == branch", (FieldNeed(("branch",), ("main",)),)),
+        ("starts_with(branch, var.main)", (FieldNeed(("branch",), (), ("main",)),)),
+        ("contains(var.all, branch)", (FieldNeed(("branch",), ("a", "b")),)),
+        ("contains([var.main, 'x'], branch)", (FieldNeed(("branch",), ("main", "x")),)),
         ("branch == var.gone", ()),
         ("branch == payload.main", ()),
         ("branch == var", ()),
@@ -67,7 +67,7 @@ def test_needs(text: str, needs: tuple[Need, ...]) -> None:
         ("branch == var.all", ()),
     ],
 )
-def test_variables_are_known(text: str, needs: tuple[Need, ...]) -> None:
+def test_variables_are_known(text: str, needs: tuple[FieldNeed, ...]) -> None:
     """They are the same for every event."""
     assert needs_of(compiled(text), {"main": "main", "all": ["a", "b"]}) == needs
 

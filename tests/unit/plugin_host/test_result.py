@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from router.plugin_host.result import NotJson, encode_result
+from router.plugin_host.result import ResultNotJson, encode_result
 
 
 class Colour(enum.Enum):
@@ -54,7 +54,7 @@ def _endless() -> list[Any]:
     ids=lambda v: v if isinstance(v, str) and len(v) < 40 else type(v).__name__,
 )
 def test_everything_else_is_refused_by_place(value: Any, words: str) -> None:
-    with pytest.raises(NotJson, match=words):
+    with pytest.raises(ResultNotJson, match=words):
         encode_result(value)
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from router.plugin_host.finding import Loader, Wrong, find, open_folder
+from router.plugin_host.finding import BadReference, Loader, find, open_folder
 from router.plugin_host.running import REASON_MAX, TRACE_MAX, run
-from router.plugin_host.wire import Ended, Request, decode_request, frame
+from router.plugin_host.wire import CallFrame, Ended, decode_request, frame
 
 Write = Callable[[str], str]
 
@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     Loader.hashes.clear()
 
 
-def _request(call: str, **changes: Any) -> Request:
+def _request(call: str, **changes: Any) -> CallFrame:
     values: dict[str, Any] = {
         "turn": 7,
         "call": call,
@@ -154,7 +154,7 @@ def test_modules_that_cannot_be_used(folder: Path, source: str, reason: str) -> 
 
 
 def test_a_plugin_that_is_not_there(folder: Path) -> None:
-    with pytest.raises(Wrong, match="no plugin 'nothing'"):
+    with pytest.raises(BadReference, match="no plugin 'nothing'"):
         find("nothing:f", str(folder))
 
 

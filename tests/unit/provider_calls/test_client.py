@@ -5,7 +5,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from router.provider_calls.answers import Answer as Came
+from router.provider_calls.answers import ApiAnswer as Came
 from router.provider_calls.answers import CallFailedError, refused, retry_after
 from router.provider_calls.client import Client, hosts_of
 from router.providers.management import RANGES, ApiRequest, dispatch, ranges

@@ -8,13 +8,13 @@ import msgspec
 import pytest
 
 from router.provider_calls.client import Client
-from router.provider_calls.pace import Pace
+from router.provider_calls.rate_limit import Pace
 from router.provider_calls.subscriptions import (
     Record,
-    Result,
     State,
     Subscriber,
-    Way,
+    SubscriptionApi,
+    SubscriptionResult,
     fact_name,
     is_subscription,
     records,
@@ -56,7 +56,7 @@ class World:
         api: ApiServer,
         client: Client,
         *,
-        way: Way | None = None,
+        way: SubscriptionApi | None = None,
         known: Mapping[str, Record] | None = None,
         **access: Any,
     ) -> None:
@@ -65,21 +65,21 @@ class World:
         self.subscriber = Subscriber(
             client,
             shop(api, **access),
-            way=way or Way(),
+            way=way or SubscriptionApi(),
             clock=self.clock,
             keep=self.ledger.keep,
             pace=Pace(self.clock, 4),
             known=known or {},
         )
 
-    async def run(self, *topics: str) -> list[Result]:
+    async def run(self, *topics: str) -> list[SubscriptionResult]:
         return await self.subscriber.run("shop", [(topic, ADDRESS) for topic in topics])
 
 
 async def test_rest_as_the_interface_shows_it(api: ApiServer, client: Client) -> None:
     world = World(api, client)
     results = await world.run("orders/create")
-    assert results == [Result("orders/create", ADDRESS, "made", "1000")]
+    assert results == [SubscriptionResult("orders/create", ADDRESS, "made", "1000")]
     (asked,) = api.asked
     assert (asked.method, asked.path) == ("POST", "/admin/api/2024-01/webhooks.json")
     assert asked.headers["x-shopify-access-token"] == TOKEN
@@ -99,7 +99,7 @@ async def test_the_neutral_spelling_of_the_token_s_header(api: ApiServer, client
 
 
 async def test_graphql_as_the_interface_shows_it(api: ApiServer, client: Client) -> None:
-    world = World(api, client, way=Way(graphql=True))
+    world = World(api, client, way=SubscriptionApi(graphql=True))
     (result,) = await world.run("customers/data_request")
     assert (result.outcome, result.id) == ("made", "gid://commerce/WebhookSubscription/1000")
     (asked,) = api.asked
@@ -111,7 +111,7 @@ async def test_graphql_as_the_interface_shows_it(api: ApiServer, client: Client)
 
 
 async def test_graphql_at_a_path_of_one_s_own(api: ApiServer, client: Client) -> None:
-    world = World(api, client, way=Way(graphql=True, path="/gql/{api_version}"))
+    world = World(api, client, way=SubscriptionApi(graphql=True, path="/gql/{api_version}"))
     (result,) = await world.run("orders/create")
     assert api.asked[0].path == "/gql/2024-01"
     assert (result.outcome, result.words) == ("refused", "HTTP 404: Not Found")
@@ -119,7 +119,7 @@ async def test_graphql_at_a_path_of_one_s_own(api: ApiServer, client: Client) ->
 
 async def test_user_errors_are_shown_field_by_field(api: ApiServer, client: Client) -> None:
     api.topics = {"ORDERS_PAID"}
-    world = World(api, client, way=Way(graphql=True))
+    world = World(api, client, way=SubscriptionApi(graphql=True))
     first, second = await world.run("orders/create", "orders/paid")
     assert first.outcome == "refused"
     assert first.words == (
@@ -132,7 +132,7 @@ async def test_user_errors_are_shown_field_by_field(api: ApiServer, client: Clie
 
 async def test_top_level_graphql_errors_are_problems_too(api: ApiServer, client: Client) -> None:
     api.script.append(Answer(200, {"errors": [{"message": "Throttled"}]}))
-    (result,) = await World(api, client, way=Way(graphql=True)).run("orders/create")
+    (result,) = await World(api, client, way=SubscriptionApi(graphql=True)).run("orders/create")
     assert (result.outcome, result.words) == ("refused", "Throttled")
 
 
@@ -275,20 +275,23 @@ async def test_an_odd_graphql_answer_is_unsure(
     api: ApiServer, client: Client, answer: Answer
 ) -> None:
     api.script.append(answer)
-    (result,) = await World(api, client, way=Way(graphql=True)).run("orders/create")
+    (result,) = await World(api, client, way=SubscriptionApi(graphql=True)).run("orders/create")
     assert result.outcome == "unsure"
 
 
 @pytest.mark.parametrize(
     ("way", "answer"),
     [
-        (Way(), Answer(201, RIGHT, {"Content-Type": "application/json; charset=utf-8"})),
-        (Way(), Answer(200, RIGHT, {"Content-Type": "Application/vnd.shop+JSON"})),
-        (Way(graphql=True), Answer(200, RIGHT_GRAPHQL)),
+        (
+            SubscriptionApi(),
+            Answer(201, RIGHT, {"Content-Type": "application/json; charset=utf-8"}),
+        ),
+        (SubscriptionApi(), Answer(200, RIGHT, {"Content-Type": "Application/vnd.shop+JSON"})),
+        (SubscriptionApi(graphql=True), Answer(200, RIGHT_GRAPHQL)),
     ],
 )
 async def test_the_promised_answers(
-    api: ApiServer, client: Client, way: Way, answer: Answer
+    api: ApiServer, client: Client, way: SubscriptionApi, answer: Answer
 ) -> None:
     api.script.append(answer)
     assert (await World(api, client, way=way).run("orders/create"))[0].outcome == "made"
@@ -313,7 +316,7 @@ TAKEN_GRAPHQL = Answer(
         }
     },
 )
-WAYS = [(Way(), TAKEN), (Way(graphql=True), TAKEN_GRAPHQL)]
+WAYS = [(SubscriptionApi(), TAKEN), (SubscriptionApi(graphql=True), TAKEN_GRAPHQL)]
 
 
 def earlier(api: ApiServer, state: State, identity: str | None = None) -> dict[str, Record]:
@@ -324,7 +327,7 @@ def earlier(api: ApiServer, state: State, identity: str | None = None) -> dict[s
 
 @pytest.mark.parametrize(("way", "taken"), WAYS)
 async def test_already_taken_after_an_unsure_one_means_that_it_was_made(
-    api: ApiServer, client: Client, way: Way, taken: Answer
+    api: ApiServer, client: Client, way: SubscriptionApi, taken: Answer
 ) -> None:
     api.script.append(taken)
     world = World(api, client, way=way, known=earlier(api, "asked"))
@@ -335,7 +338,7 @@ async def test_already_taken_after_an_unsure_one_means_that_it_was_made(
 
 @pytest.mark.parametrize(("way", "taken"), WAYS)
 async def test_already_taken_is_a_refusal_where_nothing_is_known(
-    api: ApiServer, client: Client, way: Way, taken: Answer
+    api: ApiServer, client: Client, way: SubscriptionApi, taken: Answer
 ) -> None:
     api.script.append(taken)
     world = World(api, client, way=way)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from router.model.delivery import REMOVED, InboundRequest, LiveSecret
 from router.providers import Provider, builtin
-from router.providers.diagnosis import Case, Finding, Other, diagnose
+from router.providers.diagnosis import Case, DiagnosisFinding, Other, diagnose
 from tests.unit.providers.makers import (
     NOW_MS,
     SIGNING,
@@ -37,7 +37,7 @@ def a_case(provider: Provider = SHOP, *values: bytes, **given: object) -> Case:
     return Case("shop", provider, **{**usual, **given})  # type: ignore[arg-type]
 
 
-def found(request: InboundRequest, case: Case) -> list[Finding]:
+def found(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
     """The findings, none of which holds a secret or a body."""
     findings = list(diagnose(request, case))
     told = repr(findings).encode()

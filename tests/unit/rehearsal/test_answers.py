@@ -7,8 +7,8 @@ import pytest
 from router.actions.http import HttpAction
 from router.actions.shell import _classed
 from router.model.call import HttpCall, PythonCall
-from router.model.job import Done, Fail, Outcome, Retry
-from router.model.trial import Answer
+from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
+from router.model.trial import SimulatedAnswer
 from router.rehearsal.answers import of_exit, of_status, outcome
 from tests.sim.makers import a_shell_call, an_http_call
 
@@ -18,9 +18,9 @@ def bare(found: Outcome) -> tuple[Any, ...]:
     match found:
         case Done():
             return ("done",)
-        case Retry(failure, reason, after_s):
+        case RetryOutcome(failure, reason, after_s):
             return ("retry", failure, reason, after_s)
-        case Fail(reason):
+        case FailOutcome(reason):
             return ("fail", reason)
 
 
@@ -50,18 +50,23 @@ def test_every_exit_code_means_the_same_as_to_the_shell_action() -> None:
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
-        (Answer(), ("done",)),
-        (Answer(raises="Retry", after_s=30.0), ("retry", "temporary", "Retry was raised", 30.0)),
-        (Answer(raises="Fail"), ("fail", "Fail was raised")),
-        (Answer(error="timeout"), ("retry", "timeout", "no answer in time", None)),
+        (SimulatedAnswer(), ("done",)),
+        (
+            SimulatedAnswer(raises="Retry", after_s=30.0),
+            ("retry", "temporary", "Retry was raised", 30.0),
+        ),
+        (SimulatedAnswer(raises="Fail"), ("fail", "Fail was raised")),
+        (SimulatedAnswer(error="timeout"), ("retry", "timeout", "no answer in time", None)),
     ],
 )
-def test_a_plugin_returns_raises_or_hangs(answer: Answer, expected: tuple[Any, ...]) -> None:
+def test_a_plugin_returns_raises_or_hangs(
+    answer: SimulatedAnswer, expected: tuple[Any, ...]
+) -> None:
     call = PythonCall("desk:notify", {}, {}, 10.0)
     assert bare(outcome(call, answer)) == expected
 
 
 def test_what_is_not_said_is_success() -> None:
-    assert isinstance(outcome(an_http_call(), Answer()), Done)
-    assert isinstance(outcome(a_shell_call("true"), Answer()), Done)
-    assert isinstance(outcome(a_shell_call("true"), Answer(error="network")), Retry)
+    assert isinstance(outcome(an_http_call(), SimulatedAnswer()), Done)
+    assert isinstance(outcome(a_shell_call("true"), SimulatedAnswer()), Done)
+    assert isinstance(outcome(a_shell_call("true"), SimulatedAnswer(error="network")), RetryOutcome)

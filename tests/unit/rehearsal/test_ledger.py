@@ -1,7 +1,7 @@
 """The trial's ledger keeps the promises of the Store protocol that intake relies on."""
 
 from router.rehearsal.clock import START_MS, VirtualClock
-from router.rehearsal.ledger import Ledger
+from router.rehearsal.ledger import TrialStore
 from router.store.protocol import Acceptance, Accepted, Duplicate, EventEntry
 from tests.sim.makers import a_delivery, a_new_job
 
@@ -16,14 +16,14 @@ def acceptance(name: str, *keys: str, until: int = START_MS + 1_000) -> Acceptan
 
 
 async def test_a_known_key_is_a_duplicate_and_makes_no_job() -> None:
-    ledger = Ledger(VirtualClock())
+    ledger = TrialStore(VirtualClock())
     assert await ledger.accept(acceptance("a", "k")) == Accepted("a")
     assert await ledger.accept(acceptance("b", "k")) == Duplicate("a")
     assert list(ledger.jobs) == ["job_a0"]
 
 
 async def test_only_new_events_of_a_batch_make_jobs() -> None:
-    ledger = Ledger(VirtualClock())
+    ledger = TrialStore(VirtualClock())
     await ledger.accept(acceptance("a", "k"))
     assert await ledger.accept(acceptance("b", "k", "l")) == Accepted("b", frozenset({1}))
     assert list(ledger.jobs) == ["job_a0", "job_b1"]
@@ -31,14 +31,14 @@ async def test_only_new_events_of_a_batch_make_jobs() -> None:
 
 async def test_a_key_is_forgotten_when_its_window_ends() -> None:
     clock = VirtualClock()
-    ledger = Ledger(clock)
+    ledger = TrialStore(clock)
     await ledger.accept(acceptance("a", "k"))
     await clock.sleep(1)
     assert await ledger.accept(acceptance("b", "k")) == Accepted("b")
 
 
 async def test_events_without_a_key_are_always_new() -> None:
-    ledger = Ledger(VirtualClock())
+    ledger = TrialStore(VirtualClock())
     assert await ledger.accept(acceptance("a", "")) == Accepted("a")
     assert await ledger.accept(acceptance("b", "")) == Accepted("b")
 

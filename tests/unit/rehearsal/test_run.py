@@ -7,9 +7,9 @@ import pytest
 
 from router.config import load, render_text
 from router.model.call import Call, HttpCall, ShellCall
-from router.model.job import Done, Job, Outcome, Retry
+from router.model.job import Done, Job, Outcome, RetryOutcome
 from router.model.trial import Trial
-from router.rehearsal import Coverage, Result, Stage
+from router.rehearsal import Coverage, Stage, TrialResult
 from router.rehearsal.contrast import picture
 from router.rehearsal.run import Act
 
@@ -64,7 +64,7 @@ def staged(*lines: str, act: Act | None = None) -> tuple[Stage, tuple[Trial, ...
     ), loaded.trials
 
 
-async def rehearse(*lines: str, act: Act | None = None) -> Result:
+async def rehearse(*lines: str, act: Act | None = None) -> TrialResult:
     stage, trials = staged(*lines, act=act)
     await stage.run(trials[0])  # what it leaves behind must not matter
     return await stage.run(trials[0])
@@ -239,7 +239,7 @@ async def test_a_real_trial_runs_what_nobody_answers() -> None:
 
     async def act(call: Call, job: Job) -> Outcome:
         ran.append(call)
-        return Done() if len(ran) % 3 == 0 else Retry("temporary", "try again")
+        return Done() if len(ran) % 3 == 0 else RetryOutcome("temporary", "try again")
 
     real = await rehearse("real: true", f"send: {{{BIG}}}", "expect: {dead: []}", act=act)
     assert real.failures == ()

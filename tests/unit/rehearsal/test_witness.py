@@ -3,7 +3,7 @@
 import pytest
 
 from router.config import load
-from router.model.delivery import Event
+from router.model.delivery import DeliveryEvent
 from router.rehearsal.witness import obstacles
 from router.rules.explain import Explainer
 
@@ -40,6 +40,6 @@ rules:
 def test_the_first_item_that_did_not_hold(payload: dict[str, object], words: tuple[str]) -> None:
     ruleset = load(RULES, path="rules.yaml", env={}).ruleset
     assert ruleset is not None
-    event = Event("", 0, "orders/paid", None, payload, None, {})
+    event = DeliveryEvent("", 0, "orders/paid", None, payload, None, {})
     (reading,) = Explainer(ruleset).explain("shop", event, {"payload": payload})
     assert obstacles(reading) == words

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from router.expressions import Need, encode_json
-from router.rules.cost import NO_CONDITION, NO_SHARED_FIELD, Cost, Sample, cost_json, cost_of
+from router.expressions import FieldNeed, encode_json
+from router.rules.cost import NO_CONDITION, NO_SHARED_FIELD, Cost, CostSample, cost_json, cost_of
 from tests.builders import a_rule, a_ruleset
 
 RULES = (
@@ -17,19 +17,19 @@ RULES = (
 )
 
 
-def a_sample(event: str = "orders/paid", **payload: Any) -> Sample:
-    return Sample("shop", event, None, {"payload": payload, "event": event})
+def a_sample(event: str = "orders/paid", **payload: Any) -> CostSample:
+    return CostSample("shop", event, None, {"payload": payload, "event": event})
 
 
-def costs(*samples: Sample) -> Cost:
+def costs(*samples: CostSample) -> Cost:
     return cost_of(a_ruleset(*RULES, defines={"x": "payload.n"}), samples)
 
 
 def test_each_rule_has_its_key_or_the_reasons_for_none() -> None:
     paid, main, odd, everything, elsewhere = costs(a_sample()).rules
-    assert paid.key == Need(("payload", "status"), ("paid",))
-    assert main.key == Need(("payload", "ref"), (), ("refs/heads/",))
-    assert elsewhere.key == Need(("payload", "n"), (1,))
+    assert paid.key == FieldNeed(("payload", "status"), ("paid",))
+    assert main.key == FieldNeed(("payload", "ref"), (), ("refs/heads/",))
+    assert elsewhere.key == FieldNeed(("payload", "n"), (1,))
     assert [u.text for u in odd.unusable] == ["payload.n != 1", "(payload.a || payload.b)"]
     assert [u.why for u in everything.unusable] == [NO_CONDITION]
     assert [rule.leaves for rule in (paid, main, odd, everything)] == [2, 2, 3, 1]

@@ -9,10 +9,10 @@ import pytest
 
 from router.expressions import compile as compiled
 from router.model.ids import Ids
-from router.model.job import Group, Need
+from router.model.job import Group, Predecessor
 from router.model.settings import Dedupe, Endpoint
 from router.providers import builtin
-from router.rules.live import Live, Secrets
+from router.rules.live import LiveRuleset, SecretValues
 from router.rules.plan import JOBS_MAX, Plan, Planner, body_identity, dedupe_key
 from router.rules.ruleset import Ruleset
 from router.rules.specs import CompiledAction, Concurrency
@@ -34,7 +34,7 @@ def planned(
     delivery = a_delivery(
         endpoint=endpoint, provider=provider, body=body, event_count=len(reading.events)
     )
-    planner = Planner(Live(ruleset, Secrets({}, {})), Ids(random.Random(1)), reserve)
+    planner = Planner(LiveRuleset(ruleset, SecretValues({}, {})), Ids(random.Random(1)), reserve)
     place = ruleset.endpoints[endpoint]
     guard = given.pop("replay_guard", False)
     place = msgspec.structs.replace(place, dedupe=dedupe or Dedupe(), replay_guard=guard)
@@ -70,7 +70,7 @@ def test_a_reserved_job_is_committed_running() -> None:
 
 
 def chained(id_: str, *after: str) -> CompiledAction:
-    return msgspec.structs.replace(a_log(id_=id_), after=tuple(map(Need, after)))
+    return msgspec.structs.replace(a_log(id_=id_), after=tuple(map(Predecessor, after)))
 
 
 def test_jobs_of_a_chain_are_one_run_and_only_the_first_may_start() -> None:
@@ -79,7 +79,7 @@ def test_jobs_of_a_chain_are_one_run_and_only_the_first_may_start() -> None:
     rule = a_rule("r", actions=(chained("x"), chained("y", "x")))
     plan = planned(a_ruleset(rule), reserve=lambda target, kind: asked.append(target) or "b/1")
     first, second = plan.jobs
-    assert (first.lease, second.lease, second.after) == ("b/1", None, (Need("x"),))
+    assert (first.lease, second.lease, second.after) == ("b/1", None, (Predecessor("x"),))
     assert first.run == second.run == first.id
     assert asked == ["r/x"]
 

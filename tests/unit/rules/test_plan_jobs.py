@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from router.expressions import compile as compiled
-from router.model.delivery import Event
-from router.model.job import Group, Need, NewJob, Turn
+from router.model.delivery import DeliveryEvent
+from router.model.job import Group, NewJob, Predecessor, Turn
 from router.model.settings import Dedupe
 from router.rules.plan import body_identity
 from router.rules.specs import CompiledAction, Concurrency
@@ -25,7 +25,7 @@ def a_job_of(plan: Any, place: int = 0) -> dict[str, Any]:
 
 
 def after(id_: str, *needs: str) -> CompiledAction:
-    return msgspec.structs.replace(a_log(id_=id_), after=tuple(map(Need, needs)))
+    return msgspec.structs.replace(a_log(id_=id_), after=tuple(map(Predecessor, needs)))
 
 
 def test_a_job_says_what_it_is_of() -> None:
@@ -67,7 +67,7 @@ def test_an_event_is_named_as_it_was_read() -> None:
     plan = planned(mail_rules(), BATCH, endpoint="mail")
     first = plan.events[0]
     raw = b'{"event":"open","sg_event_id":"a"}'
-    assert first == Event(
+    assert first == DeliveryEvent(
         first.id, 0, "open", None, msgspec.json.decode(raw), raw, first.fields, (b"mail\0a",)
     )
     hook = ((b"x-github-event", b"issues"), (b"x-github-delivery", b"d-1"))

@@ -9,15 +9,15 @@ from router.errors import RenderError
 from router.expressions import compile as compiled
 from router.expressions import compile_template
 from router.model.call import Call, HttpCall, LogCall, ShellCall, described
-from router.model.job import Need, Skip
+from router.model.job import Predecessor, Skip
 from router.model.settings import Auth, Target
-from router.rules.live import Live, Secrets
+from router.rules.live import LiveRuleset, SecretValues
 from router.rules.render import Material, render
 from router.rules.specs import CompiledAction
 from tests.builders import a_delivery, a_job, a_log, a_ruleset, a_shell, an_event, an_http
 
 T = compile_template
-SECRETS = Secrets({"erp": b"s3cret-value", "url": b"https://chat.example.net/T0/B0?k=v"}, {})
+SECRETS = SecretValues({"erp": b"s3cret-value", "url": b"https://chat.example.net/T0/B0?k=v"}, {})
 
 
 def rendered(action: CompiledAction, payload: Any = None, **given: Any) -> Call | Skip:
@@ -25,7 +25,7 @@ def rendered(action: CompiledAction, payload: Any = None, **given: Any) -> Call 
     event = an_event(payload={"id": 1} if payload is None else payload, **given.pop("event", {}))
     job = a_job(**given.pop("job", {}))
     delivery = a_delivery(**given.pop("delivery", {}))
-    live = Live(a_ruleset(**given), SECRETS)
+    live = LiveRuleset(a_ruleset(**given), SECRETS)
     environ = {"PATH": "/bin", "HOME": "/root", "TOKEN": "no", "LANG": "C"}
     return render(Material(live, action, job, delivery, event, environ))
 
@@ -59,11 +59,11 @@ def test_without_a_body_the_exact_bytes_go() -> None:
 def after_erp(text: str, when: str | None = None) -> CompiledAction:
     """A log action that comes after `erp`."""
     condition = None if when is None else compiled(when)
-    return msgspec.structs.replace(a_log(text), after=(Need("erp"),), when=condition)
+    return msgspec.structs.replace(a_log(text), after=(Predecessor("erp"),), when=condition)
 
 
 def of_results(action: CompiledAction, results: dict[str, Any]) -> Call | Skip:
-    live = Live(a_ruleset(), SECRETS)
+    live = LiveRuleset(a_ruleset(), SECRETS)
     event = an_event(payload={"id": 1})
     return render(Material(live, action, a_job(), a_delivery(), event, {}, (), results))
 
@@ -279,7 +279,7 @@ def test_a_run_for_a_batch_sees_its_events_and_gets_the_exact_bytes() -> None:
     """`events` are the payloads of those it covers."""
     body = b'[{"e": 1}, {"e": 2}, {"e": 3}]'
     events = tuple(an_event(index=i, payload={"e": i + 1}, raw=b"x") for i in (0, 2))
-    live = Live(a_ruleset(), SECRETS)
+    live = LiveRuleset(a_ruleset(), SECRETS)
     delivery = a_delivery(body=body)
     action = a_shell(argv=(T("x"), T("{{ join(',', map(&to_string(e), events)) }}")))
     call = render(Material(live, action, a_job(), delivery, events[0], {}, events))

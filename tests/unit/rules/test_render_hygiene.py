@@ -9,14 +9,14 @@ from router.errors import RenderError
 from router.expressions import compile_template
 from router.model.call import Call, HttpCall, ShellCall, described
 from router.model.settings import ShellLimits, Sign, Tls
-from router.rules.live import Live, Secrets
+from router.rules.live import LiveRuleset, SecretValues
 from router.rules.render import Material, render
 from router.rules.specs import CompiledAction
 from tests.builders import a_delivery, a_job, a_log, a_ruleset, a_shell, an_event, an_http
 
 T = compile_template
 KEY = b"\xff\x00 no text"
-SECRETS = Secrets({"new": KEY, "ck": b"-----BEGIN KEY-----"}, {})
+SECRETS = SecretValues({"new": KEY, "ck": b"-----BEGIN KEY-----"}, {})
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 
 
@@ -24,7 +24,7 @@ def rendered(action: CompiledAction, headers: Any = (), **job: Any) -> Call:
     delivery = a_delivery(headers=(("content-type", "application/json"), *headers))
     environ = {"PATH": "/bin", "HOME": "/root"}
     event = an_event(payload={"id": 7, "name": "#1001"})
-    live = Live(a_ruleset(), SECRETS)
+    live = LiveRuleset(a_ruleset(), SECRETS)
     return render(Material(live, action, a_job(**job), delivery, event, environ))
 
 

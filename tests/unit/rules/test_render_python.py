@@ -9,14 +9,14 @@ from router.errors import RenderError
 from router.expressions import compile_template
 from router.model.call import PythonCall, described
 from router.plugin import Event
-from router.rules.live import Live, Secrets
+from router.rules.live import LiveRuleset, SecretValues
 from router.rules.render import Material, render
 from router.rules.specs import CompiledAction, PythonSpec
 from tests.builders import a_delivery, a_job, a_log, a_ruleset, an_event
 
 T = compile_template
 CANARY = "s3cr3t-canary-9f2e"
-SECRETS = Secrets({"erp": CANARY.encode(), "other": b"not-named"}, {})
+SECRETS = SecretValues({"erp": CANARY.encode(), "other": b"not-named"}, {})
 
 
 def python(payload: Any = None, given: dict[str, Any] | None = None, **spec: Any) -> PythonCall:
@@ -30,7 +30,7 @@ def python(payload: Any = None, given: dict[str, Any] | None = None, **spec: Any
         retry=a_log().retry,
     )
     material = Material(
-        Live(a_ruleset(), SECRETS),
+        LiveRuleset(a_ruleset(), SECRETS),
         action,
         a_job(**given.get("job", {})),
         a_delivery(**given.get("delivery", {})),

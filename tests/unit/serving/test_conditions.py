@@ -8,12 +8,26 @@ import msgspec
 import pytest
 
 from router.metrics import Metrics
-from router.model.settings import DAY_MS, OWN_ENDPOINT, Endpoint, Retention, SecretRef, Server
+from router.model.settings import (
+    DAY_MS,
+    OWN_ENDPOINT,
+    Endpoint,
+    Retention,
+    SecretRef,
+    ServerSettings,
+)
 from router.model.target import TargetNow
 from router.providers import own
 from router.refusals import PROBE
-from router.rules.live import Live, LiveRef, Secrets
-from router.serving.conditions import Expiring, Filling, Refusing, Silences, Targets, Told
+from router.rules.live import LiveRef, LiveRuleset, SecretValues
+from router.serving.conditions import (
+    Expiring,
+    Filling,
+    Refusing,
+    RememberedAlerts,
+    Silences,
+    TargetAlerts,
+)
 from router.serving.own_events import Watch
 from router.store.sqlite import SqliteStore, open_store
 from tests.builders import a_ruleset
@@ -28,10 +42,10 @@ class World:
 
     def __init__(self, store: SqliteStore, clock: ManualClock) -> None:
         self.store, self.clock, self.metrics = store, clock, Metrics()
-        self.live = LiveRef(Live(a_ruleset(endpoints={"shop": SHOP}), Secrets({}, {})))
+        self.live = LiveRef(LiveRuleset(a_ruleset(endpoints={"shop": SHOP}), SecretValues({}, {})))
         self.told: list[tuple[str, str, Mapping[str, Any]]] = []
         self.wanted = True
-        self.facts = Told(store)
+        self.facts = RememberedAlerts(store)
 
     async def tell(self, event: str, identity: str, payload: Mapping[str, Any]) -> bool:
         if self.wanted:
@@ -40,7 +54,7 @@ class World:
 
     def say(self, **changes: Any) -> None:
         ruleset = msgspec.structs.replace(self.live.current.ruleset, **changes)
-        self.live.swap(Live(ruleset, Secrets({}, {})))
+        self.live.swap(LiveRuleset(ruleset, SecretValues({}, {})))
 
     @property
     def payloads(self) -> list[Mapping[str, Any]]:
@@ -211,7 +225,7 @@ def a_target(state: Any, since: int = START_MS, by: str = "router") -> TargetNow
 
 async def test_a_target_is_open_until_it_is_closed(world: World) -> None:
     now = [a_target("closed")]
-    watch = Targets(now=lambda: now, told=world.facts, tell=world.tell)
+    watch = TargetAlerts(now=lambda: now, told=world.facts, tell=world.tell)
     for since, state in enumerate(("closed", "open", "half-open", "open", "closed", "open")):
         now[:] = [a_target(state, START_MS + since)]
         await watch.step()
@@ -221,7 +235,7 @@ async def test_a_target_is_open_until_it_is_closed(world: World) -> None:
 
 async def test_a_target_paused_by_hand_names_who(world: World) -> None:
     now = [a_target("open")]
-    watch = Targets(now=lambda: now, told=world.facts, tell=world.tell)
+    watch = TargetAlerts(now=lambda: now, told=world.facts, tell=world.tell)
     await watch.step()
     now[:] = [a_target("paused", START_MS + 1, by="ada")]
     for _ in range(2):
@@ -300,7 +314,7 @@ async def test_a_store_near_its_cap_is_told(world: World) -> None:
     )
     size = await world.store.size()
     for cap in (size * 2, size * 10 // 8, size * 10 // 8):
-        world.say(server=Server(retention=Retention(max_size=cap)))
+        world.say(server=ServerSettings(retention=Retention(max_size=cap)))
         await watch.step()
     assert [p["cause"] for p in world.payloads] == ["max_size"]
     assert OWN_ENDPOINT.addresses == ()

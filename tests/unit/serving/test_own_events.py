@@ -16,7 +16,7 @@ from router.metrics import Metrics
 from router.model.ids import Ids
 from router.model.job import Attempt, Job
 from router.providers import own
-from router.rules.live import Live, LiveRef, Secrets
+from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.serving.own_events import OwnEvents
 from router.store.protocol import Acceptance, Selector
 from router.store.sqlite import SqliteStore, open_store
@@ -42,10 +42,10 @@ CALL = """
 PAYLOAD = {"generation": "g", "failures": 1, "diagnostics": "no"}
 
 
-def a_live(rules: str) -> Live:
+def a_live(rules: str) -> LiveRuleset:
     loaded = load(HEAD + rules, path="rules.yaml", env={})
     assert loaded.ruleset is not None, render_text(loaded.diagnostics)
-    return Live(loaded.ruleset, Secrets({}, {}))
+    return LiveRuleset(loaded.ruleset, SecretValues({}, {}))
 
 
 class Failing:

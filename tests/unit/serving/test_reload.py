@@ -19,27 +19,35 @@ from router.errors import (
     UsageError,
 )
 from router.metrics import Metrics
-from router.model.settings import Dedupe, Endpoint, Reload, Server
-from router.rules.live import Live, LiveRef, Secrets
-from router.serving.reload import AGAIN_S, POLL_S, READS, SETTLE_S, Reloader, Steps, differences
+from router.model.settings import Dedupe, Endpoint, Reload, ServerSettings
+from router.rules.live import LiveRef, LiveRuleset, SecretValues
+from router.serving.reload import (
+    AGAIN_S,
+    POLL_S,
+    READS,
+    SETTLE_S,
+    Reloader,
+    ReloadSteps,
+    differences,
+)
 from tests.builders import a_job, a_log, a_rule, a_ruleset
 from tests.clocks import ManualClock, settle
 
 
-def live(generation: str, *rules: str, **server: object) -> Live:
+def live(generation: str, *rules: str, **server: object) -> LiveRuleset:
     """A generation with these rules."""
     made = a_ruleset(
         *(a_rule(r, actions=(a_log(),)) for r in rules),
         generation=generation,
-        server=Server(**server),  # type: ignore[arg-type]
+        server=ServerSettings(**server),  # type: ignore[arg-type]
     )
-    return Live(made, Secrets({}, {}))
+    return LiveRuleset(made, SecretValues({}, {}))
 
 
 class World:
     """A reloader over a list of results and a fingerprint one can change."""
 
-    def __init__(self, *results: Live | Exception, lack: OSError | None = None) -> None:
+    def __init__(self, *results: LiveRuleset | Exception, lack: OSError | None = None) -> None:
         self.results = list(results)
         self.kept: list[str] = []
         self.said: list[str] = []
@@ -51,7 +59,7 @@ class World:
         self.metrics = Metrics()
         self.clock = ManualClock()
         self.ref = LiveRef(live("g0", "old", "both"))
-        steps = Steps(
+        steps = ReloadSteps(
             fingerprint=self.fingerprint,
             build=self.build,
             keep=self.keep,
@@ -70,17 +78,17 @@ class World:
             raise self.lack
         return self.prints.pop(0) if self.prints else self.print
 
-    def build(self) -> Live:
+    def build(self) -> LiveRuleset:
         result = self.results.pop(0)
         if isinstance(result, Exception):
             raise result
         return result
 
-    async def prove(self, new: Live) -> None:
+    async def prove(self, new: LiveRuleset) -> None:
         if self.unproved is not None:
             raise self.unproved
 
-    async def keep(self, new: Live) -> None:
+    async def keep(self, new: LiveRuleset) -> None:
         if self.away is not None:
             raise self.away
         self.kept.append(new.ruleset.generation)
@@ -241,7 +249,7 @@ async def test_late_answers_are_shown_before_there_is_one() -> None:
     """A counter that appears at 1 has not grown, for whoever watches its growth."""
     mine = Endpoint("code", "gitlab", ("/wh_y",), ("hub",), dedupe=Dedupe())
     ruleset = a_ruleset(generation="g1", endpoints={"code": mine})
-    world = World(Live(ruleset, Secrets({}, {})))
+    world = World(LiveRuleset(ruleset, SecretValues({}, {})))
     line = 'router_ack_late_total{provider="%s"} 0.0'
     assert line % "shopify" in world.metrics.render().decode()
     assert line % "gitlab" not in world.metrics.render().decode()

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from router.dispatch.gates import Gates
+from router.dispatch.breakers import Gates
 from router.errors import UsageError
 from router.model.ids import Ids
 from router.model.settings import Target, TargetLimits
 from router.model.target import TargetRow
-from router.replay import By, Operator
-from router.rules.live import Live, LiveRef, Secrets
+from router.operator import By, Operator
+from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.serving.targets import TargetDesk, remembered
 from router.store.protocol import Selector
 from router.store.sqlite import SqliteStore, open_store
@@ -30,7 +30,7 @@ class World:
         self.store, self.clock = store, clock
         erp = Target("erp", url="https://erp.example.net/x?key=s3cr3t", rate=5.0)
         ruleset = a_ruleset(targets={"erp": erp, "chat": Target("chat", url_secret="c")})
-        self.live = LiveRef(Live(ruleset, Secrets({}, {})))
+        self.live = LiveRef(LiveRuleset(ruleset, SecretValues({}, {})))
         self.woken: list[str] = []
         self.restarted()
 

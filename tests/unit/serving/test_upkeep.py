@@ -9,9 +9,9 @@ import pytest
 
 from router import log
 from router.expressions import compile as compiled
-from router.model.job import Group, Need, Turn
-from router.model.settings import Retention, Server
-from router.rules.live import Live, LiveRef, Secrets
+from router.model.job import Group, Predecessor, Turn
+from router.model.settings import Retention, ServerSettings
+from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.specs import CompiledRule, Concurrency
 from router.serving.upkeep import JOURNAL_MOST, Upkeep
 from router.store.protocol import Selector
@@ -28,7 +28,7 @@ class World:
 
     def __init__(self, store: SqliteStore, clock: ManualClock) -> None:
         self.store, self.clock = store, clock
-        self.live = LiveRef(Live(a_ruleset(), Secrets({}, {})))
+        self.live = LiveRef(LiveRuleset(a_ruleset(), SecretValues({}, {})))
         self.intake = SimpleNamespace(full=False)
         self.woken: list[str] = []
         self.upkeep = Upkeep(
@@ -42,8 +42,8 @@ class World:
 
     def say(self, *rules: object, **retention: int) -> None:
         """Put other rules and retention in force."""
-        server = Server(retention=msgspec.structs.replace(Retention(), **retention))
-        self.live.swap(Live(a_ruleset(*rules, server=server), Secrets({}, {})))  # type: ignore[arg-type]
+        server = ServerSettings(retention=msgspec.structs.replace(Retention(), **retention))
+        self.live.swap(LiveRuleset(a_ruleset(*rules, server=server), SecretValues({}, {})))  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ async def test_a_changed_limit_is_in_force_with_its_generation(world: World) -> 
 async def test_a_paused_rule_s_chain_waits_for_both(world: World) -> None:
     """Its first job waits for the rule alone."""
     make = Maker()
-    jobs = [make.job(run="r", action="a"), make.job(run="r", after=(Need("a"),))]
+    jobs = [make.job(run="r", action="a"), make.job(run="r", after=(Predecessor("a"),))]
     await world.store.accept(make.acceptance(jobs=jobs))
     world.say(a_rule("paid", mode="paused"))
     await world.upkeep.apply()

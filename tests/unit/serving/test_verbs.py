@@ -12,9 +12,9 @@ import pytest
 
 from router.errors import NotFound, StoreUnavailable, UsageError
 from router.model.ids import Ids
+from router.operator import Operator
 from router.provider_calls.subscriptions import Record, fact_name
-from router.replay import Operator
-from router.rules.live import Live, LiveRef, Secrets
+from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.serving.verbs import ReloadState, Verbs
 from router.store.protocol import Selector
 from router.store.sqlite import SqliteStore, open_store
@@ -30,7 +30,7 @@ class World:
         self.store = store
         self.full = False
         self.state = ReloadState()
-        live = LiveRef(Live(a_ruleset(a_rule("paid")), Secrets({}, {})))
+        live = LiveRef(LiveRuleset(a_ruleset(a_rule("paid")), SecretValues({}, {})))
         operator = Operator(
             store=store,
             live=live,

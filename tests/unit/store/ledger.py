@@ -7,8 +7,8 @@ from typing import Any
 
 from router.model.job import Job, JobState, NewJob
 from router.store import accepting, leasing, schema, settling
-from router.store.book import Book
 from router.store.protocol import LeaseBatch, Recovered, Settled
+from router.store.writer_state import Book
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, Maker, a_settlement
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from router.model.job import Attempt, Job, Need
+from router.model.job import Attempt, Job, Predecessor
 from router.store.protocol import Acceptance, Selector
 from router.store.sqlite import SqliteStore
 from tests.store_values import FAR, Maker
@@ -55,7 +55,12 @@ async def own(store: SqliteStore) -> list[str]:
 
 async def begun_run(store: SqliteStore, make: Maker) -> tuple[Job, dict[str, str]]:
     """A chain a, b beside c and d; a is running. And the ids of all, by action."""
-    shape = {"a": (), "b": (Need("a"),), "c": (Need("a", "ended"),), "d": (Need("c", "dead"),)}
+    shape = {
+        "a": (),
+        "b": (Predecessor("a"),),
+        "c": (Predecessor("a", "ended"),),
+        "d": (Predecessor("c", "dead"),),
+    }
     jobs = [make.job(action=action, run="r", after=after) for action, after in shape.items()]
     await store.accept(make.acceptance(jobs=jobs))
     (leased,) = (await store.lease({"erp": 1}, lease="b/1", now=FAR)).jobs

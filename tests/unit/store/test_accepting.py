@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from router.model.job import Group, Need, NewJob, Turn
+from router.model.job import Group, NewJob, Predecessor, Turn
 from router.store import accepting, schema
 from router.store.accepting import Receipt
-from router.store.book import ROWS, Book
 from router.store.chains import PAUSED, PREDECESSORS, TURN
 from router.store.protocol import Acceptance, Accepted, Duplicate
 from router.store.rows import STATE, decode_events, decode_names
+from router.store.writer_state import ROWS, Book
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, GENERATION, Maker
 
@@ -174,7 +174,7 @@ def test_jobs_of_a_paused_rule_wait_beside_others_and_beside_runs(ledger: Ledger
         make.job(action="free"),
         make.job(action="paused", state="waiting"),
         make.job(action="first", run="r"),
-        make.job(action="second", run="r", after=(Need("first"),)),
+        make.job(action="second", run="r", after=(Predecessor("first"),)),
         make.job(action="later", run="p", state="waiting"),
     )
     found = {action: rest for action, *rest in ledger.rows("action, state, waits, run, n & 15")}

@@ -10,10 +10,10 @@ import pytest
 
 from router.errors import StoreUnavailable
 from router.store import accepting
-from router.store.book import Book
 from router.store.protocol import Accepted
 from router.store.sqlite import open_store
 from router.store.writer import BATCH, CHECKPOINT_MOST, CHECKPOINT_PAGES, LARGE_BATCH
+from router.store.writer_state import Book
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import Maker
 from tests.unit.store.faults import Rig, fault

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from router.errors import StoreRefused, UsageError
-from router.model.operating import Audit
-from router.store import place, schema
+from router.model.operations import Audit
+from router.store import location, schema
 from router.store.copying import backup, restore
 from router.store.protocol import Selector
 from router.store.sqlite import SqliteStore, open_store
@@ -309,7 +309,7 @@ def test_a_store_that_a_server_holds_is_not_migrated(path: Path) -> None:
     db = sqlite3.connect(path, isolation_level=None)
     schema.migrate(db, schema.MIGRATIONS[:1])
     db.close()
-    lock = place.Lock(path)
+    lock = location.Lock(path)
     with pytest.raises(StoreRefused, match="in use"):
         upgrade(path)
     lock.release()

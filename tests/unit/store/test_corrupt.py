@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from router.model.job import Need
+from router.model.job import Predecessor
 from router.store.protocol import Recovered, Selector
 from router.store.sqlite import SqliteStore, open_store
 from tests.clocks import START_MS, ManualClock
@@ -111,7 +111,7 @@ async def test_what_comes_after_a_spoilt_job_is_cancelled(
     store: SqliteStore, path: Path, make: Maker
 ) -> None:
     first = make.job(action="a", run="r")
-    then = make.job(action="b", run="r", after=(Need("a"),))
+    then = make.job(action="b", run="r", after=(Predecessor("a"),))
     await store.accept(make.acceptance(jobs=[first, then]))
     spoil(path, "UPDATE jobs SET event = CAST(x'ff' AS TEXT) WHERE id = ?", first.id)
     assert (await store.lease({"erp": 9}, lease="b/1", now=FAR)).corrupt == (first.id,)

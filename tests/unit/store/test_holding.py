@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from router.model.job import Need
+from router.model.job import Predecessor
 from router.store import holding
 from router.store.chains import PAUSED, PREDECESSORS, TARGET
-from router.store.verbs import STEP
+from router.store.operations import STEP
 from tests.clocks import START_MS
 from tests.store_values import FAR
 from tests.unit.store.ledger import Ledger
@@ -63,7 +63,7 @@ def test_one_that_waits_for_its_predecessor_waits_for_both(ledger: Ledger) -> No
     make = ledger.make
     ledger.accept(
         make.job(action="a", run="r", rule="free"),
-        make.job(action="b", run="r", after=(Need("a"),)),
+        make.job(action="b", run="r", after=(Predecessor("a"),)),
     )
     assert hold(ledger, ["paid"]) == 1
     assert states(ledger) == [(AVAILABLE, None), (WAITING, PREDECESSORS | PAUSED)]
@@ -77,7 +77,7 @@ def test_its_predecessor_s_end_does_not_start_one_that_is_held(ledger: Ledger) -
     make = ledger.make
     ledger.accept(
         make.job(action="a", run="r", rule="free"),
-        make.job(action="b", run="r", after=(Need("a"),)),
+        make.job(action="b", run="r", after=(Predecessor("a"),)),
     )
     hold(ledger, ["paid"])
     ledger.settle(ledger.one())
@@ -131,6 +131,6 @@ def test_many_are_held_and_released_in_steps(ledger: Ledger, by: str) -> None:
 def test_those_that_wait_otherwise_are_held_in_steps_too(ledger: Ledger) -> None:
     make = ledger.make
     first = make.job(action="a", run="r", rule="free")
-    then = [make.job(action=f"b{i}", run="r", after=(Need("a"),)) for i in range(STEP + 1)]
+    then = [make.job(action=f"b{i}", run="r", after=(Predecessor("a"),)) for i in range(STEP + 1)]
     ledger.accept(first, *then)
     assert [hold(ledger, ["paid"]) for _ in range(3)] == [STEP, 1, 0]

@@ -8,10 +8,10 @@ import pytest
 
 from router.errors import StoreRefused
 from router.store import journal
-from router.store.book import Book
 from router.store.protocol import Selector
 from router.store.sqlite import open_store
 from router.store.writer import CHECKPOINT_PAGES
+from router.store.writer_state import Book
 from tests.clocks import ManualClock
 from tests.store_values import Maker
 

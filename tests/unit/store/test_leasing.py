@@ -2,7 +2,7 @@
 
 import pytest
 
-from router.model.job import Need
+from router.model.job import Predecessor
 from router.store.leasing import LEASED_BYTES
 from tests.clocks import START_MS
 from tests.store_values import FAR
@@ -126,7 +126,7 @@ def test_what_is_leased_is_what_is_stored(ledger: Ledger) -> None:
 def test_only_jobs_of_runs_are_remembered_as_such_once_it_is_committed(ledger: Ledger) -> None:
     chain = [
         ledger.make.job(action="a", run="r"),
-        ledger.make.job(action="b", run="r", after=(Need("a"),)),
+        ledger.make.job(action="b", run="r", after=(Predecessor("a"),)),
     ]
     alone = ledger.make.job()
     ledger.accept(*chain, alone)

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from router.store import accepting, adding, holding, leasing, pruning, schema, settling
-from router.store.book import Book
-from router.store.pruning import Plan
+from router.store.pruning import PrunePlan
 from router.store.upkeep import Retain
+from router.store.writer_state import Book
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, Maker, a_settlement
 
@@ -89,7 +89,7 @@ def test_what_is_removed(ledger: Ledger) -> None:
     ledger.accept(b"a")
     ledger.accept(b"b")
     ledger.since()
-    pruning.prune(ledger.book, Plan((1, 2), (b"a", b"b"), FAR), ALL_GONE, FAR)
+    pruning.prune(ledger.book, PrunePlan((1, 2), (b"a", b"b"), FAR), ALL_GONE, FAR)
     assert ledger.since() == 10
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from router.store import accepting, pruning, schema
-from router.store.book import Book
 from router.store.protocol import Acceptance
-from router.store.pruning import KEYS_EXAMINED, WINDOW, Plan, Search, removable
+from router.store.pruning import KEYS_EXAMINED, WINDOW, PrunePlan, PruneSearch, removable
 from router.store.upkeep import Pruned, Retain
+from router.store.writer_state import Book
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, GENERATION, Maker
 
@@ -75,7 +75,7 @@ class Shelf:
             [(beginning + b"%08d" % number, until) for number in range(count)],
         )
 
-    def prune(self, plan: Plan, retain: Retain, now: int = START_MS) -> Pruned:
+    def prune(self, plan: PrunePlan, retain: Retain, now: int = START_MS) -> Pruned:
         done = pruning.prune(self.book, plan, retain, now)
         self.book.committed()
         return done
@@ -92,7 +92,7 @@ def keep(**given: int | None) -> Retain:
 
 
 def test_nothing_is_found_in_an_empty_store(shelf: Shelf) -> None:
-    plan = Search().plan(shelf.db, keep(unmatched_before=FAR), FAR)
+    plan = PruneSearch().plan(shelf.db, keep(unmatched_before=FAR), FAR)
     assert (plan.deliveries, plan.keys, plan.ended) == ((), None, FAR)
     assert removable(shelf.db, keep(unmatched_before=FAR), FAR) == (0, 0)
 
@@ -101,7 +101,7 @@ def test_a_search_looks_beyond_what_it_sees_at_once(shelf: Shelf) -> None:
     """All of the first window is still open; what may go stands behind it."""
     shelf.open(WINDOW)
     shelf.unmatched(3)
-    found = Search().plan(shelf.db, keep(unmatched_before=FAR), FAR).deliveries
+    found = PruneSearch().plan(shelf.db, keep(unmatched_before=FAR), FAR).deliveries
     assert found == tuple(range(WINDOW + 1, WINDOW + 4))
 
 
@@ -109,14 +109,14 @@ def test_one_that_came_when_the_clock_was_ahead_hides_none_behind_it(shelf: Shel
     shelf.open(WINDOW)
     shelf.db.execute("UPDATE deliveries SET received_at = ? WHERE n = 5", (2 * FAR,))
     shelf.unmatched(3)
-    found = Search().plan(shelf.db, keep(unmatched_before=FAR), FAR).deliveries
+    found = PruneSearch().plan(shelf.db, keep(unmatched_before=FAR), FAR).deliveries
     assert found == tuple(range(WINDOW + 1, WINDOW + 4))
 
 
 def test_what_is_too_young_ends_the_search(shelf: Shelf) -> None:
     """The oldest of a window was not received before any limit: nor was anything behind it."""
     received = shelf.unmatched(WINDOW + 5)
-    search = Search()
+    search = PruneSearch()
     retain = keep(unmatched_before=received[0])
     assert search.plan(shelf.db, retain, FAR).deliveries == ()
     assert search._delivery == ""
@@ -126,7 +126,7 @@ def test_what_is_too_young_ends_the_search(shelf: Shelf) -> None:
 
 def test_a_window_that_holds_more_than_asked_for_is_looked_at_again(shelf: Shelf) -> None:
     shelf.unmatched(10)
-    search, retain = Search(), keep(unmatched_before=FAR, limit=4)
+    search, retain = PruneSearch(), keep(unmatched_before=FAR, limit=4)
     plan = search.plan(shelf.db, retain, FAR)
     assert plan.deliveries == (1, 2, 3, 4)
     assert shelf.prune(plan, retain).deliveries == 4
@@ -135,7 +135,7 @@ def test_a_window_that_holds_more_than_asked_for_is_looked_at_again(shelf: Shelf
 
 def test_a_search_goes_on_where_it_stopped_and_begins_anew_at_the_end(shelf: Shelf) -> None:
     received = shelf.unmatched(WINDOW + 5)
-    search, retain = Search(), keep(unmatched_before=FAR, limit=WINDOW + 5)
+    search, retain = PruneSearch(), keep(unmatched_before=FAR, limit=WINDOW + 5)
     assert len(search.plan(shelf.db, retain, FAR).deliveries) == WINDOW + 5
     assert search._delivery != "", "it found enough: the last window is looked at again"
     again = search.plan(shelf.db, retain, FAR).deliveries
@@ -150,9 +150,9 @@ def test_the_latest_of_all_limits_is_how_far_it_looks(shelf: Shelf, kind: str) -
     shelf.open(WINDOW)
     shelf.unmatched(2)
     retain = keep(**{kind: FAR}, finished_before=START_MS)
-    found = Search().plan(shelf.db, retain, FAR).deliveries
+    found = PruneSearch().plan(shelf.db, retain, FAR).deliveries
     assert len(found) == (2 if kind == "unmatched_before" else 0)
-    capped = Search().plan(shelf.db, keep(finished_before=FAR), FAR).deliveries
+    capped = PruneSearch().plan(shelf.db, keep(finished_before=FAR), FAR).deliveries
     assert len(capped) == 2
 
 
@@ -160,7 +160,7 @@ def test_what_a_plan_names_may_have_been_opened_again(shelf: Shelf) -> None:
     """Between the search and the removal somebody revived it, or it is gone."""
     shelf.accept(shelf.make.acceptance())
     done = shelf.prune(
-        Plan((1, 99), None, START_MS), keep(succeeded_before=FAR, unmatched_before=FAR)
+        PrunePlan((1, 99), None, START_MS), keep(succeeded_before=FAR, unmatched_before=FAR)
     )
     assert done == Pruned(0, 0, 0)
     assert shelf.book.one("SELECT count(*) FROM jobs") == 1
@@ -170,7 +170,7 @@ def test_with_a_delivery_goes_all_that_hangs_on_it(shelf: Shelf) -> None:
     shelf.unmatched(2)
     shelf.db.execute("INSERT INTO copies (delivery, count, last_seen_at) VALUES (1, 3, 0)")
     shelf.db.execute("INSERT INTO copies (delivery, count, last_seen_at) VALUES (2, 3, 0)")
-    assert shelf.prune(Plan((1,), None, START_MS), keep(unmatched_before=FAR)).deliveries == 1
+    assert shelf.prune(PrunePlan((1,), None, START_MS), keep(unmatched_before=FAR)).deliveries == 1
     assert shelf.db.execute("SELECT delivery FROM copies").fetchall() == [(2,)]
     assert shelf.db.execute("SELECT n FROM deliveries").fetchall() == [(2,)]
 
@@ -182,7 +182,7 @@ def test_jobs_and_attempts_go_with_their_delivery_and_no_others(shelf: Shelf) ->
         "generation) SELECT n, 1, 0, 0, 0, NULL, '{}', 1 FROM jobs"
     )
     shelf.db.execute("UPDATE jobs SET state = 5, ended_at = ?", (START_MS,))
-    assert shelf.prune(Plan((1,), None, START_MS), keep(succeeded_before=FAR)).deliveries == 1
+    assert shelf.prune(PrunePlan((1,), None, START_MS), keep(succeeded_before=FAR)).deliveries == 1
     second = 2 << 20
     for column, table in (("n", "jobs"), ("job", "attempts")):
         left = shelf.db.execute(f"SELECT {column} FROM {table} ORDER BY 1").fetchall()  # noqa: S608
@@ -192,7 +192,7 @@ def test_jobs_and_attempts_go_with_their_delivery_and_no_others(shelf: Shelf) ->
 def test_the_number_of_one_that_is_gone_is_not_given_again(shelf: Shelf) -> None:
     """Not even after a restart, when nothing but the file knows of it."""
     shelf.unmatched(3)
-    shelf.prune(Plan((1, 2, 3), None, START_MS), keep(unmatched_before=FAR))
+    shelf.prune(PrunePlan((1, 2, 3), None, START_MS), keep(unmatched_before=FAR))
     assert Book(shelf.db, Path(), ManualClock()).next_delivery == 4
 
 
@@ -203,7 +203,7 @@ def test_how_much_is_looked_at_in_one_go() -> None:
 def test_expired_keys_go_in_steps_and_the_others_between_them_stay(shelf: Shelf) -> None:
     shelf.keys(10, START_MS, b"a")
     shelf.keys(1, START_MS + 1, b"a00000003x")
-    search, retain = Search(), keep(limit=6)
+    search, retain = PruneSearch(), keep(limit=6)
     plan = search.plan(shelf.db, retain, START_MS)
     assert plan.keys == (b"a00000000", b"a00000005")
     assert shelf.prune(plan, retain).keys == 6
@@ -218,9 +218,9 @@ def test_expired_keys_go_in_steps_and_the_others_between_them_stay(shelf: Shelf)
 
 def test_near_the_end_a_search_for_keys_goes_on_from_the_beginning(shelf: Shelf) -> None:
     shelf.keys(3, START_MS, b"m")
-    search, retain = Search(), keep(limit=9)
+    search, retain = PruneSearch(), keep(limit=9)
     assert search.plan(shelf.db, retain, START_MS).keys == (b"m00000000", b"m00000002")
-    shelf.prune(Plan((), (b"m", b"n"), START_MS), retain)
+    shelf.prune(PrunePlan((), (b"m", b"n"), START_MS), retain)
     shelf.keys(2, START_MS, b"a")
     assert search.plan(shelf.db, retain, START_MS).keys == (b"a00000000", b"a00000001")
 
@@ -228,7 +228,7 @@ def test_near_the_end_a_search_for_keys_goes_on_from_the_beginning(shelf: Shelf)
 def test_only_so_many_keys_are_looked_at_in_one_go(shelf: Shelf) -> None:
     shelf.keys(KEYS_EXAMINED, FAR)
     shelf.keys(1, START_MS, b"z")
-    search, retain = Search(), keep(limit=9)
+    search, retain = PruneSearch(), keep(limit=9)
     assert search.plan(shelf.db, retain, START_MS).keys is None
     assert search.plan(shelf.db, retain, START_MS).keys == (b"z00000000", b"z00000000")
 
@@ -254,7 +254,7 @@ def test_a_generation_stays_while_anything_names_it(shelf: Shelf, by: str, place
             "generation) VALUES (?, 1, ?, ?, 0, NULL, '{}', ?)",
             values,
         )
-    keep_all, nothing = keep(), Plan((), None, START_MS)
+    keep_all, nothing = keep(), PrunePlan((), None, START_MS)
     assert shelf.prune(nothing, keep_all).generations == 0
     shelf.db.execute("DELETE FROM attempts")
     shelf.db.execute("UPDATE jobs SET generation = 1 WHERE generation = ?", (number,))
@@ -269,9 +269,9 @@ def test_a_generation_stays_while_anything_names_it(shelf: Shelf, by: str, place
 def test_a_generation_that_is_live_stays_unnamed(shelf: Shelf) -> None:
     number = shelf.book.generation("live")
     shelf.book.live.add(number)
-    assert shelf.prune(Plan((), None, START_MS), keep()).generations == 0
+    assert shelf.prune(PrunePlan((), None, START_MS), keep()).generations == 0
     shelf.book.live.clear()
-    assert shelf.prune(Plan((), None, START_MS), keep()).generations == 1
+    assert shelf.prune(PrunePlan((), None, START_MS), keep()).generations == 1
     assert shelf.book.generation("live") == 1, "forgotten: it is given a number anew"
 
 
@@ -282,7 +282,7 @@ def test_a_generation_that_is_removed_and_comes_again_is_kept_with_what_names_it
     again = shelf.make.acceptance(generation="again", jobs=[shelf.make.job(rule="r")])
     shelf.accept(again)
     shelf.db.execute("UPDATE jobs SET state = 5, ended_at = ?", (START_MS,))
-    gone = shelf.prune(Plan((1,), None, START_MS), keep(succeeded_before=FAR))
+    gone = shelf.prune(PrunePlan((1,), None, START_MS), keep(succeeded_before=FAR))
     assert (gone.deliveries, gone.generations) == (1, 1)
     for name in ("another", "again"):
         job = shelf.make.job(rule="r")
@@ -291,9 +291,9 @@ def test_a_generation_that_is_removed_and_comes_again_is_kept_with_what_names_it
     assert shelf.db.execute(f"{named} ORDER BY d.n").fetchall() == [("another", 2), ("again", 3)]
     ruled = "SELECT g.id FROM rule_generations r JOIN generations g ON g.n = r.generation"
     assert sorted(shelf.db.execute(ruled).fetchall()) == [("again",), ("another",)]
-    assert shelf.prune(Plan((), None, START_MS), keep()).generations == 0
+    assert shelf.prune(PrunePlan((), None, START_MS), keep()).generations == 0
 
 
 def test_a_step_of_nothing_finds_nothing(shelf: Shelf) -> None:
     shelf.unmatched(3)
-    assert Search().plan(shelf.db, keep(unmatched_before=FAR, limit=0), FAR).deliveries == ()
+    assert PruneSearch().plan(shelf.db, keep(unmatched_before=FAR, limit=0), FAR).deliveries == ()

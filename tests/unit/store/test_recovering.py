@@ -2,7 +2,7 @@
 
 import pytest
 
-from router.model.job import Need
+from router.model.job import Predecessor
 from router.store.leasing import ENDED_WITH_US
 from router.store.protocol import APART_MS, Recovered
 from router.store.rows import OUTCOME, STATE
@@ -113,7 +113,7 @@ def test_what_comes_after_one_that_dies_of_it_is_cancelled(ledger: Ledger) -> No
     chains = {
         name: [
             ledger.make.job(rule=name, action="a", run=name),
-            ledger.make.job(rule=name, action="b", run=name, after=(Need("a"),)),
+            ledger.make.job(rule=name, action="b", run=name, after=(Predecessor("a"),)),
         ]
         for name in ("dies", "lives")
     }

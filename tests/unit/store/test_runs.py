@@ -7,7 +7,7 @@ import pytest
 
 from router.model.job import Group, NewJob, Turn
 from router.store import accepting, leasing, schema, settling
-from router.store.book import Book
+from router.store.writer_state import Book
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import Maker, a_settlement
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from router.model.job import Group, Need, NewJob, Turn
+from router.model.job import Group, NewJob, Predecessor, Turn
 from router.store import settling
-from router.store.book import ROWS
 from router.store.protocol import HELD, Settled
 from router.store.settling import Anomaly
+from router.store.writer_state import ROWS
 from tests.clocks import START_MS
 from tests.store_values import FAR, a_settlement
 from tests.unit.store.ledger import Ledger
@@ -23,7 +23,10 @@ def ledger() -> Ledger:
 
 def chain(ledger: Ledger, name: str = "r") -> list[NewJob]:
     make = ledger.make
-    return [make.job(action="a", run=name), make.job(action="b", run=name, after=(Need("a"),))]
+    return [
+        make.job(action="a", run=name),
+        make.job(action="b", run=name, after=(Predecessor("a"),)),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from router.model.job import Group, Job, Need, Turn
+from router.model.job import Group, Job, Predecessor, Turn
 from router.store.protocol import Recovered, Selector
 from router.store.sqlite import SqliteStore
 from router.store.upkeep import Retain
@@ -27,7 +27,7 @@ async def two_runs(store: SqliteStore, make: Maker, turn: Turn = TURN) -> Job:
     for _ in range(2):
         chain = [
             make.job(action="a", run="r", turn=turn),
-            make.job(action="b", run="r", turn=turn, after=(Need("a"),)),
+            make.job(action="b", run="r", turn=turn, after=(Predecessor("a"),)),
         ]
         await store.accept(make.acceptance(jobs=chain))
     (leased,) = (await store.lease({"erp": 9}, lease="b/1", now=FAR)).jobs

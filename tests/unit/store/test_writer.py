@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from router.errors import NotFound, StoreUnavailable
-from router.model.job import Need, NewJob
-from router.store import accepting, leasing, settling, shifting, verbs
-from router.store.book import Book
+from router.model.job import NewJob, Predecessor
+from router.store import accepting, clock_step, leasing, operations, settling
 from router.store.connection import open_writer
 from router.store.protocol import Accepted, Duplicate, Selector
 from router.store.sqlite import SqliteStore, open_store
 from router.store.writer import Kind, Operation, Writer
+from router.store.writer_state import Book
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, Maker, a_settlement
 
@@ -163,7 +163,7 @@ async def test_after_a_commit_in_doubt_no_number_is_given_twice(
     """Of deliveries, generations, runs: all are new with the one whose commit is in doubt."""
 
     def linked(name: str) -> list[NewJob]:
-        return [make.job(action="a", run=name), make.job(run=name, after=(Need("a"),))]
+        return [make.job(action="a", run=name), make.job(run=name, after=(Predecessor("a"),))]
 
     first = accepting.prepare(make.acceptance(b"k", jobs=linked("r"), generation="g1"), START_MS)
     await doubtful.in_doubt("accept", first)
@@ -177,13 +177,16 @@ async def test_after_a_commit_in_doubt_running_jobs_are_looked_up(
     doubtful: Doubtful, make: Maker
 ) -> None:
     """Handed over in one that is in doubt, settled in another: each is held once."""
-    chain = [make.job(action="a", run="r"), make.job(action="b", run="r", after=(Need("a"),))]
+    chain = [
+        make.job(action="a", run="r"),
+        make.job(action="b", run="r", after=(Predecessor("a"),)),
+    ]
     stored = accepting.prepare(make.acceptance(jobs=chain), START_MS)
     await doubtful.ask("accept", stored)
     batch = await doubtful.ask("work", lambda book: leasing.lease(book, {"erp": 1}, "b/1", FAR))
     ending = settling.prepare(a_settlement(batch.jobs[0].job))
     assert doubtful.book.linked
-    await doubtful.in_doubt("work", verbs.beat)
+    await doubtful.in_doubt("work", operations.beat)
     assert (await doubtful.ask("settle", ending)).freed, "the run is known again"
     assert not await doubtful.ask("settle", ending)
     assert not doubtful.book.running
@@ -192,9 +195,9 @@ async def test_after_a_commit_in_doubt_running_jobs_are_looked_up(
 async def test_copies_in_doubt_are_counted_once(doubtful: Doubtful, make: Maker) -> None:
     for _ in range(3):
         await doubtful.ask("accept", accepting.prepare(make.acceptance(b"k"), START_MS))
-    await doubtful.in_doubt("work", verbs.write_copies)
+    await doubtful.in_doubt("work", operations.write_copies)
     await doubtful.ask("accept", accepting.prepare(make.acceptance(b"k"), START_MS))
-    await doubtful.ask("work", verbs.write_copies)
+    await doubtful.ask("work", operations.write_copies)
     assert await doubtful.ask("work", lambda book: book.one("SELECT count FROM copies")) == 3
 
 
@@ -202,7 +205,7 @@ async def test_a_move_of_the_clock_in_doubt_is_still_caught_up(
     doubtful: Doubtful, make: Maker
 ) -> None:
     await doubtful.ask("accept", accepting.prepare(make.acceptance(), START_MS))
-    move = partial(shifting.shift, total=5_000, boot="b", now=START_MS)
+    move = partial(clock_step.shift, total=5_000, boot="b", now=START_MS)
     await doubtful.in_doubt("work", move)
     await doubtful.ask("accept", accepting.prepare(make.acceptance(), START_MS))
     assert await doubtful.ask("work", move) == 0

@@ -7,10 +7,10 @@ import threading
 import pytest
 
 from router.errors import StoreUnavailable
-from router.store.book import Book
 from router.store.protocol import Selector
 from router.store.sqlite import SqliteStore
 from router.store.writer import Writer
+from router.store.writer_state import Book
 from tests.store_values import Maker
 from tests.unit.store.faults import fault
 

@@ -4,7 +4,7 @@ import asyncio
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from router.web.peer import Peers
+from router.web.client_address import Peers
 from router.web.protocol import WireProtocol
 from tests.unit.web.wire_client import post, serving, until
 

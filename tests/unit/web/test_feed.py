@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from router.model.delivery import Event
+from router.model.delivery import DeliveryEvent
 from router.model.ids import Ids
 from router.model.job import Attempt, Settlement
 from router.rules.plan import Plan
@@ -22,17 +22,17 @@ from router.web.feed import (
     RING,
     WATCHERS_MAX,
     Feed,
+    FeedFilter,
     FeedFull,
-    Wanted,
     Watcher,
 )
 from tests.builders import a_delivery, a_job, an_event
 from tests.clocks import ManualClock, settle
 
-EVERYTHING = Wanted()
+EVERYTHING = FeedFilter()
 
 
-def a_plan(*events: Event) -> Plan:
+def a_plan(*events: DeliveryEvent) -> Plan:
     return Plan("routed", events, (), (), ())
 
 
@@ -107,14 +107,14 @@ def test_what_is_told_has_no_body(rig: Rig) -> None:
 @pytest.mark.parametrize(
     ("wanted", "told"),
     [
-        (Wanted(), ["delivery", "delivery", "attempt"]),
-        (Wanted(kinds=frozenset({"attempt"})), ["attempt"]),
-        (Wanted(endpoints=frozenset({"code"})), ["delivery"]),
-        (Wanted(events=frozenset({"orders/paid"})), ["delivery", "attempt"]),
-        (Wanted(events=frozenset({"none"})), []),
+        (FeedFilter(), ["delivery", "delivery", "attempt"]),
+        (FeedFilter(kinds=frozenset({"attempt"})), ["attempt"]),
+        (FeedFilter(endpoints=frozenset({"code"})), ["delivery"]),
+        (FeedFilter(events=frozenset({"orders/paid"})), ["delivery", "attempt"]),
+        (FeedFilter(events=frozenset({"none"})), []),
     ],
 )
-def test_filters(rig: Rig, wanted: Wanted, told: list[str]) -> None:
+def test_filters(rig: Rig, wanted: FeedFilter, told: list[str]) -> None:
     with rig.feed.watching(wanted, None) as watcher:
         rig.deliver()
         rig.deliver(endpoint="code", event="push")
@@ -125,7 +125,7 @@ def test_filters(rig: Rig, wanted: Wanted, told: list[str]) -> None:
 
 def test_a_batch_of_many_names_is_told_to_everybody(rig: Rig) -> None:
     names = tuple(an_event(name=f"e{n}") for n in range(200))
-    with rig.feed.watching(Wanted(events=frozenset({"x"})), None) as watcher:
+    with rig.feed.watching(FeedFilter(events=frozenset({"x"})), None) as watcher:
         rig.feed.delivered(a_delivery(), a_plan(*names), Accepted("dlv_1"))
         ((_, told),) = messages(rig.feed.take(watcher))
     assert len(told["events"]) == 10

@@ -11,10 +11,10 @@ from router.clock import SystemClock
 from router.model.settings import Limits
 from router.store.protocol import Accepted
 from router.web.app import admin_app
-from router.web.feed import CHUNK_BYTES, Feed, FeedFull, Wanted
+from router.web.connections import Wire
+from router.web.feed import CHUNK_BYTES, Feed, FeedFilter, FeedFull
 from router.web.feed_stream import CONTENT_TYPE, opened
 from router.web.server import Listener
-from router.web.wire import Wire
 from tests.builders import a_delivery, an_event
 from tests.unit.web.test_feed import a_plan
 from tests.waiting import until
@@ -31,7 +31,7 @@ class Door:
     async def serve(self, scope: Any, receive: Any, send: Any) -> None:
         headers = [(b"content-type", CONTENT_TYPE.encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await opened(self.feed, Wanted(), None)(receive, send)
+        await opened(self.feed, FeedFilter(), None)(receive, send)
 
 
 @asynccontextmanager
@@ -107,4 +107,4 @@ def test_nobody_more_is_let_in_when_it_ends() -> None:
     feed = Feed(SystemClock(), boot="b", recording=lambda _: None)
     feed.end()
     with pytest.raises(FeedFull):
-        opened(feed, Wanted(), None)
+        opened(feed, FeedFilter(), None)

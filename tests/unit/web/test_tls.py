@@ -11,9 +11,9 @@ import pytest
 
 from router.errors import SecretMissing
 from router.model.settings import Limits
+from router.web.connections import Wire
 from router.web.server import Listener
 from router.web.tls import Certificate
-from router.web.wire import Wire
 from tests.certificates import write_certificate
 
 

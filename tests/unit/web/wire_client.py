@@ -12,10 +12,10 @@ from router.model.delivery import InboundRequest
 from router.model.settings import Limits
 from router.web.app import public_app
 from router.web.budget import Budget
-from router.web.door import Door
-from router.web.peer import Peers
+from router.web.client_address import Peers
+from router.web.connections import Wire
+from router.web.ingest import IngestApp
 from router.web.server import Listener
-from router.web.wire import Wire
 
 PATH = b"/wh_x"
 PATIENT = Limits(
@@ -158,7 +158,7 @@ async def serving(
     intake = FakeIntake()
     peers = peers or Peers(trusted)
     budget = Budget(given.in_flight_bytes, given.in_flight_wait_s)
-    door = Door(intake, clock=SystemClock(), limits=given, peers=peers, budget=budget)
+    door = IngestApp(intake, clock=SystemClock(), limits=given, peers=peers, budget=budget)
     wire = Wire(given, peers=peers, refused=door.refused_on_wire, linger_s=linger_s)
     listener = Listener(public_app(door), listen, wire)
     await listener.start()

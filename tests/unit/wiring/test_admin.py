@@ -10,8 +10,8 @@ import pytest
 from router import log
 from router.errors import StoreUnavailable, UsageError
 from router.metrics import Metrics
-from router.model.settings import AdminToken, Server
-from router.rules.live import Live, LiveRef, Secrets
+from router.model.settings import AdminToken, ServerSettings
+from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.web.admin.callers import ANYONE, Caller, WrongToken
 from router.wiring.admin import Numbers, callers, masked, own_token
 from tests.builders import a_ruleset
@@ -22,9 +22,9 @@ VALUES = {"ann": b"ann-ann-ann-ann-ann", "old": b"old-old-old-old-old"}
 
 
 def live_of(folder: Path, admin: str, tokens: tuple[AdminToken, ...] = TOKENS) -> LiveRef:
-    server = Server(admin=admin, store=str(folder / "router.db"), admin_tokens=tokens)
-    secrets = Secrets(VALUES, {"old": START_MS})
-    return LiveRef(Live(a_ruleset(server=server), secrets))
+    server = ServerSettings(admin=admin, store=str(folder / "router.db"), admin_tokens=tokens)
+    secrets = SecretValues(VALUES, {"old": START_MS})
+    return LiveRef(LiveRuleset(a_ruleset(server=server), secrets))
 
 
 async def test_the_token_of_the_file_and_those_that_are_named(tmp_path: Path) -> None:

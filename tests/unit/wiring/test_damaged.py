@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from router.errors import NotFound, RenderError
-from router.replay.again import Again
-from router.wiring.acting import renderer
+from router.operator.new_jobs import NewJobs
+from router.wiring.dispatch_port import renderer
 from tests.sim.makers import a_delivery, a_job
 
 NO_RULES: Any = SimpleNamespace()
@@ -21,6 +21,6 @@ def test_nothing_is_run_with_a_delivery_that_the_disk_has_changed() -> None:
 
 
 def test_such_a_delivery_is_not_routed_anew() -> None:
-    again = Again(NO_RULES, NO_RULES, NO_RULES)
+    again = NewJobs(NO_RULES, NO_RULES, NO_RULES)
     with pytest.raises(NotFound, match="corrupt"):
         again.delivery(a_delivery(damaged=True))

@@ -4,11 +4,11 @@ import signal
 import subprocess
 import sys
 
-from router.wiring.server import leaving_at_once
+from router.wiring.launch import leaving_at_once
 
 SELF = (
     "import os, signal\n"
-    "from router.wiring.server import leaving_at_once\n"
+    "from router.wiring.launch import leaving_at_once\n"
     "with leaving_at_once():\n"
     "    os.kill(os.getpid(), signal.SIGTERM)\n"
     "    signal.pause()\n"

@@ -9,12 +9,12 @@ import pytest
 from router.config import load
 from router.metrics import Metrics
 from router.model.ids import Ids
-from router.rules.live import Live, LiveRef, Secrets
+from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.own_events import planned
 from router.serving.verbs import ReloadState
 from router.store.protocol import Selector
 from router.store.sqlite import SqliteStore, open_store
-from router.wiring.acting import rereader
+from router.wiring.dispatch_port import rereader
 from router.wiring.own_events import own_events, reload_failed
 from tests.builders import a_ruleset
 from tests.clocks import START_MS, ManualClock
@@ -25,7 +25,7 @@ CALL = "version: 1\nrules:\n  - {id: call, from: router, actions: {log: x}}\n"
 def calling() -> LiveRef:
     loaded = load(CALL, path="rules.yaml", env={})
     assert loaded.ruleset is not None
-    return LiveRef(Live(loaded.ruleset, Secrets({}, {})))
+    return LiveRef(LiveRuleset(loaded.ruleset, SecretValues({}, {})))
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_its_events_can_be_read_again_when_no_rule_wants_any_more() -> None:
     live, ids = calling(), Ids(random.Random(1))
     found = planned(live.current, ids, "target.open", "id", {"target": "erp"}, START_MS)
     assert found is not None
-    live.swap(Live(a_ruleset(), Secrets({}, {})))
+    live.swap(LiveRuleset(a_ruleset(), SecretValues({}, {})))
     event = rereader(live)(found[0], 0)
     assert (event.name, event.payload) == ("target.open", {"target": "erp"})
 

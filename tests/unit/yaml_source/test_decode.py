@@ -11,9 +11,9 @@ from router.yaml_source import (
     Refusal,
     Report,
     Source,
+    SourceText,
     Suggester,
     Table,
-    Text,
     read,
 )
 
@@ -29,22 +29,22 @@ def even(text: str) -> int:
 class Inner(Entry):
     called: ClassVar[str] = "'inner'"
     shorthand: ClassVar[str | None] = "short"
-    short: Text | None = None
+    short: SourceText | None = None
     size: Even | None = None
 
 
 class Outer(Entry):
     called: ClassVar[str] = "the test"
     required: ClassVar[tuple[str, ...]] = ("name",)
-    name: Text | None = None
+    name: SourceText | None = None
     kind: Literal["red", "green"] | None = None
-    many: list[Text] | None = None
+    many: list[SourceText] | None = None
     inner: Inner | None = None
     table: Table[Inner] | None = None
     anything: Node | None = None
     count: int | None = None
     switch: bool | None = None
-    source: Text | None = msgspec.field(default=None, name="from")
+    source: SourceText | None = msgspec.field(default=None, name="from")
 
 
 REFUSED: dict[tuple[str, ...], Refusal] = {

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from router.cli.listening.arrived import Arrived, ArrivedEvent, Forwarded
+from router.cli.listening.delivery import Arrived, ArrivedEvent, Forwarded
 from router.model.ids import Ids
 
 NOW = 1_760_000_000_000

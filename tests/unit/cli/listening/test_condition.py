@@ -2,8 +2,8 @@
 
 import pytest
 
-from router.cli.listening.arrived import ArrivedEvent
-from router.cli.listening.condition import Condition
+from router.cli.listening.condition import ListenCondition
+from router.cli.listening.delivery import ArrivedEvent
 from router.errors import UsageError
 from router.expressions import compile as compiled
 from router.providers import builtin
@@ -27,11 +27,11 @@ BATCH = b'[{"event": "bounce", "email": "a@x.de"}, {"event": "open", "email": "b
     ],
 )
 def test_an_event_is_judged_as_a_rule_would(make: Maker, text: str, takes: bool) -> None:
-    assert Condition(text, builtin()).takes(make()) is takes
+    assert ListenCondition(text, builtin()).takes(make()) is takes
 
 
 def test_errors_are_counted_and_told(make: Maker) -> None:
-    condition = Condition("payload.country != 'US'", builtin())
+    condition = ListenCondition("payload.country != 'US'", builtin())
     condition.takes(make())
     assert condition.failures == 1
     assert "country" in condition.failure
@@ -39,7 +39,7 @@ def test_errors_are_counted_and_told(make: Maker) -> None:
 
 def test_one_event_of_a_batch_is_enough_but_not_one_known_before(make: Maker) -> None:
     given = {"provider": "sendgrid", "body": BATCH, "event_count": 2}
-    condition = Condition("payload.email == 'b@x.de'", builtin())
+    condition = ListenCondition("payload.email == 'b@x.de'", builtin())
     both = (ArrivedEvent(0, "evt_1", "bounce"), ArrivedEvent(1, "evt_2", "open"))
     assert condition.takes(make(events=both, **given))
     assert not condition.takes(make(events=both[:1], **given))
@@ -47,8 +47,8 @@ def test_one_event_of_a_batch_is_enough_but_not_one_known_before(make: Maker) ->
 
 def test_var_and_def_come_from_a_rules_file(make: Maker) -> None:
     with pytest.raises(UsageError, match="'var' here; name the rules file with -f"):
-        Condition("payload.id == var.main", builtin())
-    condition = Condition(
+        ListenCondition("payload.id == var.main", builtin())
+    condition = ListenCondition(
         "payload.id == var.main && def.large",
         builtin(),
         variables={"main": 7},
@@ -60,9 +60,9 @@ def test_var_and_def_come_from_a_rules_file(make: Maker) -> None:
 @pytest.mark.parametrize("text", ["payload.", "secret.shop == 'x'", "results.a", "1 +"])
 def test_a_wrong_one_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--where"):
-        Condition(text, builtin())
+        ListenCondition(text, builtin())
 
 
 def test_a_sender_that_only_the_router_knows(make: Maker) -> None:
     with pytest.raises(UsageError, match="name that file with -f"):
-        Condition("payload.id == 7", builtin()).takes(make(provider="ours"))
+        ListenCondition("payload.id == 7", builtin()).takes(make(provider="ours"))

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from router.cli.listening import lines
-from router.cli.listening.arrived import ArrivedEvent
+from router.cli.listening.delivery import ArrivedEvent
 from tests.unit.cli.listening.conftest import Maker, a_try
 
 

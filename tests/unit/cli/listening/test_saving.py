@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from router.cli.captured import read_captured
-from router.cli.listening.arrived import ArrivedEvent
+from router.cli.captured_request import read_captured
+from router.cli.listening.delivery import ArrivedEvent
 from router.cli.listening.saving import name_of, saver
 from router.errors import UsageError
 from tests.unit.cli.conftest import SMALL, Router

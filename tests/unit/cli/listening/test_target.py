@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from router.cli.listening.target import Target, checked, headers_of, url_of
+from router.cli.listening.target import LocalTarget, checked, headers_of, url_of
 from router.errors import UsageError
 from tests.clocks import START_MS, ManualClock
 from tests.sink import Sink, running_sink
@@ -22,7 +22,7 @@ async def forward(
     sink: Sink, path: str, make: Maker, **given: object
 ) -> tuple[int | None, str | None]:
     async with httpx.AsyncClient(timeout=0.5, trust_env=False) as client:
-        target = Target(f"{sink.url}{path}", client, ManualClock(), lambda: 0.0)
+        target = LocalTarget(f"{sink.url}{path}", client, ManualClock(), lambda: 0.0)
         found = await target.forward(make(**given), 3)
     assert (found.at, found.attempt, found.took_ms) == (START_MS, 3, 0.0)
     return found.status, found.error
@@ -40,7 +40,7 @@ async def test_bytes_and_headers_go_as_they_came(sink: Sink, make: Maker) -> Non
     body = b"\x00\xff not JSON\r\n"
     arrived = make(headers=headers, body=body, method="PUT")
     async with httpx.AsyncClient(trust_env=False) as client:
-        await Target(f"{sink.url}/status/200", client, ManualClock()).forward(arrived, 1)
+        await LocalTarget(f"{sink.url}/status/200", client, ManualClock()).forward(arrived, 1)
     (seen,) = sink.seen
     assert seen.line == "PUT /status/200 HTTP/1.1"
     assert seen.body == body
@@ -116,7 +116,7 @@ async def test_a_header_that_cannot_be_sent_is_an_error_of_this_delivery(
     sink: Sink, make: Maker
 ) -> None:
     async with httpx.AsyncClient(trust_env=False) as client:
-        target = Target(f"{sink.url}/status/200", client, ManualClock())
+        target = LocalTarget(f"{sink.url}/status/200", client, ManualClock())
         found = await target.forward(make(headers=(("x", "a\nb"),)), 1)
     assert (found.status, bool(found.error), found.unsendable) == (None, True, True)
 

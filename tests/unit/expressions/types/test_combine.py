@@ -1,8 +1,8 @@
 """What is told of several kinds of events."""
 
 from router.expressions import compile as compiled
-from router.expressions.types import Finding, Type, combined, verdict_bits
-from router.expressions.types.combine import Seen
+from router.expressions.types import Type, TypeFinding, combined, verdict_bits
+from router.expressions.types.combine import WalkResult
 from router.expressions.types.lattice import (
     ANY,
     TEXT,
@@ -16,15 +16,15 @@ ORDER = open_object({"total_price": Type(TEXT, format="money"), "name": TEXT_TYP
 PRODUCT = open_object({"title": TEXT_TYPE, "handle": TEXT_TYPE})
 
 
-def told(text: str, *payloads: Type, guessed: bool = False) -> list[Finding]:
+def told(text: str, *payloads: Type, guessed: bool = False) -> list[TypeFinding]:
     seen = []
     for number, payload in enumerate(payloads):
         roots = closed_object({"payload": payload, "event": constant(f"e{number}")}, label="roots")
         run = verdict_bits(compiled(text), roots)[1]
-        seen.append(Seen(run, f"e{number}"))
+        seen.append(WalkResult(run, f"e{number}"))
     if guessed:
         roots = closed_object({"payload": ANY, "event": TEXT_TYPE}, label="roots")
-        seen.append(Seen(verdict_bits(compiled(text), roots)[1], "any other", guessed=True))
+        seen.append(WalkResult(verdict_bits(compiled(text), roots)[1], "any other", guessed=True))
     return combined(seen)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from router.expressions import compile as compiled
-from router.expressions.types import Finding, Type, value_type, verdict_bits
+from router.expressions.types import Type, TypeFinding, value_type, verdict_bits
 from router.expressions.types.lattice import (
     ABSENT,
     ANY,
@@ -46,7 +46,7 @@ def codes(text: str) -> list[str]:
     return [finding.code for finding in findings(text)]
 
 
-def findings(text: str) -> list[Finding]:
+def findings(text: str) -> list[TypeFinding]:
     return verdict_bits(compiled(text), ROOTS)[1].findings
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from router.replay import By
+from router.operator import By
 from router.rules.ruleset import Ruleset
 from router.store.protocol import Generation
 from router.store.sqlite import SqliteStore, open_store
@@ -17,15 +17,15 @@ from router.web.admin.browsers import Hosts
 from router.web.admin.call import Route
 from router.web.admin.callers import Caller, Callers, HeldToken
 from router.web.admin.changes import Changes
-from router.web.admin.live import Live
+from router.web.admin.live import LiveRoutes
 from router.web.admin.openapi import Described
-from router.web.admin.reading import Reading
+from router.web.admin.reading import Questions
 from router.web.admin.reads import Reads
 from router.web.feed import Feed
 from tests.builders import GENERATION, NOW
 from tests.clocks import ManualClock
 from tests.store_values import a_settlement
-from tests.unit.replay.world import World
+from tests.unit.operator.world import World
 
 TOKENS = {
     "local": HeldToken(Caller("token", "operator"), b"local-token-local-token"),
@@ -137,12 +137,12 @@ class Rig:
         async def numbers() -> bytes:
             return b"up 1\n"
 
-        self.reading = Reading(
+        self.reading = Questions(
             self.world.real, self.world.live, clock=self.clock, rebuild=_not_rebuilt
         )
         self.feed = feed = Feed(self.clock, boot="b", recording=lambda _: None)
         reads = Reads(self.reading, self.operator, numbers)
-        live = Live(feed, self.world.real)
+        live = LiveRoutes(feed, self.world.real)
         return [*reads.routes(), *Changes(self.operator).routes(), *live.routes()]
 
     def door(self, listen: str = HOST, hosts: tuple[str, ...] = (), **given: Any) -> Admin:

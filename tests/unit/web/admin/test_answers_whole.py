@@ -7,7 +7,7 @@ import pytest
 
 from router.web.admin.app import Admin
 from router.web.admin.browsers import Hosts
-from router.web.admin.call import STRICT, TEXT, Call, Page, Rejected, Route, Stream
+from router.web.admin.call import STRICT, TEXT, Call, Rejected, Route, RouteAnswer, Stream
 from router.web.admin.callers import Callers
 from tests.clocks import ManualClock
 from tests.unit.web.admin.rig import HERE, HOST, Answer, called
@@ -40,8 +40,8 @@ def a_scope(path: str = "/x") -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def answered(page: Page | Stream) -> Answer:
-    async def handle(_: Call) -> Page | Stream:
+async def answered(page: RouteAnswer | Stream) -> Answer:
+    async def handle(_: Call) -> RouteAnswer | Stream:
         return page
 
     return await called(a_door(handle), a_scope())
@@ -53,7 +53,7 @@ async def answered(page: Page | Stream) -> Answer:
 )
 async def test_a_connection_ends_with_a_refusal(status: int, ends: bool) -> None:
     """What follows a request that was not read to its end is no request."""
-    answer = await answered(Page(status, TEXT, b"ab"))
+    answer = await answered(RouteAnswer(status, TEXT, b"ab"))
     rest = {"connection": "close"} if ends else {}
     assert answer.headers == OURS | {"content-length": "2"} | rest
 
@@ -61,7 +61,7 @@ async def test_a_connection_ends_with_a_refusal(status: int, ends: bool) -> None
 @pytest.mark.parametrize("name", sorted(OURS))
 async def test_a_header_of_the_answer_s_own_takes_the_place_of_ours(name: str) -> None:
     own = ((name.encode(), b"own"), (b"x-more", b"1"))
-    answer = await answered(Page(200, TEXT, b"", own))
+    answer = await answered(RouteAnswer(200, TEXT, b"", own))
     assert answer.headers == OURS | {name: "own", "x-more": "1", "content-length": "0"}
 
 
@@ -76,7 +76,7 @@ async def test_a_stream_has_what_a_page_has_but_no_length() -> None:
 
 
 async def test_a_refusal_s_own_headers_stand_in_the_answer() -> None:
-    async def handle(_: Call) -> Page:
+    async def handle(_: Call) -> RouteAnswer:
         raise Rejected(429, "wait", (b"retry-after", b"7"), (b"cache-control", b"own"))
 
     answer = await called(a_door(handle), a_scope())
@@ -90,7 +90,7 @@ async def test_a_request_that_is_given_up_is_answered_nothing_and_is_no_fault() 
     begun = asyncio.Event()
     sent: list[Any] = []
 
-    async def handle(_: Call) -> Page:
+    async def handle(_: Call) -> RouteAnswer:
         begun.set()
         await asyncio.Event().wait()
         raise AssertionError("it waits for ever")
@@ -110,7 +110,7 @@ async def test_a_request_that_is_given_up_is_answered_nothing_and_is_no_fault() 
 
 @pytest.mark.parametrize(("path", "status"), [("/x.json", 200), ("/xyjson", 404), ("/x", 404)])
 async def test_a_path_is_itself_and_nothing_that_looks_like_it(path: str, status: int) -> None:
-    async def handle(_: Call) -> Page:
-        return Page(200, TEXT, b"")
+    async def handle(_: Call) -> RouteAnswer:
+        return RouteAnswer(200, TEXT, b"")
 
     assert (await called(a_door(handle, "/x.json"), a_scope(path))).status == status

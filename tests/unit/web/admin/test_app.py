@@ -8,15 +8,15 @@ import pytest
 
 from router.errors import NotFound, RouterError, StoreUnavailable, UsageError
 from router.model.settings import Limits
-from router.replay import By
+from router.operator import By
 from router.web.admin.app import Admin
 from router.web.admin.browsers import Hosts
-from router.web.admin.call import TEXT, Call, Page, Route
+from router.web.admin.call import TEXT, Call, Route, RouteAnswer
 from router.web.admin.callers import ANYONE, NOBODY, Caller, Callers
 from router.web.app import admin_app
-from router.web.peer import Peers
+from router.web.client_address import Peers
+from router.web.connections import Wire
 from router.web.server import Listener
-from router.web.wire import Wire
 from tests.clocks import ManualClock
 from tests.unit.web.admin.rig import HERE, HOST, STRANGER, TOKENS, Rig, called
 from tests.unit.web.wire_client import Client
@@ -202,9 +202,9 @@ class Asked:
             clock=ManualClock(),
         )
 
-    async def _handle(self, call: Call) -> Page:
+    async def _handle(self, call: Call) -> RouteAnswer:
         self.by.append(call.caller)
-        return Page(200, TEXT, b"")
+        return RouteAnswer(200, TEXT, b"")
 
     async def ask(self, client: tuple[str, int] | None, *headers: tuple[bytes, bytes]) -> int:
         scope = {

@@ -6,9 +6,9 @@ import pytest
 
 from router.errors import NotFound
 from router.model.job import ENDED
-from router.model.operating import Audit
+from router.model.operations import Audit
 from router.provider_calls import ranges, subscriptions
-from router.rules.live import Live, Secrets
+from router.rules.live import LiveRuleset, SecretValues
 from router.store.protocol import Selector
 from router.web.admin import reads
 from router.web.admin.answers import HIDDEN
@@ -136,7 +136,7 @@ async def test_explain_tells_of_every_rule(rig: Rig) -> None:
 
 async def test_a_generation_that_cannot_be_read_any_more_is_said(rig: Rig) -> None:
     newer = a_ruleset(a_rule("one"), generation="f" * 64)
-    rig.world.live.swap(Live(newer, Secrets({}, {})))
+    rig.world.live.swap(LiveRuleset(newer, SecretValues({}, {})))
     with pytest.raises(NotFound, match="which decided, cannot be read any more"):
         await rig.reading.explain(rig.ids["delivery"])
 
@@ -160,7 +160,7 @@ async def test_rules_are_told_with_jobs_and_counters(rig: Rig) -> None:
         ("one", ["shop"]),
         ("two", ["shop"]),
     ]
-    rig.world.live.swap(Live(a_ruleset(a_rule("new")), Secrets({}, {})))
+    rig.world.live.swap(LiveRuleset(a_ruleset(a_rule("new")), SecretValues({}, {})))
     told = (await rig.ask("GET", "/api/rules", "viewer")).json
     modes = {rule["rule"]: rule["mode"] for rule in told["rules"]}
     assert modes == {"new": "live", "two": "orphan"}

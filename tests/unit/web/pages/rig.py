@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 import msgspec
 
 from router.model.target import TargetRow
+from router.operator import By, ReplayRequest
 from router.refusals import KeptRefusals
-from router.replay import Asked, By
 from router.rules.ruleset import Ruleset
 from router.serving.verbs import ReloadState, Verbs
 from router.store.protocol import Acceptance, Generation, Selector
@@ -20,14 +20,14 @@ from router.store.sqlite import SqliteStore, open_store
 from router.web.admin.app import Admin
 from router.web.admin.browsers import Hosts
 from router.web.admin.callers import Caller, Callers, HeldToken
-from router.web.admin.reading import Reading
+from router.web.admin.reading import Questions
 from router.web.feed import Feed
-from router.web.pages.window import COOKIE, Window
+from router.web.pages.window import COOKIE, PagesApp
 from router.wiring import pages
 from tests.builders import GENERATION, NOW, a_request
 from tests.clocks import ManualClock
 from tests.store_values import Maker, a_settlement
-from tests.unit.replay.world import World
+from tests.unit.operator.world import World
 from tests.unit.web.admin.rig import HOST, Answer, called
 
 TOKENS = {
@@ -95,9 +95,9 @@ class Rig:
         """Every other verb is the real one."""
         return getattr(self.__dict__["verbs"], name)
 
-    def _window(self, callers: Callers) -> Window:
+    def _window(self, callers: Callers) -> PagesApp:
         live = self.world.live
-        self.reading = Reading(self.store, live, clock=self.clock, rebuild=_not_rebuilt)
+        self.reading = Questions(self.store, live, clock=self.clock, rebuild=_not_rebuilt)
         self.feed = Feed(self.clock, boot="b", recording=lambda _: None)
         window = pages.window(
             self.reading,
@@ -137,7 +137,9 @@ class Rig:
         await self._die(text, inside)
         self._refuse(text, inside, body, header)
         chosen = Selector(event=text, rule="one", state="dead")
-        await self.world.operator.replay(Asked(selector=chosen, name="again"), By(text, text))
+        await self.world.operator.replay(
+            ReplayRequest(selector=chosen, name="again"), By(text, text)
+        )
         self.rows = (
             TargetRow(text, named=True, kind="http", url=f"http://h/{text}", reason=inside, by=text,
                       last_error=inside, last_error_at=NOW, state="open", since=NOW, attempts=1),

@@ -7,7 +7,7 @@ from router.expressions import compile as compiled
 from router.store.protocol import DeliveryRecord, EventEntry
 from router.web.pages.trying import (
     TEXT_MAX,
-    Tried,
+    TriedCondition,
     check_names,
     tried,
     within,
@@ -24,7 +24,7 @@ def record(body: bytes = BODY) -> DeliveryRecord:
     return DeliveryRecord(a_delivery(body=body), (event,), 0, None, (), ())
 
 
-def judged(text: str, number: int = 0) -> Tried:
+def judged(text: str, number: int = 0) -> TriedCondition:
     return tried(compiled(text), record(), number, a_ruleset())
 
 

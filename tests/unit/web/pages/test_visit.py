@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from router.replay import By
+from router.operator import By
 from router.web.admin.call import Rejected
 from router.web.admin.callers import Caller
 from router.web.pages.frame import Known

@@ -6,7 +6,7 @@ import pytest
 
 from router.web.admin.callers import Caller, HeldToken
 from router.web.pages.sessions import LASTS_S
-from router.web.pages.visit import View
+from router.web.pages.visit import PageView
 from router.web.pages.window import COOKIE, local
 from tests.unit.web.admin.rig import HOST, called
 from tests.unit.web.pages.rig import TOKENS, Rig, nodes
@@ -17,7 +17,7 @@ FORMS = {
 }
 
 
-def expected(view: View, who: str) -> int:
+def expected(view: PageView, who: str) -> int:
     """The status of a good request, redirections apart."""
     if view.access == "operator" and who != "operator":
         return 403

@@ -1,0 +1,131 @@
+"""`check --cost`: which rules an index finds and which it cannot, and what an event costs."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from router.cli.output import visible
+from router.cli.simulated_delivery import as_arriving
+from router.config import Loaded, render_json
+from router.expressions import JSON, FieldNeed, encode_json
+from router.rules.cost import Cost, CostSample, EventCost, RuleCost, cost_json, cost_of
+from router.rules.ruleset import Ruleset
+from router.rules.scope import delivery_roots, event_scope
+
+RULES_SHOWN = 50
+EVENTS_SHOWN = 15
+_VALUES_SHOWN = 4
+_TEXT_MAX = 70
+
+
+Read = Sequence[tuple[str, Loaded]]
+"""Files by name, as they were read."""
+
+
+def costs_lines(files: Read) -> Iterator[str]:
+    """The cost of each file that is right, for reading."""
+    for name, loaded in files:
+        if loaded.ruleset is not None:
+            yield ""
+            if len(files) > 1:
+                yield name
+            yield from cost_lines(cost_of(loaded.ruleset, samples(loaded.ruleset)))
+
+
+def costs_json(files: Read) -> str:
+    """Of each file its diagnostics and its cost (null: it is wrong), as one JSON list."""
+    rows = [
+        {
+            "file": name,
+            "diagnostics": msgspec.json.decode(render_json(loaded.diagnostics)),
+            "cost": _cost_json(loaded.ruleset),
+        }
+        for name, loaded in files
+    ]
+    return msgspec.json.format(encode_json(rows), indent=2).decode("utf-8")
+
+
+def _cost_json(ruleset: Ruleset | None) -> dict[str, JSON] | None:
+    return None if ruleset is None else cost_json(cost_of(ruleset, samples(ruleset)))
+
+
+def samples(ruleset: Ruleset) -> Iterator[CostSample]:
+    """Every event of which there is a sample, at every endpoint that can receive it."""
+    for endpoint in ruleset.addressed.values():
+        provider = ruleset.providers[endpoint.provider]
+        for info in provider.events:
+            payload = provider.sample(info.name)
+            if payload is None:
+                continue
+            body = encode_json([payload] if provider.splits else payload)
+            delivery, reading = as_arriving(ruleset, endpoint.name, info.name, body)
+            shared = delivery_roots(delivery, ruleset.variables)
+            for read in reading.events[:1]:
+                scope = event_scope(shared, delivery, read.event(), ruleset.defines)
+                yield CostSample(endpoint.name, read.name, read.action, scope)
+
+
+def cost_lines(found: Cost) -> Iterator[str]:
+    """For reading: what cannot be looked up first."""
+    loose = [rule for rule in found.rules if rule.key is None]
+    filed = [rule for rule in found.rules if rule.key is not None]
+    total = len(found.rules)
+    yield f"index     {len(filed)} of {total} rules are looked up by a field, {len(loose)} not"
+    yield from _section(
+        "not looked up: held against every event that from and events let in", loose
+    )
+    yield from _section("looked up", filed)
+    yield from _events(found.events)
+
+
+def _section(title: str, rules: Sequence[RuleCost]) -> Iterator[str]:
+    if not rules:
+        return
+    yield ""
+    yield title
+    for rule in rules[:RULES_SHOWN]:
+        yield f"  {rule.rule}  ({_head(rule)}; {_leaves(rule.leaves)})"
+        if rule.key is not None:
+            yield f"      by {_key(rule.key)}"
+        for part in rule.unusable:
+            yield f"      {_cut(part.text)}: {part.why}" if part.text else f"      {part.why}"
+    if len(rules) > RULES_SHOWN:
+        yield f"  … and {len(rules) - RULES_SHOWN} more: --json lists all"
+
+
+def _head(rule: RuleCost) -> str:
+    sources = "all" if rule.endpoints is None else ", ".join(rule.endpoints)
+    events = "every event" if rule.events is None else ", ".join(rule.events)
+    return f"from {sources}: {events}"
+
+
+def _leaves(count: int) -> str:
+    return f"{count} {'leaf' if count == 1 else 'leaves'}"
+
+
+def _key(need: FieldNeed) -> str:
+    values = [encode_json(value).decode() for value in need.values]
+    starts = [f"{encode_json(text).decode()}…" for text in need.prefixes]
+    wanted = [*values, *starts]
+    more = len(wanted) - _VALUES_SHOWN
+    shown = " or ".join(wanted[:_VALUES_SHOWN]) + (f" or {more} more" if more > 0 else "")
+    return f"{'.'.join(need.path)} = {_cut(shown)}"
+
+
+def _cut(text: str) -> str:
+    line = visible(" ".join(text.split()))
+    return line if len(line) <= _TEXT_MAX else f"{line[:_TEXT_MAX]}…"
+
+
+def _events(events: Sequence[EventCost]) -> Iterator[str]:
+    costly = sorted((e for e in events if e.let_in), key=lambda e: (-e.most, -e.asked))
+    if not costly:
+        return
+    yield ""
+    yield "events, the costliest first: rules let in, asked of the sample, asked at most"
+    wide = max(len(f"{e.endpoint} {e.event}") for e in costly[:EVENTS_SHOWN])
+    for e in costly[:EVENTS_SHOWN]:
+        name = f"{e.endpoint} {e.event}"
+        yield f"  {name:<{wide}}  {e.let_in:>6}  {e.asked:>6}  {e.most:>6}".rstrip()
+    if len(costly) > EVENTS_SHOWN:
+        yield f"  … and {len(costly) - EVENTS_SHOWN} more: --json lists all"

@@ -1,0 +1,81 @@
+"""A plan first and then a yes, where a selector may change more than was meant."""
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+import msgspec
+
+from router.cli.options import Options
+from router.cli.output import counted, dates, moment, print_json, print_table
+from router.errors import UsageError
+from router.store.protocol import Selector
+
+_PARTS = 20
+
+Command = Callable[..., None]
+
+
+class Consent(msgspec.Struct, frozen=True):
+    """What `--dry-run` and `--yes` say."""
+
+    dry_run: bool
+    yes: bool
+
+
+def consent_options(command: Command) -> Command:
+    """Gives a command `--dry-run` and `--yes` as one `consent` argument."""
+
+    @functools.wraps(command)
+    def with_consent(*, dry_run: bool, yes: bool, **given: Any) -> None:
+        command(consent=Consent(dry_run, yes), **given)
+
+    decorated = click.option("--yes", "-y", is_flag=True, help="Do not ask.")(with_consent)
+    about = "Show the plan, change nothing."
+    return click.option("--dry-run", is_flag=True, help=about)(decorated)
+
+
+def agreed(
+    place: Options, selector: Selector, planned: Callable[[], dict[str, Any]], question: str
+) -> Selector:
+    """
+    The selection as its plan saw it, after a yes; an empty plan ends the command.
+
+    Raises:
+        UsageError: nobody can be asked.
+    """
+    if place.as_json or not sys.stdin.isatty():
+        raise UsageError("nobody can be asked here: say --yes, or --dry-run for the plan")
+    plan = planned()
+    if not plan["jobs"] and selector.replay is None:  # one that has made none yet shall make none
+        raise click.exceptions.Exit(0)
+    click.confirm(question, abort=True)
+    return msgspec.structs.replace(selector, until=plan["until"])
+
+
+def print_answer(answer: dict[str, Any]) -> None:
+    """What a verb answered, in JSON."""
+    earlier = answer.get("earlier")
+    print_json(dates(answer) | ({"earlier": dates(earlier)} if earlier else {}))
+
+
+def show_plan(place: Options, plan: dict[str, Any], word: str) -> None:
+    """How many jobs, of which actions, of deliveries from when to when; or the plan in JSON."""
+    if place.as_json:
+        print_answer(plan)
+        return
+    more = "" if plan["whole"] else "at least "
+    jobs, deliveries = counted(plan["jobs"], "job"), counted(plan["deliveries"], "delivery")
+    click.echo(f"{more}{jobs} of {deliveries} would be {word}")
+    if not plan["jobs"]:
+        return
+    parts = plan["parts"][:_PARTS]
+    print_table(
+        ("rule/action", "target", "jobs"),
+        [[f"{p['rule']}/{p['action']}", p["target"], str(p["jobs"])] for p in parts],
+    )
+    if len(plan["parts"]) > _PARTS:
+        click.echo(f"and {len(plan['parts']) - _PARTS} more actions")
+    click.echo(f"received from {moment(plan['first_at'])} to {moment(plan['last_at'])}")

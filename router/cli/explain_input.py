@@ -1,0 +1,140 @@
+"""What `explain` explains: a stored delivery by the rules that decided it, or a payload at hand."""
+
+import msgspec
+
+from router.cli.generations import ruleset_of
+from router.cli.option_file import read_named
+from router.cli.options import Options, is_given
+from router.cli.output import note, visible
+from router.cli.records import Records, records_of
+from router.cli.simulated_delivery import as_arriving
+from router.errors import NotFound, UsageError
+from router.model.delivery import Delivery
+from router.operator import as_request
+from router.providers import Provider, Reading
+from router.rules.explaining import EventReading, explain_events, unrouted
+from router.rules.ruleset import Ruleset
+from router.store.protocol import DeliveryRecord
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    """
+    A delivery, explained. `record` is None if it is not stored. `by` says which rules were used.
+
+    `reason` says why no rule was asked at all; then `events` is empty.
+    """
+
+    delivery: Delivery
+    record: DeliveryRecord | None
+    generation: str
+    by: str
+    events: tuple[EventReading, ...]
+    reason: str | None = None
+
+
+def explain_stored(place: Options, identity: str, number: int | None) -> Explanation:
+    """
+    A stored delivery, by the generation that decided it, or by a file named with `-f`.
+
+    Raises:
+        NotFound: there is no such delivery, event or generation.
+        UsageError: the rules file cannot be read.
+        ConfigError: it is wrong.
+    """
+    records = records_of(place)
+    record = records.record(_of_delivery(identity))
+    if is_given("rules"):
+        ruleset = place.beside()[1]
+        same = ruleset.generation == record.delivery.generation
+        by = f"{place.rules}, {'which' if same else 'not those that'} decided"
+    else:
+        ruleset = _then(records, record, place)
+        by = f"generation {ruleset.generation[:16]}, which decided"
+    reading = _provider(ruleset, record.delivery).read(as_request(record.delivery))
+    return _explained(record.delivery, record, reading, ruleset, by, number)
+
+
+def explain_payload(place: Options, payload: str, endpoint: str, event: str) -> Explanation:
+    """
+    A body that need not have arrived, as this endpoint's sender would send it, by the file's rules.
+
+    Raises:
+        UsageError: the endpoint or the file is not there.
+        ConfigError: the rules file is wrong.
+    """
+    ruleset = place.ruleset()
+    if endpoint not in ruleset.endpoints:
+        from router.yaml_source.suggest import Suggester
+
+        hint = Suggester().hint(endpoint, ruleset.endpoints)
+        known = ", ".join(ruleset.endpoints) or "none"
+        raise UsageError(f"no endpoint {endpoint!r}; {hint or f'the file has: {known}'}")
+    delivery, reading = as_arriving(ruleset, endpoint, event, read_named(payload))
+    _say_other_name(event, reading)
+    return _explained(delivery, None, reading, ruleset, f"{place.rules}", None)
+
+
+# -- stored
+
+
+def _of_delivery(identity: str) -> str:
+    if identity.startswith("job_"):
+        raise UsageError(f"explain takes a delivery; `router show {identity}` tells that of a job")
+    return identity if identity.startswith("dlv_") else f"dlv_{identity}"
+
+
+def _then(records: Records, record: DeliveryRecord, place: Options) -> Ruleset:
+    """The rules that decided."""
+    wanted = record.delivery.generation
+    kept = records.generation(wanted)
+    hint = f"`-f {place.rules}` explains it by the present file"
+    if kept is None:
+        raise NotFound(f"the store no longer has generation {wanted[:16]}, which decided; {hint}")
+    try:
+        return ruleset_of(kept, place)
+    except NotFound as error:
+        raise NotFound(f"{error}; {hint}") from None
+
+
+def _provider(ruleset: Ruleset, delivery: Delivery) -> Provider:
+    if delivery.provider not in ruleset.providers:
+        raise NotFound(f"these rules have no provider {delivery.provider!r}, which sent it")
+    return ruleset.providers[delivery.provider]
+
+
+# -- not stored
+
+
+def _say_other_name(event: str, reading: Reading) -> None:
+    """Some senders name the event, or its action, in the body; then the body is believed."""
+    names = {n for e in reading.events for n in (e.name, f"{e.name}.{e.action}")}
+    if names and event not in names:
+        first = reading.events[0]
+        said = f"{first.name}.{first.action}" if first.action else first.name
+        note(f"by its payload this is {visible(said)}, not {visible(event)}")
+
+
+# -- both
+
+
+def _explained(
+    delivery: Delivery,
+    record: DeliveryRecord | None,
+    reading: Reading,
+    ruleset: Ruleset,
+    by: str,
+    number: int | None,
+) -> Explanation:
+    reason = unrouted(delivery, reading)
+    if reason is not None:
+        reason = visible(reason)
+    events: tuple[EventReading, ...] = ()
+    if reason is None:
+        if number is not None and not 0 <= number < len(reading.events):
+            raise NotFound(
+                f"it has no event {number}: they count from 0 to {len(reading.events) - 1}"
+            )
+        chosen = reading.events if number is None else reading.events[number : number + 1]
+        ids = None if record is None else {e.index: e.id for e in record.events}
+        events = explain_events(delivery, chosen, ruleset, ids)
+    return Explanation(delivery, record, ruleset.generation, by, events, reason)

@@ -1,0 +1,249 @@
+"""Where a command works: its rules file, store and addresses, from options and environment."""
+
+import functools
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from router.errors import ConfigError, UsageError
+
+if TYPE_CHECKING:  # commands that need no rules file must not pay for reading one
+    from router.config import Loaded
+    from router.rules.ruleset import Ruleset
+    from router.wiring.rules import Overrides
+
+DEFAULT_RULES = "rules.yaml"
+
+Command = Callable[..., None]
+
+
+class Options(msgspec.Struct, frozen=True):
+    """
+    What `-f --dev --store --listen --admin --server --json` and their variables say.
+
+    `rules` need not exist. `dev` True: the rules are read, and the store named, as `serve --dev`
+    does. `server` is the admin address of a server elsewhere, which `token` opens; the store here
+    is then none of the command's business.
+    """
+
+    rules: Path
+    as_json: bool = False
+    dev: bool = False
+    store: str | None = None
+    listen: str | None = None
+    admin: str | None = None
+    server: str | None = None
+    token: str | None = None
+    environ: Mapping[str, str] = {}
+
+    def overrides(self) -> "Overrides":
+        """What is said here in place of the rules file's `server:`."""
+        from router.wiring.rules import Overrides
+
+        return Overrides(listen=self.listen, admin=self.admin, store=self.store)
+
+    def loaded(self, *, thorough: bool = False, tests: bool = False) -> "Loaded":
+        """
+        The rules file, read and checked; `thorough` as `check` does, `tests` with files of tests.
+
+        Raises:
+            UsageError: it cannot be read.
+        """
+        from router.wiring.rules import read_rules
+
+        if self.rules == Path(DEFAULT_RULES) and not self.rules.exists():
+            raise UsageError(
+                f"there is no {DEFAULT_RULES} in this folder; name a rules file with -f RULES "
+                "or set ROUTER_RULES"
+            )
+        return read_rules(
+            self.rules,
+            environ=self.environ,
+            dev=self.dev,
+            overrides=self.overrides(),
+            tests=tests,
+            thorough=thorough,
+        )
+
+    def ruleset(self) -> "Ruleset":
+        """
+        The ruleset, if the file is right.
+
+        Raises:
+            UsageError: the file cannot be read.
+            ConfigError: it is wrong.
+        """
+        loaded = self.loaded()
+        ruleset: Ruleset | None = loaded.ruleset
+        if ruleset is None:
+            raise ConfigError(loaded.diagnostics)
+        return ruleset
+
+    def working(self) -> "tuple[Options, Ruleset]":
+        """
+        The ruleset beside a store: where only a `--dev` server has worked, its store.
+
+        So that `router deliveries` shows what the development server got, without a word. Every
+        command comes to the store here by this way.
+
+        Raises:
+            UsageError: a server elsewhere was named, whose store this is not; or see `ruleset`.
+        """
+        if self.server is not None:
+            raise UsageError(
+                f"this works on the store here, not at {self.server}: "
+                "leave --server out, or run it beside that server"
+            )
+        ruleset = self.ruleset()
+        if self.dev or self.store is not None or Path(ruleset.server.store).exists():
+            return self, ruleset
+        developing = msgspec.structs.replace(self, dev=True)
+        other = developing.ruleset()
+        return (developing, other) if Path(other.server.store).exists() else (self, ruleset)
+
+    def beside(self) -> "tuple[Options, Ruleset]":
+        """As `working`; with `--server` the rules file here, for what a server does not tell."""
+        return self.working() if self.server is None else (self, self.ruleset())
+
+
+_OPTIONS: Mapping[str, Callable[[Any], Any]] = {
+    "file": click.option(
+        "-f",
+        "--file",
+        "rules",
+        metavar="RULES",
+        envvar="ROUTER_RULES",
+        default=DEFAULT_RULES,
+        show_default=True,
+        help="The rules file (also ROUTER_RULES).",
+    ),
+    "json": click.option("--json", "as_json", is_flag=True, help="Answer in JSON."),
+    "dev": click.option("--dev", is_flag=True, help="Work as `serve --dev` does: its store."),
+    "serve_dev": click.option(
+        "--dev", is_flag=True, help="No set-up: invent missing secrets, loopback only."
+    ),
+    "store": click.option(
+        "--store",
+        metavar="FILE",
+        envvar="ROUTER_STORE",
+        help="The store, in place of the rules file's (also ROUTER_STORE).",
+    ),
+    "listen": click.option(
+        "--listen",
+        metavar="HOST:PORT",
+        envvar="ROUTER_LISTEN",
+        help="The public door, in place of the rules file's (also ROUTER_LISTEN).",
+    ),
+    "admin": click.option(
+        "--admin",
+        metavar="HOST:PORT",
+        envvar="ROUTER_ADMIN",
+        help="The admin door, in place of the rules file's (also ROUTER_ADMIN).",
+    ),
+    "server": click.option(
+        "--server",
+        metavar="URL",
+        help="The admin door of a server elsewhere; ROUTER_TOKEN opens it.",
+    ),
+}
+
+
+def place_options(*names: str) -> Callable[[Command], Command]:
+    """
+    Gives a command the named options as one `place` argument; `file` and `json` always.
+
+    A command that also has a `rules_argument` takes the file from there first.
+    """
+    chosen = ("file", "json", *names)
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def with_place(rules_argument: str | None = None, **given: Any) -> None:
+            chosen = _with_those_of_groups({n: given.pop(n, None) for n in _FIELDS})
+            command(place=_place(chosen, rules_argument), **given)
+
+        decorated: Command = with_place
+        for name in reversed(chosen):
+            decorated = _OPTIONS[name](decorated)
+        return decorated
+
+    return decorate
+
+
+_FIELDS = ("rules", "as_json", "dev", "store", "listen", "admin", "server")
+
+rules_argument = click.argument("rules_argument", metavar="[RULES]", required=False)
+
+
+def _with_those_of_groups(given: dict[str, Any]) -> dict[str, Any]:
+    """`targets --server URL pause NAME`: what was said before the subcommand counts for it too."""
+    for name in given:
+        context = _who_said(name)
+        if context is not None:
+            given[name] = context.params[name]
+    return given
+
+
+def _who_said(name: str) -> click.Context | None:
+    """The command, or the group it is of, that was given this option; None: neither."""
+    context: click.Context | None = click.get_current_context()
+    while context is not None:
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            return context
+        context = context.parent
+    return None
+
+
+def _refuse_bad_server(server: str) -> None:
+    if not server.startswith(("http://", "https://")):
+        raise UsageError(
+            f"--server takes a URL like https://router.example.net:8001, not {server!r}"
+        )
+    for name in ("store", "admin"):
+        if _who_said(name) is not None:
+            raise UsageError(f"--server asks a router elsewhere, of its own: leave --{name} out")
+
+
+def _place(given: dict[str, Any], argument: str | None) -> Options:
+    if given["server"] is not None:
+        _refuse_bad_server(given["server"])
+    if argument is not None:
+        refuse_two_files(given["rules"], argument)
+        given["rules"] = argument
+    for name in ("listen", "admin"):
+        _refuse_bad_address(name, given[name])
+    return Options(
+        rules=Path(given["rules"]),
+        as_json=bool(given["as_json"]),
+        dev=bool(given["dev"]),
+        store=given["store"],
+        listen=given["listen"],
+        admin=given["admin"],
+        server=given["server"],
+        token=os.environ.get("ROUTER_TOKEN"),
+        environ=os.environ,
+    )
+
+
+def is_given(name: str) -> bool:
+    """Does the command line itself, not a variable, say this?"""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE
+
+
+def refuse_two_files(option: str, argument: str) -> None:
+    """An argument beside `-f` must mean the same file."""
+    if is_given("rules") and option != argument:
+        raise UsageError(f"two rules files are named, {option} and {argument}; name one")
+
+
+def _refuse_bad_address(name: str, value: str | None) -> None:
+    if value is None:
+        return
+    host, _, port = value.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65_535:
+        raise UsageError(f"--{name} takes HOST:PORT, like 127.0.0.1:8000, not {value!r}")

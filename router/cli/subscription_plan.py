@@ -1,0 +1,330 @@
+"""What `router subscriptions` works with: the endpoint, its sender's API, the plan, the ledger."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+from router.cli.admin import AdminClient, NoServer
+from router.cli.options import Options
+from router.config.settings import parsed_url
+from router.errors import SecretMissing, UsageError
+from router.model.settings import Endpoint
+from router.provider_calls.subscriptions import FACTS, Record, SubscriptionApi, fact_name, records
+from router.providers import Provider
+from router.providers.api import VERSION
+from router.providers.management import Access, is_topic, topic_table
+from router.rules.patterns import wildcard
+from router.rules.ruleset import Ruleset
+from router.rules.specs import CompiledRule
+from router.web.client_address import is_loopback
+
+_PORTS = {"http": 80, "https": 443}
+
+
+class ApiWish(msgspec.Struct, frozen=True):
+    """What the command line says in place of the endpoint's `api:`."""
+
+    endpoint: str
+    shop_base: str | None = None
+    api_version: str | None = None
+    token: str | None = None
+    token_env: str | None = None
+    spelling: str | None = None
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One topic of a plan. `record` is what is known of it, None for nothing."""
+
+    topic: str
+    address: str
+    do: Literal["create", "keep", "unsure"]
+    record: Record | None = None
+
+
+class SubscriptionPlan(msgspec.Struct, frozen=True):
+    """What would be asked for, where; `known` are all records, by the names of their facts."""
+
+    endpoint: str
+    access: Access
+    way: SubscriptionApi
+    rows: tuple[Row, ...]
+    known: Mapping[str, Record]
+
+    @property
+    def wanted(self) -> list[tuple[str, str]]:
+        """(topic, address) of each subscription to make."""
+        return [(row.topic, row.address) for row in self.rows if row.do == "create"]
+
+
+def endpoint_of(ruleset: Ruleset, name: str) -> Endpoint:
+    """
+    The endpoint of this name, if its sender takes subscriptions by calls.
+
+    Raises:
+        UsageError: there is none, or it does not.
+    """
+    endpoint = ruleset.addressed.get(name)
+    if endpoint is None:
+        from router.yaml_source.suggest import Suggester
+
+        hint = Suggester().hint(name, ruleset.addressed)
+        known = ", ".join(ruleset.addressed) or "none"
+        raise UsageError(f"no endpoint {name!r}; {hint or f'the file has: {known}'}")
+    provider = ruleset.providers[endpoint.provider]
+    rule = provider.definition.api
+    if rule is None or rule.subscribe is None:
+        raise UsageError(
+            f"{provider.label} is subscribed to in its settings screen, not by a call; "
+            f"`router addresses` shows what to enter there"
+        )
+    return endpoint
+
+
+def access_for(place: Options, ruleset: Ruleset, endpoint: Endpoint, wish: ApiWish) -> Access:
+    """
+    Whose API is called, where and as whom: flags first, then `api:`, then the definition.
+
+    Raises:
+        UsageError: something is missing or malformed; the text says how to give it.
+    """
+    rule = ruleset.providers[endpoint.provider].definition.api
+    assert rule is not None  # noqa: S101 - `endpoint_of` has seen to it
+    base = checked_address(wish.shop_base) if wish.shop_base else endpoint.api.base or rule.base
+    if base is None:
+        raise UsageError(
+            f"nobody says where the API is: add --shop-base https://…, or "
+            f"`api: {{base: …}}` to endpoint {endpoint.name}"
+        )
+    version = wish.api_version or endpoint.api_version or rule.version
+    if version is not None and not VERSION.fullmatch(version):
+        raise UsageError(f"--api-version is written YYYY-MM, like 2024-01, not {version!r}")
+    spelling = wish.spelling or endpoint.api.spelling
+    token = token_for(place, ruleset, wish, endpoint, rule.base)
+    return Access(rule, base, token, spelling, version)
+
+
+def token_for(
+    place: Options, ruleset: Ruleset, wish: ApiWish, endpoint: Endpoint | None, usual: str | None
+) -> str:
+    """
+    The access token: of `--token-env`, `--token`, or the endpoint's, which goes to the endpoint's
+    own API alone (at `usual` if it does not say).
+
+    Raises:
+        UsageError: none is named, or what is named does not exist or is not set, or it belongs
+            elsewhere.
+    """
+    from router.wiring.management import token_of
+
+    if wish.token is not None and wish.token_env is not None:
+        raise UsageError("--token and --token-env both name a token; give one")
+    if wish.token_env is not None:
+        return token_from_variable(place.environ, wish.token_env)
+    name = wish.token or (endpoint.api.token if endpoint else None)
+    if name is None:
+        raise UsageError(
+            "no access token is named: add --token-env VARIABLE, --token SECRET, or "
+            f"`api: {{token: SECRET}}` to endpoint {wish.endpoint}"
+        )
+    own = (endpoint.api.base if endpoint else None) or usual
+    if wish.token is None and own and wish.shop_base and _origin(own) != _origin(wish.shop_base):
+        raise UsageError(
+            f"the token of endpoint {wish.endpoint} is for {own}: name the one for "
+            f"{wish.shop_base} with --token-env VARIABLE or --token SECRET"
+        )
+    if name not in ruleset.secrets:
+        known = ", ".join(ruleset.secrets) or "none"
+        raise UsageError(f"--token names a secret of the rules file, which has: {known}")
+    try:
+        return token_of(ruleset, name, place.environ)
+    except SecretMissing as error:
+        raise UsageError(f"no access token: secrets.{name}: {error}") from None
+
+
+def _origin(address: str) -> tuple[str, str, int | None]:
+    url = urlsplit(address)
+    return url.scheme, (url.hostname or "").lower(), url.port or _PORTS.get(url.scheme)
+
+
+def token_from_variable(environ: Mapping[str, str], name: str) -> str:
+    """
+    The token that a variable of the environment holds.
+
+    Raises:
+        UsageError: it is not set, or no text of ASCII characters.
+    """
+    token = environ.get(name, "").strip()
+    if not token:
+        raise UsageError(f"no access token: environment variable {name} is not set")
+    if not token.isascii() or not token.isprintable():
+        raise UsageError(f"environment variable {name}: a token has ASCII characters only")
+    return token
+
+
+def checked_address(text: str) -> str:
+    """
+    The address of an API, without the slash at its end.
+
+    Raises:
+        UsageError: it is none.
+    """
+    url = parsed_url(text)
+    if url is None or url.query or url.fragment or url.username is not None:
+        raise UsageError(f"{text[:80]!r} is not an address like 'https://example-shop.test'")
+    return text.rstrip("/")
+
+
+# -- topics
+
+
+def topics_given(provider: Provider, texts: Iterable[str]) -> list[str]:
+    """
+    Topics as REST writes them, from either spelling.
+
+    Raises:
+        UsageError: one of them is no topic.
+    """
+    table = topic_table(info.name for info in provider.events)
+    found = []
+    for text in texts:
+        topic = table.get(text, text)
+        if not is_topic(topic):
+            raise UsageError(f"{text[:60]!r} is not a topic; write one like orders/create")
+        found.append(topic)
+    return found
+
+
+def topics_of_rules(ruleset: Ruleset, endpoint: Endpoint) -> tuple[list[str], list[str]]:
+    """
+    The topics that the rules of an endpoint name, patterns filled in from the catalogue, and the
+    ids of rules that name none: those want every event, which nobody should subscribe to by
+    accident.
+    """
+    catalogue = [info.name for info in ruleset.providers[endpoint.provider].events]
+    topics: dict[str, None] = {}
+    wanting_all = []
+    for rule in ruleset.rules:
+        if not _concerns(rule, endpoint):
+            continue
+        if rule.events is None:
+            wanting_all += [] if rule.otherwise else [rule.id]
+            continue
+        for pattern in rule.events:
+            fitting = [name for name in catalogue if wildcard(pattern, name)]
+            topics |= dict.fromkeys(fitting or ([pattern] if is_topic(pattern) else []))
+    return list(topics), wanting_all
+
+
+def _concerns(rule: CompiledRule, endpoint: Endpoint) -> bool:
+    return rule.sources is None or endpoint.name in rule.sources
+
+
+# -- the plan
+
+
+def planned(
+    ruleset: Ruleset,
+    endpoint: Endpoint,
+    topics: Iterable[str],
+    access: Access,
+    way: SubscriptionApi,
+    known: Mapping[str, Record],
+    *,
+    again: bool,
+) -> SubscriptionPlan:
+    """
+    What is to be made, and what was made before.
+
+    Raises:
+        UsageError: senders could not reach the address, or the shop would have too many.
+    """
+    rows = []
+    for topic in dict.fromkeys(topics):
+        address = address_for(ruleset, endpoint, topic)
+        record = known.get(fact_name(access.base, topic, address))
+        do: Literal["create", "keep", "unsure"] = "create"
+        if record is not None and not again:
+            do = "keep" if record.state == "made" else "unsure"
+        rows.append(Row(topic, address, do, record))
+    _reachable(rows, access)
+    made = sum(record.base == access.base for record in known.values())
+    new = sum(row.do == "create" and row.record is None for row in rows)
+    if made + new > access.rule.subscriptions_max:
+        raise UsageError(
+            f"that would be {made + new:,} subscriptions at {access.base}, "
+            f"more than the {access.rule.subscriptions_max:,} an app may have"
+        )
+    return SubscriptionPlan(endpoint.name, access, way, tuple(rows), known)
+
+
+def address_for(ruleset: Ruleset, endpoint: Endpoint, topic: str) -> str:
+    """Where a topic is to be sent: of several paths the one that is named after it."""
+    base = urlsplit(ruleset.server.base_url)
+    fitting = (a for a in endpoint.addresses if a.endswith("/" + topic))
+    return f"{base.scheme}://{base.netloc}{next(fitting, endpoint.addresses[0])}"
+
+
+def _reachable(rows: Iterable[Row], access: Access) -> None:
+    """An address of this machine is of use to a sender on it alone."""
+    if _is_local(access.base):
+        return
+    for row in rows:
+        if _is_local(row.address):
+            raise UsageError(
+                f"the sender cannot reach {row.address}: set `server.base_url` to the address "
+                "that the world knows"
+            )
+
+
+def _is_local(address: str) -> bool:
+    host = urlsplit(address).hostname or ""
+    return host == "localhost" or host.endswith(".localhost") or is_loopback(host)
+
+
+# -- the ledger
+
+
+def read_records(path: str) -> dict[str, Record]:
+    """The subscriptions that the store knows of, by the names of their facts."""
+    return records(asyncio.run(_recalled(path))) if Path(path).exists() else {}
+
+
+async def _recalled(path: str) -> Mapping[str, Any]:
+    from router.store.reader import open_reader
+
+    reader = open_reader(path)
+    try:
+        return await reader.recall(FACTS)
+    finally:
+        await reader.close()
+
+
+class Keeper:
+    """
+    Writes records: through the running server, else under the store's lock, which is held no
+    longer than one write takes.
+    """
+
+    def __init__(self, place: Options, ruleset: Ruleset) -> None:
+        self._place = place
+        self._ruleset = ruleset
+
+    async def keep(self, facts: Mapping[str, Any]) -> None:
+        """
+        Make these durable; None as a value forgets one.
+
+        Raises:
+            StoreRefused: neither a server nor we could write them.
+        """
+        with suppress(NoServer), AdminClient.of(self._place, self._ruleset) as door:
+            door.verb("remember", {"facts": dict(facts)})
+            return
+        from router.wiring.offline import open_ledger
+
+        async with open_ledger(self._ruleset) as verbs:
+            await verbs.remember({"facts": dict(facts)})

@@ -1,0 +1,193 @@
+"""
+`include:`, and tests in files of their own: several files read as if they were one.
+
+Their texts are joined behind the rules file's, so that every fault knows the file it is in.
+"""
+
+import glob
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import msgspec
+
+from router.config.files import TESTS, Files, UnreadableError, decode_text, is_tests, outside
+from router.config.schema import FileEntry
+from router.config.trial_schema import TestsEntry
+from router.errors import ConfigError, Diagnostic
+from router.yaml_source import (
+    Bounds,
+    Decoder,
+    Entry,
+    Node,
+    Report,
+    Source,
+    SourceText,
+    Table,
+    read,
+    shift,
+)
+
+FILES_MAX = 1_000
+_MAIN_ONLY = ("server", "include")
+_CALLED = {"vars": "variable", "define": "definition", "retries": "retry policy"}
+
+
+class IncludedFile(msgspec.Struct, frozen=True):
+    """Another file: what it is decoded as, its text, and its nodes if it is YAML."""
+
+    name: str
+    kind: type[FileEntry] | type[TestsEntry]
+    source: Source
+    node: Node | None
+
+
+class Including:
+    """Reads and merges the other files of one load."""
+
+    def __init__(self, decoder: Decoder, files: Files, bounds: Bounds) -> None:
+        self._decoder = decoder
+        self._report = decoder.report
+        self._files = files
+        self._bounds = bounds
+
+    def merge(self, file: FileEntry, *, tests: bool) -> dict[str, str] | None:
+        """
+        Put into `file` what the files that it includes say, and with `tests` also the files of
+        tests that lie beside them.
+
+        Gives the included texts by name; None if some file cannot be read, which is reported.
+        """
+        names = self._included(file)
+        parts = [self._part(name, FileEntry, at) for name, at in names.items()]
+        if tests:
+            own = PurePosixPath(self._report.source.path).name
+            parts += [self._part(name, TestsEntry) for name in self._siblings([own, *names])]
+        found = [part for part in parts if part is not None]
+        taken = self._taken(file, found)
+        if taken < len(parts):
+            return None
+        return {part.name: part.source.text for part in found if part.kind is FileEntry}
+
+    def _taken(self, file: FileEntry, parts: list[IncludedFile]) -> int:
+        """Put what these parts say into the file; gives how many could be read."""
+        if not parts:
+            return 0
+        begins = self._report.source.join([part.source for part in parts])
+        taken = 0
+        for part, begin in zip(parts, begins, strict=True):
+            if part.node is None:
+                continue
+            shift(part.node, begin)
+            entry = self._decoder.decode(part.node, part.kind)
+            if entry is not None:
+                self._take(file, entry)
+                taken += 1
+        return taken
+
+    # -- which files ----------------------------------------------------------------------------
+
+    def _included(self, file: FileEntry) -> dict[str, SourceText]:
+        """The names of the files to include, and the pattern that each fits first."""
+        own = PurePosixPath(self._report.source.path).name
+        found: dict[str, SourceText] = {}
+        for pattern in file.include or ():
+            fault = outside(pattern.value)
+            if fault is not None:
+                self._error("bad-include", fault, pattern, "for example 'rules/*.yaml'")
+                continue
+            names = [n for n in self._files.fitting(pattern.value) if n != own and not is_tests(n)]
+            if not names:
+                self._nothing(pattern)
+            for name in names:
+                found.setdefault(name, pattern)
+        if len(found) > FILES_MAX:
+            last = list(found.values())[FILES_MAX]
+            self._error("too-big", f"more than {FILES_MAX} files are included", last)
+        return dict(list(found.items())[:FILES_MAX])
+
+    def _nothing(self, pattern: SourceText) -> None:
+        start, end = pattern.node.start, pattern.node.end
+        if glob.has_magic(pattern.value):
+            message = f"no file fits '{pattern.value[:60]}'"
+            self._report.warning("includes-nothing", message, start, end)
+        else:
+            message = f"there is no file '{pattern.value[:60]}' to include"
+            self._report.error("bad-include", message, start, end, "relative to the rules file")
+
+    def _siblings(self, names: list[str]) -> Iterator[str]:
+        """The files of tests: NAME.test.yaml beside each NAME.yaml."""
+        for name in names:
+            path = PurePosixPath(name)
+            sibling = str(path.with_name(f"{path.stem}{TESTS}{path.suffix}"))
+            yield from self._files.fitting(glob.escape(sibling))
+
+    # -- what they say --------------------------------------------------------------------------
+
+    def _part(
+        self, name: str, kind: type[FileEntry] | type[TestsEntry], at: SourceText | None = None
+    ) -> IncludedFile | None:
+        path = str(Path(self._report.source.path).parent / name)
+        try:
+            text = decode_text(self._files.read(name), path=path)
+        except ConfigError as error:
+            self._refused(error.diagnostics)
+            return None
+        except UnreadableError as reason:
+            self._unreadable(f"cannot read '{name}': {reason}", at)
+            return None
+        report = Report(Source(text, path))
+        node = read(report, bounds=self._bounds)
+        self._report.take(report)
+        return IncludedFile(name, kind, report.source, node)
+
+    def _refused(self, found: tuple[Diagnostic, ...]) -> None:
+        self._report.found += found
+        self._report.failed = True
+
+    def _unreadable(self, message: str, at: SourceText | None) -> None:
+        if at is not None:
+            self._error("bad-include", message, at)
+        else:
+            self._report.error("bad-include", message, 0, 1)
+
+    def _take(self, file: FileEntry, entry: FileEntry | TestsEntry) -> None:
+        if None not in (entry.version, file.version) and entry.version != file.version:
+            at = entry.at("version")
+            message = f"expected 'version: {file.version}' as in the rules file"
+            self._report.error("unknown-version", message, at.start, at.end)
+        if isinstance(entry, FileEntry):
+            self._refuse_main_only(entry)
+        for name in _mergeable(entry):
+            theirs = getattr(entry, name)
+            mine = getattr(file, name)
+            if mine is None:
+                setattr(file, name, theirs)
+            elif isinstance(theirs, Table):
+                self._merge_table(mine, theirs, name)
+            elif theirs is not None:
+                mine += theirs
+        file.broken |= entry.broken - {"version"}
+
+    def _refuse_main_only(self, entry: FileEntry) -> None:
+        for name in _MAIN_ONLY:
+            key = entry.key_at(name)
+            if key is not entry.node:
+                message = f"'{name}' stands in the rules file itself, not in an included one"
+                self._report.error("bad-include", message, key.start, key.end)
+
+    def _merge_table(self, mine: Table[Any], theirs: Table[Any], section: str) -> None:
+        what = _CALLED.get(section, section.removesuffix("s"))
+        for name, (text, value) in theirs.items.items():
+            first = mine.items.setdefault(name, (text, value))[0]
+            if first is not text:
+                where = self._report.source.told(first.node.start, text.node.start)
+                self._error("duplicate-name", f"the {what} '{name[:60]}' is taken by {where}", text)
+
+    def _error(self, code: str, message: str, at: SourceText, hint: str | None = None) -> None:
+        self._report.error(code, message, at.node.start, at.node.end, hint)
+
+
+def _mergeable(entry: Entry) -> list[str]:
+    fixed = {"node", "broken", "version", *_MAIN_ONLY}
+    return [f.name for f in msgspec.structs.fields(type(entry)) if f.name not in fixed]

@@ -1,0 +1,109 @@
+"""Which targets may start how many jobs now."""
+
+import math
+from collections.abc import Callable, Iterable
+from itertools import islice
+
+from router.dispatch.breakers import Gates
+from router.dispatch.due import DueTimes
+from router.dispatch.slots import Slots
+from router.model.job import ActionKind
+
+LOOK = 512
+"""Ready targets looked at in one round: more than can be held back by slots of their own."""
+PROBES = 16
+"""Targets of unknown kind leased from in one round, one job each."""
+
+Wish = dict[str, tuple[ActionKind | None, int]]
+"""Targets, each with its kind if that is known, and how many of its jobs to lease."""
+
+
+class Wishes:
+    """
+    Targets with work that is due, those of each kind in turn.
+
+    `owed` are targets whose due jobs wait for their rate.
+    """
+
+    def __init__(
+        self,
+        slots: Slots,
+        gates: Gates,
+        kinds: Iterable[ActionKind],
+        kind_of: Callable[[str], ActionKind | None],
+    ) -> None:
+        self._slots, self._gates, self._told = slots, gates, kind_of
+        self._due = DueTimes()
+        self._kinds: dict[str, ActionKind] = {}
+        self._ready: dict[ActionKind, dict[str, None]] = {kind: {} for kind in kinds}
+        self._unknown: dict[str, None] = {}
+        self.owed: set[str] = set()
+
+    def put(self, target: str, due_at: int) -> bool:
+        """Work of a target is due then (Unix milliseconds); True: sooner than was known."""
+        return self._due.put(target, due_at)
+
+    def shift(self, ms: int) -> None:
+        """Every due time is so much later: somebody set the clock."""
+        self._due.shift(ms)
+
+    def learn(self, target: str, kind: ActionKind) -> None:
+        """A job of this kind was seen there."""
+        self._kinds[target] = kind
+
+    def kind_of(self, target: str) -> ActionKind | None:
+        """The kind of a target's jobs, if it is known."""
+        return self._kinds.get(target) or self._told(target)
+
+    def next(self) -> int | None:
+        """When work is due next."""
+        return self._due.next()
+
+    def waiting(self, kind: ActionKind) -> bool:
+        """Whether a due target of this kind waits for a slot."""
+        return bool(self._ready[kind])
+
+    def take(self, now: int) -> Wish:
+        """What to lease now; the slots are held from here on."""
+        for target in self._due.take(now):
+            kind = self.kind_of(target)
+            (self._unknown if kind is None else self._ready[kind])[target] = None
+        wish: Wish = {}
+        for kind in self._ready:
+            self._take_of(kind, now, wish)
+        for target in tuple(islice(self._unknown, PROBES)):
+            del self._unknown[target]
+            wish[target] = (None, 1)
+        return wish
+
+    def _take_of(self, kind: ActionKind, now: int, wish: Wish) -> None:
+        ready, slots = self._ready[kind], self._slots
+        if not ready:
+            return
+        share = max(1, slots.left(kind) // len(ready))
+        for target in tuple(islice(ready, LOOK)):
+            if slots.left(kind) <= 0:
+                return
+            if target in self._gates.special and not self._passes(target, now):
+                del ready[target]
+                continue
+            room = min(share, slots.room(target, kind))
+            wait = 0.0 if room else slots.rate_wait(target, kind)
+            if room:
+                slots.take(target, kind, room)
+                wish[target] = (kind, room)
+            elif wait > 0:
+                self.owed.add(target)
+                self._due.put(target, now + math.ceil(wait * 1000))
+            else:
+                continue
+            del ready[target]
+
+    def _passes(self, target: str, now: int) -> bool:
+        """Whether a special target may be called at all; if not, when to look again is noted."""
+        gate = self._gates.tick(target, now)
+        if gate is None or not gate.shut():
+            return True
+        if gate.state == "open":
+            self._due.put(target, gate.next_probe)
+        return False

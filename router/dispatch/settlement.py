@@ -1,0 +1,125 @@
+"""What an attempt's end means for its job: pure."""
+
+import random
+from typing import Any, Final
+
+import msgspec
+
+from router.model.job import (
+    Attempt,
+    AttemptOutcome,
+    Done,
+    FailOutcome,
+    Job,
+    JobState,
+    Outcome,
+    RetryOutcome,
+    Settlement,
+    Skip,
+)
+from router.model.retry import AGE_LIMIT_MS, RetryPolicy, next_delay_ms
+
+TOO_OLD: Final = "too_old"
+INTERRUPTED: Final = "interrupted"
+
+
+def too_old(job: Job) -> bool:
+    """
+    Whether a leased job could have run for so long that it must not any more.
+
+    Time in which it was made to wait (a paused rule or target, a turn) does not count: whoever
+    lets it go makes it due anew. When it was leased and when it was due are by the same clock,
+    also if somebody sets the clock in between; now may be by another one.
+    """
+    return job.started_at is not None and job.started_at - job.due_at > AGE_LIMIT_MS
+
+
+class Verdicts:
+    """Turns outcomes into settlements; `dry` marks every success as one that ran nothing."""
+
+    def __init__(self, rng: random.Random, *, dry: bool) -> None:
+        self._rng = rng
+        self._success: AttemptOutcome = "dry" if dry else "succeeded"
+
+    def settlement(
+        self, job: Job, outcome: Outcome | Skip, policy: RetryPolicy, generation: str, now: int
+    ) -> Settlement:
+        """The settlement of a finished attempt; `now` is its end."""
+        match outcome:
+            case Done(result):
+                attempt = _attempt(job, self._success, None, result, (generation, now))
+                return _settle(job, attempt, "succeeded")
+            case FailOutcome(reason, result):
+                attempt = _attempt(job, "dead", reason, result, (generation, now))
+                return _settle(job, attempt, "dead")
+            case Skip(reason):
+                attempt = _attempt(job, "skipped", reason, {}, (generation, now))
+                return _settle(job, attempt, "cancelled", charged=False)
+        return self._retry(job, outcome, policy, (generation, now))
+
+    def _retry(
+        self, job: Job, outcome: RetryOutcome, policy: RetryPolicy, when: tuple[str, int]
+    ) -> Settlement:
+        delay = next_delay_ms(policy, job.charged + 1, outcome.failure, outcome.after_s, self._rng)
+        if delay is None or sum(policy.schedule_ms[: job.charged + 1]) > AGE_LIMIT_MS:
+            return _settle(job, _attempt(job, "dead", outcome.reason, outcome.result, when), "dead")
+        attempt = _attempt(job, "failed", outcome.reason, outcome.result, when)
+        return _settle(job, attempt, "retryable", due_at=when[1] + delay)
+
+
+def interrupted(job: Job, generation: str, now: int, *, dead: bool) -> Settlement:
+    """The settlement of an attempt that we broke off ourselves: not the job's fault, uncharged."""
+    attempt = _attempt(job, INTERRUPTED, INTERRUPTED, {}, (generation, now))
+    if dead:
+        return _settle(job, attempt, "dead", charged=False)
+    return _settle(job, attempt, "available", due_at=now, charged=False)
+
+
+def moved(settlement: Settlement, ms: int) -> Settlement:
+    """The same settlement when somebody has set the clock by so much since it was made."""
+    old, due_at = settlement.attempt, settlement.due_at
+    attempt = msgspec.structs.replace(
+        old, started_at=old.started_at + ms, ended_at=old.ended_at + ms
+    )
+    return msgspec.structs.replace(
+        settlement, attempt=attempt, due_at=None if due_at is None else due_at + ms
+    )
+
+
+def _attempt(
+    job: Job,
+    outcome: AttemptOutcome,
+    reason: str | None,
+    result: dict[str, Any],
+    when: tuple[str, int],
+) -> Attempt:
+    generation, now = when
+    return Attempt(
+        job=job.id,
+        number=job.attempt,
+        started_at=now if job.started_at is None else job.started_at,
+        ended_at=now,
+        outcome=outcome,
+        reason=reason,
+        result=result,
+        generation=generation,
+    )
+
+
+def _settle(
+    job: Job,
+    attempt: Attempt,
+    state: JobState,
+    *,
+    due_at: int | None = None,
+    charged: bool = True,
+) -> Settlement:
+    return Settlement(
+        job=job.id,
+        lease=job.lease or "",
+        attempt=attempt,
+        state=state,
+        due_at=due_at,
+        reason=attempt.reason if state in ("dead", "cancelled") else None,
+        charged=charged,
+    )

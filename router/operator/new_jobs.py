@@ -1,0 +1,76 @@
+"""New jobs for stored work: routed anew by today's rules, or as they were."""
+
+import msgspec
+
+from router.clock import Clock
+from router.errors import NotFound
+from router.model.delivery import Delivery
+from router.model.ids import Ids
+from router.model.job import Job, NewJob
+from router.model.settings import Dedupe, Endpoint
+from router.operator.stored_request import as_request
+from router.rules.live import LiveRef
+from router.rules.plan import Planner
+
+_UNGUARDED = Endpoint("", "", (), dedupe=Dedupe(mode="off"))
+
+
+class NewJobs:
+    """Makes the new jobs; stores nothing. All are due now: whoever stores them sets their pace."""
+
+    def __init__(self, live: LiveRef, clock: Clock, ids: Ids) -> None:
+        self._live = live
+        self._clock = clock
+        self._ids = ids
+
+    @property
+    def generation(self) -> str:
+        """Of the rules by which it would route now."""
+        return self._live.current.ruleset.generation
+
+    def delivery(self, delivery: Delivery) -> list[NewJob]:
+        """
+        The jobs that today's rules want of a delivery.
+
+        Raises:
+            NotFound: the rules file no longer has its provider, or the disk has changed it.
+        """
+        if delivery.damaged:
+            raise NotFound(f"{delivery.id} is corrupt: it is not what was accepted")
+        live = self._live.current
+        if delivery.provider not in live.ruleset.providers:
+            raise NotFound(f"the rules file no longer has the provider {delivery.provider!r}")
+        reading = live.ruleset.providers[delivery.provider].read(as_request(delivery))
+        planner = Planner(live, self._ids, _never)
+        again = msgspec.structs.replace(delivery, replay_of=delivery.id)
+        plan = planner.plan(again, reading, _UNGUARDED, self._clock.now())
+        generation = live.ruleset.generation
+        return [
+            msgspec.structs.replace(job, replay_of=delivery.id, generation=generation)
+            for job in plan.jobs
+        ]
+
+    def job(self, job: Job) -> NewJob:
+        """The same event x rule x action once more, with today's version of the action."""
+        found = self._live.action_of(job)
+        target = found[1].target if found else job.target
+        now = self._clock.now()
+        return NewJob(
+            self._ids.new("job", now),
+            job.event_index,
+            job.event_id,
+            job.event,
+            job.rule,
+            job.action,
+            job.kind,
+            target,
+            now,
+            replay_of=job.id,
+            generation=self._live.current.ruleset.generation,
+            covers=job.covers,
+            after=job.after,
+        )
+
+
+def _never(_target: str, _kind: str) -> None:
+    return None

@@ -1,0 +1,73 @@
+"""What an operator's verb would do, counted before anything is done."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from router.model.operations import ActionJobs, Planned, Replay
+from router.operator.replay_source import Finder
+
+LOOKED_AT = 10_000
+"""Deliveries that a plan looks at; of a larger selection it says `at least`."""
+
+
+async def plan(finder: Finder, replay: Replay, rate: float | None) -> Planned:
+    """Count what would be made."""
+    parts: Counter[tuple[str, str, str]] = Counter()
+    times: list[int] = []
+    deliveries = skipped = passed = 0
+    earlier = ""
+    last = False
+    while not last and deliveries + passed < LOOKED_AT:
+        batch = await finder.batch(replay)
+        replay = msgspec.structs.replace(replay, reached=batch.reached)
+        for stored, jobs in batch.work:
+            deliveries += 1
+            times = [*times, stored.delivery.received_at]
+            times = [min(times), max(times)]
+            parts.update((job.rule, job.action, job.target) for job in jobs)
+        skipped += batch.skipped
+        passed += batch.passed
+        earlier = max(earlier, batch.earlier)
+        last = batch.last
+    return Planned(
+        deliveries,
+        parts.total(),
+        skipped,
+        tuple([ActionJobs(*key, count) for key, count in parts.most_common()]),
+        min(times, default=None),
+        max(times, default=None),
+        _seconds(parts, rate),
+        last,
+        passed,
+        earlier or None,
+    )
+
+
+def joined(plans: Sequence[Planned]) -> Planned:
+    """One plan of several, each of other jobs; a delivery in two of them counts twice."""
+    if len(plans) == 1:
+        return plans[0]
+    parts: Counter[tuple[str, str, str]] = Counter()
+    for one in plans:
+        parts.update({(p.rule, p.action, p.target): p.jobs for p in one.parts})
+    times = [at for one in plans for at in (one.first_at, one.last_at) if at is not None]
+    return Planned(
+        sum(one.deliveries for one in plans),
+        parts.total(),
+        parts=tuple([ActionJobs(*key, count) for key, count in parts.most_common()]),
+        first_at=min(times, default=None),
+        last_at=max(times, default=None),
+        passed=sum(one.passed for one in plans),
+        earlier=max((one.earlier for one in plans if one.earlier is not None), default=None),
+    )
+
+
+def _seconds(parts: Counter[tuple[str, str, str]], rate: float | None) -> float:
+    if rate is None:
+        return 0.0
+    by_target: Counter[str] = Counter()
+    for (_, _, target), count in parts.items():
+        by_target[target] += count
+    return max((count - 1) / rate for count in by_target.values()) if by_target else 0.0

@@ -1,0 +1,150 @@
+"""What a replay is of, some deliveries at a time: as named at its begin, or found on the way."""
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+
+from router.errors import NotFound
+from router.model.job import Job, NewJob
+from router.model.operations import Item, Replay
+from router.operator.new_jobs import NewJobs
+from router.operator.originals import OriginalRuns, routed
+from router.operator.replay_request import ReplayRequest, of_jobs
+from router.operator.search import Search
+from router.rules.ruleset import Ruleset
+from router.store.protocol import Selector, Store, Stored
+
+STEP_DELIVERIES = 100
+STEP_JOBS = 2_000
+"""What one step makes: so much that commits are few, so little that accepting hardly waits."""
+
+
+class Batch(msgspec.Struct):
+    """
+    Deliveries with their new jobs; `reached` is where the next batch goes on. `passed` and
+    `earlier` as of a replay.
+    """
+
+    reached: str
+    work: list[tuple[Stored, list[NewJob]]] = []
+    skipped: int = 0
+    last: bool = False
+    passed: int = 0
+    earlier: str = ""
+
+    def pass_over(self, made: Job) -> None:
+        """Leave out what a replay has made already: this job, or the first of several."""
+        self.passed += 1
+        self.earlier = max(self.earlier, made.id)
+
+    @property
+    def full(self) -> bool:
+        jobs = sum(len(new) for _, new in self.work)
+        return len(self.work) >= STEP_DELIVERIES or jobs >= STEP_JOBS
+
+
+class Finder:
+    """Finds the work of one replay. Raises UsageError: its condition is wrong."""
+
+    def __init__(
+        self, store: Store, again: NewJobs, asked: ReplayRequest, ruleset: Ruleset
+    ) -> None:
+        self._store = store
+        self._again = again
+        self._asked = asked
+        self._search: Search | None = None
+        self._of_jobs = False
+        if asked.selector is not None:
+            self._of_jobs = of_jobs(asked.selector)
+            self._search = Search(
+                store, asked.selector, ruleset, jobs=self._of_jobs, originals=True
+            )
+
+    async def batch(self, replay: Replay) -> Batch:
+        """The next deliveries with their new jobs."""
+        if replay.items is not None:
+            return await self._named(replay.items, int(replay.reached or 0))
+        return await self._found(replay.reached)
+
+    async def items(self) -> tuple[Item, ...]:
+        """Everything that the search finds, newest first and up to its limit; by delivery."""
+        found: dict[str, list[str]] = {}
+        if self._search is not None:
+            async for stored in self._search.newest():
+                jobs = found.setdefault(stored.delivery.id, [])
+                jobs += [job.id for job in stored.jobs]
+        return tuple([(d, tuple(found[d]) if self._of_jobs else None) for d in sorted(found)])
+
+    async def _named(self, items: Sequence[Item], begin: int) -> Batch:
+        batch = Batch(str(begin))
+        for place, (delivery, jobs) in enumerate(items[begin:], begin + 1):
+            batch.reached = str(place)
+            record = await self._store.delivery(delivery)
+            if record is None:
+                batch.skipped += 1
+            else:
+                chosen = () if jobs is None else tuple([j for j in record.jobs if j.id in jobs])
+                stored = Stored(str(place), record.delivery, record.events, chosen, record.jobs)
+                await self._add(batch, stored, whole=jobs is None)
+            if batch.full:
+                break
+        batch.last = int(batch.reached) >= len(items)
+        return batch
+
+    async def _found(self, reached: str) -> Batch:
+        batch = Batch(reached)
+        if self._search is None:
+            batch.last = True
+            return batch
+        page = await self._search.after(reached or None)
+        for stored in page.found:
+            batch.reached = stored.at
+            left = await self._search.held(stored)
+            if left is not None:
+                await self._add(batch, left, whole=not self._of_jobs)
+            if batch.full and stored is not page.found[-1]:
+                return batch
+        batch.last = page.reached is None
+        return batch
+
+    async def _add(self, batch: Batch, stored: Stored, *, whole: bool) -> None:
+        await asyncio.sleep(0)  # reading a body takes its time: others have their turn
+        if not whole:
+            self._repeat(batch, stored, stored.jobs)
+        elif self._asked.recorded:
+            had = [job for job in stored.history if job.replay_of is None]
+            self._repeat(batch, stored, had)
+        else:
+            self._route(batch, stored)
+
+    def _repeat(self, batch: Batch, stored: Stored, jobs: Sequence[Job]) -> None:
+        """These jobs once more, but those that have been made again."""
+        runs = OriginalRuns(stored.history)
+        made: list[NewJob] = []
+        for job in jobs:
+            newest = runs.newest(job)
+            if newest.id == job.id or self._asked.again:
+                made.append(self._again.job(job))
+            else:
+                batch.pass_over(newest)
+        if made or not jobs:
+            batch.work.append((stored, made))
+
+    def _route(self, batch: Batch, stored: Stored) -> None:
+        """What today's rules want of a delivery, unless they have been asked already."""
+        made = routed(stored, self._again.generation)
+        if made is not None and not self._asked.again:
+            batch.pass_over(made)
+            return
+        try:
+            batch.work.append((stored, self._again.delivery(stored.delivery)))
+        except NotFound:
+            batch.skipped += 1
+
+
+def frozen(selector: Selector, now: int) -> Selector:
+    """The selection as it is now: what comes later than this millisecond is not part of it."""
+    if selector.until is not None and selector.until <= now:
+        return selector
+    return msgspec.structs.replace(selector, until=now + 1)

@@ -1,0 +1,94 @@
+"""One condition on stored deliveries: read again, and judged as a rule's `match` would be."""
+
+from collections.abc import Collection
+
+import msgspec
+
+from router.errors import ExpressionError, UsageError
+from router.expressions import Failed
+from router.expressions import compile as compiled
+from router.model.delivery import Delivery, DeliveryEvent
+from router.model.job import Job
+from router.operator.stored_request import as_request
+from router.rules.ruleset import Ruleset
+from router.rules.scope import delivery_roots, event_scope
+from router.store.protocol import Stored
+
+ROOTS = frozenset(
+    {
+        "event", "action", "payload", "headers", "query", "endpoint", "provider", "var", "def",
+        "delivery",
+    }
+)  # fmt: skip
+
+
+class Where:
+    """
+    A condition in verdict reading, by today's providers, variables and definitions.
+
+    `failed` counts the events that it could not be evaluated on, `reason` says why the first one.
+
+    Raises:
+        UsageError: the text is no expression, or reads what is not there.
+    """
+
+    def __init__(self, text: str, ruleset: Ruleset) -> None:
+        self._ruleset = ruleset
+        self.failed = 0
+        self.reason: str | None = None
+        try:
+            self._expression = compiled(text)
+        except ExpressionError as error:
+            hint = f"; {error.hint}" if error.hint else ""
+            where = f"at character {error.start + 1}"
+            raise UsageError(f"--where: {error.message} {where}{hint}") from None
+        self._check()
+
+    def _check(self) -> None:
+        fields = {f for p in self._ruleset.providers.values() for f in p.root_fields}
+        known = ROOTS | fields
+        for root in sorted(self._expression.roots - known):
+            raise UsageError(f"--where: there is no {root!r}; there are {', '.join(sorted(known))}")
+        for root, table in (("def", self._ruleset.defines), ("var", self._ruleset.variables)):
+            for used, name in sorted(self._expression.uses):
+                if used == root and name not in table:
+                    raise UsageError(f"--where: the rules file has no {root}.{name}")
+
+    def holds(self, stored: Stored) -> Stored | None:
+        """What is left of a delivery: itself with the jobs whose event fits; None: nothing."""
+        fitting = self._events(stored.delivery, {entry.index for entry in stored.events})
+        if not fitting:
+            return None
+        if not stored.jobs:
+            return stored
+        jobs = tuple([job for job in stored.jobs if fitting & _indexes(job)])
+        return msgspec.structs.replace(stored, jobs=jobs) if jobs else None
+
+    def _events(self, delivery: Delivery, known: Collection[int]) -> set[int]:
+        """The indexes of the events that fit; of those known before nothing was stored."""
+        provider = self._ruleset.providers.get(delivery.provider)
+        if provider is None:
+            self._fail(f"the rules file has no provider {delivery.provider!r}")
+            return set()
+        reading = provider.read(as_request(delivery))
+        events = [e.event() for e in reading.events if not known or e.index in known]
+        if reading.state != "routed":  # it has no payload; its headers and its name may tell
+            events = [DeliveryEvent("", 0, reading.event_name, None, None)]
+        shared = delivery_roots(delivery, self._ruleset.variables)
+        return {e.index for e in events if self._fits(shared, delivery, e)}
+
+    def _fits(self, shared: dict[str, object], delivery: Delivery, event: DeliveryEvent) -> bool:
+        scope = event_scope(shared, delivery, event, self._ruleset.defines)
+        verdict = self._expression.verdict(scope)
+        if isinstance(verdict, Failed):
+            self._fail(verdict.reason)
+            return False
+        return verdict
+
+    def _fail(self, reason: str) -> None:
+        self.failed += 1
+        self.reason = self.reason or reason
+
+
+def _indexes(job: Job) -> set[int]:
+    return set(job.covers) or {job.event_index}

@@ -1,0 +1,152 @@
+"""The facts of providers as Markdown, so that docs/ says what the definitions say."""
+
+import re
+from collections.abc import Mapping
+
+from router.providers.definition import (
+    SIGNATURES,
+    Handshake,
+    Names,
+    ValueSource,
+    VerifyRule,
+    spelled,
+)
+from router.providers.provider import EventInfo, Provider
+
+_LIST = re.compile(r"(<!-- providers -->\n).*?(<!-- end -->)", re.DOTALL)
+_BLOCK = re.compile(r"(<!-- facts: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def refreshed(text: str, providers: Mapping[str, Provider]) -> str:
+    """
+    The page with every block between `<!-- facts: NAME -->` (or `<!-- providers -->`: the list of
+    all) and `<!-- end -->` written anew.
+
+    Raises:
+        KeyError: a block names no provider.
+    """
+    text = _LIST.sub(lambda m: f"{m[1]}\n{listed(providers)}\n{m[2]}", text)
+    return _BLOCK.sub(lambda m: f"{m[1]}\n{facts(providers[m[2]])}\n{m[3]}", text)
+
+
+def listed(providers: Mapping[str, Provider]) -> str:
+    """A table of all providers, with the pages about them."""
+    rows = ["| Sender | `provider:` | How it proves itself |", "|---|---|---|"]
+    for provider in {p.name: p for p in providers.values()}.values():
+        names = " or ".join(f"`{name}`" for name in (provider.name, *provider.aliases))
+        kinds = ", or ".join(_KINDS[rule.scheme] for rule in provider.definition.ways)
+        rows.append(
+            f"| [{provider.label}](providers/{page_name(provider)}.md) | {names} | {kinds} |"
+        )
+    return "\n".join(rows) + "\n"
+
+
+def page_name(provider: Provider) -> str:
+    """What its page is called: the name that people know, where a neutral one comes first."""
+    known = provider.name in ("commerce", "email", "code-host")
+    return provider.aliases[0] if known else provider.name
+
+
+_KINDS = {
+    "hmac": "a signature (HMAC)",
+    "ecdsa": "a signature (ECDSA, public key)",
+    "ed25519": "a signature (Ed25519, public key)",
+    "token": "a token",
+    "basic": "a user and password",
+    "jwt": "a bearer token (JWT)",
+    "none": "nothing",
+}
+
+
+def facts(provider: Provider) -> str:
+    """What to know, how it sends, and which events it knows."""
+    rows = [f"- {note}" for note in provider.definition.notes]
+    rows += ["", "| | |", "|---|---|"] if rows else ["| | |", "|---|---|"]
+    rows += [f"| {name} | {value} |" for name, value in _ways(provider)]
+    if provider.events:
+        rows += ["", "| Group | Event | Actions |", "|---|---|---|"]
+        rows += [_event_row(event) for event in provider.events]
+    return "\n".join(rows) + "\n"
+
+
+def _ways(provider: Provider) -> list[tuple[str, str]]:
+    d = provider.definition
+    names = [f"`{name}`" for name in (provider.name, *provider.aliases)]
+    rows = [("`provider:`", " or ".join(names))]
+    rows += [("or" if index else "Proof", _proof(rule)) for index, rule in enumerate(d.ways)]
+    rows.append(
+        ("Event name", "always `unknown`" if d.event == ValueSource() else _source(d.event))
+    )
+    if d.action is not None:
+        rows.append(("Action", _source(d.action)))
+    if d.id is not None:
+        rows.append(("Id, for dropping duplicates", _source(d.id)))
+    for root, source in d.fields.items():
+        rows.append((f"`{root}` in expressions", _source(source)))
+    rows.append(("Wrong or missing signature", f"{provider.refuse_with}"))
+    rows += [("Handshake", _handshake(handshake)) for handshake in d.respond]
+    rows.append(("Methods", ", ".join(d.methods)))
+    rows.append(("Bodies", " or ".join(d.reads)))
+    rows.append(("Largest body", d.body_max))
+    if d.split is not None:
+        rows.append(("Events in one delivery", f"up to {d.split:,}"))
+    if d.ack_within is not None:
+        rows.append(("Answer expected within", d.ack_within))
+    return rows
+
+
+def _proof(rule: VerifyRule) -> str:
+    if rule.scheme in SIGNATURES:
+        return _signature(rule)
+    after = f" after `{rule.lead}`" if rule.lead else ""
+    if rule.scheme == "token":
+        place = f"the query parameter `{rule.query}`" if rule.query else _headers(rule.place)
+        return f"the secret itself, in {place}{after}"
+    if rule.scheme == "basic":
+        who = (
+            "`user:password`, the secret" if rule.user is None else f"`{rule.user}` and the secret"
+        )
+        return f"{who}, in {_headers(rule.place)}{after}"
+    if rule.scheme == "jwt":
+        return (
+            f"a token signed with {' or '.join(rule.algorithms)}, in {_headers(rule.place)}{after}"
+        )
+    return "none"
+
+
+def _signature(rule: VerifyRule) -> str:
+    named = {"hmac": f"HMAC with {rule.algorithm.upper()}", "ecdsa": "ECDSA on P-256 with SHA256"}
+    text = f"{named.get(rule.scheme, 'Ed25519')} over `{rule.message}`, in {rule.encoding}"
+    text += f" after `{rule.prefix}`" if rule.prefix else ""
+    text += f", in {_headers(rule.header)}"
+    text += f" (a list, parted by `{rule.separator}`)" if rule.separator else ""
+    text += f"; timestamp in {_headers(rule.timestamp)}" if rule.timestamp else ""
+    text += f"; timestamp after `{rule.timestamp_part}` in that list" if rule.timestamp_part else ""
+    text += f", at most {rule.tolerance} off" if rule.tolerance else ""
+    return text + (f"; the secret is {rule.key}" if rule.key != "text" else "")
+
+
+def _handshake(handshake: Handshake) -> str:
+    asked = " and ".join(f"`{name}` is `{value}`" for name, value in handshake.when.items())
+    text = (
+        f"{handshake.method}{f' where {asked}' if asked else ''}: `{handshake.echo}` is sent back"
+    )
+    return text + (f", if `{handshake.token}` is a secret" if handshake.token else "")
+
+
+def _source(source: ValueSource) -> str:
+    if source.event:
+        return "the event name"
+    fields = " or ".join(f"`{path}`" for path in source.paths)
+    where = f"field {fields}" if fields else _headers(source.header)
+    return f"{where}, after `{source.prefix}`" if source.prefix else where
+
+
+def _headers(names: Names) -> str:
+    return " or ".join(f"`{name}`" for name in spelled(names))
+
+
+def _event_row(event: EventInfo) -> str:
+    actions = [f"`{a}`{'*' if a in event.assumed_actions else ''}" for a in event.actions]
+    name = f"`{event.name}`{'*' if event.assumed else ''}"
+    return f"| {event.group} | {name} | {', '.join(actions)} |"

@@ -1,0 +1,48 @@
+"""What all ways of proof share: the shape of a way, and the words of a refusal."""
+
+from collections.abc import Callable
+
+from router.model.delivery import InboundRequest, LiveSecret, Refused, Verified
+from router.providers.definition import PLACEHOLDER, Definition
+from router.providers.headers import Spellings
+
+Found = dict[bytes, bytes]
+"""The headers that play a part, by part."""
+
+Judge = Callable[
+    [Found, InboundRequest, tuple[LiveSecret, ...], int, int | None], Verified | Refused
+]
+"""
+(headers by part, request, live secrets, now in milliseconds, the endpoint's tolerance in seconds)
+to a verdict, by one way of proof. Never raises. Every secret is tried, in constant time and
+without an early exit, so neither the time nor the answer tells a stranger which one is near.
+"""
+
+
+class Scheme:
+    """One way of proof, compiled. Subclasses say how it judges."""
+
+    def __init__(self, definition: Definition) -> None:
+        self._status = definition.refuse_with
+
+    def refused(self, reason: str, hint: str) -> Refused:
+        """A refusal with the status that this sender is to get."""
+        return Refused(reason, self._status, hint)
+
+
+def spellings(definition: Definition) -> Spellings:
+    """The headers that may not come twice: proof, timestamp, event, id, signed ones."""
+    # The id first: where a signature's own id header is among its spellings, they are one part.
+    parts = [definition.id.header if definition.id else (), definition.event.header]
+    for rule in definition.ways:
+        parts += [rule.place, rule.timestamp]
+        words = PLACEHOLDER.findall(rule.message)
+        parts += [word.removeprefix("header:") for word in words if word.startswith("header:")]
+    return Spellings(parts)
+
+
+def is_stale(timestamp_s: int | None, tolerance_s: int | None, now_ms: int) -> bool:
+    """Is a signed time too far from our clock, before or after?"""
+    if timestamp_s is None or tolerance_s is None:
+        return False
+    return abs(now_ms - timestamp_s * 1000) > tolerance_s * 1000

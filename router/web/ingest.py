@@ -1,0 +1,247 @@
+"""
+The public door: finds the endpoint, reads the body within its limits, asks the intake, answers.
+
+Deadlines are the protocol's (`router.web.protocol`): when one passes it answers by itself, and the
+door sees a disconnect. It never cancels a request that the intake has begun to accept.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from io import BytesIO
+from typing import Any
+
+from router import log
+from router.clock import Clock
+from router.model.delivery import InboundRequest
+from router.model.settings import Limits
+from router.web.budget import Budget
+from router.web.client_address import Peers
+from router.web.connections import LATE, RETRY_AFTER_S, error_body
+from router.web.ports import EndpointPort, IntakePort, ReplyPort
+
+WHOLE_BYTES = 65_536
+"""A body up to here is read before room is asked for: it came with its head or nearly so."""
+
+Headers = Sequence[tuple[bytes, bytes]]
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+
+_JSON = (b"content-type", b"application/json")
+_NOSNIFF = (b"x-content-type-options", b"nosniff")
+_CLOSE = (b"connection", b"close")
+
+
+class Turned(Exception):
+    """
+    The door refuses the request: `status` and a short fixed word for the sender. `stays`: it was
+    read to its end, so the connection can go on.
+    """
+
+    def __init__(self, status: int, word: str, *, stays: bool = False) -> None:
+        super().__init__(word)
+        self.status = status
+        self.word = word
+        self.stays = stays
+
+
+class Gone(Exception):
+    """The sender went away, or the protocol has answered in our place: nothing more to do."""
+
+
+class IngestApp:
+    """One ASGI application for every path of the public listener."""
+
+    def __init__(
+        self,
+        intake: IntakePort,
+        *,
+        clock: Clock,
+        limits: Limits | None = None,
+        peers: Peers | None = None,
+        budget: Budget | None = None,
+    ) -> None:
+        limits = limits or Limits()
+        self._intake = intake
+        self._now = clock.now
+        self._peers = peers or Peers()
+        self._budget = budget or Budget(limits.in_flight_bytes, limits.in_flight_wait_s)
+        self._log = log.get("web.door")
+
+    def refused_on_wire(self, raw_path: bytes, reason: str, status: int, peer: str) -> None:
+        """Count a refusal of the protocol; give this to the listener as `Wire.refused`."""
+        self._intake.refuse(self._intake.find(raw_path), reason, status, peer)
+
+    async def serve(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer one request. No fault of ours becomes anything but a 503."""
+        entry: EndpointPort | None = None
+        try:
+            entry = self._intake.find(scope["raw_path"])
+            reply = await self._ask(entry, scope, receive)
+        except Turned as turned:
+            peer, headers = self._sender(scope), scope["headers"]
+            self._intake.refuse(entry, turned.word, turned.status, peer, headers)
+            await _refuse(send, turned, entry)
+        except (Gone, asyncio.CancelledError):  # cancelled: the listener ends, its patience too
+            return
+        except MemoryError:
+            self._log.error("no memory for a request")
+            await _refuse(send, Turned(503, "busy"), entry)
+        except Exception as error:  # noqa: BLE001 - the last net: the sender must hear 503
+            self._log.error("request failed", error=repr(error), exc_info=error)
+            await _refuse(send, Turned(503, "unavailable"), entry)
+        else:
+            await send(_start(reply))
+            await send({"type": "http.response.body", "body": reply.body})
+
+    async def _ask(self, entry: EndpointPort | None, scope: Any, receive: Receive) -> ReplyPort:
+        if entry is None:
+            raise Turned(404, "not_found")
+        if scope["method"] not in entry.methods:
+            raise Turned(405, "method_not_allowed")
+        length = _length(scope["headers"])
+        if length > entry.body_max:
+            raise Turned(413, "too_large")
+        first = await receive() if length <= WHOLE_BYTES else None
+        if first is None or first["type"] != "http.request" or first.get("more_body"):
+            return await self._accept_parts(entry, scope, receive, first)
+        body = first.get("body", b"")  # the usual case: all of it is here already
+        size = len(body)
+        if size > entry.body_max:
+            raise Turned(413, "too_large")
+        _in_time(scope)
+        if not self._budget.take_whole(size):
+            raise Turned(503, "busy")
+        try:
+            return await self._intake.accept(entry, self._request(scope, body))
+        finally:
+            self._budget.give(size)
+
+    async def _accept_parts(
+        self, entry: EndpointPort, scope: Any, receive: Receive, first: Any | None
+    ) -> ReplyPort:
+        """A large or slow body: take room first, then read."""
+        reading = _Reading(self._budget, entry.body_max, _length(scope["headers"]))
+        try:
+            body = await reading.run(receive, first)
+            if len(body) <= WHOLE_BYTES:  # a large one has cost too much to be sent again
+                _in_time(scope)
+            return await self._intake.accept(entry, self._request(scope, body))
+        finally:
+            self._budget.give(reading.taken)
+
+    def _request(self, scope: Any, body: bytes) -> InboundRequest:
+        return InboundRequest(
+            scope["method"],
+            scope["raw_path"],
+            scope["query_string"],
+            tuple(scope["headers"]),
+            body,
+            self._sender(scope),
+            self._now(),
+        )
+
+    def _sender(self, scope: Any) -> str:
+        client = scope["client"]
+        peer: str = client[0] if client else ""
+        if self._peers.any_trusted:
+            return self._peers.sender(peer, scope["headers"])
+        return peer
+
+
+class _Reading:
+    """One body being gathered; `taken` is what it holds of the budget."""
+
+    def __init__(self, budget: Budget, body_max: int, length: int) -> None:
+        self._budget = budget
+        self._max = body_max
+        self._length = length
+        self.taken = 0
+
+    async def run(self, receive: Receive, first: Any | None) -> bytes:
+        """
+        The whole body.
+
+        Raises:
+            Turned: too large, or no room in time.
+            Gone: the sender did not finish.
+        """
+        await self._hold(self._length)
+        gathered = BytesIO()  # hands out its own bytes: joining parts would hold the body twice
+        size = 0
+        message = first if first is not None else await receive()
+        while True:
+            if message["type"] != "http.request":
+                raise Gone
+            part = message.get("body", b"")
+            size += len(part)
+            if size > self._max:
+                raise Turned(413, "too_large")
+            await self._hold(size)
+            gathered.write(part)
+            if not message.get("more_body"):
+                return gathered.getvalue()
+            message = await receive()
+
+    async def _hold(self, size: int) -> None:
+        more = size - self.taken
+        if more <= 0:
+            return
+        if not await self._budget.take(more):
+            raise Turned(503, "busy")
+        self.taken += more
+
+
+def _in_time(scope: Any) -> None:
+    """
+    Go on unless the request has waited too long for its turn.
+
+    Raises:
+        Turned: more comes than can be done; a new connection for the next try would cost as much.
+    """
+    late = scope.get(LATE)
+    if late is not None and late():
+        raise Turned(503, "busy", stays=True)
+
+
+def _length(headers: Headers) -> int:
+    """
+    The announced length of the body, 0 for none.
+
+    Raises:
+        Turned: the body is encoded; it would have to be unpacked before its signature is known.
+    """
+    length = 0
+    for name, value in headers:
+        if name == b"content-length":
+            length = int(value)
+        elif name == b"content-encoding" and value.strip().lower() not in (b"", b"identity"):
+            raise Turned(415, "unsupported_encoding")
+    return length
+
+
+def _start(reply: ReplyPort) -> dict[str, Any]:
+    headers: list[tuple[bytes, bytes]] = [(b"content-length", b"%d" % len(reply.body))]
+    if reply.content_type == "application/json":
+        headers.append(_JSON)
+    else:
+        headers += [(b"content-type", reply.content_type.encode("latin-1")), _NOSNIFF]
+    if reply.retry_after is not None:
+        headers.append((b"retry-after", b"%d" % reply.retry_after))
+    if reply.challenge is not None:
+        headers.append((b"www-authenticate", reply.challenge))
+    if reply.close:
+        headers.append(_CLOSE)
+    return {"type": "http.response.start", "status": reply.status, "headers": headers}
+
+
+async def _refuse(send: Send, turned: Turned, entry: EndpointPort | None) -> None:
+    body = error_body(turned.word)
+    headers = [_JSON, (b"content-length", b"%d" % len(body))]
+    if not turned.stays:
+        headers.append(_CLOSE)
+    if turned.status == 405 and entry is not None:
+        headers.append((b"allow", ", ".join(sorted(entry.methods)).encode("ascii")))
+    if turned.status == 503:
+        headers.append((b"retry-after", b"%d" % RETRY_AFTER_S))
+    await send({"type": "http.response.start", "status": turned.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,198 @@
+"""What dispatch needs of the rules: calls rendered by today's version of each action."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from router.dispatch.live import DispatchRules as DispatchLive
+from router.dispatch.protocol import Render, Results
+from router.egress import EgressPolicy
+from router.errors import RenderError
+from router.model.call import Call
+from router.model.delivery import Delivery, DeliveryEvent
+from router.model.job import ActionKind, Job, Skip
+from router.model.retry import NONE, RetryPolicy
+from router.model.settings import OWN, TargetLimits
+from router.operator import as_request
+from router.providers import own
+from router.rules.live import LiveRef
+from router.rules.render import Material, needs_event, render
+from router.store.protocol import Died
+
+REREAD_CACHE = 64
+REREAD_BYTES = 16 * 1024 * 1024
+"""Deliveries whose events are remembered, and bytes of their bodies; always the newest."""
+UNNAMED = {
+    "http": TargetLimits(16, None),
+    "shell": TargetLimits(4, None),
+    "python": TargetLimits(4, None),
+    "log": TargetLimits(256, None),
+}
+
+
+Reread = Callable[[Delivery, int], DeliveryEvent]
+"""Reads one event of a stored delivery again. Raises RenderError when it cannot."""
+
+
+def renderer(live: LiveRef, environ: Mapping[str, str]) -> Render:
+    """Renders a job by today's version of its action, or the last there was."""
+    reread = rereader(live)
+
+    def rendered(
+        job: Job, delivery: Delivery, event: DeliveryEvent | None, results: Results
+    ) -> Call | Skip:
+        if delivery.damaged:
+            raise RenderError("corrupt", "the stored delivery is not what was accepted")
+        found = live.action_of(job)
+        if found is None:
+            raise RenderError(f"{job.rule}/{job.action}", "no kept generation has this action")
+        owner, action = found
+        if event is None and needs_event(owner, action, job, delivery):
+            event = msgspec.structs.replace(reread(delivery, job.event_index), id=job.event_id)
+        elif event is None:
+            event = DeliveryEvent(job.event_id, job.event_index, job.event, None, None)
+        if job.replay_of:
+            delivery = msgspec.structs.replace(delivery, replay_of=job.replay_of)
+        covered = tuple(reread(delivery, index) for index in job.covers)
+        return render(Material(owner, action, job, delivery, event, environ, covered, results))
+
+    return rendered
+
+
+def rereader(live: LiveRef) -> Reread:
+    """Reads events of stored deliveries again; the newest few deliveries are remembered."""
+    remembered: OrderedDict[str, tuple[dict[int, DeliveryEvent], int]] = OrderedDict()
+    held = 0
+
+    def read(delivery: Delivery) -> dict[int, DeliveryEvent]:
+        nonlocal held
+        known = remembered.get(delivery.id)
+        if known is not None:
+            return known[0]
+        events, size = _events(live, delivery), len(delivery.body)
+        remembered[delivery.id] = events, size
+        held += size
+        while len(remembered) > REREAD_CACHE or (held > REREAD_BYTES and len(remembered) > 1):
+            held -= remembered.popitem(last=False)[1][1]
+        return events
+
+    def reread(delivery: Delivery, index: int) -> DeliveryEvent:
+        events = read(delivery)
+        if index not in events:
+            raise RenderError("event", f"the stored delivery has no event {index}")
+        return events[index]
+
+    return reread
+
+
+def _events(live: LiveRef, delivery: Delivery) -> dict[int, DeliveryEvent]:
+    provider = live.current.ruleset.providers.get(delivery.provider)
+    if delivery.provider == OWN:  # also when no rule of today wants such events
+        provider = own()
+    if provider is None:
+        raise RenderError("event", f"there is no provider {delivery.provider!r} any more")
+    reading = provider.read(as_request(delivery))
+    return {e.index: e.event() for e in reading.events}
+
+
+def retry_policies(live: LiveRef) -> Callable[[Job], RetryPolicy]:
+    """The retry policy of a job's action today."""
+
+    def policy(job: Job) -> RetryPolicy:
+        found = live.action_of(job)
+        return found[1].retry if found else NONE
+
+    return policy
+
+
+def generations(live: LiveRef) -> Callable[[Job], str]:
+    """The generation whose version of the action runs a job now."""
+
+    def generation(job: Job) -> str:
+        found = live.action_of(job)
+        return found[0].ruleset.generation if found else job.generation
+
+    return generation
+
+
+def results_read(live: LiveRef) -> Callable[[Job], frozenset[str]]:
+    """The actions whose results a job's action reads today."""
+
+    def read(job: Job) -> frozenset[str]:
+        found = live.action_of(job)
+        nothing: frozenset[str] = frozenset()
+        return found[0].reads.get((job.rule, job.action), nothing) if found else nothing
+
+    return read
+
+
+def interrupt_dead(live: LiveRef) -> Callable[[], frozenset[tuple[str, str]]]:
+    """The (rule, action) pairs that must not run again after an interrupted attempt."""
+
+    def pairs() -> frozenset[tuple[str, str]]:
+        known = {**live.current.actions}
+        known |= {key: old.actions[key] for key, old in live.former.items()}
+        return frozenset(key for key, a in known.items() if a.on_interrupt == "dead")
+
+    return pairs
+
+
+def kinds(live: LiveRef) -> Callable[[str], ActionKind | None]:
+    """The kind of the jobs of a target, where the present rules tell."""
+
+    def kind(target: str) -> ActionKind | None:
+        if target in live.current.ruleset.targets or "://" in target:
+            return "http"
+        rule, _, action = target.partition("/")
+        found = live.current.actions.get((rule, action))
+        return found.kind if found else None
+
+    return kind
+
+
+class LiveEgress(EgressPolicy):
+    """The egress rules of the generation in force."""
+
+    def __init__(self, live: LiveRef) -> None:
+        super().__init__()
+        self._live = live
+        self._policies: tuple[tuple[str, ...], EgressPolicy] = ((), EgressPolicy())
+
+    def check(self, address: str, *, literal: bool = False) -> None:
+        """
+        Pass if a connection to `address` is allowed now.
+
+        Raises:
+            EgressRefused: it is not.
+        """
+        allow = self._live.current.ruleset.server.egress_allow
+        if self._policies[0] != allow:
+            self._policies = (allow, EgressPolicy(allow))
+        self._policies[1].check(address, literal=literal)
+
+
+def target_limits(live: LiveRef) -> Callable[[str, ActionKind], TargetLimits]:
+    """The limits of a target today; a place without a name has its kind's defaults."""
+
+    def limits(target: str, kind: ActionKind) -> TargetLimits:
+        named = live.current.ruleset.targets.get(target)
+        if named is None or kind != "http":
+            return UNNAMED[kind]
+        return TargetLimits(named.concurrency, named.rate, named.breaker)
+
+    return limits
+
+
+def dispatch_live(live: LiveRef, environ: Mapping[str, str], died: Died) -> DispatchLive:
+    """All that dispatch asks of the rules."""
+    return DispatchLive(
+        render=renderer(live, environ),
+        retry_of=retry_policies(live),
+        limits=target_limits(live),
+        generation_of=generations(live),
+        kind_of=kinds(live),
+        dead_if_interrupted=interrupt_dead(live),
+        reads=results_read(live),
+        died=died,
+    )

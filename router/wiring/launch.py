@@ -1,0 +1,136 @@
+"""`router serve`, put together from its parts."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from router import log as logs
+from router.actions.process_tree import adopt_orphans
+from router.clock import SteadyClock, steady
+from router.errors import StoreRefused
+from router.rules.live import LiveRef, LiveRuleset
+from router.serving.memory import give_back_large_blocks
+from router.serving.watchdog import Overdue
+from router.store.sqlite import SqliteStore, open_store
+from router.wiring import terminal
+from router.wiring.live import GenerationSource, generation_of, restore_former
+from router.wiring.server import Built, ServeOptions
+
+
+def serve(options: ServeOptions, environ: Mapping[str, str]) -> int:
+    """
+    Serve until a signal; returns the exit code.
+
+    Raises:
+        CannotListen, ConfigError, SecretMissing, StoreRefused, UsageError: it cannot start; nothing
+            was changed.
+    """
+    os.umask(0o077)
+    adopt_orphans()
+    give_back_large_blocks()
+    logs.configure(
+        human=options.human,
+        level="debug" if options.human else "info",
+        phrase=terminal.phrasing(colour=terminal.colours(environ)),
+    )
+    source = GenerationSource(
+        options.rules, environ=environ, dev=options.dev, overrides=options.overrides
+    )
+    with leaving_at_once():
+        live, warnings = source.build()
+        if sys.platform != "win32":
+            import uvloop  # noqa: PLC0415 - only a server needs it
+
+            return uvloop.run(_serve(options, source, live, warnings))
+        return asyncio.run(_serve(options, source, live, warnings))
+
+
+@contextmanager
+def leaving_at_once() -> Iterator[None]:
+    """
+    A SIGTERM that comes before the process serves ends it with 0 there and then: nobody has an
+    answer from it, nothing runs, and a migration that is broken off has changed nothing. Nor can
+    it be missed: the first process of a container gets no signal that it has not asked for.
+    """
+
+    def leave(_number: int, _frame: object) -> None:
+        os._exit(0)  # no word of it: the log may be in the middle of a line
+
+    former = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, former)
+
+
+async def _serve(
+    options: ServeOptions, source: GenerationSource, live: LiveRuleset, warnings: list[str]
+) -> int:
+    clock = steady()
+    store = await open_store(live.ruleset.server.store, clock=clock)
+    try:
+        code = await _with_store(options, source, live, warnings, store, clock)
+    finally:
+        await store.close()
+    if code == 0 and store.failure.done():  # by the very last write; the next start mends it
+        logs.get("router").error("stopping", reason=f"the store failed: {store.failure.result()}")
+        code = 1
+    logs.get("router").info("stopped", exit=code)
+    return code
+
+
+async def _with_store(
+    options: ServeOptions,
+    source: GenerationSource,
+    live: LiveRuleset,
+    warnings: list[str],
+    store: SqliteStore,
+    clock: SteadyClock,
+) -> int:
+    empty = not await store.counts()
+    _keep_apart(live.ruleset.server.store, dry=options.dry, empty=empty)
+    log = logs.get("router")
+    for warning in warnings:
+        log.warning(warning)
+    if store.remark is not None:
+        log.info(store.remark)
+    built = Built(options, source, LiveRef(live), store, clock)
+    await store.keep_generation(generation_of(live.ruleset, clock))
+    await restore_former(built.live, store, source, built.log)
+    await built.stepping.begin()
+    mended = await built.dispatch.recover()
+    await built.upkeep.apply()
+    await built.published.ranges.load()
+    resumed = await built.operator.resume()
+    if resumed:
+        log.info("replays go on", replays=resumed)
+    if mended.reclaimed or mended.dead:
+        log.warning("recovered", reclaimed=mended.reclaimed, dead=mended.dead)
+    try:
+        process = built.process()
+        process.ends_within = Overdue(log).after
+        return await process.run(built.ready)
+    finally:
+        await built.close()
+
+
+def _keep_apart(path: str, *, dry: bool, empty: bool) -> None:
+    """
+    Keep recorded and real work in stores of their own: jobs of one must never run as the other.
+
+    Raises:
+        StoreRefused: the store holds jobs of the other kind.
+    """
+    mark = Path(f"{path}.dry")
+    if empty and dry:
+        mark.touch(0o600)
+    elif empty:
+        mark.unlink(missing_ok=True)
+    elif dry and not mark.exists():
+        raise StoreRefused(f"{path} holds jobs of a normal run; give --dry one of its own: --store")
+    elif not dry and mark.exists():
+        raise StoreRefused(f"{path} holds jobs of a --dry run; remove it or name another: --store")

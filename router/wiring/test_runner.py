@@ -1,0 +1,72 @@
+"""The tests of a rules file, run: in memory, or for real where that was asked for."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import NamedTuple
+
+from router.actions.python import PythonAction
+from router.actions.shell import ShellAction
+from router.dispatch.protocol import Action
+from router.model.call import Call, PythonCall, ShellCall
+from router.model.job import ActionKind, FailOutcome, Job, Outcome, RetryOutcome
+from router.model.trial import Trial
+from router.rehearsal import Coverage, Stage, TrialResult
+from router.rehearsal.run import Act
+from router.rules.ruleset import Ruleset
+
+GUARD_S = 5.0
+"""What an action gets beyond its own time limit to end what it started."""
+
+
+class TestRunResult(NamedTuple):
+    """Each trial's result in order, and what all of them covered, if that was asked for."""
+
+    results: list[TrialResult]
+    coverage: Coverage | None
+
+
+async def tried(
+    ruleset: Ruleset,
+    trials: Sequence[Trial],
+    *,
+    environ: Mapping[str, str],
+    real: bool = False,
+    coverage: bool = False,
+) -> TestRunResult:
+    """Run trials one after another; `real` lets those that say so start their actions."""
+    async with AsyncExitStack() as stack:
+        act = await stack.enter_async_context(acting(ruleset)) if real else None
+        stage = Stage(ruleset, environ=environ, random_bytes=os.urandom, act=act)
+        covered = Coverage(ruleset, stage.witness) if coverage else None
+        results = []
+        for trial in trials:
+            results.append(await stage.run(trial))
+            if covered is not None:
+                covered.add(results[-1])
+        return TestRunResult(results, covered)
+
+
+@asynccontextmanager
+async def acting(ruleset: Ruleset) -> AsyncIterator[Act]:
+    """Runs shell and python actions as a server does; nothing of them is left behind."""
+    actions: dict[ActionKind, Action] = {
+        "shell": ShellAction(),
+        "python": PythonAction(egress=lambda: ruleset.server.egress_allow),
+    }
+
+    async def act(call: Call, job: Job) -> Outcome:
+        if not isinstance(call, ShellCall | PythonCall):
+            return FailOutcome("only shell and python actions run in a test")
+        try:
+            async with asyncio.timeout(call.timeout_s + GUARD_S):
+                return await actions[job.kind].run(call, job)
+        except TimeoutError:
+            return RetryOutcome("timeout", f"not done within {call.timeout_s:g} s")
+
+    try:
+        yield act
+    finally:
+        for action in actions.values():
+            await action.close()

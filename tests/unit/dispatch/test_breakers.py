@@ -1,0 +1,198 @@
+"""All gates together: whose failures count, who is out of order, what is remembered."""
+
+import random
+from typing import Any
+
+import msgspec
+import pytest
+
+from router.dispatch.breakers import Gates, facts
+from router.model.job import ActionKind, Done, FailOutcome, Outcome, RetryOutcome, Skip
+from router.model.settings import TargetLimits
+from router.model.target import FACT, TargetChange, TargetMemory
+from router.wiring.dispatch_port import UNNAMED
+from tests.clocks import START_MS, ManualClock
+from tests.sim.makers import a_job
+
+GUARDED, FREE = TargetLimits(4, None, True), TargetLimits(4, None, False)
+
+
+def gates(limits: TargetLimits = GUARDED) -> Gates:
+    return Gates(lambda _target, _kind: limits, ManualClock(), random.Random(1))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "tells"),
+    [
+        (RetryOutcome("network", "no"), "fault"),
+        (RetryOutcome("timeout", "no"), "fault"),
+        (RetryOutcome("throttled", "no"), "fault"),
+        (RetryOutcome("server", "no"), "fault"),
+        (RetryOutcome("client", "no"), "answer"),
+        (RetryOutcome("temporary", "no"), "nothing"),
+        (RetryOutcome("error", "no"), "nothing"),
+        (Done(), "answer"),
+        (FailOutcome("gone", {"status": 410}), "answer"),
+        (FailOutcome("forbidden"), "nothing"),
+        (Skip("no"), "nothing"),
+        (None, "nothing"),
+    ],
+)
+@pytest.mark.parametrize("limits", [GUARDED, FREE], ids=["guarded", "free"])
+def test_what_an_attempt_tells_of_its_target(
+    outcome: Outcome | Skip | None, tells: str, limits: TargetLimits
+) -> None:
+    one = gates(limits)
+    assert one.heard(a_job(), outcome) is None
+    expected = {"fault": (0, 1), "answer": (1, 0), "nothing": (0, 0)}[tells]
+    assert one.of("erp").health.window(START_MS) == expected
+
+
+@pytest.mark.parametrize("kind", ["shell", "python"])
+def test_runs_of_a_command_or_a_plugin_are_counted_and_never_open_it(kind: ActionKind) -> None:
+    one = gates(UNNAMED[kind])
+    job = msgspec.structs.replace(a_job(), kind=kind)
+    for outcome in (
+        Done(),
+        *[RetryOutcome("error", "exit 1")] * 20,
+        FailOutcome("exit 2"),
+        Skip("no"),
+        None,
+    ):
+        assert one.heard(job, outcome) is None
+    health = one.of("erp").health
+    assert health.window(START_MS) == (1, 21)
+    assert health.last_error == "exit 2"
+    assert not one.special
+
+
+@pytest.mark.parametrize("kind", ["network", "server"])
+def test_only_failures_to_connect_open_it_after_five(kind: Any) -> None:
+    one, told = gates(), list[TargetChange]()
+    one.changed = told.append
+    changes = [one.heard(a_job(), RetryOutcome(kind, "no")) for _ in range(5)]
+    opened = kind == "network"
+    assert [c is not None for c in changes] == [False] * 4 + [opened]
+    assert told == [c for c in changes if c]
+    assert list(one.special) == (["erp"] if opened else [])
+    assert one.limits("erp", "http").concurrency == (0 if opened else 4)
+    assert one.limits("crm", "http") is GUARDED
+
+
+def test_without_a_breaker_nothing_opens_but_the_failures_are_known() -> None:
+    one = gates(FREE)
+    for _ in range(50):
+        assert one.heard(a_job(), RetryOutcome("network", "no connection")) is None
+    assert one.special == {}
+    assert one.of("erp").health.last_error == "no connection"
+    assert one.of("erp").health.refused == 0
+
+
+def _half_open(one: Gates) -> None:
+    for _ in range(5):
+        one.heard(a_job(), RetryOutcome("network", "no"))
+    gate = one.tick("erp", one.of("erp").next_probe)
+    assert gate is not None
+    assert gate.state == "half-open"
+
+
+def test_the_first_job_that_begins_is_the_probe() -> None:
+    one = gates()
+    one.begun(a_job("job_0"))
+    assert one.known() == (), "an ordinary target is not asked"
+    _half_open(one)
+    one.begun(a_job("job_1"))
+    one.begun(a_job("job_2"))
+    assert one.of("erp").probe == "job_1"
+    one.heard(a_job("job_2"), None)
+    assert one.of("erp").probe == "job_1"
+    one.heard(a_job("job_1"), None)
+    assert one.of("erp").probe is None
+
+
+def test_an_open_target_has_no_probe() -> None:
+    one = gates()
+    for _ in range(5):
+        one.heard(a_job(), RetryOutcome("network", "no"))
+    one.begun(a_job("job_1"))
+    assert one.of("erp").probe is None
+
+
+def test_it_is_ordinary_again_when_nothing_waits() -> None:
+    one = gates()
+    one.drained("erp")
+    assert one.tick("erp", START_MS) is None
+    _half_open(one)
+    one.begun(a_job("job_1"))
+    one.heard(a_job("job_1"), Done())
+    assert one.of("erp").recovering
+    assert "erp" in one.special
+    one.drained("erp")
+    assert one.special == {}
+    assert not one.of("erp").recovering
+
+
+def test_by_hand() -> None:
+    one, told = gates(), list[TargetChange]()
+    one.changed = told.append
+    paused = one.pause("erp", "they move", "ann")
+    assert paused is not None
+    told_so = (paused.new, paused.reason, paused.by, paused.at)
+    assert told_so == ("paused", "they move", "ann", START_MS)
+    assert one.pause("erp", "again", "ann") is None
+    assert one.paused() == {"erp"}
+    one.heard(a_job(target="crm"), Done())
+    resumed = one.resume("erp", "moved", "bob")
+    assert resumed is not None
+    assert (resumed.new, resumed.by) == ("closed", "bob")
+    assert one.paused() == frozenset()
+    assert one.resume("crm", "why", "bob") is None
+    assert [change.target for change in told] == ["erp", "erp"]
+    assert [gate.target for gate in one.known()] == ["erp", "crm"]
+
+
+async def test_what_is_news_is_written_once_and_stays_news_until_it_is() -> None:
+    one, written = gates(), list[dict[str, Any]]()
+
+    async def remember(facts: dict[str, Any]) -> None:
+        written.append(facts)
+
+    async def fail(_facts: dict[str, Any]) -> None:
+        raise OSError("the disk is full")
+
+    await one.save(remember)
+    assert written == []
+    one.pause("erp", "they move", "ann")
+    one.heard(a_job(target="crm"), Done())
+    with pytest.raises(OSError, match="full"):
+        await one.save(fail)
+    await one.save(remember)
+    await one.save(remember)
+    assert [list(facts) for facts in written] == [[FACT + "erp"]]
+    again = gates()
+    again.restore(written[0])
+    assert again.paused() == {"erp"}
+    assert again.of("erp").reason == "they move"
+    await again.save(remember)
+    assert len(written) == 1
+
+
+def test_what_is_ordinary_need_not_be_remembered() -> None:
+    news = TargetMemory(state="paused", reason="x")
+    told = facts({"erp": TargetMemory(), "crm": news})
+    assert told[FACT + "erp"] is None
+    assert told[FACT + "crm"]["state"] == "paused"
+
+
+def test_what_a_disk_has_spoilt_is_not_remembered() -> None:
+    one = gates()
+    one.restore({FACT + "erp": {"state": 7}, FACT + "chat": [], FACT + "crm": {"state": "paused"}})
+    assert one.paused() == {"crm"}
+
+
+def test_a_clock_that_is_set_moves_every_gate() -> None:
+    one = gates()
+    one.pause("erp", "x", "ann")
+    one.pause("crm", "x", "ann")
+    one.shift(5_000)
+    assert [gate.since for gate in one.known()] == [START_MS + 5_000] * 2

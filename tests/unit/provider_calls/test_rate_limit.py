@@ -1,0 +1,55 @@
+"""At most so many turns in any second, whatever comes before."""
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from router.provider_calls.rate_limit import Pace
+from tests.clocks import JumpingClock
+
+
+async def turns(clock: JumpingClock, pace: Pace, count: int, each: float = 0.0) -> list[float]:
+    taken = []
+    for _ in range(count):
+        await pace.turn()
+        taken.append(clock.monotonic())
+        clock.elapsed += each
+    return taken
+
+
+async def test_the_fifth_waits_until_the_second_is_over() -> None:
+    clock = JumpingClock()
+    taken = await turns(clock, Pace(clock, 4), 9)
+    assert taken[:4] == [0.0] * 4
+    assert all(t > 1.0 for t in taken[4:8])
+    assert taken[8] > 2.0
+
+
+async def test_who_is_slow_anyway_never_waits() -> None:
+    clock = JumpingClock()
+    await turns(clock, Pace(clock, 4), 20, each=0.3)
+    assert clock.slept == []
+
+
+async def test_turns_of_the_run_before_count() -> None:
+    clock = JumpingClock()
+    now = clock.now()
+    before = [now - 90_000, now - 400, now - 300, now - 200, now + 60_000]
+    await turns(clock, Pace(clock, 4, before=before), 1)
+    assert clock.slept == []
+    await turns(clock, Pace(clock, 4, before=[*before, now - 100]), 1)
+    assert 0.6 < sum(clock.slept) < 0.7
+
+
+@given(st.integers(1, 6), st.lists(st.floats(0, 2), min_size=1, max_size=60))
+async def test_no_second_holds_more(most: int, pauses: list[float]) -> None:
+    clock = JumpingClock()
+    pace = Pace(clock, most)
+    taken = []
+    for pause in pauses:
+        clock.elapsed += pause
+        taken += await turns(clock, pace, 1)
+    assert all(a <= b for a, b in pairwise(taken))
+    for first, last in zip(taken, taken[most:], strict=False):
+        assert last - first > 1.0

@@ -1,0 +1,56 @@
+"""docs/providers.md and the pages in docs/providers/ say what the definitions say."""
+
+from pathlib import Path
+
+import pytest
+
+from router.providers import Provider, builtin
+from router.providers.documents import facts, page_name, refreshed
+from tests.unit.providers.makers import a_definition
+
+DOCS = Path(__file__).parents[3] / "docs"
+PAGES = [DOCS / "providers.md", *sorted((DOCS / "providers").glob("*.md"))]
+REFRESH = """write it anew:
+python -c "from pathlib import Path; from router.providers import builtin;
+from router.providers.documents import refreshed;
+[p.write_text(refreshed(p.read_text('utf-8'), builtin()), 'utf-8')
+for p in (Path('docs/providers.md'), *Path('docs/providers').glob('*.md'))]"
+"""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_page_is_current(page: Path) -> None:
+    text = page.read_text("utf-8")
+    assert refreshed(text, builtin()) == text, REFRESH
+
+
+@pytest.mark.parametrize("name", sorted({p.name for p in builtin().values()}))
+def test_every_provider_has_a_page_of_its_own(name: str) -> None:
+    provider = builtin()[name]
+    text = (DOCS / "providers" / f"{page_name(provider)}.md").read_text("utf-8")
+    assert text.startswith(f"# {provider.label}\n\n{provider.definition.about}\n")
+    assert facts(provider) in text
+
+
+def test_no_page_is_left_of_a_provider_that_is_gone() -> None:
+    named = {page_name(provider) for provider in builtin().values()}
+    assert {page.stem for page in PAGES[1:]} == named
+
+
+def test_a_stale_block_is_rewritten() -> None:
+    text = "a\n<!-- facts: email -->\nold\n<!-- end -->\nb\n"
+    fresh = refreshed(text, builtin())
+    assert "old" not in fresh
+    assert "`sg_event_id`" in fresh
+    assert refreshed(fresh, builtin()) == fresh
+
+
+def test_a_block_of_nobody_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        refreshed("<!-- facts: nobody -->\n<!-- end -->", builtin())
+
+
+def test_an_unsigned_provider_says_so() -> None:
+    shown = facts(Provider(a_definition(verify={"scheme": "none"})))
+    assert "| Proof | none |" in shown
+    assert "Answer expected" not in shown

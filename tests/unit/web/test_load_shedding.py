@@ -1,0 +1,28 @@
+"""Who may wait how long when more comes than can be done."""
+
+from router.web.load_shedding import BUSY_S, CALM_S, STAYS_S, Patience
+
+T, A_LITTLE = 1000.0, 0.001
+
+
+def test_a_burst_may_wait() -> None:
+    patience = Patience()
+    assert not patience.spent(T, T)
+    assert not patience.spent(T, T + CALM_S - A_LITTLE)
+
+
+def test_who_waits_longer_is_refused_and_then_others_sooner() -> None:
+    patience = Patience()
+    now = T + CALM_S + 0.01
+    assert patience.spent(T, now)
+    assert patience.spent(now - BUSY_S - 0.01, now)
+    assert not patience.spent(now - BUSY_S + A_LITTLE, now)
+
+
+def test_calm_returns_when_nobody_was_refused_for_a_while() -> None:
+    patience = Patience()
+    now = T + CALM_S + 0.01
+    assert patience.spent(T, now)
+    later = now + STAYS_S
+    assert patience.spent(later - 0.01 - BUSY_S - 0.1, later - 0.01)
+    assert not patience.spent(later + STAYS_S - CALM_S + A_LITTLE, later + STAYS_S)
