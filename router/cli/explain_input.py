@@ -9,8 +9,7 @@ from router.cli.output import note, visible
 from router.cli.records import Records, records_of
 from router.cli.simulated_delivery import as_arriving
 from router.errors import NotFound, UsageError
-from router.model.delivery import Delivery
-from router.operator import as_request
+from router.model.delivery import Delivery, as_request
 from router.providers import Provider, Reading
 from router.rules.explaining import EventReading, explain_events, unrouted
 from router.rules.ruleset import Ruleset

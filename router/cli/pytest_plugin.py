@@ -90,28 +90,26 @@ class RulesItem(pytest.Item):
 
     def runtest(self) -> None:
         """
-        Run it in a loop of its own.
+        Run it.
 
         Raises:
             RulesTestFailedError: something did not come as expected.
         """
-        import asyncio
-
         from router.cli.test_report import failure_lines
 
         if self._trial.real and not self.config.getoption(REAL):
             pytest.skip(f"its actions would really run; allow it with {REAL}")
-        result = asyncio.run(self._result())
+        result = self._result()
         if result.failures:
             raise RulesTestFailedError(failure_lines(result, allow=REAL))
 
-    async def _result(self) -> "TrialResult":
+    def _result(self) -> "TrialResult":
         stage = self._rehearsed()
         if not self._trial.real:
-            return await stage.run(self._trial)
+            return stage.run(self._trial)
         from router.wiring.test_runner import tried
 
-        return (await tried(stage.ruleset, [self._trial], environ=os.environ, real=True)).results[0]
+        return tried(stage.ruleset, [self._trial], environ=os.environ, real=True).results[0]
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Our own lines; a traceback only where the fault is the router's."""

@@ -1,6 +1,5 @@
 """`router test`."""
 
-import asyncio
 import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
@@ -60,9 +59,7 @@ def test(
 
     chosen = _chosen(pattern)
     loaded = place.loaded(tests=True)
-    tried = asyncio.run(
-        _tried(place, loaded, chosen, real=real, coverage=coverage or least is not None)
-    )
+    tried = _tried(place, loaded, chosen, real=real, coverage=coverage or least is not None)
     if junit is not None:
         write_junit(junit, place.rules, tried.results)
     if place.as_json:
@@ -97,7 +94,7 @@ def _nothing_chosen(rules: Path, loaded: "Loaded", pattern: str | None) -> str:
     return f"router: no test of {rules} fits {pattern!r}; {hint or f'it has {len(names)}'}"
 
 
-async def _tried(
+def _tried(
     place: Options, loaded: "Loaded", chosen: Chosen, *, real: bool, coverage: bool
 ) -> "TestRunResult":
     from router.wiring.test_runner import TestRunResult, tried
@@ -107,7 +104,7 @@ async def _tried(
     trials = [trial for trial in loaded.trials if chosen(trial.name)]
     if not trials:
         return TestRunResult([], None)
-    return await tried(loaded.ruleset, trials, environ=place.environ, real=real, coverage=coverage)
+    return tried(loaded.ruleset, trials, environ=place.environ, real=real, coverage=coverage)
 
 
 def _lacking(tried: "TestRunResult", least: float | None) -> bool:

@@ -6,7 +6,6 @@ from router.operator.known_names import check_names
 from router.operator.operator import Operator
 from router.operator.replay_request import ANYONE, LOCAL, By, ReplayRequest
 from router.operator.search import Pages, Search
-from router.operator.stored_request import as_request
 
 __all__ = (
     "ANYONE",
@@ -18,7 +17,6 @@ __all__ = (
     "Planned",
     "ReplayRequest",
     "Search",
-    "as_request",
     "check_names",
     "whole_ids",
 )

@@ -4,11 +4,10 @@ import msgspec
 
 from router.clock import Clock
 from router.errors import NotFound
-from router.model.delivery import Delivery
+from router.model.delivery import Delivery, as_request
 from router.model.ids import Ids
 from router.model.job import Job, NewJob
 from router.model.settings import Dedupe, Endpoint
-from router.operator.stored_request import as_request
 from router.rules.live import LiveRef
 from router.rules.plan import Planner
 

@@ -7,9 +7,8 @@ import msgspec
 from router.errors import ExpressionError, UsageError
 from router.expressions import Failed
 from router.expressions import compile as compiled
-from router.model.delivery import Delivery, DeliveryEvent
+from router.model.delivery import Delivery, DeliveryEvent, as_request
 from router.model.job import Job
-from router.operator.stored_request import as_request
 from router.rules.ruleset import Ruleset
 from router.rules.scope import delivery_roots, event_scope
 from router.store.protocol import Stored

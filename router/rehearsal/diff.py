@@ -11,9 +11,8 @@ import msgspec
 
 from router.errors import EvaluationError, RenderError
 from router.expressions import JSON
-from router.model.delivery import Delivery, DeliveryEvent
+from router.model.delivery import Delivery, DeliveryEvent, as_request
 from router.model.job import Job, NewJob, committed
-from router.operator import as_request
 from router.rehearsal.plain import MORE, Change, changes, plain
 from router.rules.live import LiveRuleset, SecretValues
 from router.rules.render import Material, render

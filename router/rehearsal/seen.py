@@ -4,13 +4,16 @@ from typing import Any, Literal
 
 import msgspec
 
+from router.dispatch.live import Quiet
 from router.log import Log
 from router.metrics import Metrics
 from router.model.call import Call
 from router.model.delivery import Delivery
+from router.model.job import Job, Settlement
 from router.model.trial import ActionKey
 
 End = Literal["success", "retry", "dead"]
+_ENDS: dict[str, End] = {"succeeded": "success", "retryable": "retry", "dead": "dead"}
 
 
 class Observed(msgspec.Struct):
@@ -31,6 +34,30 @@ class Observed(msgspec.Struct):
     dead: dict[ActionKey, str] = {}
     cancelled: dict[ActionKey, str] = {}
     deliveries: list[Delivery] = []
+    defect: Exception | None = None
+
+
+class Attempts(Quiet):
+    """Hears from dispatch how attempts ended."""
+
+    def __init__(self, seen: Observed) -> None:
+        self._seen = seen
+
+    def settled(self, job: Job, settlement: Settlement, held: bool) -> None:
+        """An attempt ended."""
+        end = _ENDS.get(settlement.state)
+        if held and end is not None:
+            self._seen.ends.setdefault((job.rule, job.action), set()).add(end)
+
+    def leaked(self, job: Job, error: Exception) -> None:
+        """A defect of ours, which no test may pass over."""
+        del job
+        self._seen.defect = error
+
+    def store_failed(self, verb: str, error: Exception) -> None:
+        """Likewise: this store has no disk that could fail."""
+        del verb
+        self._seen.defect = error
 
 
 class Hearing(Metrics):

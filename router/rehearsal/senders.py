@@ -14,8 +14,8 @@ from router.model.settings import PUBLISHED, Endpoint
 from router.model.trial import RepeatStep, Sending
 from router.providers import Provider
 from router.providers.changes import put
-from router.rehearsal.clock import VirtualClock
 from router.rehearsal.keys import RandomBytes, TrialKeys
+from router.rehearsal.virtual_time import VirtualClock
 from router.rules.ruleset import Ruleset
 
 ELSEWHERE = "192.0.2.1"

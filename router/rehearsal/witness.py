@@ -6,8 +6,7 @@ from functools import cached_property
 import msgspec
 
 from router.expressions.trace import Leaf
-from router.model.delivery import Delivery
-from router.operator import as_request
+from router.model.delivery import Delivery, as_request
 from router.rules import explain_words as words
 from router.rules.explain import Explainer, ItemReading, RuleReading
 from router.rules.live import LiveRuleset

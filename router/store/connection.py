@@ -73,6 +73,15 @@ def open_unchanging(path: Path) -> sqlite3.Connection:
     return _opened(f"file:{quote(str(path))}?mode=ro&immutable=1", path, READER)
 
 
+def open_in_memory() -> sqlite3.Connection:
+    """A connection to an empty database of its own, without a file."""
+    db = sqlite3.connect(
+        ":memory:", isolation_level=None, check_same_thread=False, cached_statements=512
+    )
+    db.create_function("cause_of", 4, death_causes.key_of, deterministic=True)
+    return db
+
+
 def remark(version: tuple[int, int, int] = sqlite3.sqlite_version_info) -> str | None:
     """What is worth knowing about the SQLite this Python uses, if anything."""
     if version >= FIXED_IN:

@@ -85,6 +85,19 @@ class Lock:
             os.close(fresh)
 
 
+class NoLock(Lock):
+    """For a store that nobody else can reach."""
+
+    def __init__(self) -> None:
+        pass
+
+    def gone(self) -> None:
+        """It cannot be taken away."""
+
+    def release(self) -> None:
+        """There is nothing to give back."""
+
+
 def prepare(path: Path) -> None:
     """
     Make the file ready to be a store: a local folder that can be written, mode 0600.

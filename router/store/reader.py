@@ -27,9 +27,9 @@ P = ParamSpec("P")
 class SqliteReader:
     """The reading verbs of the Store protocol over a read-only connection."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, db: sqlite3.Connection | None = None) -> None:
         self._path = path
-        self._db = open_read_only(path)
+        self._db = open_read_only(path) if db is None else db
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store-reader")
 
     async def deliveries(self, selector: Selector) -> tuple[DeliverySummary, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from router.clock import SystemClock
 from router.dispatch.breakers import Gates
+from router.dispatch.rules_port import target_limits
 from router.dispatch.target_status import standings
 from router.errors import UsageError
 from router.model.ids import Ids
@@ -18,7 +19,6 @@ from router.rules.ruleset import Ruleset
 from router.serving.targets import TargetDesk, remembered
 from router.serving.verbs import ReloadState, Verbs
 from router.store.sqlite import open_store
-from router.wiring.dispatch_port import target_limits
 from router.wiring.live import generation_of
 
 

@@ -138,7 +138,7 @@ def main(arguments: list[str], block: bytes) -> int:
     if loaded is None or loaded.ruleset is None:
         proof = ReloadTestRun(None)
     else:
-        results = asyncio.run(tried(loaded.ruleset, loaded.trials, environ=environ)).results
+        results = tried(loaded.ruleset, loaded.trials, environ=environ).results
         failed = tuple(_failure(result) for result in results if result.failures)
         proof = ReloadTestRun(loaded.ruleset.generation, len(results), failed)
     sys.stdout.buffer.write(msgspec.json.encode(proof))

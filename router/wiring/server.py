@@ -12,6 +12,7 @@ from router.actions.live_output import Watching
 from router.clock import SteadyClock
 from router.dispatch.dispatcher import Dispatcher
 from router.dispatch.live import Measures
+from router.dispatch.rules_port import dispatch_live
 from router.intake import Intake
 from router.metrics import Metrics
 from router.model.ids import Ids
@@ -37,7 +38,7 @@ from router.web.connections import Wire
 from router.web.ingest import IngestApp
 from router.web.server import Listener
 from router.web.tls import Certificate
-from router.wiring import admin, dispatch_port, pages, reloading, terminal
+from router.wiring import admin, pages, reloading, terminal
 from router.wiring import own_events as own
 from router.wiring.action_table import tools
 from router.wiring.live import GenerationSource
@@ -105,7 +106,7 @@ class Built:
         self.dispatch = Dispatcher(
             store,
             self.actions,
-            dispatch_port.dispatch_live(live, self.source.environ, self.own.died),
+            dispatch_live(live, self.source.environ, self.own.died),
             clock=clock,
             rng=self.rng,
             boot=self.boot,

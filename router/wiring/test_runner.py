@@ -2,8 +2,9 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from router.actions.python import PythonAction
@@ -27,7 +28,7 @@ class TestRunResult(NamedTuple):
     coverage: Coverage | None
 
 
-async def tried(
+def tried(
     ruleset: Ruleset,
     trials: Sequence[Trial],
     *,
@@ -36,27 +37,31 @@ async def tried(
     coverage: bool = False,
 ) -> TestRunResult:
     """Run trials one after another; `real` lets those that say so start their actions."""
-    async with AsyncExitStack() as stack:
-        act = await stack.enter_async_context(acting(ruleset)) if real else None
+    with ExitStack() as stack:
+        act = stack.enter_context(acting(ruleset)) if real else None
         stage = Stage(ruleset, environ=environ, random_bytes=os.urandom, act=act)
         covered = Coverage(ruleset, stage.witness) if coverage else None
         results = []
         for trial in trials:
-            results.append(await stage.run(trial))
+            results.append(stage.run(trial))
             if covered is not None:
                 covered.add(results[-1])
         return TestRunResult(results, covered)
 
 
-@asynccontextmanager
-async def acting(ruleset: Ruleset) -> AsyncIterator[Act]:
-    """Runs shell and python actions as a server does; nothing of them is left behind."""
+@contextmanager
+def acting(ruleset: Ruleset) -> Iterator[Act]:
+    """
+    Runs shell and python actions as a server does; nothing of them is left behind.
+
+    They have a loop of their own, in real time, in a thread.
+    """
     actions: dict[ActionKind, Action] = {
         "shell": ShellAction(),
         "python": PythonAction(egress=lambda: ruleset.server.egress_allow),
     }
 
-    async def act(call: Call, job: Job) -> Outcome:
+    async def run(call: Call, job: Job) -> Outcome:
         if not isinstance(call, ShellCall | PythonCall):
             return FailOutcome("only shell and python actions run in a test")
         try:
@@ -65,8 +70,25 @@ async def acting(ruleset: Ruleset) -> AsyncIterator[Act]:
         except TimeoutError:
             return RetryOutcome("timeout", f"not done within {call.timeout_s:g} s")
 
-    try:
-        yield act
-    finally:
+    async def close() -> None:
         for action in actions.values():
             await action.close()
+
+    with _loop_in_a_thread() as loop:
+        try:
+            yield lambda call, job: asyncio.run_coroutine_threadsafe(run(call, job), loop).result()
+        finally:
+            asyncio.run_coroutine_threadsafe(close(), loop).result()
+
+
+@contextmanager
+def _loop_in_a_thread() -> Iterator[asyncio.AbstractEventLoop]:
+    with asyncio.Runner() as runner:
+        loop = runner.get_loop()
+        thread = threading.Thread(target=loop.run_forever, name="real-actions")
+        thread.start()
+        try:
+            yield loop
+        finally:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()

@@ -1,10 +1,11 @@
-"""Every store, behind one fixture: a test of a verb holds for the file and for the model."""
+"""Every store, behind one fixture: a test of a verb holds for file, memory and model."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from router.store.inline import Memory, MemoryStore
 from router.store.protocol import Store
 from router.store.sqlite import open_store
 from tests.clocks import ManualClock
@@ -23,12 +24,18 @@ def make() -> Maker:
     return Maker()
 
 
-@pytest.fixture(params=["sqlite", "model"])
+@pytest.fixture(params=["sqlite", "memory", "model"])
 async def store(
     request: pytest.FixtureRequest, clock: ManualClock, tmp_path: Path
 ) -> AsyncIterator[Store]:
     if request.param == "model":
         yield ModelStore(clock)
+        return
+    if request.param == "memory":
+        memory = MemoryStore(Memory(), clock)
+        await memory.start()
+        yield memory
+        await memory.close()
         return
     store = await open_store(str(tmp_path / "router.db"), clock=clock)
     yield store

@@ -18,15 +18,14 @@ from typing import Any
 
 from router.clock import Clock
 from router.store import location
+from router.store.inline import InlineReader, InlineWriter
 from router.store.protocol import Store
-from router.store.reader import SqliteReader
 from router.store.sqlite import SqliteStore, open_store
 from router.store.writer import (
     CHECKPOINT_MOST,
     CHECKPOINT_PAGES,
     Kind,
     Operation,
-    Writer,
     _set,
 )
 from router.store.writer_state import Book
@@ -60,8 +59,8 @@ class Breaks:
         return int(self._left == 0 and self._db.in_transaction)
 
 
-class InlineWriter(Writer):
-    """The store's writer, on the loop. `pause` is the time before and after a commit."""
+class PausingWriter(InlineWriter):
+    """`pause` is the time before and after a commit."""
 
     def __init__(
         self,
@@ -72,24 +71,22 @@ class InlineWriter(Writer):
     ) -> None:
         super().__init__(open_book, failed, committed)
         self._pause = pause
-        self._waiting: list[tuple[Operation, Twin | None]] = []
-        self._turning: asyncio.Task[None] | None = None
+        self._twins: dict[asyncio.Future[Any], Twin | None] = {}
+        self._turns: asyncio.Task[None] | None = None
         self.breaks: Callable[[sqlite3.Connection], Breaks | None] = lambda _db: None
         self.differ: Callable[[str], None] = lambda _text: None
         self.dead = False
         self.commits = 0
 
-    async def start(self) -> None:
-        self.book = self._open_book()
-
     def submit(self, kind: Kind, payload: Any) -> "asyncio.Future[Any]":
-        future: asyncio.Future[Any] = self._loop.create_future()
-        self._waiting.append((Operation(kind, payload, future), ASKED.get()))
-        if self._turning is None:
-            self._turning = self._loop.create_task(self._turn())
+        future = super().submit(kind, payload)
+        self._twins[future] = ASKED.get()
         return future
 
-    async def _turn(self) -> None:
+    def take_turn(self) -> None:
+        self._turns = self._loop.create_task(self._take_turns())
+
+    async def _take_turns(self) -> None:
         while self._waiting and not self.dead:
             await self._pause()
             if self.dead:
@@ -100,20 +97,19 @@ class InlineWriter(Writer):
             if self.dead:
                 return
             _set([(operation.future, answer) for operation, answer in answers])
-        self._turning = None
+        self._turning = False
 
-    def _done(self, waiting: Sequence[tuple[Operation, Twin | None]]) -> Any:
+    def _done(self, waiting: Sequence[Operation]) -> Any:
         book = self.book
         broken = self.breaks(book.db)
-        answers = self._commit(book, [operation for operation, _ in waiting])
+        answers = self._commit(book, list(waiting))
         if broken is not None:
             book.db.set_progress_handler(None, 0)
         if book.pages >= min(CHECKPOINT_PAGES * len(waiting), CHECKPOINT_MOST):
             self._checkpoint(book)  # as `_run` does it: a journal without end makes every read slow
         self.commits += 1
-        twins = {id(operation): twin for operation, twin in waiting}
         for operation, answer in answers:
-            twin = twins[id(operation)]
+            twin = self._twins.pop(operation.future)
             if twin is not None and not isinstance(answer, BaseException):
                 self._compare(answer, at_once(twin()))
         return answers
@@ -129,13 +125,6 @@ class InlineWriter(Writer):
         self.book.db.close()
 
 
-class InlineReader(SqliteReader):
-    """The store's reader, on the loop."""
-
-    async def ask(self, question: Any, *args: Any, **kwargs: Any) -> Any:
-        return self._answered(lambda db: question(db, *args, **kwargs))
-
-
 class FiledStore(SqliteStore):
     """The store in a file, all of it on the loop."""
 
@@ -147,7 +136,7 @@ class FiledStore(SqliteStore):
     ) -> None:
         super().__init__(path, clock, location.Lock(path))
         opened = self._writer
-        self.inline = InlineWriter(opened._open_book, self._fail, self._committed, pause)
+        self.inline = PausingWriter(opened._open_book, self._fail, self._committed, pause)
         self._writer = self.inline
 
     async def start(self) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from router import log
 from router.dispatch import Dispatcher, Measures
-from router.dispatch import DispatchRules as DispatchLive
+from router.dispatch.rules_port import dispatch_live
 from router.errors import RouterError, StoreUnavailable
 from router.intake import Intake
 from router.metrics import Metrics
@@ -24,8 +24,7 @@ from router.model.job import (
 from router.operator import Operator, ReplayRequest
 from router.rules.live import LiveRef, LiveRuleset
 from router.serving.upkeep import Upkeep
-from router.store.protocol import Selector
-from router.wiring import dispatch_port
+from router.store.protocol import Selector, untold
 from tests.sim.filed import Breaks, FiledStore, asking, at_once
 from tests.sim.twin import READ
 from tests.sim.watch import Watch
@@ -167,15 +166,7 @@ class Process:
 
     def _dispatcher(self) -> Dispatcher:
         act = Act(self)
-        live = DispatchLive(
-            render=dispatch_port.renderer(self.live, {}),
-            retry_of=dispatch_port.retry_policies(self.live),
-            limits=dispatch_port.target_limits(self.live),
-            generation_of=dispatch_port.generations(self.live),
-            kind_of=dispatch_port.kinds(self.live),
-            dead_if_interrupted=dispatch_port.interrupt_dead(self.live),
-            reads=dispatch_port.results_read(self.live),
-        )
+        live = dispatch_live(self.live, {}, untold)
         return Dispatcher(
             self.view,
             {"http": act, "shell": act, "log": act},

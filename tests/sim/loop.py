@@ -2,18 +2,14 @@
 
 import asyncio
 import random
-import selectors
 from collections import deque
 from collections.abc import Coroutine, Iterable
 from itertools import count
 from typing import Any
 
+from router.rehearsal.virtual_time import VirtualClock, VirtualLoop
+
 START_MS = 1_750_000_000_000
-TICK = 1e-9
-
-
-class Stuck(AssertionError):
-    """Everything waits and no timer will ever end it."""
 
 
 class SimTask(asyncio.Task[Any]):
@@ -32,35 +28,16 @@ def in_order(tasks: Iterable["asyncio.Task[Any]"]) -> list["asyncio.Task[Any]"]:
     return sorted(tasks, key=hash)
 
 
-class _NoWorld(selectors.SelectSelector):
-    """Instead of waiting for I/O, time passes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.elapsed = 0.0
-
-    def select(self, timeout: float | None = None) -> list[Any]:
-        if timeout is None:
-            raise Stuck("nothing is ready and nothing is timed")
-        if timeout > 0:
-            self.elapsed += timeout + TICK
-        return []
-
-
-class SimLoop(asyncio.SelectorEventLoop):
-    """The same seed gives the same run: no I/O, no threads, no real time."""
+class SimLoop(VirtualLoop):
+    """The same seed gives the same run."""
 
     def __init__(self, rng: random.Random) -> None:
-        self._world = _NoWorld()
         self._rng = rng
-        super().__init__(self._world)
+        super().__init__()
         numbers = count()
         self.set_task_factory(
             lambda loop, coro, **named: SimTask(coro, number=next(numbers), loop=loop, **named)
         )
-
-    def time(self) -> float:
-        return self._world.elapsed
 
     def _run_once(self) -> None:
         ready: deque[Any] = self._ready  # type: ignore[has-type]
@@ -71,17 +48,11 @@ class SimLoop(asyncio.SelectorEventLoop):
         super()._run_once()  # type: ignore[misc]
 
 
-class SimClock:
+class SimClock(VirtualClock):
     """A clock on the running loop's virtual time."""
 
-    def now(self) -> int:
-        return START_MS + int(asyncio.get_running_loop().time() * 1000)
-
-    def monotonic(self) -> float:
-        return asyncio.get_running_loop().time()
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
+    def __init__(self) -> None:
+        super().__init__(lambda: asyncio.get_running_loop().time(), START_MS)
 
 
 def simulate(main: Coroutine[Any, Any, Any], rng: random.Random) -> Any:

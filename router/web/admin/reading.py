@@ -12,10 +12,10 @@ import msgspec
 
 from router.clock import Clock
 from router.errors import NotFound
-from router.model.delivery import Delivery, DeliverySummary
+from router.model.delivery import Delivery, DeliverySummary, as_request
 from router.model.job import Job, JobState
 from router.model.operations import Audit, Cause, Replay
-from router.operator import Pages, Search, as_request, check_names, whole_ids
+from router.operator import Pages, Search, check_names, whole_ids
 from router.rules.explain_json import event_json
 from router.rules.explaining import explain_events, unrouted
 from router.rules.live import LiveRef

@@ -12,7 +12,7 @@ from router.errors import ExpressionError, NotFound, UsageError
 from router.expressions import Expression, Failed
 from router.expressions import compile as compiled
 from router.expressions.trace import Leaf, trace
-from router.operator import as_request
+from router.model.delivery import as_request
 from router.operator.where import ROOTS
 from router.rules.explain_words import found_words, verdict_word
 from router.rules.ruleset import Ruleset

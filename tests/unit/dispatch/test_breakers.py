@@ -7,10 +7,10 @@ import msgspec
 import pytest
 
 from router.dispatch.breakers import Gates, facts
+from router.dispatch.rules_port import UNNAMED
 from router.model.job import ActionKind, Done, FailOutcome, Outcome, RetryOutcome, Skip
 from router.model.settings import TargetLimits
 from router.model.target import FACT, TargetChange, TargetMemory
-from router.wiring.dispatch_port import UNNAMED
 from tests.clocks import START_MS, ManualClock
 from tests.sim.makers import a_job
 

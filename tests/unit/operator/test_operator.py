@@ -10,9 +10,10 @@ import pytest
 from router.errors import NotFound, UsageError
 from router.expressions import compile as compiled
 from router.intake import acceptance
+from router.model.delivery import as_request
 from router.model.ids import Ids
 from router.model.job import Attempt, Group, Predecessor, Settlement
-from router.operator import Operator, ReplayRequest, as_request
+from router.operator import Operator, ReplayRequest
 from router.rules.live import LiveEndpoint, LiveRef, LiveRuleset, SecretValues
 from router.rules.plan import Planner
 from router.rules.ruleset import Ruleset

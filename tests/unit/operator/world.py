@@ -6,9 +6,10 @@ from typing import Any
 import msgspec
 
 from router.intake import acceptance
+from router.model.delivery import as_request
 from router.model.ids import Ids
 from router.model.job import Job
-from router.operator import Operator, as_request
+from router.operator import Operator
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.plan import Planner
 from router.rules.ruleset import Ruleset

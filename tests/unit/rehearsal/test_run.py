@@ -64,10 +64,10 @@ def staged(*lines: str, act: Act | None = None) -> tuple[Stage, tuple[Trial, ...
     ), loaded.trials
 
 
-async def rehearse(*lines: str, act: Act | None = None) -> TrialResult:
+def rehearse(*lines: str, act: Act | None = None) -> TrialResult:
     stage, trials = staged(*lines, act=act)
-    await stage.run(trials[0])  # what it leaves behind must not matter
-    return await stage.run(trials[0])
+    stage.run(trials[0])  # what it leaves behind must not matter
+    return stage.run(trials[0])
 
 
 PASSING: list[tuple[str, ...]] = [
@@ -138,8 +138,8 @@ PASSING: list[tuple[str, ...]] = [
 
 
 @pytest.mark.parametrize("lines", PASSING, ids=range(len(PASSING)))
-async def test_what_is_true_passes(lines: tuple[str, ...]) -> None:
-    assert (await rehearse(*lines)).failures == ()
+def test_what_is_true_passes(lines: tuple[str, ...]) -> None:
+    assert rehearse(*lines).failures == ()
 
 
 FAILING: list[tuple[tuple[str, ...], list[str]]] = [
@@ -204,23 +204,21 @@ FAILING: list[tuple[tuple[str, ...], list[str]]] = [
 
 
 @pytest.mark.parametrize(("lines", "said"), FAILING, ids=range(len(FAILING)))
-async def test_what_is_false_says_why(lines: tuple[str, ...], said: list[str]) -> None:
-    assert list((await rehearse(*lines)).failures) == said
+def test_what_is_false_says_why(lines: tuple[str, ...], said: list[str]) -> None:
+    assert list(rehearse(*lines).failures) == said
 
 
-async def test_a_job_that_cannot_be_rendered_is_dead_and_says_so() -> None:
+def test_a_job_that_cannot_be_rendered_is_dead_and_says_so() -> None:
     send = "send: {endpoint: shop, event: orders/paid, payload: {total_price: '900', name: N}}"
-    result = await rehearse(send, "expect: {calls: {paid/erp: {}}, dead: []}")
+    result = rehearse(send, "expect: {calls: {paid/erp: {}}, dead: []}")
     assert result.failures[0].startswith(
         "calls.paid/erp (line 37): times: expected at least 1, came 0; the job is dead: http.path"
     )
     assert result.failures[1] == "dead: expected [], came [paid/erp]"
 
 
-async def test_calls_are_kept_as_they_were_rendered() -> None:
-    result = await rehearse(
-        f"send: {{{BIG}}}", "replies: {paid/erp: [503, 200]}", "expect: {dead: []}"
-    )
+def test_calls_are_kept_as_they_were_rendered() -> None:
+    result = rehearse(f"send: {{{BIG}}}", "replies: {paid/erp: [503, 200]}", "expect: {dead: []}")
     first, second = result.seen.calls["paid", "erp"]
     assert isinstance(first, HttpCall)
     assert isinstance(second, HttpCall)
@@ -233,44 +231,42 @@ def _attempts(*calls: HttpCall) -> list[Any]:
     return [dict(call.headers)["router-attempt"] for call in calls]
 
 
-async def test_a_real_trial_runs_what_nobody_answers() -> None:
+def test_a_real_trial_runs_what_nobody_answers() -> None:
     """And no http call: that one is recorded as ever."""
     ran: list[Call] = []
 
-    async def act(call: Call, job: Job) -> Outcome:
+    def act(call: Call, job: Job) -> Outcome:
         ran.append(call)
         return Done() if len(ran) % 3 == 0 else RetryOutcome("temporary", "try again")
 
-    real = await rehearse("real: true", f"send: {{{BIG}}}", "expect: {dead: []}", act=act)
+    real = rehearse("real: true", f"send: {{{BIG}}}", "expect: {dead: []}", act=act)
     assert real.failures == ()
     assert [type(call) for call in ran[-3:]] == [ShellCall] * 3
     assert real.seen.ends == {("paid", "erp"): {"success"}, ("paid", "run"): {"success", "retry"}}
     ran.clear()
-    await rehearse(f"send: {{{BIG}}}", "expect: {dead: []}", act=act)
-    await rehearse("real: true", "replies: {paid/run: 1}", f"send: {{{BIG}}}",
+    rehearse(f"send: {{{BIG}}}", "expect: {dead: []}", act=act)
+    rehearse("real: true", "replies: {paid/run: 1}", f"send: {{{BIG}}}",
                    "expect: {dead: [paid/run]}", act=act)  # fmt: skip
     assert ran == []
 
 
-async def test_a_real_trial_runs_only_so_much() -> None:
-    async def act(call: Call, job: Job) -> Outcome:
+def test_a_real_trial_runs_only_so_much() -> None:
+    def act(call: Call, job: Job) -> Outcome:
         return Done()
 
-    real = await rehearse(
-        "real: true", f"send: {{{BIG}, repeat: 101}}", "expect: {dead: []}", act=act
-    )
+    real = rehearse("real: true", f"send: {{{BIG}, repeat: 101}}", "expect: {dead: []}", act=act)
     assert real.failures == (
         "dead: expected [], came [paid/run]", "  paid/run: a test runs at most 100 actions"
     )  # fmt: skip
 
 
-async def test_coverage_tells_what_was_never_tried() -> None:
+def test_coverage_tells_what_was_never_tried() -> None:
     stage, trials = staged(
         f"send: {{{BIG}}}", "replies: {paid/erp: [503, 200]}", "expect: {dead: []}"
     )
     coverage = Coverage(stage.ruleset, stage.witness)
     assert coverage.counted == (0, 17)
-    coverage.add(await stage.run(trials[0]))
+    coverage.add(stage.run(trials[0]))
     assert list(coverage.lines())[:5] == [
         "paid: matched",
         "  match[0]  decimal(payload.total_price) >= 500           true 1, NEVER FALSE",

@@ -26,12 +26,12 @@ tests:
 TWICE = "send: {endpoint: shop, event: orders/paid, repeat: 2}"
 
 
-async def failures(concurrency: str, *lines: str) -> tuple[str, ...]:
+def failures(concurrency: str, *lines: str) -> tuple[str, ...]:
     text = HEAD % concurrency + "".join(f"    {line}\n" for line in lines)
     loaded = load(text, path="rules.yaml", env={})
     assert loaded.ruleset is not None, render_text(loaded.diagnostics)
     stage = Stage(loaded.ruleset, environ={}, random_bytes=random.Random(1).randbytes)
-    return (await stage.run(loaded.trials[0])).failures
+    return stage.run(loaded.trials[0]).failures
 
 
 @pytest.mark.parametrize(
@@ -42,8 +42,8 @@ async def failures(concurrency: str, *lines: str) -> tuple[str, ...]:
         ("[1]", "{one/a: {times: 3}, one/c: {times: 1}}", "[one/b]"),
     ],
 )
-async def test_a_chain_takes_one_of_its_branches(replies: str, calls: str, cancelled: str) -> None:
-    assert not await failures(
+def test_a_chain_takes_one_of_its_branches(replies: str, calls: str, cancelled: str) -> None:
+    assert not failures(
         "about: none",
         "send: {endpoint: shop, event: orders/paid}",
         f"replies: {{one/a: {replies}}}",
@@ -59,8 +59,8 @@ async def test_a_chain_takes_one_of_its_branches(replies: str, calls: str, cance
         ("drop", "{one/a: {times: 2}, one/b: {times: 1}}"),
     ],
 )
-async def test_a_second_run_while_one_is_between_its_retries(busy: str, calls: str) -> None:
-    assert not await failures(
+def test_a_second_run_while_one_is_between_its_retries(busy: str, calls: str) -> None:
+    assert not failures(
         f"concurrency: {{group: endpoint, on_busy: {busy}}}",
         TWICE,
         "replies: {one/a: [1, 0]}",
@@ -68,8 +68,8 @@ async def test_a_second_run_while_one_is_between_its_retries(busy: str, calls: s
     )
 
 
-async def test_a_dead_job_halts_its_group() -> None:
-    assert not await failures(
+def test_a_dead_job_halts_its_group() -> None:
+    assert not failures(
         "concurrency: {group: endpoint, on_dead: halt}",
         TWICE,
         "replies: {one/a: 78}",
@@ -77,8 +77,8 @@ async def test_a_dead_job_halts_its_group() -> None:
     )
 
 
-async def test_a_redelivery_that_revives_lets_the_rest_wait_again() -> None:
-    assert not await failures(
+def test_a_redelivery_that_revives_lets_the_rest_wait_again() -> None:
+    assert not failures(
         "concurrency: {group: endpoint}",
         "send: {endpoint: again, event: orders/paid, redeliver: true}",
         "replies: {one/a: [78, 0]}",

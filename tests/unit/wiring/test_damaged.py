@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from router.dispatch.rules_port import renderer
 from router.errors import NotFound, RenderError
 from router.operator.new_jobs import NewJobs
-from router.wiring.dispatch_port import renderer
 from tests.sim.makers import a_delivery, a_job
 
 NO_RULES: Any = SimpleNamespace()

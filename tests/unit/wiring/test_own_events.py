@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from router.config import load
+from router.dispatch.rules_port import rereader
 from router.metrics import Metrics
 from router.model.ids import Ids
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
@@ -14,7 +15,6 @@ from router.rules.own_events import planned
 from router.serving.verbs import ReloadState
 from router.store.protocol import Selector
 from router.store.sqlite import SqliteStore, open_store
-from router.wiring.dispatch_port import rereader
 from router.wiring.own_events import own_events, reload_failed
 from tests.builders import a_ruleset
 from tests.clocks import START_MS, ManualClock

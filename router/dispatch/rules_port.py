@@ -7,14 +7,12 @@ import msgspec
 
 from router.dispatch.live import DispatchRules as DispatchLive
 from router.dispatch.protocol import Render, Results
-from router.egress import EgressPolicy
 from router.errors import RenderError
 from router.model.call import Call
-from router.model.delivery import Delivery, DeliveryEvent
+from router.model.delivery import Delivery, DeliveryEvent, as_request
 from router.model.job import ActionKind, Job, Skip
 from router.model.retry import NONE, RetryPolicy
 from router.model.settings import OWN, TargetLimits
-from router.operator import as_request
 from router.providers import own
 from router.rules.live import LiveRef
 from router.rules.render import Material, needs_event, render
@@ -149,27 +147,6 @@ def kinds(live: LiveRef) -> Callable[[str], ActionKind | None]:
         return found.kind if found else None
 
     return kind
-
-
-class LiveEgress(EgressPolicy):
-    """The egress rules of the generation in force."""
-
-    def __init__(self, live: LiveRef) -> None:
-        super().__init__()
-        self._live = live
-        self._policies: tuple[tuple[str, ...], EgressPolicy] = ((), EgressPolicy())
-
-    def check(self, address: str, *, literal: bool = False) -> None:
-        """
-        Pass if a connection to `address` is allowed now.
-
-        Raises:
-            EgressRefused: it is not.
-        """
-        allow = self._live.current.ruleset.server.egress_allow
-        if self._policies[0] != allow:
-            self._policies = (allow, EgressPolicy(allow))
-        self._policies[1].check(address, literal=literal)
 
 
 def target_limits(live: LiveRef) -> Callable[[str, ActionKind], TargetLimits]:

@@ -1,0 +1,145 @@
+"""A router without a world: the real intake, store and dispatcher, in memory, in virtual time."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Mapping
+from typing import TypeVar
+
+from router.dispatch import Dispatcher, Measures
+from router.dispatch.protocol import Action
+from router.dispatch.rules_port import dispatch_live
+from router.intake import Intake, acceptance, count_matches
+from router.model.delivery import Delivery, InboundRequest
+from router.model.ids import Ids
+from router.model.job import ActionKind, Attempt, Job
+from router.model.retry import AGE_LIMIT_MS
+from router.rehearsal.seen import Attempts, Hearing, NoLog, Observed
+from router.rehearsal.senders import ELSEWHERE
+from router.rehearsal.virtual_time import VirtualClock, VirtualLoop
+from router.rules import own_events
+from router.rules.live import LiveRef, LiveRuleset
+from router.rules.plan import Plan
+from router.store.inline import Memory, MemoryStore
+from router.store.protocol import Acceptance, Accepted, Duplicate, Selector
+
+SWEEP_S = 3_600.0
+"""A sweep finds what others have put into the store; here are no others, so it may be rare."""
+FIRST_STEP_MS = 1_000
+JOBS_MAX = 1_000_000
+
+T = TypeVar("T")
+_LOG = NoLog("rehearsal")
+
+
+class Rig:
+    """One router of one ruleset; what comes of it goes into `seen`."""
+
+    def __init__(
+        self,
+        live: LiveRuleset,
+        memory: Memory,
+        seen: Observed,
+        actions: Mapping[ActionKind, Action],
+        *,
+        start_ms: int,
+        rng: random.Random,
+        environ: Mapping[str, str],
+    ) -> None:
+        self._live, self._seen = live, seen
+        self._loop = VirtualLoop()
+        self.clock = VirtualClock(self._loop.time, start_ms)
+        self._start_ms = start_ms
+        self._ids = Ids(rng)
+        self._metrics = Hearing(seen)
+        self._do(self._start(memory, actions, rng, environ))
+
+    async def _start(
+        self,
+        memory: Memory,
+        actions: Mapping[ActionKind, Action],
+        rng: random.Random,
+        environ: Mapping[str, str],
+    ) -> None:
+        ref = LiveRef(self._live)
+        self._store = MemoryStore(memory, self.clock)
+        await self._store.start()
+        dispatcher = Dispatcher(
+            self._store,
+            actions,
+            dispatch_live(ref, environ, self._died),
+            clock=self.clock,
+            rng=rng,
+            boot="rehearsal",
+            listener=Attempts(self._seen),
+            measures=Measures(sweep_s=SWEEP_S),
+        )
+        self._intake = Intake(
+            live=ref,
+            store=self._store,
+            dispatch=dispatcher,
+            clock=self.clock,
+            ids=self._ids,
+            metrics=self._metrics,
+            log=_LOG,
+            published=lambda _: (ELSEWHERE,),
+        )
+        self._intake.told = self._accepted
+        self._dispatching = self._loop.create_task(dispatcher.run())
+
+    def _died(self, job: Job, attempt: Attempt) -> Acceptance | None:
+        """What the router itself says of a dead job, for rules `from: router`."""
+        planned = own_events.death(self._live, self._ids, job, attempt, str)
+        if planned is None or self._live.own is None:
+            return None
+        self._seen.deliveries.append(planned[0])
+        count_matches(self._metrics, _LOG, *planned)
+        return acceptance(*planned, self._live.own)
+
+    def _accepted(self, delivery: Delivery, plan: Plan, receipt: Accepted | Duplicate) -> None:
+        del plan
+        if isinstance(receipt, Accepted):
+            self._seen.deliveries.append(delivery)
+
+    def receive(self, request: InboundRequest) -> int:
+        """The status that answers a request; whatever is due at once has run by then."""
+        # The router's own events have no address; over the wire no path is empty.
+        door = self._intake.find(request.raw_path) if request.raw_path else self._live.own
+        if door is None:
+            return 404
+        if len(request.body) > door.body_max:  # the listener's one word in this
+            self._intake.refuse(door, "too_large", 413, request.peer)
+            return 413
+        status = self._do(self._intake.accept(door, request)).status
+        self.advance(0)
+        return status
+
+    def advance(self, by_ms: int) -> None:
+        """Let that much time pass; what is due meanwhile runs at its own time."""
+        self._run_until(self.clock.now() + by_ms)
+
+    def run_on(self) -> list[Job]:
+        """Let time pass until nothing is due, a job's longest life at most; every job, in order."""
+        end, step = self.clock.now() + AGE_LIMIT_MS, FIRST_STEP_MS
+        while (now := self.clock.now()) < end and (due := self._do(self._store.targets())):
+            self._run_until(min(end, max(*due.values(), now + step)))
+            step *= 2  # a target that is left alone, or slow, holds what is due
+        return list(reversed(self._do(self._store.jobs(Selector(limit=JOBS_MAX)))))
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+        tasks = asyncio.all_tasks(self._loop)
+        for task in tasks:
+            task.cancel()
+        self._do(asyncio.gather(*tasks, return_exceptions=True))
+        self._do(self._store.close())
+        self._loop.close()
+
+    def _run_until(self, now_ms: int) -> None:
+        self._loop.run_until((now_ms - self._start_ms) / 1_000)
+        if self._dispatching.done():
+            self._dispatching.result()
+        if self._seen.defect is not None:
+            raise self._seen.defect
+
+    def _do(self, work: Awaitable[T]) -> T:
+        return self._loop.run_until_complete(work)
