@@ -13,7 +13,7 @@ from router.model.delivery import Delivery, InboundRequest
 from router.model.ids import Ids
 from router.model.job import ActionKind, Attempt, Job
 from router.model.retry import AGE_LIMIT_MS
-from router.rehearsal.seen import Attempts, Hearing, NoLog, Observed
+from router.rehearsal.seen import AttemptRecorder, Hearing, NoLog, Observed
 from router.rehearsal.senders import ELSEWHERE
 from router.rehearsal.virtual_time import VirtualClock, VirtualLoop
 from router.rules import own_events
@@ -70,7 +70,7 @@ class Rig:
             clock=self.clock,
             rng=rng,
             boot="rehearsal",
-            listener=Attempts(self._seen),
+            listener=AttemptRecorder(self._seen),
             measures=Measures(sweep_s=SWEEP_S),
         )
         self._intake = Intake(

@@ -37,7 +37,7 @@ class Observed(msgspec.Struct):
     defect: Exception | None = None
 
 
-class Attempts(Quiet):
+class AttemptRecorder(Quiet):
     """Hears from dispatch how attempts ended."""
 
     def __init__(self, seen: Observed) -> None:
