@@ -48,11 +48,12 @@ class SchemeEntry(ProofEntry):
 
 
 class SourceEntry(Entry):
-    """Where a value of an event comes from: exactly one of header, field, event."""
+    """Where a value of an event comes from: exactly one of header, field, key, event."""
 
     called: ClassVar[str] = "this source"
     header: list[SourceText] | None = None
     field: list[SourceText] | None = None
+    key: list[SourceText] | None = None
     event: bool | None = None
     prefix: SourceText | None = None
     sample: SourceText | None = None

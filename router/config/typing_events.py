@@ -28,7 +28,7 @@ from router.expressions.types.lattice import (
 )
 from router.model.settings import OWN
 from router.providers import Provider
-from router.providers.definition import ValueSource
+from router.providers.definition import ValueSource, spelled
 from router.rules.patterns import wildcard
 
 Patterns = tuple[str, ...] | None
@@ -283,6 +283,8 @@ def _own_root(source: ValueSource, event: Type, payload: Type) -> Type:
     """A root that the provider adds; one that an event lacks is absent."""
     if source.event:
         return event
+    if source.key:
+        return Type(TEXT | ABSENT, texts=frozenset(spelled(source.key)))
     if source.header or source.prefix:
         return Type(TEXT | ABSENT)
     kind = payload

@@ -1,8 +1,9 @@
 """The built-in providers, each parsed when it is first asked for, once."""
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
-from pkgutil import get_data
+from pathlib import Path
 
 import yaml
 
@@ -11,47 +12,26 @@ from router.providers.provider import Provider
 from router.providers.samples import parse_samples
 from router.providers.validation import parse_definition
 
-_FILE_OF = {
-    "commerce": "commerce",
-    "shopify": "commerce",
-    "email": "email",
-    "sendgrid": "email",
-    "code-host": "code-host",
-    "github": "code-host",
-    "standard-webhooks": "standard-webhooks",
-    "svix": "standard-webhooks",
-    "stripe": "stripe",
-    "slack": "slack",
-    "gitlab": "gitlab",
-    "gitea": "gitea",
-    "forgejo": "gitea",
-    "gogs": "gitea",
-    "hmac": "hmac",
-    "token": "token",
-    "basic": "basic",
-    "jwt": "jwt",
-    "none": "none",
-}
-"""Name to definition. Written down here so that asking for one parses one."""
-
-_SAMPLES_APART = frozenset({"commerce", "code-host"})
-"""Definitions whose samples are a file of their own: whole payloads, read when first asked for."""
-
+_FOLDER = Path(__file__).with_name("definitions")
+_OWN = "router"
+_HEAD = 500
+"""Characters in which a definition says its names and whether it is generic."""
+_NAMES = re.compile(r"names: \[([a-z0-9, -]+)\]\n")
 _LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Builtin(Mapping[str, Provider]):
     def __getitem__(self, name: str) -> Provider:
-        return _provider(_FILE_OF[name])
+        return _provider(_files()[name])
 
     def __contains__(self, name: object) -> bool:
-        return name in _FILE_OF
+        return name in _files()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_FILE_OF)
+        return iter(_files())
 
     def __len__(self) -> int:
-        return len(_FILE_OF)
+        return len(_files())
 
 
 _BUILTIN = _Builtin()
@@ -64,24 +44,33 @@ def builtin() -> Mapping[str, Provider]:
 
 def own() -> Provider:
     """The router as the sender of its own events: no endpoint may name it as its provider."""
-    return _provider("router")
+    return _provider(_OWN)
+
+
+@cache
+def _files() -> Mapping[str, str]:
+    """
+    Every name to the file of its definition: senders first, then the kinds that stand for many.
+
+    Only the first line of each file is read, `names: [...]`: asking for one provider parses one.
+    """
+    found: list[tuple[bool, str, list[str]]] = []
+    for path in _FOLDER.glob("*.yaml"):
+        head = path.read_text("utf-8")[:_HEAD]
+        names = _NAMES.match(head)
+        assert names is not None, path  # noqa: S101 (a test reads every definition)
+        found.append(("\ngeneric: true\n" in head, path.stem, names[1].split(", ")))
+    return {n: file for _, file, names in sorted(found) for n in names if file != _OWN}
 
 
 @cache
 def _provider(file: str) -> Provider:
     # The loader is safe either way; the C one is ten times as fast.
-    data = yaml.load(_text(f"{file}.yaml"), _LOADER)  # noqa: S506
+    data = yaml.load((_FOLDER / f"{file}.yaml").read_bytes(), _LOADER)  # noqa: S506
     definition = parse_definition(data, file=f"{file}.yaml")
-    return Provider(definition, partial(_samples, file) if file in _SAMPLES_APART else None)
+    apart = _FOLDER / "samples" / f"{file}.json"  # whole payloads, read when first asked for
+    return Provider(definition, partial(_samples, apart) if apart.is_file() else None)
 
 
-def _samples(file: str) -> tuple[Sample, ...]:
-    return parse_samples(_text(f"samples/{file}.json"))
-
-
-def _text(file: str) -> bytes:
-    # pkgutil finds package data in folders and archives alike; importlib.resources does too, but
-    # takes 12 ms to import.
-    text = get_data("router.providers", f"definitions/{file}")
-    assert text is not None  # noqa: S101 (only for loaders without data, which ours never are)
-    return text
+def _samples(path: Path) -> tuple[Sample, ...]:
+    return parse_samples(path.read_bytes())

@@ -21,15 +21,17 @@ BodyKind = Literal["json", "form", "text"]
 
 class ValueSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """
-    Where one value of an event comes from: exactly one of the three.
+    Where one value of an event comes from: exactly one of the four.
 
     `header`: a header, in any of these spellings. `field`: a dotted path in the event's JSON, or
-    several of which the first that is there counts. `event`: the event's own name. `prefix` must
-    begin the value and is taken off; `sample` is what a test delivery sends in the header.
+    several of which the first that is there counts. `key`: the first of these keys that the event
+    has is itself the value. `event`: the event's own name. `prefix` must begin the value and is
+    taken off; `sample` is what a test delivery sends in the header.
     """
 
     header: Names = ()
     field: Names | None = None
+    key: Names = ()
     event: bool = False
     prefix: str = ""
     sample: str = ""

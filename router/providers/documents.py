@@ -137,6 +137,8 @@ def _handshake(handshake: Handshake) -> str:
 def _source(source: ValueSource) -> str:
     if source.event:
         return "the event name"
+    if source.key:
+        return f"the key that is there, of {_headers(source.key)}"
     fields = " or ".join(f"`{path}`" for path in source.paths)
     where = f"field {fields}" if fields else _headers(source.header)
     return f"{where}, after `{source.prefix}`" if source.prefix else where

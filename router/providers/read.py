@@ -12,7 +12,7 @@ import msgspec
 from router.expressions import NotJson, decode_json
 from router.model.delivery import JSON, DeliveryEvent, InboundRequest
 from router.providers import forms
-from router.providers.definition import BodyKind, Definition, ValueSource
+from router.providers.definition import BodyKind, Definition, ValueSource, spelled
 from router.providers.headers import Spellings
 from router.structure import Weighed, weigh
 
@@ -169,6 +169,8 @@ class Reader:
         if source.paths:
             paths = [tuple(path.split(".")) for path in source.paths]
             return _field_getter(paths, source.prefix, numbers=numbers)
+        if source.key:
+            return _key_getter(spelled(source.key))
         part = self._headers.part(source.header)
         return _header_getter(part or b"", source.prefix)
 
@@ -246,6 +248,13 @@ def _header_getter(part: bytes, prefix: str) -> Getter:
     def get(found: Found, _name: str, _payload: JSON) -> str | None:
         value = found.get(part)
         return _without(prefix, value.decode("latin-1")) if value is not None else None
+
+    return get
+
+
+def _key_getter(keys: Sequence[str]) -> Getter:
+    def get(_found: Found, _name: str, payload: JSON) -> str | None:
+        return next((k for k in keys if k in payload), None) if isinstance(payload, dict) else None
 
     return get
 

@@ -117,6 +117,7 @@ class Sender:
             return None
         payload = {} if sample is None else _fresh(sample.payload)
         _put(payload, self._definition.event.paths, name)
+        _name_by_key(payload, spelled(self._definition.event.key), name)
         if self._definition.action is not None:
             chosen = action or self._action(name, payload)
             _put(payload, self._definition.action.paths, chosen)
@@ -233,6 +234,14 @@ def _text(value: JSON) -> str:
 def _header(names: Names, value: str) -> list[tuple[str, str]]:
     each = spelled(names)
     return [(each[0], value)] if each else []
+
+
+def _name_by_key(payload: JSON, keys: Sequence[str], name: str) -> None:
+    """Leave only the key `name` of `keys`, with what the sample has under any of them."""
+    if name not in keys or not isinstance(payload, dict):
+        return
+    held = [payload.pop(key) for key in keys if key in payload and key != name]
+    payload.setdefault(name, held[0] if held else {})
 
 
 def _put(payload: JSON, paths: Sequence[str], value: str | int | None) -> None:

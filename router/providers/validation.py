@@ -184,13 +184,15 @@ def _check_names(d: Definition) -> Iterator[Problem]:
 
 def _check_sources(d: Definition) -> Iterator[Problem]:
     for place, source in _sources(d):
-        given = [bool(source.header), bool(source.paths), source.event]
+        given = [bool(source.header), bool(source.paths), bool(source.key), source.event]
         if sum(given) != 1:
-            text = f"`{'.'.join(place)}` needs exactly one of header, field, event"
+            text = f"`{'.'.join(place)}` needs exactly one of header, field, key, event"
             yield Problem(place, text)
         for name in spelled(source.header):
             if not _HEADER.fullmatch(name):
                 yield Problem((*place, "header"), f"{name!r} is not a header name")
+        if source.key and source.prefix:
+            yield Problem((*place, "prefix"), "`prefix` goes with a header or a field, not a key")
         if not source.prefix.isascii() or not source.sample.isprintable():
             yield Problem(place, "`prefix` is plain ASCII, `sample` is printable")
     if d.event.event:

@@ -95,7 +95,7 @@ def test_a_definition_of_ten_lines() -> None:
             "verify: {scheme: none}\nfields:\n  team: {header: X-T, field: team}",
             "bad-provider",
             3,
-            "exactly one of header, field, event",
+            "exactly one of header, field, key, event",
         ),
         (
             "verify: {scheme: none}\napi:\n  token_header: X-T\n  colour: red",

@@ -9,8 +9,15 @@ from router.providers import Definition, Invented, Provider, builtin, parse_defi
 
 NOW_MS = 1_705_312_200_000
 PROVIDERS = ("commerce", "email", "code-host")
-SIGNING = (*PROVIDERS, "standard-webhooks", "stripe", "slack", "gitea")
-EVERY = (*SIGNING, "gitlab", "hmac", "token", "basic", "jwt")
+EVERY = tuple(name for name, p in builtin().items() if name == p.name != "none")
+"""Every kind of sender that proves itself, by its own name."""
+SIGNING = tuple(
+    name
+    for name in EVERY
+    for definition in [builtin()[name].definition]
+    if definition.verify.signs_body and not definition.generic
+)
+"""Those of them that sign, each with a definition of its own."""
 
 
 def a_request(headers: Iterable[tuple[str, str]] = (), body: bytes = b"{}") -> InboundRequest:

@@ -57,7 +57,12 @@ def test_a_name_and_its_alias_are_one_provider() -> None:
 def test_the_table_of_names_is_that_of_the_files() -> None:
     named = {n for p in builtin().values() for n in (p.name, *p.aliases)}
     assert named == set(builtin())
-    assert len(builtin()) == 19
+
+
+def test_senders_come_before_the_kinds_that_stand_for_many() -> None:
+    generic = [p.definition.generic for p in builtin().values()]
+    assert generic == sorted(generic)
+    assert len(set(generic)) == 2
 
 
 def test_unknown_names_are_unknown() -> None:
