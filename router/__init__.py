@@ -15,10 +15,12 @@ point down):
     plugin_http, plugin  the client behind the egress rules; all that a plugin author imports
     plugin_host/         the child process that runs plugins, imports little
     yaml_source/         YAML text to positioned, bounded nodes to typed values, all faults kept
-    expressions/         LANGUAGE: parse with positions, compile, functions, types, templates
-    providers/           JUDGE: definitions as data, verify, read, sign, diagnose; no I/O
-    rules/               ROUTER: index, match, plan, render, explain; no I/O, no clock
-    config/              READING ROOM: text in; ruleset or diagnostics out
+    expressions/         the language: parse with positions, compile, functions, templates
+    typing/              types and shapes of expressions over payloads
+    providers/           senders as data: definitions, verify, read, sign; no I/O
+    diagnosis/           why a request was refused, which scheme would fit; pure
+    rules/               index, match, plan, render, explain; no I/O, no clock
+    config/              text in; a ruleset or diagnostics out
     store/               LEDGER: the Store protocol and SQLite
     intake               CORRIDOR IN: judge, read, route, commit, answer
     dispatch/            CORRIDOR OUT: lease, limits, act, settle, due times

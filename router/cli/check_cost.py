@@ -10,7 +10,7 @@ from router.config import Loaded, render_json
 from router.expressions import JSON, FieldNeed, encode_json
 from router.rules.cost import Cost, CostSample, EventCost, RuleCost, cost_json, cost_of
 from router.rules.ruleset import Ruleset
-from router.rules.scope import delivery_roots, event_scope
+from router.rules.scope import event_scope
 
 RULES_SHOWN = 50
 EVENTS_SHOWN = 15
@@ -59,7 +59,7 @@ def samples(ruleset: Ruleset) -> Iterator[CostSample]:
                 continue
             body = encode_json([payload] if provider.splits else payload)
             delivery, reading = as_arriving(ruleset, endpoint.name, info.name, body)
-            shared = delivery_roots(delivery, ruleset.variables)
+            shared = ruleset.roots(delivery)
             for read in reading.events[:1]:
                 scope = event_scope(shared, delivery, read.event(), ruleset.defines)
                 yield CostSample(endpoint.name, read.name, read.action, scope)

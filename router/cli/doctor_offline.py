@@ -6,12 +6,12 @@ from urllib.parse import urlsplit
 from router.cli.doctor_check import Check, ok, problem, unknown
 from router.cli.wanted_events import WantedEvents, rules_of, wanted
 from router.config import Loaded
+from router.diagnosis.causes import key_fix
 from router.egress import EgressPolicy, is_local_name, literal_address
 from router.errors import EgressRefused, SecretMissing
 from router.legible import size_text
 from router.model.settings import Endpoint, SecretRef
 from router.providers import Provider
-from router.providers.causes import key_fix
 from router.rules.ruleset import Ruleset
 from router.secrets import WEAK_BYTES, weak
 from router.wiring.dev import DevFile

@@ -15,13 +15,13 @@ from router.cli.options import Options
 from router.cli.output import moment, span
 from router.cli.subscription_plan import address_for, topics_of_rules
 from router.cli.wanted_events import events_of, wanted
+from router.diagnosis.probe import Probe
 from router.model.delivery import DeliverySummary, InboundRequest
+from router.model.patterns import wants_event
 from router.model.settings import PUBLISHED, Endpoint
 from router.provider_calls import reachability
 from router.provider_calls.subscriptions import Record, records
-from router.providers.probe import Probe
 from router.providers.provider import Provider
-from router.rules.patterns import wants_event
 from router.rules.ruleset import Ruleset
 from router.store.protocol import Selector
 

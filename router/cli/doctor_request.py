@@ -12,11 +12,11 @@ from router.cli.captured_request import read_captured, request_of
 from router.cli.options import Options
 from router.cli.output import moment, visible
 from router.clock import SystemClock
+from router.diagnosis.causes import DiagnosisFinding
+from router.diagnosis.diagnose import Case, Other, diagnose
 from router.errors import NotFound, SecretMissing, UsageError
 from router.model.delivery import InboundRequest, LiveSecret
 from router.model.settings import Endpoint
-from router.providers.causes import DiagnosisFinding
-from router.providers.diagnosis import Case, Other, diagnose
 from router.rules.ruleset import Ruleset
 from router.wiring.dev import DevFile
 from router.wiring.secret_values import secret_value

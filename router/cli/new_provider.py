@@ -10,10 +10,10 @@ import yaml
 
 from router.cli.captured_request import read_captured
 from router.cli.output import note, print_json
+from router.diagnosis.scheme_finder import Fit, fits, known_senders, titled
 from router.errors import UsageError
 from router.model.delivery import InboundRequest
 from router.providers import builtin
-from router.providers.finding import Fit, fits, known_senders, titled
 from router.providers.forms import is_form
 
 _EVENT_HEADERS = ("event", "topic", "event-type", "event-key", "event-name")

@@ -13,12 +13,12 @@ from router.cli.admin import AdminClient, NoServer
 from router.cli.options import Options
 from router.config.settings import parsed_url
 from router.errors import SecretMissing, UsageError
+from router.model.patterns import wildcard
 from router.model.settings import Endpoint
 from router.provider_calls.subscriptions import FACTS, Record, SubscriptionApi, fact_name, records
 from router.providers import Provider
 from router.providers.api import VERSION
 from router.providers.management import Access, is_topic, topic_table
-from router.rules.patterns import wildcard
 from router.rules.ruleset import Ruleset
 from router.rules.specs import CompiledRule
 from router.web.client_address import is_loopback

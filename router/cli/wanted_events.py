@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 import msgspec
 
+from router.model.patterns import wants_event
 from router.model.settings import Endpoint
 from router.providers.provider import Provider
-from router.rules.patterns import wants_event
 from router.rules.ruleset import Ruleset
 from router.rules.specs import CompiledRule
 

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from router.config.checks import CHECKS
 from router.errors import Severity
 
 
@@ -76,8 +77,6 @@ NAMES = {
     "unknown-secret": Code("A secret is named that the file does not have."),
     "unknown-target": Code("A target is named that the file does not have."),
     "unknown-retry": Code("A retry policy is named that neither the file nor the router has."),
-    "unused-secret": Code("A secret is used nowhere.", "warning"),
-    "unused-target": Code("A target is used by no action.", "warning"),
 }
 PLACES = {
     "bad-url": Code("This is not an http or https address."),
@@ -114,18 +113,12 @@ EXPRESSIONS = {
     "template-not-here": Code(
         "A template stands in a script, a scheme, a host or another fixed place."
     ),
-    "define-cycle": Code("A definition needs itself."),
 }
 RULES = {
-    "duplicate-rule": Code("Two rules have the same id."),
     "misspelt-event": Code("An event name is nearly one that the provider has.", meant=True),
     "unknown-own-event": Code("The router has no such event of its own: see own-events.md."),
     "unknown-event": Code("The provider's catalogue has no such event.", "warning"),
     "glob-without-event": Code("No event of the provider's catalogue fits the pattern.", "warning"),
-    "otherwise-with-match": Code("`otherwise` and `match` exclude each other."),
-    "never-matches": Code("An empty list means that the rule could never match."),
-    "empty-match": Code("`match` is an empty list: the rule would take every event."),
-    "no-actions": Code("A rule has an empty list of actions."),
     "action-kind": Code("An action has no kind, or several."),
     "unknown-predecessor": Code("`after` names no other action of the same rule."),
     "chain-cycle": Code("An action would have to wait for itself."),
@@ -185,6 +178,9 @@ TYPES = {
     "not-a-list": Code("Elements are read of something that is no list.", meant=True),
     "misspelt-value": Code("A text is nearly one of the values that are known there.", meant=True),
     "value-not-known": Code("A text is none of the values that are known there.", "warning"),
+    "provider-alias": Code(
+        "`provider` is compared with another name of its sender than endpoints use.", meant=True
+    ),
     "never-equal": Code("Values of two types are compared, which are never equal.", meant=True),
     "text-as-number": Code(
         "A text is compared or reckoned with as if it were a number.", meant=True
@@ -204,10 +200,8 @@ TYPES = {
     ),
     "never-true": Code("A condition can never be true for the events of its rule.", "warning"),
     "always-true": Code("A condition is always true, so it decides nothing.", "warning"),
-    "unreachable-otherwise": Code(
-        "An `otherwise` rule can never run, because another rule always matches.", "warning"
-    ),
 }
+WHOLE = {one.code: Code(one.about, one.severity, one.meant) for one in CHECKS}
 PRAGMAS = {
     "pragma-bad": Code(
         "A `# check: ignore` has no code, no reason, or a code that cannot be ignored.",
@@ -226,6 +220,7 @@ SECTIONS: dict[str, dict[str, Code]] = {
     "Expressions and templates": EXPRESSIONS,
     "Types and shapes": TYPES,
     "Rules and actions": RULES,
+    "The whole file": WHOLE,
     "Plugins": PLUGINS,
     "Tests": TESTS,
     "Pragmas": PRAGMAS,

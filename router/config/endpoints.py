@@ -122,7 +122,8 @@ def _secrets_or_unsigned(context: LoadContext, entry: EndpointEntry) -> None:
         context.error("verify-conflict", message, entry.key_at("verify"))
     provider = provider_of(context, entry)
     if not is_open(entry) and provider is not None and not provider.signed:
-        message = f"the provider '{provider.name}' verifies nothing"
+        named = entry.provider.value if entry.provider else provider.name
+        message = f"the provider '{named}' verifies nothing"
         hint = "write 'verify: none' to accept everybody"
         context.error("nothing-verified", message, entry.at("provider"), hint)
     elif not is_open(entry) and not entry.secrets:

@@ -18,18 +18,19 @@ from router.errors import ConfigError, Diagnostic
 from router.yaml_source import (
     Bounds,
     Decoder,
-    Entry,
     Node,
     Report,
     Source,
     SourceText,
     Table,
+    keys_of,
     read,
     shift,
 )
 
 FILES_MAX = 1_000
 _MAIN_ONLY = ("server", "include")
+_OWN = frozenset({"version", *_MAIN_ONLY})
 _CALLED = {"vars": "variable", "define": "definition", "retries": "retry policy"}
 
 
@@ -158,7 +159,7 @@ class Including:
             self._report.error("unknown-version", message, at.start, at.end)
         if isinstance(entry, FileEntry):
             self._refuse_main_only(entry)
-        for name in _mergeable(entry):
+        for name in (key.field for key in keys_of(type(entry)) if key.name not in _OWN):
             theirs = getattr(entry, name)
             mine = getattr(file, name)
             if mine is None:
@@ -186,8 +187,3 @@ class Including:
 
     def _error(self, code: str, message: str, at: SourceText, hint: str | None = None) -> None:
         self._report.error(code, message, at.node.start, at.node.end, hint)
-
-
-def _mergeable(entry: Entry) -> list[str]:
-    fixed = {"node", "broken", "version", *_MAIN_ONLY}
-    return [f.name for f in msgspec.structs.fields(type(entry)) if f.name not in fixed]

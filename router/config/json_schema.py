@@ -10,21 +10,17 @@ from collections.abc import Mapping
 from typing import Any, Literal, Union, get_args, get_origin
 from urllib.parse import quote
 
-import msgspec
-
 from router.config import units
 from router.config.actions import METHODS
-from router.config.events import names
 from router.config.schema import FileEntry
+from router.config.senders import event_names
 from router.config.settings import ID, NAME
 from router.config.trial_schema import TestsEntry
-from router.config.words import EXAMPLES, WORDS
 from router.model.retry import BUILT_IN
 from router.providers import Provider
-from router.yaml_source import Entry, Node, Table
+from router.yaml_source import Entry, EntryKey, Node, Table, keys_of
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
-_HIDDEN = frozenset({"node", "broken"})
 _SCALAR = {"type": ["string", "number", "boolean"]}
 """A text is taken as it is written, so a number or a boolean is one."""
 _WHOLE = "[0-9]{1,12}\\s*"
@@ -82,7 +78,7 @@ class _Maker:
     """Makes one schema; each class becomes one definition."""
 
     def __init__(self, providers: Mapping[str, Provider]) -> None:
-        events = dict.fromkeys(n for p in providers.values() for n in names(p))
+        events = dict.fromkeys(n for p in providers.values() for n in event_names(p))
         offered = {
             "a provider": list(providers),
             "an event": list(events),
@@ -141,29 +137,27 @@ class _Maker:
         mapping = self._mapping(kind)
         if kind.shorthand is None:
             return mapping
-        field = next(f for f in msgspec.structs.fields(kind) if f.name == kind.shorthand)
-        short = self._field(kind, field)
-        return {"anyOf": [short, mapping]}
+        (short,) = (key for key in keys_of(kind) if key.name == kind.shorthand)
+        return {"anyOf": [self._key(kind, short), mapping]}
 
     def _mapping(self, kind: type[Entry]) -> dict[str, Any]:
-        fields = [f for f in msgspec.structs.fields(kind) if f.name not in _HIDDEN]
         made: dict[str, Any] = {
             "type": "object",
             "description": " ".join((kind.__doc__ or "").split()),
             "properties": {
-                f.encode_name: self._field(kind, f) for f in fields if f.name != kind.shorthand
+                key.name: self._key(kind, key)
+                for key in keys_of(kind)
+                if key.name != kind.shorthand
             },
             "patternProperties": {"^x-": {}},
             "additionalProperties": False,
         }
         return {**made, "required": list(kind.required)} if kind.required else made
 
-    def _field(self, kind: type[Entry], field: Any) -> dict[str, Any]:
-        place = f"{kind.__name__}.{field.encode_name}"
-        made = self._of(field.type, place)
-        words = WORDS.get(kind.__name__, {}).get(field.encode_name)
+    def _key(self, kind: type[Entry], key: EntryKey) -> dict[str, Any]:
+        made = self._of(key.kind, f"{kind.__name__}.{key.name}")
         if "$ref" in made:  # what stands beside a reference is ignored
             made = {"allOf": [made]}
-        if words:
-            made = {"description": words, **made}
-        return {**made, "examples": EXAMPLES[place]} if place in EXAMPLES else made
+        if key.about:
+            made = {"description": key.about, **made}
+        return {**made, "examples": key.examples} if key.examples else made

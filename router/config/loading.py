@@ -14,6 +14,7 @@ from router.config import endpoints as endpoint_rooms
 from router.config import settings
 from router.config.actions import ActionCompiler
 from router.config.api import dispatching
+from router.config.checks import CompiledFile, run_checks
 from router.config.context import LoadContext
 from router.config.files import Files, FolderFiles
 from router.config.includes import Including
@@ -21,19 +22,19 @@ from router.config.language import Language
 from router.config.pragmas import Pragmas
 from router.config.programs import check_programs
 from router.config.providers import with_own
+from router.config.rule_types import Typing
 from router.config.rules import RuleCompiler, defines
 from router.config.samples import check_samples
 from router.config.schema import FileEntry
+from router.config.senders import EndpointSenders
 from router.config.targets import targets
 from router.config.trials import Trials
-from router.config.typing_rules import Typing
 from router.config.units import PARSERS
 from router.config.unsupported import REFUSED
 from router.errors import Diagnostic
 from router.model.settings import OWN, OWN_ENDPOINT
 from router.model.trial import Trial
 from router.rules.ruleset import Ruleset
-from router.rules.specs import CompiledRule
 from router.yaml_source import NO_MEMORY, Bounds, Decoder, Report, Source, Suggester, read
 
 VERSION = 1
@@ -98,8 +99,12 @@ def _load(
     known = providers.builtin()
     context = LoadContext(report, file, env=env, dev=dev, providers=known, suggest=suggest)
     context.included, context.thorough = included, thorough
-    ruleset = _compile(context, text)
-    trials = Trials(context, ruleset.rules).compile(file.tests) if file.tests else ()
+    compiled, senders = _compile(context, text)
+    ruleset = compiled.ruleset
+    run_checks(compiled, "always")
+    if not report.failed:
+        run_checks(compiled, "right")
+    trials = Trials(context, ruleset.rules, senders).compile(file.tests) if file.tests else ()
     if report.failed:
         return Loaded(None, report.sorted())
     if thorough:
@@ -126,7 +131,7 @@ def _without_collecting() -> Iterator[None]:
             gc.enable()
 
 
-def _compile(context: LoadContext, text: str) -> Ruleset:
+def _compile(context: LoadContext, text: str) -> tuple[CompiledFile, EndpointSenders]:
     file = context.file
     if file.version is not None and file.version != VERSION:
         context.error("unknown-version", f"expected 'version: {VERSION}'", file.at("version"))
@@ -138,20 +143,18 @@ def _compile(context: LoadContext, text: str) -> Ruleset:
     named = targets(context)
     found = endpoint_rooms.endpoints(context, server.base_url)
     keys = endpoint_rooms.dedupe_keys(context, language)
-    defined = defines(context, language)
+    senders = EndpointSenders(context)
+    defined = defines(context, language, senders)
     policies = settings.retries(context)
     apis = dispatching(found, endpoint_rooms.used(context, found))
-    reader = RuleCompiler(language, ActionCompiler(language, named, policies, apis))
+    reader = RuleCompiler(language, ActionCompiler(language, named, policies, apis), senders)
     rules = reader.compile(file.rules or [])
     if any(rule.sources is not None and OWN in rule.sources for rule in rules):
         found[OWN] = OWN_ENDPOINT
-    typing = Typing(context, language, defined, variables, reader.everybody.values())
+    typing = Typing(context, language, defined, variables, senders)
     typing.check(reader.texts)
-    if not context.report.failed:
-        _unused_secrets(context)
-        _unused_targets(context, rules)
     resolved = _resolved(context)
-    return Ruleset(
+    ruleset = Ruleset(
         generation=generation(text, resolved),
         text=text,
         context=resolved,
@@ -166,21 +169,7 @@ def _compile(context: LoadContext, text: str) -> Ruleset:
         dedupe_keys=keys,
         rules=rules,
     )
-
-
-def _unused_secrets(context: LoadContext) -> None:
-    for name, _ in context.file.secrets or ():
-        if name.value not in context.used_secrets:
-            message = f"the secret '{name.value[:60]}' is used nowhere"
-            context.warning("unused-secret", message, name)
-
-
-def _unused_targets(context: LoadContext, rules: tuple[CompiledRule, ...]) -> None:
-    used = {action.target for rule in rules for action in rule.actions if action.kind == "http"}
-    for name, _ in context.file.targets or ():
-        if name.value not in used:
-            message = f"no action calls the target '{name.value[:60]}'"
-            context.warning("unused-target", message, name)
+    return CompiledFile(context, reader.texts, frozenset(typing.constant), ruleset), senders
 
 
 def _resolved(context: LoadContext) -> dict[str, Any]:

@@ -4,31 +4,45 @@
 What the keys mean stands in router/providers/definition.py; here an absent key is None.
 """
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
-from router.yaml_source import Entry, Node, SourceText, Table
+from router.yaml_source import Entry, Node, SourceText, Table, doc
 
 
 class ProofEntry(Entry):
     """How a sender proves itself: what `verify` of an endpoint and of a provider share."""
 
-    header: list[SourceText] | None = None
-    query: SourceText | None = None
-    algorithm: Literal["sha256", "sha512"] | None = None
-    encoding: Literal["hex", "base64", "base64url"] | None = None
-    prefix: SourceText | None = None
-    separator: Literal[" ", ",", ";"] | None = None
-    message: SourceText | None = None
-    timestamp: list[SourceText] | None = None
-    timestamp_part: SourceText | None = None
-    tolerance: SourceText | None = None
-    key: Literal["text", "base64", "hex"] | None = None
-    user: SourceText | None = None
-    audience: SourceText | None = None
-    issuer: SourceText | None = None
-    algorithms: list[Literal["RS256", "ES256", "EdDSA"]] | None = None
+    header: Annotated[
+        list[SourceText] | None,
+        doc("The header that holds the signature or token."),
+    ] = None
+    query: Annotated[SourceText | None, doc("The query field that does.")] = None
+    algorithm: Annotated[Literal["sha256", "sha512"] | None, doc("The hash.")] = None
+    encoding: Annotated[
+        Literal["hex", "base64", "base64url"] | None, doc("How the signature is written.")
+    ] = None
+    prefix: Annotated[SourceText | None, doc("What stands before it.")] = None
+    separator: Annotated[
+        Literal[" ", ",", ";"] | None,
+        doc("What stands between several."),
+    ] = None
+    message: Annotated[SourceText | None, doc("What is signed.")] = None
+    timestamp: Annotated[list[SourceText] | None, doc("The header that holds the time.")] = None
+    timestamp_part: Annotated[
+        SourceText | None, doc("The part of the signature's header that does.")
+    ] = None
+    tolerance: Annotated[SourceText | None, doc("How old that time may be.")] = None
+    key: Annotated[Literal["text", "base64", "hex"] | None, doc("What a secret's text means.")] = (
+        None
+    )
+    user: Annotated[SourceText | None, doc("The user of a password.")] = None
+    audience: Annotated[SourceText | None, doc("Whom a token must be for.")] = None
+    issuer: Annotated[SourceText | None, doc("Who must have issued it.")] = None
+    algorithms: Annotated[
+        list[Literal["RS256", "ES256", "EdDSA"]] | None, doc("Algorithms that a token may use.")
+    ] = None
 
 
 class VerifyEntry(ProofEntry):
@@ -36,7 +50,7 @@ class VerifyEntry(ProofEntry):
 
     called: ClassVar[str] = "'verify'"
     shorthand: ClassVar[str | None] = "mode"
-    mode: Literal["none"] | None = None
+    mode: Annotated[Literal["none"] | None, doc("How requests are verified.")] = None
 
 
 class SchemeEntry(ProofEntry):
@@ -98,25 +112,33 @@ class ProviderEntry(Entry):
 
     called: ClassVar[str] = "this provider"
     required: ClassVar[tuple[str, ...]] = ("verify",)
-    label: SourceText | None = None
-    about: SourceText | None = None
-    verify: SchemeEntry | None = None
-    also: list[SchemeEntry] | None = None
-    refuse_with: int | None = None
-    methods: list[SourceText] | None = None
-    read: list[Literal["json", "form", "text"]] | None = None
-    form_field: SourceText | None = None
-    event: SourceEntry | None = None
-    action: SourceEntry | None = None
-    id: SourceEntry | None = None
-    split: int | None = None
-    split_lines: bool | None = None
-    fields: Table[SourceEntry] | None = None
-    respond: list[HandshakeEntry] | None = None
-    ack_within: SourceText | None = None
-    body_max: SourceText | None = None
-    notes: list[SourceText] | None = None
-    api: Node | None = None
-    events: list[EventGroupEntry] | None = None
-    shapes: Node | None = None
-    samples: list[SampleEntry] | None = None
+    label: Annotated[SourceText | None, doc("Its name for people.")] = None
+    about: Annotated[SourceText | None, doc("One line about it.")] = None
+    verify: Annotated[SchemeEntry | None, doc("How its requests are proved genuine.")] = None
+    also: Annotated[
+        list[SchemeEntry] | None,
+        doc("Further ways to verify, tried in order."),
+    ] = None
+    refuse_with: Annotated[int | None, doc("The status of a refused request.")] = None
+    methods: Annotated[list[SourceText] | None, doc("HTTP methods it sends by.")] = None
+    read: Annotated[
+        list[Literal["json", "form", "text"]] | None,
+        doc("What its bodies are."),
+    ] = None
+    form_field: Annotated[SourceText | None, doc("The field of a form that holds the JSON.")] = None
+    event: Annotated[SourceEntry | None, doc("Where the event's name stands.")] = None
+    action: Annotated[SourceEntry | None, doc("Where the event's action stands.")] = None
+    id: Annotated[SourceEntry | None, doc("Where the event's own id stands.")] = None
+    split: Annotated[int | None, doc("At most how many events a batch holds.")] = None
+    split_lines: Annotated[bool | None, doc("Whether a batch has one event a line.")] = None
+    fields: Annotated[Table[SourceEntry] | None, doc("Names that it adds to expressions.")] = None
+    respond: Annotated[list[HandshakeEntry] | None, doc("How a handshake is answered.")] = None
+    ack_within: Annotated[SourceText | None, doc("How soon it wants an answer.")] = None
+    body_max: Annotated[SourceText | None, doc("The largest body.")] = None
+    notes: Annotated[list[SourceText] | None, doc("What an operator should know.")] = None
+    api: Annotated[Node | None, doc("Its own API.")] = None
+    events: Annotated[list[EventGroupEntry] | None, doc("Its catalogue of events.")] = None
+    shapes: Annotated[Node | None, doc("What its payloads look like.")] = None
+    samples: Annotated[
+        list[SampleEntry] | None, doc("Believable payloads, for `send` and tests.")
+    ] = None

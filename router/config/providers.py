@@ -15,13 +15,12 @@ from router.model.settings import OWN
 from router.providers import Definition, Provider
 from router.providers.definition import VerifyRule
 from router.providers.validation import problems, rule_problems
-from router.yaml_source import Entry, Node, SourceText, Table
+from router.yaml_source import Entry, Node, SourceText, Table, keys_of
 from router.yaml_source import Mapping as MappingNode
 from router.yaml_source import Sequence as SequenceNode
 
 _AT = re.compile(r" - at `(\$[^`]*)`$")
 _STEP = re.compile(r"\.([A-Za-z_]\w*)|\[(\d+)\]")
-_NOT_DATA = frozenset({"node", "broken", "mode"})
 
 
 class _Both(Mapping[str, Provider]):
@@ -70,7 +69,8 @@ def reworked(context: LoadContext, name: str, entry: EndpointEntry) -> Provider 
     if base is None or verify is None or _faulty(verify):
         return None
     if not base.definition.generic or not base.signed:
-        message = f"the provider '{base.name}' says itself how its sender signs"
+        named = entry.provider.value if entry.provider else base.name
+        message = f"the provider '{named}' says itself how its sender signs"
         hint = "write your own under 'providers', or use hmac, token, basic or jwt"
         context.error("verify-fixed", message, entry.key_at("verify"), hint)
         return None
@@ -127,8 +127,7 @@ def _members(value: Any) -> Sequence[Any]:
 
 def plain(context: LoadContext, entry: Entry) -> dict[str, Any]:
     """What an entry says as plain data, by the keys that the file uses."""
-    fields = [f for f in msgspec.structs.fields(type(entry)) if f.name not in _NOT_DATA]
-    given = [(f.encode_name, getattr(entry, f.name)) for f in fields]
+    given = [(key.name, getattr(entry, key.field)) for key in keys_of(type(entry))]
     return {name: _value(context, value) for name, value in given if value is not None}
 
 

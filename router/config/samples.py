@@ -18,12 +18,12 @@ from router.errors import RenderError
 from router.expressions import Expression, Template
 from router.expressions.lacking import lacks
 from router.model.delivery import Delivery, DeliveryEvent, InboundRequest
+from router.model.patterns import wants_event
 from router.model.settings import Endpoint
 from router.providers import Provider
-from router.rules.patterns import wants_event
 from router.rules.render_http import encoded, json_value
 from router.rules.ruleset import Ruleset
-from router.rules.scope import delivery_roots, event_scope
+from router.rules.scope import event_scope
 from router.rules.specs import (
     CompiledAction,
     CompiledRule,
@@ -314,7 +314,7 @@ class _Samples:
         made = DeliveryEvent(
             "evt_" + _ID, 0, first.name, first.action, first.payload, None, first.fields
         )
-        shared = delivery_roots(delivery, self._ruleset.variables)
+        shared = self._ruleset.roots(delivery)
         scope = event_scope(shared, delivery, made, self._ruleset.defines)
         return {**scope, "secret": self._secrets}
 

@@ -5,7 +5,7 @@ The rules file as msgspec Structs: one class a mapping, one field a key, in the 
 Defaults that the file does not say stand in router/model/settings.py; here an absent key is None.
 """
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
@@ -13,17 +13,19 @@ from router.config.provider_schema import ProviderEntry, VerifyEntry
 from router.config.server_schema import ServerEntry, SettingEntry
 from router.config.trial_schema import TrialEntry
 from router.config.units import ApiVersion, Day, Duration, Fraction, Rate, Size
-from router.yaml_source import Entry, Node, SourceText, Table
+from router.yaml_source import Entry, Node, SourceText, Table, doc
 
 
 class SecretEntry(Entry):
     """One entry of `secrets`: where a value comes from, never the value."""
 
     called: ClassVar[str] = "this secret"
-    env: SourceText | None = None
-    file: SourceText | None = None
-    credential: SourceText | None = None
-    until: Day | None = None
+    env: Annotated[SourceText | None, doc("The environment variable that holds it.")] = None
+    file: Annotated[SourceText | None, doc("The file that holds it, relative to this one.")] = None
+    credential: Annotated[
+        SourceText | None, doc("Its name in systemd's credentials directory.")
+    ] = None
+    until: Annotated[Day | None, doc("From 00:00 UTC of this day it verifies nothing.")] = None
 
 
 class UrlEntry(Entry):
@@ -31,10 +33,15 @@ class UrlEntry(Entry):
 
     called: ClassVar[str] = "'url'"
     shorthand: ClassVar[str | None] = "text"
-    text: SourceText | None = None
-    env: SourceText | None = None
-    default: SourceText | None = None
-    secret: SourceText | None = None
+    text: Annotated[SourceText | None, doc("The value itself.")] = None
+    env: Annotated[SourceText | None, doc("The environment variable that holds the value.")] = None
+    default: Annotated[
+        SourceText | None,
+        doc("The value when the variable is not set; without one that is an error."),
+    ] = None
+    secret: Annotated[
+        SourceText | None, doc("The secret that holds the whole address: masked everywhere.")
+    ] = None
 
 
 class BasicEntry(Entry):
@@ -42,17 +49,20 @@ class BasicEntry(Entry):
 
     called: ClassVar[str] = "'basic'"
     required: ClassVar[tuple[str, ...]] = ("user", "password")
-    user: SourceText | None = None
-    password: SourceText | None = None
+    user: Annotated[SourceText | None, doc("The user.")] = None
+    password: Annotated[SourceText | None, doc("The secret that is the password.")] = None
 
 
 class AuthEntry(Entry):
     """How a call proves who it is; every S names a secret."""
 
     called: ClassVar[str] = "'auth'"
-    bearer: SourceText | None = None
-    basic: BasicEntry | None = None
-    header: Table[SourceText] | None = None
+    bearer: Annotated[SourceText | None, doc("The secret sent as `Authorization: Bearer`.")] = None
+    basic: Annotated[BasicEntry | None, doc("User, and the secret that is the password.")] = None
+    header: Annotated[
+        Table[SourceText] | None,
+        doc("One header's name, and the secret it holds."),
+    ] = None
 
 
 class KeyEntry(Entry):
@@ -60,17 +70,21 @@ class KeyEntry(Entry):
 
     called: ClassVar[str] = "'key'"
     shorthand: ClassVar[str | None] = "path"
-    path: SourceText | None = None
-    secret: SourceText | None = None
+    path: Annotated[SourceText | None, doc("The file.")] = None
+    secret: Annotated[SourceText | None, doc("The secret that holds the key.")] = None
 
 
 class TlsEntry(Entry):
     """How a connection is secured beyond the system's own trust."""
 
     called: ClassVar[str] = "'tls'"
-    ca: SourceText | None = None
-    cert: SourceText | None = None
-    key: KeyEntry | None = None
+    ca: Annotated[
+        SourceText | None, doc("A file of certificates to trust instead of the system's.")
+    ] = None
+    cert: Annotated[SourceText | None, doc("A file with the client certificate.")] = None
+    key: Annotated[
+        KeyEntry | None, doc("The client certificate's private key: a file, or {secret: NAME}.")
+    ] = None
 
 
 class SignEntry(Entry):
@@ -78,12 +92,22 @@ class SignEntry(Entry):
 
     called: ClassVar[str] = "'sign'"
     required: ClassVar[tuple[str, ...]] = ("secrets",)
-    scheme: Literal["standard-webhooks"] | None = None
-    secrets: list[SourceText] | None = None
-    header: SourceText | None = None
-    algorithm: Literal["sha256", "sha512"] | None = None
-    encoding: Literal["hex", "base64"] | None = None
-    prefix: SourceText | None = None
+    scheme: Annotated[
+        Literal["standard-webhooks"] | None,
+        doc("How the signature is made; only standard-webhooks needs no other key."),
+    ] = None
+    secrets: Annotated[list[SourceText] | None, doc("The secrets that sign, the newest first.")] = (
+        None
+    )
+    header: Annotated[SourceText | None, doc("The header that carries the signature.")] = None
+    algorithm: Annotated[
+        Literal["sha256", "sha512"] | None,
+        doc("The hash. Default sha256."),
+    ] = None
+    encoding: Annotated[
+        Literal["hex", "base64"] | None, doc("How the signature is written. Default hex.")
+    ] = None
+    prefix: Annotated[SourceText | None, doc("What stands before it.")] = None
 
 
 class TargetEntry(Entry):
@@ -91,15 +115,21 @@ class TargetEntry(Entry):
 
     called: ClassVar[str] = "this target"
     required: ClassVar[tuple[str, ...]] = ("url",)
-    url: UrlEntry | None = None
-    auth: AuthEntry | None = None
-    headers: Table[SourceText] | None = None
-    rate: Rate | None = None
-    concurrency: int | None = None
-    timeout: Duration | None = None
-    tls: TlsEntry | None = None
-    sign: SignEntry | None = None
-    breaker: Literal["on", "off"] | None = None
+    url: Annotated[UrlEntry | None, doc("The address: a text, {env: NAME}, or {secret: NAME}.")] = (
+        None
+    )
+    auth: Annotated[AuthEntry | None, doc("How every call proves who it is.")] = None
+    headers: Annotated[Table[SourceText] | None, doc("Headers of every call; templates.")] = None
+    rate: Annotated[
+        Rate | None, doc("Calls begun in a second, minute or hour. Default: no limit.")
+    ] = None
+    concurrency: Annotated[int | None, doc("Calls at once. Default 16.")] = None
+    timeout: Annotated[Duration | None, doc("For one call. Default 30s.")] = None
+    tls: Annotated[TlsEntry | None, doc("Trust and client certificate of every call.")] = None
+    sign: Annotated[SignEntry | None, doc("Sign every call.")] = None
+    breaker: Annotated[
+        Literal["on", "off"] | None, doc("off: called however often it fails. Default on.")
+    ] = None
 
 
 class DedupeEntry(Entry):
@@ -107,28 +137,36 @@ class DedupeEntry(Entry):
 
     called: ClassVar[str] = "'dedupe'"
     shorthand: ClassVar[str | None] = "mode"
-    mode: Literal["off", "body", "id"] | None = None
-    key: SourceText | None = None
-    window: Duration | None = None
+    mode: Annotated[
+        Literal["off", "body", "id"] | None,
+        doc("What makes two deliveries the same: id (default), body, or off."),
+    ] = None
+    key: Annotated[SourceText | None, doc("An expression whose value does.")] = None
+    window: Annotated[Duration | None, doc("How long a copy is recognised. Default 7d.")] = None
 
 
 class AnswerEntry(Entry):
     """An endpoint's `answer`: what stands in place of the 200's JSON."""
 
     called: ClassVar[str] = "'answer'"
-    status: int | None = None
-    type: SourceText | None = None
-    body: SourceText | None = None
+    status: Annotated[int | None, doc("200 to 299.")] = None
+    type: Annotated[
+        SourceText | None, doc("The media type. Default text/plain; charset=utf-8.")
+    ] = None
+    body: Annotated[
+        SourceText | None,
+        doc("Static text; only {{ delivery.id }} may stand in it."),
+    ] = None
 
 
 class ApiEntry(Entry):
     """An endpoint's `api`: how its sender's own API is called."""
 
     called: ClassVar[str] = "'api'"
-    base: SettingEntry | None = None
-    token: SourceText | None = None
-    graphql: bool | None = None
-    graphql_path: SourceText | None = None
+    base: Annotated[SettingEntry | None, doc("The address of the sender's own API.")] = None
+    token: Annotated[SourceText | None, doc("The secret that opens it.")] = None
+    graphql: Annotated[bool | None, doc("Whether its GraphQL interface is used.")] = None
+    graphql_path: Annotated[SourceText | None, doc("Where that is.")] = None
 
 
 class EndpointEntry(Entry):
@@ -136,21 +174,46 @@ class EndpointEntry(Entry):
 
     called: ClassVar[str] = "this endpoint"
     required: ClassVar[tuple[str, ...]] = ("provider",)
-    id: SettingEntry | None = None
-    paths: list[SettingEntry] | None = None
-    provider: SourceText | None = None
-    secrets: list[SourceText] | None = None
-    verify: VerifyEntry | None = None
-    dedupe: DedupeEntry | None = None
-    body_max: Size | None = None
-    allow_from: list[SourceText] | None = None
-    tolerance: Duration | None = None
-    replay_guard: bool | None = None
-    on_redelivery: Literal["ignore", "revive"] | None = None
-    answer: AnswerEntry | None = None
-    api: ApiEntry | None = None
-    api_version: ApiVersion | None = None
-    expect_every: Duration | None = None
+    id: Annotated[
+        SettingEntry | None,
+        doc(
+            "16 to 128 of A-Z a-z 0-9 _ -; served at {base_url}/wh_ID.",
+            "8c1f0e7a5b6d4c3e9f2a1b0c7d8e6f54",
+        ),
+    ] = None
+    paths: Annotated[
+        list[SettingEntry] | None, doc("Other paths it is served at.", ["/webhooks/shop"])
+    ] = None
+    provider: Annotated[
+        SourceText | None, doc("Who sends: a built-in provider, or one of `providers`.")
+    ] = None
+    secrets: Annotated[list[SourceText] | None, doc("What verifies; all of them are tried.")] = None
+    verify: Annotated[VerifyEntry | None, doc("none: accept everybody.")] = None
+    dedupe: Annotated[
+        DedupeEntry | None,
+        doc("How copies are recognised: off, body, {key: EXPR}, {window: 14d}."),
+    ] = None
+    body_max: Annotated[
+        Size | None, doc("The largest body. Default the provider's, signed or not.")
+    ] = None
+    allow_from: Annotated[list[SourceText] | None, doc("Address ranges that may send.")] = None
+    tolerance: Annotated[
+        Duration | None, doc("How old a signed time stamp may be. Default the provider's.")
+    ] = None
+    replay_guard: Annotated[bool | None, doc("Also know each event by its name and body.")] = None
+    on_redelivery: Annotated[
+        Literal["ignore", "revive"] | None,
+        doc("What a copy of a delivery does to its dead jobs. Default ignore."),
+    ] = None
+    answer: Annotated[AnswerEntry | None, doc("What stands in place of the 200's JSON.")] = None
+    api: Annotated[ApiEntry | None, doc("How the sender's own API is called.")] = None
+    api_version: Annotated[
+        ApiVersion | None, doc("The version of the sender's API that payloads are expected in.")
+    ] = None
+    expect_every: Annotated[
+        Duration | None,
+        doc("Warn when nothing has come for this long."),
+    ] = None
 
 
 class ConditionEntry(Entry):
@@ -158,9 +221,15 @@ class ConditionEntry(Entry):
 
     called: ClassVar[str] = "this condition"
     shorthand: ClassVar[str | None] = "test"
-    test: SourceText | None = None
-    negated: "ConditionEntry | None" = msgspec.field(default=None, name="not")
-    any_of: "list[ConditionEntry] | None" = msgspec.field(default=None, name="any")
+    test: Annotated[SourceText | None, doc("An expression; true or the rule does not match.")] = (
+        None
+    )
+    negated: Annotated["ConditionEntry | None", doc("A condition that must be false.")] = (
+        msgspec.field(default=None, name="not")
+    )
+    any_of: Annotated[
+        "list[ConditionEntry] | None", doc("Conditions of which one must be true.")
+    ] = msgspec.field(default=None, name="any")
 
 
 class HttpEntry(Entry):
@@ -168,49 +237,77 @@ class HttpEntry(Entry):
 
     called: ClassVar[str] = "'http'"
     shorthand: ClassVar[str | None] = "short"
-    short: SourceText | None = None
-    target: SourceText | None = None
-    url: SourceText | None = None
-    method: SourceText | None = None
-    path: SourceText | None = None
-    query: Table[SourceText] | None = None
-    headers: Table[SourceText] | None = None
-    forward_headers: list[SourceText] | None = None
-    json: Node | None = None
-    form: Table[SourceText] | None = None
-    text: SourceText | None = None
-    body: SourceText | None = None
-    accept: list[SourceText] | None = None
-    timeout: Duration | None = None
-    auth: AuthEntry | None = None
-    tls: TlsEntry | None = None
-    sign: SignEntry | None = None
+    short: Annotated[SourceText | None, doc("POST the event to this address.")] = None
+    target: Annotated[SourceText | None, doc("The target to call.")] = None
+    url: Annotated[
+        SourceText | None, doc("The address, if it is no target; templates in path and query only.")
+    ] = None
+    method: Annotated[SourceText | None, doc("Default POST.")] = None
+    path: Annotated[SourceText | None, doc("Appended to the target's address; a template.")] = None
+    query: Annotated[Table[SourceText] | None, doc("Query fields; templates.")] = None
+    headers: Annotated[Table[SourceText] | None, doc("Headers; templates.")] = None
+    forward_headers: Annotated[
+        list[SourceText] | None, doc("Headers of the sender to pass on.")
+    ] = None
+    json: Annotated[
+        Node | None, doc("The body as JSON; texts are templates, a lone template keeps its type.")
+    ] = None
+    form: Annotated[Table[SourceText] | None, doc("The body as a form; templates.")] = None
+    text: Annotated[SourceText | None, doc("The body as plain text; a template.")] = None
+    body: Annotated[
+        SourceText | None, doc("The body as it stands; a template. Without any body: the event.")
+    ] = None
+    accept: Annotated[
+        list[SourceText] | None,
+        doc("Statuses that mean success: 2xx (default), 409, 500-504.", ["2xx", 409]),
+    ] = None
+    timeout: Annotated[Duration | None, doc("For one call. Default the target's, or 30s.")] = None
+    auth: Annotated[AuthEntry | None, doc("As in targets.")] = None
+    tls: Annotated[TlsEntry | None, doc("As in targets.")] = None
+    sign: Annotated[SignEntry | None, doc("As in targets.")] = None
 
 
 class ShellLimitsEntry(Entry):
     """What each process of a command may use."""
 
     called: ClassVar[str] = "'limits'"
-    cpu: Duration | None = None
-    memory: Size | None = None
-    files: int | None = None
+    cpu: Annotated[Duration | None, doc("Time of the processor.")] = None
+    memory: Annotated[Size | None, doc("Memory.")] = None
+    files: Annotated[int | None, doc("Open files.")] = None
 
 
 class ShellEntry(Entry):
     """A `shell` action: `argv` or `script`."""
 
     called: ClassVar[str] = "'shell'"
-    argv: list[SourceText] | None = None
-    script: SourceText | None = None
-    interpreter: list[SourceText] | None = None
-    stdin: Node | None = None
-    env: Table[SourceText] | None = None
-    pass_env: list[SourceText] | None = None
-    cwd: SourceText | None = None
-    timeout: Duration | None = None
-    limits: ShellLimitsEntry | None = None
-    user: SourceText | None = None
-    files: Table[Node] | None = None
+    argv: Annotated[
+        list[SourceText] | None,
+        doc(
+            "The program and its arguments; templates, read by no shell.",
+            ["bin/suppress", "--", "{{ payload.email }}"],
+        ),
+    ] = None
+    script: Annotated[
+        SourceText | None, doc("A script; it never holds a template, values come by env.")
+    ] = None
+    interpreter: Annotated[
+        list[SourceText] | None,
+        doc("What reads the script. Default sh -eu."),
+    ] = None
+    stdin: Annotated[Node | None, doc("What it is given: default (the event), none, or JSON.")] = (
+        None
+    )
+    env: Annotated[Table[SourceText] | None, doc("Environment variables; templates.")] = None
+    pass_env: Annotated[
+        list[SourceText] | None, doc("Variables of the router's own environment to pass on.")
+    ] = None
+    cwd: Annotated[SourceText | None, doc("The folder it runs in, relative to this file.")] = None
+    timeout: Annotated[Duration | None, doc("Default 10m.")] = None
+    limits: Annotated[ShellLimitsEntry | None, doc("What each process may use.")] = None
+    user: Annotated[SourceText | None, doc("The user it runs as.")] = None
+    files: Annotated[Table[Node] | None, doc("Variables that name files with these contents.")] = (
+        None
+    )
 
 
 class PythonEntry(Entry):
@@ -218,10 +315,13 @@ class PythonEntry(Entry):
 
     called: ClassVar[str] = "'python'"
     required: ClassVar[tuple[str, ...]] = ("call",)
-    call: SourceText | None = None
-    args: Table[Node] | None = None
-    secrets: list[SourceText] | None = None
-    timeout: Duration | None = None
+    call: Annotated[
+        SourceText | None,
+        doc("MODULE:FUNCTION of plugins/MODULE.py.", "desk:notify"),
+    ] = None
+    args: Annotated[Table[Node] | None, doc("Its named arguments; texts are templates.")] = None
+    secrets: Annotated[list[SourceText] | None, doc("Secrets that it may read.")] = None
+    timeout: Annotated[Duration | None, doc("Default 60s.")] = None
 
 
 class RepositoryDispatchEntry(Entry):
@@ -229,12 +329,12 @@ class RepositoryDispatchEntry(Entry):
 
     called: ClassVar[str] = "'repository_dispatch'"
     required: ClassVar[tuple[str, ...]] = ("repo", "event_type", "token")
-    repo: SourceText | None = None
-    event_type: SourceText | None = None
-    client_payload: Node | None = None
-    token: SourceText | None = None
-    api_base: SourceText | None = None
-    timeout: Duration | None = None
+    repo: Annotated[SourceText | None, doc("OWNER/NAME.")] = None
+    event_type: Annotated[SourceText | None, doc("The event's name.")] = None
+    client_payload: Annotated[Node | None, doc("What goes with it; texts are templates.")] = None
+    token: Annotated[SourceText | None, doc("The secret that opens the API.")] = None
+    api_base: Annotated[SourceText | None, doc("The API's address.")] = None
+    timeout: Annotated[Duration | None, doc("For one call.")] = None
 
 
 class RetryEntry(Entry):
@@ -243,27 +343,51 @@ class RetryEntry(Entry):
     called: ClassVar[str] = "this retry policy"
     shorthand: ClassVar[str | None] = "name"
     required: ClassVar[tuple[str, ...]] = ("schedule",)
-    name: SourceText | None = None
-    schedule: list[Duration] | None = None
-    jitter: Fraction | None = None
+    name: Annotated[
+        SourceText | None, doc("The name of a policy: standard, short, none, or one of `retries`.")
+    ] = None
+    schedule: Annotated[
+        list[Duration] | None,
+        doc("The delays between attempts; attempts = length + 1.", ["5s", "1m", "10m"]),
+    ] = None
+    jitter: Annotated[Fraction | None, doc("How much each delay varies, from 0 to 1.")] = None
 
 
 class ActionEntry(Entry):
     """One step of a rule: exactly one kind."""
 
     called: ClassVar[str] = "this action"
-    id: SourceText | None = None
-    http: HttpEntry | None = None
-    shell: ShellEntry | None = None
-    python: PythonEntry | None = None
-    log: SourceText | None = None
-    repository_dispatch: RepositoryDispatchEntry | None = None
-    retry: RetryEntry | None = None
-    on_interrupt: Literal["rerun", "dead"] | None = None
-    use: SourceText | None = None
-    given: Table[Node] | None = msgspec.field(default=None, name="with")
-    after: Node | None = None
-    when: SourceText | None = None
+    id: Annotated[SourceText | None, doc("Unique in its rule; left out: the kind of action.")] = (
+        None
+    )
+    http: Annotated[HttpEntry | None, doc("Call an address; a lone text is its url.")] = None
+    shell: Annotated[ShellEntry | None, doc("Run a program, or a script.")] = None
+    python: Annotated[PythonEntry | None, doc("Call a function of a plugin.")] = None
+    log: Annotated[SourceText | None, doc("Write one line to the log; a template.")] = None
+    repository_dispatch: Annotated[
+        RepositoryDispatchEntry | None, doc("Trigger an event of your own on the code host.")
+    ] = None
+    retry: Annotated[
+        RetryEntry | None,
+        doc("When to try again: a policy's name, or one written here. Default by kind of action."),
+    ] = None
+    on_interrupt: Annotated[
+        Literal["rerun", "dead"] | None,
+        doc("After the router itself died in the middle: rerun (default) or give up."),
+    ] = None
+    use: Annotated[SourceText | None, doc("The name of a shared action to take the rest from.")] = (
+        None
+    )
+    given: Annotated[
+        Table[Node] | None, doc("Values for a shared action, read there as with.NAME.")
+    ] = msgspec.field(default=None, name="with")
+    after: Annotated[
+        Node | None,
+        doc("Actions of this rule to wait for: an id, a list, or {ID: dead} for a failure."),
+    ] = None
+    when: Annotated[
+        SourceText | None, doc("An expression; evaluated as the action starts, false cancels it.")
+    ] = None
 
 
 class SharedActionEntry(ActionEntry):
@@ -277,10 +401,18 @@ class ConcurrencyEntry(Entry):
 
     called: ClassVar[str] = "'concurrency'"
     required: ClassVar[tuple[str, ...]] = ("group",)
-    group: SourceText | None = None
-    limit: int | None = None
-    on_busy: Literal["queue", "latest", "drop"] | None = None
-    on_dead: Literal["continue", "halt"] | None = None
+    group: Annotated[
+        SourceText | None, doc("An expression; runs with the same value are one group.")
+    ] = None
+    limit: Annotated[int | None, doc("Runs of a group at once. Default 1.")] = None
+    on_busy: Annotated[
+        Literal["queue", "latest", "drop"] | None,
+        doc("What a further run does: queue (default), latest or drop."),
+    ] = None
+    on_dead: Annotated[
+        Literal["continue", "halt"] | None,
+        doc("Whether a group goes on after a dead job. Default continue."),
+    ] = None
 
 
 class RuleEntry(Entry):
@@ -288,17 +420,47 @@ class RuleEntry(Entry):
 
     called: ClassVar[str] = "this rule"
     required: ClassVar[tuple[str, ...]] = ("id", "from", "actions")
-    id: SourceText | None = None
-    about: SourceText | None = None
-    mode: Literal["live", "shadow", "paused"] | None = None
-    per: Literal["event", "delivery"] | None = None
-    sources: list[SourceText] | None = msgspec.field(default=None, name="from")
-    events: list[SourceText] | None = None
-    match: list[ConditionEntry] | None = None
-    otherwise: bool | None = None
-    actions: list[ActionEntry] | None = None
-    retry: RetryEntry | None = None
-    concurrency: ConcurrencyEntry | None = None
+    id: Annotated[
+        SourceText | None,
+        doc("Unique and stable: it names jobs, counters and tests.", "paid-orders-to-erp"),
+    ] = None
+    about: Annotated[SourceText | None, doc("What the rule is for.")] = None
+    mode: Annotated[
+        Literal["live", "shadow", "paused"] | None,
+        doc("live (default), shadow: counted, never acts, or paused: its jobs wait."),
+    ] = None
+    per: Annotated[
+        Literal["event", "delivery"] | None,
+        doc("event (default), or delivery: one run for a whole batch."),
+    ] = None
+    sources: Annotated[list[SourceText] | None, doc("An endpoint, a list of them, or all.")] = (
+        msgspec.field(default=None, name="from")
+    )
+    events: Annotated[
+        list[SourceText] | None,
+        doc("Names or patterns: orders/paid, orders/*, push. Left out: every event."),
+    ] = None
+    match: Annotated[
+        list[ConditionEntry] | None,
+        doc(
+            "One condition, or a list of which all must hold.",
+            "payload.test == false",
+            [{"not": "payload.test"}],
+        ),
+    ] = None
+    otherwise: Annotated[
+        bool | None, doc("Only when no live rule that names this endpoint matched.")
+    ] = None
+    actions: Annotated[
+        list[ActionEntry] | None,
+        doc(
+            "What happens: one action, or a list.",
+            {"http": "https://erp.example.net/orders"},
+            {"log": "{{ event }}"},
+        ),
+    ] = None
+    retry: Annotated[RetryEntry | None, doc("Default retry policy of the rule's actions.")] = None
+    concurrency: Annotated[ConcurrencyEntry | None, doc("Runs of one group take turns.")] = None
 
 
 class FileEntry(Entry):
@@ -306,16 +468,37 @@ class FileEntry(Entry):
 
     called: ClassVar[str] = "the rules file"
     required: ClassVar[tuple[str, ...]] = ("version",)
-    version: int | None = None
-    include: list[SourceText] | None = None
-    server: ServerEntry | None = None
-    secrets: Table[SecretEntry] | None = None
-    vars: Table[Node] | None = None
-    targets: Table[TargetEntry] | None = None
-    endpoints: Table[EndpointEntry] | None = None
-    providers: Table[ProviderEntry] | None = None
-    define: Table[SourceText] | None = None
-    actions: Table[SharedActionEntry] | None = None
-    rules: list[RuleEntry] | None = None
-    retries: Table[RetryEntry] | None = None
-    tests: list[TrialEntry] | None = None
+    version: Annotated[int | None, doc("Always 1.", 1)] = None
+    include: Annotated[
+        list[SourceText] | None, doc("Further files, as paths or patterns relative to this one.")
+    ] = None
+    server: Annotated[
+        ServerEntry | None,
+        doc("Addresses, store and limits; all optional."),
+    ] = None
+    secrets: Annotated[
+        Table[SecretEntry] | None, doc("Where secret values come from; never the values.")
+    ] = None
+    vars: Annotated[Table[Node] | None, doc("Your own values, read as var.NAME.")] = None
+    targets: Annotated[
+        Table[TargetEntry] | None,
+        doc("Places that http actions call: address, credentials, limits."),
+    ] = None
+    endpoints: Annotated[Table[EndpointEntry] | None, doc("Addresses that receive.")] = None
+    providers: Annotated[
+        Table[ProviderEntry] | None, doc("Senders of your own, beside the built-in ones.")
+    ] = None
+    define: Annotated[
+        Table[SourceText] | None,
+        doc("Named expressions, read as def.NAME; evaluated at most once an event."),
+    ] = None
+    actions: Annotated[
+        Table[SharedActionEntry] | None, doc("Steps that several rules use by name.")
+    ] = None
+    rules: Annotated[list[RuleEntry] | None, doc("Conditions and actions, in order.")] = None
+    retries: Annotated[
+        Table[RetryEntry] | None, doc("Named retry policies beside standard, short and none.")
+    ] = None
+    tests: Annotated[
+        list[TrialEntry] | None, doc("What must come of which delivery, for `router test`.")
+    ] = None

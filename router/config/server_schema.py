@@ -1,9 +1,9 @@
 """`server` as Structs, and the setting that is a text or an environment variable."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from router.config.units import Duration, Size
-from router.yaml_source import Entry, SourceText, Table
+from router.yaml_source import Entry, SourceText, Table, doc
 
 
 class SettingEntry(Entry):
@@ -11,9 +11,12 @@ class SettingEntry(Entry):
 
     called: ClassVar[str] = "this setting"
     shorthand: ClassVar[str | None] = "text"
-    text: SourceText | None = None
-    env: SourceText | None = None
-    default: SourceText | None = None
+    text: Annotated[SourceText | None, doc("The value itself.")] = None
+    env: Annotated[SourceText | None, doc("The environment variable that holds the value.")] = None
+    default: Annotated[
+        SourceText | None,
+        doc("The value when the variable is not set; without one that is an error."),
+    ] = None
 
 
 class DoorTlsEntry(Entry):
@@ -21,8 +24,12 @@ class DoorTlsEntry(Entry):
 
     called: ClassVar[str] = "'tls'"
     required: ClassVar[tuple[str, ...]] = ("cert",)
-    cert: SourceText | None = None
-    key: SourceText | None = None
+    cert: Annotated[
+        SourceText | None, doc("A PEM file: the certificate and those it is signed by.")
+    ] = None
+    key: Annotated[SourceText | None, doc("A PEM file: its key. Left out: in the same file.")] = (
+        None
+    )
 
 
 class AdminTokenEntry(Entry):
@@ -30,83 +37,148 @@ class AdminTokenEntry(Entry):
 
     called: ClassVar[str] = "this token"
     required: ClassVar[tuple[str, ...]] = ("secret",)
-    secret: SourceText | None = None
-    role: Literal["viewer", "operator"] | None = None
-    bodies: bool | None = None
+    secret: Annotated[SourceText | None, doc("The secret that is the token.")] = None
+    role: Annotated[
+        Literal["viewer", "operator"] | None,
+        doc("viewer: asks (default); operator: also changes."),
+    ] = None
+    bodies: Annotated[
+        bool | None, doc("false: payloads, header values and rendered calls are hidden.")
+    ] = None
 
 
 class AdminEntry(SettingEntry):
     """`server.admin`: an address, or a mapping with `listen`."""
 
     called: ClassVar[str] = "'admin'"
-    listen: SourceText | None = None
-    tokens: Table[AdminTokenEntry] | None = None
-    hosts: list[SourceText] | None = None
-    tls: DoorTlsEntry | None = None
+    listen: Annotated[SourceText | None, doc("HOST:PORT of the operator's door.")] = None
+    tokens: Annotated[
+        Table[AdminTokenEntry] | None,
+        doc("Who may call, beside the token in the file beside the store."),
+    ] = None
+    hosts: Annotated[list[SourceText] | None, doc("Names it is called by, beside its address.")] = (
+        None
+    )
+    tls: Annotated[DoorTlsEntry | None, doc("Its certificate. Default: none, plain HTTP.")] = None
 
 
 class LimitsEntry(Entry):
     """`server.limits`: what the public door bears."""
 
     called: ClassVar[str] = "'limits'"
-    headers: int | None = None
-    header_bytes: Size | None = None
-    uri_bytes: Size | None = None
-    header_timeout: Duration | None = None
-    body_idle: Duration | None = None
-    body_total: Duration | None = None
-    keep_alive: Duration | None = None
-    answer: Duration | None = None
-    in_flight: Size | None = None
-    in_flight_wait: Duration | None = None
-    connections: int | None = None
+    headers: Annotated[int | None, doc("Headers of a request. Default 100.")] = None
+    header_bytes: Annotated[Size | None, doc("Bytes of all headers. Default 16KiB.")] = None
+    uri_bytes: Annotated[Size | None, doc("Bytes of the address. Default 2KiB.")] = None
+    header_timeout: Annotated[
+        Duration | None, doc("From the first byte to the last header. Default 5s.")
+    ] = None
+    body_idle: Annotated[
+        Duration | None,
+        doc("Between two pieces of the body. Default 5s."),
+    ] = None
+    body_total: Annotated[Duration | None, doc("The whole body. Default 30s.")] = None
+    keep_alive: Annotated[
+        Duration | None, doc("Between two requests of a connection. Default 5s.")
+    ] = None
+    answer: Annotated[
+        Duration | None, doc("From the last byte of the body to our answer. Default 2500ms.")
+    ] = None
+    in_flight: Annotated[
+        Size | None, doc("Bodies being received, all together. Default 64MiB.")
+    ] = None
+    in_flight_wait: Annotated[
+        Duration | None, doc("How long a request waits for room. Default 2s.")
+    ] = None
+    connections: Annotated[int | None, doc("Connections of one address. Default 64.")] = None
 
 
 class RetentionEntry(Entry):
     """`server.retention`: how long ended work is kept."""
 
     called: ClassVar[str] = "'retention'"
-    succeeded: Duration | None = None
-    unmatched: Duration | None = None
-    dead: Duration | None = None
-    max_size: Size | None = None
+    succeeded: Annotated[
+        Duration | None, doc("Deliveries whose jobs all succeeded. Default 7d.")
+    ] = None
+    unmatched: Annotated[
+        Duration | None,
+        doc("Deliveries that no rule wanted. Default 7d."),
+    ] = None
+    dead: Annotated[Duration | None, doc("Jobs that were given up. Default 30d.")] = None
+    max_size: Annotated[
+        Size | None, doc("Size of the store beyond which the oldest goes. Default 10GiB.")
+    ] = None
 
 
 class EgressEntry(Entry):
     """`server.egress`: private ranges that host names may resolve to."""
 
     called: ClassVar[str] = "'egress'"
-    allow: list[SourceText] | None = None
+    allow: Annotated[
+        list[SourceText] | None,
+        doc("Private ranges that host names may resolve to."),
+    ] = None
 
 
 class RefusalsEntry(Entry):
     """`server.refusals`: what is kept of requests that were refused."""
 
     called: ClassVar[str] = "'refusals'"
-    bodies: bool | None = None
+    bodies: Annotated[
+        bool | None,
+        doc("Keep the last 16 refused requests whole, in memory, for `router doctor`."),
+    ] = None
 
 
 class ReloadEntry(Entry):
     """`server.reload`: when the rules file is read again, and what must hold for it."""
 
     called: ClassVar[str] = "'reload'"
-    watch: bool | None = None
-    require_tests: bool | None = None
+    watch: Annotated[
+        bool | None,
+        doc("Notice changed files within a second. Default true; SIGHUP works always."),
+    ] = None
+    require_tests: Annotated[
+        bool | None, doc("Only if the file's own tests succeed. Default false.")
+    ] = None
 
 
 class ServerEntry(Entry):
     """`server`: all optional; flags and ROUTER_* variables override."""
 
     called: ClassVar[str] = "'server'"
-    base_url: SettingEntry | None = None
-    listen: SettingEntry | None = None
-    admin: AdminEntry | None = None
-    store: SettingEntry | None = None
-    trusted_proxies: list[SourceText] | None = None
-    egress: EgressEntry | None = None
-    retention: RetentionEntry | None = None
-    limits: LimitsEntry | None = None
-    grace: Duration | None = None
-    refusals: RefusalsEntry | None = None
-    tls: DoorTlsEntry | None = None
-    reload: ReloadEntry | None = None
+    base_url: Annotated[
+        SettingEntry | None,
+        doc(
+            "What senders are told; its path is part of every endpoint's.",
+            "https://hooks.example.com",
+            {"env": "ROUTER_BASE_URL"},
+        ),
+    ] = None
+    listen: Annotated[
+        SettingEntry | None,
+        doc("HOST:PORT of the senders' door. Default 0.0.0.0:8000.", "0.0.0.0:8000"),
+    ] = None
+    admin: Annotated[
+        AdminEntry | None,
+        doc("HOST:PORT of the operator's door. Default 127.0.0.1:8001.", "127.0.0.1:8001"),
+    ] = None
+    store: Annotated[
+        SettingEntry | None,
+        doc("sqlite:FILE, relative to this file. Default sqlite:router.db.", "sqlite:router.db"),
+    ] = None
+    trusted_proxies: Annotated[
+        list[SourceText] | None, doc("Ranges of proxies whose X-Forwarded-For is believed.")
+    ] = None
+    egress: Annotated[EgressEntry | None, doc("Private addresses that may be called.")] = None
+    retention: Annotated[RetentionEntry | None, doc("How long ended work is kept.")] = None
+    limits: Annotated[LimitsEntry | None, doc("What the senders' door bears.")] = None
+    grace: Annotated[
+        Duration | None, doc("What running actions get when the router stops. Default 20s.")
+    ] = None
+    refusals: Annotated[
+        RefusalsEntry | None, doc("What is kept of requests that were refused.")
+    ] = None
+    tls: Annotated[DoorTlsEntry | None, doc("The certificate of the senders' door.")] = None
+    reload: Annotated[
+        ReloadEntry | None, doc("When this file is read again, and what must hold for it.")
+    ] = None

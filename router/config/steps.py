@@ -4,6 +4,7 @@ from router.config.context import LoadContext
 from router.config.endpoints import is_open, provider_of
 from router.config.events import EventNames
 from router.config.language import json_value
+from router.config.senders import EndpointSenders, SenderSet
 from router.config.settings import above_zero
 from router.config.targets import HEADER_NAME
 from router.config.trial_schema import SendEntry
@@ -27,11 +28,14 @@ Change = tuple[str, JSON]
 class StepCompiler:
     """Compiles steps against the endpoints of one file."""
 
-    def __init__(self, context: LoadContext, *, own_events: bool = False) -> None:
+    def __init__(
+        self, context: LoadContext, senders: EndpointSenders, *, own_events: bool = False
+    ) -> None:
         """`own_events`: some rule is `from: router`, so that such events can be sent."""
         self.context = context
         self._own_events = own_events
         self._events = EventNames(context)
+        self._senders = senders
 
     def compile(self, entries: list[SendEntry]) -> tuple[Step, ...]:
         """Every step, in order."""
@@ -86,8 +90,8 @@ class StepCompiler:
                 message = f"{entry.called} needs the key '{key}'"
                 self.context.error("missing-key", message, entry.node)
         provider = self._provider(entry)
-        if entry.event is not None and provider is not None:
-            self._event(entry.event, provider)
+        if entry.event is not None and entry.endpoint is not None and provider is not None:
+            self._event(entry.event, self._senders.behind((entry.endpoint.value,)))
         event = entry.event.value if entry.event else ""
         changed, made = self._changed(entry, self._payload(entry, provider, event))
         return Sending(
@@ -121,13 +125,13 @@ class StepCompiler:
             self._bad(message, entry.key_at("tamper"))
         return provider_of(self.context, endpoint)
 
-    def _event(self, event: SourceText, provider: Provider) -> None:
+    def _event(self, event: SourceText, behind: SenderSet) -> None:
         value = event.value
         printable = value.isascii() and value.isprintable() and value.strip() == value
         if not printable or not 0 < len(value) <= _EVENT_MAX or "*" in value:
             self._bad(f"'{value[:60]}' is not the name of one event", event)
             return
-        self._events.check([event], {provider.name: provider})
+        self._events.check([event], behind)
 
     def _payload(self, entry: SendEntry, provider: Provider | None, event: str) -> JSON:
         if entry.payload is not None:

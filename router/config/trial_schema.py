@@ -1,26 +1,31 @@
 """`tests` as Structs, and the file of tests beside a rules file."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from router.config.units import Duration, Moment
-from router.yaml_source import Entry, Node, SourceText, Table
+from router.yaml_source import Entry, Node, SourceText, Table, doc
 
 
 class SendEntry(Entry):
     """One step of a test's `send`: deliveries of one event, the last one again, or time."""
 
     called: ClassVar[str] = "'send'"
-    endpoint: SourceText | None = None
-    event: SourceText | None = None
-    set: Table[Node] | None = None
-    payload: Node | None = None
-    headers: Table[Node] | None = None
-    tamper: Literal["signature", "body"] | None = None
-    redeliver: bool | None = None
-    repeat: int | None = None
-    every: Duration | None = None
-    again: bool | None = None
-    advance: Duration | None = None
+    endpoint: Annotated[SourceText | None, doc("The endpoint that receives.")] = None
+    event: Annotated[SourceText | None, doc("The event's name.")] = None
+    set: Annotated[
+        Table[Node] | None,
+        doc("Changes of the sample: dotted paths and values."),
+    ] = None
+    payload: Annotated[Node | None, doc("A payload in place of the sample.")] = None
+    headers: Annotated[Table[Node] | None, doc("Further headers.")] = None
+    tamper: Annotated[
+        Literal["signature", "body"] | None, doc("Forge the signature, or the body behind it.")
+    ] = None
+    redeliver: Annotated[bool | None, doc("Send the same bytes a second time.")] = None
+    repeat: Annotated[int | None, doc("Deliveries of this step.")] = None
+    every: Annotated[Duration | None, doc("Time between them.")] = None
+    again: Annotated[bool | None, doc("Send the last bytes once more.")] = None
+    advance: Annotated[Duration | None, doc("Let time pass.")] = None
 
 
 class ReplyEntry(Entry):
@@ -28,41 +33,48 @@ class ReplyEntry(Entry):
 
     called: ClassVar[str] = "this reply"
     shorthand: ClassVar[str | None] = "code"
-    code: int | None = None
-    status: int | None = None
-    exit: int | None = None
-    error: Literal["network", "timeout"] | None = None
-    raises: Literal["Retry", "Fail"] | None = None
-    after: Duration | None = None
+    code: Annotated[int | None, doc("A status, or an exit code.")] = None
+    status: Annotated[int | None, doc("An HTTP status.")] = None
+    exit: Annotated[int | None, doc("An exit code.")] = None
+    error: Annotated[
+        Literal["network", "timeout"] | None, doc("No answer: network or timeout.")
+    ] = None
+    raises: Annotated[Literal["Retry", "Fail"] | None, doc("What the plugin raises.")] = None
+    after: Annotated[Duration | None, doc("What it says about when to try again.")] = None
 
 
 class CallEntry(Entry):
     """One of a test's expected `calls`."""
 
     called: ClassVar[str] = "this call"
-    times: int | None = None
-    method: SourceText | None = None
-    url: SourceText | None = None
-    headers: Table[SourceText] | None = None
-    json: Node | None = None
-    argv: list[SourceText] | None = None
-    env: Table[SourceText] | None = None
-    stdin: SourceText | None = None
-    args: Node | None = None
-    message: SourceText | None = None
+    times: Annotated[int | None, doc("How many calls.")] = None
+    method: Annotated[SourceText | None, doc("The method.")] = None
+    url: Annotated[SourceText | None, doc("The whole address.")] = None
+    headers: Annotated[Table[SourceText] | None, doc("Headers, some of them.")] = None
+    json: Annotated[Node | None, doc("The body, some of its fields.")] = None
+    argv: Annotated[list[SourceText] | None, doc("Program and arguments.")] = None
+    env: Annotated[Table[SourceText] | None, doc("Variables, some of them.")] = None
+    stdin: Annotated[SourceText | None, doc("What it was given.")] = None
+    args: Annotated[Node | None, doc("Arguments, some of them.")] = None
+    message: Annotated[SourceText | None, doc("The line.")] = None
 
 
 class ExpectEntry(Entry):
     """What a test expects; what is left out is not judged."""
 
     called: ClassVar[str] = "'expect'"
-    status: list[int] | None = None
-    matched: list[SourceText] | None = None
-    shadow: list[SourceText] | None = None
-    because: Table[SourceText] | None = None
-    calls: Table[CallEntry] | None = None
-    dead: list[SourceText] | None = None
-    cancelled: list[SourceText] | None = None
+    status: Annotated[list[int] | None, doc("The answer of each delivery; one stands for all.")] = (
+        None
+    )
+    matched: Annotated[list[SourceText] | None, doc("Exactly the rules that matched.")] = None
+    shadow: Annotated[list[SourceText] | None, doc("Exactly the shadow rules that matched.")] = None
+    because: Annotated[Table[SourceText] | None, doc("Why a rule did not match.")] = None
+    calls: Annotated[Table[CallEntry] | None, doc("Calls of RULE/ACTION.")] = None
+    dead: Annotated[list[SourceText] | None, doc("Exactly the actions that were given up.")] = None
+    cancelled: Annotated[
+        list[SourceText] | None,
+        doc("Exactly the actions that were cancelled."),
+    ] = None
 
 
 class TrialEntry(Entry):
@@ -70,12 +82,17 @@ class TrialEntry(Entry):
 
     called: ClassVar[str] = "this test"
     required: ClassVar[tuple[str, ...]] = ("name", "send", "expect")
-    name: SourceText | None = None
-    send: list[SendEntry] | None = None
-    replies: Table[list[ReplyEntry]] | None = None
-    clock: Moment | None = None
-    real: bool | None = None
-    expect: ExpectEntry | None = None
+    name: Annotated[SourceText | None, doc("What the test is about.")] = None
+    send: Annotated[
+        list[SendEntry] | None,
+        doc("What is sent: one step, or a list.", {"endpoint": "shop", "event": "orders/paid"}),
+    ] = None
+    replies: Annotated[
+        Table[list[ReplyEntry]] | None, doc("How RULE/ACTION is answered, call after call.")
+    ] = None
+    clock: Annotated[Moment | None, doc("The time at which the test begins.")] = None
+    real: Annotated[bool | None, doc("Whether actions really run.")] = None
+    expect: Annotated[ExpectEntry | None, doc("What must come of it.")] = None
 
 
 class TestsEntry(Entry):
@@ -83,5 +100,5 @@ class TestsEntry(Entry):
 
     called: ClassVar[str] = "a file of tests"
     required: ClassVar[tuple[str, ...]] = ("version", "tests")
-    version: int | None = None
-    tests: list[TrialEntry] | None = None
+    version: Annotated[int | None, doc("Always 1.")] = None
+    tests: Annotated[list[TrialEntry] | None, doc("As `tests` of a rules file.")] = None

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from router.config.context import LoadContext
 from router.config.expectations import AN, Expectations, KnownActions
+from router.config.senders import EndpointSenders
 from router.config.steps import StepCompiler
 from router.config.trial_schema import ReplyEntry, TrialEntry
 from router.model.job import ActionKind
@@ -24,10 +25,12 @@ _CODE: Mapping[ActionKind, str] = {"http": "status", "shell": "exit"}
 class Trials:
     """Compiles the tests of one load, against its endpoints and rules."""
 
-    def __init__(self, context: LoadContext, rules: tuple[CompiledRule, ...]) -> None:
+    def __init__(
+        self, context: LoadContext, rules: tuple[CompiledRule, ...], senders: EndpointSenders
+    ) -> None:
         self.context = context
         own_events = any(OWN in (rule.sources or ()) for rule in rules)
-        self._steps = StepCompiler(context, own_events=own_events)
+        self._steps = StepCompiler(context, senders, own_events=own_events)
         self._actions = KnownActions(context, rules)
         self._expectations = Expectations(context, self._actions)
         self._names: dict[str, int] = {}

@@ -10,7 +10,7 @@ from router.expressions import compile as compiled
 from router.model.delivery import Delivery, DeliveryEvent, as_request
 from router.model.job import Job
 from router.rules.ruleset import Ruleset
-from router.rules.scope import delivery_roots, event_scope
+from router.rules.scope import event_scope
 from router.store.protocol import Stored
 
 ROOTS = frozenset(
@@ -73,7 +73,7 @@ class Where:
         events = [e.event() for e in reading.events if not known or e.index in known]
         if reading.state != "routed":  # it has no payload; its headers and its name may tell
             events = [DeliveryEvent("", 0, reading.event_name, None, None)]
-        shared = delivery_roots(delivery, self._ruleset.variables)
+        shared = self._ruleset.roots(delivery)
         return {e.index for e in events if self._fits(shared, delivery, e)}
 
     def _fits(self, shared: dict[str, object], delivery: Delivery, event: DeliveryEvent) -> bool:

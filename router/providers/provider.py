@@ -30,9 +30,9 @@ from router.providers.headers import wire
 from router.providers.read import Reader, Reading
 from router.providers.secret_kinds import Invented, SecretVerdict
 from router.providers.send import Sender, Signed
-from router.providers.shapes import Shapes, parse_shapes
 from router.providers.verify import Verifier
 from router.structure import Weighed
+from router.typing.shapes import Shapes, parse_shapes
 
 
 class EventInfo(msgspec.Struct, frozen=True):

@@ -19,7 +19,7 @@ from router.providers.definition import (
     size_bytes,
     spelled,
 )
-from router.providers.shapes import parse_shapes
+from router.typing.shapes import parse_shapes
 
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")
 _PARAMETER = re.compile(r"[A-Za-z0-9_.~-]{1,100}")

@@ -17,7 +17,7 @@ from router.rehearsal.plain import MORE, Change, changes, plain
 from router.rules.live import LiveRuleset, SecretValues
 from router.rules.render import Material, render
 from router.rules.ruleset import Ruleset
-from router.rules.scope import delivery_roots, event_scope
+from router.rules.scope import event_scope
 from router.rules.specs import CompiledAction, CompiledRule, HttpSpec
 
 Kind = Literal["added", "removed", "changed"]
@@ -165,7 +165,7 @@ class _Side:
     def runs(self, delivery: Delivery, indexes: Collection[int] | None) -> dict[_Key, _RuleRun]:
         """By rule and event (-1 for a whole batch)."""
         ruleset, found = self.live.ruleset, dict[_Key, _RuleRun]()
-        shared = delivery_roots(delivery, ruleset.variables)
+        shared = ruleset.roots(delivery)
         for event in self._events(delivery):
             if indexes is not None and event.index not in indexes:
                 continue

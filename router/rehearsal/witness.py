@@ -10,7 +10,7 @@ from router.model.delivery import Delivery, as_request
 from router.rules import explain_words as words
 from router.rules.explain import Explainer, ItemReading, RuleReading
 from router.rules.live import LiveRuleset
-from router.rules.scope import delivery_roots, event_scope
+from router.rules.scope import event_scope
 
 EVENTS_SHOWN = 3
 _COLUMN = 44
@@ -49,7 +49,7 @@ class Witness:
 
     def _delivery(self, delivery: Delivery) -> Iterator[Witnessed]:
         ruleset = self._live.ruleset
-        shared = delivery_roots(delivery, ruleset.variables)
+        shared = ruleset.roots(delivery)
         for e in ruleset.providers[delivery.provider].read(as_request(delivery)).events:
             event = e.event()
             scope = event_scope(shared, delivery, event, ruleset.defines)

@@ -13,9 +13,9 @@ from router.expressions import JSON, Failed, FieldNeed
 from router.expressions.absent import ABSENT
 from router.expressions.trace import Leaf, TracePart, joined, part_of, trace
 from router.model.delivery import DeliveryEvent
+from router.model.patterns import wants_event
 from router.rules.index import rule_needs
 from router.rules.match import Matcher
-from router.rules.patterns import wants_event
 from router.rules.ruleset import Ruleset
 from router.rules.smallest_change import SmallestChange, wish_of
 from router.rules.specs import CompiledRule, Condition

@@ -8,7 +8,7 @@ from router.model.delivery import Delivery, DeliveryEvent
 from router.providers import ReadEvent, Reading
 from router.rules.explain import Explainer, RuleReading
 from router.rules.ruleset import Ruleset
-from router.rules.scope import delivery_roots, event_scope
+from router.rules.scope import event_scope
 
 
 class EventReading(msgspec.Struct, frozen=True):
@@ -39,7 +39,7 @@ def explain_events(
     None if the delivery is not stored.
     """
     explainer = Explainer(ruleset)
-    shared = delivery_roots(delivery, ruleset.variables)
+    shared = ruleset.roots(delivery)
     stored = ids or {}
     found = []
     for read in chosen:

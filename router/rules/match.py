@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
+from router.model.patterns import wants_event
 from router.rules.index import Candidate, Index, candidates_of, place
-from router.rules.patterns import wants_event
 from router.rules.ruleset import Ruleset
 from router.rules.specs import CompiledRule
 

@@ -15,7 +15,7 @@ from router.model.settings import Endpoint
 from router.providers import ReadEvent, Reading
 from router.rules.live import LiveRuleset
 from router.rules.match import Matches
-from router.rules.scope import delivery_roots, event_scope
+from router.rules.scope import event_scope
 from router.rules.specs import CompiledRule, Concurrency
 
 JOBS_MAX = 20_000
@@ -113,7 +113,7 @@ class Planner:
         if reading.state != "routed":
             return self._unrouted(delivery, reading, endpoint, reading.state, reading.reason, now)
         ruleset = self._live.ruleset
-        shared = delivery_roots(delivery, ruleset.variables)
+        shared = ruleset.roots(delivery)
         events: list[DeliveryEvent] = []
         matches: list[Matches] = []
         runs: list[_PlannedRun] = []

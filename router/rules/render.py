@@ -13,7 +13,7 @@ from router.model.job import Job, Skip
 from router.plugin import hosts_of
 from router.rules.live import LiveRuleset
 from router.rules.render_http import json_value, render_http, secured
-from router.rules.scope import delivery_roots, event_scope
+from router.rules.scope import event_scope
 from router.rules.specs import CompiledAction, HttpSpec, LogSpec, PythonSpec, ShellSpec
 
 FORM = "application/x-www-form-urlencoded"
@@ -64,7 +64,7 @@ def render(material: Material) -> Call | Skip:
     """
     m = material
     ruleset = m.live.ruleset
-    shared = delivery_roots(m.delivery, ruleset.variables)
+    shared = ruleset.roots(m.delivery)
     scope = event_scope(shared, m.delivery, m.event, ruleset.defines)
     scope["secret"] = m.live.secrets.texts
     if m.covered:

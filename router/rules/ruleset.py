@@ -6,8 +6,10 @@ from typing import Any
 import msgspec
 
 from router.expressions import Expression
+from router.model.delivery import Delivery
 from router.model.settings import OWN, Endpoint, SecretRef, ServerSettings, Target
 from router.providers import Provider
+from router.rules.scope import delivery_roots
 from router.rules.specs import CompiledRule
 
 
@@ -32,6 +34,21 @@ class Ruleset(msgspec.Struct, frozen=True):
     defines: Mapping[str, Expression]
     dedupe_keys: Mapping[str, Expression]
     rules: tuple[CompiledRule, ...]
+
+    def provider_name(self, endpoint: str, provider: str) -> str:
+        """
+        A sender as its endpoint calls it (`github`); its canonical name (`code-host`) where that
+        endpoint is gone, or has another sender today.
+        """
+        found = self.endpoints.get(endpoint)
+        if found is None or found.provider != provider:
+            return provider
+        return found.api.spelling or provider
+
+    def roots(self, delivery: Delivery) -> dict[str, Any]:
+        """The roots that all events of a delivery share."""
+        provider = self.provider_name(delivery.endpoint, delivery.provider)
+        return {**delivery_roots(delivery, self.variables), "provider": provider}
 
     @property
     def addressed(self) -> dict[str, Endpoint]:

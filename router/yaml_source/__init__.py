@@ -3,10 +3,13 @@
 from router.yaml_source.decode import (
     Decoder,
     Entry,
+    EntryKey,
     Refusal,
     SourceText,
     Table,
     described,
+    doc,
+    keys_of,
     opening,
 )
 from router.yaml_source.nodes import Mapping, Node, Scalar, Sequence
@@ -22,6 +25,7 @@ __all__ = [
     "Bounds",
     "Decoder",
     "Entry",
+    "EntryKey",
     "Mapping",
     "Node",
     "NumberError",
@@ -35,7 +39,9 @@ __all__ = [
     "Suggester",
     "Table",
     "described",
+    "doc",
     "file_offset",
+    "keys_of",
     "offsets",
     "opening",
     "quoted",

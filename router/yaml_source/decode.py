@@ -11,13 +11,15 @@ A field's type says what is expected:
     Table[T]             a mapping with names of the user's choice
     an Entry subclass    a mapping with these keys; `shorthand` names the field a lone scalar means
     Node                 whatever stands there, untouched
+    Annotated[T, doc("…")]   as T; the words say what the key is for
 """
 
 import re
 import types
 from collections.abc import Callable, Iterator
 from collections.abc import Mapping as MappingABC
-from typing import Any, ClassVar, Generic, Literal, TypeVar, Union, get_args, get_origin
+from functools import cache
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
@@ -85,6 +87,35 @@ class Entry(msgspec.Struct, kw_only=True, eq=False):
         """The key itself for a message to point at."""
         found = self.node.key(key) if isinstance(self.node, Mapping) else None
         return found if found is not None else self.node
+
+
+def doc(words: str, *examples: Any) -> msgspec.Meta:
+    """What a key is for, in one line that editors show; examples where they say more than words."""
+    return msgspec.Meta(description=words, examples=list(examples) or None)
+
+
+class EntryKey(msgspec.Struct, frozen=True):
+    """One key of an entry: its name in files, its field, its type, and what it is for."""
+
+    name: str
+    field: str
+    kind: Any
+    about: str | None = None
+    examples: list[Any] | None = None
+
+
+@cache
+def keys_of(kind: type[Entry]) -> tuple[EntryKey, ...]:
+    """Every key of an entry class, in the order of its fields."""
+    fields = [f for f in msgspec.structs.fields(kind) if f.name not in ("node", "broken")]
+    return tuple(_key(f.encode_name, f.name, f.type) for f in fields)
+
+
+def _key(name: str, field: str, kind: Any) -> EntryKey:
+    if get_origin(kind) is not Annotated:
+        return EntryKey(name, field, kind)
+    plain, meta = get_args(kind)
+    return EntryKey(name, field, plain, meta.description, meta.examples)
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -246,7 +277,7 @@ class Decoder:
         shape = _Shape(kind)
         # Entered before the fields are looked at: conditions hold conditions.
         self._readers[kind] = read = lambda node: self._entry(node, shape)
-        shape.readers = {name: (field, self._reader(type_)) for name, field, type_ in shape.fields}
+        shape.readers = {key.name: (key.field, self._reader(key.kind)) for key in keys_of(kind)}
         for name in shape.readers.keys() - {shape.shorthand}:
             self._homes.setdefault(name, []).append(kind.called)
         return read
@@ -372,11 +403,6 @@ class _Shape:
     def __init__(self, kind: type[Entry]) -> None:
         self.kind = kind
         self.shorthand = kind.shorthand
-        self.fields = [
-            (field.encode_name, field.name, field.type)
-            for field in msgspec.structs.fields(kind)
-            if field.name not in ("node", "broken")
-        ]
         self.readers: dict[str, tuple[str, Read]] = {}
 
 

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 import yaml
 
-from router.config import load, render_text
-from router.config.words import WORDS
+from router.config import load, render_text, schema, server_schema
 from router.model.settings import ServerSettings
 from router.rules.ruleset import Ruleset
+from router.yaml_source import keys_of
 from tests.acceptance.process import ROOT
 
 RULES_PAGE = (ROOT / "docs" / "rules.md").read_text("utf-8")
@@ -35,17 +35,17 @@ SERVER, TARGET, ENDPOINT = ("server",), ("targets", "erp"), ("endpoints", "shop"
 RULE: tuple[str | int, ...] = ("rules", 0)
 HTTP, SHELL = (*RULE, "actions", 0, "http"), (*RULE, "actions", 1, "shell")
 DESCRIBED = {
-    "ServerEntry": SERVER,
-    "LimitsEntry": (*SERVER, "limits"),
-    "RetentionEntry": (*SERVER, "retention"),
-    "ReloadEntry": (*SERVER, "reload"),
-    "TargetEntry": TARGET,
-    "EndpointEntry": ENDPOINT,
-    "DedupeEntry": (*ENDPOINT, "dedupe"),
-    "AnswerEntry": (*ENDPOINT, "answer"),
-    "SignEntry": (*TARGET, "sign"),
-    "HttpEntry": HTTP,
-    "ShellEntry": SHELL,
+    server_schema.ServerEntry: SERVER,
+    server_schema.LimitsEntry: (*SERVER, "limits"),
+    server_schema.RetentionEntry: (*SERVER, "retention"),
+    server_schema.ReloadEntry: (*SERVER, "reload"),
+    schema.TargetEntry: TARGET,
+    schema.EndpointEntry: ENDPOINT,
+    schema.DedupeEntry: (*ENDPOINT, "dedupe"),
+    schema.AnswerEntry: (*ENDPOINT, "answer"),
+    schema.SignEntry: (*TARGET, "sign"),
+    schema.HttpEntry: HTTP,
+    schema.ShellEntry: SHELL,
 }
 """Where a mapping of which kind stands in BASE."""
 TABLES = {"`url`": TARGET, "`provider`": ENDPOINT, "`mode`": RULE, "`method`": HTTP,
@@ -78,13 +78,13 @@ def written(place: tuple[str | int, ...], key: str, value: Any) -> Any:
 
 
 def described() -> list[tuple[tuple[str | int, ...], str, str]]:
-    """From the words of the schema, which editors show: `Default 5s.`"""
+    """From what the keys say of themselves, which editors show: `Default 5s.`"""
     return [
-        (place, key, told[1])
+        (place, key.name, default[1])
         for kind, place in DESCRIBED.items()
-        for key, text in WORDS[kind].items()
-        if (told := re.search(r"Default (\S+?(?:; charset=\S+?)?)(?:\.$|; )", text))
-        and told[1] != "the"
+        for key in keys_of(kind)
+        if (default := re.search(r"Default (\S+?(?:; charset=\S+?)?)(?:\.$|; )", key.about or ""))
+        and default[1] != "the"
     ]
 
 

@@ -19,7 +19,7 @@ def codes(*files: str) -> set[str]:
 
 
 def test_every_cause_is_in_the_table() -> None:
-    named = codes("router/providers/causes.py", "router/cli/doctor_request.py")
+    named = codes("router/diagnosis/causes.py", "router/cli/doctor_request.py")
     assert len(named) > 20
     table = TEXT[TEXT.index("| code | cause |") : TEXT.index("What parsing loses")]
     assert set(re.findall(r"`([a-z]+(?:_[a-z]+)*)`(?=[^|]*\| )", table)) >= named

@@ -17,7 +17,6 @@ import pytest
 from router import __version__, providers
 from router.config import load, schema
 from router.config.json_schema import schema_of_rules, schema_of_tests
-from router.config.words import EXAMPLES, WORDS
 from router.yaml_source import (
     Entry,
     Mapping,
@@ -26,6 +25,7 @@ from router.yaml_source import (
     Report,
     Sequence,
     Source,
+    keys_of,
     read,
     resolve,
 )
@@ -136,15 +136,8 @@ def entries() -> list[type[Entry]]:
 
 
 @pytest.mark.parametrize("kind", entries(), ids=lambda kind: kind.__name__)
-def test_every_key_has_words_and_all_words_have_a_key(kind: type[Entry]) -> None:
-    fields = {f.encode_name for f in msgspec.structs.fields(kind)} - {"node", "broken"}
-    assert set(WORDS.get(kind.__name__, {})) == fields
-
-
-def test_examples_belong_to_keys() -> None:
-    for place in EXAMPLES:
-        kind, _, key = place.partition(".")
-        assert key in WORDS[kind]
+def test_every_key_says_what_it_is_for(kind: type[Entry]) -> None:
+    assert [key.name for key in keys_of(kind) if not key.about] == []
 
 
 def test_it_offers_providers_and_events(made: dict[str, Any]) -> None:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from router.errors import EvaluationError
 from router.expressions import Failed
 from router.expressions import compile as compiled
-from router.expressions.types import misfit, value_type, verdict_bits
-from router.expressions.types.lattice import (
+from router.typing import misfit, value_type, verdict_bits
+from router.typing.lattice import (
     ABSENT,
     ANY,
     FALSE,

@@ -16,7 +16,7 @@ from router.model.delivery import as_request
 from router.operator.where import ROOTS
 from router.rules.explain_words import found_words, verdict_word
 from router.rules.ruleset import Ruleset
-from router.rules.scope import delivery_roots, event_scope
+from router.rules.scope import event_scope
 from router.store.protocol import DeliveryRecord
 from router.web.admin.asking import QueryParameter
 from router.web.admin.call import RouteAnswer
@@ -163,7 +163,7 @@ def tried(
         raise NotFound(f"it has no event {number}: {reading.reason or 'they count from 0'}")
     ids = {entry.index: entry.id for entry in record.events}
     event = read.event(ids.get(number, ""))
-    scope = event_scope(delivery_roots(d, ruleset.variables), d, event, ruleset.defines)
+    scope = event_scope(ruleset.roots(d), d, event, ruleset.defines)
     found = trace(expression, scope, thorough=True)
     return TriedCondition(
         verdict_word(found.verdict),

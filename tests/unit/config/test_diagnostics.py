@@ -64,13 +64,14 @@ def test_json() -> None:
 
 
 def test_every_code_in_use_is_in_the_table_and_the_other_way_round() -> None:
-    rooms = [p for room in ("config", "yaml_source", "expressions") for p in room_files(room)]
-    text = "\n".join(p.read_text("utf-8") for p in rooms)
+    packages = ("config", "yaml_source", "expressions", "typing")
+    files = [file for package in packages for file in files_of(package)]
+    text = "\n".join(file.read_text("utf-8") for file in files)
     used = set(re.findall(r'"([a-z]+(?:-[a-z]+)+)"', text))
     assert set(CODES) <= used
     told = re.compile(r'(?:error|warning|error_within|one_of|unknown|_fault|_stop)\(\s*"([a-z-]+)"')
     assert set(told.findall(text)) <= set(CODES)
 
 
-def room_files(room: str) -> list[Path]:
-    return [p for p in (ROOT / "router" / room).rglob("*.py") if p.name != "codes.py"]
+def files_of(package: str) -> list[Path]:
+    return [p for p in (ROOT / "router" / package).rglob("*.py") if p.name != "codes.py"]

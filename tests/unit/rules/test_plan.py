@@ -10,7 +10,7 @@ import pytest
 from router.expressions import compile as compiled
 from router.model.ids import Ids
 from router.model.job import Group, Predecessor
-from router.model.settings import Dedupe, Endpoint
+from router.model.settings import Api, Dedupe, Endpoint
 from router.providers import builtin
 from router.rules.live import LiveRuleset, SecretValues
 from router.rules.plan import JOBS_MAX, Plan, Planner, body_identity, dedupe_key
@@ -363,3 +363,19 @@ def test_a_sender_without_ids_has_no_key_but_its_body(mode: Any, keys: int) -> N
         plan = planned(ruleset, body, Dedupe(mode=mode), endpoint="bare", headers=())
         assert len(plan.events[0].keys) == keys
         assert "no_id" not in plan.flags
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "sender", "name"),
+    [
+        ("hub", "code-host", "github"),
+        ("gone", "code-host", "code-host"),
+        ("hub", "gitlab", "gitlab"),
+    ],
+)
+def test_provider_is_called_as_its_endpoint_calls_it_today(
+    endpoint: str, sender: str, name: str
+) -> None:
+    hub = Endpoint("hub", "code-host", ("/wh_h",), api=Api(spelling="github"))
+    ruleset = a_ruleset(a_rule(match="provider == 'x'"), endpoints={"hub": hub})
+    assert ruleset.roots(a_delivery(endpoint=endpoint, provider=sender))["provider"] == name

@@ -1,0 +1,238 @@
+"""Types of everything that a file's rules evaluate: conditions, definitions, keys, templates."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from router.config.context import LoadContext
+from router.config.language import Language, Written
+from router.config.schema import ConditionEntry, RuleEntry
+from router.config.senders import EndpointSenders
+from router.config.shared import told_with_its_user
+from router.expressions import Expression
+from router.model.settings import OWN
+from router.rules.specs import CompiledRule
+from router.typing import TABLES, TypedSender, TypeFinding, TypeWalk, when_false, when_true
+from router.typing.combine import combined
+from router.typing.run import span_of
+from router.typing.scenes import Scene, Scenes
+from router.typing.verdicts import ALWAYS_TRUE
+from router.typing.walk import Reading, Views, either, kept, opened, reached, walked
+from router.yaml_source import SourceText
+
+Compiled = Mapping[int, Written]
+"""The conditions of one rule by the identity of their texts."""
+VERDICTS = frozenset({"'match'", "'when'"})
+"""The places whose expressions are conditions."""
+
+
+class RuleTexts(msgspec.Struct, frozen=True):
+    """One rule as it stands in the file and as it was compiled, with all that it evaluates."""
+
+    entry: RuleEntry
+    rule: CompiledRule
+    senders: tuple[TypedSender, ...]
+    written: tuple[Written, ...]
+
+
+class Typing:
+    """Checks one file. `constant` are the conditions that are always true, by identity."""
+
+    def __init__(
+        self,
+        context: LoadContext,
+        language: Language,
+        defines: Mapping[str, Expression],
+        variables: Mapping[str, Any],
+        senders: EndpointSenders,
+    ) -> None:
+        self.context = context
+        self.language = language
+        self.constant: set[int] = set()
+        endpoints = context.file.endpoints.items if context.file.endpoints else ()
+        self.scenes = Scenes({*endpoints, OWN}, defines, variables)
+        self._defines = defines
+        self._senders = senders
+        self._clean: dict[tuple[int, str, str], bool] = {}
+        self._users: dict[str, dict[int, Scene]] = {}
+        self._kept: list[tuple[Scene, ...]] = []
+        self._told: set[tuple[int, str, int]] = set()
+        self._rule_id: SourceText | None = None
+
+    def check(self, rules: Sequence[RuleTexts]) -> None:
+        """Every rule and key, then the definitions against the events of all that use them."""
+        for texts in rules:
+            self._rule(texts)
+        self._keys()
+        self._definitions()
+
+    def _keys(self) -> None:
+        """The dedupe keys, each for every event of its endpoint."""
+        written = {id(w.text): w for w in self.language.written if w.place == "a dedupe key"}
+        for name, entry in self.context.file.endpoints or ():
+            key = written.get(id(entry.dedupe.key)) if entry.dedupe is not None else None
+            if key is not None:
+                senders = self._senders.behind((name.value,)).senders
+                self.check_expression(key, "value", self.scenes.of(senders, None))
+
+    def check_expression(
+        self,
+        written: Written,
+        reading: Reading,
+        scenes: Sequence[Scene],
+        known: Callable[[], Views] | None = None,
+    ) -> None:
+        """
+        One expression or template at its place in the file: what is wrong for all of these events,
+        and what is surely a mistake for some of them. `known` is asked only if there is anything
+        to say.
+        """
+        for expression, base in _expressions(written):
+            self._used(expression, scenes)
+            if self._is_clean(expression, reading, scenes):
+                continue
+            views = known() if known is not None else opened(scenes)
+            seen = walked(expression, reading, scenes, views)
+            self._report(written.text, base, combined(seen))
+
+    # -- rules ----------------------------------------------------------------------------------
+
+    def _rule(self, texts: RuleTexts) -> None:
+        self._rule_id = texts.entry.id
+        scenes = self.scenes.of(texts.senders, texts.rule.events)
+        if not scenes:
+            return
+        compiled = {id(w.text): w for w in texts.written if w.place == "'match'"}
+        entries = texts.entry.match or []
+        before = opened(scenes)
+        for at, entry in enumerate(entries):
+            if at:
+                before = kept(known_after(entries[at - 1], compiled, before), before)
+            self._condition(entry, compiled, scenes, before)
+
+        def known() -> Views:
+            return kept(known_after(entries[-1], compiled, before), before) if entries else before
+
+        for written in texts.written:
+            if id(written.text) not in compiled:
+                reading: Reading = "verdict" if written.place in VERDICTS else "value"
+                if "results" in written.compiled.roots:
+                    kinds = {action.id: action.kind for action in texts.rule.actions}
+                    self.check_expression(written, reading, self.scenes.after(scenes, kinds))
+                else:
+                    self.check_expression(written, reading, scenes, known)
+
+    def _condition(
+        self, entry: ConditionEntry, compiled: Compiled, scenes: Sequence[Scene], views: Views
+    ) -> None:
+        """Check one condition, where this is known."""
+        if entry.negated is not None:
+            self._condition(entry.negated, compiled, scenes, views)
+        for one in entry.any_of or ():
+            self._condition(one, compiled, scenes, views)
+            views = known_after(one, compiled, views, holds=False)
+        written = compiled.get(id(entry.test)) if entry.test is not None else None
+        if written is not None and isinstance(written.compiled, Expression):
+            self._used(written.compiled, scenes)
+            tree = written.compiled.tree
+            near = reached(written.compiled, scenes, views)
+            seen = walked(written.compiled, "verdict", scenes, near)
+            found = combined(seen, whole=near is views)
+            self._report(written.text, 0, found)
+            if any(f.code == ALWAYS_TRUE and f.span == span_of(tree) for f in found):
+                self.constant.add(id(entry))
+
+    # -- definitions ----------------------------------------------------------------------------
+
+    def _used(self, expression: Expression, scenes: Sequence[Scene]) -> None:
+        """Note which definitions these events need, through others too."""
+        pending = [field for root, field in expression.uses if root == "def"]
+        done: set[str] = set()
+        while pending:
+            name = pending.pop()
+            if name in done or name not in self._defines:
+                continue
+            done.add(name)
+            users = self._users.setdefault(name, {})
+            if all(id(scene) in users for scene in scenes):
+                continue  # and so are those that it needs: they were noted with it
+            users.update((id(scene), scene) for scene in scenes)
+            pending += [field for root, field in self._defines[name].uses if root == "def"]
+
+    def _definitions(self) -> None:
+        table = self.context.file.define
+        for name, text in table or ():
+            expression = self._defines.get(name.value)
+            if expression is None:
+                continue
+            users = tuple(self._users.get(name.value, {}).values())
+            self._kept.append(users)  # what is known of a tuple is kept by its identity
+            scenes = users or self.scenes.of(self._senders.behind(None).senders, None)
+            written = Written(text, expression, "'define'")
+            self.check_expression(written, "value", scenes)
+
+    # -- telling --------------------------------------------------------------------------------
+
+    def _is_clean(self, expression: Expression, reading: Reading, scenes: Sequence[Scene]) -> bool:
+        """Whether nothing at all is found for any of these events, whatever the rule says."""
+        key = (id(scenes), expression.text, reading)
+        found = self._clean.get(key)
+        if found is None:
+            seen = walked(expression, reading, scenes, opened(scenes))
+            found = self._clean[key] = not any(one.run.findings for one in seen)
+        return found
+
+    def _report(self, text: SourceText, base: int, findings: Iterable[TypeFinding]) -> None:
+        report = self.context.report
+        for finding in findings:
+            if report.full:
+                return
+            span = self.context.span(text, (base + finding.start, base + finding.end))
+            key = (span[0], finding.code, id(text.node))
+            if key in self._told:
+                continue
+            self._told.add(key)
+            tell = report.error if finding.severity == "error" else report.warning
+            hint = told_with_its_user(self.context, span[0], finding.hint, self._rule_id)
+            tell(finding.code, finding.message, *span, hint)
+
+
+def known_after(
+    entry: ConditionEntry, compiled: Compiled, views: Views, *, holds: bool = True
+) -> Views:
+    """What is known once a condition has held, or has not."""
+    if entry.negated is not None:
+        return known_after(entry.negated, compiled, views, holds=not holds)
+    if entry.any_of is not None:
+        return _after_any(entry.any_of, compiled, views, holds=holds)
+    written = compiled.get(id(entry.test)) if entry.test is not None else None
+    if written is None or not isinstance(written.compiled, Expression):
+        return views
+    tree, run = written.compiled.tree, TypeWalk(written.compiled.text, TABLES)
+    narrow = when_true if holds else when_false
+    return tuple(None if view is None else narrow(run, tree, view) for view in views)
+
+
+def _after_any(
+    entries: Iterable[ConditionEntry], compiled: Compiled, views: Views, *, holds: bool
+) -> Views:
+    ways: list[Views] = []
+    for entry in entries:
+        if holds:
+            ways.append(known_after(entry, compiled, views))
+        views = known_after(entry, compiled, views, holds=False)
+    if not holds:
+        return views
+    return either(ways) if ways else views
+
+
+def _expressions(written: Written) -> list[tuple[Expression, int]]:
+    compiled = written.compiled
+    if isinstance(compiled, Expression):
+        return [(compiled, 0)]
+    return [
+        (part, compiled.offset_of(at))
+        for at, part in enumerate(compiled.parts)
+        if isinstance(part, Expression)
+    ]

@@ -1,0 +1,96 @@
+"""The senders behind a rule's endpoints, called as the endpoints call them."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from router.config.context import LoadContext
+from router.config.endpoints import provider_of
+from router.model.settings import OWN
+from router.providers import Provider, own
+from router.providers.definition import spelled
+from router.typing.scenes import RootField, TypedSender
+
+
+class SenderSet(msgspec.Struct, frozen=True, eq=False):
+    """
+    The providers of some endpoints by canonical name, the names that those endpoints give them,
+    what types know of them, and all their events.
+    """
+
+    providers: dict[str, Provider]
+    names: dict[str, frozenset[str]]
+    senders: tuple[TypedSender, ...]
+    events: dict[str, None]
+
+    def __str__(self) -> str:
+        return " or ".join(sorted(name for names in self.names.values() for name in names))
+
+
+class EndpointSenders:
+    """Finds the senders of endpoints, each set of them once."""
+
+    def __init__(self, context: LoadContext) -> None:
+        self.context = context
+        self._behind: dict[tuple[str, ...] | None, SenderSet] = {}
+        self._senders: dict[tuple[str, frozenset[str]], TypedSender] = {}
+
+    def behind(self, endpoints: tuple[str, ...] | None) -> SenderSet:
+        """The senders of these endpoints; None means of every one that senders reach."""
+        found = self._behind.get(endpoints)
+        if found is None:
+            found = self._behind[endpoints] = self._find(endpoints)
+        return found
+
+    def _find(self, endpoints: tuple[str, ...] | None) -> SenderSet:
+        table = self.context.file.endpoints
+        items = table.items if table is not None else {}
+        providers: dict[str, Provider] = {}
+        names: dict[str, frozenset[str]] = {}
+        for name in items if endpoints is None else endpoints:
+            entry = items[name][1] if name in items else None
+            provider = provider_of(self.context, entry) if entry is not None else None
+            written = entry.provider.value if entry is not None and entry.provider else name
+            if name == OWN:
+                provider, written = own(), OWN
+            if provider is not None:
+                providers[provider.name] = provider
+                names[provider.name] = names.get(provider.name, frozenset()) | {written}
+        each = (self._sender(provider, names[name]) for name, provider in providers.items())
+        events = dict.fromkeys(event for one in providers.values() for event in event_names(one))
+        return SenderSet(providers, names, tuple(each), events)
+
+    def _sender(self, provider: Provider, names: frozenset[str]) -> TypedSender:
+        key = (provider.name, names)
+        if key not in self._senders:
+            self._senders[key] = sender_of(provider, names)
+        return self._senders[key]
+
+
+def event_names(provider: Provider) -> Iterator[str]:
+    """Names and `name.action`s of a provider's catalogue."""
+    for event in provider.events:
+        yield event.name
+        yield from (f"{event.name}.{action}" for action in event.actions)
+
+
+def sender_of(provider: Provider, names: frozenset[str]) -> TypedSender:
+    """What types know of a provider that endpoints call so."""
+    events: dict[str, tuple[str, ...]] = {}
+    for event in provider.events:
+        events[event.name] = tuple(dict.fromkeys((*events.get(event.name, ()), *event.actions)))
+    definition = provider.definition
+    action, fields = definition.action, {}
+    for root, source in definition.fields.items():
+        plain = not (source.event or source.key or source.header or source.prefix)
+        path = (source.paths or ("",))[0] if plain else None
+        texts = frozenset(spelled(source.key)) if source.key else None
+        fields[root] = RootField(source.event, path, texts)
+    return TypedSender(
+        names=names,
+        aliases=frozenset((provider.name, *provider.aliases)) - names,
+        events=events,
+        action=None if action is None else next(iter(action.paths), ""),
+        fields=fields,
+        shapes=provider.shapes,
+    )

@@ -1,0 +1,10 @@
+"""
+Why a request was refused, and which scheme would prove it: what `doctor` and `new provider` know.
+
+Pure and bounded, but far too costly for the way of a delivery.
+"""
+
+from router.diagnosis.causes import DiagnosisFinding
+from router.diagnosis.diagnose import Case, Other, diagnose
+
+__all__ = ["Case", "DiagnosisFinding", "Other", "diagnose"]

@@ -1,0 +1,312 @@
+"""
+Why a request is refused, found by proof where there is one: what would make its signature true.
+
+Pure: a request, secrets and a time in; findings out. Bounded, but far too costly for the way of a
+delivery. No finding holds a secret, a signature or a body.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from router.diagnosis import causes
+from router.diagnosis.causes import DiagnosisFinding
+from router.diagnosis.originals import originals
+from router.diagnosis.probe import Probe, Read
+from router.diagnosis.rewriting import is_sorted
+from router.diagnosis.secret_guesses import guesses
+from router.model.delivery import REMOVED, InboundRequest, LiveSecret, Refused, Verified
+from router.providers import hints
+from router.providers.definition import SIGNATURES, VerifyRule, spelled
+from router.providers.headers import Ambiguous, wire
+from router.providers.provider import Provider
+from router.providers.read import OddBodyError, decoded
+from router.providers.scheme import spellings
+
+HEADERS_MAX = 40
+_ANY_AGE_S = 10**12
+
+
+class Other(msgspec.Struct, frozen=True):
+    """Another endpoint of the same file."""
+
+    endpoint: str
+    provider: Provider
+    secrets: tuple[LiveSecret, ...]
+
+
+class Case(msgspec.Struct, frozen=True):
+    """
+    What is known beside the request. `live` verify now, `ended` did so until their day; `known`
+    are all senders. `came_ms` is when the request came, None if nobody knows; `tolerance_s` is
+    the endpoint's own; `given` are secrets to try beside those of the file. Times in Unix
+    milliseconds.
+    """
+
+    endpoint: str
+    provider: Provider
+    live: tuple[LiveSecret, ...]
+    now_ms: int
+    ended: tuple[LiveSecret, ...] = ()
+    others: tuple[Other, ...] = ()
+    known: Mapping[str, Provider] = {}
+    came_ms: int | None = None
+    tolerance_s: int | None = None
+    unsigned: bool = False
+    given: tuple[LiveSecret, ...] = ()
+
+    @property
+    def at_ms(self) -> int:
+        """The time to judge the request by."""
+        return self.now_ms if self.came_ms is None else self.came_ms
+
+
+def diagnose(request: InboundRequest, case: Case) -> tuple[DiagnosisFinding, ...]:
+    """
+    What is wrong with a request, the cause that is proved first; never empty.
+
+    Where nothing could be proved the findings are what may be the matter, and say so.
+    """
+    verdict = case.provider.verify(
+        request, case.live, now_ms=case.at_ms, tolerance_s=case.tolerance_s
+    )
+    if case.unsigned or isinstance(verdict, Verified):
+        return (causes.genuine(case.endpoint, unsigned=case.unsigned),)
+    broken = [f for f in (_unusable(s, case.provider) for s in case.live) if f]
+    if not case.live:
+        broken.append(causes.no_secret([s.name for s in case.ended]))
+    if verdict.reason == "ambiguous_header":
+        return (*broken, causes.header_twice(_doubled(request, case.provider)))
+    if _is_hidden(request, case.provider):
+        return (*broken, causes.hidden())
+    proved = _proved(request, case, verdict)
+    if proved:
+        return tuple(proved)
+    return (*broken, *_suspected(request, case, verdict))
+
+
+def _unusable(secret: LiveSecret, provider: Provider) -> DiagnosisFinding | None:
+    verdict = provider.check_secret(secret.value)
+    return None if verdict.ok else causes.broken_key(secret.name, verdict.error or "unusable")
+
+
+def _doubled(request: InboundRequest, provider: Provider) -> str:
+    found = spellings(provider.definition).collect(request.headers)
+    return found.header if isinstance(found, Ambiguous) else ""
+
+
+def _is_hidden(request: InboundRequest, provider: Provider) -> bool:
+    """Has what proves the request been removed before it was kept?"""
+    ways = [rule for rule in provider.definition.ways if not rule.signs_body]
+    places = {wire(name) for rule in ways for name in spelled(rule.place)}
+    removed = REMOVED.encode("ascii")
+    in_query = any(rule.query is not None for rule in ways) and removed in request.query_string
+    return in_query or any(n in places and v == removed for n, v in request.headers)
+
+
+# -- what is proved -------------------------------------------------------------------------------
+
+
+def _proved(request: InboundRequest, case: Case, verdict: Refused) -> list[DiagnosisFinding]:
+    if verdict.reason in ("stale_timestamp", "expired_token"):
+        return [_clock(request, case, verdict)]
+    searches = (_by_own_ways, _by_shown_secret, _by_other_endpoints, _by_other_senders, _elsewhere)
+    for search in searches:
+        found = search(request, case)
+        if found:
+            return found
+    return []
+
+
+def _clock(request: InboundRequest, case: Case, verdict: Refused) -> DiagnosisFinding:
+    stamps = [Probe(case.provider.definition, rule, request).timestamp_s for rule in _signed(case)]
+    stamp = next((s for s in stamps if s is not None), None)
+    if stamp is None:
+        return causes.token_expired(verdict.hint or "")
+    return causes.clock(case.at_ms - stamp * 1000, known=case.came_ms is not None)
+
+
+def _signed(case: Case) -> list[VerifyRule]:
+    return [rule for rule in case.provider.definition.ways if rule.scheme in SIGNATURES]
+
+
+def _by_own_ways(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
+    """The endpoint's own ways of proof, with whatever else would make them true."""
+    for rule in _signed(case):
+        probe = Probe(case.provider.definition, rule, request)
+        for found in (_by_secret(probe, request, case), _by_body(probe, request, case)):
+            if found:
+                return found
+    return []
+
+
+def _secrets(case: Case) -> Iterator[tuple[LiveSecret, list[DiagnosisFinding]]]:
+    """Every secret that may be the right one, and what is wrong if it is."""
+    yield from ((secret, []) for secret in case.live)
+    yield from ((secret, [causes.ended(secret.name)]) for secret in case.ended)
+    yield from ((secret, [causes.given(secret.name)]) for secret in case.given)
+    for other in case.others:
+        same = other.provider is case.provider
+        cause = causes.other_endpoint if same else causes.swapped
+        told = [cause(other.endpoint, case.endpoint)]
+        yield from ((secret, told) for secret in other.secrets)
+    for secret in (*case.live, *case.ended, *case.given):
+        for how, value in guesses(secret.value):
+            yield LiveSecret(secret.name, value), [causes.miscopied(secret.name, how)]
+
+
+def _by_secret(probe: Probe, request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
+    for secret, told in _secrets(case):
+        read = probe.fits(secret.value, request.body)
+        if read is not None:
+            return [*told, *_misread(read)]
+    return []
+
+
+def _misread(read: Read) -> list[DiagnosisFinding]:
+    return [] if read.how is None else [causes.signature_form(read.how)]
+
+
+def _by_body(probe: Probe, request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
+    """Something else was signed than came: with which body is the signature true?"""
+    if not probe.readings:
+        return []
+    likely = [(s, t) for s, t in _secrets(case) if not (t and t[0].code == "secret_miscopied")]
+    for original in originals(request.body, content_length(request)):
+        for secret, told in likely:
+            read = probe.fits(secret.value, original.body)
+            if read is not None:
+                return [causes.altered(original), *told, *_misread(read)]
+    if request.body and any(probe.fits(s.value, b"") for s, _ in likely):
+        return [causes.empty_signed()]
+    return []
+
+
+def _by_shown_secret(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
+    """Tokens and passwords: which other secret, or which slip of it, is the one that was shown?"""
+    if not any(not rule.signs_body for rule in case.provider.definition.ways):
+        return []
+    for secret, told in _secrets(case):
+        if told and _verifies(case.provider, request, (secret,)):
+            return told
+    return []
+
+
+def _by_other_endpoints(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
+    for other in case.others:
+        if _verifies(other.provider, request, other.secrets):
+            return [causes.other_endpoint(other.endpoint, case.endpoint)]
+    return []
+
+
+def _by_other_senders(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
+    distinct = {provider.name: provider for provider in case.known.values()}
+    for provider in distinct.values():
+        if provider.definition.generic or provider.name == case.provider.name:
+            continue
+        if _verifies(provider, request, (*case.live, *case.ended, *case.given)):
+            return [causes.other_sender(provider.label, provider.name, sure=True)]
+    return []
+
+
+def _elsewhere(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
+    """No signature where it is due: does another header hold it?"""
+    for rule in _signed(case):
+        probe = Probe(case.provider.definition, rule, request)
+        for name, value in () if probe.text else request.headers[:HEADERS_MAX]:
+            readings = probe.read(value)
+            for secret in (*case.live, *case.ended, *case.given) if readings else ():
+                read = probe.fits(secret.value, request.body, readings)
+                if read is not None:
+                    return [causes.header_renamed(name.decode("latin-1")), *_misread(read)]
+    return []
+
+
+def _verifies(provider: Provider, request: InboundRequest, secrets: Sequence[LiveSecret]) -> bool:
+    verdict = provider.verify(request, secrets, now_ms=0, tolerance_s=_ANY_AGE_S)
+    return isinstance(verdict, Verified)
+
+
+# -- what is only suspected -----------------------------------------------------------------------
+
+
+def _suspected(request: InboundRequest, case: Case, verdict: Refused) -> list[DiagnosisFinding]:
+    found = [*_odd_body(request)]
+    if verdict.reason in ("missing_signature", "malformed_signature", "missing_header"):
+        found = [*_odd_headers(request, case, verdict), *found]
+    elif not found:
+        found.append(causes.wrong_secret([s.name for s in case.live]))
+    return list(dict.fromkeys(found))  # two ways of proof may miss the same header
+
+
+def _odd_headers(
+    request: InboundRequest, case: Case, verdict: Refused
+) -> Iterator[DiagnosisFinding]:
+    other = _look_alike(request, case)
+    if other is not None:
+        yield causes.other_sender(other.label, other.name, sure=False)
+        return
+    for rule in _signed(case):
+        missing = Probe(case.provider.definition, rule, request).missing
+        if missing and verdict.reason == "missing_header":
+            yield causes.header_missing(missing)
+    if verdict.reason == "missing_signature":
+        places = [name for rule in case.provider.definition.ways for name in spelled(rule.place)]
+        yield causes.no_signature(places, verdict.hint or "")
+    elif verdict.reason == "malformed_signature":
+        yield causes.malformed(verdict.hint or "")
+
+
+def _look_alike(request: InboundRequest, case: Case) -> Provider | None:
+    """A sender whose proof came, where ours did not."""
+    names = {name for name, _ in request.headers}
+    if names & _proofs(case.provider):
+        return None
+    for provider in case.known.values():
+        if not provider.definition.generic and names & _proofs(provider):
+            return provider
+    return None
+
+
+def _proofs(provider: Provider) -> set[bytes]:
+    places = (name for rule in provider.definition.ways for name in spelled(rule.place))
+    return {wire(name) for name in places} - {b"authorization"}
+
+
+def _odd_body(request: InboundRequest) -> Iterable[DiagnosisFinding]:
+    body, announced = request.body, content_length(request)
+    if announced is not None and announced > len(body):
+        yield causes.truncated(len(body), announced)
+    elif _is_broken_json(body):
+        yield causes.cut_short(len(body))
+    if not body:
+        yield causes.no_body()
+    if _encoding(request) or body[:2] == b"\x1f\x8b":
+        yield causes.encoded()
+    if b"\xef\xbf\xbd" in body:
+        yield causes.charset_lost()
+    if len(body) <= hints.BODY_MAX and is_sorted(body):
+        yield causes.keys_sorted()
+
+
+def _is_broken_json(body: bytes) -> bool:
+    if len(body) > hints.BODY_MAX or body.lstrip()[:1] not in (b"{", b"["):
+        return False
+    try:
+        decoded(body)
+    except OddBodyError:
+        return True
+    return False
+
+
+def _encoding(request: InboundRequest) -> bool:
+    given = [v.strip().lower() for n, v in request.headers if n == b"content-encoding"]
+    return any(value not in (b"", b"identity") for value in given)
+
+
+def content_length(request: InboundRequest) -> int | None:
+    """What the request announces; None for nothing usable."""
+    for name, value in request.headers:
+        if name == b"content-length" and value.isdigit() and len(value) < 12:
+            return int(value)
+    return None

@@ -1,0 +1,312 @@
+"""Function calls: whether the arguments fit, and what comes of them."""
+
+from collections.abc import Callable
+
+from router.expressions.nodes import Node
+from router.expressions.signatures import FUNCTIONS, Function, Parameter
+from router.typing.fields import mark_words
+from router.typing.lattice import (
+    ABSENT,
+    ANY,
+    BOOLEAN,
+    FALSE,
+    FAULT,
+    LIST,
+    NOTHING,
+    NULL,
+    NUMBER,
+    OBJECT,
+    PRESENT,
+    TEXT,
+    TEXT_TYPE,
+    TRUE,
+    Type,
+    elements,
+    join,
+    joined,
+    list_of,
+    marked,
+    may_equal,
+    open_object,
+    stored,
+    with_kinds,
+    word,
+)
+from router.typing.narrow import allowed, when_false, when_true
+from router.typing.run import TypeScope, TypeWalk, span_of
+from router.typing.verdicts import (
+    NEVER_EQUAL,
+    TEXT_AS_NUMBER,
+    check_word,
+)
+
+ARGUMENT = "wrong-argument"
+NULLABLE = "nullable-argument"
+JOINED = "part-of-joined"
+
+_NEVER_FAILS = frozenset({"type", "to_array", "not_null", "exists", "default", "now"})
+_NULL_TOO = frozenset({"to_number", "avg", "max", "min", "max_by", "min_by", "not_null"})
+_RESULT = {
+    "any": ANY,
+    "boolean": Type(BOOLEAN),
+    "number": Type(NUMBER),
+    "string": TEXT_TYPE,
+    "array": Type(LIST),
+    "array[string]": list_of(TEXT_TYPE),
+    "object": open_object({}),
+}
+_TYPE_WORDS = Type(
+    TEXT, texts=frozenset({"null", "boolean", "number", "string", "array", "object"})
+)
+
+
+def of_call(run: TypeWalk, node: Node, view: TypeScope) -> Type:
+    """The result of a call; what its arguments cannot be is found on the way."""
+    function = FUNCTIONS[node.value]
+    special = _LAZY.get(function.name)
+    if special is not None:
+        return special(run, node, view)
+    mark_words(run, node.children, right_is_word=False)
+    kinds = _arguments(run, node, view)
+    for at, (argument, kind) in enumerate(zip(node.children, kinds, strict=True)):
+        _check_argument(run, function, function.parameter(at), (argument, kind))
+    if function.name == "contains":
+        _check_contains(run, node, kinds)
+    return _result(function, kinds)
+
+
+def _arguments(run: TypeWalk, node: Node, view: TypeScope) -> list[Type]:
+    """`&expression` is read of the elements of the call's list."""
+    found = {
+        at: run.value(child, view)
+        for at, child in enumerate(node.children)
+        if child.kind != "expref"
+    }
+    lists = [kind for kind in found.values() if kind.kinds & LIST]
+    item = elements(lists[0]) if lists else ANY
+    for at, child in enumerate(node.children):
+        if child.kind == "expref":
+            below = view.at(with_kinds(item, item.kinds & ~FAULT), "the element")
+            found[at] = run.value(child.children[0], below)
+    return [found[at] for at in range(len(node.children))]
+
+
+# -- arguments
+
+
+def _check_argument(
+    run: TypeWalk, function: Function, parameter: Parameter, given: tuple[Node, Type]
+) -> None:
+    argument, kind = given
+    if argument.kind == "expref" or "any" in parameter.types or run.found_within(span_of(argument)):
+        return
+    bits = allowed(parameter.types)
+    if kind.kinds & PRESENT and not kind.kinds & bits & PRESENT:
+        _wrong_kind(run, function, parameter, given)
+    elif kind.surely(LIST) and bits & LIST:
+        _check_elements(run, function, parameter, given)
+    if parameter.subject or bits & NULL or not kind.stated or not kind.kinds & NOTHING:
+        return
+    said = run.source(argument)
+    message = f"{said} may be null or not there, and {function.name}() then fails"
+    instead = f"say what counts instead: default({said}, …)"
+    hint = instead if bits & TEXT else f"put {said} && before it"
+    run.warn(NULLABLE, message, span_of(argument), hint)
+
+
+def _wrong_kind(
+    run: TypeWalk, function: Function, parameter: Parameter, given: tuple[Node, Type]
+) -> None:
+    argument, kind = given
+    said = run.source(argument)
+    bits = allowed(parameter.types)
+    message = f"{function.name}() wants {word(Type(bits))}, and {said} is {word(kind)}"
+    if kind.surely(TEXT) and bits & PRESENT == NUMBER and argument.kind != "literal":
+        run.note(TEXT_AS_NUMBER, message, span_of(argument), f"write decimal({said})")
+        return
+    run.note(ARGUMENT, message, span_of(argument), _mend(kind, bits, said))
+
+
+def _mend(kind: Type, bits: int, said: str) -> str | None:
+    if kind.format == "joined" and bits & LIST:
+        return f"its parts are split({said}, ',')"
+    as_text = kind.surely(NUMBER) and bits & PRESENT == TEXT
+    return f"write to_string({said})" if as_text else None
+
+
+_ELEMENTS = {"array[number]": NUMBER, "array[string]": TEXT}
+
+
+def _check_elements(
+    run: TypeWalk, function: Function, parameter: Parameter, given: tuple[Node, Type]
+) -> None:
+    """`sum()` of texts and its like."""
+    argument, kind = given
+    wanted = sum(_ELEMENTS.get(name, 0) for name in parameter.types)
+    item = elements(kind)
+    if not wanted or "array" in parameter.types or not item.kinds & PRESENT or item.kinds & wanted:
+        return
+    said = run.source(argument)
+    what = "numbers" if wanted == NUMBER else "texts" if wanted == TEXT else "numbers or texts"
+    message = f"{function.name}() wants a list of {what}, and an element of {said} is {word(item)}"
+    if wanted == NUMBER and item.surely(TEXT):
+        hint = f"write {function.name}(map(&decimal(@), {said}))"
+        run.note(TEXT_AS_NUMBER, message, span_of(argument), hint)
+    else:
+        run.note(ARGUMENT, message, span_of(argument))
+
+
+def _check_contains(run: TypeWalk, node: Node, kinds: list[Type]) -> None:
+    subject, searched = node.children
+    held, sought = kinds
+    if run.found_within(span_of(node)) or not (held.kinds & PRESENT and sought.kinds & PRESENT):
+        return
+    if held.surely(LIST):
+        _check_element(run, node, elements(held), sought)
+    elif held.surely(TEXT) and held.format == "joined":
+        said, part = run.source(subject), run.source(searched)
+        if searched.kind == "literal" and "," in str(searched.value):
+            return
+        message = f"{said} is one text of several parts, so {part} is also found inside a part"
+        hint = f"write contains(split({said}, ','), {part})"
+        run.warn(JOINED, message, span_of(node), hint)
+    elif held.surely(TEXT) and not sought.kinds & TEXT:
+        message = f"a text never holds {word(sought)}"
+        run.note(NEVER_EQUAL, message, span_of(node))
+
+
+def _check_element(run: TypeWalk, node: Node, item: Type, sought: Type) -> None:
+    subject, searched = node.children
+    for child in subject.children if subject.kind == "select_list" else ():
+        if child.kind == "literal" and str(child.value) in sought.aliases:
+            check_word(run, child, searched, sought)
+    if subject.kind == "literal" and sought.surely(TEXT):
+        for value in subject.value:
+            if isinstance(value, str):
+                check_word(run, subject, searched, sought, value)
+    elif searched.kind == "literal" and item.surely(TEXT) and sought.surely(TEXT):
+        check_word(run, searched, subject, item)
+    if run.found_within(span_of(node)) or not item.kinds & PRESENT:
+        return
+    if not may_equal(item, sought) and not item.kinds & sought.kinds & PRESENT:
+        message = f"an element of {run.source(subject)} is {word(item)} and never {word(sought)}"
+        run.note(NEVER_EQUAL, message, span_of(node))
+
+
+# -- results
+
+
+def _result(function: Function, kinds: list[Type]) -> Type:
+    special = _SPECIAL.get(function.name)
+    kind = special(kinds) if special is not None else _RESULT[function.result]
+    bits = kind.kinds | (NULL if function.name in _NULL_TOO else 0)
+    stated = False
+    for at, argument in enumerate(kinds):
+        if function.parameter(at).subject:
+            bits |= argument.kinds & NOTHING
+            stated = stated or argument.stated
+        bits |= argument.kinds & FAULT
+    if function.name not in _NEVER_FAILS:
+        bits |= FAULT
+    kind = with_kinds(kind, bits)
+    return marked(kind) if stated and bits & NOTHING else kind
+
+
+def _element_or_null(kinds: list[Type]) -> Type:
+    found = stored(joined([elements(kind) for kind in kinds[:1]]))
+    return with_kinds(found, found.kinds | NULL)
+
+
+def _as_given(kinds: list[Type]) -> Type:
+    """The first argument, which is a list or text by now."""
+    return with_kinds(kinds[0], kinds[0].kinds & (LIST | TEXT) or LIST | TEXT)
+
+
+def _reversed(kinds: list[Type]) -> Type:
+    kind = kinds[0]
+    return list_of(elements(kind)) if kind.surely(LIST) else _some(kind.kinds & (LIST | TEXT))
+
+
+def _some(kinds: int) -> Type:
+    return with_kinds(ANY, kinds or LIST | TEXT)
+
+
+def _to_array(kinds: list[Type]) -> Type:
+    kind = kinds[0]
+    if kind.surely(LIST) and not kind.kinds & NOTHING:
+        return list_of(elements(kind))
+    lone = stored(with_kinds(kind, kind.kinds & ~LIST))
+    return list_of(join(elements(kind), lone) if kind.kinds & LIST else lone)
+
+
+def _values(kinds: list[Type]) -> Type:
+    kind = kinds[0]
+    if not kind.surely(OBJECT):
+        return Type(LIST)
+    rest = [kind.rest] if kind.rest is not None else []
+    return list_of(stored(joined([*kind.fields.values(), *rest])))
+
+
+def _lookup(kinds: list[Type]) -> Type:
+    table = kinds[0]
+    rest = [table.rest] if table.rest is not None else []
+    found = joined([*table.fields.values(), *rest]) if table.kinds & OBJECT else Type(0)
+    return join(found, kinds[2] if len(kinds) > 2 else Type(ABSENT))
+
+
+def _not_null(kinds: list[Type]) -> Type:
+    return joined([with_kinds(kind, kind.kinds & ~(NOTHING | FAULT)) for kind in kinds])
+
+
+_SPECIAL: dict[str, Callable[[list[Type]], Type]] = {
+    "max": _element_or_null,
+    "min": _element_or_null,
+    "max_by": _element_or_null,
+    "min_by": _element_or_null,
+    "sort": lambda kinds: list_of(elements(kinds[0])),
+    "sort_by": lambda kinds: list_of(elements(kinds[0])),
+    "map": lambda kinds: list_of(stored(kinds[0])),
+    "reverse": _reversed,
+    "to_array": _to_array,
+    "values": _values,
+    "lookup": _lookup,
+    "not_null": _not_null,
+    "type": lambda _: _TYPE_WORDS,
+    "now": lambda _: Type(TEXT, format="timestamp"),
+    "keys": lambda _: list_of(TEXT_TYPE),
+}
+
+
+# -- those that evaluate only what they need
+
+
+def _if(run: TypeWalk, node: Node, view: TypeScope) -> Type:
+    condition, then, other = node.children
+    strict = TypeScope(view.root, view.here, view.said, strict=True)
+    verdict = run.verdict(condition, strict)
+    found = [Type(verdict & FAULT)]
+    if (seen := when_true(run, condition, strict)) is not None and verdict & TRUE:
+        found.append(run.value(then, TypeScope(seen.root, seen.here, view.said, view.strict)))
+    if (seen := when_false(run, condition, strict)) is not None and verdict & FALSE:
+        found.append(run.value(other, TypeScope(seen.root, seen.here, view.said, view.strict)))
+    return joined([kind for kind in found if kind.kinds])
+
+
+def _default(run: TypeWalk, node: Node, view: TypeScope) -> Type:
+    first, fallback = (run.value(child, view) for child in node.children)
+    if not first.kinds & NOTHING:
+        return first
+    return join(with_kinds(first, first.kinds & ~NOTHING), fallback)
+
+
+def _exists(run: TypeWalk, node: Node, view: TypeScope) -> Type:
+    kind = run.value(node.children[0], view)
+    there = TRUE if kind.kinds & ~(ABSENT | FAULT) else 0
+    return Type(there | (FALSE if kind.kinds & ABSENT else 0) | kind.kinds & FAULT)
+
+
+_LAZY: dict[str, Callable[[TypeWalk, Node, TypeScope], Type]] = {
+    "if": _if,
+    "default": _default,
+    "exists": _exists,
+}

@@ -1,0 +1,121 @@
+"""What was found for several kinds of events, told once."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from router.typing.fields import (
+    BARE_WORD,
+    IN_FILTER,
+    MISSPELT,
+    NO_FIELDS,
+    OF_LIST,
+    UNKNOWN,
+)
+from router.typing.run import Span, TypeFinding, TypeWalk
+from router.typing.values import NOT_A_LIST
+from router.typing.verdicts import (
+    ALWAYS_TRUE,
+    MISSPELT_VALUE,
+    NEVER_EQUAL,
+    NEVER_ORDERED,
+    NEVER_TRUE,
+    OTHER_NAME,
+    TEXT_AS_NUMBER,
+)
+
+_CONSTANT = frozenset({ALWAYS_TRUE, NEVER_TRUE})
+_FOR_SOME = frozenset(
+    {
+        MISSPELT,
+        MISSPELT_VALUE,
+        TEXT_AS_NUMBER,
+        NEVER_ORDERED,
+        NEVER_EQUAL,
+        OF_LIST,
+        NO_FIELDS,
+        NOT_A_LIST,
+        IN_FILTER,
+        BARE_WORD,
+    }
+)
+"""Told, as a warning, even if it holds for some events only and the others are unknown."""
+_SOFTER = {MISSPELT: UNKNOWN}
+
+
+class WalkResult(msgspec.Struct, frozen=True):
+    """
+    One walk, and the events it was for. `guessed` events are none of the catalogue: they can only
+    tell that a condition is not constant.
+    """
+
+    run: TypeWalk
+    events: str
+    guessed: bool = False
+
+
+def combined(walks: Sequence[WalkResult], *, whole: bool = True) -> list[TypeFinding]:
+    """
+    The findings that hold for all events, and some that hold for some, each place once.
+
+    Not `whole`: there are further events, for which the condition is false.
+    """
+    told: dict[tuple[Span, str], TypeFinding] = {}
+    spoken: set[Span] = set()
+    for seen in walks:
+        for finding in seen.run.findings:
+            key = (finding.span, _family(finding.code))
+            if key in told or (finding.code in _CONSTANT and (seen.guessed or not whole)):
+                continue
+            holds = _judged(finding, walks)
+            if holds is not None:
+                told[key] = holds
+                spoken.add(finding.span)
+    return list(told.values())
+
+
+def is_constant(finding: TypeFinding) -> bool:
+    """Whether it says that a condition always gives the same."""
+    return finding.code in _CONSTANT
+
+
+def _family(code: str) -> str:
+    return UNKNOWN if code in (MISSPELT, UNKNOWN) else code
+
+
+def _judged(finding: TypeFinding, walks: Sequence[WalkResult]) -> TypeFinding | None:
+    """The finding as it is to be told, or None."""
+    if finding.code == OTHER_NAME:  # whatever the other events are called
+        return finding
+    span, family = finding.span, _family(finding.code)
+    constant = finding.code in _CONSTANT
+    there = [w for w in walks if span in w.run.visited and (constant or not w.guessed)]
+    mine = [
+        (w, f)
+        for w in there
+        for f in w.run.findings
+        if f.span == span and _family(f.code) == family
+    ]
+    if len({id(w) for w, _ in mine}) >= len(there):
+        return _for_all([f for _, f in mine])
+    if constant or any(span in w.run.fine for w in there):
+        return None
+    near = [(w, f) for w, f in mine if f.code in _FOR_SOME and f.sure]
+    if not near:
+        return None
+    which = ", ".join(dict.fromkeys(w.events for w, _ in near))
+    told = near[0][1]
+    message = f"{told.message} (for {which})"
+    return msgspec.structs.replace(
+        told, code=_SOFTER.get(told.code, told.code), message=message, severity="warning"
+    )
+
+
+def _for_all(findings: list[TypeFinding]) -> TypeFinding:
+    """Of an unknown field that is near a known one for some only, an error needs to be sure."""
+    errors = [f for f in findings if f.severity == "error"]
+    if not errors:
+        return findings[0]
+    if len(errors) == len(findings) or any(f.sure for f in errors):
+        return next((f for f in errors if f.sure), errors[0])
+    return next(f for f in findings if f.severity == "warning")

@@ -1,0 +1,184 @@
+"""Reading a field: whether it is there, and what was probably meant if not."""
+
+from collections.abc import Iterator
+
+from router.expressions.nearest import distance, nearest
+from router.expressions.nodes import Node
+from router.typing.lattice import (
+    ABSENT,
+    ANY,
+    FAULT,
+    LIST,
+    OBJECT,
+    PRESENT,
+    Type,
+    elements,
+    step,
+    with_kinds,
+    word,
+)
+from router.typing.run import TypeScope, TypeWalk, span_of
+
+MISSPELT = "misspelt-field"
+UNKNOWN = "unknown-field"
+CLOSED = "unknown-name"
+NO_FIELDS = "field-of-value"
+OF_LIST = "field-of-list"
+IN_FILTER = "root-in-filter"
+BARE_WORD = "bare-word"
+
+_NAMES_OF_ROOTS = frozenset({"payload", "def", "var"})
+"""Roots that are so much ours that a field of an unknown element hardly has the name."""
+_DEPTH_MAX = 6
+_SHOWN_MAX = 8
+_LONG = 8
+"""Letters of a name that is hardly near another by chance."""
+
+
+def read_field(run: TypeWalk, node: Node, view: TypeScope, *, first: bool) -> Type:
+    """The type of the field `node` of the current value; `first` in its path."""
+    base, name = view.current, str(node.value)
+    span = span_of(node)
+    run.visited.add(span)
+    if base.label is not None and name not in base.fields:
+        return ANY  # the names of roots are checked where they are compiled
+    if base.is_any:
+        _root_meant(run, node, view, first=first)
+        return step(base, name)
+    if not base.kinds & OBJECT:
+        return _of_no_object(run, node, view)
+    if name in base.fields:
+        run.fine.add(span)
+    elif base.rest is None or (base.fields and base.rest.is_any):
+        _unknown(run, node, view, first=first)
+        return _anything(base)
+    return step(base, name)
+
+
+def _of_no_object(run: TypeWalk, node: Node, view: TypeScope) -> Type:
+    base, said = view.current, view.said or "this"
+    if not base.kinds & PRESENT:
+        return Type(ABSENT | base.kinds & FAULT, stated=base.stated)
+    if base.kinds & LIST:
+        message = f"{said} is a list and has no field '{node.value}'"
+        hint = f"for the '{node.value}' of every element write {said}[].{node.value}"
+        run.note(
+            OF_LIST,
+            message,
+            span_of(node),
+            hint if node.value in elements(base).fields else f"its elements are {said}[]",
+        )
+    else:
+        message = f"{said} is {word(base)} and has no field '{node.value}'"
+        run.note(NO_FIELDS, message, span_of(node), _of_text_hint(base, said))
+    return _anything(base)
+
+
+def _anything(base: Type) -> Type:
+    """After a mistake nothing more is known, so that it is told once."""
+    return with_kinds(ANY, ANY.kinds | base.kinds & FAULT)
+
+
+def _of_text_hint(base: Type, said: str) -> str | None:
+    return f"domain_of({said}) is its domain" if base.format in ("email", "url") else None
+
+
+# -- unknown names
+
+
+def _unknown(run: TypeWalk, node: Node, view: TypeScope, *, first: bool) -> None:
+    """Says what is wrong."""
+    if _root_meant(run, node, view, first=first) or _word_meant(run, node):
+        return
+    base, name, span = view.current, str(node.value), span_of(node)
+    said = view.said or "the current value"
+    path = _path_from_payload(view.said, name)
+    others = sorted(run.clues.elsewhere(path)) if path else []
+    near = None if others else nearest(name, base.fields)
+    message = f"{said} has no field '{name}'"
+    if base.rest is None:
+        known = ", ".join(sorted(base.fields)[:_SHOWN_MAX])
+        hint = f"did you mean '{near}'?" if near else f"known names: {known}" if known else None
+        run.note(CLOSED, message, span, hint)
+    elif near is not None:
+        sure = len(name) >= _LONG or distance(name, near, 2) <= 1
+        run.note(MISSPELT, message, span, f"did you mean '{near}'?", sure=sure)
+    else:
+        found = _found_at(view.root, name)
+        hints = [f"found at {found}"] if found else []
+        if others:
+            message += " in these events"
+            hints.append(f"events that have it: {', '.join(others[:_SHOWN_MAX])}")
+        else:
+            message = f"no known field '{name}' in {said}"
+        run.warn(UNKNOWN, message, span, "; ".join(hints) or None)
+
+
+def _path_from_payload(said: str, name: str) -> tuple[str, ...]:
+    """The path below `payload`, if it is a plain one."""
+    first, *way = said.split(".")
+    if first != "payload" or not all(part.replace("_", "a").isalnum() for part in way):
+        return ()
+    return (*way, name)
+
+
+def _root_meant(run: TypeWalk, node: Node, view: TypeScope, *, first: bool) -> bool:
+    name = node.value
+    if not first or view.here is None or name not in view.root.fields:
+        return False
+    message = f"'{name}' here is a field of {view.said or 'the current value'}, not the root"
+    hint = f"the root is $.{name}"
+    if view.current.is_any:
+        if name in _NAMES_OF_ROOTS:
+            run.warn(IN_FILTER, message, span_of(node), hint)
+        return False
+    run.note(IN_FILTER, message, span_of(node), hint)
+    return True
+
+
+def _word_meant(run: TypeWalk, node: Node) -> bool:
+    """A name in double quotes, or a bare word after a comparison, where a text is likelier."""
+    span = span_of(node)
+    if span not in run.words:
+        return False
+    name = str(node.value)
+    if run.text[node.start : node.start + 1] == '"':
+        message = f'"{name}" in double quotes is the name of a field, not a text'
+    else:
+        message = f"'{name}' is a bare word and means a field, not a text"
+    run.note(BARE_WORD, message, span, f"if the text is meant, write '{name}' in single quotes")
+    return True
+
+
+def _found_at(root: Type, name: str) -> str | None:
+    """The shortest path of the payload that ends in this name."""
+    payload = root.fields.get("payload")
+    if payload is None:
+        return None
+    for path, kind in _tree(payload):
+        if name in kind.fields:
+            return f"{path}.{name}"
+    return None
+
+
+def _tree(payload: Type) -> Iterator[tuple[str, Type]]:
+    """Every object of the payload with its path, the nearest to the top first."""
+    level = [("payload", payload)]
+    for _ in range(_DEPTH_MAX):
+        below: list[tuple[str, Type]] = []
+        for path, kind in level:
+            yield path, kind
+            for name, child in kind.fields.items():
+                if child.fields:
+                    below.append((f"{path}.{name}", child))
+                elif child.item is not None and child.item.fields:
+                    below.append((f"{path}.{name}[]", child.item))
+        level = below
+
+
+def mark_words(run: TypeWalk, nodes: tuple[Node, ...], *, right_is_word: bool) -> None:
+    """Which operands or arguments may be texts that lack their quotes."""
+    for at, node in enumerate(nodes):
+        quoted = run.text[node.start : node.start + 1] == '"'
+        if node.kind == "field" and (quoted or (right_is_word and at == 1)):
+            run.words.add(span_of(node))

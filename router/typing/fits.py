@@ -1,0 +1,63 @@
+"""Whether a value is what a type says; shapes are held to their samples with it."""
+
+from router.expressions.absent import JSON
+from router.expressions.compare import exact, is_number
+from router.typing.lattice import (
+    ABSENT,
+    FALSE,
+    LIST,
+    NULL,
+    NUMBER,
+    OBJECT,
+    TEXT,
+    TRUE,
+    Type,
+    elements,
+    word,
+)
+
+
+def misfit(kind: Type, value: JSON, place: str = "payload") -> str | None:
+    """Why the value is not of this type, naming the place; None if it is."""
+    if not kind.kinds & _kind_of(value):
+        return f"{place} should be {word(kind)}, and is {value!r}"
+    if isinstance(value, str):
+        return _wrong_constant(kind.texts, value, place)
+    if is_number(value):
+        return _wrong_constant(kind.numbers, exact(value), place)
+    if isinstance(value, list):
+        return _first(misfit(elements(kind), one, f"{place}[{at}]") for at, one in enumerate(value))
+    return _of_object(kind, value, place) if isinstance(value, dict) else None
+
+
+def _kind_of(value: JSON) -> int:
+    if value is None:
+        return NULL
+    if isinstance(value, bool):
+        return TRUE if value else FALSE
+    if isinstance(value, str):
+        return TEXT
+    if isinstance(value, list):
+        return LIST
+    return OBJECT if isinstance(value, dict) else NUMBER
+
+
+def _wrong_constant(known: frozenset[object] | None, value: object, place: str) -> str | None:
+    if known is None or value in known:
+        return None
+    return f"{place} is none of its values: {value!r}"
+
+
+def _of_object(kind: Type, value: dict[str, JSON], place: str) -> str | None:
+    for name, one in value.items():
+        field = kind.fields.get(name, kind.rest)
+        if field is None:
+            return f"{place} has no field {name!r}"
+        if (why := misfit(field, one, f"{place}.{name}")) is not None:
+            return why
+    missing = [n for n, k in kind.fields.items() if n not in value and not k.kinds & ABSENT]
+    return f"{place} lacks {missing[0]!r}" if missing else None
+
+
+def _first(answers: object) -> str | None:
+    return next((one for one in answers if one is not None), None)  # type: ignore[attr-defined]

@@ -1,0 +1,54 @@
+"""The tables of the walk, and its two entrances: a value and a condition."""
+
+from router.expressions.expression import Expression
+from router.typing import calls, values, verdicts
+from router.typing.lattice import Type
+from router.typing.run import NO_CLUES, Clues, TypeScope, TypeWalk, Values, Verdicts
+
+_VALUES: Values = {
+    "current": values.of_current,
+    "root": values.of_root,
+    "literal": values.of_literal,
+    "field": values.of_field,
+    "index": values.of_index,
+    "slice": values.of_slice,
+    "chain": values.of_chain,
+    "pipe": values.of_pipe,
+    "flatten": values.of_flatten,
+    "list_projection": values.of_list_projection,
+    "value_projection": values.of_value_projection,
+    "filter": values.of_filter,
+    "select_list": values.of_select_list,
+    "select_hash": values.of_select_hash,
+    "or": values.of_or,
+    "and": values.of_and,
+    "not": values.of_not,
+    "compare": values.of_compare,
+    "call": calls.of_call,
+    "expref": values.of_expref,
+}
+_VERDICTS: Verdicts = {
+    "and": verdicts.of_and,
+    "or": verdicts.of_or,
+    "not": verdicts.of_not,
+    "pipe": verdicts.of_pipe,
+    "compare": verdicts.of_compare,
+    "truth": verdicts.of_truth,
+}
+TABLES = (_VALUES, _VERDICTS)
+
+
+def value_type(
+    expression: Expression, roots: Type, clues: Clues = NO_CLUES
+) -> tuple[Type, TypeWalk]:
+    """What the expression may give as a value, and what was found on the way."""
+    run = TypeWalk(expression.text, TABLES, clues)
+    return run.value(expression.tree, TypeScope(roots, strict=False)), run
+
+
+def verdict_bits(
+    expression: Expression, roots: Type, clues: Clues = NO_CLUES
+) -> tuple[int, TypeWalk]:
+    """What the expression may be judged (TRUE, FALSE, FAULT), and what was found on the way."""
+    run = TypeWalk(expression.text, TABLES, clues)
+    return run.verdict(expression.tree, TypeScope(roots)), run

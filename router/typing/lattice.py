@@ -1,0 +1,367 @@
+"""
+What a value may be: a set of kinds, with constants, formats, elements and fields where known.
+
+A Type stands for every value that it does not rule out; ANY rules out nothing. A shape of a
+payload is a Type as well.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from router.expressions.absent import JSON
+from router.expressions.compare import exact, is_number
+
+NULL, ABSENT, FALSE, TRUE, NUMBER, TEXT, LIST, OBJECT, FAULT = (1 << n for n in range(9))
+"""Kinds of values; ABSENT is no such field, FAULT an evaluation that fails."""
+BOOLEAN = FALSE | TRUE
+NOTHING = NULL | ABSENT
+JSON_KINDS = NULL | BOOLEAN | NUMBER | TEXT | LIST | OBJECT
+PRESENT = BOOLEAN | NUMBER | TEXT | LIST | OBJECT
+EVERYTHING = JSON_KINDS | ABSENT
+
+Values = frozenset[Any]
+
+
+class Type(msgspec.Struct, frozen=True, eq=False):
+    """
+    What a value may be. `kinds` are bits.
+
+    `texts` and `numbers` are all the constants it can be (None: any). `known` are texts that are
+    seen there, though others may come; `aliases` are other names of these, which never come.
+    `format` says what the texts show. `item` is the type of
+    a list's elements, `fields` those of an object; `rest` is the type of its other fields, None
+    if it can have none. `stated`: its null or absence is written down, not merely not ruled out.
+    `label` names a root whose missing names somebody else reports.
+    """
+
+    kinds: int
+    texts: Values | None = None
+    numbers: Values | None = None
+    known: frozenset[str] = frozenset()
+    aliases: frozenset[str] = frozenset()
+    format: str | None = None
+    item: "Type | None" = None
+    fields: Mapping[str, "Type"] = {}
+    rest: "Type | None" = None
+    stated: bool = False
+    label: str | None = None
+
+    def can(self, kinds: int) -> bool:
+        """Whether it may be one of these."""
+        return bool(self.kinds & kinds)
+
+    def surely(self, kinds: int) -> bool:
+        """Whether, when it is there and not null, it can only be one of these."""
+        there = self.kinds & PRESENT
+        return bool(there) and not there & ~kinds
+
+    @property
+    def is_any(self) -> bool:
+        """Whether nothing is known of it."""
+        if self.kinds & PRESENT != PRESENT or self.rest is None or self.fields:
+            return False
+        return self.item is None and self.texts is None and self.numbers is None
+
+
+def _any() -> Type:
+    anything = Type(EVERYTHING)
+    msgspec.structs.force_setattr(anything, "rest", anything)
+    return anything
+
+
+ANY: Final = _any()
+NEVER: Final = Type(0)
+ABSENT_TYPE: Final = Type(ABSENT)
+NULL_TYPE: Final = Type(NULL)
+BOOLEAN_TYPE: Final = Type(BOOLEAN)
+NUMBER_TYPE: Final = Type(NUMBER)
+TEXT_TYPE: Final = Type(TEXT)
+
+
+def faulty(kind: Type) -> Type:
+    """The same, or a failure."""
+    return with_kinds(kind, kind.kinds | FAULT)
+
+
+def with_kinds(kind: Type, kinds: int) -> Type:
+    """The same with other kinds."""
+    if kinds == kind.kinds:
+        return kind
+    return msgspec.structs.replace(kind, kinds=kinds)
+
+
+def elements(kind: Type) -> Type:
+    """The type of a list's elements."""
+    return ANY if kind.item is None else kind.item
+
+
+def list_of(item: Type, kinds: int = LIST) -> Type:
+    """A list; absent elements are dropped or null there."""
+    return Type(kinds, item=item)
+
+
+def open_object(fields: Mapping[str, Type], rest: Type = ANY) -> Type:
+    """An object that may have other fields."""
+    return Type(OBJECT, fields=fields, rest=rest)
+
+
+def closed_object(fields: Mapping[str, Type], label: str | None = None) -> Type:
+    """An object that has these fields and no others."""
+    return Type(OBJECT, fields=fields, label=label)
+
+
+def constant(value: JSON) -> Type:
+    """Exactly this value."""
+    if isinstance(value, str):
+        return Type(TEXT, texts=frozenset((value,)))
+    if is_number(value):
+        return Type(NUMBER, numbers=frozenset((exact(value),)))
+    if isinstance(value, bool):
+        return Type(TRUE if value else FALSE)
+    if isinstance(value, list):
+        return list_of(joined([constant(one) for one in value]) if value else ANY)
+    if isinstance(value, dict):
+        return closed_object({name: constant(one) for name, one in value.items()})
+    return NULL_TYPE
+
+
+def of_setting(value: JSON) -> Type:
+    """
+    A value that an operator may change from day to day: its kind counts, not the value.
+
+    A null is no information at all: it stands where something will come.
+    """
+    if value is None:
+        return ANY
+    if isinstance(value, bool):
+        return BOOLEAN_TYPE
+    if isinstance(value, list):
+        return list_of(joined([of_setting(one) for one in value]) if value else ANY)
+    if isinstance(value, dict):
+        return closed_object({name: of_setting(one) for name, one in value.items()})
+    return NUMBER_TYPE if is_number(value) else TEXT_TYPE
+
+
+# -- joining
+
+
+def joined(several: list[Type]) -> Type:
+    """Whatever any of them may be."""
+    found = several[0] if several else NEVER
+    for one in several[1:]:
+        found = join(found, one)
+    return found
+
+
+def join(a: Type, b: Type) -> Type:
+    """Whatever either may be."""
+    if a is b or not b.kinds:
+        return a
+    if not a.kinds:
+        return b
+    if a.is_any or b.is_any:
+        return with_kinds(ANY, a.kinds | b.kinds)
+    return Type(
+        a.kinds | b.kinds,
+        texts=_values(a, b, TEXT, a.texts, b.texts),
+        numbers=_values(a, b, NUMBER, a.numbers, b.numbers),
+        known=a.known | b.known,
+        aliases=a.aliases | b.aliases,
+        format=_format(a, b),
+        item=_items(a, b),
+        fields=_fields(a, b),
+        rest=_rest(a, b),
+        stated=a.stated or b.stated,
+    )
+
+
+def _values(
+    a: Type, b: Type, kind: int, mine: Values | None, other: Values | None
+) -> Values | None:
+    if not a.kinds & kind:
+        return other
+    if not b.kinds & kind:
+        return mine
+    return None if mine is None or other is None else mine | other
+
+
+def _format(a: Type, b: Type) -> str | None:
+    if not a.kinds & TEXT:
+        return b.format
+    if not b.kinds & TEXT:
+        return a.format
+    return a.format if a.format == b.format else None
+
+
+def _items(a: Type, b: Type) -> Type | None:
+    if not a.kinds & LIST:
+        return b.item
+    if not b.kinds & LIST:
+        return a.item
+    return None if a.item is None or b.item is None else join(a.item, b.item)
+
+
+def _fields(a: Type, b: Type) -> Mapping[str, Type]:
+    if not a.kinds & OBJECT:
+        return b.fields
+    if not b.kinds & OBJECT:
+        return a.fields
+    names = dict.fromkeys((*a.fields, *b.fields))
+    return {name: join(_field(a, name), _field(b, name)) for name in names}
+
+
+def _field(kind: Type, name: str) -> Type:
+    found = kind.fields.get(name)
+    if found is not None:
+        return found
+    return ABSENT_TYPE if kind.rest is None else with_kinds(kind.rest, kind.rest.kinds | ABSENT)
+
+
+def _rest(a: Type, b: Type) -> Type | None:
+    if not a.kinds & OBJECT:
+        return b.rest
+    if not b.kinds & OBJECT:
+        return a.rest
+    if a.rest is None or b.rest is None:
+        return b.rest if a.rest is None else a.rest
+    return join(a.rest, b.rest)
+
+
+# -- reading
+
+
+def step(kind: Type, name: str) -> Type:
+    """The type of a field of this; absent where it is no object or lacks the field."""
+    beyond = kind.kinds & FAULT
+    if kind.kinds & ~(OBJECT | FAULT):
+        beyond |= ABSENT
+    if not kind.kinds & OBJECT:
+        return Type(beyond, stated=kind.stated)
+    found = _field(kind, name)
+    found = with_kinds(found, found.kinds | beyond)
+    if kind.stated and kind.kinds & NOTHING and not found.stated:
+        return marked(found)
+    return found
+
+
+def marked(kind: Type) -> Type:
+    """The same; that it may be null or absent is written down."""
+    return msgspec.structs.replace(kind, stated=True)
+
+
+def position(kind: Type) -> Type:
+    """The type of an element of this, at a position that may not exist."""
+    found = elements(kind) if kind.kinds & LIST else NEVER
+    return with_kinds(found, found.kinds | ABSENT | kind.kinds & FAULT)
+
+
+def in_list(kind: Type) -> Type:
+    """As an element of a projection's result: null and absent ones are dropped."""
+    return with_kinds(kind, kind.kinds & PRESENT)
+
+
+def stored(kind: Type) -> Type:
+    """As it is stored in lists and objects, where absent is null."""
+    kinds = kind.kinds & ~(ABSENT | FAULT)
+    return with_kinds(kind, kinds | NULL if kind.kinds & ABSENT else kinds)
+
+
+# -- truth and equality
+
+
+def truth(kind: Type) -> int:
+    """What a test of its truth may give: bits of TRUE, FALSE, FAULT."""
+    verdict = kind.kinds & FAULT
+    if kind.kinds & (NULL | ABSENT | FALSE):
+        verdict |= FALSE
+    if kind.kinds & (TRUE | NUMBER):
+        verdict |= TRUE
+    if kind.kinds & TEXT:
+        verdict |= _of_texts(kind.texts)
+    if kind.kinds & LIST:
+        verdict |= BOOLEAN
+    if kind.kinds & OBJECT:
+        filled = any(not field.kinds & ABSENT for field in kind.fields.values())
+        empty = not filled
+        verdict |= (TRUE if kind.fields or kind.rest is not None else 0) | (FALSE if empty else 0)
+    return verdict
+
+
+def _of_texts(texts: Values | None) -> int:
+    if texts is None:
+        return BOOLEAN
+    return (TRUE if texts - {""} else 0) | (FALSE if "" in texts else 0)
+
+
+def may_equal(a: Type, b: Type) -> bool:
+    """Whether some value of the one equals some value of the other; absence equals nothing."""
+    both = a.kinds & b.kinds
+    if both & (NULL | BOOLEAN):
+        return True
+    if both & TEXT and _meet(a.texts, b.texts):
+        return True
+    if both & NUMBER and _meet(a.numbers, b.numbers):
+        return True
+    # Two lists may be empty, two objects may have the same fields.
+    return bool(both & (LIST | OBJECT))
+
+
+def must_equal(a: Type, b: Type) -> bool:
+    """Whether both are one and the same constant."""
+    if a.kinds & FAULT or b.kinds & FAULT or a.kinds != b.kinds:
+        return False
+    if a.kinds in (NULL, TRUE, FALSE):
+        return True
+    if a.kinds == TEXT:
+        return _one(a.texts) and a.texts == b.texts
+    return a.kinds == NUMBER and _one(a.numbers) and a.numbers == b.numbers
+
+
+def _meet(a: Values | None, b: Values | None) -> bool:
+    return a is None or b is None or not a.isdisjoint(b)
+
+
+def _one(values: Values | None) -> bool:
+    return values is not None and len(values) == 1
+
+
+def narrowed_to(kind: Type, other: Type) -> Type:
+    """What `kind` can still be when it equals `other`."""
+    kinds = kind.kinds & other.kinds & JSON_KINDS
+    if not may_equal(kind, other):
+        return NEVER
+    if kind.is_any:
+        return with_kinds(other, kinds)
+    changed = with_kinds(kind, kinds)
+    texts = _both(kind.texts, other.texts) if kinds & TEXT else None
+    numbers = _both(kind.numbers, other.numbers) if kinds & NUMBER else None
+    return msgspec.structs.replace(changed, texts=texts, numbers=numbers)
+
+
+def _both(a: Values | None, b: Values | None) -> Values | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return a & b
+
+
+# -- words
+
+_WORDS = (
+    (OBJECT, "an object"),
+    (LIST, "a list"),
+    (TEXT, "a text"),
+    (NUMBER, "a number"),
+    (BOOLEAN, "true or false"),
+)
+
+
+def word(kind: Type) -> str:
+    """What it is, for people: `a text`."""
+    found = [text for bits, text in _WORDS if kind.kinds & bits]
+    if not found:
+        return "null"
+    if len(found) == len(_WORDS):
+        return "a value"
+    return " or ".join(found)

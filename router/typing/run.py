@@ -1,0 +1,143 @@
+"""One walk over one expression for one kind of event: what is found, and where it looked."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
+
+from router.errors import Severity
+from router.expressions.nodes import Node
+from router.typing.lattice import ANY, FALSE, TRUE, Type, truth
+
+Span = tuple[int, int]
+"""Where something stands: offsets into the expression's text."""
+
+
+class TypeFinding(msgspec.Struct, frozen=True):
+    """
+    One thing to say about an expression, at characters `start` to `end` of its text. `sure`: even
+    if it holds for some of its events only.
+    """
+
+    code: str
+    message: str
+    start: int
+    end: int
+    hint: str | None = None
+    severity: Severity = "error"
+    sure: bool = True
+
+    @property
+    def span(self) -> Span:
+        return self.start, self.end
+
+
+class TypeScope(msgspec.Struct, frozen=True):
+    """
+    What a part of an expression sees. `here` is the current value, None where it is the roots;
+    `said` is how the text names it; `strict` is the verdict reading. `begin` is where the path
+    begins that this part goes on with, None if it begins a new one.
+    """
+
+    root: Type
+    here: Type | None = None
+    said: str = ""
+    strict: bool = True
+    begin: int | None = None
+
+    @property
+    def current(self) -> Type:
+        """The type of `@`."""
+        return self.root if self.here is None else self.here
+
+    def at(self, here: Type, said: str) -> "TypeScope":
+        """The same, with another current value."""
+        return TypeScope(self.root, here, said, self.strict)
+
+    def on(self, here: Type, said: str, begin: int) -> "TypeScope":
+        """The same for the next step of a path."""
+        return TypeScope(self.root, here, said, self.strict, begin)
+
+
+class Clues(msgspec.Struct, frozen=True):
+    """What helps to explain a finding: which events have a path that these do not."""
+
+    elsewhere: Callable[[tuple[str, ...]], Iterable[str]] = lambda _: ()
+
+
+NO_CLUES = Clues()
+Values = Mapping[str, Callable[["TypeWalk", Node, TypeScope], Type]]
+Verdicts = Mapping[str, Callable[["TypeWalk", Node, TypeScope], int]]
+
+
+class TypeWalk:
+    """
+    Infers types and collects findings.
+
+    `visited` are the places it came by, `fine` those where everything was known and right: what
+    one kind of event forbids and another allows is no mistake.
+    """
+
+    def __init__(self, text: str, tables: tuple[Values, Verdicts], clues: Clues = NO_CLUES) -> None:
+        self.text = text
+        self.clues = clues
+        self.findings: list[TypeFinding] = []
+        self.visited: set[Span] = set()
+        self.fine: set[Span] = set()
+        self.words: set[Span] = set()
+        self._tables = tables
+        self._values, self._verdicts = tables
+
+    def value(self, node: Node, view: TypeScope) -> Type:
+        """What the node may give."""
+        self.visited.add((node.start, node.end))
+        return self._values[node.kind](self, node, view)
+
+    def verdict(self, node: Node, view: TypeScope) -> int:
+        """What the node may be judged: bits of TRUE, FALSE, FAULT."""
+        self.visited.add((node.start, node.end))
+        judge = self._verdicts.get(node.kind)
+        if judge is not None:
+            return judge(self, node, view)
+        return self._verdicts["truth"](self, node, view)
+
+    def quietly(self, node: Node, view: TypeScope) -> Type:
+        """What the node may give; nothing is noted."""
+        return TypeWalk(self.text, self._tables).value(node, view)
+
+    def source(self, node: Node, view: TypeScope | None = None) -> str:
+        """The node as it is written, with the path that leads to it, for messages."""
+        begin = node.start if view is None or view.begin is None else view.begin
+        text = " ".join(self.text[begin : node.end].split())
+        return text if len(text) <= 60 else text[:59] + "…"
+
+    def note(
+        self, code: str, message: str, span: Span, hint: str | None = None, *, sure: bool = True
+    ) -> None:
+        """An error."""
+        self.findings.append(TypeFinding(code, message, *span, hint, sure=sure))
+
+    def warn(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
+        """Something that is probably not meant."""
+        self.findings.append(TypeFinding(code, message, *span, hint, "warning"))
+
+    def found_within(self, span: Span) -> bool:
+        """Whether something has been found in this part of the text."""
+        return bool(self.findings) and any(
+            span[0] <= f.start and f.end <= span[1] for f in self.findings
+        )
+
+
+def span_of(node: Node) -> Span:
+    return node.start, node.end
+
+
+def denied(verdict: int) -> int:
+    """The verdict's opposite; a failure stays one."""
+    opposite = verdict & ~(TRUE | FALSE)
+    opposite |= FALSE if verdict & TRUE else 0
+    return opposite | (TRUE if verdict & FALSE else 0)
+
+
+def is_true_or_false(kind: Type) -> int:
+    """The verdict on a value."""
+    return TRUE | FALSE if kind is ANY else truth(kind)

@@ -1,0 +1,314 @@
+"""What expressions see for each kind of event of a sender: the types of the roots."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from router.expressions import Expression
+from router.model.patterns import wildcard
+from router.typing.infer import value_type
+from router.typing.lattice import (
+    ABSENT,
+    ANY,
+    FAULT,
+    NOTHING,
+    NULL,
+    NULL_TYPE,
+    NUMBER,
+    NUMBER_TYPE,
+    OBJECT,
+    TEXT,
+    TEXT_TYPE,
+    Type,
+    closed_object,
+    list_of,
+    of_setting,
+    step,
+    with_kinds,
+)
+from router.typing.run import Clues
+from router.typing.shapes import Shapes
+
+Patterns = tuple[str, ...] | None
+_SHOWN_MAX = 3
+_OTHER = "any other event"
+
+_OPTIONAL_TEXT = Type(TEXT | NULL)
+_MAP = Type(OBJECT, rest=Type(TEXT | ABSENT))
+_DELIVERY = closed_object(
+    {
+        "id": TEXT_TYPE,
+        "event_id": _OPTIONAL_TEXT,
+        "received_at": Type(TEXT, format="timestamp"),
+        "index": NUMBER_TYPE,
+        "count": NUMBER_TYPE,
+        "verified_by": _OPTIONAL_TEXT,
+        "replay_of": _OPTIONAL_TEXT,
+    },
+    label="delivery",
+)
+
+
+_ANSWER: Mapping[str, Mapping[str, Type]] = {
+    "http": {
+        "status": Type(NUMBER | NOTHING),
+        "headers": Type(OBJECT | NOTHING, rest=Type(TEXT | ABSENT)),
+        "json": ANY,
+        "text": Type(TEXT | NOTHING),
+    },
+    "shell": {"exit": Type(NUMBER | NOTHING), "stdout": Type(TEXT | NOTHING), "json": ANY},
+    "python": {"value": ANY},
+}
+"""What `results.ID` holds for each kind of action."""
+
+
+class RootField(msgspec.Struct, frozen=True):
+    """
+    A root that a sender adds: the event's own name, a path in the payload, or else a text, one of
+    these or (None) any.
+    """
+
+    event: bool = False
+    path: str | None = None
+    texts: frozenset[str] | None = None
+
+
+class TypedSender(msgspec.Struct, frozen=True, eq=False):
+    """
+    What types know of a sender. `names` are those by which endpoints call it, `aliases` its others;
+    `events` maps the names of its catalogue to their actions. `action` is the field of the payload
+    that names the action, "" where that stands elsewhere, None for a sender without actions.
+    """
+
+    names: frozenset[str]
+    aliases: frozenset[str]
+    events: Mapping[str, tuple[str, ...]]
+    action: str | None
+    fields: Mapping[str, RootField]
+    shapes: Shapes
+
+
+class Scene(msgspec.Struct, frozen=True, eq=False):
+    """
+    Events that look alike to an expression. `events` names them for people; `guessed` ones are
+    in no catalogue.
+    """
+
+    events: str
+    roots: Type
+    clues: Clues
+    guessed: bool = False
+
+
+class _Kind(msgspec.Struct, frozen=True):
+    """Events of one sender with one shape, and the actions that they can have."""
+
+    names: tuple[str, ...]
+    actions: tuple[str, ...]
+    fixed: frozenset[str] | None
+    payload: Type | None
+
+
+def results_of(kinds: Mapping[str, str]) -> Type:
+    """The root `results`, for actions (id to kind) that may have run before."""
+    fields = {
+        name: closed_object(_ANSWER[kind]) if kind in _ANSWER else ANY
+        for name, kind in kinds.items()
+    }
+    return closed_object(fields, label="results")
+
+
+class Scenes:
+    """Makes the scenes of one file, each once."""
+
+    def __init__(
+        self,
+        endpoints: Iterable[str],
+        defines: Mapping[str, Expression],
+        variables: Mapping[str, Any],
+    ) -> None:
+        self._endpoint = Type(TEXT, known=frozenset(endpoints))
+        self._defines = defines
+        fields = {name: of_setting(value) for name, value in variables.items()}
+        self._variables = closed_object(fields, label="var")
+        self._made: dict[tuple[tuple[int, ...], Patterns], tuple[Scene, ...]] = {}
+        self._after: dict[tuple[int, tuple[tuple[str, str], ...]], tuple[Scene, ...]] = {}
+
+    def of(self, senders: Iterable[TypedSender], patterns: Patterns) -> tuple[Scene, ...]:
+        """One scene for each kind of event that these patterns (None: all) let in."""
+        listed = tuple(senders)
+        key = (tuple(map(id, listed)), patterns)
+        found = self._made.get(key)
+        if found is None:
+            found = tuple(scene for one in listed for scene in self._of_one(one, patterns))
+            self._made[key] = found
+        return found
+
+    def after(self, scenes: tuple[Scene, ...], kinds: Mapping[str, str]) -> tuple[Scene, ...]:
+        """The same, with the results of these actions (id to kind)."""
+        key = (id(scenes), tuple(kinds.items()))
+        found = self._after.get(key)
+        if found is None:
+            results = results_of(kinds)
+            found = self._after[key] = tuple(
+                msgspec.structs.replace(
+                    scene,
+                    roots=msgspec.structs.replace(
+                        scene.roots, fields={**scene.roots.fields, "results": results}
+                    ),
+                )
+                for scene in scenes
+            )
+        return found
+
+    def _of_one(self, sender: TypedSender, patterns: Patterns) -> Iterator[Scene]:
+        known = frozenset(sender.events)
+        for kind in _kinds(sender, patterns):
+            event = Type(TEXT, texts=frozenset(kind.names), known=known)
+            yield self._scene(sender, kind, event)
+        for pattern in patterns or ():
+            if any(
+                _let_in(name, actions, (pattern,))[0] for name, actions in sender.events.items()
+            ):
+                continue
+            texts = None if "*" in pattern else frozenset((pattern,))
+            kind = _Kind((pattern,), (), None, sender.shapes.payload(pattern))
+            yield self._scene(sender, kind, Type(TEXT, texts=texts, known=known))
+        if patterns is None:
+            other = _Kind((_OTHER,), (), None, sender.shapes.payload(_OTHER))
+            guessed = bool(known) or other.payload is None
+            yield self._scene(sender, other, Type(TEXT, known=known), guessed=guessed)
+
+    def _scene(
+        self, sender: TypedSender, kind: _Kind, event: Type, *, guessed: bool = False
+    ) -> Scene:
+        action = _action(sender, kind)
+        payload = _payload(sender, kind, action)
+        fields: dict[str, Type] = {
+            "event": event,
+            "action": action,
+            "payload": payload,
+            "events": list_of(payload),
+            "headers": _MAP,
+            "query": _MAP,
+            "endpoint": self._endpoint,
+            "provider": Type(TEXT, known=sender.names, aliases=sender.aliases),
+            "var": self._variables,
+            "delivery": _DELIVERY,
+            "results": ANY,
+            "with": ANY,
+        }
+        for name, field in sender.fields.items():
+            fields[name] = _own_root(field, event, payload)
+        roots = closed_object(fields, label="roots")
+        fields["def"] = closed_object(_Definitions(self._defines, roots), label="def")
+        shown = ", ".join(kind.names[:_SHOWN_MAX]) + (", …" if len(kind.names) > _SHOWN_MAX else "")
+        return Scene(shown, roots, Clues(_elsewhere(sender, kind)), guessed)
+
+
+class _Definitions(Mapping[str, Type]):
+    """The types of `def.NAME` for one scene, inferred when asked for."""
+
+    def __init__(self, expressions: Mapping[str, Expression], roots: Type) -> None:
+        self._expressions = expressions
+        self._roots = roots
+        self._known: dict[str, Type] = {}
+
+    def __getitem__(self, name: str) -> Type:
+        if name not in self._known:
+            expression = self._expressions[name]
+            self._known[name] = with_kinds(ANY, ANY.kinds | FAULT)  # if it needs itself
+            self._known[name] = value_type(expression, self._roots)[0]
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._expressions)
+
+    def __len__(self) -> int:
+        return len(self._expressions)
+
+
+# -- which events
+
+
+def _kinds(sender: TypedSender, patterns: Patterns) -> list[_Kind]:
+    """The catalogue's events that the patterns let in, those alike together."""
+    groups: dict[tuple[int, tuple[str, ...], frozenset[str] | None], list[str]] = {}
+    payloads: dict[int, Type | None] = {}
+    for name, actions in sender.events.items():
+        let_in, fixed = _let_in(name, actions, patterns)
+        if let_in:
+            payload = sender.shapes.payload(name)
+            payloads[id(payload)] = payload
+            groups.setdefault((id(payload), actions, fixed), []).append(name)
+    return [
+        _Kind(tuple(names), actions, fixed, payloads[shape])
+        for (shape, actions, fixed), names in groups.items()
+    ]
+
+
+def _let_in(
+    name: str, actions: tuple[str, ...], patterns: Patterns
+) -> tuple[bool, frozenset[str] | None]:
+    """Whether an event is let in, and with which actions only (None: any)."""
+    if patterns is None or any(wildcard(pattern, name) for pattern in patterns):
+        return True, None
+    fixed = {a for a in actions for p in patterns if wildcard(p, f"{name}.{a}")}
+    fixed |= {p[len(name) + 1 :] for p in patterns if p.startswith(f"{name}.") and "*" not in p}
+    open_ended = any(p.startswith(f"{name}.") and "*" in p for p in patterns)
+    return bool(fixed) or open_ended, frozenset(fixed) if fixed and not open_ended else None
+
+
+# -- the roots
+
+
+def _action(sender: TypedSender, kind: _Kind) -> Type:
+    if sender.action is None:
+        return NULL_TYPE
+    known = frozenset(kind.actions)
+    if kind.fixed is not None:
+        return Type(TEXT, texts=kind.fixed, known=known)
+    return Type(TEXT | NULL, known=known)
+
+
+def _payload(sender: TypedSender, kind: _Kind, action: Type) -> Type:
+    """The shape, its action as far as the rule's `events` say."""
+    payload = kind.payload
+    field = payload.fields.get(sender.action) if payload and sender.action else None
+    if payload is None or field is None or not (action.known or action.texts):
+        return payload or ANY
+    field = msgspec.structs.replace(field, texts=action.texts, known=action.known)
+    fields = {**payload.fields, sender.action or "": field}
+    return msgspec.structs.replace(payload, fields=fields)
+
+
+def _own_root(field: RootField, event: Type, payload: Type) -> Type:
+    """A root that the sender adds; one that an event lacks is absent."""
+    if field.event:
+        return event
+    if field.path is None:
+        return Type(TEXT | ABSENT, texts=field.texts)
+    kind = payload
+    for name in field.path.split("."):
+        kind = step(kind, name)
+    return Type(TEXT | ABSENT, format=kind.format)
+
+
+def _elsewhere(sender: TypedSender, kind: _Kind) -> Callable[[tuple[str, ...]], Iterable[str]]:
+    """Which other events have a path that these do not."""
+
+    @cache
+    def elsewhere(path: tuple[str, ...]) -> Iterable[str]:
+        others = (name for name in sender.events if name not in kind.names)
+        return [name for name in others if _has(sender.shapes.payload(name), path)]
+
+    return elsewhere
+
+
+def _has(payload: Type | None, path: tuple[str, ...]) -> bool:
+    kind = payload
+    for name in path:
+        kind = kind.fields.get(name) if kind is not None else None
+    return kind is not None

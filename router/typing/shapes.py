@@ -1,0 +1,215 @@
+"""
+Shapes of payloads, as a definition writes them, parsed into types.
+
+    shapes:
+      types:                                  # named pieces, used by name anywhere below
+        person: {fields: {name: string, email: email}}
+      payloads:
+        - for: push                           # event names or patterns; the first that fits counts
+          fields:
+            ref: string                       # a type, a format, or the name of a piece
+            pusher: person
+            closed_at: timestamp or null      # null is to be expected, so functions should mind it
+            note?: string                     # and so is absence
+            commits: [{fields: {id: string}}] # a list
+            state: {known: [open, closed]}    # texts that are seen; others may come
+            kind: {values: [a, b]}            # texts that are all there are
+            extra: {rest: string}             # any names, each with a text
+          assumed: {size: integer}            # fields known from elsewhere, not from the interface
+
+An object may have more fields than it lists, and any of them may be missing or null, unless it
+says `closed: true`.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from router.typing.lattice import (
+    ABSENT,
+    ANY,
+    BOOLEAN,
+    LIST,
+    NOTHING,
+    NULL,
+    NUMBER,
+    OBJECT,
+    TEXT,
+    Type,
+    joined,
+    marked,
+    with_kinds,
+)
+
+FORMATS = ("money", "joined", "timestamp", "date", "url", "email", "ip")
+"""What a text may show: an exact number, comma-joined parts, a time, a day, …"""
+_BASIC: dict[str, Type] = {
+    "any": ANY,
+    "null": Type(NULL),
+    "boolean": Type(BOOLEAN),
+    "integer": Type(NUMBER),
+    "number": Type(NUMBER),
+    "string": Type(TEXT),
+    "array": Type(LIST),
+    "object": Type(OBJECT, rest=ANY),
+    **{name: Type(TEXT, format=name) for name in FORMATS},
+}
+_KEYS = frozenset({"type", "fields", "assumed", "closed", "rest", "items", "values", "known"})
+_PAYLOAD_KEYS = (_KEYS - {"type", "items", "values", "known", "rest"}) | {"for"}
+_DEPTH_MAX = 20
+
+
+class Shapes:
+    """The payload types of one provider, by event name."""
+
+    def __init__(self, payloads: tuple[tuple[tuple[str, ...], Type], ...]) -> None:
+        self._payloads = [(tuple(map(_pattern, names)), kind) for names, kind in payloads]
+
+    def payload(self, event: str) -> Type | None:
+        """The shape of an event's payload, None if it has none."""
+        for patterns, kind in self._payloads:
+            if any(pattern.fullmatch(event) for pattern in patterns):
+                return kind
+        return None
+
+
+def parse_shapes(data: Mapping[str, Any]) -> Shapes:
+    """
+    The shapes of a definition's `shapes:`.
+
+    Raises:
+        ValueError: what is wrong, and where.
+    """
+    if not isinstance(data, Mapping):
+        raise ValueError("`shapes` is a mapping with `types` and `payloads`")
+    _only(data, {"types", "payloads"}, "shapes")
+    pieces, payloads = data.get("types") or {}, data.get("payloads") or ()
+    if not isinstance(pieces, Mapping) or not isinstance(payloads, list | tuple):
+        raise ValueError("`shapes.types` is a mapping, `shapes.payloads` a list")
+    reader = _ShapeReader(pieces)
+    try:
+        for name in pieces:
+            reader.piece(name, f"shapes.types.{name}")
+        return Shapes(tuple(_payload(reader, entry, at) for at, entry in enumerate(payloads)))
+    except RecursionError:
+        raise ValueError("`shapes` is nested too deeply") from None
+
+
+def _payload(reader: "_ShapeReader", entry: Any, at: int) -> tuple[tuple[str, ...], Type]:
+    place = f"shapes.payloads[{at}]"
+    if not isinstance(entry, Mapping):
+        raise ValueError(f"`{place}` is a mapping with `for` and `fields`")
+    _only(entry, _PAYLOAD_KEYS, place)
+    names = entry.get("for")
+    names = [names] if isinstance(names, str) else names
+    if not isinstance(names, list | tuple) or not all(isinstance(n, str) for n in names):
+        raise ValueError(f"`{place}.for` is an event's name, or a list of names")
+    return tuple(names), reader.object({k: v for k, v in entry.items() if k != "for"}, place, 0)
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    return re.compile(".*".join(map(re.escape, name.split("*"))), re.DOTALL)
+
+
+def _only(data: Mapping[str, Any], known: frozenset[str] | set[str], place: str) -> None:
+    strange = [key for key in data if key not in known]
+    if strange:
+        listed = ", ".join(sorted(known))
+        raise ValueError(f"`{place}` has no key {strange[0]!r}; known: {listed}")
+
+
+class _ShapeReader:
+    """Reads shapes; named pieces are read when they are first used, once."""
+
+    def __init__(self, pieces: Mapping[str, Any]) -> None:
+        self._written = pieces
+        self._pieces: dict[str, Type | None] = {}
+
+    def piece(self, name: str, place: str) -> Type:
+        """A basic type, a format, or a named piece."""
+        if name in _BASIC:
+            return _BASIC[name]
+        if name not in self._written:
+            known = ", ".join([*_BASIC, *self._written])
+            raise ValueError(f"`{place}`: no type {name!r}; known: {known}")
+        if name in self._pieces:
+            found = self._pieces[name]
+            if found is None:
+                raise ValueError(f"`shapes.types.{name}` holds itself")
+            return found
+        self._pieces[name] = None
+        made = self._pieces[name] = self.shape(self._written[name], f"shapes.types.{name}", 0)
+        return made
+
+    def shape(self, data: Any, place: str, depth: int) -> Type:
+        """Any shape: a name, names joined by `or`, a list of one, or a mapping."""
+        if depth > _DEPTH_MAX:
+            raise ValueError(f"`{place}` is nested too deeply")
+        if isinstance(data, str):
+            return joined([self.piece(name.strip(), place) for name in data.split(" or ")])
+        if isinstance(data, list | tuple):
+            if len(data) != 1:
+                raise ValueError(f"`{place}`: a list holds the one shape of its elements")
+            return Type(LIST, item=self.shape(data[0], f"{place}[]", depth + 1))
+        if not isinstance(data, Mapping):
+            raise ValueError(f"`{place}` is no shape")
+        _only(data, _KEYS, place)
+        return self._long(data, place, depth)
+
+    def _long(self, data: Mapping[str, Any], place: str, depth: int) -> Type:
+        if "fields" in data or "assumed" in data or "rest" in data:
+            kind = self.object(data, place, depth)
+        elif "items" in data:
+            kind = Type(LIST, item=self.shape(data["items"], f"{place}.items", depth + 1))
+        elif "values" in data or "known" in data:
+            kind = _words(data, place)
+        else:
+            return self.shape(data.get("type", "any"), f"{place}.type", depth + 1)
+        others = data.get("type")
+        return kind if others is None else joined([kind, self.shape(others, place, depth + 1)])
+
+    def object(self, data: Mapping[str, Any], place: str, depth: int) -> Type:
+        """An object by its fields."""
+        closed = data.get("closed", False)
+        if not isinstance(closed, bool):
+            raise ValueError(f"`{place}.closed` is true or false")
+        fields: dict[str, Type] = {}
+        for key in ("fields", "assumed"):
+            written = data.get(key) or {}
+            if not isinstance(written, Mapping):
+                raise ValueError(f"`{place}.{key}` is a mapping of names to shapes")
+            for name, shape in written.items():
+                plain = str(name).removesuffix("?")
+                kind = self.shape(shape, f"{place}.{plain}", depth + 1)
+                fields[plain] = _field(kind, str(name).endswith("?"), closed=closed)
+        return Type(OBJECT, fields=fields, rest=self._rest(data, place, depth, closed=closed))
+
+    def _rest(
+        self, data: Mapping[str, Any], place: str, depth: int, *, closed: bool
+    ) -> Type | None:
+        if "rest" in data:
+            return self.shape(data["rest"], f"{place}.rest", depth + 1)
+        return None if closed else ANY
+
+
+def _field(kind: Type, optional: bool, *, closed: bool) -> Type:
+    """A field's type: what is written may be null or absent is marked, the rest is only borne."""
+    if optional:
+        kind = with_kinds(kind, kind.kinds | ABSENT)
+    if kind is not ANY and kind.kinds & NOTHING:
+        kind = marked(kind)
+    return kind if closed else with_kinds(kind, kind.kinds | NOTHING)
+
+
+def _words(data: Mapping[str, Any], place: str) -> Type:
+    key = "values" if "values" in data else "known"
+    words = data[key]
+    if not isinstance(words, list | tuple) or not all(
+        w is None or isinstance(w, str) for w in words
+    ):
+        raise ValueError(f"`{place}.{key}` is a list of texts")
+    texts = frozenset(word for word in words if word is not None)
+    kinds = TEXT | (NULL if None in words else 0)
+    if key == "values":
+        return Type(kinds, texts=texts)
+    return Type(kinds, known=texts)

@@ -1,0 +1,282 @@
+"""What the parts of an expression that read values may give."""
+
+from collections.abc import Callable
+
+from router.expressions.nodes import Node
+from router.expressions.value import is_test
+from router.typing.fields import read_field
+from router.typing.lattice import (
+    ABSENT,
+    BOOLEAN,
+    FALSE,
+    FAULT,
+    LIST,
+    NOTHING,
+    NULL,
+    NUMBER,
+    OBJECT,
+    PRESENT,
+    TEXT,
+    TRUE,
+    Type,
+    closed_object,
+    constant,
+    elements,
+    in_list,
+    join,
+    joined,
+    list_of,
+    position,
+    stored,
+    truth,
+    with_kinds,
+    word,
+)
+from router.typing.narrow import when_false, when_true
+from router.typing.run import TypeScope, TypeWalk, denied, span_of
+
+NOT_A_LIST = "not-a-list"
+
+
+def of_literal(_run: TypeWalk, node: Node, _view: TypeScope) -> Type:
+    return constant(node.value)
+
+
+def of_current(_run: TypeWalk, _node: Node, view: TypeScope) -> Type:
+    return view.current
+
+
+def of_root(_run: TypeWalk, _node: Node, view: TypeScope) -> Type:
+    return view.root
+
+
+def of_field(run: TypeWalk, node: Node, view: TypeScope) -> Type:
+    return read_field(run, node, view, first=True)
+
+
+def of_chain(run: TypeWalk, node: Node, view: TypeScope) -> Type:
+    first, *others = node.children
+    kind = run.value(first, view)
+    end = first.end
+    for child in others:
+        said = _said(run, view, node.start, end, rooted=first.kind == "root")
+        below = view.on(kind, said, node.start)
+        if child.kind == "field":
+            kind = read_field(run, child, below, first=False)
+        else:
+            kind = run.value(child, below)
+        end = child.end
+    return kind
+
+
+def _said(run: TypeWalk, view: TypeScope, start: int, end: int, *, rooted: bool) -> str:
+    text = "".join(run.text[start:end].split())
+    if rooted:
+        return text.removeprefix("$.")
+    inner = view.here is not None and view.said and not view.said.endswith("]")
+    return f"{view.said}.{text}" if inner and len(view.said) + len(text) < 80 else text
+
+
+def of_pipe(run: TypeWalk, node: Node, view: TypeScope) -> Type:
+    kind = view.current
+    for at, child in enumerate(node.children):
+        below = view if at == 0 else view.at(kind, run.source(node.children[at - 1]))
+        kind = run.value(child, below)
+    return kind
+
+
+# -- lists
+
+
+def _listed(run: TypeWalk, node: Node, view: TypeScope, kind: Type, *, what: str) -> None:
+    """A finding if something that is surely no list is read as one."""
+    if kind.kinds & LIST or not kind.kinds & PRESENT:
+        if kind.kinds & LIST and not kind.is_any:
+            run.fine.add(span_of(node))
+        return
+    said = run.source(node, view)
+    message = f"{said} is {word(kind)}, not a list, so {what}"
+    run.note(NOT_A_LIST, message, span_of(node), _list_hint(kind, said))
+
+
+def _list_hint(kind: Type, said: str) -> str | None:
+    if kind.format == "joined":
+        return f"its parts are split({said}, ',')"
+    if kind.kinds & OBJECT:
+        return f"the values of all its fields are {said}.*"
+    return None
+
+
+def of_index(run: TypeWalk, node: Node, view: TypeScope) -> Type:
+    kind = run.value(node.children[0], view)
+    _listed(run, node.children[0], view, kind, what="it has no positions")
+    return position(kind)
+
+
+def of_slice(run: TypeWalk, node: Node, view: TypeScope) -> Type:
+    kind = run.value(node.children[0], view)
+    _listed(run, node.children[0], view, kind, what="it cannot be cut")
+    return list_of(elements(kind), _list_kinds(kind))
+
+
+def of_flatten(run: TypeWalk, node: Node, view: TypeScope) -> Type:
+    kind = run.value(node.children[0], view)
+    _listed(run, node.children[0], view, kind, what="this gives nothing")
+    inner = elements(kind)
+    if inner.kinds & LIST:
+        rest = with_kinds(inner, inner.kinds & ~LIST)
+        inner = join(elements(inner), rest) if rest.kinds else elements(inner)
+    return list_of(inner, _list_kinds(kind))
+
+
+def _list_kinds(kind: Type) -> int:
+    """A list, absent where there was none."""
+    kinds = kind.kinds & FAULT
+    if kind.kinds & LIST:
+        kinds |= LIST
+    return kinds | (ABSENT if kind.kinds & ~(LIST | FAULT) else 0)
+
+
+def _below(run: TypeWalk, source: Node, view: TypeScope, item: Type) -> TypeScope:
+    said = _said(run, view, source.start, source.end, rooted=False)
+    return view.at(with_kinds(item, item.kinds & ~FAULT), f"{said.removesuffix('[]')}[]")
+
+
+def of_list_projection(run: TypeWalk, node: Node, view: TypeScope) -> Type:
+    source, right = node.children
+    kind = run.value(source, view)
+    if source.kind not in ("flatten", "slice"):
+        _listed(run, source, view, kind, what="this gives nothing")
+    if not kind.kinds & LIST:
+        return Type(_list_kinds(kind))
+    read = run.value(right, _below(run, source, view, elements(kind)))
+    return list_of(in_list(read), _list_kinds(kind) | read.kinds & FAULT)
+
+
+def of_filter(run: TypeWalk, node: Node, view: TypeScope) -> Type:
+    source, right, condition = node.children
+    kind = run.value(source, view)
+    _listed(run, source, view, kind, what="nothing can be chosen of it")
+    if not kind.kinds & LIST:
+        return Type(_list_kinds(kind))
+    below = _below(run, source, view, elements(kind))
+    run.verdict(condition, below)
+    kept = when_true(run, condition, below)
+    read = run.value(right, kept if kept is not None else below)
+    return list_of(
+        in_list(read), _list_kinds(kind) | (FAULT if not view.strict else 0) | read.kinds & FAULT
+    )
+
+
+def of_value_projection(run: TypeWalk, node: Node, view: TypeScope) -> Type:
+    source, right = node.children
+    kind = run.value(source, view)
+    if not kind.kinds & OBJECT:
+        if kind.kinds & PRESENT:
+            message = f"{run.source(source, view)} is {word(kind)} and has no fields"
+            run.note(NOT_A_LIST, message, span_of(source))
+        return Type(ABSENT | kind.kinds & FAULT)
+    item = joined([*kind.fields.values(), *([kind.rest] if kind.rest is not None else [])])
+    read = run.value(right, view.at(stored(item), f"{run.source(source)}.*"))
+    absent = ABSENT if kind.kinds & ~(OBJECT | FAULT) else 0
+    return list_of(in_list(read), LIST | absent | (kind.kinds | item.kinds | read.kinds) & FAULT)
+
+
+# -- selections
+
+
+def _anew(view: TypeScope) -> TypeScope:
+    """Inside a selection every path begins anew."""
+    return view if view.here is None else view.at(view.here, view.said)
+
+
+def _selected(view: TypeScope) -> int:
+    """Nothing is selected of null."""
+    return ABSENT if view.current.kinds & NOTHING else 0
+
+
+def of_select_list(run: TypeWalk, node: Node, view: TypeScope) -> Type:
+    view = _anew(view)
+    found = [run.value(child, view) for child in node.children]
+    fault = joined(found).kinds & FAULT | view.current.kinds & FAULT
+    return list_of(joined([stored(one) for one in found]), LIST | _selected(view) | fault)
+
+
+def of_select_hash(run: TypeWalk, node: Node, view: TypeScope) -> Type:
+    view = _anew(view)
+    found = {
+        name: run.value(child, view) for name, child in zip(node.value, node.children, strict=True)
+    }
+    fault = joined(list(found.values())).kinds & FAULT | view.current.kinds & FAULT
+    kind = closed_object({name: stored(one) for name, one in found.items()})
+    return with_kinds(kind, OBJECT | _selected(view) | fault)
+
+
+# -- logic
+
+
+def of_or(run: TypeWalk, node: Node, view: TypeScope) -> Type:
+    return _first_to_decide(run, node, view, FALSE, _truthy, when_false)
+
+
+def of_and(run: TypeWalk, node: Node, view: TypeScope) -> Type:
+    return _first_to_decide(run, node, view, TRUE, _falsy, when_true)
+
+
+def _first_to_decide(
+    run: TypeWalk,
+    node: Node,
+    view: TypeScope,
+    passes: int,
+    deciding: Callable[[Type], Type],
+    onwards: Callable[[TypeWalk, Node, TypeScope], TypeScope | None],
+) -> Type:
+    """
+    The first operand that decides, else the last: one whose truth is in `passes` lets the next be
+    asked, which then sees `onwards`; the part of it that is `deciding` may be the value.
+    """
+    if view.strict and is_test(node):
+        return Type(run.verdict(node, view))
+    found: list[Type] = []
+    seen: TypeScope | None = view
+    for at, child in enumerate(node.children):
+        if seen is None:
+            break
+        kind = run.value(child, seen)
+        last = at == len(node.children) - 1
+        found.append(kind if last else deciding(kind))
+        if not truth(kind) & passes:
+            break
+        seen = onwards(run, child, seen)
+    return joined(found)
+
+
+def _truthy(kind: Type) -> Type:
+    return with_kinds(kind, kind.kinds & ~(NOTHING | FALSE))
+
+
+def _falsy(kind: Type) -> Type:
+    """The part of it that tests as false."""
+    kept = with_kinds(kind, kind.kinds & ~(TRUE | NUMBER))
+    if kept.kinds & TEXT and kind.texts is not None and "" not in kind.texts:
+        kept = with_kinds(kept, kept.kinds & ~TEXT)
+    return kept
+
+
+def of_not(run: TypeWalk, node: Node, view: TypeScope) -> Type:
+    if view.strict:
+        return Type(run.verdict(node, view))
+    kind = run.value(node.children[0], view)
+    return Type(denied(truth(kind)))
+
+
+def of_compare(run: TypeWalk, node: Node, view: TypeScope) -> Type:
+    verdict = run.verdict(node, view)
+    if view.strict:
+        return Type(verdict)
+    ordered = node.value not in ("==", "!=")
+    return Type(verdict | (NULL if ordered else 0))
+
+
+def of_expref(_run: TypeWalk, _node: Node, _view: TypeScope) -> Type:
+    return Type(BOOLEAN)  # only calls take it, and they read what is inside

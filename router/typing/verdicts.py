@@ -1,0 +1,335 @@
+"""What a condition may be judged, and whether its leaves can decide anything at all."""
+
+from itertools import product
+
+from router.expressions.nearest import nearest
+from router.expressions.nodes import Node
+from router.typing.fields import mark_words
+from router.typing.lattice import (
+    ABSENT,
+    BOOLEAN,
+    FALSE,
+    FAULT,
+    LIST,
+    NOTHING,
+    NULL,
+    NUMBER,
+    OBJECT,
+    PRESENT,
+    TEXT,
+    TRUE,
+    Type,
+    may_equal,
+    must_equal,
+    stored,
+    word,
+)
+from router.typing.narrow import when_false, when_true
+from router.typing.run import TypeScope, TypeWalk, denied, is_true_or_false, span_of
+
+NEVER_TRUE = "never-true"
+ALWAYS_TRUE = "always-true"
+NEVER_EQUAL = "never-equal"
+TEXT_AS_NUMBER = "text-as-number"
+NEVER_ORDERED = "never-ordered"
+MISSPELT_VALUE = "misspelt-value"
+UNKNOWN_VALUE = "value-not-known"
+OTHER_NAME = "provider-alias"
+NUMBER_TEST = "number-as-condition"
+NOT_FIRST = "not-before-comparison"
+_PAIRS_MAX = 64
+_SHOWN_MAX = 8
+
+
+# -- joined
+
+
+def of_and(run: TypeWalk, node: Node, view: TypeScope) -> int:
+    fault, false, true, seen = 0, 0, TRUE, view
+    last = node.children[-1]
+    for child in node.children:
+        verdict = run.verdict(child, seen)
+        fault |= verdict & FAULT
+        false |= verdict & FALSE
+        true &= verdict
+        if child is last:
+            break
+        narrowed = when_true(run, child, seen) if verdict & TRUE else None
+        if narrowed is not None:
+            seen = narrowed
+        elif not _mistaken(run, child):
+            return FALSE | fault
+    # What was learnt from a part that failed may be wrong for the next ones.
+    return true | false | fault | (0 if true and not fault else FALSE)
+
+
+def _mistaken(run: TypeWalk, node: Node) -> bool:
+    """Whether a part fails by a mistake, so that its neighbours are still worth a look."""
+    start, end = span_of(node)
+    return any(start <= f.start and f.end <= end and f.code != NEVER_TRUE for f in run.findings)
+
+
+def of_or(run: TypeWalk, node: Node, view: TypeScope) -> int:
+    true, fault, all_false, seen = 0, 0, True, view
+    for child in node.children:
+        verdict = run.verdict(child, seen)
+        true |= verdict & TRUE
+        fault |= verdict & FAULT
+        all_false = all_false and bool(verdict & FALSE)
+        if verdict == TRUE:
+            return TRUE
+        narrowed = when_false(run, child, seen)
+        if narrowed is None:
+            return BOOLEAN | fault
+        seen = narrowed
+    return true | fault | (FALSE if all_false else 0)
+
+
+def of_not(run: TypeWalk, node: Node, view: TypeScope) -> int:
+    return denied(run.verdict(node.children[0], view))
+
+
+def of_pipe(run: TypeWalk, node: Node, view: TypeScope) -> int:
+    *firsts, last = node.children
+    kind, seen, fault = view.current, view, 0
+    for child in firsts:
+        kind = run.value(child, seen)
+        fault |= kind.kinds & FAULT
+        seen = view.at(kind, run.source(child))
+    return run.verdict(last, seen) | fault
+
+
+def of_truth(run: TypeWalk, node: Node, view: TypeScope) -> int:
+    kind = run.value(node, view)
+    if kind.surely(NUMBER) and node.kind != "literal" and not run.found_within(span_of(node)):
+        said = run.source(node)
+        run.warn(
+            NUMBER_TEST,
+            f"{said} is a number, and every number is true as a condition, 0 too",
+            span_of(node),
+            f"write {said} > 0, or {said} != null",
+        )
+        return is_true_or_false(kind)
+    return _decided(run, node, is_true_or_false(kind))
+
+
+def _decided(run: TypeWalk, node: Node, verdict: int) -> int:
+    """Says so when a leaf always gives the same."""
+    if run.found_within(span_of(node)):
+        return verdict
+    if not verdict & TRUE:
+        run.warn(NEVER_TRUE, f"{run.source(node)} can never be true here", span_of(node))
+    elif verdict == TRUE:
+        run.warn(ALWAYS_TRUE, f"{run.source(node)} is always true here", span_of(node))
+    return verdict
+
+
+# -- comparisons
+
+
+def of_compare(run: TypeWalk, node: Node, view: TypeScope) -> int:
+    _not_first(run, node)
+    mark_words(run, node.children, right_is_word=True)
+    left, right = (run.value(child, view) for child in node.children)
+    if not view.strict:
+        left, right = _kept(left), _kept(right)
+    if node.value in ("==", "!="):
+        verdict = _equality(node, left, right)
+        _check_equality(run, node, left, right)
+    else:
+        verdict = _order(node.value, left, right)
+        _check_order(run, node, left, right)
+    if _known(left) and _known(right) and not run.found_within(span_of(node)):
+        run.fine.add(span_of(node))
+    return _decided(run, node, verdict)
+
+
+def _kept(kind: Type) -> Type:
+    """As plain JMESPath compares it: absent is null; a failure stays one."""
+    fault = kind.kinds & FAULT
+    kept = stored(kind)
+    return kept if not fault else Type(kept.kinds | fault, rest=kept.rest)
+
+
+def _known(kind: Type) -> bool:
+    return not kind.is_any
+
+
+def _equality(node: Node, left: Type, right: Type) -> int:
+    verdict = (left.kinds | right.kinds) & FAULT
+    first, second = node.children
+    if first.kind == "literal" and second.kind != "literal":
+        first, second, left, right = second, first, right, left
+    if second.kind == "literal" and second.value is None:
+        verdict |= TRUE if left.kinds & NOTHING else 0
+        verdict |= FALSE if left.kinds & PRESENT else 0
+    else:
+        verdict |= FAULT if (left.kinds | right.kinds) & ABSENT else 0
+        verdict |= TRUE if may_equal(left, right) else 0
+        comparable = left.kinds & ~(ABSENT | FAULT) and right.kinds & ~(ABSENT | FAULT)
+        verdict |= FALSE if comparable and not must_equal(left, right) else 0
+    return verdict if node.value == "==" else denied(verdict)
+
+
+def _order(sign: str, left: Type, right: Type) -> int:
+    verdict = (left.kinds | right.kinds) & FAULT
+    if (left.kinds | right.kinds) & ~NUMBER:
+        verdict |= FAULT
+    if not left.kinds & right.kinds & NUMBER:
+        return verdict
+    if left.numbers is None or right.numbers is None:
+        return verdict | BOOLEAN
+    if len(left.numbers) * len(right.numbers) > _PAIRS_MAX:
+        return verdict | BOOLEAN
+    for a, b in product(left.numbers, right.numbers):
+        verdict |= TRUE if _ordered(sign, a, b) else FALSE
+    return verdict
+
+
+def _ordered(sign: str, a: int, b: int) -> bool:
+    return {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[sign]
+
+
+def _not_first(run: TypeWalk, node: Node) -> None:
+    left = node.children[0]
+    if left.kind != "not" or run.text[left.start : left.start + 1] != "!":
+        return
+    inner, right = run.source(left.children[0]), run.source(node.children[1])
+    opposite = {"==": "!=", "!=": "=="}.get(node.value)
+    meant = f"{inner} {opposite} {right}" if opposite else f"!({inner} {node.value} {right})"
+    message = f"'!' takes only {inner}, so this compares true or false with {right}"
+    run.warn(NOT_FIRST, message, span_of(node), f"write {meant}")
+
+
+# -- equality that cannot hold
+
+
+def _check_equality(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
+    if run.found_within(span_of(node)) or not (left.kinds & PRESENT and right.kinds & PRESENT):
+        return
+    if left.surely(TEXT) and right.surely(TEXT):
+        _check_words(run, node, left, right)
+    elif left.kinds & right.kinds & PRESENT or (left.surely(BOOLEAN) and right.surely(BOOLEAN)):
+        return
+    elif {left.kinds & PRESENT, right.kinds & PRESENT} == {TEXT, NUMBER}:
+        _text_as_number(run, node, left)
+    else:
+        _never_equal(run, node, left, right)
+
+
+def _never_equal(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
+    a, b = node.children
+    message = f"{run.source(a)} is {word(left)} and never equals {word(right)}"
+    hint = None
+    literal, kind = (b, left) if b.kind == "literal" else (a, right)
+    if kind.surely(BOOLEAN) and literal.value in ("true", "false"):
+        hint = f"write {literal.value} without quotes"
+    elif kind.surely(LIST):
+        other = run.source(a if literal is b else b)
+        hint = f"write contains({other}, {run.source(literal)})"
+    run.note(NEVER_EQUAL, message, span_of(node), hint)
+
+
+def _text_as_number(run: TypeWalk, node: Node, left: Type) -> None:
+    text, number = node.children if left.kinds & TEXT else reversed(node.children)
+    sign = node.value
+    if text.kind == "literal":
+        said, value = run.source(number), str(text.value)
+        message = f"{said} is a number and is compared with a text"
+        hint = f"write {said} {sign} {value}" if _digits(value) else None
+    else:
+        message = f"{run.source(text)} is a text and is compared with a number"
+        hint = _as_number(run, node, text)
+    run.note(TEXT_AS_NUMBER, message, span_of(node), hint)
+
+
+def _digits(text: str) -> bool:
+    return text.removeprefix("-").replace(".", "", 1).isdigit()
+
+
+def _as_number(run: TypeWalk, node: Node, text: Node) -> str:
+    sides = [
+        f"decimal({run.source(child)})" if child is text else run.source(child)
+        for child in node.children
+    ]
+    return f"write {sides[0]} {node.value} {sides[1]}"
+
+
+def _check_words(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
+    """A text beside the values that are known there."""
+    first, second = node.children
+    if second.kind == "literal":
+        check_word(run, second, first, left)
+    elif first.kind == "literal":
+        check_word(run, first, second, right)
+
+
+def check_word(
+    run: TypeWalk, literal: Node, other: Node, kind: Type, value: str | None = None
+) -> None:
+    """The literal against the known values of what it is compared with."""
+    text = str(literal.value if value is None else value)
+    values = kind.known or kind.texts or frozenset()
+    if not values or text in values or text in (kind.texts or ()):
+        run.fine.add(span_of(literal))
+        return
+    said = run.source(other)
+    near = nearest(text, values)
+    shown = ", ".join(f"'{one}'" for one in sorted(values)[:_SHOWN_MAX])
+    message = f"'{text[:60]}' is no known value of {said}"
+    if text in kind.aliases:
+        instead = " or ".join(f"'{name}'" for name in sorted(kind.known))
+        message = f"'{text[:60]}' is another name of the same sender"
+        run.note(OTHER_NAME, message, span_of(literal), f"write {instead}, as the endpoint does")
+    elif near is not None:
+        run.note(MISSPELT_VALUE, message, span_of(literal), f"did you mean '{near}'?")
+    elif kind.known or len(kind.texts or ()) > 1:
+        run.warn(UNKNOWN_VALUE, message, span_of(literal), f"known values: {shown}")
+
+
+# -- order of what has none
+
+
+def _check_order(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
+    if run.found_within(span_of(node)):
+        return
+    sides = list(zip(node.children, (left, right), strict=True))
+    texts = [(child, kind) for child, kind in sides if kind.surely(TEXT)]
+    numbers = [kind for _, kind in sides if kind.surely(NUMBER)]
+    if len(texts) == 1 and numbers and texts[0][0].kind == "literal":
+        _text_as_number(run, node, left)
+    elif texts and texts[0][1].format == "timestamp":
+        said = run.source(texts[0][0])
+        message = f"{said} is a text, and only numbers are ordered"
+        hint = f"age({said}) is its age in seconds"
+        run.note(NEVER_ORDERED, message, span_of(node), hint)
+    elif len(texts) == 1 and numbers:
+        _text_as_number(run, node, left)
+    elif len(texts) == 2:
+        _two_texts(run, node)
+    else:
+        _no_number(
+            run, node, [(c, k) for c, k in sides if k.surely(BOOLEAN | LIST | OBJECT | NULL)]
+        )
+
+
+def _two_texts(run: TypeWalk, node: Node) -> None:
+    message = "two texts are not ordered, only numbers are"
+    sides = [
+        child.value
+        if child.kind == "literal" and _digits(str(child.value))
+        else f"decimal({run.source(child)})"
+        for child in node.children
+    ]
+    hint = f"if both show numbers, write {sides[0]} {node.value} {sides[1]}"
+    run.note(NEVER_ORDERED, message, span_of(node), hint)
+
+
+def _no_number(run: TypeWalk, node: Node, wrong: list[tuple[Node, Type]]) -> None:
+    if not wrong:
+        return
+    child, kind = wrong[0]
+    said = run.source(child)
+    message = f"{said} is {word(kind)}, and only numbers are ordered"
+    hint = f"write length({said})" if kind.surely(LIST) else None
+    run.note(NEVER_ORDERED, message, span_of(node), hint)

@@ -1,0 +1,242 @@
+"""Types of a whole file: which events count, what is known where, and each thing told once."""
+
+from router.config import load
+from router.errors import Diagnostic
+
+HEAD = """version: 1
+vars: {limit: 5, names: {a: x}}
+endpoints:
+  shop: {paths: /shop, provider: shopify, verify: none}
+  mail: {paths: /mail, provider: sendgrid, verify: none}
+  code: {paths: /code, provider: github, verify: none}
+  pay: {paths: /pay, provider: stripe, verify: none}
+"""
+
+
+def said(text: str) -> tuple[Diagnostic, ...]:
+    return load(HEAD + text, path="rules.yaml", env={}).diagnostics
+
+
+def codes(text: str) -> list[str]:
+    return [d.code for d in said(text)]
+
+
+def rule(match: str, *, source: str = "shop", events: str = "orders/paid", log: str = "ok") -> str:
+    return (
+        f"rules:\n  - id: a\n    from: {source}\n    events: {events}\n    match: {match}\n"
+        f"    actions: {{log: '{log}'}}\n"
+    )
+
+
+def test_what_a_condition_says_is_known_to_the_next_and_to_the_actions() -> None:
+    reason = "payload.cancel_reason != null"
+    again = "contains(payload.cancel_reason, 'x')"
+    assert codes(rule(again)) == ["nullable-argument"]
+    assert codes(rule(f'["{reason}", "{again}"]')) == []
+    log = "{{ contains(payload.cancel_reason, ''x'') }}"
+    assert codes(rule(reason, log=log)) == []
+    assert codes(rule("payload.confirmed", log=log)) == ["nullable-argument"]
+
+
+def test_not_and_any_are_known_too() -> None:
+    again = "contains(payload.cancel_reason, 'x')"
+    assert codes(rule(f'[{{not: payload.cancel_reason == null}}, "{again}"]')) == []
+    assert codes(rule(f'[{{any: [payload.cancel_reason == null, "{again}"]}}]')) == []
+    both = "payload.cancel_reason == 'x', payload.cancel_reason == 'y'"
+    assert (
+        codes(rule(f'[{{any: ["{both.replace(", ", chr(34) + ", " + chr(34))}"]}}, "{again}"]'))
+        == []
+    )
+
+
+def test_a_definition_is_checked_once_for_the_events_of_its_users() -> None:
+    define = "define: {total: payload.totl_price, other: def.total}\n"
+    rules = rule("def.other == 'x'")
+    (found,) = said(define + rules)
+    assert (found.code, found.line) == ("misspelt-field", 8)
+    assert (
+        codes(
+            "define: {size: payload.head_commit.message}\n"
+            + rule("def.size == 'x'", source="code", events="push")
+        )
+        == []
+    )
+
+
+def test_a_definition_that_nobody_uses_is_checked_for_everybody() -> None:
+    assert codes("define: {a: payload.total_prices, b: payload.anything}\n") == ["unknown-field"]
+
+
+def test_the_type_of_a_definition_reaches_its_users() -> None:
+    define = "define: {total: payload.total_price}\n"
+    assert codes(define + rule("def.total > 3")) == ["text-as-number"]
+    assert codes("define: {total: decimal(payload.total_price)}\n" + rule("def.total > 3")) == []
+
+
+def test_values_of_the_file_are_closed_but_may_change() -> None:
+    assert codes(rule("var.names.b == 'x'")) == ["unknown-name"]
+    assert codes(rule("var.names.a == 'x'")) == []
+    assert codes(rule("var.limit == 6")) == []
+
+
+def test_events_decide_which_shape_counts() -> None:
+    wrong = "payload.title == 'x'"
+    assert codes(rule(wrong)) == ["unknown-field"]
+    assert codes(rule(wrong, events="products/update")) == []
+    assert codes(rule(wrong, events="[orders/paid, products/update]")) == []
+    assert codes(rule(wrong, events="refunds/create")) == ["unknown-field"]
+    assert codes(rule(wrong, source="pay", events="payout.paid")) == []
+    assert codes(rule(wrong, source="[shop, pay]", events="[orders/paid, payout.paid]")) == []
+
+
+def test_a_pattern_with_an_action_fixes_the_action() -> None:
+    closed = "payload.action == 'opened'"
+    assert codes(rule(closed, source="code", events="pull_request")) == []
+    assert codes(rule(closed, source="code", events="pull_request.closed")) == ["never-true"]
+    both = "[pull_request.closed, pull_request.opened]"
+    assert codes(rule(closed, source="code", events=both)) == []
+
+
+def test_an_event_that_no_catalogue_has_is_not_judged() -> None:
+    text = rule("payload.anything.at.all == 'x'", events="metafields/create")
+    assert codes(text) == ["unknown-event"]
+
+
+def test_results_of_earlier_actions_are_closed() -> None:
+    def text(when: str) -> str:
+        return (
+            "rules:\n  - id: a\n    from: shop\n    actions:\n"
+            "      - {id: erp, http: https://erp.example.net/}\n"
+            f"      - {{id: then, after: erp, when: {when}, log: ok}}\n"
+        )
+
+    assert codes(text("results.erp.status == 201")) == []
+    assert codes(text("results.erp.json.id != null")) == []
+    assert codes(text("results.erp.stat == 201")) == ["unknown-name"]
+    assert codes(text("results.erp.exit == 0")) == ["unknown-name"]
+
+
+def test_what_stands_twice_is_told_at_both_places_once() -> None:
+    one, two = "payload.curency == 'EUR'", "payload.curency != 'USD'"
+    found = said(rule(f'["{one}", "{two}"]'))
+    assert [(d.code, d.line) for d in found] == [("misspelt-field", 12)] * 2
+    assert len({d.column for d in found}) == 2
+
+
+def test_conditions_on_a_payload_without_a_shape_teach_nothing() -> None:
+    match = "[\"payload.kind == 'sale'\", \"payload.status == 'success'\", payload.a.b]"
+    assert codes(rule(match, source="pay", events="payout.paid", log="{{ payload.amount }}")) == []
+
+
+def test_dedupe_keys_are_checked() -> None:
+    endpoint = "dedupe: {key: payload.sg_evnt_id}"
+    text = HEAD.replace("provider: sendgrid", f"provider: sendgrid, {endpoint}")
+    found = load(text, path="rules.yaml", env={}).diagnostics
+    assert [d.code for d in found] == ["misspelt-field"]
+
+
+# -- otherwise
+
+
+def otherwise(first: str, rest: str = "from: shop") -> list[str]:
+    log = "actions: {log: ok}"
+    return codes(
+        f"rules:\n  - {{id: a, {first}, {log}}}\n  - {{id: b, {rest}, otherwise: true, {log}}}\n"
+    )
+
+
+def test_an_otherwise_that_nothing_reaches() -> None:
+    assert otherwise("from: shop") == ["unreachable-otherwise"]
+    assert otherwise("from: shop, events: '*'") == ["unreachable-otherwise"]
+    assert otherwise("from: shop, events: orders/*", "from: shop, events: orders/paid") == [
+        "unreachable-otherwise"
+    ]
+    both = "from: code, events: pull_request"
+    assert otherwise(both, f"{both}.closed") == ["unreachable-otherwise"]
+
+
+def test_a_condition_that_is_always_true_is_none() -> None:
+    always = "from: shop, match: '`1` == `1`'"
+    assert otherwise(always) == ["always-true", "unreachable-otherwise"]
+
+
+def test_an_otherwise_that_something_reaches() -> None:
+    assert otherwise("from: shop, events: orders/paid") == []
+    assert otherwise("from: all") == []
+    assert otherwise("from: shop, mode: shadow") == []
+    assert otherwise("from: shop, match: payload.test") == []
+    assert otherwise("from: mail") == []
+    assert otherwise("from: shop", "from: [shop, mail]") == []
+
+
+# -- shapes of the file's own providers
+
+
+def own(shapes: str, match: str) -> list[str]:
+    text = (
+        "version: 1\nproviders:\n  desk:\n"
+        "    verify: {scheme: hmac, header: X-Desk-Signature}\n"
+        "    event: {header: X-Desk-Event}\n"
+        f"    shapes: {shapes}\n"
+        "secrets: {desk: {env: DESK}}\n"
+        "endpoints:\n  desk: {paths: /desk, provider: desk, secrets: desk}\n"
+        f"rules:\n  - {{id: a, from: desk, match: {match}, actions: {{log: ok}}}}\n"
+    )
+    return [d.code for d in load(text, path="rules.yaml", env={}).diagnostics]
+
+
+def test_the_file_s_own_shapes_are_used_even_without_a_catalogue() -> None:
+    shapes = "{payloads: [{for: '*', fields: {subject: string, hours: money}}]}"
+    assert own(shapes, "payload.subject == 'x'") == []
+    assert own(shapes, "payload.subjet == 'x'") == ["misspelt-field"]
+    assert own(shapes, "payload.hours > 3") == ["text-as-number"]
+
+
+def test_a_wrong_shape_is_an_error_of_the_provider() -> None:
+    assert own("{payloads: [{for: '*', fields: {a: strng}}]}", "payload.a == 'x'") == [
+        "bad-provider"
+    ]
+
+
+def test_shapes_deeper_than_the_stack_are_let_be() -> None:
+    pieces = ", ".join(
+        f"p{n}: {{fields: {{a: {f'p{n + 1}' if n < 3000 else 'string'}}}}}"
+        for n in range(3000, -1, -1)
+    )
+    shapes = f"{{types: {{{pieces}}}, payloads: [{{for: '*', fields: {{a: p0}}}}]}}"
+    assert own(shapes, "(payload.a || payload.a.a) == payload.a") == []
+
+
+TWO_NAMES = """version: 1
+endpoints:
+  hub: {paths: /hub, provider: github, verify: none}
+  code: {paths: /code, provider: code-host, verify: none}
+  shop: {paths: /shop, provider: shopify, verify: none}
+rules:
+  - {id: a, from: SOURCE, match: "MATCH", actions: {log: "ok"}}
+"""
+
+
+def named(match: str, source: str) -> list[tuple[str, str | None]]:
+    text = TWO_NAMES.replace("MATCH", match).replace("SOURCE", source)
+    return [(d.code, d.hint) for d in load(text, path="rules.yaml", env={}).diagnostics]
+
+
+def test_a_provider_is_compared_by_the_name_that_its_endpoint_gives_it() -> None:
+    assert named("provider == 'github'", "[hub, shop]") == []
+    assert named("provider == 'code-host'", "[code, shop]") == []
+    fix = "write 'github', as the endpoint does"
+    assert named("provider == 'code-host'", "[hub, shop]") == [("provider-alias", fix)]
+    listed = "contains(['code-host', 'shopify'], provider)"
+    assert named(listed, "[hub, shop]") == [("provider-alias", fix)]
+    assert named("provider == 'github'", "all") == named("provider == 'code-host'", "all") == []
+    assert named("provider == 'commerce'", "all") == [
+        ("provider-alias", "write 'shopify', as the endpoint does")
+    ]
+
+
+def test_a_field_of_that_name_is_none_of_the_senders() -> None:
+    assert named("payload.provider == 'code-host'", "hub") == [("unknown-field", None)]
+    assert "provider-alias" not in {
+        code for code, _ in named("payload.x[?provider == 'code-host']", "hub")
+    }

@@ -1,0 +1,419 @@
+"""Causes found by proof: each request is really signed, then spoilt in one way."""
+
+import base64
+import gzip
+import json
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from router.diagnosis.diagnose import Case, DiagnosisFinding, Other, diagnose
+from router.model.delivery import REMOVED, InboundRequest, LiveSecret
+from router.providers import Provider, builtin
+from tests.unit.providers.makers import (
+    NOW_MS,
+    SIGNING,
+    a_delivery,
+    a_provider,
+    changed,
+    fixed_bytes,
+    invented,
+    other_bytes,
+)
+
+SHOP = builtin()["shopify"]
+MAIL = builtin()["sendgrid"]
+CODE = builtin()["github"]
+STRIPE = builtin()["stripe"]
+KEY = b"a secret of a good length"
+
+
+def a_case(provider: Provider = SHOP, *values: bytes, **given: object) -> Case:
+    secrets = values or (invented(provider).verify,)
+    live = tuple(LiveSecret(f"s{index}", value) for index, value in enumerate(secrets))
+    usual: dict[str, object] = {"live": live, "now_ms": NOW_MS, "known": builtin()}
+    return Case("shop", provider, **{**usual, **given})  # type: ignore[arg-type]
+
+
+def found(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
+    """The findings, none of which holds a secret or a body."""
+    findings = list(diagnose(request, case))
+    told = repr(findings).encode()
+    for secret in (*case.live, *case.ended):
+        assert secret.value not in told
+    return findings
+
+
+def codes(request: InboundRequest, case: Case, *, sure: bool = True) -> list[str]:
+    return [f.code for f in found(request, case) if f.sure is sure]
+
+
+def with_header(
+    request: InboundRequest, name: str, edit: Callable[[bytes], bytes]
+) -> InboundRequest:
+    key = name.lower().encode()
+    headers = tuple((n, edit(v) if n == key else v) for n, v in request.headers)
+    assert headers != request.headers
+    return changed(request, headers=headers)
+
+
+def renamed(request: InboundRequest, name: str, other: str) -> InboundRequest:
+    headers = tuple(
+        (other.lower().encode() if n == name.lower().encode() else n, v) for n, v in request.headers
+    )
+    return changed(request, headers=headers)
+
+
+@pytest.mark.parametrize("name", SIGNING)
+def test_what_is_right_is_called_right(name: str) -> None:
+    provider = builtin()[name]
+    assert codes(a_delivery(provider), a_case(provider, came_ms=NOW_MS)) == ["genuine"]
+
+
+# -- the body -------------------------------------------------------------------------------------
+
+COMPACT = b'{"id":1,"total":"10.00","rate":1.50,"note":"a/b \xc3\xa9 <x>","list":[1,{}]}'
+PARSED = json.loads(COMPACT)
+
+
+@pytest.mark.parametrize(
+    ("sent", "came"),
+    [
+        (COMPACT, json.dumps(PARSED).replace("1.5,", "1.50,").encode()),
+        (COMPACT, json.dumps(PARSED, indent=2).replace("1.5,", "1.50,").encode()),
+        (json.dumps(PARSED, indent=4).encode(), json.dumps(PARSED, separators=(",", ":")).encode()),
+        (json.dumps(PARSED, indent="\t").encode() + b"\n", json.dumps(PARSED).encode()),
+        (json.dumps(PARSED).encode().replace(b"/", b"\\/"), json.dumps(PARSED).encode()),
+        (
+            json.dumps(PARSED, ensure_ascii=False).encode(),
+            json.dumps(PARSED, separators=(",", ":")).encode(),
+        ),
+        (
+            json.dumps(PARSED).replace("<", "\\u003c").replace(">", "\\u003e").encode(),
+            json.dumps(PARSED).encode(),
+        ),
+        (json.dumps(PARSED, sort_keys=True).encode(), json.dumps(PARSED).encode()),
+    ],
+)
+def test_a_body_that_was_parsed_and_written_anew(sent: bytes, came: bytes) -> None:
+    request = changed(a_delivery(SHOP, body=sent), body=came)
+    [cause] = found(request, a_case())
+    assert (cause.code, cause.sure) == ("body_parsed", True)
+    assert "parsed and written anew" in cause.says
+
+
+@pytest.mark.parametrize("name", SIGNING)
+def test_a_rewritten_body_is_found_for_every_scheme(name: str) -> None:
+    provider = builtin()[name]
+    request = a_delivery(provider, body=COMPACT)
+    came = changed(request, body=json.dumps(PARSED).replace("1.5,", "1.50,").encode())
+    assert codes(came, a_case(provider, came_ms=NOW_MS)) == ["body_parsed"]
+
+
+def test_a_batch_of_the_mailer_written_anew() -> None:
+    body = MAIL.compose(MAIL.sample("click"), "one", "two")
+    request = a_delivery(MAIL, body=body)
+    came = changed(request, body=json.dumps(json.loads(request.body)).encode())
+    [cause] = found(came, a_case(MAIL))
+    assert cause.code == "body_parsed"
+    assert "in lines" in cause.says
+
+
+@pytest.mark.parametrize(
+    ("spoil", "code"),
+    [
+        (lambda b: b + b"\n", "body_line_breaks"),
+        (lambda b: b + b"\r\n", "body_line_breaks"),
+        (lambda b: b.rstrip(b"\n"), "body_line_breaks"),
+        (lambda b: b.replace(b"\n", b"\r\n"), "body_line_breaks"),
+        (lambda b: b"\xef\xbb\xbf" + b, "body_charset"),
+        (lambda b: b.decode().encode("latin-1"), "body_charset"),
+        (lambda b: b.decode("latin-1").encode(), "body_charset"),
+        (gzip.compress, "body_wrapped"),
+        (base64.b64encode, "body_wrapped"),
+        (lambda b: json.dumps(b.decode()).encode(), "body_wrapped"),
+        (lambda b: json.dumps({"body": b.decode(), "path": "/"}).encode(), "body_wrapped"),
+        (
+            lambda b: json.dumps({"body": base64.b64encode(b).decode()}).encode(),
+            "body_wrapped",
+        ),
+    ],
+    ids=range(12),
+)
+def test_what_a_proxy_did_to_the_body(spoil: Callable[[bytes], bytes], code: str) -> None:
+    request = a_delivery(SHOP, body='{"a":\n"é"}\n'.encode())
+    assert codes(changed(request, body=spoil(request.body)), a_case()) == [code]
+
+
+def test_a_form_that_was_unpacked() -> None:
+    form = b"payload=%7B%22ref%22%3A%22a+b%22%7D"
+    request = changed(a_delivery(CODE, body=form), body=b'{"ref":"a b"}')
+    assert codes(request, a_case(CODE)) == ["body_wrapped"]
+
+
+def test_bytes_beyond_the_announced_length() -> None:
+    request = a_delivery(SHOP, body=b'{"a":1}')
+    longer = changed(
+        request, body=request.body + b"xx", headers=(*request.headers, (b"content-length", b"7"))
+    )
+    assert codes(longer, a_case()) == ["body_longer"]
+
+
+def test_a_body_cut_short_is_suspected() -> None:
+    request = a_delivery(SHOP, body=b'{"a":1}')
+    cut = changed(request, body=b'{"a"', headers=(*request.headers, (b"content-length", b"7")))
+    assert codes(cut, a_case(), sure=False) == ["body_truncated"]
+    assert codes(changed(request, body=b'{"a"'), a_case(), sure=False) == ["body_truncated"]
+
+
+@pytest.mark.parametrize("provider", [a_provider(name) for name in SIGNING], ids=SIGNING)
+@pytest.mark.parametrize("length", [(), ((b"content-length", b"0"),)])
+def test_an_empty_body_is_not_blamed_on_the_secret(
+    provider: Provider, length: tuple[tuple[bytes, bytes], ...]
+) -> None:
+    request = a_delivery(provider)
+    lost = changed(request, body=b"", headers=(*request.headers, *length))
+    assert codes(lost, a_case(provider), sure=False) == ["body_lost"]
+
+
+def test_a_header_that_two_ways_of_proof_miss_is_said_once() -> None:
+    provider = builtin()["standard-webhooks"]
+    request = a_delivery(provider)
+    bare = changed(request, headers=tuple(h for h in request.headers if b"timestamp" not in h[0]))
+    assert codes(bare, a_case(provider)) == ["header_missing"]
+
+
+def test_what_cannot_be_undone_is_suspected() -> None:
+    request = a_delivery(SHOP, body=b'{"a":1}')
+    lost = changed(request, body='{"a":"\ufffd"}'.encode())
+    assert codes(lost, a_case(), sure=False) == ["body_charset"]
+    ordered = changed(request, body=b'{"a":1,"b":2,"c":3.0}')
+    assert codes(ordered, a_case(), sure=False) == ["body_parsed"]
+    packed = changed(request, body=b"??", headers=(*request.headers, (b"content-encoding", b"br")))
+    assert codes(packed, a_case(), sure=False) == ["body_encoded"]
+
+
+# -- the secret -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        KEY + b"\n",
+        KEY + b" ",
+        b'"' + KEY + b'"',
+        b"'" + KEY + b"'\n",
+        b"SECRET=" + KEY,
+        b"\xef\xbb\xbf" + KEY,
+        KEY + b"\\n",
+        base64.b64encode(KEY),
+        KEY.hex().encode(),
+        b"whsec_" + KEY,
+        KEY.replace(b" ", b"%20"),
+        KEY.decode().encode("utf-16"),
+    ],
+)
+def test_a_slip_in_copying_the_secret(value: bytes) -> None:
+    assert codes(a_delivery(SHOP, key=KEY), a_case(SHOP, value)) == ["secret_miscopied"]
+
+
+def test_the_sender_has_it_with_a_line_break() -> None:
+    assert codes(a_delivery(SHOP, key=KEY + b"\n"), a_case(SHOP, KEY)) == ["secret_miscopied"]
+
+
+def test_an_old_secret() -> None:
+    case = a_case(SHOP, b"the new one of the shop", ended=(LiveSecret("old", KEY),))
+    [cause] = found(a_delivery(SHOP, key=KEY), case)
+    assert cause.code == "secret_ended"
+    assert "old" in cause.says
+
+
+def test_no_secret_is_live() -> None:
+    case = a_case(SHOP, live=(), ended=(LiveSecret("old", KEY),))
+    assert codes(a_delivery(SHOP), case) == ["no_secret"]
+    assert codes(a_delivery(SHOP, key=KEY), case) == ["secret_ended"]
+
+
+def test_a_neighbour_s_secret() -> None:
+    case = a_case(
+        SHOP, b"one of its own, and long", others=(Other("b", SHOP, (LiveSecret("b", KEY),)),)
+    )
+    [cause] = found(a_delivery(SHOP, key=KEY), case)
+    assert cause.code == "other_endpoint"
+    assert "endpoint b" in cause.says
+
+
+def test_a_delivery_of_another_endpoint_with_another_sender() -> None:
+    others = (Other("hub", CODE, (LiveSecret("hub", KEY),)),)
+    assert codes(a_delivery(CODE, key=KEY), a_case(others=others)) == ["other_endpoint"]
+
+
+def test_another_sender_with_the_right_secret() -> None:
+    [cause] = found(a_delivery(CODE, key=KEY), a_case(SHOP, KEY))
+    assert (cause.code, cause.sure) == ("other_provider", True)
+    assert "provider: code-host" in cause.fix
+
+
+def test_another_sender_with_another_secret() -> None:
+    [cause] = found(a_delivery(CODE, key=KEY), a_case())
+    assert (cause.code, cause.sure) == ("other_provider", False)
+
+
+def test_a_secret_that_fits_nothing() -> None:
+    request = a_delivery(SHOP, key=KEY)
+    assert codes(request, a_case(), sure=False) == ["secret_wrong"]
+    assert codes(request, a_case()) == []
+
+
+def test_a_key_that_lost_its_line_breaks_is_mended_and_one_that_lost_its_end_is_told() -> None:
+    pem = invented(MAIL).verify
+    joined = pem.replace(b"\n", b" ")
+    assert codes(a_delivery(MAIL), a_case(MAIL, joined)) == ["genuine"]
+    first = pem.split(b"\n")[0]
+    [cause, *_] = found(a_delivery(MAIL), a_case(MAIL, first))
+    assert cause.code == "key_unusable"
+    assert "line breaks" in cause.fix
+    [private, *_] = found(a_delivery(MAIL), a_case(MAIL, invented(MAIL).sign))
+    assert "public key" in private.fix
+
+
+# -- headers and time -----------------------------------------------------------------------------
+
+SIGNATURE = "x-hub-signature-256"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda v: v.removeprefix(b"sha256="), "without its `sha256=`"),
+        (lambda v: b"sha512=" + v.removeprefix(b"sha256="), "after `sha512=`"),
+        (lambda v: v[:7] + v[7:].upper(), "in capitals"),
+        (lambda v: v[:7] + base64.b64encode(bytes.fromhex(v[7:].decode())), "in base64"),
+        (lambda v: b'"' + v + b'"', "quotes"),
+        (lambda v: v.replace(b"=", b"%3D"), "percent"),
+    ],
+)
+def test_a_signature_written_otherwise(spoil: Callable[[bytes], bytes], words: str) -> None:
+    request = with_header(a_delivery(CODE), SIGNATURE, spoil)
+    [cause] = found(request, a_case(CODE))
+    assert cause.code == "signature_form"
+    assert words in cause.says
+
+
+def test_base64_without_its_padding_or_in_hex() -> None:
+    bare = with_header(a_delivery(SHOP), "x-shopify-hmac-sha256", lambda v: v.rstrip(b"="))
+    assert codes(bare, a_case()) == ["signature_form"]
+    hexed = with_header(
+        a_delivery(SHOP), "x-shopify-hmac-sha256", lambda v: base64.b64decode(v).hex().encode()
+    )
+    assert codes(hexed, a_case()) == ["signature_form"]
+
+
+def test_two_causes_at_once_are_both_named() -> None:
+    request = with_header(a_delivery(CODE, key=KEY), SIGNATURE, lambda v: v[7:])
+    assert codes(request, a_case(CODE, KEY + b"\n")) == ["secret_miscopied", "signature_form"]
+    spaced = changed(
+        with_header(a_delivery(CODE, body=b'{"a":1}'), SIGNATURE, lambda v: v[7:]), body=b'{"a": 1}'
+    )
+    assert codes(spaced, a_case(CODE)) == ["body_parsed", "signature_form"]
+
+
+def test_a_header_that_a_proxy_renamed() -> None:
+    request = renamed(a_delivery(CODE), SIGNATURE, "http_x_hub_signature_256")
+    [cause] = found(request, a_case(CODE))
+    assert cause.code == "header_renamed"
+    assert "http_x_hub_signature_256" in cause.says
+
+
+def test_a_header_twice() -> None:
+    request = a_delivery(SHOP)
+    twice = changed(request, headers=(*request.headers, (b"x-shopify-hmac-sha256", b"other")))
+    assert codes(twice, a_case()) == ["header_twice"]
+
+
+def test_no_signature_at_all() -> None:
+    request = a_delivery(SHOP)
+    bare = tuple((n, v) for n, v in request.headers if b"hmac" not in n)
+    assert codes(changed(request, headers=bare), a_case(), sure=False) == ["signature_missing"]
+
+
+def test_a_signed_timestamp_that_did_not_come() -> None:
+    request = a_delivery(MAIL)
+    bare = tuple((n, v) for n, v in request.headers if b"timestamp" not in n)
+    [cause] = found(changed(request, headers=bare), a_case(MAIL))
+    assert cause.code == "header_missing"
+    assert "timestamp" in cause.says
+
+
+def test_a_signature_that_is_none() -> None:
+    request = with_header(a_delivery(SHOP), "x-shopify-hmac-sha256", lambda _: b"??")
+    assert codes(request, a_case(), sure=False) == ["signature_malformed"]
+
+
+@pytest.mark.parametrize(
+    ("late_s", "words"), [(3_723, "1 h 2 m before"), (-400, "6 m 40 s after"), (200_000, "2 d 7 h")]
+)
+def test_the_clock_is_off_and_by_how_much(late_s: int, words: str) -> None:
+    case = a_case(STRIPE, came_ms=NOW_MS + late_s * 1000)
+    [cause] = found(a_delivery(STRIPE), case)
+    assert (cause.code, cause.sure) == ("clock", True)
+    assert words in cause.says
+
+
+def test_an_old_capture_is_no_proof_of_a_wrong_clock() -> None:
+    case = a_case(STRIPE, now_ms=NOW_MS + 10**7)
+    assert codes(a_delivery(STRIPE), case, sure=False) == ["clock"]
+
+
+def test_tokens() -> None:
+    token = builtin()["token"]
+    request = a_delivery(token, key=KEY)
+    assert codes(request, a_case(token, KEY)) == ["genuine"]
+    assert codes(request, a_case(token, b"'" + KEY + b"'")) == ["secret_miscopied"]
+    assert codes(request, a_case(token, b"another token, also long"), sure=False) == [
+        "secret_wrong"
+    ]
+    hidden = with_header(request, "authorization", lambda _: REMOVED.encode())
+    assert codes(hidden, a_case(token, KEY), sure=False) == ["hidden"]
+
+
+def test_an_unsigned_endpoint_refuses_for_other_reasons() -> None:
+    assert codes(a_delivery(SHOP), a_case(unsigned=True)) == ["unsigned"]
+    assert codes(a_delivery(SHOP, key=KEY), a_case(unsigned=True)) == ["unsigned"]
+
+
+@pytest.mark.parametrize("name", SIGNING)
+def test_a_forgery_is_never_explained_away(name: str) -> None:
+    """Nothing that a stranger signed with a key of their own is proved to be anything."""
+    provider = builtin()[name]
+    forged = a_delivery(provider, key=provider.invent_secret(other_bytes).sign)
+    findings = found(forged, a_case(provider, came_ms=NOW_MS))
+    assert [f for f in findings if f.sure] == []
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([b"x-hub-signature-256", b"stripe-signature", b"content-length", b"x"]),
+            st.binary(max_size=80),
+        ),
+        max_size=5,
+    ),
+    st.binary(max_size=200),
+    st.sampled_from(["shopify", "github", "sendgrid", "stripe", "gitlab", "token", "jwt", "basic"]),
+    st.binary(max_size=40),
+)
+def test_any_bytes_have_a_finding(
+    headers: list[tuple[bytes, bytes]], body: bytes, name: str, secret: bytes
+) -> None:
+    request = changed(a_delivery(SHOP), headers=tuple(headers), body=body)
+    assert diagnose(request, a_case(builtin()[name], secret))
+
+
+def test_a_large_body_is_diagnosed_in_bounded_time() -> None:
+    body = json.dumps([{"n": i, "t": "x" * 50} for i in range(3_000)]).encode()
+    assert 200_000 < len(body) < 256 * 1024
+    request = changed(a_delivery(SHOP, body=b"{}"), body=body)
+    assert codes(request, a_case(SHOP, fixed_bytes(32).hex().encode()), sure=False)

@@ -1,0 +1,85 @@
+"""A captured request and its secret are enough to tell the scheme."""
+
+from typing import Any
+
+import pytest
+
+from router.diagnosis.scheme_finder import fits, known_senders
+from router.providers import Provider
+from tests.unit.providers.makers import (
+    EVERY,
+    SIGNING,
+    a_definition,
+    a_delivery,
+    a_provider,
+    changed,
+    invented,
+    other_bytes,
+    verdict,
+)
+
+HMAC = {"scheme": "hmac", "header": "X-Sig"}
+WRITTEN: list[dict[str, Any]] = [
+    HMAC,
+    HMAC | {"encoding": "base64url", "algorithm": "sha512", "key": "hex"},
+    HMAC | {"prefix": "sig=", "encoding": "base64", "key": "base64"},
+    HMAC | {"message": "{header:X-Acme-Event}|{body}"},
+    HMAC | {"message": "{body}:{timestamp}", "timestamp": "X-Time"},
+    {"scheme": "token", "header": "X-Key", "prefix": "key-"},
+    {"scheme": "token", "query": "key"},
+    {"scheme": "basic", "user": "ada"},
+    {
+        "scheme": "ed25519",
+        "header": "X-Sig",
+        "timestamp": "X-Time",
+        "message": "{timestamp}{body}",
+    },
+]
+
+
+def remade(verify: dict[str, Any], number: dict[str, Any] | None) -> Provider:
+    keys = {"id": number} if number else {}
+    return Provider(a_definition(verify=verify, **keys))
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_scheme_of_every_provider_is_found(name: str) -> None:
+    provider = a_provider(name)
+    request, secret = a_delivery(provider), invented(provider).verify
+    found = fits(request, secret)
+    assert found
+    assert found[0].verify["scheme"] in {rule.scheme for rule in provider.definition.ways}
+    again = remade(found[0].verify, found[0].id)
+    assert verdict(again, request, secret)
+    assert fits(request, provider.invent_secret(other_bytes).verify) == []
+
+
+@pytest.mark.parametrize("rule", WRITTEN, ids=range(len(WRITTEN)))
+def test_schemes_of_users_are_found(rule: dict[str, Any]) -> None:
+    provider = Provider(a_definition(verify=rule))
+    found = fits(a_delivery(provider), invented(provider).verify)
+    for key, value in rule.items():
+        assert found[0].verify[key] == value
+
+
+@pytest.mark.parametrize("name", SIGNING)
+def test_known_senders_are_recognised(name: str) -> None:
+    provider = a_provider(name)
+    every = [a_provider(n) for n in EVERY]
+    request, secret = a_delivery(provider), invented(provider).verify
+    assert provider in known_senders(request, secret, every)
+    assert known_senders(request, b"another", every) == []
+
+
+def test_a_body_that_lost_its_end_is_told() -> None:
+    provider = Provider(a_definition(verify=HMAC))
+    request = a_delivery(provider, "made", body=b'{"a": 1}\n')
+    (found,) = fits(changed(request, body=b'{"a": 1}'), invented(provider).verify)
+    assert found.note == "with a line break at its end"
+
+
+def test_nothing_is_found_in_nothing() -> None:
+    request = changed(a_delivery(a_provider("github")), headers=())
+    assert fits(request, b"secret") == []
+    many = tuple((b"x-%d" % i, b"1705312200") for i in range(100))
+    assert fits(changed(request, headers=many), b"secret") == []
