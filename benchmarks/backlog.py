@@ -6,8 +6,8 @@ from benchmarks import pushes
 from router.clock import SystemClock
 from router.model.delivery import Delivery
 from router.model.job import ActionKind, NewJob
-from router.store.protocol import Acceptance, EventEntry
-from router.store.sqlite import open_store
+from router.store.sqlite.store import open_store
+from router.store.values import Acceptance, EventEntry
 from tests.acceptance.process import Rig
 
 DUE_AT = SystemClock().now() - 60_000

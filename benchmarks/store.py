@@ -22,8 +22,8 @@ from router.clock import SystemClock
 from router.model.delivery import Delivery
 from router.model.ids import Ids
 from router.model.job import Attempt, NewJob, Settlement
-from router.store.protocol import Acceptance, EventEntry
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.values import Acceptance, EventEntry
 
 PRODUCERS = 32
 BODY = os.urandom(1024).hex().encode()

@@ -25,15 +25,8 @@ from router.providers import Reading
 from router.refusals import PROBE, KeptRefusals, is_probe
 from router.rules.live import LiveEndpoint, LiveRef, LiveRuleset
 from router.rules.plan import JOBS_MAX, Plan, Planner
-from router.store.protocol import (
-    Acceptance,
-    Accepted,
-    Duplicate,
-    EventEntry,
-    Selector,
-    Store,
-    narrowed,
-)
+from router.store.protocol import Store
+from router.store.values import Acceptance, Accepted, Duplicate, EventEntry, Selector, narrowed
 from router.structure import Weighed, weigh
 
 RING_SIZE = 500
@@ -327,7 +320,7 @@ class Intake:
         chosen = Selector(ids=(delivery,), state="dead", limit=JOBS_MAX)
         try:
             if await self._store.revive(chosen, now=self._clock.now()):
-                for target, due_at in (await self._store.targets()).items():
+                for target, due_at in (await self._store.reads.targets()).items():
                     self._dispatch.wake(target, due_at)
         except StoreUnavailable as error:
             self._log.error("could not revive", delivery=delivery, error=str(error))

@@ -7,7 +7,8 @@ from typing import Any
 from router.model.delivery import Delivery
 from router.model.ids import Ids
 from router.model.job import Attempt, Job, JobState, NewJob, Settlement
-from router.store.protocol import Acceptance, EventEntry, Store
+from router.store.protocol import Store
+from router.store.values import Acceptance, EventEntry
 from tests.clocks import START_MS
 
 GENERATION = "0" * 16

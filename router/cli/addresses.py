@@ -77,7 +77,7 @@ def _heard_of(ruleset: "Ruleset") -> Mapping[str, Heard]:
 
 async def _read(path: str, names: list[str]) -> Mapping[str, Heard]:
     from router.serving.silent_endpoints import FACTS, newest_of
-    from router.store.reader import open_reader
+    from router.store.sqlite.reader import open_reader
 
     reader = open_reader(path)
     try:

@@ -11,7 +11,7 @@ import msgspec
 from router.cli.options import Options
 from router.cli.output import counted, dates, moment, print_json, print_table
 from router.errors import UsageError
-from router.store.protocol import Selector
+from router.store.values import Selector
 
 _PARTS = 20
 

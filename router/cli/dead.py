@@ -10,7 +10,7 @@ from router.cli.selection import selector_options
 from router.clock import SystemClock
 from router.model.job import Job
 from router.model.operations import Cause
-from router.store.protocol import Selector
+from router.store.values import Selector
 
 LIMIT = 50
 

@@ -12,7 +12,7 @@ from router.clock import SystemClock
 from router.errors import UsageError
 from router.model.delivery import DeliverySummary
 from router.operator.replay_request import said
-from router.store.protocol import Selector
+from router.store.values import Selector
 
 LIMIT = 50
 _REFUSALS_KEPT = 500

@@ -15,10 +15,10 @@ from router.errors import ConfigError, NotFound, UsageError
 from router.rehearsal.diff import Comparison, Effect, rule_changes, setting_changes
 from router.rehearsal.diff_report import Difference, Skipped
 from router.rules.ruleset import Ruleset
-from router.store.protocol import Generation, Selector
+from router.store.values import Generation, Selector
 
 if TYPE_CHECKING:
-    from router.store.reader import SqliteReader
+    from router.store.sqlite.reader import SqliteReader
 
 STORED = "stored"
 LAST = 500

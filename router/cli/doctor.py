@@ -192,7 +192,7 @@ def _stored(
 
     async def read() -> tuple[dict[str, EndpointHistory], dict[str, Any]]:
         from router.provider_calls.subscriptions import FACTS
-        from router.store.reader import open_reader
+        from router.store.sqlite.reader import open_reader
 
         reader = open_reader(ruleset.server.store)
         try:

@@ -23,7 +23,7 @@ from router.provider_calls import reachability
 from router.provider_calls.subscriptions import Record, records
 from router.providers.provider import Provider
 from router.rules.ruleset import Ruleset
-from router.store.protocol import Selector
+from router.store.values import Selector
 
 LOOKED_AT = 200
 EVENTS_LOOKED_AT = 1_000

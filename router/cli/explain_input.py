@@ -13,7 +13,7 @@ from router.model.delivery import Delivery, as_request
 from router.providers import Provider, Reading
 from router.rules.explaining import EventReading, explain_events, unrouted
 from router.rules.ruleset import Ruleset
-from router.store.protocol import DeliveryRecord
+from router.store.values import DeliveryRecord
 
 
 class Explanation(msgspec.Struct, frozen=True):

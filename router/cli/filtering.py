@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, TypeVar
 from router.cli.open_store import read_store
 from router.cli.output import note, visible
 from router.rules.ruleset import Ruleset
-from router.store.protocol import Selector, Stored
+from router.store.values import Selector, Stored
 
 if TYPE_CHECKING:
-    from router.store.reader import SqliteReader
+    from router.store.sqlite.reader import SqliteReader
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from router.cli.admin import AdminClient
 from router.cli.output import visible_block
 from router.cli.records import Records
 from router.model.job import ENDED, Job
-from router.store.protocol import Selector
+from router.store.values import Selector
 
 PAUSE_S = 0.3
 

@@ -10,10 +10,10 @@ from router.cli.options import Options, is_given
 from router.cli.output import note
 from router.errors import ConfigError, NotFound, UsageError
 from router.rules.ruleset import Ruleset
-from router.store.protocol import Generation
+from router.store.values import Generation
 
 if TYPE_CHECKING:
-    from router.store.reader import SqliteReader
+    from router.store.sqlite.reader import SqliteReader
 
 
 def rules_to_read(place: Options) -> tuple[Options, Ruleset]:

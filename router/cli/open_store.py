@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from router.cli.output import note
 
 if TYPE_CHECKING:
-    from router.store.reader import SqliteReader
+    from router.store.sqlite.reader import SqliteReader
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ def read_store(
 
 
 async def _read(path: str, reading: "Callable[[SqliteReader], Awaitable[T]]") -> T:
-    from router.store.reader import open_reader
+    from router.store.sqlite.reader import open_reader
 
     reader = open_reader(path)
     try:

@@ -15,7 +15,7 @@ from router.errors import NotFound, UsageError
 from router.model.operations import Change
 from router.operator.replay_request import said
 from router.rules.ruleset import Ruleset
-from router.store.protocol import Selector
+from router.store.values import Selector
 
 _DONE: dict[Change, str] = {"cancel": "cancelled", "revive": "revived"}
 IDS = click.argument("ids", nargs=-1, metavar="[ID]…")

@@ -16,13 +16,13 @@ from router.errors import NotFound, RouterError
 from router.model.delivery import DeliverySummary
 from router.model.job import Job
 from router.model.operations import Audit, Cause
-from router.store.death_causes import by_cause
-from router.store.protocol import DeliveryRecord, Generation, Selector, Stored
+from router.store.common.death_causes import by_cause
+from router.store.values import DeliveryRecord, Generation, Selector, Stored
 from router.web.admin.answers import ToldRule
 
 if TYPE_CHECKING:
     from router.rules.ruleset import Ruleset
-    from router.store.reader import SqliteReader
+    from router.store.sqlite.reader import SqliteReader
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from router.model.delivery import Delivery, DeliverySummary
 from router.model.job import Job
 from router.model.operations import Audit, Cause
 from router.operator.replay_request import said
-from router.store.protocol import DeliveryRecord, EventEntry, Generation, Selector
+from router.store.values import DeliveryRecord, EventEntry, Generation, Selector
 from router.web.admin import answers
 from router.web.admin.asking import LIMIT_DEFAULT, LIMIT_MAX
 

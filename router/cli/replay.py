@@ -13,7 +13,7 @@ from router.cli.output import counted, moment, note, span, when
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, is_narrowed, selector_options
 from router.clock import SystemClock
 from router.errors import UsageError
-from router.store.protocol import Selector
+from router.store.values import Selector
 
 POLL_S = 1.0
 RATE = "10/s"

@@ -12,8 +12,8 @@ from router.clock import SystemClock
 from router.errors import UsageError
 from router.model.delivery import DeliveryState
 from router.model.job import JobState
-from router.store.protocol import Selector
 from router.store.time_text import instant
+from router.store.values import Selector
 
 JOB_STATES: tuple[str, ...] = get_args(JobState)
 DELIVERY_STATES: tuple[str, ...] = get_args(DeliveryState)

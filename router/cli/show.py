@@ -14,7 +14,7 @@ from router.cli.records import Records, records_of
 from router.errors import UsageError
 from router.model.delivery import Delivery
 from router.model.job import Attempt
-from router.store.protocol import DeliveryRecord, EventEntry
+from router.store.values import DeliveryRecord, EventEntry
 
 _EVENTS_SHOWN = 20
 

@@ -21,7 +21,7 @@ from router.legible import size_text
 if TYPE_CHECKING:
     from router.model.operations import Audit
     from router.rules.ruleset import Ruleset
-    from router.store.copying import Copied, Progress
+    from router.store.sqlite.copying import Copied, Progress
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -42,7 +42,7 @@ def backup(*, place: Options, destination: Path, force: bool) -> None:
     The copy holds every delivery that was acknowledged before it began. It is synced and checked
     before it gets its name, and readable by its owner only.
     """
-    from router.store.copying import backup
+    from router.store.sqlite.copying import backup
 
     began = time.monotonic()
     done = backup(
@@ -69,7 +69,7 @@ def restore(*, place: Options, source: Path) -> None:
     repeat them are accepted anew. Jobs that were open then run at the next start, even if they
     have run since, with the same Idempotency-Key.
     """
-    from router.store.copying import restore
+    from router.store.sqlite.copying import restore
 
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     line = _line("restore", {"path": str(source.absolute())})
@@ -88,7 +88,7 @@ def restore(*, place: Options, source: Path) -> None:
 
 def _note_backup(place: Options, asked: dict[str, Any]) -> None:
     """A line in the audit: by the server, or in the store itself. The backup is made already."""
-    from router.store.audit_offline import note as write
+    from router.store.sqlite.audit_offline import note as write
 
     try:
         try:
@@ -112,7 +112,7 @@ def _line(verb: str, asked: dict[str, Any]) -> "Audit":
 
 
 def _say_restored(done: "Copied") -> None:
-    from router.store.upgrading import about
+    from router.store.sqlite.upgrading import about
 
     found = about(Path(done.path))
     size = size_text(done.bytes)
@@ -169,8 +169,8 @@ def _age(text: str | None) -> int | None:
 
 def _prunable(place: Options, age: int | None) -> dict[str, Any]:
     from router.serving.retention import wished
-    from router.store.pruning import removable
-    from router.store.reader import open_reader
+    from router.store.sqlite.pruning import removable
+    from router.store.sqlite.reader import open_reader
 
     if place.server is not None:
         raise UsageError("--dry-run looks at the store itself; it cannot be had with --server")
@@ -235,7 +235,7 @@ def migrate(ctx: click.Context, *, place: Options, only_look: bool) -> None:
 
     A kill leaves the old schema or the new one. There is no way back but a backup.
     """
-    from router.store.upgrading import due, upgrade
+    from router.store.sqlite.upgrading import due, upgrade
 
     path = _store_of(place)
     step = due(path) if only_look else upgrade(path)
@@ -254,7 +254,7 @@ def migrate(ctx: click.Context, *, place: Options, only_look: bool) -> None:
 @place_options("dev", "store")
 def info(*, place: Options) -> None:
     """Where the store is, how large, of which schema, and what it holds."""
-    from router.store.upgrading import about
+    from router.store.sqlite.upgrading import about
 
     found = about(_store_of(place))
     if place.as_json:

@@ -295,7 +295,7 @@ def read_records(path: str) -> dict[str, Record]:
 
 
 async def _recalled(path: str) -> Mapping[str, Any]:
-    from router.store.reader import open_reader
+    from router.store.sqlite.reader import open_reader
 
     reader = open_reader(path)
     try:

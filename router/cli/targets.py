@@ -18,7 +18,7 @@ from router.model.target import FACT, TargetCounts, TargetRow
 from router.rules.ruleset import Ruleset
 
 if TYPE_CHECKING:
-    from router.store.reader import SqliteReader
+    from router.store.sqlite.reader import SqliteReader
 
 PLACE = place_options("dev", "store", "admin", "server")
 _COLUMNS = (

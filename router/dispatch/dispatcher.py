@@ -23,7 +23,8 @@ from router.dispatch.target_status import standings
 from router.model.job import ActionKind, Job
 from router.model.leased import Work
 from router.model.target import FACT, TargetChange, TargetNow
-from router.store.protocol import LeaseBatch, Recovered, Store
+from router.store.protocol import Store
+from router.store.values import LeaseBatch, Recovered
 
 PUMP = 64
 """Handed-over jobs started in one turn of the loop."""
@@ -408,7 +409,7 @@ class Dispatcher:
             await self._clock.sleep(self._measures.sweep_s)
 
     async def _sweep(self) -> None:
-        for target, due_at in (await self._store.targets()).items():
+        for target, due_at in (await self._store.reads.targets()).items():
             self.wake(target, due_at)
         if len(self._strays):
             ends = self._runner.interrupted, self._runner.unbegun, self._runner.told

@@ -9,7 +9,7 @@ from router.dispatch.protocol import Render
 from router.dispatch.slots import TOTALS, Limits
 from router.model.job import ActionKind, Job, Settlement
 from router.model.retry import RetryPolicy
-from router.store.protocol import Died, untold
+from router.store.values import Died, untold
 
 
 def _routed_by(job: Job) -> str:

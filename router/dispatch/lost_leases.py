@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from router.clock import Clock
 from router.model.job import Job, Settlement
-from router.store.protocol import Acceptance, Selector, Store
+from router.store.protocol import Store
+from router.store.values import Acceptance, Selector
 
 REMEMBER_S = 60.0
 
@@ -47,7 +48,7 @@ class Strays:
         """
         found = []
         jobs = set(self._jobs)
-        for job in await self._store.jobs(Selector(state="running", limit=10_000)):
+        for job in await self._store.reads.jobs(Selector(state="running", limit=10_000)):
             if (job.lease or "", job.id) in jobs or job.lease in self._leases:
                 mine = (job.lease or "", job.id) in jobs
                 end = interrupted(job) if mine else unbegun(job)

@@ -16,7 +16,7 @@ from router.model.settings import OWN, TargetLimits
 from router.providers import own
 from router.rules.live import LiveRef
 from router.rules.render import Material, needs_event, render
-from router.store.protocol import Died
+from router.store.values import Died
 
 REREAD_CACHE = 64
 REREAD_BYTES = 16 * 1024 * 1024

@@ -24,7 +24,8 @@ from router.model.job import (
 )
 from router.model.leased import Work
 from router.model.retry import STANDARD, RetryPolicy
-from router.store.protocol import HELD, Acceptance, Settled, Store
+from router.store.protocol import Store
+from router.store.values import HELD, Acceptance, Settled
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 5.0
 _NOTHING: Results = {}
@@ -160,7 +161,7 @@ class Runner:
         pause, until = FIRST_PAUSE_S, self._clock.monotonic() + self._measures.patience_s
         while True:
             try:
-                return await self._store.results(job.id, wanted)
+                return await self._store.reads.results(job.id, wanted)
             except StoreUnavailable as error:
                 self._listener.store_failed("results", error)
             if self._clock.monotonic() >= until:

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from router.errors import NotFound
 from router.model.job import Job
-from router.store.protocol import DeliveryRecord
+from router.store.values import DeliveryRecord
 
 
 class IdLookup(Protocol):

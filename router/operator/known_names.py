@@ -6,7 +6,7 @@ from typing import Protocol
 from router.errors import UsageError
 from router.model.operations import Replay
 from router.rules.ruleset import Ruleset
-from router.store.protocol import NameKind, Selector
+from router.store.values import NameKind, Selector
 from router.yaml_source import Suggester
 
 _LISTED: dict[NameKind, str] = {

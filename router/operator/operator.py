@@ -21,7 +21,8 @@ from router.operator.replay_source import frozen
 from router.operator.replay_steps import Making, Wake
 from router.operator.search import Search
 from router.rules.live import LiveRef
-from router.store.protocol import Selector, Store
+from router.store.protocol import Store
+from router.store.values import Selector
 
 IDS_AT_ONCE = 100
 FIRST_REPLAYS = 100
@@ -147,9 +148,9 @@ class Operator:
     async def newer(self, ids: Sequence[str]) -> dict[str, Job]:
         """The newest run of each job that is named and has been made again."""
         found: dict[str, Job] = {}
-        for one in await whole_ids(self._store, ids):
-            job = await self._store.job(one) if one.startswith("job_") else None
-            record = None if job is None else await self._store.delivery(job.delivery)
+        for one in await whole_ids(self._store.reads, ids):
+            job = await self._store.reads.job(one) if one.startswith("job_") else None
+            record = None if job is None else await self._store.reads.delivery(job.delivery)
             if job is not None and record is not None:
                 newest = OriginalRuns(record.jobs).newest(job)
                 if newest.id != job.id:
@@ -168,7 +169,7 @@ class Operator:
         if selector is not None and selector.replay is None:
             selector = frozen(selector, self._clock.now())
         chosen = await self._chosen(verb, ids, selector)
-        return joined([await self._store.planned(one, verb) for one in chosen]), selector
+        return joined([await self._store.reads.planned(one, verb) for one in chosen]), selector
 
     async def remember(self, facts: dict[str, Any], by: By = LOCAL) -> None:
         """Keep facts by name."""
@@ -188,7 +189,7 @@ class Operator:
         """The replay of this name, if it is this one. Raises UsageError: it is another."""
         if asked.name is None:
             return None
-        replay = await self._store.replay(asked.name)
+        replay = await self._store.reads.replay(asked.name)
         if replay is not None and not asked.is_same(ReplayRequest.from_json(replay.asked)):
             raise UsageError(f"{asked.name} is the name of another replay; give this one its own")
         return replay
@@ -199,7 +200,7 @@ class Operator:
         told = asked.as_json()
         items: tuple[Item, ...] | None = None
         if asked.selector is not None:
-            await check_names(asked.selector, self._live.current.ruleset, self._store)
+            await check_names(asked.selector, self._live.current.ruleset, self._store.reads)
             selector = frozen(asked.selector, now)
             asked = msgspec.structs.replace(asked, selector=selector)
             told = asked.as_json()
@@ -215,9 +216,9 @@ class Operator:
         """What the ids name, in their order. Raises NotFound."""
         whole: dict[str, None] = {}
         single: dict[str, list[str]] = {}
-        for one in await whole_ids(self._store, asked.ids):
+        for one in await whole_ids(self._store.reads, asked.ids):
             if one.startswith("job_"):
-                job = await self._store.job(one)
+                job = await self._store.reads.job(one)
                 if job is not None:
                     single.setdefault(job.delivery, []).append(one)
             else:
@@ -228,7 +229,7 @@ class Operator:
 
     async def _check_delivery(self, id_: str, *, recorded: bool) -> None:
         """Raises NotFound: today's rules cannot read it."""
-        record = await self._store.delivery(id_)
+        record = await self._store.reads.delivery(id_)
         known = self._live.current.ruleset.providers
         if not recorded and record is not None and record.delivery.provider not in known:
             provider = record.delivery.provider
@@ -240,7 +241,7 @@ class Operator:
             return {}
         now = self._clock.now()
         found: dict[str, float] = {}
-        for replay in await self._store.replays(FIRST_REPLAYS):
+        for replay in await self._store.reads.replays(FIRST_REPLAYS):
             if replay.state != "cancelled":
                 for target, at in replay.due.items():
                     if at > now:
@@ -260,9 +261,9 @@ class Operator:
         """The same as selections that the store can read alone: without a condition."""
         if not ids and selector is None:
             raise UsageError("name a job or delivery, or select some (--rule, --state, --since …)")
-        named = await whole_ids(self._store, ids)
+        named = await whole_ids(self._store.reads, ids)
         chosen = msgspec.structs.replace(selector or Selector(), ids=named)
-        await check_names(chosen, self._live.current.ruleset, self._store)
+        await check_names(chosen, self._live.current.ruleset, self._store.reads)
         if chosen.where is None:
             return [chosen]
         if chosen.replay is not None:
@@ -279,7 +280,7 @@ class Operator:
         if selector.ids or selector.state == "dead":  # as without a condition
             states.add("dead")
         unlimited = msgspec.structs.replace(selector, limit=None)
-        search = Search(self._store, unlimited, self._live.current.ruleset, jobs=True)
+        search = Search(self._store.reads, unlimited, self._live.current.ruleset, jobs=True)
         count = 0
         async for stored in search.newest():
             for job in stored.jobs:
@@ -291,11 +292,11 @@ class Operator:
 
     async def _revivable(self, job: Job) -> bool:
         """Whether nothing was made of it since."""
-        plan = await self._store.planned(Selector(ids=(job.id,), state="dead"), "revive")
+        plan = await self._store.reads.planned(Selector(ids=(job.id,), state="dead"), "revive")
         return plan.jobs > 0
 
     async def _wake_all(self) -> None:
-        for target, due_at in (await self._store.targets()).items():
+        for target, due_at in (await self._store.reads.targets()).items():
             self._wake(target, due_at)
 
     # -- the audit -------------------------------------------------------------------------------

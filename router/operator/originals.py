@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import msgspec
 
 from router.model.job import Job
-from router.store.protocol import Selector, Stored
+from router.store.values import Selector, Stored
 
 Same = tuple[int, str, str]
 

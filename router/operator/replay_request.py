@@ -8,7 +8,7 @@ import msgspec
 
 from router.errors import UsageError
 from router.model.delivery import DeliveryState
-from router.store.protocol import Selector
+from router.store.values import Selector
 
 RATE = 10.0
 """Jobs a second that a replay gives to one target, unless told otherwise."""

@@ -13,7 +13,8 @@ from router.operator.originals import OriginalRuns, routed
 from router.operator.replay_request import ReplayRequest, of_jobs
 from router.operator.search import Search
 from router.rules.ruleset import Ruleset
-from router.store.protocol import Selector, Store, Stored
+from router.store.protocol import Store
+from router.store.values import Selector, Stored
 
 STEP_DELIVERIES = 100
 STEP_JOBS = 2_000
@@ -58,7 +59,7 @@ class Finder:
         if asked.selector is not None:
             self._of_jobs = of_jobs(asked.selector)
             self._search = Search(
-                store, asked.selector, ruleset, jobs=self._of_jobs, originals=True
+                store.reads, asked.selector, ruleset, jobs=self._of_jobs, originals=True
             )
 
     async def batch(self, replay: Replay) -> Batch:
@@ -80,7 +81,7 @@ class Finder:
         batch = Batch(str(begin))
         for place, (delivery, jobs) in enumerate(items[begin:], begin + 1):
             batch.reached = str(place)
-            record = await self._store.delivery(delivery)
+            record = await self._store.reads.delivery(delivery)
             if record is None:
                 batch.skipped += 1
             else:

@@ -68,7 +68,7 @@ class Making:
         await asyncio.wait({task}, timeout=patience_s)
         if task.done():
             return task.result()
-        return await self._store.replay(replay.id) or replay
+        return await self._store.reads.replay(replay.id) or replay
 
     async def resume(self) -> int:
         """
@@ -76,9 +76,9 @@ class Making:
 
         One that cannot go on by today's rules is said, and stays as it is.
         """
-        unfinished = await self._store.replays(UNFINISHED_MAX, making=True)
+        unfinished = await self._store.reads.replays(UNFINISHED_MAX, making=True)
         for one in unfinished:
-            replay = await self._store.replay(one.id)
+            replay = await self._store.reads.replay(one.id)
             if replay is not None:
                 with contextlib.suppress(RouterError):  # said by _ended
                     await self.go_on(replay, 0)
@@ -133,7 +133,7 @@ class Making:
         )
         done = await self._store.replay_step(step, now=self._clock.now())
         if done is None:  # cancelled meanwhile, or a commit of unknown outcome was one
-            found = await self._store.replay(replay.id) or _gone(replay)
+            found = await self._store.reads.replay(replay.id) or _gone(replay)
             paces.be(found.due, self._set_by)
             return found
         paces.due = due

@@ -9,7 +9,7 @@ import msgspec
 from router.operator.originals import meant
 from router.operator.where import Where
 from router.rules.ruleset import Ruleset
-from router.store.protocol import Page, Selector, Stored
+from router.store.values import Page, Selector, Stored
 
 LOOKED_AT = 100_000
 """Deliveries that a listing holds against a condition before it stops."""

@@ -19,8 +19,8 @@ from router.rehearsal.virtual_time import VirtualClock, VirtualLoop
 from router.rules import own_events
 from router.rules.live import LiveRef, LiveRuleset
 from router.rules.plan import Plan
-from router.store.inline import Memory, MemoryStore
-from router.store.protocol import Acceptance, Accepted, Duplicate, Selector
+from router.store.sqlite.inline import Memory, MemoryStore
+from router.store.values import Acceptance, Accepted, Duplicate, Selector
 
 SWEEP_S = 3_600.0
 """A sweep finds what others have put into the store; here are no others, so it may be rare."""
@@ -120,10 +120,10 @@ class Rig:
     def run_on(self) -> list[Job]:
         """Let time pass until nothing is due, a job's longest life at most; every job, in order."""
         end, step = self.clock.now() + AGE_LIMIT_MS, FIRST_STEP_MS
-        while (now := self.clock.now()) < end and (due := self._do(self._store.targets())):
+        while (now := self.clock.now()) < end and (due := self._do(self._store.reads.targets())):
             self._run_until(min(end, max(*due.values(), now + step)))
             step *= 2  # a target that is left alone, or slow, holds what is due
-        return list(reversed(self._do(self._store.jobs(Selector(limit=JOBS_MAX)))))
+        return list(reversed(self._do(self._store.reads.jobs(Selector(limit=JOBS_MAX)))))
 
     def close(self) -> None:
         """Leave nothing behind."""

@@ -19,7 +19,7 @@ from router.rehearsal.virtual_time import START_MS
 from router.rehearsal.witness import Witness
 from router.rules.live import LiveRuleset
 from router.rules.ruleset import Ruleset
-from router.store.inline import Memory
+from router.store.sqlite.inline import Memory
 
 _SEED = 1
 REAL_MAX = 100

@@ -7,8 +7,8 @@ from router.clock import SteadyClock
 from router.errors import StoreUnavailable
 from router.log import Log
 from router.model.settings import DAY_MS
-from router.store.clock_step import FACT
 from router.store.protocol import Store
+from router.store.sqlite.clock_step import FACT
 
 INTERVAL_S = 1.0
 SLEWED_MS = 2_000

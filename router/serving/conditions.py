@@ -262,7 +262,7 @@ class Filling:
     async def step(self) -> None:
         """Look at both sizes."""
         cap = self._live.current.ruleset.server.retention.max_size
-        await self._look("max_size", await self._store.size(), cap, (FILLING, ROOM_AGAIN))
+        await self._look("max_size", await self._store.reads.size(), cap, (FILLING, ROOM_AGAIN))
         await self._look("disk", *self._disk(), (DISK_FILLING, DISK_ROOM_AGAIN))
 
     async def _look(self, cause: str, used: int, limit: int, bounds: tuple[float, float]) -> None:

@@ -19,7 +19,8 @@ from router.model.settings import OWN
 from router.rules import own_events
 from router.rules.live import LiveRef, LiveRuleset
 from router.rules.plan import Plan
-from router.store.protocol import Acceptance, Accepted, Duplicate, Store
+from router.store.protocol import Store
+from router.store.values import Acceptance, Accepted, Duplicate
 
 STEP_S = 10.0
 """How often conditions are looked at."""

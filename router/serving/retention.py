@@ -3,7 +3,7 @@
 from router.clock import Clock
 from router.model.settings import Retention
 from router.store.protocol import Store
-from router.store.upkeep import Pruned, Retain
+from router.store.values import Pruned, Retain
 
 STEP = 500
 """Deliveries to a transaction, so that accepting need not wait for long."""

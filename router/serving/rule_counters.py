@@ -9,7 +9,7 @@ from router.errors import StoreUnavailable
 from router.log import Log
 from router.metrics import RuleTotals
 from router.store.protocol import Store
-from router.store.upkeep import RuleCount
+from router.store.values import RuleCount
 
 INTERVAL_S = 10.0
 LOOK_S = 1.0
@@ -56,7 +56,7 @@ class Counting:
         async with self._one_at_a_time:
             try:
                 if self._known is None:
-                    self._known = set(await self._store.rule_counts())
+                    self._known = set(await self._store.reads.rule_counts())
                 await self._write(self._news(self._known))
             except StoreUnavailable as error:
                 self._log.error("rule counts could not be written", error=str(error))

@@ -10,7 +10,8 @@ from router.log import Log
 from router.metrics import Metrics
 from router.model.delivery import DeliverySummary
 from router.rules.live import LiveRef
-from router.store.protocol import Selector, Store
+from router.store.protocol import Store
+from router.store.values import Selector
 
 FACTS = "silence/"
 
@@ -115,7 +116,7 @@ class Silence:
 
     async def _begin(self, name: str, now: int, count: int) -> _Watched:
         """From the store: what came before this process, and since when it has been watched."""
-        last = await newest_of(self._store, name)
+        last = await newest_of(self._store.reads, name)
         kept = (await self._store.recall(FACTS + name)).get(FACTS + name)
         kept = kept if isinstance(kept, dict) else {}
         since = kept.get("since")

@@ -44,7 +44,7 @@ class TargetDesk:
 
     async def rows(self) -> tuple[TargetRow, ...]:
         """Every target, as it stands."""
-        return target_rows(self._live.current, self._now(), await self._store.target_counts())
+        return target_rows(self._live.current, self._now(), await self._store.reads.target_counts())
 
     async def pause(self, body: Mapping[str, Any], by: By = LOCAL) -> dict[str, Any]:
         """
@@ -91,7 +91,7 @@ class TargetDesk:
         if not isinstance(target, str) or not isinstance(reason, str) or len(reason) > REASON_MAX:
             raise UsageError(f"give a target, and a reason of at most {REASON_MAX} characters")
         known = {*known_targets(self._live.current), *(gate.target for gate in self._gates.known())}
-        if target not in known and target not in await self._store.target_counts():
+        if target not in known and target not in await self._store.reads.target_counts():
             hint = Suggester().hint(target, sorted(known))
             raise UsageError(
                 f"there is no target {target!r}; {hint or '`router targets` lists them'}"

@@ -10,7 +10,7 @@ from router.model.settings import DAY_MS
 from router.rules.live import LiveRef
 from router.serving.silent_endpoints import Silence
 from router.store.protocol import Store
-from router.store.upkeep import Retain
+from router.store.values import Retain
 
 INTERVAL_S = 10.0
 STEP = 500
@@ -67,7 +67,7 @@ class Upkeep:
         """One turn: measure, refuse or accept again, remove what is due; returns removals."""
         await self.hold()
         self._watch_journal()
-        size = await self._store.size()
+        size = await self._store.reads.size()
         cap = self._live.current.ruleset.server.retention.max_size
         full = size >= REFUSE_AT * cap
         if full != self._intake.full:
@@ -97,7 +97,7 @@ class Upkeep:
     async def apply(self) -> None:
         """What a new generation says of stored jobs: its concurrency groups, its paused rules."""
         if await self._store.regroup(self._live.current.groups, now=self._clock.now()):
-            for target, due_at in (await self._store.targets()).items():
+            for target, due_at in (await self._store.reads.targets()).items():
                 self._wake(target, due_at)
         await self.hold()
 
@@ -108,7 +108,7 @@ class Upkeep:
         """
         targets = self._paused_targets()
         if await self._store.hold(self._live.current.paused, targets, now=self._clock.now()):
-            for target, due_at in (await self._store.targets()).items():
+            for target, due_at in (await self._store.reads.targets()).items():
                 self._wake(target, due_at)
 
     def _retain(self, *, trim: bool) -> Retain:

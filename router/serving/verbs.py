@@ -17,7 +17,8 @@ from router.refusals import KeptRefusals
 from router.rules.live import LiveRef
 from router.serving import retention
 from router.serving.targets import TargetDesk
-from router.store.protocol import Selector, Store
+from router.store.protocol import Store
+from router.store.values import Selector
 
 _SELECTOR = (
     "endpoint", "rule", "event", "state", "since", "until", "limit", "where", "replay", "cause",
@@ -98,7 +99,7 @@ class Verbs:
         """What runs here."""
         ruleset = self._live.current.ruleset
         states: dict[str, int] = {}
-        for counts in (await self._store.counts()).values():
+        for counts in (await self._store.reads.counts()).values():
             for state, number in counts.items():
                 states[state] = states.get(state, 0) + number
         return {
@@ -106,7 +107,7 @@ class Verbs:
             "generation": ruleset.generation,
             "started_at": self._started_at,
             "endpoints": sorted(ruleset.endpoints),
-            "store": {"path": ruleset.server.store, "bytes": await self._store.size()},
+            "store": {"path": ruleset.server.store, "bytes": await self._store.reads.size()},
             "jobs": states,
             "reload": msgspec.structs.asdict(self._reload_state),
             **self.more(),
@@ -164,7 +165,7 @@ class Verbs:
 
     async def replayed(self, id_: str) -> dict[str, Any]:
         """How far a replay is. Raises NotFound."""
-        replay = await self._store.replay(id_)
+        replay = await self._store.reads.replay(id_)
         if replay is None:
             raise NotFound(f"no replay {id_}")
         return await self._told(replay)
@@ -187,7 +188,7 @@ class Verbs:
 
     async def _earlier(self, job: str | None) -> dict[str, Any] | None:
         """The replay that made a job that this one passed over for, and when it was begun."""
-        replay = None if job is None else await self._store.made_by(job)
+        replay = None if job is None else await self._store.reads.made_by(job)
         return None if replay is None else {"id": replay.id, "at": replay.created_at}
 
     async def cancel(self, body: Mapping[str, Any], by: By = LOCAL) -> dict[str, Any]:

@@ -1,3 +1,4 @@
 """
-LEDGER: what is durable. `protocol` is what every store promises; `sqlite` keeps it in one file.
+What is durable: `protocol` is what every store promises, to each of its users apart; `values` are
+what goes in and out; `common` is what stores share; `sqlite` keeps one in a file.
 """

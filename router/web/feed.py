@@ -19,7 +19,7 @@ from router.errors import StoreUnavailable
 from router.model.delivery import Delivery
 from router.model.job import Job, Settlement
 from router.rules.plan import Plan
-from router.store.protocol import Accepted, Duplicate
+from router.store.values import Accepted, Duplicate
 
 RING = 2_048
 """Things that happened which are kept for slow watchers and for those that come back."""

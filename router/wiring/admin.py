@@ -16,7 +16,7 @@ from router.metrics import Metrics
 from router.model.settings import ServerSettings
 from router.rules.live import LiveRef
 from router.rules.ruleset import Ruleset
-from router.store.protocol import Generation
+from router.store.values import Generation
 from router.web.admin.app import Admin, PagesPort
 from router.web.admin.browsers import Hosts, is_local_name
 from router.web.admin.call import Route

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from router.config import KeptFiles, Loaded, load
-from router.store.protocol import Generation
+from router.store.values import Generation
 
 
 def read_generation(

@@ -15,7 +15,7 @@ from router.errors import StoreRefused
 from router.rules.live import LiveRef, LiveRuleset
 from router.serving.memory import give_back_large_blocks
 from router.serving.watchdog import Overdue
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore, open_store
 from router.wiring import terminal
 from router.wiring.live import GenerationSource, generation_of, restore_former
 from router.wiring.server import Built, ServeOptions
@@ -91,7 +91,7 @@ async def _with_store(
     store: SqliteStore,
     clock: SteadyClock,
 ) -> int:
-    empty = not await store.counts()
+    empty = not await store.reads.counts()
     _keep_apart(live.ruleset.server.store, dry=options.dry, empty=empty)
     log = logs.get("router")
     for warning in warnings:

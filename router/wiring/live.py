@@ -9,7 +9,8 @@ from router.log import Log
 from router.model.job import OPEN
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.ruleset import Ruleset
-from router.store.protocol import Generation, Store
+from router.store.protocol import Store
+from router.store.values import Generation
 from router.wiring.dev import DevFile
 from router.wiring.generations import read_generation
 from router.wiring.rules import Overrides, read_rules, texts
@@ -67,11 +68,11 @@ async def restore_former(ref: LiveRef, store: Store, source: GenerationSource, l
     A generation that does not compile any more is skipped and said; its jobs then die by name.
     """
     known = {rule for rule, _ in ref.current.actions}
-    for rule, counts in (await store.counts()).items():
+    for rule, counts in (await store.reads.counts()).items():
         if rule in known or not any(n for state, n in counts.items() if state in OPEN):
             continue
-        for generation_id in await store.latest_generation_with(rule):
-            kept = await store.generation(generation_id)
+        for generation_id in await store.reads.latest_generation_with(rule):
+            kept = await store.reads.generation(generation_id)
             old = _rebuilt(kept, ref.current, source) if kept else None
             if old is not None and any(r == rule for r, _ in old.actions):
                 ref.former |= {k: old for k in old.actions if k[0] == rule}

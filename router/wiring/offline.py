@@ -18,7 +18,7 @@ from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.ruleset import Ruleset
 from router.serving.targets import TargetDesk, remembered
 from router.serving.verbs import ReloadState, Verbs
-from router.store.sqlite import open_store
+from router.store.sqlite.store import open_store
 from router.wiring.live import generation_of
 
 

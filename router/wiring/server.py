@@ -29,7 +29,7 @@ from router.serving.silent_endpoints import Silence
 from router.serving.targets import TargetDesk
 from router.serving.upkeep import Upkeep
 from router.serving.verbs import Verbs
-from router.store.sqlite import SqliteStore
+from router.store.sqlite.store import SqliteStore
 from router.web.admin.live import LiveRoutes as Following
 from router.web.admin.openapi import Described
 from router.web.app import admin_app, public_app
@@ -313,12 +313,12 @@ class Built:
         door = IngestApp(self.intake, clock=self.clock, limits=server.limits, peers=peers)
         wire = Wire(server.limits, peers=peers, refused=door.refused_on_wire)
         self.callers = admin.callers(self.live, dev=self.options.dev, clock=self.clock)
-        asks = admin.reading(self.store, self.live, self.source, self.clock)
+        asks = admin.reading(self.store.reads, self.live, self.source, self.clock)
         asks.write_counts = self.counting.flush_soon
-        numbers = admin.Numbers(self.metrics, self.store, clock=self.clock)
+        numbers = admin.Numbers(self.metrics, self.store.reads, clock=self.clock)
         routes = [
             *admin.routes(asks, self.verbs, numbers),
-            *Following(self.feed, self.store).routes(),
+            *Following(self.feed, self.store.reads).routes(),
         ]
         window = pages.window(
             asks,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from router.clock import SystemClock
-from router.store.sqlite import open_store
+from router.store.sqlite.store import open_store
 from tests.acceptance.process import ROOT, free_ports
 from tests.acceptance.senders import ENDPOINTS, environ
 from tests.faults.room import namespace

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx
 
-from router.store.rows import STATE
+from router.store.sqlite.rows import STATE
 from tests.acceptance.conftest import MakeRig, Send
 from tests.acceptance.process import Rig
 from tests.acceptance.senders import code

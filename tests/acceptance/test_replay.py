@@ -7,9 +7,9 @@ from collections import Counter
 
 from router.clock import SystemClock
 from router.model.operations import Replay
-from router.store.protocol import Acceptance, EventEntry, Selector
-from router.store.reader import open_reader
-from router.store.sqlite import open_store
+from router.store.sqlite.reader import open_reader
+from router.store.sqlite.store import open_store
+from router.store.values import Acceptance, EventEntry, Selector
 from tests.acceptance.conftest import MakeRig
 from tests.acceptance.process import ROOT, Rig
 from tests.acceptance.test_operate import called

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from router.store.inline import Memory, MemoryStore
 from router.store.protocol import Store
-from router.store.sqlite import open_store
+from router.store.sqlite.inline import Memory, MemoryStore
+from router.store.sqlite.store import open_store
 from tests.clocks import ManualClock
 from tests.conformance.model_store import ModelStore
 from tests.conformance.rig import Rig

@@ -15,17 +15,17 @@ from router.model.job import (
 )
 from router.model.operations import Audit, Cause, Replay
 from router.model.target import TargetCounts
-from router.store.death_causes import by_cause, key_of
-from router.store.protocol import (
+from router.store.common.death_causes import by_cause, key_of
+from router.store.values import (
     DeliveryRecord,
     EventEntry,
     Generation,
     NameKind,
     Page,
+    RuleCount,
     Selector,
     Stored,
 )
-from router.store.upkeep import RuleCount
 from tests.conformance.model_runs import ModelRuns
 
 DUE = ("available", "retryable")
@@ -49,6 +49,10 @@ class ModelLists:
         self._replays: dict[str, Replay] = {}
         self._made_by: dict[str, str] = {}  # job -> the replay that made it
         self._audit: dict[str, Audit] = {}
+
+    @property
+    def reads(self) -> "ModelLists":
+        return self
 
     async def results(self, job: str, actions: frozenset[str]) -> Mapping[str, Any]:
         run = self.runs.of(job)

@@ -18,7 +18,7 @@ from router.model.job import (
     committed,
 )
 from router.model.operations import ActionJobs, Audit, Change, Planned, Replay, ReplayStep
-from router.store.protocol import (
+from router.store.values import (
     APART_MS,
     Acceptance,
     Accepted,
@@ -28,13 +28,15 @@ from router.store.protocol import (
     Generation,
     LeaseBatch,
     Leased,
+    Pruned,
     Recovered,
+    Retain,
+    RuleCount,
     Selector,
     Settled,
     narrowed,
     untold,
 )
-from router.store.upkeep import Pruned, Retain, RuleCount
 from tests.conformance.model_lists import DUE, ModelLists
 
 CANCELLABLE = ("available", "waiting", "retryable")

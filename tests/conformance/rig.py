@@ -3,7 +3,8 @@
 from typing import Any
 
 from router.model.job import Group, Job, JobState, NewJob, Predecessor, Turn
-from router.store.protocol import Accepted, Selector, Settled, Store
+from router.store.protocol import Store
+from router.store.values import Accepted, Selector, Settled
 from tests.clocks import START_MS
 from tests.store_values import Maker, a_settlement
 
@@ -34,7 +35,7 @@ class Rig:
         return receipt
 
     async def jobs(self, run: int = -1) -> dict[str, Job]:
-        record = await self.store.delivery(self.deliveries[run])
+        record = await self.store.reads.delivery(self.deliveries[run])
         assert record is not None
         return {job.action: job for job in record.jobs}
 
@@ -64,4 +65,4 @@ async def replayed(rig: Rig, *actions: str) -> dict[str, Job]:
         for name in actions
     ]
     await rig.store.add(rig.deliveries[-1], jobs)
-    return {job.action: job for job in await rig.store.jobs(Selector()) if job.replay_of}
+    return {job.action: job for job in await rig.store.reads.jobs(Selector()) if job.replay_of}

@@ -3,8 +3,7 @@
 import pytest
 
 from router.model.job import Group, Turn
-from router.store.protocol import Selector, Settled
-from router.store.upkeep import Retain
+from router.store.values import Retain, Selector, Settled
 from tests.clocks import START_MS
 from tests.conformance.rig import CHAIN, Rig, replayed
 from tests.store_values import FAR, a_settlement
@@ -158,7 +157,7 @@ async def test_i23_keys_have_nothing_to_do_with_one_another(rig: Rig) -> None:
     await rig.accept(group=Group())
     other = rig.make.job(rule="deploy", run="r", turn=Turn("deploy\x1fy", "y", Group()))
     await rig.store.accept(rig.make.acceptance(jobs=[other]))
-    job = await rig.store.job(other.id)
+    job = await rig.store.reads.job(other.id)
     assert job is not None
     assert job.state == "available"
 

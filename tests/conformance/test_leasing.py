@@ -6,7 +6,8 @@ import pytest
 
 from router.errors import NotFound
 from router.model.target import TargetCounts
-from router.store.protocol import APART_MS, Recovered, Selector, Store
+from router.store.protocol import Store
+from router.store.values import APART_MS, Recovered, Selector
 from tests.clocks import START_MS
 from tests.store_values import FAR, GENERATION, Maker, a_settlement, lease_one
 
@@ -40,7 +41,7 @@ async def test_a_lease_records_the_attempt_and_brings_the_delivery(
     batch = await store.lease({"erp": 5}, lease="b.1", now=START_MS + 3)
     assert [one.delivery for one in batch.jobs] == [acceptance.delivery] * 2
     for one in batch.jobs:
-        assert one.job == await store.job(one.job.id)
+        assert one.job == await store.reads.job(one.job.id)
         assert (one.job.state, one.job.attempt, one.job.lease) == ("running", 1, "b.1")
         assert one.job.started_at == START_MS + 3
     assert batch.next_due == {"erp": None}
@@ -60,10 +61,10 @@ async def test_only_the_lease_settles(store: Store, make: Maker) -> None:
     job = await lease_one(store, lease="b.1")
     for stale in ("", "a.9", "b", "b.", "b.0", "b.10", "b.1 ", "B.1", "b.2", "b.other", "c.0"):
         assert not await store.settle(a_settlement(job, lease=stale)), stale
-        assert (await store.job(job.id)) == job
+        assert (await store.reads.job(job.id)) == job
     assert await store.settle(a_settlement(job))
     assert not await store.settle(a_settlement(job))
-    record = await store.delivery(job.delivery)
+    record = await store.reads.delivery(job.delivery)
     assert record is not None
     assert [a.number for a in record.attempts] == [1]
 
@@ -75,7 +76,7 @@ async def test_a_fenced_settlement_spoils_no_other(store: Store, make: Maker) ->
         *[store.settle(a_settlement(j, lease=f"{'abc'[i % 3]}.1")) for i, j in enumerate(jobs)]
     )
     assert [bool(one) for one in settled] == [False, True, False] * 2
-    assert await store.counts() == {"paid": {"running": 4, "succeeded": 2}}
+    assert await store.reads.counts() == {"paid": {"running": 4, "succeeded": 2}}
 
 
 async def test_success_ends_the_job_and_keeps_the_result(store: Store, make: Maker) -> None:
@@ -83,7 +84,7 @@ async def test_success_ends_the_job_and_keeps_the_result(store: Store, make: Mak
     job = await lease_one(store)
     settlement = a_settlement(job)
     await store.settle(settlement)
-    record = await store.delivery(job.delivery)
+    record = await store.reads.delivery(job.delivery)
     assert record is not None
     assert record.attempts == (settlement.attempt,)
     ended = record.jobs[0]
@@ -99,7 +100,7 @@ async def test_a_retry_waits_for_its_time_and_is_charged(store: Store, make: Mak
     job = await lease_one(store, now=START_MS)
     await store.settle(a_settlement(job, "retryable", due_at=START_MS + 50, reason="status 500"))
     assert (await store.lease({"erp": 1}, lease="b.2", now=START_MS + 49)).jobs == ()
-    assert await store.targets() == {"erp": START_MS + 50}
+    assert await store.reads.targets() == {"erp": START_MS + 50}
     again = await lease_one(store, now=START_MS + 50)
     assert (again.attempt, again.charged, again.reason) == (2, 1, "status 500")
 
@@ -115,13 +116,13 @@ async def test_an_attempt_given_back_is_not_charged(store: Store, make: Maker) -
 async def test_waiting_jobs_are_not_leased(store: Store, make: Maker) -> None:
     await store.accept(make.acceptance(jobs=[make.job(state="waiting")]))
     assert (await store.lease({"erp": 1}, lease="b.1", now=FAR)).jobs == ()
-    assert await store.targets() == {}
+    assert await store.reads.targets() == {}
 
 
 async def test_targets_are_those_with_work_to_come(store: Store, make: Maker) -> None:
     jobs = [make.job(target=t, due_at=START_MS + at) for t, at in (("b", 5), ("a", 7), ("b", 3))]
     await store.accept(make.acceptance(jobs=[*jobs, make.job(target="c", state="waiting")]))
-    assert await store.targets() == {"a": START_MS + 7, "b": START_MS + 3}
+    assert await store.reads.targets() == {"a": START_MS + 7, "b": START_MS + 3}
 
 
 # Death of a process
@@ -134,11 +135,11 @@ async def test_another_boot_s_jobs_are_reclaimed_uncharged(store: Store, make: M
     assert await store.recover(
         alive="new", now=START_MS + 9, on_interrupt_dead=NOBODY
     ) == Recovered(1, 0)
-    assert await store.job(kept.id) == kept
+    assert await store.reads.job(kept.id) == kept
     again = await lease_one(store)
     assert (again.id, again.attempt, again.charged, again.deaths) == (old.id, 2, 0, 1)
     assert not await store.settle(a_settlement(old))
-    record = await store.delivery(old.delivery)
+    record = await store.reads.delivery(old.delivery)
     assert record is not None
     assert [(a.number, a.outcome) for a in record.attempts] == [(1, "interrupted")]
 
@@ -153,7 +154,7 @@ async def test_what_was_charged_stays_charged_when_the_process_dies(
         await store.settle(a_settlement(job, "retryable", due_at=START_MS))
         await lease_one(store, lease=f"{boot}.2")
         await store.recover(alive="x", now=FAR, on_interrupt_dead=NOBODY)
-        assert [j.charged for j in await store.jobs(ALL)] == [boot + 1]
+        assert [j.charged for j in await store.reads.jobs(ALL)] == [boot + 1]
 
 
 async def test_a_restart_keeps_the_time_of_a_retry(store: Store, make: Maker) -> None:
@@ -163,7 +164,7 @@ async def test_a_restart_keeps_the_time_of_a_retry(store: Store, make: Maker) ->
     due_at = START_MS + 3_600_000
     await store.settle(a_settlement(job, "retryable", due_at=due_at))
     await store.recover(alive="new", now=START_MS + 9, on_interrupt_dead=NOBODY)
-    again = await store.job(job.id)
+    again = await store.reads.job(job.id)
     assert again is not None
     assert (again.state, again.due_at, again.charged, again.deaths) == ("retryable", due_at, 1, 0)
 
@@ -174,7 +175,7 @@ async def test_the_third_death_in_a_row_is_the_last(store: Store, make: Maker) -
         await lease_one(store, lease=f"{boot}.1")
         last = await store.recover(alive="x", now=FAR, on_interrupt_dead=NOBODY)
     assert last == Recovered(0, 1)
-    (job,) = await store.jobs(Selector(state="dead"))
+    (job,) = await store.reads.jobs(Selector(state="dead"))
     assert (job.reason, job.deaths, job.ended_at) == ("crash_loop", 3, FAR)
 
 
@@ -184,7 +185,7 @@ async def test_those_that_died_twice_come_back_one_by_one(store: Store, make: Ma
         leased = await store.lease({"erp": 3}, lease=f"{boot}.1", now=FAR)
         assert len(leased.jobs) == 3
         await store.recover(alive="x", now=FAR, on_interrupt_dead=NOBODY)
-    jobs = await store.jobs(Selector(state="available"))
+    jobs = await store.reads.jobs(Selector(state="available"))
     assert sorted(job.due_at - FAR for job in jobs) == [0, APART_MS, 2 * APART_MS]
 
 
@@ -202,7 +203,7 @@ async def test_work_that_must_not_run_again_dies_at_once(store: Store, make: Mak
     await lease_one(store, lease="old.1")
     dead = frozenset({("paid", "erp")})
     assert await store.recover(alive="x", now=FAR, on_interrupt_dead=dead) == Recovered(0, 1)
-    (job,) = await store.jobs(Selector(state="dead"))
+    (job,) = await store.reads.jobs(Selector(state="dead"))
     assert job.reason == "interrupted"
 
 
@@ -215,7 +216,7 @@ async def test_replayed_jobs_join_their_delivery(store: Store, make: Maker) -> N
     await store.accept(later)
     new = [make.job(replay_of=first.jobs[0].id, generation="g2"), make.job(rule="other")]
     assert await store.add(first.delivery.id, new) == 2
-    record = await store.delivery(first.delivery.id)
+    record = await store.reads.delivery(first.delivery.id)
     assert record is not None
     assert [j.id for j in record.jobs] == [first.jobs[0].id, new[0].id, new[1].id]
     assert [j.generation for j in record.jobs] == [GENERATION, "g2", GENERATION]
@@ -229,16 +230,16 @@ async def test_cancel_leaves_running_and_ended_jobs_alone(store: Store, make: Ma
     await store.accept(make.acceptance(jobs=[*jobs, make.job(state="waiting")]))
     running = await lease_one(store, now=START_MS)
     assert await store.cancel(Selector(rule="paid"), reason="by hand", now=FAR) == 3
-    assert (await store.job(running.id)) == running
-    cancelled = await store.jobs(Selector(state="cancelled"))
+    assert (await store.reads.job(running.id)) == running
+    cancelled = await store.reads.jobs(Selector(state="cancelled"))
     assert {(j.reason, j.ended_at) for j in cancelled} == {("by hand", FAR)}
-    assert await store.targets() == {}
+    assert await store.reads.targets() == {}
 
 
 async def test_cancel_takes_only_what_is_selected(store: Store, make: Maker) -> None:
     await store.accept(make.acceptance(jobs=[make.job(), make.job(rule="other")]))
     assert await store.cancel(Selector(rule="other"), reason="x", now=FAR) == 1
-    assert await store.counts() == {"paid": {"available": 1}, "other": {"cancelled": 1}}
+    assert await store.reads.counts() == {"paid": {"available": 1}, "other": {"cancelled": 1}}
 
 
 async def test_verbs_take_everything_or_up_to_the_limit(store: Store, make: Maker) -> None:
@@ -268,10 +269,10 @@ async def test_jobs_of_paused_rules_wait_until_they_are_live_again(
     failed = await lease_one(store)
     await store.settle(a_settlement(failed, "retryable", due_at=FAR))
     assert await store.hold(frozenset({"p", "q"})) == 2
-    assert await store.targets() == {}
-    assert {job.state for job in await store.jobs(ALL)} == {"waiting"}
+    assert await store.reads.targets() == {}
+    assert {job.state for job in await store.reads.jobs(ALL)} == {"waiting"}
     assert await store.hold(frozenset({"q"})) == 1
-    states = {job.rule: job.state for job in await store.jobs(ALL)}
+    states = {job.rule: job.state for job in await store.reads.jobs(ALL)}
     assert states == {"q": "waiting", "p": "retryable" if failed.rule == "p" else "available"}
     assert await store.hold(frozenset({"q"})) == 0
 
@@ -282,12 +283,12 @@ async def test_jobs_of_paused_targets_wait_and_are_due_anew_when_it_goes_on(
     jobs = [make.job(target="erp"), make.job(target="crm"), make.job(target="erp", rule="p")]
     await store.accept(make.acceptance(jobs=jobs))
     assert await store.hold(frozenset({"p"}), frozenset({"erp"})) == 3
-    waits = sorted(job.waits_for for job in await store.jobs(ALL))
+    waits = sorted(job.waits_for for job in await store.reads.jobs(ALL))
     assert waits == [(), ("its paused rule", "its paused target"), ("its paused target",)]
-    assert set(await store.targets()) == {"crm"}
+    assert set(await store.reads.targets()) == {"crm"}
     assert await store.hold(frozenset({"p"}), frozenset({"erp"})) == 0
     assert await store.hold(frozenset({"p"}), now=FAR) == 2
-    found = {job.target + job.rule: job for job in await store.jobs(ALL)}
+    found = {job.target + job.rule: job for job in await store.reads.jobs(ALL)}
     assert found["erpp"].waits_for == ("its paused rule",)
     assert (found["erppaid"].state, found["erppaid"].due_at) == ("available", FAR)
     assert found["crmpaid"].due_at < FAR
@@ -299,8 +300,8 @@ async def test_jobs_are_counted_by_target(store: Store, make: Maker) -> None:
     failed = await lease_one(store, "erp")
     await store.settle(a_settlement(failed, "retryable", due_at=FAR))
     await store.hold(frozenset({"p"}))
-    due = (await store.targets())["erp"]
-    assert await store.target_counts() == {
+    due = (await store.reads.targets())["erp"]
+    assert await store.reads.target_counts() == {
         "erp": TargetCounts(available=1, retryable=1, oldest_due=due),
         "crm": TargetCounts(waiting=1),
     }

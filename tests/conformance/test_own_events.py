@@ -3,7 +3,8 @@
 import asyncio
 
 from router.model.job import Attempt, Group, Job, Turn
-from router.store.protocol import Acceptance, Recovered, Selector, Settled, Store
+from router.store.protocol import Store
+from router.store.values import Acceptance, Recovered, Selector, Settled
 from tests.store_values import FAR, Maker, a_settlement
 
 NOBODY: frozenset[tuple[str, str]] = frozenset()
@@ -21,18 +22,18 @@ async def running(store: Store, make: Maker, lease: str = "b.1", **given: str) -
 
 
 async def told(store: Store) -> list[str]:
-    return [d.id for d in await store.deliveries(Selector(endpoint="router"))]
+    return [d.id for d in await store.reads.deliveries(Selector(endpoint="router"))]
 
 
 async def test_it_is_there_when_the_job_is_dead(store: Store, make: Maker) -> None:
     job, event = await running(store, make), own(make)
     assert await store.settle(a_settlement(job, "dead", reason="no"), event) == Settled()
     assert await told(store) == [event.delivery.id]
-    made = await store.job(event.jobs[0].id)
+    made = await store.reads.job(event.jobs[0].id)
     assert made is not None
     assert (made.state, made.endpoint, made.event) == ("available", "router", "job.dead")
-    assert (await store.targets())["chat"] == made.due_at
-    record = await store.delivery(event.delivery.id)
+    assert (await store.reads.targets())["chat"] == made.due_at
+    record = await store.reads.delivery(event.delivery.id)
     assert record is not None
     assert record.delivery == event.delivery
 
@@ -41,7 +42,7 @@ async def test_a_lost_lease_tells_nothing(store: Store, make: Maker) -> None:
     job = await running(store, make)
     assert not await store.settle(a_settlement(job, "dead", lease="b.other"), own(make))
     assert await told(store) == []
-    assert await store.targets() == {}
+    assert await store.reads.targets() == {}
 
 
 async def test_offered_twice_it_is_told_once(store: Store, make: Maker) -> None:
@@ -56,7 +57,7 @@ async def test_a_known_key_tells_nothing_and_the_job_is_dead(store: Store, make:
     job = await running(store, make)
     assert await store.settle(a_settlement(job, "dead"), own(make, b"job.dead/1"))
     assert len(await told(store)) == 1
-    assert (await store.counts())["paid"] == {"dead": 1}
+    assert (await store.reads.counts())["paid"] == {"dead": 1}
 
 
 async def test_many_at_once_of_which_some_lost_their_lease(store: Store, make: Maker) -> None:
@@ -111,10 +112,10 @@ async def test_recovery_tells_of_each_that_dies_of_it(store: Store, make: Maker)
         "interrupted",
         "shop",
     )
-    record = await store.delivery(job.delivery)
+    record = await store.reads.delivery(job.delivery)
     assert record is not None
     assert record.attempts == (attempt,)
-    again = await store.job(spared.id)
+    again = await store.reads.job(spared.id)
     assert again is not None
     assert again.state == "available"
     # A second recovery finds nothing more to tell of.

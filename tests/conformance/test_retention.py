@@ -2,8 +2,8 @@
 
 import msgspec
 
-from router.store.protocol import Duplicate, Selector, Store
-from router.store.upkeep import Retain
+from router.store.protocol import Store
+from router.store.values import Duplicate, Retain, Selector
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, Maker, a_settlement, lease_one
 
@@ -30,7 +30,7 @@ async def test_open_work_is_never_removed(store: Store, make: Maker) -> None:
         succeeded_before=later, unmatched_before=later, dead_before=later, finished_before=later
     )
     assert (await store.prune(everything, now=START_MS)).deliveries == 0
-    assert len(await store.deliveries(ALL)) == 4
+    assert len(await store.reads.deliveries(ALL)) == 4
 
 
 async def test_the_longest_time_among_a_delivery_s_jobs_counts(store: Store, make: Maker) -> None:
@@ -42,8 +42,8 @@ async def test_the_longest_time_among_a_delivery_s_jobs_counts(store: Store, mak
     assert (await store.prune(short, now=START_MS)).deliveries == 0
     enough = retain(succeeded_before=ended + 1, dead_before=ended + 1)
     assert (await store.prune(enough, now=START_MS)).deliveries == 1
-    assert await store.deliveries(ALL) == ()
-    assert await store.counts() == {}
+    assert await store.reads.deliveries(ALL) == ()
+    assert await store.reads.counts() == {}
 
 
 async def test_the_last_end_among_a_delivery_s_jobs_counts(store: Store, make: Maker) -> None:
@@ -66,7 +66,7 @@ async def test_what_an_attempt_ran_under_is_kept_with_it(store: Store, make: Mak
         attempt = msgspec.structs.replace(settlement.attempt, generation=f"ran {job.delivery}")
         await store.settle(msgspec.structs.replace(settlement, attempt=attempt))
         await store.prune(retain(), now=START_MS)
-        record = await store.delivery(job.delivery)
+        record = await store.reads.delivery(job.delivery)
         assert record is not None
         assert record.attempts == (attempt,)
 
@@ -79,7 +79,7 @@ async def test_each_kind_has_its_time(store: Store, make: Maker) -> None:
     await store.cancel(ALL, reason="x", now=START_MS + 50)
     early = unmatched.delivery.received_at + 1
     assert (await store.prune(retain(unmatched_before=early), now=START_MS)).deliveries == 1
-    left = await store.deliveries(ALL)
+    left = await store.reads.deliveries(ALL)
     assert [s.id for s in left] == [cancelled.delivery.id]
     assert (await store.prune(retain(succeeded_before=START_MS + 50), now=START_MS)).deliveries == 0
     assert (await store.prune(retain(succeeded_before=START_MS + 51), now=START_MS)).deliveries == 1
@@ -95,9 +95,9 @@ async def test_the_size_cap_takes_finished_deliveries_oldest_first(
     step = retain(finished_before=before, limit=2)
     assert (await store.prune(step, now=START_MS)).deliveries == 2
     ids = [a.delivery.id for a in reversed(accepted)]
-    assert [s.id for s in await store.deliveries(ALL)] == ids[:3]
+    assert [s.id for s in await store.reads.deliveries(ALL)] == ids[:3]
     assert (await store.prune(step, now=START_MS)).deliveries == 1
-    assert [s.id for s in await store.deliveries(ALL)] == ids[:2]
+    assert [s.id for s in await store.reads.deliveries(ALL)] == ids[:2]
 
 
 async def test_live_keys_outlive_their_delivery(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from router.model.job import JobState, Predecessor
-from router.store.protocol import Selector, Settled
+from router.store.values import Selector, Settled
 from tests.clocks import START_MS
 from tests.conformance.rig import CHAIN, Rig, replayed
 from tests.store_values import FAR, a_settlement
@@ -156,14 +156,14 @@ async def test_i26_results_are_those_of_the_last_attempt_that_ran(rig: Rig) -> N
     await rig.accept(CHAIN)
     b = (await rig.jobs())["b"].id
     asked = frozenset({"a", "c"})
-    assert await rig.store.results(b, asked) == {}
+    assert await rig.store.reads.results(b, asked) == {}
     await rig.run("retryable", due_at=START_MS)
     await rig.begin()
     await rig.store.recover(alive="new", now=START_MS, on_interrupt_dead=NOBODY)
-    assert await rig.store.results(b, asked) == {"a": {"status": 200}}
+    assert await rig.store.reads.results(b, asked) == {"a": {"status": 200}}
     await rig.run()
-    assert await rig.store.results(b, asked) == {"a": {"status": 200}}
-    assert await rig.store.results(b, frozenset({"c"})) == {}
+    assert await rig.store.reads.results(b, asked) == {"a": {"status": 200}}
+    assert await rig.store.reads.results(b, frozenset({"c"})) == {}
 
 
 # Replays
@@ -174,7 +174,7 @@ async def test_i21_a_replayed_job_starts_at_once_and_reads_the_recorded_results(
     await rig.run()
     new = await replayed(rig, "b")
     assert new["b"].state == "available"
-    assert await rig.store.results(new["b"].id, frozenset({"a"})) == {"a": {"status": 200}}
+    assert await rig.store.reads.results(new["b"].id, frozenset({"a"})) == {"a": {"status": 200}}
 
 
 async def test_i21_jobs_replayed_together_keep_their_order(rig: Rig) -> None:
@@ -184,6 +184,6 @@ async def test_i21_jobs_replayed_together_keep_their_order(rig: Rig) -> None:
     new = await replayed(rig, "c", "b")
     assert (new["b"].state, new["c"].state) == ("available", "waiting")
     await rig.run()
-    assert (await rig.store.job(new["c"].id) or new["c"]).state == "available"
-    again = await rig.store.results(new["c"].id, frozenset({"a", "b"}))
+    assert (await rig.store.reads.job(new["c"].id) or new["c"]).state == "available"
+    again = await rig.store.reads.results(new["c"].id, frozenset({"a", "b"}))
     assert set(again) == {"a", "b"}

@@ -3,8 +3,8 @@
 import pytest
 
 from router.model.operations import Replay, ReplayStep
-from router.store.protocol import Accepted, Duplicate, Selector, Store
-from router.store.upkeep import Retain
+from router.store.protocol import Store
+from router.store.values import Accepted, Duplicate, Retain, Selector
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, Maker, a_settlement
 
@@ -28,7 +28,7 @@ def clock() -> SetClock:
 
 
 async def due_times(store: Store) -> dict[str, int]:
-    return {job.state: job.due_at - START_MS for job in await store.jobs(ALL)}
+    return {job.state: job.due_at - START_MS for job in await store.reads.jobs(ALL)}
 
 
 async def one_of_each(store: Store, make: Maker) -> None:
@@ -58,7 +58,7 @@ async def test_what_was_moved_is_leased_at_its_new_time(store: Store, make: Make
     await store.accept(make.acceptance())
     await store.shift(DAY_MS, boot="b", now=START_MS + DAY_MS)
     due_at = START_MS + DAY_MS
-    assert await store.targets() == {"erp": due_at}
+    assert await store.reads.targets() == {"erp": due_at}
     assert not (await store.lease({"erp": 1}, lease="b.1", now=due_at - 1)).jobs
     assert (await store.lease({"erp": 1}, lease="b.2", now=due_at)).jobs
 
@@ -119,6 +119,6 @@ async def test_paces_of_replays_move(last: bool, store: Store) -> None:
     step = ReplayStep("rpl_1", "", "dlv_a", last, (), {"erp": float(START_MS)}, 0)
     await store.replay_step(step, now=START_MS)
     await store.shift(-DAY_MS, boot="b", now=START_MS)
-    replay = await store.replay("rpl_1")
+    replay = await store.reads.replay("rpl_1")
     assert replay is not None
     assert replay.due == {"erp": START_MS - DAY_MS}

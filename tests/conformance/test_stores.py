@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from router.errors import NotFound, StoreUnavailable
-from router.store.protocol import Accepted, Duplicate, Generation, Selector, Store
-from router.store.sqlite import open_store
-from router.store.upkeep import RuleCount
-from router.store.writer_state import Book
+from router.store.protocol import Store
+from router.store.sqlite.store import open_store
+from router.store.sqlite.writer_state import Book
+from router.store.values import Accepted, Duplicate, Generation, RuleCount, Selector
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, Maker, a_settlement, lease_one
 from tests.unit.store.faults import fault
@@ -31,7 +31,7 @@ async def test_what_was_accepted_comes_back_byte_for_byte(store: Store, make: Ma
         b"shop\0k", body=body, flags=("no_id",), peer="203.0.113.9", replay_of="dlv_x"
     )
     assert await store.accept(acceptance) == Accepted(acceptance.delivery.id)
-    record = await store.delivery(acceptance.delivery.id)
+    record = await store.reads.delivery(acceptance.delivery.id)
     assert record is not None
     assert record.delivery == acceptance.delivery
     assert record.events == acceptance.events
@@ -44,7 +44,7 @@ async def test_a_new_job_has_its_delivery_s_facts(
 ) -> None:
     acceptance = make.acceptance(endpoint="mail", generation="g1")
     await store.accept(acceptance)
-    job = await store.job(acceptance.jobs[0].id)
+    job = await store.reads.job(acceptance.jobs[0].id)
     assert job is not None
     assert (job.delivery, job.endpoint, job.generation) == (acceptance.delivery.id, "mail", "g1")
     assert (job.state, job.attempt, job.charged, job.deaths) == ("available", 0, 0, 0)
@@ -56,7 +56,7 @@ async def test_a_job_handed_over_in_memory_has_begun_its_first_attempt(
 ) -> None:
     acceptance = make.acceptance(jobs=[make.job(state="running", lease="b.7")])
     await store.accept(acceptance)
-    job = await store.job(acceptance.jobs[0].id)
+    job = await store.reads.job(acceptance.jobs[0].id)
     assert job is not None
     assert (job.state, job.lease, job.attempt) == ("running", "b.7", 1)
     assert job.started_at == clock.now()
@@ -67,7 +67,7 @@ async def test_a_job_handed_over_in_memory_has_begun_its_first_attempt(
 async def test_a_delivery_without_events_is_stored(store: Store, make: Maker) -> None:
     acceptance = make.acceptance(events=(), jobs=(), state="unmatched", event_count=0)
     assert await store.accept(acceptance) == Accepted(acceptance.delivery.id)
-    assert await store.delivery(acceptance.delivery.id) is not None
+    assert await store.reads.delivery(acceptance.delivery.id) is not None
 
 
 async def test_a_run_for_a_batch_covers_only_its_new_events(store: Store, make: Maker) -> None:
@@ -77,7 +77,7 @@ async def test_a_run_for_a_batch_covers_only_its_new_events(store: Store, make: 
     known = make.job(event_index=0, covers=(0,))
     acceptance = make.acceptance(events=events, jobs=[whole, known], event_count=3)
     assert await store.accept(acceptance) == Accepted(acceptance.delivery.id, frozenset({1, 2}))
-    record = await store.delivery(acceptance.delivery.id)
+    record = await store.reads.delivery(acceptance.delivery.id)
     assert record is not None
     (job,) = record.jobs
     assert (job.id, job.covers, job.event_index, job.event_id) == (
@@ -95,12 +95,12 @@ async def test_a_known_key_is_a_duplicate_of_the_first(store: Store, make: Maker
     first, second = make.acceptance(b"k"), make.acceptance(b"k", body=b"other")
     await store.accept(first)
     assert await store.accept(second) == Duplicate(first.delivery.id)
-    assert await store.delivery(second.delivery.id) is None
-    record = await store.delivery(first.delivery.id)
+    assert await store.reads.delivery(second.delivery.id) is None
+    record = await store.reads.delivery(first.delivery.id)
     assert record is not None
     assert record.duplicates == 1
     assert record.last_seen_at == second.delivery.received_at
-    assert len(await store.jobs(ALL)) == 1
+    assert len(await store.reads.jobs(ALL)) == 1
 
 
 async def test_a_hundred_copies_at_once_make_one_delivery(store: Store, make: Maker) -> None:
@@ -108,9 +108,9 @@ async def test_a_hundred_copies_at_once_make_one_delivery(store: Store, make: Ma
     receipts = await asyncio.gather(*[store.accept(copy) for copy in copies])
     assert receipts[0] == Accepted(copies[0].delivery.id)
     assert receipts[1:] == [Duplicate(copies[0].delivery.id)] * 99
-    summaries = await store.deliveries(ALL)
+    summaries = await store.reads.deliveries(ALL)
     assert [s.duplicates for s in summaries] == [99]
-    assert len(await store.jobs(ALL)) == 1
+    assert len(await store.reads.jobs(ALL)) == 1
 
 
 async def test_without_keys_nothing_is_a_duplicate(store: Store, make: Maker) -> None:
@@ -134,7 +134,7 @@ async def test_of_a_partly_known_batch_only_new_events_get_jobs(store: Store, ma
     events = [make.event(0, b"b"), make.event(1, b"a"), make.event(2)]
     acceptance = make.acceptance(events=events, event_count=3)
     assert await store.accept(acceptance) == Accepted(acceptance.delivery.id, frozenset({0, 2}))
-    record = await store.delivery(acceptance.delivery.id)
+    record = await store.reads.delivery(acceptance.delivery.id)
     assert record is not None
     assert [e.index for e in record.events] == [0, 2]
     assert [j.event_index for j in record.jobs] == [0, 2]
@@ -175,11 +175,11 @@ async def test_a_generation_is_kept_once_and_found_by_prefix(store: Store) -> No
     await store.keep_generation(kept)
     await store.keep_generation(msgspec.structs.replace(kept, text="other"))
     await store.keep_generation(Generation("abd2", "x", {}, START_MS))
-    assert await store.generation("abc1") == kept
-    assert await store.generation("abc") == kept
-    assert await store.generation("zz") is None
+    assert await store.reads.generation("abc1") == kept
+    assert await store.reads.generation("abc") == kept
+    assert await store.reads.generation("zz") is None
     with pytest.raises(NotFound):
-        await store.generation("ab")
+        await store.reads.generation("ab")
 
 
 async def test_generations_of_a_rule_come_newest_first(store: Store, make: Maker) -> None:
@@ -187,9 +187,9 @@ async def test_generations_of_a_rule_come_newest_first(store: Store, make: Maker
         await store.keep_generation(Generation(f"g{i}", "", {}, START_MS + i))
         await store.accept(make.acceptance(generation=f"g{i}", jobs=[make.job(rule=f"r{i % 2}")]))
     await store.accept(make.acceptance(generation="never kept", jobs=[make.job(rule="r0")]))
-    assert await store.latest_generation_with("r0") == ("g2", "g0")
-    assert await store.latest_generation_with("r1") == ("g1",)
-    assert await store.latest_generation_with("r9") == ()
+    assert await store.reads.latest_generation_with("r0") == ("g2", "g0")
+    assert await store.reads.latest_generation_with("r1") == ("g1",)
+    assert await store.reads.latest_generation_with("r9") == ()
 
 
 # Lists
@@ -200,9 +200,9 @@ async def test_lists_are_newest_first_and_paged(store: Store, make: Maker) -> No
     for acceptance in accepted:
         await store.accept(acceptance)
     ids = [a.delivery.id for a in reversed(accepted)]
-    assert [s.id for s in await store.deliveries(ALL)] == ids[:50]
-    assert [s.id for s in await store.deliveries(Selector(limit=2))] == ids[:2]
-    assert len(await store.jobs(ALL)) == 50
+    assert [s.id for s in await store.reads.deliveries(ALL)] == ids[:50]
+    assert [s.id for s in await store.reads.deliveries(Selector(limit=2))] == ids[:2]
+    assert len(await store.reads.jobs(ALL)) == 50
 
 
 async def test_a_summary_says_what_a_list_shows(store: Store, make: Maker) -> None:
@@ -212,7 +212,7 @@ async def test_a_summary_says_what_a_list_shows(store: Store, make: Maker) -> No
     )
     await store.accept(acceptance)
     await lease_one(store)
-    (summary,) = await store.deliveries(ALL)
+    (summary,) = await store.reads.deliveries(ALL)
     assert summary.events == ("bounce", "open")
     assert (summary.event_count, summary.body_bytes, summary.flags) == (3, 5, ("no_id",))
     assert summary.jobs == {"available": 2, "running": 1}
@@ -247,7 +247,7 @@ async def test_deliveries_are_selected(
     }
     for acceptance in accepted.values():
         await store.accept(acceptance)
-    ids = {s.id for s in await store.deliveries(selector)}
+    ids = {s.id for s in await store.reads.deliveries(selector)}
     assert ids == {accepted[name].delivery.id for name in found}
 
 
@@ -274,7 +274,7 @@ async def test_jobs_are_selected(
     ]
     for acceptance in accepted:
         await store.accept(acceptance)
-    ids = {job.id for job in await store.jobs(selector)}
+    ids = {job.id for job in await store.reads.jobs(selector)}
     assert ids == {accepted[i].jobs[0].id for i in found}
 
 
@@ -284,24 +284,24 @@ async def test_ids_select_by_prefix_of_delivery_or_job(store: Store, make: Maker
     await store.accept(other)
     delivery, job = acceptance.delivery.id, acceptance.jobs[0].id
     mine = {j.id for j in acceptance.jobs}
-    assert {j.id for j in await store.jobs(Selector(ids=(delivery[:-2],)))} == mine
-    assert [j.id for j in await store.jobs(Selector(ids=(job,)))] == [job]
-    assert [s.id for s in await store.deliveries(Selector(ids=(job,)))] == [delivery]
+    assert {j.id for j in await store.reads.jobs(Selector(ids=(delivery[:-2],)))} == mine
+    assert [j.id for j in await store.reads.jobs(Selector(ids=(job,)))] == [job]
+    assert [s.id for s in await store.reads.deliveries(Selector(ids=(job,)))] == [delivery]
     both = Selector(ids=(delivery, other.delivery.id))
-    assert len(await store.deliveries(both)) == 2
+    assert len(await store.reads.deliveries(both)) == 2
 
 
 async def test_names_of_stored_work_are_known(store: Store, make: Maker) -> None:
     """Also of rules that were only asked."""
-    assert [await store.names(kind) for kind in ("endpoint", "rule", "cause")] == [(), (), ()]
+    assert [await store.reads.names(kind) for kind in ("endpoint", "rule", "cause")] == [(), (), ()]
     await store.accept(make.acceptance(jobs=[make.job(rule="paid")]))
     await store.count_rules([RuleCount("asked", 1, 0, 0, 0, START_MS, None)])
-    assert await store.names("endpoint") == ("shop",)
-    assert await store.names("rule") == ("asked", "paid")
+    assert await store.reads.names("endpoint") == ("shop",)
+    assert await store.reads.names("rule") == ("asked", "paid")
     batch = await store.lease({"erp": 1}, lease="b.1", now=FAR)
     await store.settle(a_settlement(batch.jobs[0].job, "dead", reason="no"))
-    [cause] = await store.causes(Selector())
-    assert await store.names("cause") == (cause.key,)
+    [cause] = await store.reads.causes(Selector())
+    assert await store.reads.names("cause") == (cause.key,)
 
 
 async def test_one_is_found_by_a_unique_prefix_of_four(store: Store, make: Maker) -> None:
@@ -309,18 +309,18 @@ async def test_one_is_found_by_a_unique_prefix_of_four(store: Store, make: Maker
     await store.accept(one)
     await store.accept(other)
     for prefix in (one.delivery.id, one.delivery.id[:-3], one.delivery.id[4:-3]):
-        record = await store.delivery(prefix)
+        record = await store.reads.delivery(prefix)
         assert record is not None
         assert record.delivery == one.delivery
     with pytest.raises(NotFound):
-        await store.delivery(one.delivery.id[:12])
+        await store.reads.delivery(one.delivery.id[:12])
     with pytest.raises(NotFound, match="too short"):
-        await store.delivery(one.delivery.id[:7])
+        await store.reads.delivery(one.delivery.id[:7])
     with pytest.raises(NotFound, match="too short"):
-        await store.job("job_ZZZ")
-    assert await store.delivery("dlv_ZZZZ") is None
-    assert await store.delivery("dlv_ZZZZZZZZZZ") is None
-    found = await store.job(one.jobs[0].id[:-3])
+        await store.reads.job("job_ZZZ")
+    assert await store.reads.delivery("dlv_ZZZZ") is None
+    assert await store.reads.delivery("dlv_ZZZZZZZZZZ") is None
+    found = await store.reads.job(one.jobs[0].id[:-3])
     assert found is not None
     assert found.id == one.jobs[0].id
 
@@ -333,7 +333,7 @@ async def test_rule_counts_add_up(store: Store) -> None:
     await store.count_rules([RuleCount("a", 3, 2, 1, 0, 100, 150), RuleCount("b", 1, 0, 0, 1, 100)])
     await store.count_rules([RuleCount("a", 2, 0, 0, 0, 200), RuleCount("b", 1, 0, 0, 1, 200, 250)])
     await store.count_rules([RuleCount("a", 1, 1, 0, 0, 90, 140)])
-    assert await store.rule_counts() == {
+    assert await store.reads.rule_counts() == {
         "a": RuleCount("a", 6, 3, 1, 0, 90, 150),
         "b": RuleCount("b", 2, 0, 0, 2, 100, 250),
     }
@@ -342,7 +342,7 @@ async def test_rule_counts_add_up(store: Store) -> None:
 async def test_a_store_is_ready_and_has_a_size(store: Store, make: Maker) -> None:
     await store.ready()
     await store.accept(make.acceptance(body=b"x" * 100_000))
-    assert await store.size() >= 100_000
+    assert await store.reads.size() >= 100_000
 
 
 async def test_what_cannot_be_stored_spoils_no_other(tmp_path: Path, make: Maker) -> None:
@@ -396,7 +396,7 @@ async def test_nobody_is_answered_before_the_commit_that_holds_his(
     go.set()
     answers = await asyncio.gather(held, *asked, return_exceptions=True)
     assert [type(one) for one in answers] == [StoreUnavailable] * len(answers)
-    assert await store.deliveries(ALL) == ()
+    assert await store.reads.deliveries(ALL) == ()
     await store.close()
 
 

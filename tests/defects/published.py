@@ -20,7 +20,7 @@ PUBLISHED = (
     defect(
         2,
         "synchronous NORMAL",
-        Edit("router/store/connection.py", '"synchronous": 2,', '"synchronous": 1,'),
+        Edit("router/store/sqlite/connection.py", '"synchronous": 2,', '"synchronous": 1,'),
         "unit/store/test_connection.py::test_the_writer_reads_its_settings_back",
         "faults/test_powercut.py::test_no_power_cut_loses_an_acknowledged_delivery",
     ),
@@ -28,7 +28,7 @@ PUBLISHED = (
         3,
         "jobs in a second transaction",
         Edit(
-            "router/store/accepting.py",
+            "router/store/sqlite/accepting.py",
             "    book.insert(_JOB, jobs)\n",
             '    book.db.execute("COMMIT")\n'
             '    book.db.execute("BEGIN IMMEDIATE")\n'
@@ -40,7 +40,7 @@ PUBLISHED = (
         4,
         "dedupe by looking before inserting",
         Edit(
-            "router/store/accepting.py",
+            "router/store/sqlite/accepting.py",
             "[_receipt(p.acceptance, known, kept) for p in batch]",
             "[_receipt(p.acceptance, dict(known), kept) for p in batch]",
         ),
@@ -122,7 +122,7 @@ PUBLISHED = (
     defect(
         11,
         "no fencing token",
-        Edit("router/store/settling.py", "AND jobs.lease = v.column2 ", ""),
+        Edit("router/store/sqlite/settling.py", "AND jobs.lease = v.column2 ", ""),
         "conformance/test_leasing.py::test_only_the_lease_settles",
         "conformance/test_leasing.py::test_a_fenced_settlement_spoils_no_other",
         "conformance/test_runs.py::test_i18_a_late_finisher_frees_nobody",
@@ -131,7 +131,7 @@ PUBLISHED = (
         12,
         "a lease by the wall clock",
         Edit(
-            "router/store/leasing.py",
+            "router/store/sqlite/leasing.py",
             'f"SELECT n, rule, action, deaths, run {_OF_OTHERS}", (len(alive), alive)',
             '"SELECT n, rule, action, deaths, run FROM jobs WHERE state = 3 AND started_at < ?", '
             "(now - 60_000,)",
@@ -144,7 +144,7 @@ PUBLISHED = (
         13,
         "the attempt counted after the run",
         Edit(
-            "router/store/leasing.py",
+            "router/store/sqlite/leasing.py",
             '"UPDATE jobs SET state = 3, attempt = attempt + 1, started_at = ?, lease = ? "',
             '"UPDATE jobs SET state = 3, started_at = ?, lease = ? "',
         ),
@@ -164,7 +164,7 @@ PUBLISHED = (
         15,
         "a restart forgets when a retry is due",
         Edit(
-            "router/store/leasing.py",
+            "router/store/sqlite/leasing.py",
             "    dead = {row[0]: reason for row in lost",
             '    book.db.execute("UPDATE jobs SET due_at = ? WHERE state = 1", (now,))\n'
             "    dead = {row[0]: reason for row in lost",
@@ -273,7 +273,7 @@ PUBLISHED = (
         24,
         "retention removes unfinished jobs",
         Edit(
-            "router/store/pruning.py",
+            "router/store/sqlite/pruning.py",
             "    HAVING coalesce(max(j.state < 4), 0) = 0 AND (\n",
             "    HAVING (\n",
         ),

@@ -78,7 +78,7 @@ SEAMS = (
         95,
         "a lease that sorts before the present one settles",
         Edit(
-            "router/store/settling.py",
+            "router/store/sqlite/settling.py",
             "jobs.lease = v.column2",
             "jobs.lease >= v.column2",
         ),
@@ -89,7 +89,7 @@ SEAMS = (
         96,
         "a lease that sorts behind the present one settles",
         Edit(
-            "router/store/settling.py",
+            "router/store/sqlite/settling.py",
             "jobs.lease = v.column2",
             "jobs.lease <= v.column2",
         ),
@@ -100,7 +100,7 @@ SEAMS = (
         97,
         "those tried one by one are answered before their commit",
         Edit(
-            "router/store/writer.py",
+            "router/store/sqlite/writer.py",
             "                answers.append((operation, _alone(book, operation)))\n",
             "                answers.append((operation, _alone(book, operation)))\n"
             "                self._answer(answers[-1:], 0.0)\n",
@@ -111,7 +111,7 @@ SEAMS = (
         98,
         "a start gives running jobs a fresh schedule",
         Edit(
-            "router/store/leasing.py",
+            "router/store/sqlite/leasing.py",
             '"UPDATE jobs SET state = 0, lease = NULL, deaths = deaths + 1 "',
             '"UPDATE jobs SET state = 0, lease = NULL, deaths = deaths + 1, charged = 0 "',
         ),
@@ -121,7 +121,7 @@ SEAMS = (
         99,
         "a checkpoint's failed sync is passed over",
         Edit(
-            "router/store/writer.py",
+            "router/store/sqlite/writer.py",
             "            if not _is_passing(error):\n                self._break(book, error)\n"
             "            log, done = 0, 0\n",
             "            log, done = 0, 0\n",
@@ -133,7 +133,11 @@ SEAMS = (
     defect(
         100,
         "SQLite syncs again after a sync has failed",
-        Edit("router/store/writer.py", "            if book.broken:\n", "            if False:\n"),
+        Edit(
+            "router/store/sqlite/writer.py",
+            "            if book.broken:\n",
+            "            if False:\n",
+        ),
         "unit/store/test_checkpoints.py::"
         "test_the_very_last_one_that_the_disk_fails_is_told_and_leaves_the_journal",
     ),
@@ -141,7 +145,7 @@ SEAMS = (
         101,
         "what was committed into a store that is gone is answered",
         Edit(
-            "router/store/writer.py",
+            "router/store/sqlite/writer.py",
             "            if self._failure is not None or self._look():\n",
             "            if True:\n",
         ),

@@ -121,7 +121,7 @@ CHAINS = (
         37,
         "what comes after starts at once",
         Edit(
-            "router/store/runs.py",
+            "router/store/sqlite/runs.py",
             "        (chains.PREDECESSORS if needed else 0)\n",
             "        0 * (chains.PREDECESSORS if needed else 0)\n",
         ),
@@ -131,7 +131,7 @@ CHAINS = (
         38,
         "a dead predecessor lets the next one start",
         Edit(
-            "router/store/chains.py",
+            "router/store/common/chains.py",
             "            reason = _hopeless(member, states)\n",
             "            reason = None\n",
         ),
@@ -142,7 +142,7 @@ CHAINS = (
         39,
         "a run gives its turn back between its retries",
         Edit(
-            "router/store/chains.py",
+            "router/store/common/chains.py",
             "    return all(member.ended for member in members)\n",
             '    return all(member.ended or member.state == "retryable" for member in members)\n',
         ),
@@ -152,7 +152,7 @@ CHAINS = (
         40,
         "latest keeps every run that waits",
         Edit(
-            "router/store/runs.py",
+            "router/store/sqlite/runs.py",
             "        _end(book, older, chains.SUPERSEDED, now, effects)\n",
             "        pass\n",
         ),
@@ -162,7 +162,7 @@ CHAINS = (
         41,
         "a halted queue goes on",
         Edit(
-            "router/store/runs.py",
+            "router/store/sqlite/runs.py",
             "        _set_turn(book, n, HALTED if halts else GONE)\n        if halts:\n"
             "            return\n",
             "        _set_turn(book, n, GONE)\n",
@@ -173,7 +173,7 @@ CHAINS = (
         42,
         "two runs of one key at once",
         Edit(
-            "router/store/runs.py",
+            "router/store/sqlite/runs.py",
             "        if row is None or _held(book, key) >= row[1]:\n",
             "        if row is None or _held(book, key) > row[1]:\n",
         ),
@@ -187,7 +187,7 @@ LEDGER = (
         43,
         "a dedupe key never ends",
         Edit(
-            "router/store/accepting.py",
+            "router/store/sqlite/accepting.py",
             '        f"WHERE until <= {now:d}",\n',
             '        f"WHERE until < 0 AND {now:d}",\n',
         ),
@@ -198,7 +198,7 @@ LEDGER = (
         44,
         "retention takes live keys",
         Edit(
-            "router/store/pruning.py",
+            "router/store/sqlite/pruning.py",
             "(*plan.keys, min(plan.ended, book.unset(now)))",
             "(*plan.keys, 1 << 60)",
         ),
@@ -208,7 +208,7 @@ LEDGER = (
         45,
         "of a partly known batch all events get jobs",
         Edit(
-            "router/store/accepting.py",
+            "router/store/sqlite/accepting.py",
             "    return Accepted(id_, None if len(new) == len(events) else new)\n",
             "    return Accepted(id_)\n",
         ),
@@ -217,14 +217,14 @@ LEDGER = (
     defect(
         46,
         "a crash loop goes on for ever",
-        Edit("router/store/leasing.py", "MAX_DEATHS = 3\n", "MAX_DEATHS = 1 << 30\n"),
+        Edit("router/store/sqlite/leasing.py", "MAX_DEATHS = 3\n", "MAX_DEATHS = 1 << 30\n"),
         "conformance/test_leasing.py::test_the_third_death_in_a_row_is_the_last",
     ),
     defect(
         47,
         "after a failed sync it writes on",
         Edit(
-            "router/store/writer.py",
+            "router/store/sqlite/writer.py",
             "        if not _is_passing(error):\n            self._break(book, error)\n"
             "        unavailable",
             "        unavailable",

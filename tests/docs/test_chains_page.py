@@ -7,7 +7,7 @@ import pytest
 
 from router.config import load, render_text
 from router.rehearsal import Stage
-from router.store import chains
+from router.store.common import chains
 from tests.docs.pages import blocks
 
 PAGE = (Path(__file__).parents[2] / "docs" / "chains.md").read_text("utf-8")

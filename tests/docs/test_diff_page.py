@@ -8,8 +8,8 @@ import pytest
 
 from router.cli.main import run
 from router.clock import SystemClock
-from router.store.protocol import Acceptance, EventEntry
-from router.store.sqlite import open_store
+from router.store.sqlite.store import open_store
+from router.store.values import Acceptance, EventEntry
 from tests.builders import a_delivery
 from tests.docs.pages import blocks
 

@@ -12,7 +12,7 @@ import pytest
 from router.cli.main import run
 from router.cli.replay import replay
 from router.serving.upkeep import AUDIT_MS
-from router.store.audit_log import LINES
+from router.store.sqlite.audit_log import LINES
 from tests.docs.pages import lines
 from tests.unit.cli.test_stored import DLV, JOB, fill
 

@@ -27,7 +27,8 @@ from router.log import get
 from router.model.job import ActionKind, Job, NewJob, Settlement
 from router.model.settings import TargetLimits
 from router.serving.clock_sync import Stepping
-from router.store.protocol import Acceptance, Settled, Store
+from router.store.protocol import Store
+from router.store.values import Acceptance, Settled
 from tests.faults.telling import say, told, verdict
 from tests.sim.loop import START_MS, SimClock, simulate
 from tests.sim.world import (

@@ -26,8 +26,8 @@ from pathlib import Path
 
 from router.clock import SystemClock
 from router.errors import StoreRefused, StoreUnavailable
-from router.store.schema import MIGRATIONS
-from router.store.sqlite import open_store
+from router.store.sqlite.schema import MIGRATIONS
+from router.store.sqlite.store import open_store
 from tests import ledger
 from tests.faults import disk, order, trace
 

@@ -30,9 +30,9 @@ from pathlib import Path
 from benchmarks import peers, pushes, seed
 from benchmarks.store import a_settlement
 from router.clock import SystemClock
-from router.store.protocol import Leased
-from router.store.rows import OUTCOME, STATE
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.rows import OUTCOME, STATE
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.values import Leased
 from tests import ledger
 from tests.acceptance.process import ROOT, Rig, RouterDied, TookTooLong
 from tests.faults.telling import say, told, verdict
@@ -182,7 +182,7 @@ async def leased(path: Path, waiting: int, claims: int, rng: random.Random) -> L
         settling = [asyncio.create_task(settled(store, one, found)) for one in batch.jobs]
         await asyncio.sleep(0)  # they are asked for before the next lease is
     await asyncio.gather(*settling)
-    done = (await store.counts())["main"].get("succeeded", 0)
+    done = (await store.reads.counts())["main"].get("succeeded", 0)
     if done != sum(sizes):
         found.problems.append(f"{done} settled of {sum(sizes)}")
     await store.close()

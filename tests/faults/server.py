@@ -23,8 +23,8 @@ from typing import Any
 from router import log as logs
 from router.actions.process_tree import adopt_orphans
 from router.clock import steady
-from router.store import schema
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite import schema
+from router.store.sqlite.store import open_store
 from router.wiring import launch
 from router.wiring.live import GenerationSource
 
@@ -87,9 +87,9 @@ def watch_migrations(steps: Steps) -> None:
 
 
 class Watched:
-    """A store whose verbs are steps."""
+    """A store, or its reading half, whose verbs are steps."""
 
-    def __init__(self, store: SqliteStore, steps: Steps) -> None:
+    def __init__(self, store: Any, steps: Steps) -> None:
         self.__dict__["_store"] = store
         self.__dict__["_steps"] = steps
 
@@ -99,6 +99,8 @@ class Watched:
         setattr(self._store, name, value)
 
     def __getattr__(self, name: str) -> Any:
+        if name == "reads":
+            return Watched(self._store.reads, self._steps)
         found = getattr(self._store, name)
         if name not in VERBS:
             return found

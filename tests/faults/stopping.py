@@ -26,7 +26,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from router.store import schema
+from router.store.sqlite import schema
 from tests import ledger
 from tests.acceptance.process import RouterDied, RouterProcess, TookTooLong
 from tests.faults import steps, stop_scenes, upgrades

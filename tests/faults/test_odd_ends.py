@@ -4,8 +4,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from router.store.protocol import Recovered
-from router.store.sqlite import open_store
+from router.store.sqlite.store import open_store
+from router.store.values import Recovered
 from tests import ledger
 from tests.clocks import ManualClock
 from tests.faults.kill import odd_ends

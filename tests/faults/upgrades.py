@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from router.errors import StoreRefused
-from router.store import schema
+from router.store.sqlite import schema
 from tests import ledger
 from tests.faults.life import chosen
 from tests.faults.telling import say, told, verdict

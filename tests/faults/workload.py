@@ -22,9 +22,10 @@ from pathlib import Path
 from router.clock import SystemClock
 from router.model.delivery import Delivery
 from router.model.job import Attempt, Group, NewJob, Predecessor, Settlement, Turn
-from router.store import connection, writer
-from router.store.protocol import Acceptance, EventEntry, Store
-from router.store.sqlite import open_store
+from router.store.protocol import Store
+from router.store.sqlite import connection, writer
+from router.store.sqlite.store import open_store
+from router.store.values import Acceptance, EventEntry
 from tests.ledger import digest
 
 LEVELS = {"OFF": 0, "NORMAL": 1, "FULL": 2}

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from router.store import pruning
+from router.store.sqlite import pruning
 from tests.mutants.sites import Mutant
 
 
@@ -153,7 +153,7 @@ ALIKE = (
         "of one way alone the first good verdict, or the nearest refusal, is that way's own",
     ),
     Alike(
-        "store/accepting.py",
+        "store/sqlite/accepting.py",
         "_insert_special",
         "runs.add(book, new, rows[0][11], effects)",
         "0",
@@ -161,7 +161,7 @@ ALIKE = (
         "every row of one delivery bears the same time",
     ),
     Alike(
-        "store/accepting.py",
+        "store/sqlite/accepting.py",
         "_insert_special",
         "new = runs.New(jobs, [rows[i] for i in places], jobs[0].turn)",
         "0",
@@ -169,7 +169,7 @@ ALIKE = (
         "the jobs of one run have one turn",
     ),
     Alike(
-        "store/accepting.py",
+        "store/sqlite/accepting.py",
         "_claim",
         "if taken == total:",
         "taken == total",
@@ -177,7 +177,7 @@ ALIKE = (
         "judged one by one, what was free is accepted all the same; only its cost differs",
     ),
     Alike(
-        "store/accepting.py",
+        "store/sqlite/accepting.py",
         "_claim",
         "if not claims:",
         "not claims",
@@ -185,7 +185,7 @@ ALIKE = (
         "nothing to claim is nothing to insert: all of none were free; only its cost differs",
     ),
     Alike(
-        "store/accepting.py",
+        "store/sqlite/accepting.py",
         "accept_all",
         "if running:",
         "running",
@@ -193,7 +193,7 @@ ALIKE = (
         "where no job was handed over, what is remembered later is nothing",
     ),
     Alike(
-        "store/accepting.py",
+        "store/sqlite/accepting.py",
         "_insert_special",
         "if not effects.cancelled or isinstance(receipt, Duplicate):",
         "not effects.cancelled or isinstance(receipt, Duplicate)",
@@ -201,7 +201,7 @@ ALIKE = (
         "jobs of a copy never come here, and a receipt with nothing cancelled put in is as it was",
     ),
     Alike(
-        "store/pruning.py",
+        "store/sqlite/pruning.py",
         "_times",
         '"finished": retain.finished_before or 0,',
         "0",
@@ -210,7 +210,7 @@ ALIKE = (
     ),
     *(
         Alike(
-            "store/leasing.py",
+            "store/sqlite/leasing.py",
             "",
             "_BATCH = 16",
             "16",
@@ -220,7 +220,7 @@ ALIKE = (
         for new in ("(15)", "(17)")
     ),
     Alike(
-        "store/leasing.py",
+        "store/sqlite/leasing.py",
         "_tell",
         "if told:",
         "told",
@@ -229,7 +229,7 @@ ALIKE = (
     ),
     *(
         Alike(
-            "store/pruning.py",
+            "store/sqlite/pruning.py",
             "",
             "EVERYTHING = 1 << 40",
             "40",
@@ -239,7 +239,7 @@ ALIKE = (
         for new in ("(39)", "(41)")
     ),
     Alike(
-        "store/pruning.py",
+        "store/sqlite/pruning.py",
         "PruneSearch._deliveries",
         "while len(found) < retain.limit:",
         "len(found) < retain.limit",
@@ -248,7 +248,7 @@ ALIKE = (
     ),
     *(
         Alike(
-            "store/pruning.py",
+            "store/sqlite/pruning.py",
             "",
             '_UNNAMED = """',
             _UNNAMED,
@@ -282,7 +282,7 @@ ALIKE = (
     ),
     *(
         Alike(
-            "store/leasing.py",
+            "store/sqlite/leasing.py",
             within,
             "raise",
             "raise",
@@ -293,7 +293,7 @@ ALIKE = (
     ),
     *(
         Alike(
-            "store/pruning.py",
+            "store/sqlite/pruning.py",
             "",
             '_UNNAMED = """',
             _UNNAMED,
@@ -304,7 +304,7 @@ ALIKE = (
     ),
     *(
         Alike(
-            "store/pruning.py",
+            "store/sqlite/pruning.py",
             "",
             '_UNNAMED = """',
             _UNNAMED,
@@ -314,7 +314,7 @@ ALIKE = (
         for number in ("d.n", "j.n", "a.job")
     ),
     Alike(
-        "store/writer.py",
+        "store/sqlite/writer.py",
         "Writer.close",
         "self._thread.join()",
         "self._thread.join()",
@@ -322,7 +322,7 @@ ALIKE = (
         "the thread has told that it is done by then, and nothing but its end follows",
     ),
     Alike(
-        "store/writer.py",
+        "store/sqlite/writer.py",
         "Writer._finish",
         "if book.copies:",
         "book.copies",
@@ -331,7 +331,7 @@ ALIKE = (
     ),
     *(
         Alike(
-            "store/writer.py",
+            "store/sqlite/writer.py",
             within,
             row,
             "0",
@@ -346,7 +346,7 @@ ALIKE = (
         for new in ("(-1)", "(1)")
     ),
     Alike(
-        "store/adding.py",
+        "store/sqlite/adding.py",
         "_add",
         'alone = unit.jobs[0].state != "waiting"',
         "0",
@@ -363,7 +363,7 @@ ALIKE = (
     ),
     *(
         Alike(
-            "store/leasing.py",
+            "store/sqlite/leasing.py",
             "",
             _OTHERS.partition(' "ORDER')[0],
             _OTHERS,
@@ -377,7 +377,7 @@ ALIKE = (
         )
     ),
     Alike(
-        "store/writer.py",
+        "store/sqlite/writer.py",
         "_alone",
         'book.db.execute("RELEASE item")',
         'book.db.execute("RELEASE item")',
@@ -393,7 +393,7 @@ ALIKE = (
         "of whole numbers that are not 0, those above -1 are those above 0",
     ),
     Alike(
-        "store/holding.py",
+        "store/sqlite/holding.py",
         "_hold",
         "if not names:",
         "not names",
@@ -401,7 +401,7 @@ ALIKE = (
         "of no names nothing is held: two statements that change nothing",
     ),
     Alike(
-        "store/adding.py",
+        "store/sqlite/adding.py",
         "_origins",
         "if not asked or book.next_run == 1:",
         "not asked or book.next_run == 1",

@@ -89,7 +89,7 @@ GROUPS = (
                 *_unit("test_intake_dedupe.py", "test_intake.py"),
                 "tests/conformance/test_own_events.py",
             ),
-            "store/accepting.py": (
+            "store/sqlite/accepting.py": (
                 *(*_unit("store/test_accepting.py"), *_STORE),
                 *_unit("test_intake_dedupe.py"),
             ),
@@ -98,29 +98,29 @@ GROUPS = (
     Group(
         "store",
         {
-            "store/leasing.py": (
+            "store/sqlite/leasing.py": (
                 *_unit("store/test_leasing.py", "store/test_recovering.py"),
                 *_unit("store/test_damage_lanes.py", "store/test_lease_faults.py"),
                 *("tests/conformance/test_leasing.py", *_STORE),
                 "tests/conformance/test_own_events.py",
             ),
-            "store/settling.py": (
+            "store/sqlite/settling.py": (
                 *_unit("store/test_settling.py"),
                 *("tests/conformance/test_leasing.py", *_STORE),
                 "tests/conformance/test_own_events.py",
             ),
-            "store/pruning.py": (*_unit("store/test_pruning.py"), *_STORE),
-            "store/writer.py": (
+            "store/sqlite/pruning.py": (*_unit("store/test_pruning.py"), *_STORE),
+            "store/sqlite/writer.py": (
                 *_unit("store/test_checkpoints.py", "store/test_writer_faults.py"),
                 *_unit("store/test_writer.py", "store/test_clock_step.py"),
                 *_STORE,
             ),
-            "store/adding.py": (
+            "store/sqlite/adding.py": (
                 *_unit("store/test_adding.py"),
                 "tests/conformance/test_replays.py",
                 *_STORE,
             ),
-            "store/holding.py": (*_unit("store/test_holding.py"), *_STORE),
+            "store/sqlite/holding.py": (*_unit("store/test_holding.py"), *_STORE),
         },
     ),
     Group(

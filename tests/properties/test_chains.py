@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
 from router.model.job import ENDED, Group, Job, NewJob, Predecessor, Turn
-from router.store.protocol import Selector
+from router.store.values import Selector
 from tests.properties.test_store import EVERYTHING, TARGETS, Histories
 
 Shape = tuple[tuple[str, tuple[Predecessor, ...]], ...]
@@ -121,12 +121,12 @@ class Runs(Histories):
     @invariant()
     def i17_nothing_waits_for_nothing(self) -> None:
         """A waiting job says what it waits for, and no other says anything."""
-        for job in self.run(self.store.jobs(EVERYTHING)):
+        for job in self.run(self.store.reads.jobs(EVERYTHING)):
             assert bool(job.waits_for) == (job.state == "waiting"), job
 
     @invariant()
     def i17_what_has_ended_stays_ended(self) -> None:
-        for job in self.run(self.store.jobs(EVERYTHING)):
+        for job in self.run(self.store.reads.jobs(EVERYTHING)):
             assert (job.ended_at is not None) == (job.state in ENDED), job
 
 

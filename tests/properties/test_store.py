@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from router.model.job import Attempt, Job
-from router.store.protocol import Acceptance, LeaseBatch, Selector, Store
-from router.store.sqlite import open_store
-from router.store.upkeep import Retain
+from router.store.protocol import Store
+from router.store.sqlite.store import open_store
+from router.store.values import Acceptance, LeaseBatch, Retain, Selector
 from tests.clocks import START_MS, ManualClock
 from tests.conformance.model_store import ModelStore
 from tests.store_values import Maker, a_settlement

@@ -17,18 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from router.clock import Clock
-from router.store import location
-from router.store.inline import InlineReader, InlineWriter
 from router.store.protocol import Store
-from router.store.sqlite import SqliteStore, open_store
-from router.store.writer import (
-    CHECKPOINT_MOST,
-    CHECKPOINT_PAGES,
-    Kind,
-    Operation,
-    _set,
-)
-from router.store.writer_state import Book
+from router.store.sqlite import location
+from router.store.sqlite.inline import InlineReader, InlineWriter
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.sqlite.writer import CHECKPOINT_MOST, CHECKPOINT_PAGES, Kind, Operation, _set
+from router.store.sqlite.writer_state import Book
 
 Twin = Callable[[], Coroutine[Any, Any, Any]]
 ASKED: ContextVar[Twin | None] = ContextVar("ASKED", default=None)
@@ -143,13 +137,13 @@ class FiledStore(SqliteStore):
         await self._writer.start()
         # What survives is the file; that the disk keeps it is the matter of tests/faults.
         self.inline.book.db.execute("PRAGMA synchronous = OFF")
-        self._reader = InlineReader(self._path)
+        self.reads = InlineReader(self._path, self._write_copies)
 
     def die(self) -> None:
         """The process is gone: what was not committed never will be."""
         self.inline.dead = True
         self.inline.book.db.close()
-        self._reader._db.close()
+        self.reads._db.close()
         self._lock.release()
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from router.model.delivery import Delivery
 from router.model.job import ENDED, Attempt, Job, JobState, NewJob, Settlement
-from router.store.protocol import (
+from router.store.values import (
     APART_MS,
     Acceptance,
     Died,
@@ -162,6 +162,10 @@ class Ledger:
             self.lost += 1
         await self.pause()
         return settled
+
+    @property
+    def reads(self) -> "Ledger":
+        return self
 
     async def results(self, job: str, actions: frozenset[str]) -> Mapping[str, Any]:
         await self.pause()

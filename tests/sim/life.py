@@ -24,7 +24,7 @@ from router.model.job import (
 from router.operator import Operator, ReplayRequest
 from router.rules.live import LiveRef, LiveRuleset
 from router.serving.upkeep import Upkeep
-from router.store.protocol import Selector, untold
+from router.store.values import Selector, untold
 from tests.sim.filed import Breaks, FiledStore, asking, at_once
 from tests.sim.twin import READ
 from tests.sim.watch import Watch
@@ -49,6 +49,7 @@ class View:
 
     def __init__(self, process: "Process", store: FiledStore) -> None:
         self._process, self._store = process, store
+        self.reads = self  # whatever is asked goes one way
 
     def __getattr__(self, name: str) -> Any:
         async def asked(*args: Any, **named: Any) -> Any:
@@ -73,7 +74,8 @@ class View:
         world = self._process.world
         twin = world.twins.of_verb(name, world.clock.now(), args, named)
         with asking(twin):
-            answer = await getattr(self._store, name)(*args, **named)
+            verb = getattr(self._store, name, None) or getattr(self._store.reads, name)
+            answer = await verb(*args, **named)
         if name in READ:
             expected = at_once(getattr(world.twins.model, name)(*args, **named))
             if answer != expected:

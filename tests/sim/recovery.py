@@ -27,7 +27,7 @@ from router.model.delivery import Delivery
 from router.model.job import Done, Job, NewJob, Outcome, RetryOutcome, Settlement
 from router.model.retry import STANDARD
 from router.model.settings import TargetLimits
-from router.store.protocol import Acceptance, EventEntry, Settled
+from router.store.values import Acceptance, EventEntry, Settled
 from tests.sim.filed import FiledStore, a_blank
 from tests.sim.ledger import Ledger
 from tests.sim.loop import SimClock, simulate
@@ -123,7 +123,7 @@ class Filed:
 
     async def unfinished(self) -> int:
         """Jobs that have not succeeded."""
-        counted = await self.store.counts()
+        counted = await self.store.reads.counts()
         return sum(n for states in counted.values() for s, n in states.items() if s != "succeeded")
 
 

@@ -31,7 +31,7 @@ from router.providers import builtin
 from router.rules.live import LiveRef, SecretValues
 from router.rules.live import LiveRuleset as Rules
 from router.rules.specs import Concurrency
-from router.store.protocol import Selector
+from router.store.values import Selector
 from tests.builders import a_log, a_rule, a_ruleset
 from tests.conformance.model_store import ModelStore
 from tests.sim.loop import SimClock, in_order, simulate
@@ -66,6 +66,7 @@ class _View:
     def __init__(self, world: "World", kept: ModelStore) -> None:
         self._world, self._kept = world, kept
         self.dead = False
+        self.reads = self
 
     def __getattr__(self, name: str) -> Any:
         async def asked(*args: Any, **named: Any) -> Any:
@@ -75,7 +76,8 @@ class _View:
                 await asyncio.Event().wait()
             if chance < self._world.fails:
                 raise StoreUnavailable("before")
-            answer = await getattr(self._kept, name)(*args, **named)
+            verb = getattr(self._kept, name, None) or getattr(self._kept.reads, name)
+            answer = await verb(*args, **named)
             if chance > 1 - self._world.fails:
                 raise StoreUnavailable("after")
             return answer
@@ -121,7 +123,7 @@ class World:
         mine = next(run for run in runs if job.id in run.jobs)
         for earlier in runs[: runs.index(mine)]:
             for id_ in earlier.jobs:
-                other = await self.disk.kept.job(id_)
+                other = await self.disk.kept.reads.job(id_)
                 assert other is not None
                 if other.state not in ENDED:
                     self.overtaken.append(f"{job.id} overtakes {other.id}")
@@ -233,7 +235,10 @@ def checked(seed: int) -> None:
 
     async def read() -> Any:
         kept = world.disk.kept
-        return [await kept.delivery(d.id) for d in await kept.deliveries(Selector(limit=1000))]
+        return [
+            await kept.reads.delivery(d.id)
+            for d in await kept.reads.deliveries(Selector(limit=1000))
+        ]
 
     records = asyncio.run(read())
     assert len(records) == len(world.acked) == 8

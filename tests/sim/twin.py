@@ -9,8 +9,8 @@ import msgspec
 
 from router.model.job import ENDED, Job, Settlement
 from router.model.operations import ReplayStep
-from router.store.protocol import Selector
-from router.store.reader import open_reader
+from router.store.sqlite.reader import open_reader
+from router.store.values import Selector
 from tests.conformance.model_store import ModelStore
 from tests.sim.filed import Twin, at_once
 from tests.sim.steps import History, Retried

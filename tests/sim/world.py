@@ -27,7 +27,7 @@ from router.model.job import (
 from router.model.leased import Work
 from router.model.retry import RetryPolicy
 from router.model.settings import OWN, TargetLimits
-from router.store.protocol import Acceptance, Recovered, Settled
+from router.store.values import Acceptance, Recovered, Settled
 from tests.sim.ledger import Ledger
 from tests.sim.loop import SimClock, in_order
 from tests.sim.makers import a_delivery, a_new_job, an_event, an_http_call
@@ -76,6 +76,7 @@ class View:
     def __init__(self, world: "World") -> None:
         self._world = world
         self.dead = False
+        self.reads = self
 
     def __getattr__(self, name: str) -> Any:
         verb = getattr(self._world.ledger, name)

@@ -19,8 +19,8 @@ from router.model.settings import Dedupe, Endpoint, FixedAnswer
 from router.providers import builtin
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.ruleset import Ruleset
-from router.store.protocol import Acceptance, Selector
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.values import Acceptance, Selector
 from tests.builders import a_log, a_request, a_rule, a_ruleset
 from tests.clocks import START_MS, ManualClock
 
@@ -110,7 +110,7 @@ async def test_a_genuine_delivery_is_stored_before_it_is_answered(store: SqliteS
     """200 accepted; the bytes are in the store, the job with them, its target woken."""
     world = World(store, a_ruleset(a_rule("r")))
     reply = await world.send(b'{"id":  1}')
-    record = await store.delivery(answer(reply)["delivery"])
+    record = await store.reads.delivery(answer(reply)["delivery"])
     assert record is not None
     assert (reply.status, answer(reply)["status"]) == (200, "accepted")
     assert record.delivery.body == b'{"id":  1}'
@@ -145,7 +145,7 @@ async def test_a_reserved_job_is_handed_over_already_running(store: SqliteStore)
     world = World(store, a_ruleset(a_rule("r")), slots=1)
     await world.send()
     (work,) = world.dispatch.works
-    kept = await store.job(work.job.id)
+    kept = await store.reads.job(work.job.id)
     assert kept is not None
     assert (kept.state, kept.attempt, kept.lease) == ("running", 1, "boot/0")
     assert msgspec.structs.replace(kept, started_at=None) == msgspec.structs.replace(
@@ -170,7 +170,7 @@ async def test_a_forgery_stores_nothing_and_is_remembered_in_the_ring(store: Sql
     world = World(store, a_ruleset(a_rule("r")))
     reply = await world.send(key=b"another-secret-entirely")
     assert (reply.status, answer(reply)) == (401, {"error": "unauthorized"})
-    assert await store.deliveries(Selector()) == ()
+    assert await store.reads.deliveries(Selector()) == ()
     (refusal,) = world.intake.ring
     assert (refusal["endpoint"], refusal["reason"]) == ("shop", "bad_signature")
     assert KEY.decode() not in str(refusal)
@@ -191,7 +191,7 @@ async def test_an_odd_body_is_stored_unparsed_and_acked(store: SqliteStore) -> N
     """A genuine delivery is never refused for its body."""
     world = World(store, a_ruleset(a_rule("r")))
     reply = await world.send(b"{")
-    record = await store.delivery(answer(reply)["delivery"])
+    record = await store.reads.delivery(answer(reply)["delivery"])
     assert record is not None
     assert (reply.status, record.delivery.state, record.jobs) == (200, "unparsed", ())
     assert answer(await world.send(b"{"))["status"] == "duplicate"
@@ -248,7 +248,7 @@ async def test_an_answer_of_ones_own_replaces_the_body(store: SqliteStore) -> No
     shop = Endpoint("shop", "shopify", ("/wh_x",), ("shop",), answer=own)
     world = World(store, a_ruleset(endpoints={"shop": shop}))
     first, second = await world.send(), await world.send()
-    (kept,) = await store.deliveries(Selector())
+    (kept,) = await store.reads.deliveries(Selector())
     assert (first.status, first.content_type) == (202, "text/plain")
     assert first.body == second.body == f"got {kept.id}!".encode()
 
@@ -266,7 +266,7 @@ async def test_a_redelivery_revives_dead_jobs_where_the_endpoint_says_so(
     attempt = Attempt(job.id, 1, 0, 0, "dead", "no", {}, job.generation)
     await store.settle(Settlement(job.id, "b/1", attempt, "dead", reason="no"))
     assert answer(await world.send())["status"] == "duplicate"
-    assert [j.state for j in await store.jobs(Selector())] == [state]
+    assert [j.state for j in await store.reads.jobs(Selector())] == [state]
 
 
 async def test_a_redelivery_does_not_revive_what_was_made_again(store: SqliteStore) -> None:
@@ -284,7 +284,7 @@ async def test_a_redelivery_does_not_revive_what_was_made_again(store: SqliteSto
     )  # fmt: skip
     await store.add(job.delivery, (again,))
     assert answer(await world.send())["status"] == "duplicate"
-    assert [j.state for j in await store.jobs(Selector())] == ["available", "dead"]
+    assert [j.state for j in await store.reads.jobs(Selector())] == ["available", "dead"]
 
 
 def test_credentials_are_removed_before_anything_stores_them() -> None:

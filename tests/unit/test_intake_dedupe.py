@@ -9,8 +9,8 @@ import pytest
 from router.intake import Reply
 from router.model.settings import Endpoint
 from router.providers import builtin
-from router.store.protocol import Selector
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.values import Selector
 from tests.builders import a_request, a_rule, a_ruleset
 from tests.clocks import ManualClock
 from tests.unit.test_intake import KEY, World, answer
@@ -50,7 +50,7 @@ async def test_a_signature_s_twin_is_the_same_delivery(store: SqliteStore) -> No
     first = await sent(world, b"/wh_x", list(signed), body)
     twin = await sent(world, b"/wh_x", longer, body)
     assert [answer(reply)["status"] for reply in (first, twin)] == ["accepted", "duplicate"]
-    assert len(await store.deliveries(Selector())) == 1
+    assert len(await store.reads.deliveries(Selector())) == 1
 
 
 async def test_the_same_id_at_another_endpoint_is_another_delivery(store: SqliteStore) -> None:

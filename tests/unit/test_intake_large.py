@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from router.intake import LARGE_BODY, PAUSE_S
-from router.store.protocol import Selector
-from router.store.sqlite import SqliteStore
+from router.store.sqlite.store import SqliteStore
+from router.store.values import Selector
 from tests.builders import a_rule, a_ruleset
 from tests.clocks import settle
 from tests.unit.test_intake import World, answer, store
@@ -35,10 +35,10 @@ async def test_a_small_delivery_is_stored_and_answered_between_the_steps_of_a_la
         await world.clock.advance(STEP_S)
     small = await world.send(number="small")
     assert not waiting.done()
-    assert [d.id for d in await store.deliveries(Selector())] == [answer(small)["delivery"]]
+    assert [d.id for d in await store.reads.deliveries(Selector())] == [answer(small)["delivery"]]
     await world.clock.advance(STEP_S * (3 - pauses))
     reply = await waiting
-    record = await store.delivery(answer(reply)["delivery"])
+    record = await store.reads.delivery(answer(reply)["delivery"])
     assert record is not None
     assert record.delivery.body == large()
     assert [j.rule for j in record.jobs] == ["r"]
@@ -85,7 +85,7 @@ async def test_a_store_that_fills_up_meanwhile_refuses_it(store: SqliteStore) ->
     world.intake.full = True
     await world.clock.advance(3 * STEP_S)
     assert (await waiting).status == 503
-    assert await store.deliveries(Selector()) == ()
+    assert await store.reads.deliveries(Selector()) == ()
 
 
 async def test_too_much_structure_is_seen_in_a_large_body_too(store: SqliteStore) -> None:
@@ -93,6 +93,6 @@ async def test_too_much_structure_is_seen_in_a_large_body_too(store: SqliteStore
     waiting = asyncio.create_task(world.send(b"[" + b"0," * LARGE_BODY + b"0]"))
     await settle()
     await world.clock.advance(9 * STEP_S)
-    record = await store.delivery(answer(await waiting)["delivery"])
+    record = await store.reads.delivery(answer(await waiting)["delivery"])
     assert record is not None
     assert record.delivery.state == "too_complex"

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from router.providers import builtin
-from router.store.protocol import Selector
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.values import Selector
 from tests.builders import a_rule, a_ruleset
 from tests.clocks import ManualClock
 from tests.unit.test_intake import World
@@ -54,4 +54,4 @@ async def test_a_forgery_is_not_read(store: SqliteStore) -> None:
     world, watched = watched_world(store)
     assert (await world.send(b"[" * 1000, key=b"another-key-altogether")).status == 401
     assert watched.asked == ["verify"]
-    assert await store.deliveries(Selector()) == ()
+    assert await store.reads.deliveries(Selector()) == ()

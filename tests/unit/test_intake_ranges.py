@@ -14,8 +14,8 @@ from router.intake import ODD_VERSIONS_MAX
 from router.model.settings import PUBLISHED, Endpoint
 from router.providers import builtin
 from router.rules.ruleset import Ruleset
-from router.store.protocol import Selector
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.values import Selector
 from tests.builders import a_request, a_rule, a_ruleset
 from tests.clocks import ManualClock
 from tests.unit.test_intake import KEY, World
@@ -72,7 +72,7 @@ async def test_until_ranges_are_known_the_sender_is_told_to_come_back(store: Sql
     world = publishing(World(store, of_shop(allow_from=(PUBLISHED,))), None)
     reply = await world.send(peer="192.0.2.7")
     assert (reply.status, reply.retry_after) == (503, 5)
-    assert not await store.deliveries(Selector(limit=1))
+    assert not await store.reads.deliveries(Selector(limit=1))
     publishing(world, HOOKS)
     assert (await world.send(peer="192.0.2.7")).status == 200
 
@@ -80,7 +80,7 @@ async def test_until_ranges_are_known_the_sender_is_told_to_come_back(store: Sql
 async def test_another_version_is_flagged_and_routed_all_the_same(store: SqliteStore) -> None:
     world = World(store, of_shop(api_version="2023-10"))
     await world.send()
-    [found] = await store.deliveries(Selector(limit=5))
+    [found] = await store.reads.deliveries(Selector(limit=5))
     assert found.flags == ("api_version",)
     assert found.state == "routed"
     assert sum(found.jobs.values()) == 1
@@ -89,14 +89,14 @@ async def test_another_version_is_flagged_and_routed_all_the_same(store: SqliteS
 async def test_the_expected_version_is_not_flagged(store: SqliteStore) -> None:
     world = World(store, of_shop(api_version="2024-01"))
     await world.send()
-    [found] = await store.deliveries(Selector(limit=5))
+    [found] = await store.reads.deliveries(Selector(limit=5))
     assert found.flags == ()
 
 
 async def test_a_body_that_is_no_json_is_flagged_too(store: SqliteStore) -> None:
     world = World(store, of_shop(api_version="2023-10"))
     await world.send(b"no json")
-    [found] = await store.deliveries(Selector(limit=5))
+    [found] = await store.reads.deliveries(Selector(limit=5))
     assert (found.state, "api_version" in found.flags) == ("unparsed", True)
 
 

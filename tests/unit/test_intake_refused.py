@@ -10,7 +10,7 @@ from router.errors import NotFound
 from router.model.delivery import REMOVED
 from router.providers import builtin
 from router.refusals import AGENT, PROBE
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore, open_store
 from tests.builders import a_request, a_rule, a_ruleset
 from tests.clocks import ManualClock
 from tests.unit.providers.makers import a_provider

@@ -11,8 +11,8 @@ from router.intake import Reply
 from router.model.settings import Endpoint
 from router.providers import Provider
 from router.rules.ruleset import Ruleset
-from router.store.protocol import Selector
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.values import Selector
 from tests.builders import a_request, a_rule, a_ruleset
 from tests.clocks import ManualClock
 from tests.unit.providers.makers import a_definition, a_provider
@@ -59,7 +59,7 @@ async def sent(world: World, provider: Provider, body: bytes = b"{}", **given: A
 
 
 async def kept(store: SqliteStore) -> list[Any]:
-    return list(await store.deliveries(Selector(limit=10)))
+    return list(await store.reads.deliveries(Selector(limit=10)))
 
 
 async def test_a_handshake_is_answered_and_nothing_is_stored(store: SqliteStore) -> None:
@@ -111,7 +111,7 @@ async def test_a_secret_that_is_shown_is_nowhere_kept(
     world = World(store, receiving(provider), slots=1)
     reply = await sent(world, provider, b'{"id":1}')
     assert reply.status == 200
-    record = await store.delivery(msgspec.json.decode(reply.body)["delivery"])
+    record = await store.reads.delivery(msgspec.json.decode(reply.body)["delivery"])
     assert record is not None
     assert "[removed]" in repr(record.delivery.headers) + record.delivery.query
     assert KEY.decode() not in repr(record)

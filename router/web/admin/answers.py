@@ -8,7 +8,7 @@ from router.model.delivery import DeliveryState, DeliverySummary
 from router.model.job import Attempt, Job
 from router.model.operations import Audit, Cause, Replay
 from router.model.target import TargetRow
-from router.store.lists import ListedAttempt, ListedEvent, ListedGeneration
+from router.store.values import ListedAttempt, ListedEvent, ListedGeneration
 
 HIDDEN = "[hidden]"
 """Stands where a caller without bodies may not look."""

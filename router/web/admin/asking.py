@@ -11,8 +11,8 @@ import msgspec
 from router.errors import UsageError
 from router.model.delivery import DeliveryState
 from router.model.job import AttemptOutcome, JobState
-from router.store.protocol import Selector
 from router.store.time_text import instant
+from router.store.values import Selector
 from router.yaml_source import Suggester
 
 LIMIT_DEFAULT, LIMIT_MAX = 50, 500

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from router.model.job import Attempt, Job
-from router.store.lists import ListedAttempt
+from router.store.values import ListedAttempt
 from router.web.admin.answers import HIDDEN, OneDelivery
 
 _PLAIN_RESULTS = ("status", "exit")

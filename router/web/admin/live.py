@@ -5,7 +5,7 @@ from typing import Protocol
 import msgspec
 
 from router.errors import UsageError
-from router.store.commit_order import LIMIT_MAX, FeedQuery, Followed, Following
+from router.store.values import LIMIT_MAX, FeedQuery, Followed, Following
 from router.web.admin.asking import Query, QueryParameter
 from router.web.admin.browsers import header
 from router.web.admin.call import JSON, Call, Rejected, Route, RouteAnswer, Stream

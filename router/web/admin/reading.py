@@ -20,15 +20,17 @@ from router.rules.explain_json import event_json
 from router.rules.explaining import explain_events, unrouted
 from router.rules.live import LiveRef
 from router.rules.ruleset import Ruleset
-from router.store.lists import ListedAttempt, ListedEvent, ListedGeneration
-from router.store.protocol import (
+from router.store.values import (
     DeliveryRecord,
     Generation,
+    ListedAttempt,
+    ListedEvent,
+    ListedGeneration,
     NameKind,
+    RuleCount,
     Selector,
     Stored,
 )
-from router.store.upkeep import RuleCount
 from router.web.admin import answers, told
 from router.web.admin.asking import marked
 

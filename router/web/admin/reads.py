@@ -8,7 +8,7 @@ import msgspec
 from router import metrics
 from router.errors import UsageError
 from router.expressions import encode_json
-from router.store.protocol import Selector
+from router.store.values import Selector
 from router.web.admin import answers
 from router.web.admin.asking import (
     CURSOR,

@@ -6,7 +6,7 @@ from router.model.job import OPEN, JobState
 from router.model.settings import DAY_MS
 from router.rules.ruleset import Ruleset
 from router.rules.specs import CompiledRule
-from router.store.upkeep import RuleCount
+from router.store.values import RuleCount
 from router.web.admin.answers import Counted, ToldEndpoint, ToldRule
 
 QUIET_DAYS = 30

@@ -7,7 +7,7 @@ import msgspec
 
 from router.errors import NotFound, UsageError
 from router.model.delivery import Delivery
-from router.store.protocol import DeliveryRecord
+from router.store.values import DeliveryRecord
 from router.web.admin.answers import HIDDEN, Deliveries
 from router.web.admin.asking import (
     CURSOR,

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from router.errors import NotFound, UsageError
 from router.model.job import OPEN
 from router.operator import By
-from router.store.protocol import Selector
+from router.store.values import Selector
 from router.web.admin.answers import Jobs
 from router.web.admin.asking import (
     CURSOR,

@@ -8,7 +8,7 @@ import msgspec
 from router.legible import cut, pretty
 from router.model.delivery import Delivery
 from router.model.job import Attempt, Job
-from router.store.protocol import DeliveryRecord
+from router.store.values import DeliveryRecord
 from router.web.pages.rendering import result_text
 
 BODY_SHOWN = 16_384

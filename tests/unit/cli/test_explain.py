@@ -13,8 +13,8 @@ import pytest
 
 from router.clock import SystemClock
 from router.model.delivery import Delivery
-from router.store.protocol import Acceptance, EventEntry, Generation
-from router.store.sqlite import open_store
+from router.store.sqlite.store import open_store
+from router.store.values import Acceptance, EventEntry, Generation
 from router.wiring.live import generation_of
 from router.wiring.rules import read_rules
 from tests.builders import a_delivery

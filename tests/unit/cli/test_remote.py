@@ -9,7 +9,7 @@ from router.cli.admin import MayNotSee
 from router.cli.remote import ServerRecords
 from router.errors import NotFound
 from router.model.delivery import DeliverySummary
-from router.store.protocol import Selector
+from router.store.values import Selector
 from router.web.admin import answers
 from router.web.admin.asking import LIMIT_MAX
 

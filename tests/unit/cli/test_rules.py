@@ -8,8 +8,8 @@ import pytest
 
 from router.clock import SystemClock
 from router.model.settings import DAY_MS
-from router.store.sqlite import open_store
-from router.store.upkeep import RuleCount
+from router.store.sqlite.store import open_store
+from router.store.values import RuleCount
 from tests.unit.cli.conftest import SMALL, Router
 
 MORE = SMALL + "  - {id: new, from: shop, mode: shadow, actions: {log: x}}\n"

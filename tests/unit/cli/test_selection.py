@@ -7,8 +7,8 @@ import pytest
 
 from router.cli.selection import is_narrowed
 from router.errors import UsageError
-from router.store.protocol import Selector
 from router.store.time_text import instant
+from router.store.values import Selector
 from tests.unit.cli.conftest import Router
 
 NOW = 1_790_000_000_000

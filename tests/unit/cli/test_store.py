@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from router.clock import SystemClock
-from router.store import location, schema
-from router.store.sqlite import open_store
+from router.store.sqlite import location, schema
+from router.store.sqlite.store import open_store
 from tests.store_values import Maker
 from tests.unit.cli.conftest import Router
 

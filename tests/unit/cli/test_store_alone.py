@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from router.clock import SystemClock
-from router.store.protocol import Acceptance, EventEntry
-from router.store.sqlite import open_store
+from router.store.sqlite.store import open_store
+from router.store.values import Acceptance, EventEntry
 from router.wiring.live import generation_of
 from router.wiring.rules import read_rules
 from tests.builders import a_delivery
@@ -96,7 +96,7 @@ def test_what_reads_needs_the_store_alone(path: Path_, read: Router, kept: Path)
 def generation(store: Path) -> str:
     async def newest() -> str:
         opened = await open_store(str(store), clock=SystemClock())
-        found = await opened.generations(1)
+        found = await opened.reads.generations(1)
         await opened.close()
         return found[0].id
 

@@ -14,8 +14,8 @@ import pytest
 from router.clock import SystemClock
 from router.model.delivery import Delivery
 from router.model.job import Attempt, NewJob, Settlement
-from router.store.protocol import Acceptance, EventEntry
-from router.store.sqlite import open_store
+from router.store.sqlite.store import open_store
+from router.store.values import Acceptance, EventEntry
 from tests.builders import a_delivery
 from tests.unit.cli.conftest import MakeSink, Ran, Router
 

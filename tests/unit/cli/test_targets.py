@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from router.cli.main import run
-from router.store.sqlite import open_store
+from router.store.sqlite.store import open_store
 from tests.clocks import ManualClock
 from tests.store_values import Maker
 

@@ -127,6 +127,10 @@ class _Failing:
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
 
+    @property
+    def reads(self) -> "_Failing":
+        return self
+
     def __getattr__(self, name: str) -> Any:
         verb = getattr(self._bench.ledger, name)
 

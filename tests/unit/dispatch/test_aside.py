@@ -7,7 +7,7 @@ from router.dispatch import Dispatcher, DispatchRules
 from router.model.job import Attempt, Job
 from router.model.retry import STANDARD
 from router.model.settings import TargetLimits
-from router.store.protocol import Acceptance, Died, Recovered, untold
+from router.store.values import Acceptance, Died, Recovered, untold
 from tests.sim.ledger import Ledger
 from tests.sim.loop import SimClock
 from tests.sim.makers import a_job

@@ -15,7 +15,7 @@ from router.model.job import Done, Job, Outcome, Predecessor, RetryOutcome, Skip
 from router.model.leased import Work
 from router.model.retry import AGE_LIMIT_MS, RetryPolicy
 from router.model.settings import TargetLimits
-from router.store.protocol import LeaseBatch
+from router.store.values import LeaseBatch
 from tests.sim.ledger import Ledger
 from tests.sim.makers import a_delivery, an_event, an_http_call
 from tests.unit.dispatch.bench import AFTER, BEFORE, Bench, on_bench

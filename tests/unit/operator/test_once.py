@@ -12,8 +12,8 @@ from router.model.job import Job, JobState
 from router.model.operations import Replay, ReplayStep
 from router.operator import ReplayRequest
 from router.rules.live import LiveRuleset, SecretValues
-from router.store.protocol import Selector
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.values import Selector
 from tests.builders import NOW, a_rule, a_ruleset
 from tests.clocks import ManualClock
 from tests.store_values import a_settlement
@@ -56,7 +56,7 @@ async def end(world: World, state: JobState, lease: str = "b.1") -> list[str]:
 
 
 async def origins(world: World, made: Replay) -> list[str | None]:
-    found = await world.real.jobs(Selector(replay=made.id, limit=1000))
+    found = await world.real.reads.jobs(Selector(replay=made.id, limit=1000))
     return sorted(job.replay_of or "" for job in found)
 
 
@@ -73,7 +73,7 @@ async def test_the_same_selection_again_makes_none(selector: Selector, world: Wo
         assert (planned.jobs, planned.deliveries, planned.passed) == (0, 0, passed)
         assert (same.jobs, same.deliveries, same.passed) == (0, 0, passed)
         assert planned.earlier == same.earlier
-        assert (await world.real.made_by(same.earlier or "")) is not None
+        assert (await world.real.reads.made_by(same.earlier or "")) is not None
     assert len(await world.replayed()) == made
     again = ReplayRequest(selector=selector, again=True)
     assert (await world.operator.plan(again))[0].jobs == made
@@ -86,7 +86,7 @@ async def test_replays_of_replays_are_of_the_originals(world: World) -> None:
     first = await world.operator.replay(asked)
     again = await world.operator.replay(msgspec.structs.replace(asked, again=True))
     assert await origins(world, first) == await origins(world, again)
-    replayed = [j.id for j in await world.real.jobs(Selector(replay=first.id))]
+    replayed = [j.id for j in await world.real.reads.jobs(Selector(replay=first.id))]
     assert not {j.replay_of for j in await world.replayed()} & set(replayed)
 
 
@@ -114,7 +114,7 @@ async def test_dead_are_the_originals_whose_newest_run_is_dead(world: World) -> 
 
 async def test_replays_are_made_again_only_by_their_name(world: World) -> None:
     first = await world.operator.replay(ReplayRequest(selector=Selector(rule="one")))
-    mine = sorted(j.id for j in await world.real.jobs(Selector(replay=first.id)))
+    mine = sorted(j.id for j in await world.real.reads.jobs(Selector(replay=first.id)))
     of_these = ReplayRequest(selector=Selector(replay=first.id))
     assert await origins(world, await world.operator.replay(of_these)) == mine
     same = await world.operator.replay(of_these)
@@ -122,7 +122,7 @@ async def test_replays_are_made_again_only_by_their_name(world: World) -> None:
 
 
 async def test_a_named_job_or_delivery_is_made_again_once(world: World) -> None:
-    job = (await world.real.jobs(Selector(rule="one")))[0]
+    job = (await world.real.reads.jobs(Selector(rule="one")))[0]
     for asked, made, passed in (
         (ReplayRequest((job.id,)), 1, 1),
         (ReplayRequest((job.delivery,)), 2, 1),

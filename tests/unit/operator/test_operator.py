@@ -18,8 +18,8 @@ from router.rules.live import LiveEndpoint, LiveRef, LiveRuleset, SecretValues
 from router.rules.plan import Planner
 from router.rules.ruleset import Ruleset
 from router.rules.specs import Concurrency
-from router.store.protocol import Selector
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.values import Selector
 from tests.builders import NOW, a_delivery, a_log, a_rule, a_ruleset
 from tests.clocks import ManualClock
 
@@ -59,7 +59,7 @@ class World:
 
     async def jobs(self) -> list[tuple[str, str, str | None]]:
         """Rule, state and origin of every job: the first ones by rule, then those made again."""
-        found = await self.store.jobs(Selector(limit=100))
+        found = await self.store.reads.jobs(Selector(limit=100))
         ordered = sorted(found, key=lambda j: (j.replay_of or "", j.rule))
         return [(j.rule, j.state, j.replay_of) for j in ordered]
 
@@ -105,7 +105,7 @@ async def test_a_dry_run_changes_nothing(world: World) -> None:
     delivery = await world.take()
     planned, _ = await world.operator.plan(ReplayRequest((delivery,)))
     assert (planned.jobs, len(await world.jobs())) == (2, 2)
-    assert await world.store.replays(9) == ()
+    assert await world.store.reads.replays(9) == ()
 
 
 async def test_a_job_is_made_again_alone(world: World) -> None:
@@ -125,7 +125,7 @@ async def test_a_job_of_a_chain_is_made_again_alone_and_at_once(world: World) ->
     )
     await world.take()
     await world.kill("first")
-    last = next(j for j in await world.store.jobs(Selector()) if j.action == "then")
+    last = next(j for j in await world.store.reads.jobs(Selector()) if j.action == "then")
     await world.operator.replay(ReplayRequest((last.id,)))
     assert (await world.jobs())[2:] == [("one", "available", last.id)]
     assert world.woken == ["then"]
@@ -140,7 +140,7 @@ async def test_a_chain_replayed_whole_is_a_chain_again(world: World) -> None:
     delivery = await world.take()
     for recorded in (True, False):
         await world.operator.replay(ReplayRequest((delivery,), recorded=recorded))
-    states = sorted(j.state for j in await world.store.jobs(Selector()) if j.replay_of)
+    states = sorted(j.state for j in await world.store.reads.jobs(Selector()) if j.replay_of)
     assert states == ["available", "available", "waiting", "waiting"]
 
 

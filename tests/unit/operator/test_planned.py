@@ -8,8 +8,8 @@ import pytest
 from router.errors import UsageError
 from router.model.operations import Change
 from router.operator import ReplayRequest
-from router.store.protocol import Selector
-from router.store.sqlite import open_store
+from router.store.sqlite.store import open_store
+from router.store.values import Selector
 from tests.builders import NOW
 from tests.clocks import ManualClock
 from tests.store_values import a_settlement
@@ -52,11 +52,11 @@ async def world(tmp_path: Path, clock: ManualClock) -> AsyncIterator[World]:
 async def test_it_is_what_is_done(
     verb: Change, selector: Selector, jobs: int, world: World
 ) -> None:
-    before = await world.real.jobs(Selector(limit=100))
+    before = await world.real.reads.jobs(Selector(limit=100))
     planned, same = await world.operator.planned(verb, (), selector)
     assert planned.jobs == sum(part.jobs for part in planned.parts) == jobs
-    assert await world.real.jobs(Selector(limit=100)) == before
-    assert await world.real.audited(None, None, 9) == ()
+    assert await world.real.reads.jobs(Selector(limit=100)) == before
+    assert await world.real.reads.audited(None, None, 9) == ()
     act = world.operator.cancel if verb == "cancel" else world.operator.revive
     assert await act((), same) == jobs
 
@@ -64,14 +64,14 @@ async def test_it_is_what_is_done(
 @pytest.mark.parametrize("where", [None, "payload.id < 9"])
 async def test_what_was_made_again_since_is_not_revived(where: str | None, world: World) -> None:
     """It is no part of a limit either; the plan says how many these are."""
-    newest, oldest = await world.real.jobs(Selector(state="dead"))
+    newest, oldest = await world.real.reads.jobs(Selector(state="dead"))
     await world.operator.replay(ReplayRequest(ids=(newest.id,)))
     [again] = await world.replayed()
     selector = Selector(state="dead", where=where, limit=1)
     plan, same = await world.operator.planned("revive", (), selector)
     assert (plan.jobs, plan.passed, plan.earlier) == (1, 1, again.id)
     assert await world.operator.revive((), same) == 1
-    assert [j.id for j in await world.real.jobs(Selector(state="dead"))] == [newest.id]
+    assert [j.id for j in await world.real.reads.jobs(Selector(state="dead"))] == [newest.id]
     plan, same = await world.operator.planned("revive", (), selector)
     assert (plan.jobs, await world.operator.revive((), same)) == (0, 0)
     assert await world.operator.newer((newest.id, oldest.id)) == {newest.id: again}
@@ -83,7 +83,7 @@ async def test_what_comes_after_the_plan_is_no_part_of_it(world: World, clock: M
     await clock.advance(60)
     await world.take(5)
     assert (planned.jobs, await world.operator.cancel((), same)) == (4, 4)
-    assert len(await world.real.jobs(Selector(rule="two", state="available"))) == 1
+    assert len(await world.real.reads.jobs(Selector(rule="two", state="available"))) == 1
 
 
 async def test_a_replay_is_cancelled_whole(world: World) -> None:

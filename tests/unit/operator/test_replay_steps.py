@@ -13,8 +13,8 @@ from router.errors import StoreUnavailable, UsageError
 from router.model.operations import Replay, ReplayStep
 from router.operator import ReplayRequest
 from router.operator.replay_source import STEP_DELIVERIES
-from router.store.protocol import Selector
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.values import Selector
 from tests.builders import NOW
 from tests.clocks import ManualClock
 from tests.unit.operator.world import World
@@ -137,7 +137,7 @@ async def test_a_killed_replay_goes_on_at_the_next_start(
     assert made > 0
     following = world.another()
     assert await following.resume() == (0 if at == 3 else 1)
-    [replay] = await real.replays(9)
+    [replay] = await real.reads.replays(9)
     done = await following.replay(_named(asked, replay))
     made = len(await world.replayed())
     assert (done.state, done.jobs, made) == ("made", made, MANY * (1 if asked.selector.rule else 2))
@@ -158,7 +158,7 @@ async def test_a_replay_that_cannot_go_on_does_not_keep_the_router_from_starting
     told = ReplayRequest(selector=Selector(where="var.gone == 1")).as_json()
     await real.begin_replay(Replay("rpl_1", told, NOW))
     assert await world.operator.resume() == 1
-    assert [r.state for r in await real.replays(9)] == ["making"]
+    assert [r.state for r in await real.reads.replays(9)] == ["making"]
 
 
 async def test_the_newest_are_taken_up_to_a_limit(real: SqliteStore) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from router.errors import UsageError
 from router.operator.where import Where
-from router.store.protocol import EventEntry, Stored
+from router.store.values import EventEntry, Stored
 from tests.builders import a_delivery, a_rule, a_ruleset
 
 RULES = a_ruleset(a_rule("one"))

@@ -13,8 +13,8 @@ from router.operator import Operator
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.plan import Planner
 from router.rules.ruleset import Ruleset
-from router.store.protocol import Selector
-from router.store.sqlite import SqliteStore
+from router.store.sqlite.store import SqliteStore
+from router.store.values import Selector
 from tests.builders import NOW, a_delivery, a_log, a_rule, a_ruleset
 from tests.clocks import JumpingClock
 
@@ -65,5 +65,5 @@ class World:
 
     async def replayed(self) -> list[Job]:
         """The jobs that replays made, by due time."""
-        found = await self.real.jobs(Selector(limit=10_000))
+        found = await self.real.reads.jobs(Selector(limit=10_000))
         return sorted((j for j in found if j.replay_of), key=lambda j: (j.due_at, j.target))

@@ -16,7 +16,7 @@ from router.rehearsal.seen import Observed
 from router.rehearsal.senders import Senders
 from router.rehearsal.virtual_time import START_MS, Stuck, VirtualClock, VirtualLoop
 from router.rules.live import LiveRuleset
-from router.store.inline import Memory
+from router.store.sqlite.inline import Memory
 
 RULES = """\
 version: 1

@@ -10,8 +10,9 @@ from router import log
 from router.clock import SteadyClock
 from router.errors import StoreUnavailable
 from router.serving.clock_sync import HOLD_S, NOTE_S, Stepping
-from router.store.protocol import Selector, Store
-from router.store.sqlite import SqliteStore, open_store
+from router.store.protocol import Store
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.values import Selector
 from tests.clocks import START_MS, SetClock
 from tests.store_values import Maker
 
@@ -65,7 +66,7 @@ class World:
 
     async def due(self) -> int:
         """By how much the one job has moved."""
-        [job] = await self.store.jobs(Selector())
+        [job] = await self.store.reads.jobs(Selector())
         return job.due_at - START_MS
 
     async def seen(self) -> int:

@@ -29,7 +29,7 @@ from router.serving.conditions import (
     TargetAlerts,
 )
 from router.serving.own_events import Watch
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore, open_store
 from tests.builders import a_ruleset
 from tests.clocks import START_MS, ManualClock
 
@@ -312,7 +312,7 @@ async def test_a_store_near_its_cap_is_told(world: World) -> None:
         told=world.facts,
         tell=world.tell,
     )
-    size = await world.store.size()
+    size = await world.store.reads.size()
     for cap in (size * 2, size * 10 // 8, size * 10 // 8):
         world.say(server=ServerSettings(retention=Retention(max_size=cap)))
         await watch.step()

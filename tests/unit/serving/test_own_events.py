@@ -18,8 +18,8 @@ from router.model.job import Attempt, Job
 from router.providers import own
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.serving.own_events import OwnEvents
-from router.store.protocol import Acceptance, Selector
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.values import Acceptance, Selector
 from tests.clocks import START_MS, ManualClock, settle
 from tests.sim.makers import a_job
 
@@ -85,7 +85,7 @@ class World:
         )
 
     async def told(self) -> list[tuple[str, ...]]:
-        return [d.events for d in await self.store.deliveries(OURS)]
+        return [d.events for d in await self.store.reads.deliveries(OURS)]
 
 
 @pytest.fixture
@@ -272,7 +272,7 @@ async def test_who_watches_hears_of_what_is_stored_once(store: SqliteStore) -> N
     heard = watching(world)
     assert await world.own.tell("reload.failed", "1", PAYLOAD)
     assert await world.own.tell("reload.failed", "1", PAYLOAD)
-    (stored,) = await store.deliveries(OURS)
+    (stored,) = await store.reads.deliveries(OURS)
     assert heard == [(stored.id, "reload.failed")]
 
 

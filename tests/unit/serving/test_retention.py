@@ -7,9 +7,9 @@ import pytest
 
 from router.model.settings import Retention
 from router.serving import retention
-from router.store.pruning import removable
-from router.store.reader import open_reader
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.pruning import removable
+from router.store.sqlite.reader import open_reader
+from router.store.sqlite.store import SqliteStore, open_store
 from tests.clocks import START_MS, JumpingClock
 from tests.store_values import Maker
 
@@ -46,7 +46,7 @@ async def test_an_age_removes_what_has_ended_and_nothing_open(
     await reader.close()
     done, more = await retention.prune(store, wish, clock=JumpingClock(NOW))
     assert (done.deliveries, more) == (gone, False)
-    assert sum((await store.counts())["paid"].values()) == 1
+    assert sum((await store.reads.counts())["paid"].values()) == 1
 
 
 async def test_a_call_is_bounded_and_says_that_there_is_more(store: SqliteStore) -> None:

@@ -7,7 +7,7 @@ from router import log
 from router.errors import StoreUnavailable
 from router.metrics import RuleTotals
 from router.serving.rule_counters import STEP, Counting
-from router.store.upkeep import RuleCount
+from router.store.values import RuleCount
 from tests.clocks import START_MS, ManualClock
 from tests.conformance.model_store import ModelStore
 
@@ -42,7 +42,7 @@ async def test_only_what_is_new_is_added() -> None:
     totals["a"] = RuleTotals(4, 1, 2, 0, START_MS + 3_000)
     await counting.flush()
     wanted = RuleCount("a", 4, 1, 2, 0, START_MS + 10_000, START_MS + 3_000)
-    assert await store.rule_counts() == {"a": wanted}
+    assert await store.reads.rule_counts() == {"a": wanted}
 
 
 async def test_the_next_process_adds_to_it() -> None:
@@ -52,7 +52,7 @@ async def test_the_next_process_adds_to_it() -> None:
     await a_counting({"a": RuleTotals(3, 0, 0, 2, START_MS)}, store, clock).flush()
     await clock.advance(60)
     await a_counting({"a": RuleTotals(1, 0, 0, 0)}, store, clock).flush()
-    assert await store.rule_counts() == {"a": RuleCount("a", 4, 0, 0, 2, START_MS, START_MS)}
+    assert await store.reads.rule_counts() == {"a": RuleCount("a", 4, 0, 0, 2, START_MS, START_MS)}
 
 
 async def test_what_a_store_cannot_take_goes_with_the_next() -> None:
@@ -63,7 +63,7 @@ async def test_what_a_store_cannot_take_goes_with_the_next() -> None:
     await counting.flush()
     store.fails = False
     await counting.flush()
-    assert (await store.rule_counts())["a"].evaluated == 3
+    assert (await store.reads.rule_counts())["a"].evaluated == 3
 
 
 async def test_several_who_look_at_once_count_nothing_twice() -> None:
@@ -79,7 +79,7 @@ async def test_several_who_look_at_once_count_nothing_twice() -> None:
     many = {f"r{n}": RuleTotals(1, 1, 0, 0, START_MS) for n in range(3 * STEP)}
     counting = a_counting(many, store, clock)
     await asyncio.gather(counting.flush(), counting.flush_soon(), counting.flush_soon())
-    assert {count.matched for count in (await store.rule_counts()).values()} == {1}
+    assert {count.matched for count in (await store.reads.rule_counts()).values()} == {1}
 
 
 async def test_who_looks_does_not_wait_for_a_store_that_hangs() -> None:
@@ -100,6 +100,6 @@ async def test_a_new_rule_is_counted_from_now_though_nothing_asks_it() -> None:
     await clock.advance(60)
     many = [f"r{n}" for n in range(STEP)]
     await a_counting({}, store, clock, "a", *many).flush()
-    counts = await store.rule_counts()
+    counts = await store.reads.rule_counts()
     assert counts["a"].counted_since == START_MS
     assert counts[many[-1]] == RuleCount(many[-1], 0, 0, 0, 0, START_MS + 60_000)

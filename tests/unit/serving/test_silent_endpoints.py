@@ -10,7 +10,7 @@ from router.metrics import Metrics
 from router.model.settings import Endpoint
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.serving.silent_endpoints import Silence, SilentEndpoint
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore, open_store
 from tests.builders import a_ruleset
 from tests.clocks import START_MS, ManualClock, SetClock
 from tests.store_values import Maker

@@ -14,8 +14,8 @@ from router.model.target import TargetRow
 from router.operator import By, Operator
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.serving.targets import TargetDesk, remembered
-from router.store.protocol import Selector
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.values import Selector
 from tests.builders import a_ruleset
 from tests.clocks import ManualClock
 from tests.store_values import Maker
@@ -71,14 +71,14 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 async def test_paused_and_resumed_with_reason_and_audit(world: World) -> None:
     answer = await world.desk.pause({"target": "erp", "reason": "they migrate"}, OPS)
     assert answer == {"target": "erp", "state": "paused", "changed": True, "jobs": 2}
-    jobs = await world.store.jobs(Selector())
+    jobs = await world.store.reads.jobs(Selector())
     assert sorted(job.state for job in jobs) == ["available", "waiting", "waiting"]
     again = await world.desk.pause({"target": "erp"}, OPS)
     assert (again["changed"], again["jobs"]) == (False, 0)
     answer = await world.desk.resume({"target": "erp"}, OPS)
     assert answer == {"target": "erp", "state": "closed", "changed": True, "jobs": 2}
     assert world.woken == ["erp"]
-    lines = await world.store.audited(None, None, 10)
+    lines = await world.store.reads.audited(None, None, 10)
     assert [(one.verb, one.who, one.peer, one.count, one.asked) for one in lines] == [
         ("resume_target", "ops", "10.0.0.7", 2, {"target": "erp"}),
         ("pause_target", "ops", "10.0.0.7", 2, {"target": "erp", "reason": "they migrate"}),
@@ -103,7 +103,7 @@ async def test_its_jobs_are_let_go_before_its_gate_opens(world: World) -> None:
     await world.desk.pause({"target": "erp"}, OPS)
     await world.clock.advance(8 * 86_400)
     await world.desk.resume({"target": "erp"}, OPS)
-    jobs = [job for job in await world.store.jobs(Selector()) if job.target == "erp"]
+    jobs = [job for job in await world.store.reads.jobs(Selector()) if job.target == "erp"]
     assert {(job.state, job.due_at) for job in jobs} == {("available", world.clock.now())}
 
 

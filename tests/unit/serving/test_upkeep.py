@@ -14,8 +14,8 @@ from router.model.settings import Retention, ServerSettings
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.specs import CompiledRule, Concurrency
 from router.serving.upkeep import JOURNAL_MOST, Upkeep
-from router.store.protocol import Selector
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.values import Selector
 from tests.builders import a_rule, a_ruleset
 from tests.clocks import ManualClock
 from tests.store_values import Maker
@@ -63,7 +63,7 @@ async def test_what_is_past_its_time_goes_and_open_jobs_stay(world: World) -> No
     assert await world.upkeep.step() == 0
     await world.clock.advance(8 * DAY)
     assert await world.upkeep.step() == 1
-    assert [d.jobs for d in await world.store.deliveries(Selector())] == [{"available": 1}]
+    assert [d.jobs for d in await world.store.reads.deliveries(Selector())] == [{"available": 1}]
 
 
 async def test_nothing_goes_while_ages_cannot_be_trusted(world: World) -> None:
@@ -92,11 +92,11 @@ async def test_pausing_a_rule_holds_its_jobs_and_resuming_wakes_them(world: Worl
     await world.store.accept(make.acceptance(jobs=[make.job(rule="r", target="erp")]))
     world.say(a_rule("r", mode="paused"))
     await world.upkeep.step()
-    assert [j.state for j in await world.store.jobs(Selector())] == ["waiting"]
+    assert [j.state for j in await world.store.reads.jobs(Selector())] == ["waiting"]
     world.woken.clear()
     world.say(a_rule("r"))
     await world.upkeep.step()
-    assert [j.state for j in await world.store.jobs(Selector())] == ["available"]
+    assert [j.state for j in await world.store.reads.jobs(Selector())] == ["available"]
     assert world.woken == ["erp"]
 
 
@@ -117,7 +117,7 @@ async def test_a_changed_limit_is_in_force_with_its_generation(world: World) -> 
     world.say(group_of(2))
     await world.upkeep.apply()
     assert world.woken == ["erp"]
-    assert (await world.store.counts())["paid"] == {"available": 2, "waiting": 1}
+    assert (await world.store.reads.counts())["paid"] == {"available": 2, "waiting": 1}
 
 
 async def test_a_paused_rule_s_chain_waits_for_both(world: World) -> None:
@@ -127,10 +127,10 @@ async def test_a_paused_rule_s_chain_waits_for_both(world: World) -> None:
     await world.store.accept(make.acceptance(jobs=jobs))
     world.say(a_rule("paid", mode="paused"))
     await world.upkeep.apply()
-    assert (await world.store.counts())["paid"] == {"waiting": 2}
+    assert (await world.store.reads.counts())["paid"] == {"waiting": 2}
     world.say(a_rule("paid"))
     await world.upkeep.apply()
-    assert (await world.store.counts())["paid"] == {"available": 1, "waiting": 1}
+    assert (await world.store.reads.counts())["paid"] == {"available": 1, "waiting": 1}
 
 
 async def test_a_journal_that_grows_is_told_once_and_its_end_too(world: World) -> None:

@@ -16,8 +16,8 @@ from router.operator import Operator
 from router.provider_calls.subscriptions import Record, fact_name
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.serving.verbs import ReloadState, Verbs
-from router.store.protocol import Selector
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.values import Selector
 from tests.builders import a_request, a_rule, a_ruleset
 from tests.clocks import ManualClock, settle
 from tests.store_values import Maker
@@ -113,7 +113,7 @@ async def test_cancel_and_replay_take_ids_or_a_selector(world: World) -> None:
     assert await world.verbs.cancel({"selector": selector}) == {"cancelled": 1}
     revived = await world.verbs.revive({"selector": selector})
     assert revived == {"revived": 0, "passed": 0, "earlier": None, "newer": {}}
-    assert [job.state for job in await world.store.jobs(Selector())] == ["cancelled"]
+    assert [job.state for job in await world.store.reads.jobs(Selector())] == ["cancelled"]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ async def test_a_body_that_is_not_understood_changes_nothing(world: World, body:
     """It is answered as a mistake."""
     with pytest.raises(UsageError):
         await world.verbs.cancel(body)
-    assert [job.state for job in await world.store.jobs(Selector())] == ["available"]
+    assert [job.state for job in await world.store.reads.jobs(Selector())] == ["available"]
 
 
 async def test_a_failed_reload_is_answered_with_its_diagnostics(world: World) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore, open_store
 from tests.clocks import ManualClock
 from tests.store_values import FAR, Maker
 from tests.unit.store.spoiling import NOBODY, Teller

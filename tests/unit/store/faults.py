@@ -5,9 +5,9 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from router.store.connection import open_writer
-from router.store.writer import Writer
-from router.store.writer_state import Book
+from router.store.sqlite.connection import open_writer
+from router.store.sqlite.writer import Writer
+from router.store.sqlite.writer_state import Book
 from tests.clocks import ManualClock
 
 CHECKPOINT, LAST = "PRAGMA wal_checkpoint(PASSIVE)", "PRAGMA wal_checkpoint(TRUNCATE)"

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from router.model.job import Job, JobState, NewJob
-from router.store import accepting, leasing, schema, settling
-from router.store.protocol import LeaseBatch, Recovered, Settled
-from router.store.writer_state import Book
+from router.store.sqlite import accepting, leasing, schema, settling
+from router.store.sqlite.writer_state import Book
+from router.store.values import LeaseBatch, Recovered, Settled
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, Maker, a_settlement
 

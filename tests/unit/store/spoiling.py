@@ -6,8 +6,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from router.model.job import Attempt, Job, Predecessor
-from router.store.protocol import Acceptance, Selector
-from router.store.sqlite import SqliteStore
+from router.store.sqlite.store import SqliteStore
+from router.store.values import Acceptance, Selector
 from tests.store_values import FAR, Maker
 
 NOBODY: frozenset[tuple[str, str]] = frozenset()
@@ -50,7 +50,7 @@ class Teller:
 
 async def own(store: SqliteStore) -> list[str]:
     """The deliveries that are our own events."""
-    return [one.id for one in await store.deliveries(Selector(endpoint="router"))]
+    return [one.id for one in await store.reads.deliveries(Selector(endpoint="router"))]
 
 
 async def begun_run(store: SqliteStore, make: Maker) -> tuple[Job, dict[str, str]]:
@@ -69,5 +69,5 @@ async def begun_run(store: SqliteStore, make: Maker) -> tuple[Job, dict[str, str
 
 async def ends(store: SqliteStore, ids: dict[str, str]) -> dict[str, tuple[str, str | None]]:
     """State and reason of each of these jobs."""
-    found = {name: await store.job(id_) for name, id_ in ids.items()}
+    found = {name: await store.reads.job(id_) for name, id_ in ids.items()}
     return {name: (job.state, job.reason) for name, job in found.items() if job is not None}

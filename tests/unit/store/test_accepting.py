@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from router.model.job import Group, NewJob, Predecessor, Turn
-from router.store import accepting, schema
-from router.store.accepting import Receipt
-from router.store.chains import PAUSED, PREDECESSORS, TURN
-from router.store.protocol import Acceptance, Accepted, Duplicate
-from router.store.rows import STATE, decode_events, decode_names
-from router.store.writer_state import ROWS, Book
+from router.store.common.chains import PAUSED, PREDECESSORS, TURN
+from router.store.sqlite import accepting, schema
+from router.store.sqlite.accepting import Receipt
+from router.store.sqlite.rows import STATE, decode_events, decode_names
+from router.store.sqlite.writer_state import ROWS, Book
+from router.store.values import Acceptance, Accepted, Duplicate
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, GENERATION, Maker
 

@@ -8,8 +8,8 @@ import pytest
 
 from router.errors import NotFound
 from router.model.job import Group, NewJob, Turn
-from router.store import accepting, adding, leasing, runs, schema, settling
-from router.store.writer_state import Book
+from router.store.sqlite import accepting, adding, leasing, runs, schema, settling
+from router.store.sqlite.writer_state import Book
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, GENERATION, Maker, a_settlement
 

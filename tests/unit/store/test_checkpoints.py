@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from router.errors import StoreUnavailable
-from router.store import accepting
-from router.store.protocol import Accepted
-from router.store.sqlite import open_store
-from router.store.writer import BATCH, CHECKPOINT_MOST, CHECKPOINT_PAGES, LARGE_BATCH
-from router.store.writer_state import Book
+from router.store.sqlite import accepting
+from router.store.sqlite.store import open_store
+from router.store.sqlite.writer import BATCH, CHECKPOINT_MOST, CHECKPOINT_PAGES, LARGE_BATCH
+from router.store.sqlite.writer_state import Book
+from router.store.values import Accepted
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import Maker
 from tests.unit.store.faults import Rig, fault
@@ -187,7 +187,7 @@ async def test_the_very_last_one_that_the_disk_fails_is_told_and_leaves_the_jour
     assert "SQLITE_IOERR_FSYNC" in await rig.failure
     assert (path.read_bytes(), Path(f"{path}-wal").read_bytes()) == before
     again = await open_store(str(path), clock=ManualClock())
-    assert await again.delivery(accepted.acceptance.delivery.id) is not None
+    assert await again.reads.delivery(accepted.acceptance.delivery.id) is not None
     await again.close()
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from router.errors import StoreUnavailable
 from router.model.operations import Replay, ReplayStep
-from router.store import clock_step
-from router.store.protocol import Selector
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite import clock_step
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.values import Selector
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, Maker, a_settlement
 
@@ -24,7 +24,7 @@ async def opened(folder: Path) -> SqliteStore:
 
 
 async def due_times(store: SqliteStore) -> list[int]:
-    return sorted(job.due_at - START_MS for job in await store.jobs(Selector(limit=1_000)))
+    return sorted(job.due_at - START_MS for job in await store.reads.jobs(Selector(limit=1_000)))
 
 
 async def test_whatever_is_asked_before_the_answer_moves_and_nothing_after(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ async def test_a_replay_s_step_meanwhile_keeps_its_pace(tmp_path: Path) -> None:
     await asyncio.sleep(0)
     step = ReplayStep("rpl_1", "", "dlv_a", False, (), {"erp": float(START_MS)}, 0)
     await asyncio.gather(shift, store.replay_step(step, now=START_MS))
-    replay = await store.replay("rpl_1")
+    replay = await store.reads.replay("rpl_1")
     assert replay is not None
     assert replay.due == {"erp": START_MS - DAY_MS}
     await store.close()

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from router.errors import StoreRefused
-from router.store.connection import READER, WRITER, open_read_only, open_writer, remark
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.connection import READER, WRITER, open_read_only, open_writer, remark
+from router.store.sqlite.store import SqliteStore, open_store
 from tests.clocks import ManualClock
 
 

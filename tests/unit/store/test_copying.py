@@ -13,11 +13,11 @@ import pytest
 
 from router.errors import StoreRefused, UsageError
 from router.model.operations import Audit
-from router.store import location, schema
-from router.store.copying import backup, restore
-from router.store.protocol import Selector
-from router.store.sqlite import SqliteStore, open_store
-from router.store.upgrading import about, due, upgrade
+from router.store.sqlite import location, schema
+from router.store.sqlite.copying import backup, restore
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.sqlite.upgrading import about, due, upgrade
+from router.store.values import Selector
 from tests.clocks import ManualClock
 from tests.store_values import Maker
 
@@ -37,7 +37,7 @@ async def filled(path: Path, count: int, seed: int = 1) -> list[str]:
 
 async def ids(path: Path) -> list[str]:
     store = await open_store(str(path), clock=ManualClock())
-    found = await store.deliveries(Selector())
+    found = await store.reads.deliveries(Selector())
     await store.close()
     return sorted(one.id for one in found)
 
@@ -175,7 +175,7 @@ async def test_a_restored_store_has_its_line_from_the_first_moment(
     restore(copy, path, stamp=STAMP, audit=line)
     assert sorted(p.name for p in path.parent.glob(f"{path.name}*.new*")) == []
     store = await open_store(str(path), clock=ManualClock())
-    assert await store.audited(None, None, 5) == (line,)
+    assert await store.reads.audited(None, None, 5) == (line,)
     await store.close()
 
 
@@ -227,7 +227,7 @@ async def test_work_of_a_dry_run_is_neither_kept_nor_replaced(path: Path, tmp_pa
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from router.store import copying
+from router.store.sqlite import copying
 calls = int(sys.argv[3])
 def die_at(event, args):
     global calls

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from router.model.job import Predecessor
-from router.store.protocol import Recovered, Selector
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.values import Recovered, Selector
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, Maker, a_settlement
 from tests.unit.store.spoiling import NOBODY, spoil
@@ -39,7 +39,7 @@ async def test_only_the_spoilt_job_of_a_target_is_dead(
     assert [one.job.id for one in batch.jobs] == good
     assert len(batch.corrupt) == 1
     assert batch.next_due == {"erp": None}
-    (dead,) = await store.jobs(Selector(state="dead"))
+    (dead,) = await store.reads.jobs(Selector(state="dead"))
     assert (dead.id, dead.reason, dead.ended_at, dead.lease) == (
         batch.corrupt[0],
         "corrupt",
@@ -47,7 +47,7 @@ async def test_only_the_spoilt_job_of_a_target_is_dead(
         None,
     )
     assert type(dead.event) is str
-    assert len(await store.jobs(ALL)) == 5, "lists show it with the others"
+    assert len(await store.reads.jobs(ALL)) == 5, "lists show it with the others"
     assert (await store.lease({"erp": 9}, lease="b/2", now=FAR)).corrupt == ()
 
 
@@ -79,8 +79,8 @@ async def test_all_the_jobs_of_a_spoilt_delivery_are_dead(
     batch = await store.lease({"erp": 9}, lease="b/1", now=FAR)
     assert [one.job.id for one in batch.jobs] == [good.jobs[0].id]
     assert sorted(batch.corrupt) == [job.id for job in spoilt.jobs]
-    assert len(await store.deliveries(ALL)) == 2
-    record = await store.delivery(spoilt.delivery.id)
+    assert len(await store.reads.deliveries(ALL)) == 2
+    record = await store.reads.delivery(spoilt.delivery.id)
     assert record is not None
     assert record.delivery.damaged, "legible again, but not what was accepted"
 
@@ -91,7 +91,7 @@ async def test_a_target_that_nobody_can_read_hides_no_other(
     jobs = [make.job(target=name) for name in ("crm", "mid", "wiki")]
     await store.accept(make.acceptance(jobs=jobs))
     spoil(path, "UPDATE jobs SET target = CAST(x'6dff' AS TEXT) WHERE id = ?", jobs[1].id)
-    assert {"crm", "wiki"} < set(await store.targets())
+    assert {"crm", "wiki"} < set(await store.reads.targets())
 
 
 async def test_one_behind_another_and_those_named_are_found(
@@ -115,7 +115,7 @@ async def test_what_comes_after_a_spoilt_job_is_cancelled(
     await store.accept(make.acceptance(jobs=[first, then]))
     spoil(path, "UPDATE jobs SET event = CAST(x'ff' AS TEXT) WHERE id = ?", first.id)
     assert (await store.lease({"erp": 9}, lease="b/1", now=FAR)).corrupt == (first.id,)
-    ended = await store.job(then.id)
+    ended = await store.reads.job(then.id)
     assert ended is not None
     assert (ended.state, ended.reason) == ("cancelled", "predecessor_dead: a")
 
@@ -129,7 +129,7 @@ async def test_a_running_job_that_nobody_can_read_holds_up_no_start(
     spoil(path, "UPDATE jobs SET rule = CAST(x'ff' AS TEXT) WHERE id = ?", jobs[0].id)
     mended = await store.recover(alive="new/", now=FAR, on_interrupt_dead=NOBODY)
     assert mended == Recovered(1, 1)
-    (dead,) = await store.jobs(Selector(state="dead"))
+    (dead,) = await store.reads.jobs(Selector(state="dead"))
     assert (dead.id, dead.reason) == (jobs[0].id, "corrupt")
 
 
@@ -143,4 +143,4 @@ async def test_a_spoilt_job_stays_dead_as_it_would_run_with_other_words(
     await store.settle(a_settlement(leased.job, "dead", reason="no"))
     assert await store.revive(Selector(state="dead"), now=FAR) == 1
     assert await store.revive(Selector(ids=(jobs[0].id,)), now=FAR) == 0
-    assert (await store.counts())["paid"] == {"dead": 1, "available": 1}
+    assert (await store.reads.counts())["paid"] == {"dead": 1, "available": 1}

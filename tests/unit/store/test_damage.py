@@ -9,8 +9,8 @@ import pytest
 
 from router.errors import StoreRefused
 from router.model.delivery import Delivery
-from router.store import upgrading
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite import upgrading
+from router.store.sqlite.store import SqliteStore, open_store
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import Maker
 
@@ -21,7 +21,7 @@ async def read_after(store: SqliteStore, path: Path, sql: str, *values: object) 
     await store.accept(wanted)
     with closing(sqlite3.connect(path)) as db, db:
         db.execute(sql, values)
-    found = await store.delivery(wanted.delivery.id)
+    found = await store.reads.delivery(wanted.delivery.id)
     assert found is not None
     return found.delivery
 

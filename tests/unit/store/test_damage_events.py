@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from router.errors import StoreUnavailable
-from router.store.protocol import Recovered
-from router.store.sqlite import SqliteStore
+from router.store.sqlite.store import SqliteStore
+from router.store.values import Recovered
 from tests.clocks import START_MS
 from tests.store_values import FAR, GENERATION, Maker, a_settlement
 from tests.unit.store.spoiling import LATER, NOBODY, Teller, begun_run, own, refusing, spoil
@@ -37,7 +37,7 @@ async def test_a_spoilt_job_makes_the_event_that_every_dead_one_makes(
         FAR,
     )
     assert await own(store) == [teller.events[0].delivery.id]
-    made = await store.job(teller.events[0].jobs[0].id)
+    made = await store.reads.job(teller.events[0].jobs[0].id)
     assert made is not None
     assert (made.state, made.rule) == ("available", "call")
 
@@ -144,7 +144,7 @@ async def test_nor_is_what_a_lease_finds_that_fails_in_the_end(
         await store.lease({"erp": 9}, lease="b/1", now=FAR)
     await store.ready()
     assert teller.told == []
-    assert (await store.counts())["paid"] == {"available": 2}
+    assert (await store.reads.counts())["paid"] == {"available": 2}
     assert (await store.lease({"erp": 9}, lease="b/2", now=FAR)).corrupt == (jobs[0].id,)
 
 

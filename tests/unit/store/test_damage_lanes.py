@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 from router.model.operations import Replay, ReplayStep
-from router.store.sqlite import SqliteStore
+from router.store.sqlite.store import SqliteStore
 from tests.clocks import START_MS
 from tests.store_values import FAR, Maker
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from router.model.job import Group, Predecessor, Turn
-from router.store.protocol import HELD, Acceptance, Accepted, Settled
-from router.store.sqlite import SqliteStore
+from router.store.sqlite.store import SqliteStore
+from router.store.values import HELD, Acceptance, Accepted, Settled
 from tests.store_values import FAR, Maker, a_settlement
 from tests.unit.store.spoiling import LATER, Teller, begun_run, ends, own, spoil
 
@@ -103,7 +103,7 @@ async def test_one_that_runs_is_left_to_end(
         spoil(path, "UPDATE jobs SET target = x'ff' WHERE id = ?", spoilt.id)
     ids = {job.action: job.id for job in jobs}
     assert await store.settle(a_settlement(a)) == HELD
-    assert (await store.counts())["paid"] == {"succeeded": 1, "running": 2}
+    assert (await store.reads.counts())["paid"] == {"succeeded": 1, "running": 2}
     assert await store.settle(a_settlement(b)) == HELD
     again = a_settlement(c, "retryable", due_at=FAR + 5)
     assert await store.settle(again)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from router.store.death_causes import key_of, normalised
+from router.store.common.death_causes import key_of, normalised
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from router.model.job import Predecessor
-from router.store import holding
-from router.store.chains import PAUSED, PREDECESSORS, TARGET
-from router.store.operations import STEP
+from router.store.common.chains import PAUSED, PREDECESSORS, TARGET
+from router.store.sqlite import holding
+from router.store.sqlite.operations import STEP
 from tests.clocks import START_MS
 from tests.store_values import FAR
 from tests.unit.store.ledger import Ledger

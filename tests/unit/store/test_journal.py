@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from router.errors import StoreRefused
-from router.store import journal
-from router.store.protocol import Selector
-from router.store.sqlite import open_store
-from router.store.writer import CHECKPOINT_PAGES
-from router.store.writer_state import Book
+from router.store.sqlite import journal
+from router.store.sqlite.store import open_store
+from router.store.sqlite.writer import CHECKPOINT_PAGES
+from router.store.sqlite.writer_state import Book
+from router.store.values import Selector
 from tests.clocks import ManualClock
 from tests.store_values import Maker
 
@@ -57,7 +57,7 @@ def changed(path: Path, offset: int) -> None:
 
 async def kept(path: Path, clock: ManualClock) -> int:
     store = await open_store(str(path), clock=clock)
-    found = await store.deliveries(Selector())
+    found = await store.reads.deliveries(Selector())
     await store.close()
     return len(found)
 

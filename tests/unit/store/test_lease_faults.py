@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from router.errors import StoreUnavailable
-from router.store.protocol import Selector
-from router.store.sqlite import SqliteStore
+from router.store.sqlite.store import SqliteStore
+from router.store.values import Selector
 from tests.store_values import FAR, Maker
 
 ALL = Selector()
@@ -32,7 +32,7 @@ async def test_jobs_that_can_be_read_are_not_put_aside_when_a_lease_fails(
     refuse(path, "UPDATE ON jobs", fault)
     with pytest.raises(StoreUnavailable, match="cannot be stored"):
         await store.lease({"erp": 9}, lease="b/1", now=FAR)
-    assert [job.state for job in await store.jobs(ALL)] == ["available"] * 2
+    assert [job.state for job in await store.reads.jobs(ALL)] == ["available"] * 2
 
 
 @FAULTS
@@ -44,4 +44,4 @@ async def test_jobs_that_can_be_read_are_not_put_aside_when_a_start_fails(
     refuse(path, "INSERT ON attempts", fault)
     with pytest.raises(StoreUnavailable, match="cannot be stored"):
         await store.recover(alive="new/", now=FAR, on_interrupt_dead=NOBODY)
-    assert [job.state for job in await store.jobs(ALL)] == ["running"] * 2
+    assert [job.state for job in await store.reads.jobs(ALL)] == ["running"] * 2

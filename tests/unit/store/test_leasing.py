@@ -3,7 +3,7 @@
 import pytest
 
 from router.model.job import Predecessor
-from router.store.leasing import LEASED_BYTES
+from router.store.sqlite.leasing import LEASED_BYTES
 from tests.clocks import START_MS
 from tests.store_values import FAR
 from tests.unit.store.ledger import Ledger

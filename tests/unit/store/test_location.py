@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from router.errors import StoreRefused
-from router.store import location
-from router.store.location import file_system
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite import location
+from router.store.sqlite.location import file_system
+from router.store.sqlite.store import SqliteStore, open_store
 from tests.clocks import ManualClock
 from tests.store_values import Maker
 
@@ -59,7 +59,7 @@ def test_without_its_lock_file_the_store_itself_keeps_others_out(
     script = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from router.store import location\n"
+        "from router.store.sqlite import location\n"
         "location.Lock(Path(sys.argv[1]))\n"
     )
     run = subprocess.run(
@@ -120,7 +120,7 @@ async def test_a_lock_file_left_behind_refuses_nobody(path: Path) -> None:
     script = (
         "import asyncio, os, signal, sys\n"
         "from router.clock import SystemClock\n"
-        "from router.store.sqlite import open_store\n"
+        "from router.store.sqlite.store import open_store\n"
         "async def main():\n"
         "    await open_store(sys.argv[1], clock=SystemClock())\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from router.store import accepting, adding, holding, leasing, pruning, schema, settling
-from router.store.pruning import PrunePlan
-from router.store.upkeep import Retain
-from router.store.writer_state import Book
+from router.store.sqlite import accepting, adding, holding, leasing, pruning, schema, settling
+from router.store.sqlite.pruning import PrunePlan
+from router.store.sqlite.writer_state import Book
+from router.store.values import Retain
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, Maker, a_settlement
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from router.errors import UsageError
-from router.store.paging import BYTES, ROWS
-from router.store.protocol import Selector
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.paging import BYTES, ROWS
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.values import Selector
 from tests.clocks import ManualClock
 from tests.store_values import Maker
 
@@ -25,7 +25,7 @@ async def walked(store: SqliteStore, *, jobs: bool, newest: bool = False) -> lis
     pages: list[list[int]] = []
     after: str | None = None
     while True:
-        page = await store.page(Selector(), jobs=jobs, newest=newest, after=after)
+        page = await store.reads.page(Selector(), jobs=jobs, newest=newest, after=after)
         pages.append([len(stored.jobs) for stored in page.found])
         after = page.reached
         if after is None:
@@ -53,7 +53,11 @@ async def test_large_bodies_make_small_pages(store: SqliteStore) -> None:
 async def test_a_condition_is_not_for_the_store(store: SqliteStore) -> None:
     """It would select too much without it."""
     wanted = Selector(where="payload.id")
-    for asking in (store.jobs(wanted), store.deliveries(wanted), store.causes(wanted)):
+    for asking in (
+        store.reads.jobs(wanted),
+        store.reads.deliveries(wanted),
+        store.reads.causes(wanted),
+    ):
         with pytest.raises(UsageError):
             await asking
     with pytest.raises(UsageError):

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from router.store import accepting, pruning, schema
-from router.store.protocol import Acceptance
-from router.store.pruning import KEYS_EXAMINED, WINDOW, PrunePlan, PruneSearch, removable
-from router.store.upkeep import Pruned, Retain
-from router.store.writer_state import Book
+from router.store.sqlite import accepting, pruning, schema
+from router.store.sqlite.pruning import KEYS_EXAMINED, WINDOW, PrunePlan, PruneSearch, removable
+from router.store.sqlite.writer_state import Book
+from router.store.values import Acceptance, Pruned, Retain
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, GENERATION, Maker
 

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from router.errors import StoreRefused
-from router.store.protocol import Selector
-from router.store.reader import open_reader
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.reader import open_reader
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.values import Selector
 from tests.clocks import ManualClock
 from tests.store_values import Maker
 
 ALL = Selector()
 CRASH = """
 import asyncio, os, signal, sys
-from router.store.sqlite import open_store
+from router.store.sqlite.store import open_store
 from tests.clocks import ManualClock
 from tests.store_values import Maker
 
@@ -38,12 +38,12 @@ async def test_it_reads_beside_a_running_server(
     assert await reader.deliveries(ALL) == ()
     acceptance = make.acceptance()
     await store.accept(acceptance)
-    assert await reader.deliveries(ALL) == await store.deliveries(ALL)
-    assert await reader.delivery(acceptance.delivery.id) == await store.delivery(
+    assert await reader.deliveries(ALL) == await store.reads.deliveries(ALL)
+    assert await reader.delivery(acceptance.delivery.id) == await store.reads.delivery(
         acceptance.delivery.id
     )
     assert await reader.counts() == {"paid": {"available": 1}}
-    assert await reader.targets() == await store.targets()
+    assert await reader.targets() == await store.reads.targets()
     await reader.close()
 
 
@@ -72,7 +72,7 @@ async def test_after_a_kill_everything_acknowledged_is_read(path: Path) -> None:
     assert {s.id for s in await reader.deliveries(ALL)} == set(acknowledged)
     await reader.close()
     store = await open_store(str(path), clock=ManualClock())
-    assert {s.id for s in await store.deliveries(ALL)} == set(acknowledged)
+    assert {s.id for s in await store.reads.deliveries(ALL)} == set(acknowledged)
     await store.close()
 
 

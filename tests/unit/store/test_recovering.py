@@ -3,9 +3,9 @@
 import pytest
 
 from router.model.job import Predecessor
-from router.store.leasing import ENDED_WITH_US
-from router.store.protocol import APART_MS, Recovered
-from router.store.rows import OUTCOME, STATE
+from router.store.sqlite.leasing import ENDED_WITH_US
+from router.store.sqlite.rows import OUTCOME, STATE
+from router.store.values import APART_MS, Recovered
 from tests.clocks import START_MS
 from tests.store_values import FAR
 from tests.unit.store.ledger import Ledger

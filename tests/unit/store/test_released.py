@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from router.model.job import Job
-from router.store import schema, upgrading
-from router.store.protocol import Duplicate, Recovered, Selector
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite import schema, upgrading
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.values import Duplicate, Recovered, Selector
 from tests.clocks import ManualClock
 from tests.store_values import FAR, Maker, a_settlement
 
@@ -58,7 +58,7 @@ def version(request: pytest.FixtureRequest, path: Path) -> int:
 
 
 async def jobs_of(store: SqliteStore) -> dict[str, Job]:
-    return {job.rule: job for job in await store.jobs(ALL)}
+    return {job.rule: job for job in await store.reads.jobs(ALL)}
 
 
 async def test_everything_in_it_is_there_and_goes_on(version: int, path: Path) -> None:
@@ -68,7 +68,7 @@ async def test_everything_in_it_is_there_and_goes_on(version: int, path: Path) -
     for name in (*STATES, "unmatched"):
         known = await store.accept(Maker(2).acceptance(name.encode(), body=b"a copy"))
         assert isinstance(known, Duplicate), name
-        record = await store.delivery(known.delivery)
+        record = await store.reads.delivery(known.delivery)
         assert record is not None
         assert (record.delivery.body, record.duplicates) == (name.encode(), 1)
         assert record.delivery.headers == (("x-topic", "orders/paid"), ("x-odd", "\xe4\xf6"))

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from router.model.job import Group, NewJob, Turn
-from router.store import accepting, leasing, schema, settling
-from router.store.writer_state import Book
+from router.store.sqlite import accepting, leasing, schema, settling
+from router.store.sqlite.writer_state import Book
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import Maker, a_settlement
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from router.errors import StoreRefused
-from router.store import schema
-from router.store.protocol import Selector
-from router.store.rows import STATE, encode_events, encode_meta
-from router.store.sqlite import open_store
+from router.store.sqlite import schema
+from router.store.sqlite.rows import STATE, encode_events, encode_meta
+from router.store.sqlite.store import open_store
+from router.store.values import Selector
 from tests.clocks import ManualClock
 from tests.store_values import Maker, a_settlement
 
@@ -57,7 +57,7 @@ def test_a_failing_migration_changes_nothing(path: Path, fault: str) -> None:
 def test_a_kill_within_a_migration_leaves_the_old_version(path: Path) -> None:
     script = (
         "import os, signal, sqlite3, sys\n"
-        "from router.store import schema\n"
+        "from router.store.sqlite import schema\n"
         "db = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
         "schema.migrate(db)\n"
         "db.create_function('die', 0, lambda: os.kill(os.getpid(), signal.SIGKILL))\n"
@@ -74,7 +74,7 @@ def test_a_kill_within_a_migration_leaves_the_old_version(path: Path) -> None:
 
 KILLED_ANYWHERE = """
 import os, signal, sqlite3, sys
-from router.store import schema
+from router.store.sqlite import schema
 
 class Dying(sqlite3.Connection):
     left = -1
@@ -153,7 +153,7 @@ async def test_a_store_of_schema_two_keeps_its_jobs(path: Path) -> None:
         )
     old.close()
     store = await open_store(str(path), clock=ManualClock())
-    jobs = {job.state: job for job in await store.jobs(Selector())}
+    jobs = {job.state: job for job in await store.reads.jobs(Selector())}
     assert jobs["waiting"].waits_for == ("its paused rule",)
     assert [job.after for job in jobs.values()] == [()] * 4
     assert await store.hold(frozenset({"r"})) == 1, "the available one; the other waits already"

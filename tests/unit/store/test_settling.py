@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from router.model.job import Group, NewJob, Predecessor, Turn
-from router.store import settling
-from router.store.protocol import HELD, Settled
-from router.store.settling import Anomaly
-from router.store.writer_state import ROWS
+from router.store.sqlite import settling
+from router.store.sqlite.settling import Anomaly
+from router.store.sqlite.writer_state import ROWS
+from router.store.values import HELD, Settled
 from tests.clocks import START_MS
 from tests.store_values import FAR, a_settlement
 from tests.unit.store.ledger import Ledger

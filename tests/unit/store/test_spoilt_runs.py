@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from router.model.job import Group, Job, Predecessor, Turn
-from router.store.protocol import Recovered, Selector
-from router.store.sqlite import SqliteStore
-from router.store.upkeep import Retain
+from router.store.sqlite.store import SqliteStore
+from router.store.values import Recovered, Retain, Selector
 from tests.clocks import START_MS
 from tests.store_values import FAR, Maker, a_settlement
 from tests.unit.store.spoiling import LATER, NOBODY, Teller, spoil
@@ -35,7 +34,7 @@ async def two_runs(store: SqliteStore, make: Maker, turn: Turn = TURN) -> Job:
 
 
 async def waits(store: SqliteStore) -> list[tuple[str, str, tuple[str, ...]]]:
-    found = sorted(await store.jobs(Selector()), key=lambda job: (job.delivery, job.action))
+    found = sorted(await store.reads.jobs(Selector()), key=lambda job: (job.delivery, job.action))
     return [(job.action, job.state, job.waits_for) for job in found]
 
 
@@ -103,7 +102,7 @@ async def test_a_replay_queues_where_it_can(
     job = await two_runs(store, make)
     damage(path, column, FIRST)
     await store.add(job.delivery, [make.job(action="a", run="r", replay_of=job.id)])
-    assert len(await store.jobs(Selector())) == 5
+    assert len(await store.reads.jobs(Selector())) == 5
 
 
 @each
@@ -115,4 +114,4 @@ async def test_retention_takes_a_run_that_halts_its_group(
     damage(path, column, FIRST)
     retain = Retain(succeeded_before=FAR * 2, unmatched_before=0, dead_before=FAR * 2)
     assert (await store.prune(retain, now=START_MS)).deliveries == 1
-    assert len(await store.jobs(Selector())) == 2
+    assert len(await store.reads.jobs(Selector())) == 2

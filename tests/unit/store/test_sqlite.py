@@ -4,9 +4,8 @@ import asyncio
 import sqlite3
 from pathlib import Path
 
-from router.store.protocol import Duplicate, Generation, Selector
-from router.store.sqlite import SqliteStore, open_store
-from router.store.upkeep import Retain
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.values import Duplicate, Generation, Retain, Selector
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, Maker, a_settlement
 
@@ -45,7 +44,7 @@ async def test_copies_are_counted_at_close(path: Path, make: Maker, clock: Manua
     assert [count for count, _ in copies(path)] == [2]
     store = await open_store(str(path), clock=clock)
     await store.accept(make.acceptance(b"k"))
-    (summary,) = await store.deliveries(ALL)
+    (summary,) = await store.reads.deliveries(ALL)
     assert summary.duplicates == 3
     await store.close()
 
@@ -56,10 +55,10 @@ async def test_everything_is_there_after_opening_again(
     store = await open_store(str(path), clock=clock)
     first = make.acceptance(b"k", jobs=[make.job(state="running", lease="old.1"), make.job()])
     await store.accept(first)
-    record = await store.delivery(first.delivery.id)
+    record = await store.reads.delivery(first.delivery.id)
     await store.close()
     store = await open_store(str(path), clock=clock)
-    assert await store.delivery(first.delivery.id) == record
+    assert await store.reads.delivery(first.delivery.id) == record
     assert await store.accept(make.acceptance(b"k")) == Duplicate(first.delivery.id)
     second = make.acceptance(b"l")
     await store.accept(second)
@@ -75,7 +74,7 @@ async def test_a_job_of_an_earlier_process_is_settled_by_its_lease(
 ) -> None:
     store = await open_store(str(path), clock=clock)
     await store.accept(make.acceptance(jobs=[make.job(state="running", lease="b.1")]))
-    (job,) = await store.jobs(ALL)
+    (job,) = await store.reads.jobs(ALL)
     await store.close()
     store = await open_store(str(path), clock=clock)
     assert await store.settle(a_settlement(job))
@@ -91,12 +90,12 @@ async def test_a_generation_goes_with_the_last_delivery_that_names_it(
     await store.close()
     store = await open_store(str(path), clock=clock)
     await store.keep_generation(Generation("g2", "version: 1", {}, START_MS))
-    newest = (await store.deliveries(Selector(limit=1)))[0].received_at
+    newest = (await store.reads.deliveries(Selector(limit=1)))[0].received_at
     keep_last = Retain(succeeded_before=0, unmatched_before=newest, dead_before=0)
     assert (await store.prune(keep_last, now=START_MS)).generations == 1
-    assert await store.generation("g1") is None
-    assert await store.generation("g2") is not None, "it is live, though nothing names it now"
-    assert await store.generation("g3") is not None
+    assert await store.reads.generation("g1") is None
+    assert await store.reads.generation("g2") is not None, "it is live, though nothing names it now"
+    assert await store.reads.generation("g3") is not None
     await store.close()
 
 
@@ -111,7 +110,7 @@ async def test_replay_with_a_new_generation_keeps_it(
     store = await open_store(str(path), clock=clock)
     await store.keep_generation(Generation("g3", "version: 1", {}, START_MS))
     assert (await store.prune(EVERYTHING, now=START_MS)).generations == 0
-    assert await store.generation("g2") is not None
+    assert await store.reads.generation("g2") is not None
     await store.close()
 
 
@@ -127,15 +126,15 @@ async def test_bodies_handed_out_at_once_are_bounded(store: SqliteStore, make: M
 async def test_pruning_frees_what_size_counts(store: SqliteStore, make: Maker) -> None:
     for _ in range(5):
         await store.accept(make.acceptance(body=b"x" * 1_000_000, jobs=()))
-    before = await store.size()
+    before = await store.reads.size()
     assert (await store.prune(EVERYTHING, now=START_MS)).deliveries == 5
-    assert await store.size() < before - 4_000_000
+    assert await store.reads.size() < before - 4_000_000
 
 
 async def test_many_targets_are_leased_in_one_go(store: SqliteStore, make: Maker) -> None:
     names = [f"t{i:02}" for i in range(40)]
     await store.accept(make.acceptance(jobs=[make.job(target=name) for name in names]))
-    assert await store.targets() == dict.fromkeys(names, START_MS)
+    assert await store.reads.targets() == dict.fromkeys(names, START_MS)
     batch = await store.lease(dict.fromkeys(names, 1), lease="b.1", now=FAR)
     assert sorted(one.job.target for one in batch.jobs) == names
 
@@ -144,7 +143,7 @@ async def test_a_verb_over_many_jobs_goes_in_steps(store: SqliteStore, make: Mak
     for _ in range(5):
         await store.accept(make.acceptance(jobs=[make.job() for _ in range(1000)]))
     assert await store.cancel(ALL, reason="x", now=FAR) == 5000
-    assert await store.counts() == {"paid": {"cancelled": 5000}}
+    assert await store.reads.counts() == {"paid": {"cancelled": 5000}}
 
 
 async def test_every_transaction_is_told_with_its_writes(store: SqliteStore, make: Maker) -> None:

@@ -14,12 +14,12 @@ import pytest
 
 from router.errors import NotFound, StoreUnavailable
 from router.model.job import NewJob, Predecessor
-from router.store import accepting, clock_step, leasing, operations, settling
-from router.store.connection import open_writer
-from router.store.protocol import Accepted, Duplicate, Selector
-from router.store.sqlite import SqliteStore, open_store
-from router.store.writer import Kind, Operation, Writer
-from router.store.writer_state import Book
+from router.store.sqlite import accepting, clock_step, leasing, operations, settling
+from router.store.sqlite.connection import open_writer
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.sqlite.writer import Kind, Operation, Writer
+from router.store.sqlite.writer_state import Book
+from router.store.values import Accepted, Duplicate, Selector
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, Maker, a_settlement
 
@@ -42,14 +42,17 @@ async def test_a_full_disk_loses_the_batch_and_nothing_else(
     assert not store.failure.done()
     await within(store, "PRAGMA max_page_count = 100000")
     await store.accept(last)
-    assert [s.id for s in await store.deliveries(ALL)] == [last.delivery.id, first.delivery.id]
+    assert [s.id for s in await store.reads.deliveries(ALL)] == [
+        last.delivery.id,
+        first.delivery.id,
+    ]
     await store.accept(big)
 
 
 LIMITED = """
 import asyncio, os, resource, signal, sys
 from router.errors import StoreUnavailable
-from router.store.sqlite import open_store
+from router.store.sqlite.store import open_store
 from tests.clocks import ManualClock
 from tests.store_values import Maker
 
@@ -105,7 +108,7 @@ async def test_after_a_failed_sync_nothing_is_written_any_more(
         await store.accept(make.acceptance())
     with pytest.raises(StoreUnavailable, match="writes no more"):
         await store.ready()
-    assert [s.id for s in await store.deliveries(ALL)] == [kept.delivery.id]
+    assert [s.id for s in await store.reads.deliveries(ALL)] == [kept.delivery.id]
 
 
 class Unsure:
@@ -234,13 +237,13 @@ async def test_a_caller_that_went_away_spoils_nothing(store: SqliteStore, make: 
     await asyncio.sleep(0)
     task.cancel()
     await store.accept(stays)
-    assert len(await store.deliveries(ALL)) == 2
+    assert len(await store.reads.deliveries(ALL)) == 2
 
 
 async def test_a_batch_of_more_than_a_statement_takes(store: SqliteStore, make: Maker) -> None:
     events = [make.event(i, b"%d" % i) for i in range(1000)]
     await store.accept(make.acceptance(events=events, event_count=1000))
-    assert len(await store.jobs(Selector(limit=2000))) == 1000
+    assert len(await store.reads.jobs(Selector(limit=2000))) == 1000
     copy = make.acceptance(events=events, event_count=1000)
     assert type(await store.accept(copy)).__name__ == "Duplicate"
 
@@ -330,7 +333,7 @@ async def test_an_item_that_fails_alone_spoils_no_other_and_says_why(
     assert [type(one) for one in answers] == [StoreUnavailable, NotFound, Accepted]
     assert "this cannot be stored: odd" in str(answers[0])
     assert not store.failure.done()
-    assert [s.id for s in await store.deliveries(ALL)] == [kept.delivery.id]
+    assert [s.id for s in await store.reads.deliveries(ALL)] == [kept.delivery.id]
 
 
 async def test_closing_twice_and_catching_up_after_it_do_nothing(path: Path) -> None:
@@ -360,7 +363,7 @@ async def test_what_is_committed_into_a_store_that_is_gone_is_not_answered(
     await store.close()
     assert not Path(f"{path}-wal").exists() or not Path(f"{path}-wal").stat().st_size
     again = await open_store(str(path), clock=ManualClock())
-    assert kept.delivery.id in {one.id for one in await again.deliveries(ALL)}
+    assert kept.delivery.id in {one.id for one in await again.reads.deliveries(ALL)}
     await again.close()
 
 

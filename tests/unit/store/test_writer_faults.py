@@ -7,10 +7,10 @@ import threading
 import pytest
 
 from router.errors import StoreUnavailable
-from router.store.protocol import Selector
-from router.store.sqlite import SqliteStore
-from router.store.writer import Writer
-from router.store.writer_state import Book
+from router.store.sqlite.store import SqliteStore
+from router.store.sqlite.writer import Writer
+from router.store.sqlite.writer_state import Book
+from router.store.values import Selector
 from tests.store_values import Maker
 from tests.unit.store.faults import fault
 
@@ -59,4 +59,4 @@ async def test_a_disk_that_fails_while_items_are_tried_alone(
     assert store.failure.done() is bool(ends)
     if ends:
         assert await store.failure == f"the store has failed {ends}"
-    assert await store.deliveries(Selector()) == ()
+    assert await store.reads.deliveries(Selector()) == ()

@@ -13,7 +13,7 @@ from router.model.delivery import DeliveryEvent
 from router.model.ids import Ids
 from router.model.job import Attempt, Settlement
 from router.rules.plan import Plan
-from router.store.protocol import Accepted, Duplicate
+from router.store.values import Accepted, Duplicate
 from router.web.feed import (
     CHUNK_BYTES,
     HEARTBEAT_S,

@@ -9,7 +9,7 @@ import pytest
 
 from router.clock import SystemClock
 from router.model.settings import Limits
-from router.store.protocol import Accepted
+from router.store.values import Accepted
 from router.web.app import admin_app
 from router.web.connections import Wire
 from router.web.feed import CHUNK_BYTES, Feed, FeedFilter, FeedFull

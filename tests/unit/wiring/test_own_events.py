@@ -13,8 +13,8 @@ from router.model.ids import Ids
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.own_events import planned
 from router.serving.verbs import ReloadState
-from router.store.protocol import Selector
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.values import Selector
 from router.wiring.own_events import own_events, reload_failed
 from tests.builders import a_ruleset
 from tests.clocks import START_MS, ManualClock
@@ -60,6 +60,6 @@ async def test_a_failed_reload_is_told_once_for_each_fault(store: SqliteStore) -
         state.failures += 1
         reload_failed(own, live, state)
         assert await own.flush()
-    told = await store.deliveries(Selector(endpoint="router"))
+    told = await store.reads.deliveries(Selector(endpoint="router"))
     assert [d.events for d in told] == [("reload.failed",)] * 2
     assert max(d.body_bytes for d in told) < 4_300

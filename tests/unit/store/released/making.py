@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path.cwd()))  # the router of the checkout, not one that is installed
 
-from router.store.sqlite import open_store
+from router.store.sqlite.store import open_store
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import Maker, a_settlement
 

@@ -10,8 +10,8 @@ import msgspec
 
 from router.operator import By
 from router.rules.ruleset import Ruleset
-from router.store.protocol import Generation
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.values import Generation
 from router.web.admin.app import Admin
 from router.web.admin.browsers import Hosts
 from router.web.admin.call import Route
@@ -138,11 +138,11 @@ class Rig:
             return b"up 1\n"
 
         self.reading = Questions(
-            self.world.real, self.world.live, clock=self.clock, rebuild=_not_rebuilt
+            self.world.real.reads, self.world.live, clock=self.clock, rebuild=_not_rebuilt
         )
         self.feed = feed = Feed(self.clock, boot="b", recording=lambda _: None)
         reads = Reads(self.reading, self.operator, numbers)
-        live = LiveRoutes(feed, self.world.real)
+        live = LiveRoutes(feed, self.world.real.reads)
         return [*reads.routes(), *Changes(self.operator).routes(), *live.routes()]
 
     def door(self, listen: str = HOST, hosts: tuple[str, ...] = (), **given: Any) -> Admin:

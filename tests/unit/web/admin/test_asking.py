@@ -3,7 +3,7 @@
 import pytest
 
 from router.errors import UsageError
-from router.store.protocol import Selector
+from router.store.values import Selector
 from router.web.admin.asking import (
     CURSOR,
     DELIVERY_STATES,

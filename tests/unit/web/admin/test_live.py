@@ -7,7 +7,7 @@ import pytest
 
 from router.model.job import Attempt, Settlement
 from router.rules.plan import Plan
-from router.store.protocol import Accepted
+from router.store.values import Accepted
 from tests.builders import a_delivery, a_job
 from tests.unit.web.admin.rig import Rig
 
@@ -45,7 +45,7 @@ async def test_whole_deliveries_come_after_a_place(rig: Rig) -> None:
     first = await rig.ask("GET", "/api/deliveries/after?limit=1", "viewer")
     (told,) = first.json["deliveries"]
     assert (told["id"], first.json["more"]) == (rig.ids["delivery"], True)
-    record = await rig.world.real.delivery(told["id"])
+    record = await rig.world.real.reads.delivery(told["id"])
     assert record is not None
     assert base64.b64decode(told["body_base64"]) == record.delivery.body
     assert [tuple(pair) for pair in told["headers"]] == list(record.delivery.headers)
@@ -56,7 +56,7 @@ async def test_whole_deliveries_come_after_a_place(rig: Rig) -> None:
 
 
 async def test_filters_leave_out(rig: Rig) -> None:
-    record = await rig.world.real.delivery(rig.ids["delivery"])
+    record = await rig.world.real.reads.delivery(rig.ids["delivery"])
     assert record is not None
     name = record.events[0].name
     for query, count in (

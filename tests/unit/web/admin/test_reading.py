@@ -9,7 +9,7 @@ from router.model.job import ENDED
 from router.model.operations import Audit
 from router.provider_calls import ranges, subscriptions
 from router.rules.live import LiveRuleset, SecretValues
-from router.store.protocol import Selector
+from router.store.values import Selector
 from router.web.admin import reads
 from router.web.admin.answers import HIDDEN
 from tests.builders import GENERATION, NOW, a_rule, a_ruleset
@@ -183,8 +183,8 @@ async def test_the_audit_pages_by_time_even_when_much_happens_at_once(rig: Rig) 
 
 
 async def test_job_states_are_counted_by_index(rig: Rig) -> None:
-    states = await rig.world.real.open_states()
-    jobs = await rig.world.real.jobs(Selector(limit=100))
+    states = await rig.world.real.reads.open_states()
+    jobs = await rig.world.real.reads.jobs(Selector(limit=100))
     assert states == {"available": 1, "dead": 1}
     assert len([job for job in jobs if job.state not in ENDED]) == 1
 

@@ -15,8 +15,8 @@ from router.operator import By, ReplayRequest
 from router.refusals import KeptRefusals
 from router.rules.ruleset import Ruleset
 from router.serving.verbs import ReloadState, Verbs
-from router.store.protocol import Acceptance, Generation, Selector
-from router.store.sqlite import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore, open_store
+from router.store.values import Acceptance, Generation, Selector
 from router.web.admin.app import Admin
 from router.web.admin.browsers import Hosts
 from router.web.admin.callers import Caller, Callers, HeldToken
@@ -97,7 +97,7 @@ class Rig:
 
     def _window(self, callers: Callers) -> PagesApp:
         live = self.world.live
-        self.reading = Questions(self.store, live, clock=self.clock, rebuild=_not_rebuilt)
+        self.reading = Questions(self.store.reads, live, clock=self.clock, rebuild=_not_rebuilt)
         self.feed = Feed(self.clock, boot="b", recording=lambda _: None)
         window = pages.window(
             self.reading,

@@ -9,7 +9,7 @@ import pytest
 from router.model.job import Attempt, Settlement
 from router.model.target import TargetRow
 from router.rules.plan import Plan
-from router.store.protocol import Acceptance, Accepted, Selector
+from router.store.values import Acceptance, Accepted, Selector
 from router.web.pages import overview, shown
 from tests.builders import NOW, a_delivery, a_job
 from tests.store_values import Maker, a_settlement
@@ -138,28 +138,30 @@ async def test_a_replay_is_of_that_delivery_and_said_who_by(rig: Rig) -> None:
     assert answer.headers["location"] == "/replays/mine"
     again = await rig.post(f"/deliveries/{one}/replay", on=f"/deliveries/{one}", name="mine")
     assert again.headers["location"] == "/replays/mine"
-    replay = await rig.store.replay("mine")
+    replay = await rig.store.reads.replay("mine")
     assert replay is not None
     assert (replay.deliveries, replay.asked["ids"]) == (1, [one])
-    lines = await rig.store.audited(None, None, 10)
+    lines = await rig.store.reads.audited(None, None, 10)
     assert [(a.who, a.peer) for a in lines if a.id == "mine"] == [("bob", "127.0.0.1")]
 
 
 async def test_what_was_replayed_already_is_said_and_made_once_more_if_asked(rig: Rig) -> None:
     """Of a delivery, of a job, and of a plan."""
     await rig.log_in("operator")
-    [two] = await rig.store.jobs(Selector(rule="two"))
+    [two] = await rig.store.reads.jobs(Selector(rule="two"))
     for path in (f"/deliveries/{rig.ids['delivery']}", f"/jobs/{two.id}"):
         made = []
         for given in ({}, {}, {"again": "yes"}):
             answer = await rig.post(f"{path}/replay", on=path, **given)
-            replay = await rig.store.replay(answer.headers["location"].removeprefix("/replays/"))
+            replay = await rig.store.reads.replay(
+                answer.headers["location"].removeprefix("/replays/")
+            )
             assert replay is not None
             made.append((replay.jobs > 0, replay.passed))
             page = await page_of(rig, answer.headers["location"])
             assert ("that were replayed already" in page) is (replay.passed > 0)
         assert made == [(True, 0), (False, 1), (True, 0)]
-    replays = [one.id for one in await rig.store.replays(9)]
+    replays = [one.id for one in await rig.store.reads.replays(9)]
     page = await page_of(rig, "/plan?rule=one")
     assert "new jobs</dt><dd>0<" in page
     assert any(f"/replays/{one}" in page for one in replays)
@@ -180,11 +182,11 @@ async def test_what_is_revived_or_cancelled_is_planned_first(
     await stored(rig, 1)
     for leased in (await rig.store.lease({"erp": 9}, lease="b.9", now=NOW + 10**9)).jobs:
         await rig.store.settle(a_settlement(leased.job, "dead"))
-    count = len(await rig.store.jobs(Selector(state=state, rule=asked.removeprefix("rule="))))
+    count = len(await rig.store.reads.jobs(Selector(state=state, rule=asked.removeprefix("rule="))))
     page = await rig.get(f"/plan?verb={verb}&{asked}")
     told = nodes(page.body)
     assert f"{verb.capitalize()} {count} jobs" in page.body.decode()
-    assert [line.verb for line in await rig.store.audited(None, None, 9)] == ["replay"]
+    assert [line.verb for line in await rig.store.reads.audited(None, None, 9)] == ["replay"]
     [form] = [
         g for tag, g in told.elements if tag == "form" and "/plan/" in (g.get("action") or "")
     ]
@@ -195,7 +197,7 @@ async def test_what_is_revived_or_cancelled_is_planned_first(
         if tag == "input" and g.get("type") == "hidden"
     }
     assert (await rig.ask("POST", f"/plan/{verb}", form=fields)).status == 200
-    [line, _] = await rig.store.audited(None, None, 9)
+    [line, _] = await rig.store.reads.audited(None, None, 9)
     assert (line.verb, line.count) == (verb, count)
 
 
@@ -213,12 +215,12 @@ async def test_a_dead_job_is_revived_and_cancelled_on_its_page(rig: Rig) -> None
     path = f"/jobs/{rig.ids['job']}"
     assert "Revive" in await page_of(rig, path)
     await rig.post(f"{path}/revive", on=path)
-    job = await rig.store.job(rig.ids["job"])
+    job = await rig.store.reads.job(rig.ids["job"])
     assert job is not None
     assert job.state == "available"
     assert "Revive" not in await page_of(rig, path)
     await rig.post(f"{path}/cancel", on=path)
-    job = await rig.store.job(rig.ids["job"])
+    job = await rig.store.reads.job(rig.ids["job"])
     assert job is not None
     assert job.state == "cancelled"
     assert (await rig.post(f"{path}/burn", on=path)).status == 404
@@ -226,10 +228,10 @@ async def test_a_dead_job_is_revived_and_cancelled_on_its_page(rig: Rig) -> None
 
 async def test_a_plan_makes_nothing_and_its_form_makes_what_it_said(rig: Rig) -> None:
     await rig.log_in("operator")
-    before = len(await rig.store.jobs(Selector(limit=100)))
+    before = len(await rig.store.reads.jobs(Selector(limit=100)))
     page = await rig.get("/plan?state=available")
     told = nodes(page.body)
-    assert len(await rig.store.jobs(Selector(limit=100))) == before
+    assert len(await rig.store.reads.jobs(Selector(limit=100))) == before
     form = {
         g["name"]: g["value"]
         for tag, g in told.elements
@@ -239,7 +241,7 @@ async def test_a_plan_makes_nothing_and_its_form_makes_what_it_said(rig: Rig) ->
     assert int(form["until"] or 0) >= NOW + 1000
     answer = await rig.ask("POST", "/plan/replay", form={k: v or "" for k, v in form.items() if k})
     assert answer.status == 303
-    assert len(await rig.store.jobs(Selector(limit=100))) == before + 1
+    assert len(await rig.store.reads.jobs(Selector(limit=100))) == before + 1
 
 
 @pytest.mark.parametrize("form", [{}, {"until": "1"}, {"since": "soon", "state": "dead"}])

@@ -4,7 +4,7 @@ import pytest
 
 from router.errors import ExpressionError, NotFound, UsageError
 from router.expressions import compile as compiled
-from router.store.protocol import DeliveryRecord, EventEntry
+from router.store.values import DeliveryRecord, EventEntry
 from router.web.pages.trying import (
     TEXT_MAX,
     TriedCondition,

@@ -1,0 +1,1 @@
+"""What the stores share whatever their database: runs as values, and the causes of deaths."""

@@ -1,0 +1,122 @@
+"""New jobs for a stored delivery: replays, alone or as runs again."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from router.errors import NotFound
+from router.model.job import NewJob, Turn
+from router.store.sqlite import runs, selection
+from router.store.sqlite.accepting import insert_jobs
+from router.store.sqlite.rows import PLACES, job_rows
+from router.store.sqlite.writer_state import Book
+
+
+class _Unit(msgspec.Struct):
+    """Jobs that are added together: a run, or one job by itself. `origin` is the run replayed."""
+
+    jobs: list[NewJob]
+    origin: int | None = None
+    linked: bool = False
+
+
+def add(book: Book, delivery: str, jobs: Sequence[NewJob], now: int) -> int:
+    """Make new jobs for a stored delivery. Raises NotFound."""
+    row = book.db.execute(
+        "SELECT n, generation FROM deliveries WHERE id = ?", (delivery,)
+    ).fetchone()
+    if row is None:
+        raise NotFound(f"no delivery {delivery}")
+    number, own = row
+    last = book.one(
+        f"SELECT max(j.n) FROM jobs j, (SELECT ? AS n) d WHERE {selection.JOBS_OF}", [number]
+    )
+    place = 0 if last is None else last % PLACES + 1
+    for unit in _units(book, jobs):
+        wanted = unit.jobs[0].generation
+        generation = own if wanted is None else book.generation(wanted)
+        book.named(generation, number, number)
+        book.ruled({(job.rule, generation) for job in unit.jobs})
+        _add(book, unit, (number, place, generation), now)
+        place += len(unit.jobs)
+    book.pages += 2 * len(jobs)
+    return len(jobs)
+
+
+def _add(book: Book, unit: _Unit, where: tuple[int, int, int], now: int) -> None:
+    delivery, place, generation = where
+    rows, begun = job_rows(unit.jobs, delivery, place, generation, now)
+    if begun:
+        book.later.append(lambda: book.running.update(begun))
+    if not unit.linked:
+        alone = unit.jobs[0].state != "waiting"
+        insert_jobs(book, rows) if alone else runs.insert_waiting(book, rows)
+        return
+    turn = unit.jobs[0].turn or _turn_of(book, unit.origin)
+    takes_over = None if turn is None else _halted(book, turn, unit, delivery)
+    new = runs.New(unit.jobs, rows, turn, unit.origin, takes_over)
+    runs.add(book, new, now, runs.Effects())
+
+
+def _units(book: Book, jobs: Sequence[NewJob]) -> list[_Unit]:
+    """Jobs of one new run together, and those that replay jobs of one old run."""
+    origins = _origins(book, jobs)
+    units: list[_Unit] = []
+    by_run: dict[str | int, _Unit] = {}
+    for job in jobs:
+        origin = origins.get(job.replay_of or "")
+        run = job.run if job.run is not None else origin
+        if run is None:
+            units.append(_Unit([job]))
+        elif run in by_run:
+            by_run[run].jobs.append(job)
+        else:
+            by_run[run] = _Unit([job], origin, linked=True)
+            units.append(by_run[run])
+    return units
+
+
+def _origins(book: Book, jobs: Sequence[NewJob]) -> dict[str, int]:
+    """The runs that the replayed jobs belonged to."""
+    asked = sorted({job.replay_of for job in jobs if job.replay_of is not None})
+    if not asked or book.next_run == 1:
+        return {}
+    return dict(
+        book.db.execute(
+            "SELECT id, run FROM jobs WHERE id IN (SELECT value FROM json_each(?)) "
+            "AND run IS NOT NULL",
+            (msgspec.json.encode(asked).decode(),),
+        )
+    )
+
+
+def _turn_of(book: Book, run: int | None) -> Turn | None:
+    """A replay takes its turn where the run it replays did."""
+    if run is None:
+        return None
+    row = book.db.execute(
+        "SELECT CAST(key AS BLOB), CAST(value AS BLOB), at_once, on_busy, on_dead "
+        "FROM runs WHERE n = ?",
+        (run,),
+    ).fetchone()
+    return None if row is None else runs.stored_turn(row)
+
+
+def _halted(book: Book, turn: Turn, unit: _Unit, delivery: int) -> int | None:
+    """The run that halts this group, if this is its replay: by its jobs, or by its delivery."""
+    for run, held_by in runs.halted(book, turn.key):
+        if unit.origin in _line(book, run) or (unit.origin is None and held_by == delivery):
+            return run
+    return None
+
+
+_LINE_MAX = 100
+
+
+def _line(book: Book, run: int | None) -> set[int]:
+    """A run, the one that it replays, and so on."""
+    line: set[int] = set()
+    while run is not None and len(line) < _LINE_MAX:
+        line.add(run)
+        run = book.one("SELECT origin FROM runs WHERE n = ?", [run])
+    return line

@@ -1,0 +1,71 @@
+"""The audit: a line for every change by an operator, in the transaction of that change."""
+
+import sqlite3
+
+import msgspec
+
+from router.model.operations import Audit
+from router.store.sqlite.writer_state import Book
+
+LINES = 100_000
+"""The newest lines that are kept, whatever their age."""
+
+
+def note(book: Book, audit: Audit | None, more: int = 0) -> None:
+    """Add a line, or `more` to the count of the line that is there."""
+    if audit is None:
+        return
+    add(book.db, audit, more)
+    book.pages += 2
+
+
+def add(db: sqlite3.Connection, audit: Audit, more: int = 0) -> None:
+    """The same, for a connection that nobody counts pages for."""
+    db.execute(
+        "INSERT INTO audit (id, at, who, peer, verb, asked, count) VALUES (?, ?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT (id) DO UPDATE SET count = count + ?",
+        (
+            audit.id,
+            audit.at,
+            audit.who,
+            audit.peer,
+            audit.verb,
+            msgspec.json.encode(audit.asked),
+            audit.count + more,
+            more,
+        ),
+    )
+
+
+def count_up(book: Book, id_: str, more: int) -> None:
+    """Add to the count of a line, if there is one."""
+    book.db.execute("UPDATE audit SET count = count + ? WHERE id = ?", (more, id_))
+
+
+def prune(book: Book, before: int) -> None:
+    """Remove lines from before this time, those beyond the bound, and replays without jobs."""
+    book.db.execute(
+        "DELETE FROM audit WHERE at < ? OR n <= (SELECT max(n) FROM audit) - ?", (before, LINES)
+    )
+    book.db.execute(
+        "DELETE FROM replays WHERE state > 0 AND created_at < ? "
+        "AND NOT EXISTS (SELECT 1 FROM jobs WHERE replay = replays.n)",
+        (before,),
+    )
+
+
+def lines(
+    db: sqlite3.Connection, since: int | None, until: int | None, limit: int
+) -> tuple[Audit, ...]:
+    """Newest first."""
+    rows = db.execute(
+        "SELECT id, at, who, verb, asked, count, peer FROM audit "
+        "WHERE at >= coalesce(?, at) AND at < coalesce(?, at + 1) ORDER BY n DESC LIMIT ?",
+        (since, until, limit),
+    )
+    return tuple(
+        [
+            Audit(id_, at, who, verb, msgspec.json.decode(asked), count, peer)
+            for id_, at, who, verb, asked, count, peer in rows
+        ]
+    )

@@ -1,0 +1,134 @@
+"""
+Deliveries in the order in which they were committed, from a place in the ledger on.
+
+Numbers are given in that order, one by one, and never twice. So a number that is missing is a
+delivery that retention has removed, and whoever reads on from a place can be told how many.
+"""
+
+import re
+import sqlite3
+
+import msgspec
+
+from router.errors import UsageError
+from router.model.ids import earliest
+from router.store.sqlite.rows import DELIVERY_COLUMNS, decode_events, decode_names, to_delivery
+from router.store.sqlite.writer_state import last_number
+from router.store.values import LIMIT_MAX, FeedQuery, Followed, Following
+
+EXAMINED_MAX = 1_000
+"""Deliveries looked at in one question, wanted or not."""
+BODIES_MAX = 1_048_576
+"""Bytes of bodies in one answer; a single larger body goes alone."""
+
+_Row = tuple[int, str, str, str, int]
+_CURSOR = re.compile(r"([0-9]{1,15})-(dlv_[0-9A-Za-z]{1,40})?")
+
+
+class Cursor(msgspec.Struct, frozen=True):
+    """A place behind a delivery. Other rooms keep its text and do not look into it."""
+
+    number: int
+    delivery: str
+
+    def __str__(self) -> str:
+        return f"{self.number}-{self.delivery}"
+
+
+def following(db: sqlite3.Connection, asked: FeedQuery) -> Following:
+    """
+    The deliveries after a place, oldest first.
+
+    Raises:
+        UsageError: the cursor is none.
+    """
+    start, other = _start(db, asked)
+    rows = db.execute(
+        "SELECT n, id, endpoint, names, length(body) FROM deliveries WHERE n > ? "
+        "ORDER BY n LIMIT ?",
+        (start.number, EXAMINED_MAX),
+    ).fetchall()
+    chosen, examined, whole = _choose(rows, asked)
+    end = Cursor(rows[examined - 1][0], rows[examined - 1][1]) if examined else start
+    if whole and len(rows) < EXAMINED_MAX:
+        end = Cursor(max(last_number(db), end.number), end.delivery)
+    return Following(
+        deliveries=_whole(db, chosen),
+        cursor=str(end),
+        more=not whole or len(rows) == EXAMINED_MAX,
+        removed=end.number - start.number - examined,
+        other=other,
+    )
+
+
+def _choose(
+    rows: list[tuple[int, str, str, str, int]], asked: FeedQuery
+) -> tuple[list[int], int, bool]:
+    """The numbers of those wanted, how many rows were used up, and whether that is all."""
+    chosen: list[int] = []
+    room = BODIES_MAX
+    for used, (number, _, endpoint, names, size) in enumerate(rows):
+        if asked.endpoints and endpoint not in asked.endpoints:
+            continue
+        if asked.events and asked.events.isdisjoint(decode_names(names)):
+            continue
+        if len(chosen) == min(asked.limit, LIMIT_MAX) or (chosen and size > room):
+            return chosen, used, False
+        chosen.append(number)
+        room -= size
+    return chosen, len(rows), True
+
+
+def _whole(db: sqlite3.Connection, numbers: list[int]) -> tuple[Followed, ...]:
+    rows = db.execute(
+        f"SELECT {DELIVERY_COLUMNS}, d.events, d.n FROM deliveries d "
+        "JOIN generations g ON g.n = d.generation "
+        "WHERE d.n IN (SELECT value FROM json_each(?)) ORDER BY d.n",
+        (msgspec.json.encode(numbers).decode(),),
+    )
+    return tuple(
+        [Followed(str(Cursor(r[8], r[0])), to_delivery(r[:7]), decode_events(r[7])) for r in rows]
+    )
+
+
+def _start(db: sqlite3.Connection, asked: FeedQuery) -> tuple[Cursor, bool]:
+    """Where to go on; True: not where the cursor says."""
+    if asked.cursor is None:
+        return _since(db, asked.since), False
+    found = _CURSOR.fullmatch(asked.cursor)
+    if found is None:
+        raise UsageError("this cursor is none that the router gave out")
+    place = Cursor(int(found[1]), found[2] or "")
+    row = db.execute("SELECT id FROM deliveries WHERE n = ?", (place.number,)).fetchone()
+    last = last_number(db)
+    # A removed one is trusted: numbers are not given twice. One that is not reached yet is not.
+    known = place.number <= last if row is None or not place.delivery else row[0] == place.delivery
+    if known:
+        return place, False
+    return _before(db, place.delivery or "dlv_", "id > ?"), True
+
+
+def _since(db: sqlite3.Connection, since: str) -> Cursor:
+    if since == "start":
+        return _before(db, "", "id > ?")
+    if since == "now":
+        return _end(db)
+    if not (since.isascii() and since.isdigit() and len(since) <= 15):
+        raise UsageError("since is start, now, or Unix milliseconds")
+    return _before(db, earliest("dlv", int(since)), "id >= ?")
+
+
+def _before(db: sqlite3.Connection, id_: str, condition: str) -> Cursor:
+    """The place before the first delivery of those that fit; the end if none does."""
+    first = db.execute(f"SELECT min(n) FROM deliveries WHERE {condition}", (id_,)).fetchone()[0]
+    if first is None:
+        return _end(db)
+    row = db.execute(
+        "SELECT id FROM deliveries WHERE n < ? ORDER BY n DESC LIMIT 1", (first,)
+    ).fetchone()
+    return Cursor(first - 1, "" if row is None else row[0])
+
+
+def _end(db: sqlite3.Connection) -> Cursor:
+    row = db.execute("SELECT id FROM deliveries ORDER BY n DESC LIMIT 1").fetchone()
+    return Cursor(last_number(db), "" if row is None else row[0])

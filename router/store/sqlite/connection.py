@@ -1,0 +1,148 @@
+"""Connections to SQLite: how they are set, and the proof that they are set so."""
+
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import quote
+
+from router.errors import StoreRefused
+from router.store.common import death_causes
+from router.store.sqlite import location
+
+FIXED_IN = (3, 51, 3)
+"""
+From here on SQLite is free of the race between a WAL reset and a second checkpointer.
+
+Ours cannot run into it: one connection writes and checkpoints, in one thread of the one process
+that holds the lock, and every other one is read-only. So an older SQLite is worth a word, for who
+opens the store with other tools, but nothing that needs an operator.
+"""
+
+WRITER = {
+    "journal_mode": "wal",
+    "synchronous": 2,
+    "trusted_schema": 0,
+    "cell_size_check": 1,
+    "busy_timeout": 1000,
+    "journal_size_limit": 64 * 1024 * 1024,
+    "mmap_size": 0,
+    "temp_store": 2,
+    "foreign_keys": 0,
+    "wal_autocheckpoint": 0,
+    "secure_delete": 2,
+    "cache_size": -32_000,
+}
+"""
+Every setting is read back.
+
+foreign_keys is off: the verbs keep the references, and checking them costs a lookup a row.
+wal_autocheckpoint is off: SQLite hides a failing sync of its own checkpoints, the writer does not.
+"""
+
+DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+"""Primary codes of a file that is not what was written."""
+
+_SPELT = {"secure_delete": "fast"}  # reads back as 2, but 2 would be taken for a plain "yes"
+
+READER = {
+    "query_only": 1,
+    "trusted_schema": 0,
+    "cell_size_check": 1,
+    "busy_timeout": 1000,
+    "mmap_size": 0,
+    "temp_store": 2,
+}
+
+
+def open_writer(path: Path) -> sqlite3.Connection:
+    """The one connection that writes and checkpoints. Raises StoreRefused."""
+    return _opened(f"file:{quote(str(path))}?mode=rw", path, WRITER)
+
+
+def open_read_only(path: Path) -> sqlite3.Connection:
+    """A connection that cannot write. Raises StoreRefused."""
+    return _opened(f"file:{quote(str(path))}?mode=ro", path, READER)
+
+
+def open_unchanging(path: Path) -> sqlite3.Connection:
+    """
+    A connection to a file that nobody else has open; it makes no file beside it.
+
+    Raises:
+        StoreRefused: it cannot be opened.
+    """
+    return _opened(f"file:{quote(str(path))}?mode=ro&immutable=1", path, READER)
+
+
+def open_in_memory() -> sqlite3.Connection:
+    """A connection to an empty database of its own, without a file."""
+    db = sqlite3.connect(
+        ":memory:", isolation_level=None, check_same_thread=False, cached_statements=512
+    )
+    db.create_function("cause_of", 4, death_causes.key_of, deterministic=True)
+    return db
+
+
+def remark(version: tuple[int, int, int] = sqlite3.sqlite_version_info) -> str | None:
+    """What is worth knowing about the SQLite this Python uses, if anything."""
+    if version >= FIXED_IN:
+        return None
+    found, wanted = (".".join(map(str, numbers)) for numbers in (version, FIXED_IN))
+    return (
+        f"SQLite {found}, older than {wanted}: safe, as the router alone writes to "
+        "its store; let other programs only read it"
+    )
+
+
+def _opened(uri: str, path: Path, settings: Mapping[str, object]) -> sqlite3.Connection:
+    db: sqlite3.Connection | None = None
+    try:
+        # One thread uses it at a time, but close() may come from another.
+        db = sqlite3.connect(
+            uri, uri=True, isolation_level=None, check_same_thread=False, cached_statements=512
+        )
+        _set(db, settings)
+        db.create_function("cause_of", 4, death_causes.key_of, deterministic=True)
+    except (sqlite3.Error, UnicodeDecodeError, StoreRefused) as error:
+        if db is not None:
+            db.close()
+        if isinstance(error, StoreRefused):
+            raise
+        raise refusal(path, error) from error
+    return db
+
+
+def _set(db: sqlite3.Connection, settings: Mapping[str, object]) -> None:
+    db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    for name, wanted in settings.items():
+        db.execute(f"PRAGMA {name} = {_SPELT.get(name, wanted)}").fetchall()
+        found = db.execute(f"PRAGMA {name}").fetchone()
+        if found is not None and found[0] != wanted:
+            raise StoreRefused(f"SQLite keeps {name} at {found[0]}, the store needs {wanted}")
+
+
+def refusal(path: Path, error: sqlite3.Error | ValueError | TypeError) -> StoreRefused:
+    """
+    Why the store cannot be opened, in words for its operator.
+
+    SQLite quotes what it cannot understand of a damaged schema, and Python cannot decode that;
+    nor a text that is none, nor count with what is no number.
+    """
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    unread = isinstance(error, (ValueError, TypeError)) or "Could not decode" in str(error)
+    if code in DAMAGED or unread:
+        return StoreRefused(
+            f"{path} is damaged or not a store ({error}); it was left as it is: "
+            "restore a backup, or move it away to begin anew"
+        )
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StoreRefused(f"{path} is locked by another program ({error})")
+    if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_READONLY_ROLLBACK:
+        return StoreRefused(
+            f"the making of {path} was cut off, and only looking cannot finish it: "
+            "start `router serve` once"
+        )
+    is_io = code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
+    if code == sqlite3.SQLITE_FULL or (is_io and location.is_full(path.parent)):
+        return location.without_room(path)
+    return StoreRefused(f"{path} cannot be opened ({error})")

@@ -1,0 +1,226 @@
+"""
+Copies of a store: made while a server writes it, and put in the place of one that nobody holds.
+
+A copy is all that was committed at one moment: it is read in one transaction, which hinders no
+writer; only the journal cannot begin anew until that ends. It counts as a copy once it is synced,
+checked page by page and has its name.
+"""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import msgspec
+
+from router.errors import StoreRefused, UsageError
+from router.model.operations import Audit
+from router.store.sqlite import audit_offline, location, schema
+from router.store.sqlite.connection import open_read_only, open_unchanging, refusal
+
+STEP_PAGES = 1_000
+FAULTS_TOLD = 3
+
+Progress = Callable[[int, int], None]
+"""Hears how many pages are left, and of how many."""
+
+
+class Copied(msgspec.Struct, frozen=True):
+    """A finished copy. `kept`: where the store that stood in its place lies now."""
+
+    path: str
+    bytes: int
+    schema: int
+    kept: str | None = None
+
+
+def _unheard(left: int, pages: int) -> None:
+    del left, pages
+
+
+def backup(
+    store: Path, destination: Path, *, force: bool = False, progress: Progress = _unheard
+) -> Copied:
+    """
+    Copy a store, whether a server runs or not, into one file that needs no other beside it.
+
+    Raises:
+        StoreRefused: there is no store, or it is damaged.
+        UsageError: the destination cannot be written, exists (and not `force`), or is the store.
+    """
+    if not store.is_file():
+        raise StoreRefused(f"there is no store at {store}")
+    if Path(f"{store}.dry").exists():
+        raise StoreRefused(f"{store} holds jobs of a --dry run: there is nothing to keep")
+    _check_destination(store, destination, force=force)
+    with _unfinished(destination) as fresh:
+        version = _copy(store, open_read_only, fresh, progress)
+        fresh.replace(destination)
+        location.sync_folder(destination.parent)
+    return Copied(str(destination), destination.stat().st_size, version)
+
+
+def restore(
+    source: Path,
+    store: Path,
+    *,
+    stamp: str,
+    audit: Audit | None = None,
+    progress: Progress = _unheard,
+) -> Copied:
+    """
+    Put a backup in the place of a store; the old one is kept beside it, under a name with `stamp`.
+    The line `audit` is in the store from its first moment, if its schema is this router's.
+
+    A kill at any moment leaves the old store, the new one, or a store that refuses to start and
+    asks for this command again; never half of one.
+
+    Raises:
+        StoreRefused: a server holds the store; the backup is damaged, no store, or newer than this
+            router; the place is that of a --dry run.
+        UsageError: there is no such backup, or it is the store itself.
+    """
+    _check_source(source, store)
+    location.check_folder(store.parent)
+    lock = location.Lock(store)
+    try:
+        with _unfinished(store) as fresh:
+            version = _copy(source, _alone(source), fresh, progress)
+            if audit is not None and version == len(schema.MIGRATIONS):
+                audit_offline.write(fresh, audit)
+                _sync(fresh)
+            fresh.replace(location.restoring(store))
+        kept = _put_aside(store, stamp)
+        location.restoring(store).replace(store)
+        location.sync_folder(store.parent)
+    finally:
+        lock.release()
+    return Copied(str(store), store.stat().st_size, version, str(kept) if kept else None)
+
+
+def _check_destination(store: Path, destination: Path, *, force: bool) -> None:
+    if destination.is_dir():
+        raise UsageError(f"{destination} is a folder; name a file in it")
+    if not destination.parent.is_dir():
+        raise UsageError(f"the folder {destination.parent} does not exist")
+    if not destination.exists():
+        return
+    if destination.samefile(store):
+        raise UsageError(f"{destination} is the store itself")
+    if not force:
+        raise UsageError(f"{destination} exists; name another file, or overwrite it with --force")
+
+
+def _check_source(source: Path, store: Path) -> None:
+    if not source.is_file():
+        raise UsageError(f"there is no backup {source}")
+    if store.exists() and source.samefile(store):
+        raise UsageError(f"{source} is the store itself")
+    if Path(f"{store}.dry").exists():
+        raise StoreRefused(f"{store} is the store of a --dry run; remove it first")
+
+
+@contextmanager
+def _unfinished(destination: Path) -> Iterator[Path]:
+    """A new file of ours beside the destination, gone again if it does not become it."""
+    fresh = destination.with_name(f"{destination.name}.{os.getpid()}.new")
+    try:
+        os.close(os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise UsageError(f"cannot write {fresh}: {error.strerror}") from None
+    try:
+        yield fresh
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def _alone(source: Path) -> Callable[[Path], sqlite3.Connection]:
+    """How to open it: reading a file that is all there is makes nothing beside it."""
+    return open_read_only if Path(f"{source}-wal").exists() else open_unchanging
+
+
+def _copy(
+    source: Path,
+    opened: Callable[[Path], sqlite3.Connection],
+    fresh: Path,
+    progress: Progress,
+) -> int:
+    """Copy, sync and check; gives the schema."""
+    try:
+        with closing(opened(source)) as db, closing(_plain(fresh)) as target:
+            # One transaction over all steps: without it each commit of the server would make
+            # the copy begin again.
+            db.execute("BEGIN")
+            db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+
+            def stepped(_: int, left: int, pages: int) -> None:
+                # A little at a time: one great sync at the end would keep the server's waiting.
+                _sync(fresh)
+                progress(left, pages)
+
+            db.backup(target, pages=STEP_PAGES, progress=stepped)
+    except sqlite3.Error as error:
+        raise _failed(source, fresh, error) from error
+    _sync(fresh)
+    return _checked(fresh, source)
+
+
+def _failed(source: Path, fresh: Path, error: sqlite3.Error) -> StoreRefused:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return refusal(source, error)
+    return StoreRefused(f"{source} could not be copied to {fresh.parent}: {error}")
+
+
+def _plain(path: Path) -> sqlite3.Connection:
+    """A connection that leaves nothing beside the file: a copy that fails is thrown away whole."""
+    db = sqlite3.connect(path, isolation_level=None)
+    for setting in ("journal_mode = OFF", "synchronous = OFF"):
+        db.execute(f"PRAGMA {setting}").fetchall()
+    return db
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _checked(fresh: Path, source: Path) -> int:
+    """The schema of a whole and healthy store. Raises StoreRefused, naming where it came from."""
+    with closing(open_unchanging(fresh)) as db:
+        try:
+            version = schema.check(db)
+            found = db.execute(f"PRAGMA integrity_check({FAULTS_TOLD})").fetchall()
+        except sqlite3.Error as error:
+            raise refusal(source, error) from error
+    if found != [("ok",)]:
+        faults = "; ".join(str(row[0]) for row in found)
+        raise StoreRefused(f"{source} is damaged: {faults}")
+    if version == 0:
+        raise StoreRefused(f"{source} is not a router's store")
+    return version
+
+
+def _holds(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
+
+
+def _put_aside(store: Path, stamp: str) -> Path | None:
+    """
+    Give the old store another name, with its journal: they belong together.
+
+    Both have their new names before either loses its old one.
+    """
+    kept = Path(f"{store}.before-{stamp}")
+    parts = [suffix for suffix in ("", "-wal") if _holds(Path(f"{store}{suffix}"))]
+    for suffix in parts:
+        Path(f"{kept}{suffix}").unlink(missing_ok=True)  # of a restore that was cut off
+        Path(f"{kept}{suffix}").hardlink_to(f"{store}{suffix}")
+    location.sync_folder(store.parent)
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{store}{suffix}").unlink(missing_ok=True)
+    return kept if "" in parts else None

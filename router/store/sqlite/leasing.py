@@ -1,0 +1,324 @@
+"""Handing out due jobs, and taking back those whose holder died."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from router.model.delivery import Delivery
+from router.model.job import Attempt, Job
+from router.store.sqlite import accepting, damage, runs
+from router.store.sqlite.rows import JOB_COLUMNS, PLACE_BITS, to_delivery, to_job
+from router.store.sqlite.selection import JOBS_JOINED
+from router.store.sqlite.writer_state import Book
+from router.store.values import APART_MS, Died, LeaseBatch, Leased, Recovered
+
+LEASED_BYTES = 32 * 1024 * 1024
+"""Bodies handed out at once: past it the rest of the due jobs waits for the next call."""
+
+MAX_DEATHS = 3
+ENDED_WITH_US = "the router ended"
+
+_BATCH = 16
+_decode = msgspec.json.Decoder(list[list[Any]])
+_ATTEMPT, _STATE, _LEASE, _STARTED, _DUE = 14, 10, 17, 18, 11
+_REPLAYED, _JOB = 5, 6
+"""Where JOB_COLUMNS begin in a row of a due job."""
+
+
+# One value for each target instead of one row for each job: every row fetched is a chance to
+# lose the interpreter to the event loop for a whole switch interval.
+def _due_jobs(lanes: str) -> str:
+    return f"""(
+    SELECT json_group_array(json_array(
+        j.n, length(d.body), d.received_at, d.state, j.run, j.replay IS NOT NULL, {JOB_COLUMNS}
+    )) FROM ({lanes}) due
+    JOIN jobs j ON j.n = due.n
+    JOIN deliveries d ON d.n = j.n >> 20
+    JOIN generations g ON g.n = j.generation
+)"""
+
+
+def _lane(replayed: int) -> str:
+    return (
+        f"SELECT n FROM jobs WHERE state < 2 AND target = ? AND (replay IS NOT NULL) = {replayed} "
+        "ORDER BY due_at, n LIMIT ?"
+    )
+
+
+_ALONE = _due_jobs("SELECT ? AS n")
+_NAMED = _due_jobs(
+    "SELECT n FROM jobs WHERE state < 2 AND due_at <= ? AND id IN (SELECT value FROM json_each(?))"
+)
+_DUE_JOBS = _due_jobs(_lane(0))
+_DUE_AND_REPLAYED = _due_jobs(f"SELECT * FROM ({_lane(0)}) UNION ALL SELECT * FROM ({_lane(1)})")
+
+
+def lease(
+    book: Book,
+    slots: Mapping[str, int],
+    token: str,
+    now: int,
+    fresh: Mapping[str, Sequence[str]] = {},
+) -> LeaseBatch:
+    """
+    Take due jobs of each target and record their attempts, within the open transaction; those
+    that cannot be read are put aside.
+    """
+    while True:
+        try:
+            batch = _hand_out(book, slots, token, now, fresh)
+        except Exception as error:  # nothing was written: all is read before anything is
+            if not damage.is_unreadable(error):
+                raise
+            found = damage.put_aside(
+                book, _numbers(book, slots, fresh), lambda n: _read_alone(book, n, now), now
+            )
+            if not found:
+                raise
+        else:
+            return _with_aside(book, batch)
+
+
+def _with_aside(book: Book, batch: LeaseBatch) -> LeaseBatch:
+    return msgspec.structs.replace(batch, corrupt=book.told_aside()) if book.aside else batch
+
+
+def _hand_out(
+    book: Book,
+    slots: Mapping[str, int],
+    token: str,
+    now: int,
+    fresh: Mapping[str, Sequence[str]],
+) -> LeaseBatch:
+    next_due: dict[str, int | None] = {}
+    taken: list[list[Any]] = []
+    room = LEASED_BYTES
+    for target, found in _candidates(book, slots):
+        named = _named(book, fresh[target], now) if fresh.get(target) else []
+        mine, rest, room = _choose(found, named, slots[target], now, room)
+        taken += mine
+        next_due[target] = rest
+    if not taken:
+        return LeaseBatch((), next_due)
+    taken.sort(key=lambda row: (row[_JOB + _DUE], row[0]))
+    deliveries = _deliveries(book, {row[0] >> PLACE_BITS: row for row in taken})
+    jobs = tuple([_leased(row, deliveries[row[0] >> PLACE_BITS], token, now) for row in taken])
+    _begin(book, taken, token, now)
+    book.later.append(lambda: book.running.update({row[_JOB]: row[0] for row in taken}))
+    linked = {row[0]: row[4] for row in taken if row[4] is not None}
+    if linked:
+        book.later.append(lambda: book.linked.update(linked))
+    book.pages += 1 + len(taken)
+    return LeaseBatch(jobs, next_due)
+
+
+def _numbers(book: Book, slots: Mapping[str, int], fresh: Mapping[str, Sequence[str]]) -> list[int]:
+    """Of the jobs that `_hand_out` looks at."""
+    found: list[int] = []
+    for target, count in slots.items():
+        for replayed in (0, 1):
+            found += [n for (n,) in book.db.execute(_lane(replayed), (target, count + 1))]
+        ids = msgspec.json.encode(fresh.get(target, ())).decode()
+        found += [
+            n
+            for (n,) in book.db.execute(
+                "SELECT n FROM jobs WHERE state < 2 AND id IN (SELECT value FROM json_each(?))",
+                (ids,),
+            )
+        ]
+    return found
+
+
+def _read_alone(book: Book, number: int, now: int) -> Leased:
+    """One job and its delivery. Raises what reading them raises, and ValueError for odd values."""
+    row = _decode.decode(book.one(f"SELECT {_ALONE}", (number,)))[0]
+    delivery = _deliveries(book, {number >> PLACE_BITS: row})[number >> PLACE_BITS]
+    leased = _leased(row, delivery, "", now)
+    msgspec.convert(msgspec.to_builtins(leased.job), Job)
+    return leased
+
+
+def _candidates(book: Book, slots: Mapping[str, int]) -> list[tuple[str, list[list[Any]]]]:
+    targets = list(slots)
+    found: list[tuple[str, list[list[Any]]]] = []
+    sql, lanes = (_DUE_AND_REPLAYED, 2) if book.replays else (_DUE_JOBS, 1)
+    for start in range(0, len(targets), _BATCH):
+        chunk = targets[start : start + _BATCH]
+        asked = [v for target in chunk for v in (target, slots[target] + 1) * lanes]
+        row = book.db.execute(f"SELECT {','.join([sql] * len(chunk))}", asked).fetchone()
+        found += [
+            (target, sorted(_decode.decode(text), key=lambda r: (r[_JOB + _DUE], r[0])))
+            for target, text in zip(chunk, row, strict=True)
+        ]
+    return found
+
+
+def _named(book: Book, ids: Sequence[str], now: int) -> list[list[Any]]:
+    """Those of these jobs that are due, in the order named."""
+    place = {id_: i for i, id_ in enumerate(ids)}
+    text = book.one(f"SELECT {_NAMED}", (now, msgspec.json.encode(ids).decode()))
+    return sorted(_decode.decode(text), key=lambda row: place[row[_JOB]])
+
+
+def _choose(
+    found: list[list[Any]], named: list[list[Any]], wanted: int, now: int, room: int
+) -> tuple[list[list[Any]], int | None, int]:
+    """Split into jobs to hand out, the first due time of those left, and the room left."""
+    due = [row for row in found if row[_JOB + _DUE] <= now]
+    if any(row[_REPLAYED] for row in due):
+        due.sort(key=lambda row: row[_REPLAYED])  # stable: within each by due time
+    if named:
+        before = {row[0] for row in named}
+        due = named + [row for row in due if row[0] not in before]
+    count = 0
+    while count < min(wanted, len(due)) and room > 0:
+        room -= due[count][1]
+        count += 1
+    mine = due[:count]
+    if count == len(found) and not named:
+        return mine, None, room
+    taken = {row[0] for row in mine}
+    left = [row[_JOB + _DUE] for row in found if row[0] not in taken]
+    return mine, min(left, default=None), room
+
+
+def _begin(book: Book, taken: Sequence[list[Any]], token: str, now: int) -> None:
+    book.db.execute(
+        "UPDATE jobs SET state = 3, attempt = attempt + 1, started_at = ?, lease = ? "
+        "WHERE n IN (SELECT value FROM json_each(?))",
+        (now, token, msgspec.json.encode([row[0] for row in taken]).decode()),
+    )
+
+
+def _leased(row: list[Any], delivery: Delivery, token: str, now: int) -> Leased:
+    values = row[_JOB:]
+    values[_STATE] = 3
+    values[_ATTEMPT] += 1
+    values[_LEASE] = token
+    values[_STARTED] = now
+    return Leased(to_job(values), delivery)
+
+
+def _deliveries(book: Book, wanted: Mapping[int, list[Any]]) -> dict[int, Delivery]:
+    """Each delivery once, many to a row for the reason above."""
+    numbers = list(wanted)
+    found: dict[int, Delivery] = {}
+    for start in range(0, len(numbers), _BATCH):
+        chunk = numbers[start : start + _BATCH]
+        columns = ",".join(
+            [
+                f"(SELECT g.id FROM deliveries d JOIN generations g ON g.n = d.generation "
+                f"WHERE d.n = ?{i}), (SELECT meta FROM deliveries WHERE n = ?{i}), "
+                f"(SELECT body FROM deliveries WHERE n = ?{i})"
+                for i in range(1, len(chunk) + 1)
+            ]
+        )
+        row = book.db.execute(f"SELECT {columns}", chunk).fetchone()
+        for i, number in enumerate(chunk):
+            generation, meta, body = row[3 * i : 3 * i + 3]
+            _, _, received_at, state, _, _, _, id_, endpoint, *_ = wanted[number]
+            found[number] = to_delivery((id_, endpoint, received_at, state, generation, meta, body))
+    return found
+
+
+_OF_OTHERS = (
+    "FROM jobs WHERE state > 1 AND state < 5 AND state = 3 AND substr(lease, 1, ?) IS NOT ? "
+    "ORDER BY id"
+)
+
+
+def recover(
+    book: Book, alive: str, now: int, dead_on_interrupt: frozenset[tuple[str, str]], died: Died
+) -> Recovered:
+    """
+    Reclaim the running jobs of other boots, within the open transaction; those that cannot be
+    read are dead.
+    """
+    book.died = died
+    mark = book.mark()
+    book.db.execute("SAVEPOINT recover")
+    try:
+        recovered = _reclaim(book, alive, now, dead_on_interrupt, died)
+    except Exception as error:
+        if not damage.is_unreadable(error):
+            raise
+        book.db.execute("ROLLBACK TO recover")
+        book.unwind(mark)
+        lost = [n for (n,) in book.db.execute(f"SELECT n {_OF_OTHERS}", (len(alive), alive))]
+        aside = damage.put_aside(book, lost, lambda n: _read_alone(book, n, now), now)
+        if not aside:
+            raise
+        recovered = _reclaim(book, alive, now, dead_on_interrupt, died)
+        recovered = Recovered(recovered.reclaimed, recovered.dead + len(aside))
+    book.db.execute("RELEASE recover")
+    return recovered
+
+
+def _reclaim(
+    book: Book, alive: str, now: int, dead_on_interrupt: frozenset[tuple[str, str]], died: Died
+) -> Recovered:
+    lost = book.db.execute(
+        f"SELECT n, rule, action, deaths, run {_OF_OTHERS}", (len(alive), alive)
+    ).fetchall()
+    numbers = msgspec.json.encode([row[0] for row in lost]).decode()
+    book.db.execute(
+        "INSERT OR IGNORE INTO attempts "
+        "SELECT n, attempt, coalesce(started_at, ?1), ?1, 3, ?3, '{}', generation "
+        "FROM jobs WHERE n IN (SELECT value FROM json_each(?2))",
+        (now, numbers, ENDED_WITH_US),
+    )
+    dead = {row[0]: reason for row in lost if (reason := _verdict(row, dead_on_interrupt))}
+    book.db.execute(
+        "UPDATE jobs SET state = 0, lease = NULL, deaths = deaths + 1 "
+        "WHERE n IN (SELECT value FROM json_each(?))",
+        (numbers,),
+    )
+    suspects = [row[0] for row in lost if row[3] + 2 == MAX_DEATHS and row[0] not in dead]
+    book.db.executemany(
+        "UPDATE jobs SET due_at = ? WHERE n = ?",
+        [(now + i * APART_MS, number) for i, number in enumerate(suspects)],
+    )
+    book.db.executemany(
+        "UPDATE jobs SET state = 4, ended_at = ?, reason = ? WHERE n = ?",
+        [(now, reason, number) for number, reason in dead.items()],
+    )
+    book.pages += 2 * len(lost)
+    effects = runs.Effects()
+    for run in sorted({row[4] for row in lost if row[4] is not None}):
+        runs.follow(book, run, now, effects)
+    _tell(book, list(dead), now, died)
+    return Recovered(len(lost) - len(dead), len(dead))
+
+
+def _tell(book: Book, dead: list[int], now: int, died: Died) -> None:
+    """Accept what is to be said of jobs that have just been found dead, in the order of ids."""
+    told: list[accepting.Prepared] = []
+    for start in range(0, len(dead), _BATCH):
+        chunk = dead[start : start + _BATCH]
+        rows = book.db.execute(
+            f"SELECT {JOB_COLUMNS} FROM {JOBS_JOINED} "
+            f"WHERE j.n IN ({','.join('?' * len(chunk))}) ORDER BY j.id",
+            chunk,
+        ).fetchall()
+        for job in map(to_job, rows):
+            own = died(job, _broken_off(job, now))
+            if own is not None:
+                told.append(accepting.prepare(own, now))
+    if told:
+        accepting.accept_all(book, told)
+
+
+def _broken_off(job: Job, now: int) -> Attempt:
+    """The attempt that ended with its process, as `recover` records it."""
+    started = now if job.started_at is None else job.started_at
+    return Attempt(
+        job.id, job.attempt, started, now, "interrupted", ENDED_WITH_US, {}, job.generation
+    )
+
+
+def _verdict(row: Sequence[Any], dead_on_interrupt: frozenset[tuple[str, str]]) -> str | None:
+    _, rule, action, deaths, _ = row
+    if (rule, action) in dead_on_interrupt:
+        return "interrupted"
+    return "crash_loop" if deaths + 1 >= MAX_DEATHS else None

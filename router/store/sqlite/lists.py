@@ -1,0 +1,125 @@
+"""Long lists, a page at a time: newest first, each page after where the last one ended."""
+
+import sqlite3
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+from router.model.operations import ActionJobs, Change, Planned
+from router.store.sqlite import selection
+from router.store.sqlite.rows import STATES, decode_events, to_attempt
+from router.store.sqlite.selection import JOBS_JOINED, PAGE
+from router.store.values import EventEntry, ListedAttempt, ListedEvent, ListedGeneration, Selector
+
+
+def events(
+    db: sqlite3.Connection, selector: Selector, after: tuple[str, int] | None
+) -> tuple[ListedEvent, ...]:
+    """Events of the selected deliveries; `after` is a delivery and the index of an event of it."""
+    sql, asked = selection.deliveries(selector)
+    if after is not None:
+        sql, asked = f"d.id <= ? AND {sql}", [after[0], *asked]
+    rows = db.execute(
+        "SELECT d.id, d.endpoint, d.received_at, d.events FROM deliveries d "
+        f"WHERE {sql} ORDER BY d.id DESC",
+        asked,
+    )
+    limit = PAGE if selector.limit is None else selector.limit
+    return tuple(islice(_spread(rows, selector, after or ("", -1)), limit))
+
+
+def _spread(
+    rows: Iterable[Any], selector: Selector, after: tuple[str, int]
+) -> Iterable[ListedEvent]:
+    for delivery, endpoint, received_at, blob in rows:
+        for event in decode_events(blob):
+            seen = delivery == after[0] and event.index <= after[1]
+            if not seen and selector.event in (None, event.name):
+                yield _listed(event, delivery, endpoint, received_at)
+
+
+def _listed(event: EventEntry, delivery: str, endpoint: str, received_at: int) -> ListedEvent:
+    return ListedEvent(
+        event.id, delivery, event.index, event.name, event.action, endpoint, received_at
+    )
+
+
+def attempts(
+    db: sqlite3.Connection, selector: Selector, after: tuple[str, int] | None
+) -> tuple[ListedAttempt, ...]:
+    """Ended attempts of the selected jobs, those of the newest job first."""
+    sql, asked = selection.jobs(selector)
+    if after is not None:
+        sql = f"(j.id < ? OR (j.id = ? AND a.number < ?)) AND {sql}"
+        asked = [after[0], *after, *asked]
+    limit = PAGE if selector.limit is None else selector.limit
+    rows = db.execute(
+        "SELECT j.id, a.number, a.started_at, a.ended_at, a.outcome, a.reason, a.result, g2.id, "
+        f"d.id, j.rule, j.action, d.endpoint FROM {JOBS_JOINED} "
+        "JOIN attempts a ON a.job = j.n JOIN generations g2 ON g2.n = a.generation "
+        f"WHERE {sql} ORDER BY j.id DESC, a.number DESC LIMIT ?",
+        [*asked, limit],
+    )
+    return tuple([ListedAttempt(to_attempt(row[:8]), *row[8:]) for row in rows])
+
+
+def generations(
+    db: sqlite3.Connection, limit: int, after: str | None
+) -> tuple[ListedGeneration, ...]:
+    """Kept generations, those that came last first."""
+    rows = db.execute(
+        "SELECT id, created_at, length(text) FROM generations WHERE text IS NOT NULL "
+        "AND (? IS NULL OR n < (SELECT n FROM generations WHERE id = ?)) ORDER BY n DESC LIMIT ?",
+        (after, after, limit),
+    )
+    return tuple([ListedGeneration(*row) for row in rows])
+
+
+def planned(db: sqlite3.Connection, selector: Selector, change: Change) -> Planned:
+    """What a verb would change: the same jobs that it chooses."""
+    selected = selection.jobs(selector)
+    sql, asked = selection.all_of([selection.changeable(selector, change), selected])
+    order = "" if selector.limit is None else "ORDER BY j.id DESC LIMIT ?"
+    asked = asked if selector.limit is None else [*asked, selector.limit]
+    chosen = (
+        "WITH chosen AS (SELECT j.rule, j.action, j.target, d.n, d.received_at "
+        f"FROM {JOBS_JOINED} WHERE {sql} {order}) "
+    )
+    parts = db.execute(
+        chosen + "SELECT rule, action, target, count(*) FROM chosen GROUP BY 1, 2, 3 "
+        "ORDER BY 4 DESC, 1, 2, 3",
+        asked,
+    ).fetchall()
+    deliveries, first_at, last_at = db.execute(
+        chosen + "SELECT count(DISTINCT n), min(received_at), max(received_at) FROM chosen", asked
+    ).fetchone()
+    passed, earlier = (0, None) if change == "cancel" else _passed(db, selector)
+    return Planned(
+        deliveries,
+        sum(part[3] for part in parts),
+        parts=tuple([ActionJobs(*part) for part in parts]),
+        first_at=first_at,
+        last_at=last_at,
+        passed=passed,
+        earlier=earlier,
+    )
+
+
+def _passed(db: sqlite3.Connection, selector: Selector) -> tuple[int, str | None]:
+    """How many dead jobs were made again since, and the newest job that did so."""
+    sql, asked = selection.all_of([selection.made_again(selector), selection.jobs(selector)])
+    passed, earlier = db.execute(
+        f"SELECT count(*), max((SELECT max(newer.id) {selection.NEWER})) "
+        f"FROM {JOBS_JOINED} WHERE {sql}",
+        asked,
+    ).fetchone()
+    return passed, earlier
+
+
+def open_states(db: sqlite3.Connection) -> dict[str, int]:
+    """Jobs that have not ended, and dead ones, by state: what an index alone can count."""
+    rows = db.execute(
+        "SELECT state, count(*) FROM jobs WHERE state < 2 GROUP BY state UNION ALL "
+        "SELECT state, count(*) FROM jobs WHERE state > 1 AND state < 5 GROUP BY state"
+    )
+    return {STATES[state]: count for state, count in rows}

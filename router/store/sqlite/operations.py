@@ -1,0 +1,152 @@
+"""The operator's verbs and the small writes: cancel, revive, generations, copies, pulse."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from router.model.operations import Audit
+from router.store.sqlite import audit_log, replaying, runs, selection
+from router.store.sqlite.rows import encode_json
+from router.store.sqlite.writer_state import Book
+from router.store.values import Generation, RuleCount, Selector
+
+STEP = 2_000
+"""Jobs that one transaction of a verb changes, so that accepting need not wait for a million."""
+
+
+Step = tuple[int, int | None]
+"""How many jobs a step changed, and the number after which the next one goes on, if any."""
+
+
+def cancel(book: Book, selector: Selector, reason: str, now: int, after: int) -> Step:
+    """Cancel jobs that are available, waiting or retryable: one step."""
+    if selector.replay is not None and after < 0:
+        replaying.stop(book, selector.replay, now)
+    change = ("state = 6, ended_at = ?, reason = ?, waits = NULL", [now, reason])
+    which = selection.changeable(selector, "cancel")
+    return _change(book, selector, which, change, after, lambda n: runs.follow_all(book, n, now))
+
+
+def revive(book: Book, selector: Selector, now: int, after: int) -> Step:
+    """Make dead jobs available again, but those that nobody can read: one step."""
+    change = (
+        "state = 0, due_at = ?, charged = 0, deaths = 0, ended_at = NULL, reason = NULL",
+        [now],
+    )
+    which = selection.changeable(selector, "revive")
+    return _change(book, selector, which, change, after, lambda n: runs.reopen(book, n, now))
+
+
+def _change(
+    book: Book,
+    selector: Selector,
+    which: selection.Condition,
+    change: selection.Condition,
+    after: int,
+    see_to_runs: Callable[[str], None],
+) -> Step:
+    """Everything at once if it is named or counted, else by steps that hold up nobody long."""
+    sql, asked = selection.all_of([which, selection.jobs(selector)])
+    whole = selector.limit is not None or bool(selector.ids)
+    if whole:
+        order, limit = "j.id DESC", -1 if selector.limit is None else selector.limit
+    else:
+        order, limit = "j.n", STEP
+        sql, asked = f"j.n > ? AND {sql}", [after, *asked]
+    numbers = [
+        n
+        for (n,) in book.db.execute(
+            f"SELECT j.n FROM {selection.JOBS_JOINED} WHERE {sql} ORDER BY {order} LIMIT ?",
+            [*asked, limit],
+        )
+    ]
+    changed = msgspec.json.encode(numbers).decode()
+    book.db.execute(
+        f"UPDATE jobs SET {change[0]} WHERE n IN (SELECT value FROM json_each(?))",
+        [*change[1], changed],
+    )
+    book.pages += len(numbers)
+    see_to_runs(changed)
+    return len(numbers), numbers[-1] if not whole and len(numbers) == STEP else None
+
+
+def keep_generation(book: Book, generation: Generation) -> None:
+    """Keep a ruleset's text."""
+    number = book.generation(generation.id)
+    book.db.execute(
+        "UPDATE generations SET text = ?, context = ?, created_at = ? WHERE n = ? AND text IS NULL",
+        (generation.text, encode_json(generation.context), generation.created_at, number),
+    )
+    book.later.append(lambda: book.live.add(number))
+    book.pages += 2
+
+
+def remember(book: Book, facts: Mapping[str, Any], now: int, audit: Audit | None) -> None:
+    """Keep small values by name; None forgets."""
+    audit_log.note(book, audit, len(facts))
+    for name, value in facts.items():
+        if value is None:
+            book.db.execute("DELETE FROM facts WHERE name = ?", (name,))
+            continue
+        book.db.execute(
+            "INSERT INTO facts VALUES (?, ?, ?) ON CONFLICT (name) "
+            "DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at",
+            (name, msgspec.json.encode(value), now),
+        )
+    book.pages += len(facts)
+
+
+def write_copies(book: Book) -> None:
+    """Write the counts of copies that only memory holds."""
+    counted, book.copies = book.copies, {}
+    book.db.executemany(
+        "INSERT INTO copies SELECT n, ?, ? FROM deliveries WHERE id = ? "
+        "ON CONFLICT (delivery) DO UPDATE SET count = count + excluded.count, "
+        "last_seen_at = max(last_seen_at, excluded.last_seen_at)",
+        [(count, seen, id_) for id_, (count, seen) in counted.items()],
+    )
+    book.pages += 1 + len(counted)
+    book.undo.append(lambda: _count_again(book, counted))
+    book.unsure.append(lambda: _count_once(book, counted))
+
+
+def _count_again(book: Book, counted: dict[str, tuple[int, int]]) -> None:
+    for id_, (count, seen) in counted.items():
+        more, last = book.copies.get(id_, (0, seen))
+        book.copies[id_] = (count + more, max(last, seen))
+
+
+def _count_once(book: Book, counted: dict[str, tuple[int, int]]) -> None:
+    """Nobody knew whether these were written: those that were are not to be written again."""
+    for id_, (count, seen) in counted.items():
+        written = book.one(
+            "SELECT c.last_seen_at >= ? FROM copies c JOIN deliveries d ON d.n = c.delivery "
+            "WHERE d.id = ?",
+            (seen, id_),
+        )
+        if written:
+            more, last = book.copies.pop(id_)
+            if more > count:
+                book.copies[id_] = (more - count, last)
+
+
+def count_rules(book: Book, counts: Sequence[RuleCount]) -> None:
+    """Add to the rules' counts."""
+    book.db.executemany(
+        "INSERT INTO rule_counts (rule, evaluated, matched, errored, shadowed, counted_since, "
+        "last_matched_at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (rule) DO UPDATE SET "
+        "evaluated = evaluated + excluded.evaluated, matched = matched + excluded.matched, "
+        "errored = errored + excluded.errored, shadowed = shadowed + excluded.shadowed, "
+        "counted_since = min(counted_since, excluded.counted_since), last_matched_at = "
+        "coalesce(max(last_matched_at, excluded.last_matched_at), last_matched_at, "
+        "excluded.last_matched_at)",
+        [msgspec.structs.astuple(count) for count in counts],
+    )
+    book.pages += 1 + len(counts) // 32
+
+
+def beat(book: Book) -> None:
+    """Write something, to prove that it can be written."""
+    book.db.execute("UPDATE pulse SET beat = beat + 1")
+    book.pages += 1

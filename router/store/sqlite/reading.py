@@ -1,0 +1,319 @@
+"""Questions a reading connection answers, each in one short transaction."""
+
+import contextlib
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from router.errors import NotFound
+from router.model.delivery import DeliverySummary
+from router.model.job import Job, JobState
+from router.model.operations import Cause
+from router.model.target import TargetCounts
+from router.store.common.death_causes import by_cause
+from router.store.sqlite import selection
+from router.store.sqlite.damage import is_unreadable
+from router.store.sqlite.paging import history_of
+from router.store.sqlite.rows import (
+    DELIVERY_COLUMNS,
+    DELIVERY_STATES,
+    JOB_COLUMNS,
+    PLACES,
+    STATES,
+    decode_events,
+    decode_json,
+    decode_meta,
+    decode_names,
+    to_attempt,
+    to_delivery,
+    to_job,
+)
+from router.store.sqlite.selection import JOBS_JOINED, PAGE
+from router.store.values import DeliveryRecord, Generation, NameKind, RuleCount, Selector
+
+
+def deliveries(db: sqlite3.Connection, selector: Selector) -> tuple[DeliverySummary, ...]:
+    """Newest first."""
+    sql, asked = selection.deliveries(selector)
+    limit = PAGE if selector.limit is None else selector.limit
+    rows = db.execute(
+        "SELECT d.n, d.id, d.endpoint, d.received_at, d.state, d.names, d.meta, length(d.body), "
+        "c.count, c.last_seen_at FROM (SELECT d.n FROM deliveries d "
+        f"WHERE {sql} ORDER BY d.id DESC LIMIT ?) chosen "
+        "JOIN deliveries d ON d.n = chosen.n LEFT JOIN copies c ON c.delivery = d.n "
+        "ORDER BY d.id DESC",
+        [*asked, limit],
+    ).fetchall()
+    jobs = _job_counts(db, [row[0] for row in rows])
+    return tuple([_summary(row, jobs.get(row[0], {})) for row in rows])
+
+
+def _summary(row: Any, jobs: dict[str, int]) -> DeliverySummary:
+    _, id_, endpoint, received_at, state, names, meta, size, copies, seen = row
+    m = decode_meta(meta)
+    return DeliverySummary(
+        id=id_,
+        endpoint=endpoint,
+        provider=m.provider,
+        received_at=received_at,
+        state=DELIVERY_STATES[state],
+        events=decode_names(names),
+        event_count=m.event_count,
+        body_bytes=size,
+        verified_by=m.verified_by,
+        duplicates=copies or 0,
+        last_seen_at=seen,
+        jobs=jobs,
+        flags=m.flags,
+        replay_of=m.replay_of,
+    )
+
+
+def _job_counts(db: sqlite3.Connection, numbers: list[int]) -> dict[int, dict[str, int]]:
+    counts: dict[int, dict[str, int]] = {}
+    rows = db.execute(
+        "SELECT d.n, j.state, count(*) FROM (SELECT value AS n FROM json_each(?)) d "
+        f"JOIN jobs j ON {selection.JOBS_OF} GROUP BY d.n, j.state",
+        (msgspec.json.encode(numbers).decode(),),
+    )
+    for number, state, count in rows:
+        counts.setdefault(number, {})[STATES[state]] = count
+    return counts
+
+
+def delivery(db: sqlite3.Connection, prefix: str) -> DeliveryRecord | None:
+    """By id or unique prefix. Raises NotFound when it fits several, or is too short."""
+    number = _found(db, "deliveries", prefix, "dlv")
+    if number is None:
+        return None
+    row = db.execute(
+        f"SELECT {DELIVERY_COLUMNS}, d.events, c.count, c.last_seen_at FROM deliveries d "
+        "JOIN generations g ON g.n = d.generation LEFT JOIN copies c ON c.delivery = d.n "
+        "WHERE d.n = ?",
+        (number,),
+    ).fetchone()
+    span = (number * PLACES, number * PLACES + PLACES - 1)
+    attempts = db.execute(
+        "SELECT j.id, a.number, a.started_at, a.ended_at, a.outcome, a.reason, a.result, g.id "
+        "FROM attempts a JOIN jobs j ON j.n = a.job JOIN generations g ON g.n = a.generation "
+        "WHERE a.job BETWEEN ? AND ? ORDER BY a.job, a.number",
+        span,
+    )
+    return DeliveryRecord(
+        to_delivery(row[:7]),
+        decode_events(row[7]),
+        row[8] or 0,
+        row[9],
+        history_of(db, number),
+        tuple([to_attempt(r) for r in attempts]),
+    )
+
+
+def jobs(db: sqlite3.Connection, selector: Selector) -> tuple[Job, ...]:
+    """Newest first."""
+    sql, asked = selection.jobs(selector)
+    limit = PAGE if selector.limit is None else selector.limit
+    rows = db.execute(
+        f"SELECT {JOB_COLUMNS} FROM {JOBS_JOINED} WHERE {sql} ORDER BY j.id DESC LIMIT ?",
+        [*asked, limit],
+    )
+    return tuple([to_job(row) for row in rows])
+
+
+def job(db: sqlite3.Connection, prefix: str) -> Job | None:
+    """By id or unique prefix. Raises NotFound when it fits several, or is too short."""
+    number = _found(db, "jobs", prefix, "job")
+    if number is None:
+        return None
+    row = db.execute(
+        f"SELECT {JOB_COLUMNS} FROM {JOBS_JOINED} WHERE j.n = ?",
+        (number,),
+    ).fetchone()
+    return to_job(row)
+
+
+_REPLAYS_DEEP = 100
+"""Replays of replays that are followed for a result."""
+
+
+def results(db: sqlite3.Connection, job: str, actions: frozenset[str]) -> Mapping[str, Any]:
+    """The results of these actions of the job's run, or of the run that it replays."""
+    run = db.execute("SELECT run FROM jobs WHERE id = ?", (job,)).fetchone()
+    number = None if run is None else run[0]
+    found: dict[str, Any] = {}
+    for _ in range(_REPLAYS_DEEP):
+        if number is None or not actions - found.keys():
+            break
+        row = db.execute("SELECT first_job, last_job, origin FROM runs WHERE n = ?", (number,))
+        first, last, number = row.fetchone()
+        found = {**_results_of(db, first, last, actions - found.keys()), **found}
+    return found
+
+
+def _results_of(
+    db: sqlite3.Connection, first: int, last: int, actions: frozenset[str]
+) -> dict[str, Any]:
+    """Of each action the last attempt that ran: neither interrupted nor skipped."""
+    rows = db.execute(
+        "SELECT j.action, a.result FROM jobs j JOIN attempts a ON a.job = j.n "
+        "WHERE j.n BETWEEN ? AND ? AND a.outcome NOT IN (3, 5) "
+        "AND j.action IN (SELECT value FROM json_each(?)) ORDER BY j.n, a.number",
+        (first, last, msgspec.json.encode(sorted(actions)).decode()),
+    )
+    return {action: decode_json(result) for action, result in rows}
+
+
+def counts(db: sqlite3.Connection) -> Mapping[str, Mapping[JobState, int]]:
+    """Jobs by rule and state."""
+    found: dict[str, dict[JobState, int]] = {}
+    for rule, state, count in db.execute(
+        "SELECT rule, state, count(*) FROM jobs GROUP BY rule, state"
+    ):
+        found.setdefault(rule, {})[STATES[state]] = count
+    return found
+
+
+def causes(db: sqlite3.Connection, selector: Selector) -> tuple[Cause, ...]:
+    """Dead jobs by cause, the latest first."""
+    sql, asked = selection.jobs(msgspec.structs.replace(selector, state="dead"))
+    rows = db.execute(
+        "SELECT j.rule, j.action, j.target, j.reason, j.id, j.ended_at "
+        f"FROM {JOBS_JOINED} WHERE {sql} ORDER BY j.id DESC LIMIT ?",
+        [*asked, -1 if selector.limit is None else selector.limit],
+    )
+    return by_cause(rows)
+
+
+def names(db: sqlite3.Connection, kind: NameKind) -> tuple[str, ...]:
+    """Of a rule also where only its counts are left."""
+    if kind == "cause":
+        return tuple(sorted([cause.key for cause in causes(db, Selector())]))
+    sql = "SELECT DISTINCT endpoint FROM deliveries ORDER BY 1"
+    if kind == "rule":
+        sql = "SELECT rule FROM rule_generations UNION SELECT rule FROM rule_counts ORDER BY 1"
+    return tuple([name for (name,) in db.execute(sql)])
+
+
+def rule_counts(db: sqlite3.Connection) -> Mapping[str, RuleCount]:
+    """What was counted, by rule."""
+    rows = db.execute(
+        "SELECT rule, evaluated, matched, errored, shadowed, counted_since, last_matched_at "
+        "FROM rule_counts ORDER BY rule"
+    )
+    return {row[0]: RuleCount(*row) for row in rows}
+
+
+def target_counts(db: sqlite3.Connection) -> Mapping[str, TargetCounts]:
+    """Open and dead jobs by target."""
+    rows = db.execute(
+        "SELECT target, state, count(*), min(due_at) FROM jobs WHERE state < 2 GROUP BY 1, 2 "
+        "UNION ALL SELECT target, state, count(*), NULL FROM jobs "
+        "WHERE state > 1 AND state < 5 GROUP BY 1, 2"
+    )
+    found: dict[str, dict[str, int]] = {}
+    for target, state, count, due_at in rows:
+        values = found.setdefault(target, {})
+        values[STATES[state]] = count
+        if due_at is not None:
+            values["oldest_due"] = min(due_at, values.get("oldest_due", due_at))
+    return {target: TargetCounts(**values) for target, values in found.items()}
+
+
+def targets(db: sqlite3.Connection) -> Mapping[str, int]:
+    """Every target with work to come, and its earliest due time: one index step a target."""
+    try:
+        rows = db.execute(_targets("target")).fetchall()
+    except sqlite3.OperationalError as error:
+        if not is_unreadable(error):
+            raise
+        rows = [  # one that the disk has changed must not hide the others
+            (str(name, "utf-8", "replace"), fresh, again)
+            for name, fresh, again in db.execute(_targets("CAST(target AS BLOB)"))
+        ]
+    return {
+        target: min(due for due in (fresh, again) if due is not None)
+        for target, fresh, again in rows
+    }
+
+
+def _targets(name: str) -> str:
+    return (
+        "WITH RECURSIVE t (target) AS ("
+        "SELECT min(target) FROM jobs WHERE state < 2 UNION ALL "
+        "SELECT (SELECT min(target) FROM jobs WHERE state < 2 AND target > t.target) FROM t "
+        "WHERE t.target IS NOT NULL) "
+        f"SELECT {name}, {_earliest(0)}, {_earliest(1)} FROM t WHERE target IS NOT NULL"
+    )
+
+
+def _earliest(replayed: int) -> str:
+    """Of a target t, by the index of due jobs, in which those of replays are apart."""
+    return (
+        "(SELECT due_at FROM jobs WHERE state < 2 AND jobs.target = t.target "
+        f"AND (replay IS NOT NULL) = {replayed} ORDER BY due_at LIMIT 1)"
+    )
+
+
+def generation(db: sqlite3.Connection, prefix: str) -> Generation | None:
+    """The kept generation with this id or unique prefix. Raises NotFound when it fits several."""
+    rows = db.execute(
+        "SELECT id, text, context, created_at FROM generations "
+        "WHERE text IS NOT NULL AND id >= ? AND id < ? ORDER BY id LIMIT 2",
+        (prefix, prefix + "\U0010ffff"),
+    ).fetchall()
+    if not rows:
+        return None
+    if len(rows) > 1 and rows[0][0] != prefix:
+        raise NotFound(f"{prefix} fits several generations; write more of it")
+    id_, text, context, created_at = rows[0]
+    return Generation(id_, text, decode_json(context), created_at)
+
+
+def generations_with(db: sqlite3.Connection, rule: str) -> tuple[str, ...]:
+    """Ids of kept generations that jobs of this rule have named, newest first."""
+    rows = db.execute(
+        "SELECT g.id FROM rule_generations r JOIN generations g ON g.n = r.generation "
+        "WHERE r.rule = ? AND g.text IS NOT NULL ORDER BY g.created_at DESC, g.n DESC",
+        (rule,),
+    )
+    return tuple([row[0] for row in rows])
+
+
+def held_bytes(db: sqlite3.Connection) -> int:
+    """Bytes of the main file that hold something: pages freed by retention are used again."""
+    pages, free, size = (
+        db.execute(f"PRAGMA {name}").fetchone()[0]
+        for name in ("page_count", "freelist_count", "page_size")
+    )
+    return int((pages - free) * size)
+
+
+def _found(db: sqlite3.Connection, table: str, prefix: str, kind: str) -> int | None:
+    sql, asked = selection.id_matches("id", prefix, kind)
+    rows = db.execute(
+        f"SELECT n, id FROM {table} WHERE {sql} ORDER BY id LIMIT 2",
+        asked,
+    ).fetchall()
+    if len(rows) > 1 and rows[0][1] != prefix:
+        raise NotFound(f"{prefix} fits several; write more of it")
+    if not rows and selection.prefix_range(prefix, kind) is None:
+        least = selection.SHORTEST_PREFIX
+        raise NotFound(f"{prefix!r} is too short: write {least} or more characters after {kind}_")
+    return int(rows[0][0]) if rows else None
+
+
+def recall(db: sqlite3.Connection, prefix: str) -> dict[str, Any]:
+    """Remembered values by name; one that a disk has spoilt is forgotten."""
+    rows = db.execute(
+        "SELECT CAST(name AS BLOB), CAST(value AS BLOB) FROM facts "
+        "WHERE substr(name, 1, ?) = ? ORDER BY name",
+        (len(prefix), prefix),
+    )
+    found = {}
+    for name, value in rows:
+        # No fact is part of a delivery: whoever has forgotten one learns it anew.
+        with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):
+            found[name.decode()] = msgspec.json.decode(value)
+    return found

@@ -1,0 +1,186 @@
+"""Replays in the ledger: each step makes its jobs and notes how far it has come, or neither."""
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from router.errors import NotFound
+from router.model.job import NewJob
+from router.model.operations import Audit, Item, Replay, ReplayState, ReplayStep
+from router.store.sqlite import audit_log
+from router.store.sqlite.adding import add
+from router.store.sqlite.selection import JOBS_OF
+from router.store.sqlite.writer_state import Book
+
+STATES: tuple[ReplayState, ...] = ("making", "made", "cancelled")
+MAKING, MADE, CANCELLED = 0, 1, 2
+
+_COLUMNS = (
+    "id, asked, created_at, state, reached, due, deliveries, jobs, skipped, ended_at, passed, "
+    "earlier"
+)
+_items = msgspec.json.Decoder(tuple[Item, ...])
+
+
+def begin(book: Book, replay: Replay, audit: Audit | None) -> Replay:
+    """Keep a new replay; a known one is returned as it is."""
+    known = one(book.db, replay.id)
+    if known is not None:
+        return known
+    book.replays = True
+    items = None if replay.items is None else msgspec.json.encode(replay.items)
+    book.db.execute(
+        "INSERT INTO replays (id, asked, items, state, reached, due, deliveries, jobs, skipped, "
+        "created_at) VALUES (?, ?, ?, 0, ?, ?, 0, 0, 0, ?)",
+        (
+            replay.id,
+            msgspec.json.encode(replay.asked),
+            items,
+            replay.reached,
+            msgspec.json.encode(replay.due),
+            replay.created_at,
+        ),
+    )
+    if audit is not None:
+        audit_log.note(book, msgspec.structs.replace(audit, id=replay.id))
+    book.pages += 2
+    return replay
+
+
+def step(book: Book, wanted: ReplayStep, now: int) -> Replay | None:
+    """Make a step's jobs, if the replay still stands where the step begins."""
+    row = book.db.execute(
+        "SELECT n FROM replays WHERE id = ? AND state = 0 AND reached = ?",
+        (wanted.replay, wanted.after),
+    ).fetchone()
+    if row is None:
+        return None
+    number = int(row[0])
+    work = [_left(book, delivery, jobs, once=wanted.once) for delivery, jobs in wanted.work]
+    made = [_make(book, number, left.delivery, left.jobs, now) for left in work]
+    jobs, gone = sum(one or 0 for one in made), made.count(None)
+    book.db.execute(
+        "UPDATE replays SET reached = ?, due = ?, deliveries = deliveries + ?, jobs = jobs + ?, "
+        "skipped = skipped + ?, state = ?, ended_at = ?, passed = passed + ?, "
+        "earlier = nullif(max(coalesce(earlier, ''), ?), '') WHERE n = ?",
+        (
+            wanted.reached,
+            msgspec.json.encode({target: at + book.behind for target, at in wanted.due.items()}),
+            len(made) - gone - sum(left.nothing for left in work),
+            jobs,
+            wanted.skipped + gone,
+            MADE if wanted.last else MAKING,
+            now if wanted.last else None,
+            wanted.passed + sum(left.passed for left in work),
+            max([wanted.earlier or "", *[left.earlier for left in work]]),
+            number,
+        ),
+    )
+    audit_log.count_up(book, wanted.replay, jobs)
+    book.pages += 2
+    return one(book.db, wanted.replay, items=False)
+
+
+class _Left(NamedTuple):
+    """What is to be made of a delivery; `passed` and `earlier` as of a replay."""
+
+    delivery: str
+    jobs: Sequence[NewJob]
+    passed: int = 0
+    earlier: str = ""
+
+    @property
+    def nothing(self) -> bool:
+        return bool(self.passed) and not self.jobs
+
+
+def _left(book: Book, delivery: str, jobs: Sequence[NewJob], *, once: bool) -> _Left:
+    """Without what somebody else has made since it was looked at: two may ask for the same."""
+    if not once or not jobs:
+        return _Left(delivery, jobs)
+    newest: dict[tuple[int, str, str], str] = {}
+    routed: dict[tuple[str | None, str | None], str] = {}
+    for index, rule, action, id_, origin, generation in book.db.execute(
+        "SELECT j.event_index, j.rule, j.action, j.id, j.replay_of, g.id FROM deliveries d "
+        f"JOIN jobs j ON {JOBS_OF} JOIN generations g ON g.n = j.generation WHERE d.id = ? "
+        "ORDER BY j.n",
+        (delivery,),
+    ):
+        newest[index, rule, action] = routed[origin, generation] = id_
+    if jobs[0].replay_of == delivery:
+        made = routed.get((delivery, jobs[0].generation))
+        return _Left(delivery, jobs) if made is None else _Left(delivery, (), 1, made)
+    last = {job.id: newest.get((job.event_index, job.rule, job.action)) for job in jobs}
+    left = [job for job in jobs if last[job.id] == job.replay_of]
+    gone = [last[job.id] or "" for job in jobs if last[job.id] != job.replay_of]
+    return _Left(delivery, left, len(gone), max(gone, default=""))
+
+
+def _make(book: Book, replay: int, delivery: str, jobs: Sequence[Any], now: int) -> int | None:
+    """How many jobs were made; None: the delivery is gone since it was looked at."""
+    if not jobs:
+        return 0
+    try:
+        add(book, delivery, jobs, now)
+    except NotFound:
+        return None
+    book.db.execute(
+        "UPDATE jobs SET replay = ? WHERE id IN (SELECT value FROM json_each(?))",
+        (replay, msgspec.json.encode([job.id for job in jobs]).decode()),
+    )
+    return len(jobs)
+
+
+def stop(book: Book, id_: str, now: int) -> None:
+    """The replay makes no more jobs. Raises NotFound."""
+    changed = book.db.execute(
+        "UPDATE replays SET state = 2, ended_at = ? WHERE id = ?", (now, id_)
+    ).rowcount
+    if not changed:
+        raise NotFound(f"no replay {id_}")
+
+
+def one(db: sqlite3.Connection, id_: str, *, items: bool = True) -> Replay | None:
+    """A replay by its whole id."""
+    row = db.execute(f"SELECT {_COLUMNS}, items FROM replays WHERE id = ?", (id_,)).fetchone()
+    return None if row is None else _replay(row, items=items)
+
+
+def of_job(db: sqlite3.Connection, job: str) -> Replay | None:
+    """The replay that made a job, without its items."""
+    row = db.execute(
+        f"SELECT {_COLUMNS}, NULL FROM replays WHERE n = (SELECT replay FROM jobs WHERE id = ?)",
+        (job,),
+    ).fetchone()
+    return None if row is None else _replay(row, items=False)
+
+
+def several(db: sqlite3.Connection, limit: int, *, making: bool) -> tuple[Replay, ...]:
+    """Newest first, without their items."""
+    which = "WHERE state = 0" if making else ""
+    rows = db.execute(
+        f"SELECT {_COLUMNS}, NULL FROM replays {which} ORDER BY n DESC LIMIT ?", (limit,)
+    )
+    return tuple([_replay(row, items=False) for row in rows.fetchall()])
+
+
+def _replay(row: Sequence[Any], *, items: bool) -> Replay:
+    id_, asked, created_at, state, reached, due, deliveries, jobs, skipped = row[:9]
+    ended_at, passed, earlier, named = row[9:]
+    return Replay(
+        id=id_,
+        asked=msgspec.json.decode(asked),
+        created_at=created_at,
+        items=_items.decode(named) if items and named is not None else None,
+        state=STATES[state],
+        reached=reached,
+        due=msgspec.json.decode(due, type=dict[str, float]),
+        deliveries=deliveries,
+        jobs=jobs,
+        skipped=skipped,
+        ended_at=ended_at,
+        passed=passed,
+        earlier=earlier,
+    )

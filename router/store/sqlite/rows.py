@@ -1,0 +1,291 @@
+"""How values become rows and rows values again."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+from zlib import crc32
+
+import msgspec
+
+from router.model.delivery import Delivery, DeliveryState
+from router.model.job import (
+    ActionKind,
+    Attempt,
+    AttemptOutcome,
+    Job,
+    JobState,
+    NewJob,
+    Predecessor,
+)
+from router.store.common.chains import PAUSED, PREDECESSORS, TARGET, TURN
+from router.store.values import EventEntry
+
+STATES: tuple[JobState, ...] = (
+    "available",
+    "retryable",
+    "waiting",
+    "running",
+    "dead",
+    "succeeded",
+    "cancelled",
+)
+KINDS: tuple[ActionKind, ...] = ("http", "shell", "python", "log")
+OUTCOMES: tuple[AttemptOutcome, ...] = (
+    "succeeded",
+    "failed",
+    "dead",
+    "interrupted",
+    "dry",
+    "skipped",
+)
+DELIVERY_STATES: tuple[DeliveryState, ...] = ("routed", "unmatched", "unparsed", "too_complex")
+
+STATE = {name: number for number, name in enumerate(STATES)}
+KIND = {name: number for number, name in enumerate(KINDS)}
+OUTCOME = {name: number for number, name in enumerate(OUTCOMES)}
+DELIVERY_STATE = {name: number for number, name in enumerate(DELIVERY_STATES)}
+
+PLACE_BITS = 20
+"""A job's number is its delivery's number shifted by this, plus its place among the jobs."""
+PLACES = 1 << PLACE_BITS
+
+MARK = "\x1f"
+"""Stands around each event name in the names column, so that a whole name can be searched."""
+
+JOB_COLUMNS = """
+    j.id, d.id, d.endpoint, j.event_index, j.event_id, j.event, j.rule, j.action, j.kind,
+    j.target, j.state, j.due_at, j.created_at, g.id, j.attempt, j.charged, j.deaths, j.lease,
+    j.started_at, j.ended_at, j.reason, j.replay_of, j.covers, j.needs, j.waits,
+    CASE WHEN j.waits & 2 THEN (
+        SELECT CAST(r.value || CASE WHEN EXISTS (
+            SELECT 1 FROM runs h WHERE h.key = r.key AND h.turn = 2
+        ) THEN ' (halted by a dead job)' ELSE '' END AS BLOB)
+        FROM runs r WHERE r.n = j.run
+    ) END
+"""
+"""
+In the order of Job's fields, then what it waits for, the group's value as bytes: a disk may have
+spoilt it, and the job is sound. j jobs, d deliveries, g generations.
+"""
+_JOB_FIELDS = 22
+"""Those of JOB_COLUMNS that every job fills, before `covers`."""
+
+DELIVERY_COLUMNS = "d.id, d.endpoint, d.received_at, d.state, g.id, d.meta, d.body"
+
+
+class Meta(msgspec.Struct, frozen=True, array_like=True):
+    """The part of a delivery that no query asks for."""
+
+    provider: str
+    method: str
+    path: str
+    query: str
+    headers: tuple[tuple[str, str], ...]
+    verified_by: str | None
+    event_count: int
+    flags: tuple[str, ...]
+    peer: str
+    replay_of: str | None
+
+
+_StoredEvent = tuple[int, str, str, str | None, tuple[bytes, ...], int]
+
+_PLAIN, CHECKED = b"\x9a", b"\x9b"
+"""The meta column is a msgpack list of ten values, and since it has a checksum of eleven."""
+_UINT32 = b"\xce"
+_UNREADABLE = Meta("", "", "", "", (), None, 0, (), "", None)
+
+_encoder = msgspec.msgpack.Encoder()
+_to_json = msgspec.json.Encoder(decimal_format="number")
+_from_json = msgspec.json.Decoder(float_hook=Decimal)
+_meta = msgspec.msgpack.Decoder(Meta)
+_needs = msgspec.json.Decoder(tuple[Predecessor, ...])
+_events = msgspec.msgpack.Decoder(tuple[_StoredEvent, ...])
+
+
+def encode_meta(d: Delivery) -> bytes:
+    """
+    A delivery's meta column. Its last value is a checksum of the others and of the body: it finds
+    what a disk has changed, not what somebody has.
+    """
+    plain = _encoder.encode(
+        (
+            d.provider,
+            d.method,
+            d.path,
+            d.query,
+            d.headers,
+            d.verified_by,
+            d.event_count,
+            d.flags,
+            d.peer,
+            d.replay_of,
+        )
+    )[1:]
+    return CHECKED + plain + _UINT32 + crc32(d.body, crc32(plain)).to_bytes(4, "big")
+
+
+def is_damaged(meta: bytes, body: bytes) -> bool:
+    """Whether this is not what was stored; a row of an older router has nothing to tell it by."""
+    if meta[:1] == _PLAIN:
+        return False
+    return crc32(body, crc32(meta[1:-5])).to_bytes(4, "big") != meta[-4:]
+
+
+def decode_meta(blob: bytes) -> Meta:
+    """The meta column's value."""
+    return _meta.decode(blob)
+
+
+def encode_events(events: Sequence[EventEntry]) -> bytes:
+    """A delivery's events column."""
+    return _encoder.encode(
+        [(e.index, e.id, e.name, e.action, e.keys, e.keys_until) for e in events]
+    )
+
+
+def decode_events(blob: bytes) -> tuple[EventEntry, ...]:
+    """The events column's value."""
+    return tuple([EventEntry(*stored) for stored in _events.decode(blob)])
+
+
+def encode_names(events: Sequence[EventEntry]) -> str:
+    """A delivery's names column."""
+    if len(events) == 1:
+        return f"{MARK}{events[0].name}{MARK}"
+    return MARK + MARK.join(dict.fromkeys([e.name for e in events])) + MARK if events else ""
+
+
+def decode_names(text: str) -> tuple[str, ...]:
+    """The names column's value."""
+    return tuple(text[1:-1].split(MARK)) if text else ()
+
+
+def encode_json(value: Any) -> bytes:
+    """A result or context column."""
+    return _to_json.encode(value)
+
+
+def decode_json(text: bytes | str) -> Any:
+    """A result's or context's value; fractions come back as exact decimals."""
+    return _from_json.decode(text)
+
+
+def to_delivery(row: Sequence[Any]) -> Delivery:
+    """A delivery from a row of DELIVERY_COLUMNS; one that the disk has changed says so."""
+    id_, endpoint, received_at, state, generation, meta, body = row
+    damaged = is_damaged(meta, body)
+    try:
+        m = _meta.decode(meta)
+    except msgspec.MsgspecError:
+        m, damaged = _UNREADABLE, True
+    return Delivery(
+        id_,
+        endpoint,
+        m.provider,
+        received_at,
+        m.method,
+        m.path,
+        m.query,
+        m.headers,
+        body,
+        m.verified_by,
+        DELIVERY_STATES[state],
+        m.event_count,
+        generation,
+        m.flags,
+        m.peer,
+        m.replay_of,
+        damaged,
+    )
+
+
+def to_job(row: Sequence[Any]) -> Job:
+    """A job from a row of JOB_COLUMNS."""
+    values = list(row[:_JOB_FIELDS])
+    values[8] = KINDS[values[8]]
+    values[10] = STATES[values[10]]
+    covers, needs, waits, turn = row[_JOB_FIELDS:]
+    if covers or needs or waits:
+        after = decode_needs(needs)
+        covered = tuple(msgspec.json.decode(covers)) if covers else ()
+        values += [covered, after, _waits_for(waits or 0, after, turn)]
+    return Job(*values)
+
+
+def _waits_for(waits: int, after: tuple[Predecessor, ...], turn: bytes | None) -> tuple[str, ...]:
+    words = []
+    if waits & PREDECESSORS:
+        words.append("the end of " + ", ".join([need.action for need in after]))
+    if waits & TURN:
+        words.append(f"its turn in group {(turn or b'').decode('utf-8', 'replace')}")
+    if waits & PAUSED:
+        words.append("its paused rule")
+    if waits & TARGET:
+        words.append("its paused target")
+    return tuple(words)
+
+
+def encode_needs(needs: tuple[Predecessor, ...]) -> str | None:
+    """A job's needs column."""
+    return msgspec.json.encode(needs).decode() if needs else None
+
+
+def decode_needs(text: str | None) -> tuple[Predecessor, ...]:
+    """The needs column's value."""
+    return _needs.decode(text) if text else ()
+
+
+def to_attempt(row: Sequence[Any]) -> Attempt:
+    """An attempt from its row: the job's id, then the columns, the generation as its id."""
+    job, number, started_at, ended_at, outcome, reason, result, generation = row
+    return Attempt(
+        job,
+        number,
+        started_at,
+        ended_at,
+        OUTCOMES[outcome],
+        reason,
+        decode_json(result),
+        generation,
+    )
+
+
+def job_rows(
+    jobs: Sequence[NewJob], delivery: int, place: int, generation: int, now: int
+) -> tuple[list[Sequence[Any]], dict[str, int]]:
+    """
+    Rows of _JOB for a delivery's new jobs, from `place` on, and the numbers of those that are
+    committed already leased.
+    """
+    rows: list[Sequence[Any]] = []
+    running: dict[str, int] = {}
+    number = (delivery << PLACE_BITS) + place
+    for job in jobs:
+        begun = job.state == "running"
+        rows.append(
+            (
+                number,
+                job.id,
+                STATE[job.state],
+                job.due_at,
+                job.target,
+                job.rule,
+                job.action,
+                KIND[job.kind],
+                job.event_index,
+                job.event_id,
+                job.event,
+                now,
+                generation,
+                1 if begun else 0,
+                job.lease if begun else None,
+                now if begun else None,
+                job.replay_of,
+                msgspec.json.encode(job.covers).decode() if job.covers else None,
+            )
+        )
+        if begun:
+            running[job.id] = number
+        number += 1
+    return rows, running

@@ -1,0 +1,194 @@
+"""Selectors as SQL: one reading of them for lists and for the operator's verbs."""
+
+from typing import Any
+
+from router.errors import UsageError
+from router.model.operations import Change
+from router.store.sqlite.damage import CORRUPT
+from router.store.sqlite.rows import DELIVERY_STATE, MARK, PLACE_BITS, PLACES, STATES
+from router.store.values import Selector
+
+SHORTEST_PREFIX = 4
+PAGE = 50
+"""Rows of a list whose selector sets no limit."""
+
+_TOP = "\U0010ffff"
+JOBS_OF = f"j.n BETWEEN d.n << {PLACE_BITS} AND (d.n << {PLACE_BITS}) + {PLACES - 1}"
+JOBS_JOINED = (
+    f"jobs j JOIN deliveries d ON {JOBS_OF} AND d.n = j.n >> {PLACE_BITS} "
+    "JOIN generations g ON g.n = j.generation"
+)
+"""Both directions are offered, so that either side can lead."""
+
+_DEAD = "j.state > 1 AND j.state < 5 AND j.state = 4"
+"""In the words of the partial index, so that it is used."""
+_LEGIBLE = f"{_DEAD} AND j.reason IS NOT '{CORRUPT}'"
+NEWER = (
+    f"FROM jobs newer WHERE newer.n > j.n AND newer.n <= j.n | {PLACES - 1} "
+    "AND newer.event_index = j.event_index AND newer.rule = j.rule AND newer.action = j.action "
+    "AND newer.replay_of IS NOT NULL"
+)
+"""Runs of the same that replays have made since."""
+_EARLIEST = "min(j.created_at, d.received_at)"
+
+Condition = tuple[str, list[Any]]
+
+
+def prefix_range(prefix: str, kind: str) -> tuple[str, str] | None:
+    """
+    The ids a prefix may mean, as a closed range; None: too short to mean any.
+
+    A whole id is always long enough to be tried as itself: see `exact`.
+    """
+    full = prefix if prefix.startswith(f"{kind}_") else f"{kind}_{prefix}"
+    if len(full) < len(kind) + 1 + SHORTEST_PREFIX:
+        return None
+    return full, full + _TOP
+
+
+def deliveries(selector: Selector) -> Condition:
+    """The condition on `d` that a selector puts on deliveries."""
+    _refuse_where(selector)
+    parts = [
+        _times(selector, "d.received_at", "d.received_at"),
+        _equal("d.endpoint", selector.endpoint),
+    ]
+    parts.append(_before("d.id", selector.before))
+    parts.append(_any_of([_delivery_id(one) for one in selector.ids]))
+    if selector.state in DELIVERY_STATE:
+        parts.append(("d.state = ?", [DELIVERY_STATE[selector.state]]))
+    inner = [_equal("j.rule", selector.rule), *_made_by(selector), *_caused(selector)]
+    if selector.event is not None:
+        parts.append(("instr(d.names, ?) > 0", [f"{MARK}{selector.event}{MARK}"]))
+    if selector.state is not None and selector.state not in DELIVERY_STATE:
+        inner.append(_job_state(selector.state))
+    sql, values = all_of(inner)
+    if values or sql != "1":
+        parts.append((f"EXISTS (SELECT 1 FROM jobs j WHERE {JOBS_OF} AND {sql})", values))
+    return all_of(parts)
+
+
+def jobs(selector: Selector, *, whole: bool = False) -> Condition:
+    """
+    The condition on `j` and its delivery `d` that a selector puts on jobs; `whole`: see the page
+    of a store.
+    """
+    _refuse_where(selector)
+    parts = [
+        _times(selector, "j.created_at", _EARLIEST if whole else "j.created_at"),
+        _before("j.id", selector.before),
+        _equal("d.endpoint", selector.endpoint),
+        _equal("j.rule", selector.rule),
+        _equal("j.event", selector.event),
+        _any_of([_job_id(one) for one in selector.ids]),
+        *_made_by(selector),
+        *_caused(selector),
+    ]
+    if selector.state is not None:
+        parts.append(_job_state(selector.state))
+    return all_of(parts)
+
+
+def changeable(selector: Selector, change: Change) -> Condition:
+    """The condition on `j` that it can be changed so; see the verbs of a store."""
+    if change == "revive":
+        named, values = _named(selector)
+        return f"{_LEGIBLE} AND (NOT EXISTS (SELECT 1 {NEWER}) OR {named})", values
+    if selector.ids or selector.state == "dead":  # chosen by somebody who knows what they halt
+        return "(j.state < 3 OR j.state = 4 AND j.run IN (SELECT n FROM runs WHERE turn = 2))", []
+    return "j.state < 3", []
+
+
+def made_again(selector: Selector) -> Condition:
+    """The condition on `j` that `revive` passes over it: see `changeable`."""
+    named, values = _named(selector)
+    return f"{_LEGIBLE} AND EXISTS (SELECT 1 {NEWER}) AND NOT {named}", values
+
+
+def _named(selector: Selector) -> Condition:
+    """A job that is named by its own id is meant, whatever was made of it."""
+    if selector.state is not None:
+        return "0", []
+    jobs = [_job_id(one) for one in selector.ids if one.startswith("job_")]
+    return _any_of(jobs) if jobs else ("0", [])
+
+
+def _refuse_where(selector: Selector) -> None:
+    """No SQL knows it; leaving it out would select more than was meant."""
+    if selector.where is not None:
+        raise UsageError("the store does not evaluate expressions")
+
+
+def _made_by(selector: Selector) -> list[Condition]:
+    if selector.replay is None:
+        return []
+    return [("j.replay = (SELECT n FROM replays WHERE id = ?)", [selector.replay])]
+
+
+def _caused(selector: Selector) -> list[Condition]:
+    if selector.cause is None:
+        return []
+    dead, _ = _job_state("dead")
+    return [(f"{dead} AND cause_of(j.rule, j.action, j.target, j.reason) = ?", [selector.cause])]
+
+
+def _job_state(name: str) -> Condition:
+    number = STATES.index(name) if name in STATES else -1
+    if number in (2, 3, 4):  # the words of the partial index, so that it is used
+        return f"j.state > 1 AND j.state < 5 AND j.state = {number}", []
+    if number in (0, 1):
+        return f"j.state < 2 AND j.state = {number}", []
+    return f"j.state = {number}", []
+
+
+def _delivery_id(prefix: str) -> Condition:
+    if prefix.startswith("job_"):
+        sql, values = id_matches("id", prefix, "job")
+        return f"d.n IN (SELECT n >> {PLACE_BITS} FROM jobs WHERE {sql})", values
+    return id_matches("d.id", prefix, "dlv")
+
+
+def _job_id(prefix: str) -> Condition:
+    by_delivery = id_matches("d.id", prefix, "dlv")
+    if prefix.startswith("dlv_"):
+        return by_delivery
+    by_job = id_matches("j.id", prefix, "job")
+    return by_job if prefix.startswith("job_") else _any_of([by_job, by_delivery])
+
+
+def id_matches(column: str, prefix: str, kind: str) -> Condition:
+    """The condition that an id is this text, or begins with it if it is long enough."""
+    found = prefix_range(prefix, kind)
+    if found is None:
+        return f"{column} = ?", [prefix]
+    return f"({column} = ? OR ({column} >= ? AND {column} < ?))", [prefix, *found]
+
+
+def _times(selector: Selector, since: str, until: str) -> Condition:
+    parts: list[Condition] = []
+    if selector.since is not None:
+        parts.append((f"{since} >= ?", [selector.since]))
+    if selector.until is not None:
+        parts.append((f"{until} < ?", [selector.until]))
+    return all_of(parts)
+
+
+def _before(column: str, reached: str | None) -> Condition:
+    return ("1", []) if reached is None else (f"{column} < ?", [reached])
+
+
+def _equal(column: str, value: str | None) -> Condition:
+    return ("1", []) if value is None else (f"{column} = ?", [value])
+
+
+def all_of(parts: list[Condition]) -> Condition:
+    """The condition that all of these hold."""
+    used = [part for part in parts if part[0] != "1"]
+    return " AND ".join(sql for sql, _ in used) or "1", [v for _, values in used for v in values]
+
+
+def _any_of(parts: list[Condition]) -> Condition:
+    if not parts:
+        return "1", []
+    sql = " OR ".join(f"({sql})" for sql, _ in parts)
+    return f"({sql})", [v for _, values in parts for v in values]

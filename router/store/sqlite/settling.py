@@ -1,0 +1,152 @@
+"""Writing attempts' ends: only the holder of the current lease changes anything."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from router.model.job import ENDED, Settlement
+from router.store.sqlite import accepting, runs
+from router.store.sqlite.rows import OUTCOME, PLACE_BITS, STATE, encode_json
+from router.store.sqlite.writer_state import ROWS, Book, Row, values
+from router.store.values import HELD, LOST, Accepted, Settled
+
+
+class Anomaly(Exception):
+    """Something in this batch is out of the ordinary: do its items one by one."""
+
+
+Ending = tuple[Settlement, bytes, accepting.Prepared | None]
+"""A settlement, its attempt's result, encoded, and what is told of it."""
+
+
+def prepare(settlement: Settlement, own: accepting.Prepared | None = None) -> Ending:
+    """Encode what can be encoded without the store."""
+    return settlement, encode_json(settlement.attempt.result), own
+
+
+def settle_all(book: Book, batch: Sequence[Ending]) -> list[Settled]:
+    """
+    Settle a batch set by set within the open transaction; one by one where others depend on it.
+
+    Raises:
+        Anomaly: a lease of several settlements no longer holds; one alone is answered so.
+    """
+    updates: list[Row] = []
+    attempts: list[Row] = []
+    linked: list[tuple[int, int]] = []
+    lost = 0
+    for index, (settlement, result, _) in enumerate(batch):
+        number, run = _place(book, settlement.job)
+        if number is None:
+            lost += 1
+        elif run is not None:
+            linked.append((index, run))
+        else:
+            updates.append(_update_row(number, settlement))
+            attempts.append(_attempt_row(book, number, settlement, result))
+    held = sum(_update(book, updates[i : i + ROWS]) for i in range(0, len(updates), ROWS))
+    if lost or held != len(updates):
+        return _lost(batch)
+    book.insert("attempts", attempts, "ON CONFLICT DO NOTHING")
+    answers = [HELD] * len(batch)
+    for index, run in linked:
+        followed = _settle_linked(book, batch[index], run)
+        if followed is None:
+            return _lost(batch)
+        answers[index] = followed
+    told = [index for index, ending in enumerate(batch) if ending[2] is not None]
+    if told:
+        _tell(book, batch, told, answers)
+    book.pages += 1 + len(batch)
+    book.later.append(lambda: _forget(book, batch))
+    return answers
+
+
+def _tell(book: Book, batch: Sequence[Ending], told: Sequence[int], answers: list[Settled]) -> None:
+    """Accept what is told of these ends: every lease held, so all of them are true."""
+    wanted = [own for index in told if (own := batch[index][2]) is not None]
+    for index, receipt in zip(told, accepting.accept_all(book, wanted), strict=True):
+        if isinstance(receipt, Accepted) and receipt.cancelled:
+            cancelled = tuple(sorted((*answers[index].cancelled, *receipt.cancelled)))
+            answers[index] = Settled(freed=answers[index].freed, cancelled=cancelled)
+
+
+def _lost(batch: Sequence[Ending]) -> list[Settled]:
+    if len(batch) > 1:
+        raise Anomaly
+    return [LOST]
+
+
+def _settle_linked(book: Book, ending: Ending, run: int) -> Settled | None:
+    """Settle a job of a run, then see to the others of the run and to its group."""
+    settlement, result, _ = ending
+    number, _ = _place(book, settlement.job)
+    if number is None or not _update(book, [_update_row(number, settlement)]):
+        return None
+    attempt = _attempt_row(book, number, settlement, result)
+    book.insert("attempts", [attempt], "ON CONFLICT DO NOTHING")
+    effects = runs.Effects()
+    runs.follow(book, run, settlement.attempt.ended_at, effects)
+    if not effects.freed and not effects.cancelled:
+        return HELD
+    return Settled(freed=tuple(sorted(effects.freed)), cancelled=tuple(sorted(effects.cancelled)))
+
+
+def _forget(book: Book, batch: Sequence[Ending]) -> None:
+    for settlement, *_ in batch:
+        number = book.running.pop(settlement.job, None)
+        if book.linked and number is not None:
+            book.linked.pop(number, None)
+
+
+def _place(book: Book, job: str) -> tuple[int | None, int | None]:
+    """A job's number, and its run if it has one."""
+    known = book.running.get(job)
+    if known is not None:
+        return known, book.linked.get(known)
+    found = book.db.execute("SELECT n, run FROM jobs WHERE id = ?", (job,)).fetchone()
+    return (None, None) if found is None else (found[0], found[1])
+
+
+def _update(book: Book, rows: Sequence[Row]) -> int:
+    return book.db.execute(_ending(len(rows)), [v for row in rows for v in row]).rowcount
+
+
+@lru_cache(maxsize=ROWS)
+def _ending(rows: int) -> str:
+    return (
+        "UPDATE jobs SET state = v.column3, due_at = coalesce(v.column4, due_at), "
+        "ended_at = v.column5, reason = v.column6, charged = charged + v.column7, "
+        "deaths = CASE WHEN v.column7 THEN 0 ELSE deaths END, lease = NULL "
+        f"FROM ({values(rows, 7)}) AS v "
+        "WHERE jobs.n = v.column1 AND jobs.lease = v.column2 AND jobs.state = 3"
+    )
+
+
+def _update_row(number: int, settlement: Settlement) -> Row:
+    state = settlement.state
+    return (
+        number,
+        settlement.lease,
+        STATE[state],
+        settlement.due_at,
+        settlement.attempt.ended_at if state in ENDED else None,
+        settlement.reason,
+        1 if settlement.charged else 0,
+    )
+
+
+def _attempt_row(book: Book, number: int, settlement: Settlement, result: bytes) -> Row:
+    attempt = settlement.attempt
+    generation = book.generation(attempt.generation)
+    delivery = number >> PLACE_BITS
+    book.named(generation, delivery, delivery)
+    return (
+        number,
+        attempt.number,
+        attempt.started_at,
+        attempt.ended_at,
+        OUTCOME[attempt.outcome],
+        attempt.reason,
+        result,
+        generation,
+    )

@@ -1,0 +1,319 @@
+"""The store in one SQLite file."""
+
+import asyncio
+import contextlib
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from router.clock import Clock
+from router.errors import StoreRefused, StoreUnavailable
+from router.model.job import Group, NewJob, Settlement
+from router.model.operations import Audit, Replay, ReplayStep
+from router.store.sqlite import (
+    accepting,
+    adding,
+    audit_log,
+    clock_step,
+    holding,
+    journal,
+    leasing,
+    location,
+    operations,
+    pruning,
+    replaying,
+    runs,
+    schema,
+    settling,
+)
+from router.store.sqlite.connection import open_read_only, open_writer, refusal, remark
+from router.store.sqlite.reader import SqliteReader
+from router.store.sqlite.writer import Writer
+from router.store.sqlite.writer_state import Book
+from router.store.values import (
+    Acceptance,
+    Accepted,
+    Died,
+    Duplicate,
+    Generation,
+    LeaseBatch,
+    Pruned,
+    Recovered,
+    Retain,
+    RuleCount,
+    Selector,
+    Settled,
+    untold,
+)
+
+T = TypeVar("T")
+
+COPIES_WAIT_S = 1.0
+"""Counts of copies are written at most this often."""
+
+
+class SqliteStore:
+    """
+    The ledger in one file: one thread writes, one reads, the event loop waits for neither.
+
+    `failure` is set, with the reason, when the store will never write again; serving then ends.
+    `on_commit` hears of every transaction: its writes and its seconds.
+    `remark` is what is worth knowing about this machine's SQLite, if anything.
+    """
+
+    def __init__(self, path: Path, clock: Clock, lock: location.Lock) -> None:
+        self._path = path
+        self._clock = clock
+        self._lock = lock
+        self._writer = Writer(self._open, self._fail, self._committed, lock.gone)
+        self.reads: SqliteReader
+        self._search = pruning.PruneSearch()
+        self._counting: asyncio.Task[None] | None = None
+        self._closed = False
+        self.on_commit: Callable[[int, float], None] = lambda _writes, _seconds: None
+        self.failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.remark = remark()
+
+    async def start(self) -> None:
+        """Open the file. Raises StoreRefused."""
+        await self._writer.start()
+        self.reads = SqliteReader(self._path, self._write_copies)
+
+    def _open(self) -> Book:
+        book = _open_book(self._path, self._clock)
+        try:
+            self._lock.hold()
+        except BaseException:
+            book.db.close()
+            raise
+        return book
+
+    def _committed(self, writes: int, seconds: float) -> None:
+        self.on_commit(writes, seconds)
+
+    async def accept(self, acceptance: Acceptance) -> Accepted | Duplicate:
+        prepared = accepting.prepare(acceptance, self._clock.now())
+        receipt: Accepted | Duplicate = await self._writer.submit("accept", prepared)
+        if type(receipt) is Duplicate:
+            self._count_later()
+        return receipt
+
+    async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
+        told = None if own is None else accepting.prepare(own, self._clock.now())
+        settled: Settled = await self._writer.submit("settle", settling.prepare(settlement, told))
+        if told is not None:
+            self._count_later()
+        return settled
+
+    async def lease(
+        self,
+        slots: Mapping[str, int],
+        *,
+        lease: str,
+        now: int,
+        fresh: Mapping[str, Sequence[str]] = {},
+    ) -> LeaseBatch:
+        return await self._work(
+            lambda book: leasing.lease(book, slots, lease, now + book.behind, fresh)
+        )
+
+    async def recover(
+        self,
+        *,
+        alive: str,
+        now: int,
+        on_interrupt_dead: frozenset[tuple[str, str]],
+        died: Died = untold,
+    ) -> Recovered:
+        recovered = await self._work(
+            lambda book: leasing.recover(book, alive, now, on_interrupt_dead, died)
+        )
+        self._count_later()
+        return recovered
+
+    async def add(self, delivery: str, jobs: Sequence[NewJob]) -> int:
+        now = self._clock.now()
+        return await self._work(lambda book: adding.add(book, delivery, jobs, now))
+
+    async def begin_replay(self, replay: Replay, audit: Audit | None = None) -> Replay:
+        return await self._work(lambda book: replaying.begin(book, replay, audit))
+
+    async def replay_step(self, step: ReplayStep, *, now: int) -> Replay | None:
+        return await self._work(lambda book: replaying.step(book, step, now))
+
+    async def cancel(
+        self, selector: Selector, *, reason: str, now: int, audit: Audit | None = None
+    ) -> int:
+        return await self._in_steps(
+            lambda book, after: operations.cancel(book, selector, reason, now, after),
+            audit,
+            change=selector.replay is not None,
+        )
+
+    async def revive(self, selector: Selector, *, now: int, audit: Audit | None = None) -> int:
+        return await self._in_steps(
+            lambda book, after: operations.revive(book, selector, now, after), audit
+        )
+
+    async def hold(
+        self, paused: frozenset[str], targets: frozenset[str] = frozenset(), *, now: int = 0
+    ) -> int:
+        changed = 0
+        while step := await self._work(lambda book: holding.hold(book, paused, targets, now)):
+            changed += step
+        return changed
+
+    async def shift(self, total: int, *, boot: str, now: int) -> int:
+        moved = await self._work(lambda book: clock_step.shift(book, total, boot, now))
+        self._writer.caught_up()
+        return moved
+
+    async def regroup(self, groups: Mapping[str, Group | None], *, now: int) -> int:
+        return await self._work(lambda book: runs.regroup(book, groups, now))
+
+    async def keep_generation(self, generation: Generation) -> None:
+        await self._work(lambda book: operations.keep_generation(book, generation))
+
+    async def count_rules(self, counts: Sequence[RuleCount]) -> None:
+        await self._work(lambda book: operations.count_rules(book, counts))
+
+    async def prune(self, retain: Retain, *, now: int) -> Pruned:
+        await self._write_copies()
+        plan = await self.reads.ask(self._search.plan, retain, now)
+        return await self._work(lambda book: pruning.prune(book, plan, retain, now))
+
+    async def ready(self) -> None:
+        await self._work(operations.beat)
+
+    async def note(self, audit: Audit) -> None:
+        await self._work(lambda book: audit_log.note(book, audit))
+
+    async def remember(self, facts: Mapping[str, Any], audit: Audit | None = None) -> None:
+        now = self._clock.now()
+        await self._work(lambda book: operations.remember(book, facts, now, audit))
+
+    async def recall(self, prefix: str) -> Mapping[str, Any]:
+        return await self.reads.recall(prefix)
+
+    def journal_bytes(self) -> int:
+        """How long the journal is."""
+        return journal.journal_bytes(self._path)
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        await self._stop_counting()
+        await self.reads.close()
+        await self._writer.close()
+        self._lock.release()
+
+    async def _in_steps(
+        self, step: Callable[..., operations.Step], audit: Audit | None, *, change: bool = False
+    ) -> int:
+        """
+        Step by step; each adds what it changed to the audit's line. `change`: it is one, however
+        many jobs that are.
+        """
+
+        def audited(book: Book, after: int) -> operations.Step:
+            changed, following = step(book, after=after)
+            if changed or change:
+                audit_log.note(book, audit, changed)
+            return changed, following
+
+        total, after = 0, -1
+        while True:
+            changed, following = await self._work(partial(audited, after=after))
+            total += changed
+            if following is None:
+                return total
+            after = following
+
+    def _work(self, work: Callable[[Book], T]) -> "asyncio.Future[T]":
+        return self._writer.submit("work", work)
+
+    def _count_later(self) -> None:
+        """Something accepted may have been a copy: its count is written before long."""
+        if self._counting is None:
+            self._counting = asyncio.create_task(self._count_soon())
+
+    async def _count_soon(self) -> None:
+        await self._clock.sleep(COPIES_WAIT_S)
+        self._counting = None
+        # Should it fail, the counts stay in memory and go with the next ones.
+        with contextlib.suppress(StoreUnavailable):
+            await self._work(operations.write_copies)
+
+    async def _write_copies(self) -> None:
+        if self._counting is not None:
+            await self._stop_counting()
+            await self._work(operations.write_copies)
+
+    async def _stop_counting(self) -> None:
+        task, self._counting = self._counting, None
+        if task is not None:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    def _fail(self, reason: str) -> None:
+        if not self.failure.done():
+            self.failure.set_result(reason)
+
+
+async def open_store(path: str, *, clock: Clock) -> SqliteStore:
+    """
+    Open the store at `path` for writing, making or migrating it as needed.
+
+    Raises:
+        StoreRefused: another server has it, it is newer than this router, damaged, or lies where
+            it cannot be kept; the text says which.
+    """
+    where = Path(path)
+    if where.parent.is_dir():
+        lock = location.Lock(where)
+    else:
+        raise StoreRefused(f"the folder {where.parent} does not exist")
+    store = SqliteStore(where, clock, lock)
+    try:
+        location.prepare(where)
+        await store.start()
+    except BaseException:
+        lock.release()
+        raise
+    return store
+
+
+def _open_book(path: Path, clock: Clock) -> Book:
+    journal.check(path)
+    _recognise(path)
+    db = open_writer(path)
+    try:
+        schema.migrate(db)
+        return Book(db, path, clock)
+    except (sqlite3.Error, ValueError, TypeError) as error:
+        db.close()
+        raise refusal(path, error) from error
+    except BaseException:
+        db.close()
+        raise
+
+
+def _recognise(path: Path) -> None:
+    """
+    Look before anything is changed: opening for writing makes a foreign file a WAL file.
+
+    A first start that a power cut broke off has left a rollback journal, which only a writer can
+    use.
+    """
+    if not path.stat().st_size or Path(f"{path}-journal").exists():
+        return
+    try:
+        with closing(open_read_only(path)) as db:
+            schema.check(db)
+    except sqlite3.Error as error:
+        raise refusal(path, error) from error

@@ -1,0 +1,369 @@
+"""The one thread that writes: it takes whatever waits, commits it together, and answers all."""
+
+import asyncio
+import contextlib
+import queue
+import sqlite3
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from router.errors import RouterError, StoreRefused, StoreUnavailable
+from router.store.sqlite import accepting, clock_step, damage_events, operations, settling
+from router.store.sqlite.connection import DAMAGED, open_read_only
+from router.store.sqlite.writer_state import Book
+
+BATCH = 256
+"""Operations to a transaction at most."""
+
+LARGE_BATCH = 1_000
+"""Pages: what wrote as many has been waited for."""
+
+CHECKPOINT_PAGES = 250
+CHECKPOINT_MOST = 8_000
+"""
+Pages in the journal, for each operation of the last batch, from which a checkpoint is due; at most.
+
+A quiet store makes many small ones, so that nobody waits long for his answer; a busy one makes
+few large ones, which write a page once that changed many times.
+"""
+
+LOOK_S = 1.0
+"""How often a store that nobody writes is looked for: is it still where it was opened?"""
+
+_PASSING = frozenset(
+    {
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_INTERRUPT,
+    }
+)
+_FATAL = frozenset(
+    {
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PROTOCOL,
+    }
+)
+_WRITE_FAILED = 778
+"""SQLITE_IOERR_WRITE: nothing was committed; a quota or file size limit may be lifted again."""
+
+Kind = Literal["accept", "settle", "work"]
+
+
+class Operation:
+    """One thing asked of the writer, and where its answer goes."""
+
+    __slots__ = ("future", "kind", "payload")
+
+    def __init__(self, kind: Kind, payload: Any, future: "asyncio.Future[Any]") -> None:
+        self.kind = kind
+        self.payload = payload
+        self.future = future
+
+
+Batch = list[Operation]
+Answers = list[tuple[Operation, Any]]
+
+
+class Writer:
+    """
+    Commits operations in its own thread.
+
+    After a sync has failed nothing is written any more: what reached the disk is unknown, and
+    a second sync may succeed without having written. Nor when the files are `gone`, which is asked
+    before the answers of each transaction are given: what was written may be found by nobody.
+    `failed` is told once, `committed` of every transaction with its operations and seconds; both
+    on the loop.
+    """
+
+    def __init__(
+        self,
+        open_book: Callable[[], Book],
+        failed: Callable[[str], None],
+        committed: Callable[[int, float], None],
+        gone: Callable[[], str | None] = lambda: None,
+    ) -> None:
+        self._open_book = open_book
+        self._failed = failed
+        self._committed = committed
+        self._gone = gone
+        self._loop = asyncio.get_running_loop()
+        self._queue: queue.SimpleQueue[Operation | None] = queue.SimpleQueue()
+        self._marks: deque[None] = deque()
+        self._closed: str | None = None
+        self._failure: str | None = None
+        self._ended: asyncio.Future[None] = self._loop.create_future()
+        self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
+
+    async def start(self) -> None:
+        """Open the store in the writer's thread; raises what opening raises."""
+        opened: asyncio.Future[None] = self._loop.create_future()
+        self._opened = opened
+        self._thread.start()
+        await opened
+
+    def submit(self, kind: Kind, payload: Any) -> "asyncio.Future[Any]":
+        """Queue an operation; the future has its answer once it is durable."""
+        if self._closed is not None:
+            raise StoreUnavailable(self._closed)
+        future: asyncio.Future[Any] = self._loop.create_future()
+        self._queue.put(Operation(kind, payload, future))
+        return future
+
+    def caught_up(self) -> None:
+        """What is submitted from here on is by the clock that the jobs have been moved to."""
+        if self._closed is None:
+            self._marks.append(None)  # tells this one from the last
+            self._queue.put(None)
+
+    async def close(self) -> None:
+        """Finish what is queued, checkpoint, close the connection, end the thread."""
+        if self._thread.is_alive():
+            self._closed = self._closed or "the store is closed"
+            self._queue.put(None)
+            await asyncio.shield(self._ended)
+        self._thread.join()
+
+    # From here on: the writer's thread.
+
+    def _run(self) -> None:
+        try:
+            book = self._open_book()
+        except BaseException as error:  # noqa: BLE001 - raised again by start
+            self._tell(_set, [(self._opened, error), (self._ended, None)])
+            return
+        self._tell(_set, [(self._opened, None)])
+        last = False
+        while not last:
+            batch, last = self._take()
+            before = book.pages
+            if batch:
+                began = book.clock.monotonic()
+                answers = self._commit(book, batch)
+                self._answer(answers, book.clock.monotonic() - began)
+            elif not last:
+                self._look()
+            if last and self._marks:
+                self._marks.pop()
+                clock_step.caught_up(book)
+                last = False
+            is_due = book.pages >= min(CHECKPOINT_PAGES * len(batch), CHECKPOINT_MOST)
+            if is_due and not self._is_waited_for(book.pages - before):
+                self._checkpoint(book)
+        self._finish(book)
+
+    def _is_waited_for(self, pages: int) -> bool:
+        """Whether a batch of so many pages has kept others waiting: they go first."""
+        return pages > LARGE_BATCH and not self._queue.empty()
+
+    def _take(self) -> tuple[Batch, bool]:
+        """
+        Wait for one operation, not for ever, then take what has gathered; True: up to a mark or
+        the last call.
+        """
+        batch: Batch = []
+        try:
+            operation = self._queue.get(timeout=LOOK_S)
+        except queue.Empty:
+            return batch, False
+        while operation is not None:
+            batch.append(operation)
+            if len(batch) == BATCH or self._queue.empty():
+                return batch, False
+            operation = self._queue.get()
+        return batch, True
+
+    def _commit(self, book: Book, batch: Batch) -> Answers:
+        if self._failure is None:
+            answers = self._tried(book, batch)
+            if self._failure is not None or self._look():
+                return answers
+        return [(one, StoreUnavailable(self._failure)) for one in batch]
+
+    def _look(self) -> bool:
+        """Whether the store's files are where they were; if not, nothing is written any more."""
+        if self._failure is None and (gone := self._gone()):
+            self._fail(f"the store is gone: {gone}")
+        return self._failure is None
+
+    def _tried(self, book: Book, batch: Batch) -> Answers:
+        try:
+            return self._together(book, batch)
+        except Exception as error:  # noqa: BLE001 - found again below, at the item to blame
+            if _is_storage(error):
+                return self._lost(book, batch, error)
+        try:
+            return self._one_by_one(book, batch)
+        except Exception as error:  # noqa: BLE001 - the thread must live and answer everybody
+            return self._lost(book, batch, error)
+
+    def _together(self, book: Book, batch: Batch) -> Answers:
+        """The usual way: set by set, all or nothing."""
+        try:
+            book.begin()
+            answers = _perform(book, batch)
+            book.commit()
+        except BaseException:
+            _roll_back(book)
+            raise
+        return answers
+
+    def _one_by_one(self, book: Book, batch: Batch) -> Answers:
+        """The careful way: a savepoint each, so that a bad item fails alone."""
+        answers: Answers = []
+        try:
+            book.begin()
+            for operation in batch:
+                answers.append((operation, _alone(book, operation)))
+            book.commit()
+        except BaseException:
+            _roll_back(book)
+            raise
+        return answers
+
+    def _lost(self, book: Book, batch: Batch, error: Exception) -> Answers:
+        """The batch did not commit, or nobody knows; decide whether writing may go on."""
+        book.pages = CHECKPOINT_MOST  # a full disk: what the journal holds makes room for more
+        if not _is_passing(error):
+            self._break(book, error)
+        unavailable = StoreUnavailable(f"the store could not commit: {error}")
+        unavailable.__cause__ = error
+        return [(operation, unavailable) for operation in batch]
+
+    def _break(self, book: Book, error: Exception) -> None:
+        name = getattr(error, "sqlite_errorname", "error")
+        remedy = "; restore a backup" if _is_damage(error) else ""
+        book.broken = True
+        self._fail(f"the store has failed ({name}: {error}) and writes no more{remedy}")
+
+    def _fail(self, reason: str) -> None:
+        self._failure = self._closed = reason
+        self._tell(self._failed, reason)
+
+    def _checkpoint(self, book: Book, mode: Literal["PASSIVE", "TRUNCATE"] = "PASSIVE") -> None:
+        if book.broken:
+            return
+        try:
+            _, log, done = book.db.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
+        except sqlite3.Error as error:
+            if not _is_passing(error):
+                self._break(book, error)
+            log, done = 0, 0
+        # A reader may have kept some pages back: they are tried again with the next ones.
+        book.pages = 0 if done == log else CHECKPOINT_PAGES // 2
+
+    def _finish(self, book: Book) -> None:
+        if book.copies:
+            self._commit(book, [Operation("work", operations.write_copies, self._ended)])
+        self._checkpoint(book, "TRUNCATE")
+        with contextlib.suppress(sqlite3.Error, StoreRefused):
+            if book.broken:
+                # SQLite's own checkpoint, which hides a failed sync, is made by the last to close.
+                with contextlib.closing(open_read_only(book.path)):
+                    book.db.close()
+            book.db.close()
+        self._tell(_set, [(self._ended, None)])
+
+    def _answer(self, answers: Answers, seconds: float) -> None:
+        self._tell(self._settled, (answers, seconds))
+
+    def _settled(self, done: tuple[Answers, float]) -> None:
+        """On the loop: everybody hears at once."""
+        answers, seconds = done
+        _set([(operation.future, answer) for operation, answer in answers])
+        self._committed(len(answers), seconds)
+
+    def _tell(self, callback: Callable[[Any], None], argument: Any) -> None:
+        # The loop is gone when its owner did not close the store: nobody is left to be told.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(callback, argument)
+
+
+def _perform(book: Book, batch: Batch) -> Answers:
+    """Accepts first, then settlements, then the rest in order: nobody has been answered yet."""
+    accepts = [one for one in batch if one.kind == "accept"]
+    settles = [one for one in batch if one.kind == "settle"]
+    answers: Answers = []
+    if accepts:
+        receipts = accepting.accept_all(book, [one.payload for one in accepts])
+        answers += zip(accepts, receipts, strict=True)
+    if settles:
+        held = settling.settle_all(book, [one.payload for one in settles])
+        answers += zip(settles, held, strict=True)
+    _see_to(book)
+    answers += [(one, _worked(book, one)) for one in batch if one.kind == "work"]
+    return answers
+
+
+def _worked(book: Book, operation: Operation) -> Any:
+    answer = operation.payload(book)
+    _see_to(book)
+    return answer
+
+
+def _see_to(book: Book) -> None:
+    """What follows of that, whichever verb it was."""
+    if book.open:
+        damage_events.see_to(book)
+    if book.behind:
+        clock_step.catch_up(book)
+
+
+def _alone(book: Book, operation: Operation) -> Any:
+    mark = book.mark()
+    book.db.execute("SAVEPOINT item")
+    try:
+        answer = _perform(book, [operation])[0][1]
+    except Exception as error:
+        if _is_storage(error):
+            raise
+        book.db.execute("ROLLBACK TO item")
+        book.unwind(mark)
+        answer = error if isinstance(error, RouterError) else _unstorable(error)
+    book.db.execute("RELEASE item")
+    return answer
+
+
+def _unstorable(error: Exception) -> StoreUnavailable:
+    unavailable = StoreUnavailable(f"this cannot be stored: {error}")
+    unavailable.__cause__ = error
+    return unavailable
+
+
+def _roll_back(book: Book) -> None:
+    with contextlib.suppress(sqlite3.Error):
+        if book.db.in_transaction:
+            book.db.execute("ROLLBACK")
+    book.unwind()
+
+
+def _is_storage(error: Exception) -> bool:
+    """The disk or file is to blame, not an item."""
+    primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return primary in _PASSING or primary in _FATAL
+
+
+def _is_damage(error: Exception) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in DAMAGED
+
+
+def _is_passing(error: Exception) -> bool:
+    code = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF in _PASSING or code == _WRITE_FAILED
+
+
+def _set(answers: "Sequence[tuple[asyncio.Future[Any], Any]]") -> None:
+    for future, answer in answers:
+        if future.done():
+            continue
+        if isinstance(answer, BaseException):
+            future.set_exception(answer)
+        else:
+            future.set_result(answer)

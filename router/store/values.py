@@ -1,0 +1,313 @@
+"""
+What the Store protocols take and give. Times are Unix milliseconds.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from router.model.delivery import Delivery
+from router.model.job import Attempt, Job, NewJob
+
+
+class EventEntry(msgspec.Struct, frozen=True):
+    """
+    What the ledger keeps of an event beside its delivery's body.
+
+    An event is new when none of its `keys` is known and live; keys are expired at `keys_until`.
+    """
+
+    index: int
+    id: str
+    name: str
+    action: str | None = None
+    keys: tuple[bytes, ...] = ()
+    keys_until: int = 0
+
+
+class Acceptance(msgspec.Struct, frozen=True):
+    """One delivery to make durable, with its events, their keys and their jobs."""
+
+    delivery: Delivery
+    events: tuple[EventEntry, ...]
+    jobs: tuple[NewJob, ...]
+
+
+class Accepted(msgspec.Struct, frozen=True):
+    """
+    Stored and synced. `new` are the event indexes that were not known; only their jobs exist.
+
+    None stands for "all of them", the usual case. `cancelled` has the reason of each job that a
+    concurrency group cancelled, of this delivery or of an older one.
+    """
+
+    delivery: str
+    new: frozenset[int] | None = None
+    cancelled: tuple[str, ...] = ()
+
+
+def narrowed(job: NewJob, events: Sequence[EventEntry], new: frozenset[int]) -> NewJob | None:
+    """
+    What is left of a job when only the events `new` are: itself, a run of fewer events of a
+    batch, or None.
+    """
+    if not job.covers:
+        return job if job.event_index in new else None
+    kept = tuple(i for i in job.covers if i in new)
+    if not kept or kept == job.covers:
+        return job if kept else None
+    first = next(e for e in events if e.index == kept[0])
+    return msgspec.structs.replace(
+        job, covers=kept, event_index=first.index, event_id=first.id, event=first.name
+    )
+
+
+class Duplicate(msgspec.Struct, frozen=True):
+    """Every event was known; `delivery` is the one that brought the first of them."""
+
+    delivery: str
+
+
+Died = Callable[[Job, Attempt], Acceptance | None]
+"""
+What the router itself has to say of a job that is dead, as a delivery of its own; None: nothing.
+It is quick, raises nothing, and may be called in a store's own thread, within a transaction.
+"""
+
+
+def untold(_job: Job, _attempt: Attempt) -> None:
+    """Nobody wants to know."""
+
+
+class Settled(msgspec.Struct, frozen=True):
+    """
+    What became of a settlement; true if its lease still `held` the job.
+
+    `freed` are the target and due time of each job that needs no longer wait, `cancelled` the
+    reasons of those that will not run: successors of the job, or the rest of a superseded run.
+    """
+
+    held: bool = True
+    freed: tuple[tuple[str, int], ...] = ()
+    cancelled: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self.held
+
+
+HELD, LOST = Settled(), Settled(held=False)
+
+
+class Leased(msgspec.Struct, frozen=True):
+    """A job held by its `lease`, its attempt recorded, with all that rendering needs."""
+
+    job: Job
+    delivery: Delivery
+
+
+class LeaseBatch(msgspec.Struct, frozen=True):
+    """
+    What `lease` got. `next_due` tells, for each target asked for, when its next job not handed
+    out here is due (None: it has none); `corrupt` are jobs found unreadable since the last lease.
+    """
+
+    jobs: tuple[Leased, ...]
+    next_due: Mapping[str, int | None]
+    corrupt: tuple[str, ...] = ()
+
+
+APART_MS = 1_000
+
+
+class Recovered(msgspec.Struct, frozen=True):
+    """What `recover` mended: jobs made available again, jobs dead by `crash_loop`."""
+
+    reclaimed: int
+    dead: int
+
+
+class Generation(msgspec.Struct, frozen=True):
+    """A ruleset's text and everything else its hash covers; `id` is that hash."""
+
+    id: str
+    text: str
+    context: dict[str, Any]
+    created_at: int
+
+
+class Selector(msgspec.Struct, frozen=True):
+    """
+    The one selector of every listing and operator's verb. None: any.
+
+    `before` is the id that ended the page before: only older ones are listed.
+    `ids` are prefixes of 4 or more characters, of deliveries or jobs. `event` and `rule` are
+    exact. `state` is a job state, or for deliveries a delivery state. `since` is included, `until`
+    is not. Without a `limit` lists show 50 and verbs take all. `replay` is the id of the replay
+    that made the jobs, `cause` the key of a `Cause`.
+
+    `where` is the text of a condition on the delivery; a store refuses it (UsageError), as whoever
+    can read deliveries evaluates it: `router.operator.search`.
+    """
+
+    ids: tuple[str, ...] = ()
+    endpoint: str | None = None
+    rule: str | None = None
+    event: str | None = None
+    state: str | None = None
+    since: int | None = None
+    until: int | None = None
+    limit: int | None = None
+    before: str | None = None
+    where: str | None = None
+    replay: str | None = None
+    cause: str | None = None
+
+
+NameKind = Literal["endpoint", "rule", "cause"]
+"""What a selector names that stored work may have though today's rules do not."""
+
+
+class DeliveryRecord(msgspec.Struct, frozen=True):
+    """A delivery with everything that came of it, jobs and attempts in order."""
+
+    delivery: Delivery
+    events: tuple[EventEntry, ...]
+    duplicates: int
+    last_seen_at: int | None
+    jobs: tuple[Job, ...]
+    attempts: tuple[Attempt, ...]
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """
+    A delivery to be looked at, with those of its jobs that were asked for. `at` is its place: a
+    page after it goes on with the next. `history`, if asked for, has all its jobs in the order
+    they were made.
+    """
+
+    at: str
+    delivery: Delivery
+    events: tuple[EventEntry, ...]
+    jobs: tuple[Job, ...] = ()
+    history: tuple[Job, ...] = ()
+
+
+class Page(msgspec.Struct, frozen=True):
+    """Some of a selection; `reached` is where the next page goes on, None: that was all."""
+
+    found: tuple[Stored, ...]
+    reached: str | None
+
+
+class RuleCount(msgspec.Struct, frozen=True):
+    """
+    What a rule did since `counted_since`: events it was evaluated for, matched (`shadowed`: in
+    shadow) and erred on. `last_matched_at` counts shadow matches too.
+    """
+
+    rule: str
+    evaluated: int
+    matched: int
+    errored: int
+    shadowed: int
+    counted_since: int
+    last_matched_at: int | None = None
+
+
+class Pruned(msgspec.Struct, frozen=True):
+    """What one step of upkeep removed."""
+
+    deliveries: int
+    keys: int
+    generations: int
+
+
+class Retain(msgspec.Struct, frozen=True):
+    """
+    What upkeep may remove: deliveries whose jobs have all ended before these times.
+
+    A delivery goes when the longest of the times that apply to its jobs' states has passed
+    (`cancelled` as `succeeded`; a delivery without jobs as `unmatched`). `finished_before`, when
+    set, also removes any finished delivery received before it (the size cap), oldest first.
+    Lines of the audit, and replays, go when they are older than `audit_before`.
+    """
+
+    succeeded_before: int
+    unmatched_before: int
+    dead_before: int
+    finished_before: int | None = None
+    limit: int = 1000
+    audit_before: int = 0
+
+
+class ListedEvent(msgspec.Struct, frozen=True):
+    """An event with what a list shows of its delivery. Times are Unix milliseconds."""
+
+    id: str
+    delivery: str
+    index: int
+    name: str
+    action: str | None
+    endpoint: str
+    received_at: int
+
+
+class ListedAttempt(msgspec.Struct, frozen=True):
+    """An attempt with what a list shows of its job."""
+
+    attempt: Attempt
+    delivery: str
+    rule: str
+    action: str
+    endpoint: str
+
+
+class ListedGeneration(msgspec.Struct, frozen=True):
+    """A kept generation without its text, of which only the size is told."""
+
+    id: str
+    created_at: int
+    characters: int
+
+
+LIMIT_MAX = 100
+"""Deliveries in one answer of `following`."""
+
+
+class FeedQuery(msgspec.Struct, frozen=True):
+    """
+    What is wanted of the ledger after a place.
+
+    `since` counts without a cursor: `start`, `now`, or Unix milliseconds. No `endpoints` or
+    `events`: all of them; a delivery is wanted if one of its events is.
+    """
+
+    cursor: str | None = None
+    since: str = "start"
+    endpoints: frozenset[str] = frozenset()
+    events: frozenset[str] = frozenset()
+    limit: int = 20
+
+
+class Followed(msgspec.Struct, frozen=True):
+    """A delivery with its events; `cursor` is the place behind it."""
+
+    cursor: str
+    delivery: Delivery
+    events: tuple[EventEntry, ...]
+
+
+class Following(msgspec.Struct, frozen=True):
+    """
+    What comes after a place. `cursor` is where the next question goes on, `more`: at once.
+
+    `removed` deliveries (of any endpoint) between the two places are gone. `other`: the place is
+    of another ledger, or of a later copy of this one; what came after it is told by its time.
+    """
+
+    deliveries: tuple[Followed, ...]
+    cursor: str
+    more: bool
+    removed: int
+    other: bool = False
