@@ -21,7 +21,7 @@ point down):
     diagnosis/           why a request was refused, which scheme would fit; pure
     rules/               index, match, plan, render, explain; no I/O, no clock
     config/              text in; a ruleset or diagnostics out
-    store/               LEDGER: the Store protocol and SQLite
+    store/               what is durable: a protocol for each user; SQLite
     intake               CORRIDOR IN: judge, read, route, commit, answer
     dispatch/            CORRIDOR OUT: lease, limits, act, settle, due times
     operator/            the operator's verbs: look for work, replay, cancel, revive

@@ -11,7 +11,7 @@ from router.model.delivery import Delivery, DeliveryEvent, as_request
 from router.model.job import Job
 from router.rules.ruleset import Ruleset
 from router.rules.scope import event_scope
-from router.store.protocol import Stored
+from router.store.values import Stored
 
 ROOTS = frozenset(
     {

@@ -17,7 +17,7 @@ from router.operator.where import ROOTS
 from router.rules.explain_words import found_words, verdict_word
 from router.rules.ruleset import Ruleset
 from router.rules.scope import event_scope
-from router.store.protocol import DeliveryRecord
+from router.store.values import DeliveryRecord
 from router.web.admin.asking import QueryParameter
 from router.web.admin.call import RouteAnswer
 from router.web.pages.context import Desk
