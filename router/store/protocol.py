@@ -73,7 +73,7 @@ class DispatchReads(FactReads, Protocol):
         ...
 
 
-class Reads(DispatchReads, Protocol):
+class StoreReads(DispatchReads, Protocol):
     """The reading half, for pages, lists and the command line."""
 
     async def deliveries(self, selector: Selector) -> tuple[DeliverySummary, ...]:
@@ -287,7 +287,7 @@ class OperatorStore(IntakeStore, FactStore, Protocol):
     """The operator's verbs, and the upkeep that goes by itself."""
 
     @property
-    def reads(self) -> Reads: ...
+    def reads(self) -> StoreReads: ...
 
     async def begin_replay(self, replay: Replay, audit: Audit | None = None) -> Replay:
         """
@@ -387,7 +387,7 @@ class Store(DispatchStore, OperatorStore, Protocol):
     on_commit: Callable[[int, float], None]
 
     @property
-    def reads(self) -> Reads: ...
+    def reads(self) -> StoreReads: ...
 
     async def ready(self) -> None:
         """Prove that a write can commit now, else raise StoreUnavailable."""
