@@ -7,6 +7,7 @@ import pytest
 
 from router.config import load
 from router.errors import Diagnostic
+from router.providers import builtin
 from router.rules.ruleset import Ruleset
 
 REST = """
@@ -132,6 +133,13 @@ def test_a_name_of_ones_own_is_known_and_suggested() -> None:
     )
     assert diagnostics[0].code == "unknown-provider"
     assert "'acme'" in (diagnostics[0].hint or "")
+
+
+def test_a_name_like_no_other_is_answered_with_some_that_are_known() -> None:
+    _, diagnostics = found(ENDPOINT % "paypal")
+    names = list(builtin())
+    hint = f"known providers: {', '.join(names[:8])} and {len(names) - 8} more"
+    assert [(d.code, d.hint) for d in diagnostics] == [("unknown-provider", hint)]
 
 
 def test_a_provider_that_names_its_events_freely_has_no_unknown_ones() -> None:
