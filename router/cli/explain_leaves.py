@@ -21,7 +21,7 @@ def rule_lines(r: RuleReading) -> Iterator[str]:
     yield f"    T events    {', '.join(r.rule.events) if r.rule.events else 'every event'}"
     for position, item in enumerate(r.items):
         yield from _item(f"match[{position}]", item)
-    yield from _wishes(r.wishes)
+    yield from _changes(r.changes)
 
 
 def verdict(r: RuleReading) -> str:
@@ -85,23 +85,25 @@ def _collapsed(text: str) -> tuple[str, list[int]]:
 def _beside(leaf: Leaf) -> str:
     """A leaf and what was found."""
     name = f"{leaf.number} {one_line(leaf.text)}"
-    return f"{name:<{_COLUMN}}  {words.told(leaf)}".rstrip()
+    return f"{name:<{_COLUMN}}  {words.leaf_words(leaf)}".rstrip()
 
 
 # -- the smallest change
 
 
-def _wishes(wishes: tuple[SmallestChange, ...]) -> Iterator[str]:
-    if not wishes:
+def _changes(changes: tuple[SmallestChange, ...]) -> Iterator[str]:
+    if not changes:
         return
-    if len(wishes) == 1:
-        yield f"    the smallest change: {_wish(wishes[0])}"
+    if len(changes) == 1:
+        yield f"    the smallest change: {_change(changes[0])}"
         return
     yield "    the smallest change, one of:"
-    for wish in wishes:
-        yield f"      {wish.leaf} {_wish(wish)}"
+    for change in changes:
+        yield f"      {change.leaf} {_change(change)}"
 
 
-def _wish(wish: SmallestChange) -> str:
-    hint = None if wish.hint is None else one_line(wish.hint)
-    return words.wish_words(one_line(wish.of), one_line(wish.needs), wish.found, hint, words.short)
+def _change(change: SmallestChange) -> str:
+    hint = None if change.hint is None else one_line(change.hint)
+    return words.change_words(
+        one_line(change.of), one_line(change.needs), change.found, hint, words.short
+    )

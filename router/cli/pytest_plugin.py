@@ -15,7 +15,7 @@ import pytest
 
 if TYPE_CHECKING:
     from router.model.trial import Trial
-    from router.rehearsal import Stage, TrialResult
+    from router.rehearsal import TrialResult, TrialRunner
     from router.rules.ruleset import Ruleset
 
 REAL = "--router-real"
@@ -74,16 +74,18 @@ class RulesFile(pytest.File):
             yield RulesItem.from_parent(self, name=trial.name, trial=trial, rehearsed=rehearsed)
 
 
-def _rehearsed(ruleset: "Ruleset") -> "Stage":
-    from router.rehearsal import Stage
+def _rehearsed(ruleset: "Ruleset") -> "TrialRunner":
+    from router.rehearsal import TrialRunner
 
-    return Stage(ruleset, environ=os.environ, random_bytes=os.urandom)
+    return TrialRunner(ruleset, environ=os.environ, random_bytes=os.urandom)
 
 
 class RulesItem(pytest.Item):
-    """One test; `rehearsed` gives the stage that all tests of its file share."""
+    """One test; `rehearsed` gives the runner that all tests of its file share."""
 
-    def __init__(self, *, trial: "Trial", rehearsed: Callable[[], "Stage"], **given: Any) -> None:
+    def __init__(
+        self, *, trial: "Trial", rehearsed: Callable[[], "TrialRunner"], **given: Any
+    ) -> None:
         super().__init__(**given)
         self._trial = trial
         self._rehearsed = rehearsed
@@ -104,12 +106,12 @@ class RulesItem(pytest.Item):
             raise RulesTestFailedError(failure_lines(result, allow=REAL))
 
     def _result(self) -> "TrialResult":
-        stage = self._rehearsed()
+        runner = self._rehearsed()
         if not self._trial.real:
-            return stage.run(self._trial)
+            return runner.run(self._trial)
         from router.wiring.test_runner import tried
 
-        return tried(stage.ruleset, [self._trial], environ=os.environ, real=True).results[0]
+        return tried(runner.ruleset, [self._trial], environ=os.environ, real=True).results[0]
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Our own lines; a traceback only where the fault is the router's."""

@@ -1,4 +1,4 @@
-"""LANGUAGE: parse with positions, compile, functions, templates."""
+"""The expression language: parse with positions, compile, functions, templates."""
 
 from router.expressions.absent import JSON, Failed
 from router.expressions.definitions import Definitions

@@ -9,7 +9,7 @@ JSON = Any
 
 
 class _Absent:
-    """There is no such field. It exists once, as ABSENT, and never leaves this room."""
+    """There is no such field. It exists once, as ABSENT, and never leaves this package."""
 
     __slots__ = ()
 

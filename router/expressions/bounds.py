@@ -1,4 +1,4 @@
-"""How much larger than its input a result may become, told from the tree alone."""
+"""How much larger than its input a result may become, seen from the tree alone."""
 
 from router.errors import ExpressionError
 from router.expressions.nodes import Node

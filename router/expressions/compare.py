@@ -87,6 +87,12 @@ def type_word(value: JSON) -> str:
     return "expression" if callable(value) else "unknown"
 
 
+def a_type(value: JSON) -> str:
+    """The same in a sentence: `a string`, `an array`, `null`."""
+    word = type_word(value)
+    return word if word == "null" else f"{'an' if word[0] in 'aeo' else 'a'} {word}"
+
+
 _WORDS: tuple[tuple[tuple[type, ...], str], ...] = (
     ((bool,), "boolean"),
     ((str,), "string"),

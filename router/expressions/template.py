@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from router.errors import EvaluationError, ExpressionError, RenderError
 from router.expressions.absent import JSON
-from router.expressions.compare import type_word
+from router.expressions.compare import a_type, type_word
 from router.expressions.expression import Expression, Scope, checked
 from router.expressions.functions_text import plain_text
 from router.expressions.json_text import encode_json
@@ -112,7 +112,9 @@ def _text_of(expression: Expression, value: JSON, place: str, lenient: bool) -> 
             return encode_json(value).decode()
     except (EvaluationError, TypeError, ValueError, RecursionError) as fault:
         raise RenderError(place, f"{{{{ {expression.text} }}}}: {fault}") from None
-    raise RenderError(place, f"{{{{ {expression.text} }}}} is {word}: {_advice(word, expression)}")
+    raise RenderError(
+        place, f"{{{{ {expression.text} }}}} is {a_type(value)}: {_advice(word, expression)}"
+    )
 
 
 def _advice(word: str, expression: Expression) -> str:

@@ -50,7 +50,7 @@ _UNKNOWN = {
 
 def tokens(text: str, start: int = 0) -> Iterator[Token]:
     """
-    The tokens of `text` from `start` on, read only as far as they are asked for; `end` comes last.
+    The tokens of `text` from `start` on, read only as far as the caller goes; `end` comes last.
     Raises ExpressionError.
     """
     position, length = start, len(text)

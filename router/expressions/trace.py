@@ -1,5 +1,5 @@
 """
-The verdict of an expression again, slower and with every leaf told: what was found, and why.
+The verdict of an expression again, slower, with every leaf: what was found, and why.
 
 The leaves are judged by the closures of the fast verdict, made from the same tree; only what joins
 them is read here. So the two agree, which a property test holds them to.

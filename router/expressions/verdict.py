@@ -13,7 +13,7 @@ from typing import Any
 from router.errors import EvaluationError
 from router.expressions.absent import ABSENT, JSON, Failed
 from router.expressions.calls import build_call
-from router.expressions.compare import exact, is_number, is_true, same, type_word
+from router.expressions.compare import a_type, exact, is_number, is_true, same
 from router.expressions.faults import FAULTS, reason_of
 from router.expressions.nodes import Node, path_of
 from router.expressions.value import Run, Semantics, build, present, step
@@ -253,7 +253,7 @@ def _equals(left: Node, right: Node, wanted: bool) -> Run:
 
 def _order(left: Node, right: Node, sign: str) -> Run:
     if right.kind == "literal" and right.value.__class__ in (int, Decimal):
-        return _order_literal(left, right.value, _ORDER[sign])
+        return _order_literal(left, right.value, sign)
     first, second, compare = build(left, STRICT), build(right, STRICT), _ORDER[sign]
     names = _name(left), _name(right)
 
@@ -265,13 +265,13 @@ def _order(left: Node, right: Node, sign: str) -> Run:
         except FAULTS as fault:
             return Failed(reason_of(fault))
         name, value = (names[1], two) if is_number(one) else (names[0], one)
-        return _not_a_number(name, value)
+        return _not_a_number(name, value, sign)
 
     return order
 
 
-def _order_literal(left: Node, literal: JSON, compare: Callable[[Any, Any], bool]) -> Run:
-    run, name = build(left, STRICT), _name(left)
+def _order_literal(left: Node, literal: JSON, sign: str) -> Run:
+    run, name, compare = build(left, STRICT), _name(left), _ORDER[sign]
 
     def order_literal(x: Any, s: Any) -> Any:
         try:
@@ -283,15 +283,16 @@ def _order_literal(left: Node, literal: JSON, compare: Callable[[Any, Any], bool
                 return compare(exact(value), literal)
         except FAULTS as fault:
             return Failed(reason_of(fault))
-        return _not_a_number(name, value)
+        return _not_a_number(name, value, sign)
 
     return order_literal
 
 
-def _not_a_number(name: str, value: JSON) -> Failed:
+def _not_a_number(name: str, value: JSON, sign: str) -> Failed:
     if value is ABSENT:
         return Failed(f"{name} is not there")
-    return Failed(f"{name} is no number but {type_word(value)}; only numbers are ordered")
+    hint = f": use decimal({name})" if isinstance(value, str) else ""
+    return Failed(f"{name} is {a_type(value)}; {sign} needs numbers{hint}")
 
 
 _VERDICT: dict[str, Callable[[Node], Run]] = {

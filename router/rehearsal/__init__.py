@@ -1,6 +1,6 @@
-"""REHEARSAL: rules tried without the world: nothing listens, nothing is called, no time passes."""
+"""A rules file tried without a server: its tests, on a real router in virtual time, and `diff`."""
 
 from router.rehearsal.coverage import Coverage
-from router.rehearsal.run import Stage, TrialResult
+from router.rehearsal.run import TrialResult, TrialRunner
 
-__all__ = ["Coverage", "Stage", "TrialResult"]
+__all__ = ["Coverage", "TrialResult", "TrialRunner"]

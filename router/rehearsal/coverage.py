@@ -7,9 +7,9 @@ import msgspec
 
 from router.expressions.trace import LeafVerdict
 from router.model.trial import ActionKey
+from router.rehearsal.explained import TrialExplainer
+from router.rehearsal.record import End
 from router.rehearsal.run import TrialResult
-from router.rehearsal.seen import End
-from router.rehearsal.witness import Witness
 from router.rules.explain import items_of
 from router.rules.explain_words import one_line
 from router.rules.ruleset import Ruleset
@@ -43,17 +43,17 @@ class Coverage:
     Adds up trials.
 
     To be covered are: every rule matched, every leaf true and false, every action succeeded (of
-    rules in shadow or paused none). Errors, retries and deaths are told and not asked for: not
-    every leaf can err.
+    rules in shadow or paused none). Errors, retries and deaths are shown and not needed: not every
+    leaf can err.
     """
 
-    def __init__(self, ruleset: Ruleset, witness: Witness) -> None:
-        self._witness = witness
+    def __init__(self, ruleset: Ruleset, explainer: TrialExplainer) -> None:
+        self._explainer = explainer
         self.rules = {rule.id: _of_rule(rule) for rule in ruleset.rules}
 
     def add(self, result: TrialResult) -> None:
         """What one trial has tried."""
-        for event in self._witness.events(result.seen.deliveries):
+        for event in self._explainer.events(result.seen.deliveries):
             for name, reading in event.rules.items():
                 leaves = self.rules[name].leaves
                 for seen, leaf in zip(leaves, reading.leaves, strict=False):
@@ -87,13 +87,13 @@ class Coverage:
             yield f"{rule.rule}: {'matched' if rule.matched else 'NEVER MATCHED'}"
             for leaf in rule.leaves:
                 counts = (("true", leaf.true), ("false", leaf.false))
-                told = [f"{word} {n}" if n else f"NEVER {word.upper()}" for word, n in counts]
+                seen = [f"{word} {n}" if n else f"NEVER {word.upper()}" for word, n in counts]
                 erred = [f"error {leaf.error}"] if leaf.error else []
-                yield f"  {leaf.place:<9} {leaf.text:<44}  {', '.join([*told, *erred])}"
+                yield f"  {leaf.place:<9} {leaf.text:<44}  {', '.join([*seen, *erred])}"
             for action, ends in rule.actions.items():
-                told = [end for end in _ENDS if end in ends]
+                seen = [end for end in _ENDS if end in ends]
                 missing = [] if "success" in ends else ["NO SUCCESS"]
-                yield f"  {action:<54}  {', '.join([*told, *missing])}"
+                yield f"  {action:<54}  {', '.join([*seen, *missing])}"
         covered, of = self.counted
         yield f"coverage: {self.percent:.1f} % ({covered} of {of})"
 

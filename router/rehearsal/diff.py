@@ -22,7 +22,7 @@ from router.rules.specs import CompiledAction, CompiledRule, HttpSpec
 
 Kind = Literal["added", "removed", "changed"]
 EffectKind = Literal["newly matches", "stops matching", "sends something else"]
-_UNTOLD = frozenset({"id", "about", "sources"})
+_NOT_COMPARED = frozenset({"id", "about", "sources"})
 _JOB = "job_" + "0" * 26
 
 
@@ -64,13 +64,13 @@ class Effect(msgspec.Struct, frozen=True):
 
 def rule_changes(old: Ruleset, new: Ruleset) -> tuple[RuleChange, ...]:
     """The rules that differ, in the order of the new file, then those that are gone."""
-    before = {rule.id: _said(rule, old.folder) for rule in old.rules}
-    after = {rule.id: _said(rule, new.folder) for rule in new.rules}
+    before = {rule.id: _comparable(rule, old.folder) for rule in old.rules}
+    after = {rule.id: _comparable(rule, new.folder) for rule in new.rules}
     found = []
-    for name, said in after.items():
+    for name, new_fields in after.items():
         if name not in before:
             found.append(RuleChange(name, "added"))
-        elif differences := tuple(changes(before[name], said)):
+        elif differences := tuple(changes(before[name], new_fields)):
             found.append(RuleChange(name, "changed", differences))
     return (*found, *(RuleChange(name, "removed") for name in before if name not in after))
 
@@ -80,22 +80,22 @@ def setting_changes(old: Ruleset, new: Ruleset) -> tuple[Change, ...]:
     return tuple(changes(_settings(old), _settings(new)))
 
 
-def _said(rule: CompiledRule, folder: str) -> dict[str, JSON]:
-    told = plain(msgspec.structs.replace(rule, match=(), actions=()), folder)
-    told |= {
+def _comparable(rule: CompiledRule, folder: str) -> dict[str, JSON]:
+    fields = plain(msgspec.structs.replace(rule, match=(), actions=()), folder)
+    fields |= {
         "from": "all" if rule.sources is None else list(rule.sources),
         "match": [condition.source for condition in rule.match],
         "actions": {action.id: _action(action, folder) for action in rule.actions},
     }
-    return {name: value for name, value in told.items() if name not in _UNTOLD}
+    return {name: value for name, value in fields.items() if name not in _NOT_COMPARED}
 
 
 def _action(action: CompiledAction, folder: str) -> dict[str, JSON]:
-    """Its target by name: what a target says is told once, of itself."""
-    told: dict[str, JSON] = plain(action, folder)
+    """Its target by name: a change of a target is shown once, as one of the target."""
+    fields: dict[str, JSON] = plain(action, folder)
     if isinstance(action.spec, HttpSpec) and action.spec.target is not None:
-        told["spec"]["target"] = action.spec.target.name
-    return told
+        fields["spec"]["target"] = action.spec.target.name
+    return fields
 
 
 def _settings(ruleset: Ruleset) -> dict[str, JSON]:
@@ -134,11 +134,11 @@ class Comparison:
     ) -> Effect | None:
         if old is None or new is None or old.acts != new.acts:
             run, kind = _appeared(old, new)
-            return _told(run, kind, delivery)
+            return _event_effect(run, kind, delivery)
         if not new.acts:
             return None
         calls = tuple(_call_changes(self._sides[0], old, self._sides[1], new, delivery))
-        return _told(new, "sends something else", delivery, calls) if calls else None
+        return _event_effect(new, "sends something else", delivery, calls) if calls else None
 
 
 class _RuleRun(msgspec.Struct, frozen=True):
@@ -186,7 +186,7 @@ class _Side:
             yield e.event()
 
     def call(self, action: CompiledAction, run: _RuleRun, delivery: Delivery) -> JSON:
-        """What it would send, or that it cannot; what another action's result decides, as said."""
+        """What it would send, or that it cannot; what depends on a result, as written."""
         covered = run.events if run.rule.per_delivery else ()
         job = _job(action, run, delivery)
         material = Material(self.live, action, job, delivery, run.events[0], {}, covered)
@@ -205,7 +205,7 @@ def _appeared(old: _RuleRun | None, new: _RuleRun | None) -> tuple[_RuleRun, Eff
     return old, "stops matching"
 
 
-def _told(
+def _event_effect(
     run: _RuleRun, kind: EffectKind, delivery: Delivery, calls: tuple[CallChange, ...] = ()
 ) -> Effect:
     event = run.events[0]

@@ -10,7 +10,7 @@ from router.rehearsal.plain import Change
 
 
 class Skipped(msgspec.Struct, frozen=True):
-    """A delivery that no rule is asked about, and its state, which says why."""
+    """A delivery that no rule is evaluated for, and its state, which says why."""
 
     delivery: str
     state: str
@@ -30,7 +30,7 @@ class Difference(msgspec.Struct, frozen=True):
 
     @property
     def differs(self) -> bool:
-        """Whether there is anything to tell."""
+        """Whether there is anything to show."""
         return bool(self.rules or self.settings or self.effects)
 
 

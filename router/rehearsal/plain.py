@@ -13,7 +13,7 @@ HIDDEN = frozenset({"shown_url", "shown_body", "trace", "sign_keys", "tls_key"})
 """Fields of calls that repeat others, that differ at each delivery, or that hold only secrets."""
 
 MORE = 20
-"""Differences told of one pair of values."""
+"""Differences shown of one pair of values."""
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -29,7 +29,7 @@ class Change(msgspec.Struct, frozen=True):
 def plain(value: Any, folder: str = "") -> JSON:
     """
     A spec or call as a JSON value: expressions as their text, bodies decoded, secrets never in it
-    (they were placeholders). What lies in `folder`, the rules file's, is told relative to it.
+    (they were placeholders). What lies in `folder`, the rules file's, is relative to it.
     """
     if isinstance(value, Expression | Template):
         return value.text
@@ -54,7 +54,7 @@ def _single(value: Any, folder: str) -> JSON:
 
 
 def _listed(items: list[JSON]) -> JSON:
-    """Pairs of a name and a value, as specs have them, are told by name."""
+    """Pairs of a name and a value, as specs have them, become an object."""
     pairs = items and all(
         isinstance(i, list) and len(i) == 2 and isinstance(i[0], str) for i in items
     )

@@ -13,7 +13,7 @@ from router.model.delivery import Delivery, InboundRequest
 from router.model.ids import Ids
 from router.model.job import ActionKind, Attempt, Job
 from router.model.retry import AGE_LIMIT_MS
-from router.rehearsal.seen import AttemptRecorder, Hearing, NoLog, Observed
+from router.rehearsal.record import AttemptRecorder, Hearing, NoLog, TrialRecord
 from router.rehearsal.senders import ELSEWHERE
 from router.rehearsal.virtual_time import VirtualClock, VirtualLoop
 from router.rules import own_events
@@ -38,7 +38,7 @@ class Rig:
         self,
         live: LiveRuleset,
         memory: Memory,
-        seen: Observed,
+        seen: TrialRecord,
         actions: Mapping[ActionKind, Action],
         *,
         start_ms: int,
@@ -87,7 +87,7 @@ class Rig:
         self._dispatching = self._loop.create_task(dispatcher.run())
 
     def _died(self, job: Job, attempt: Attempt) -> Acceptance | None:
-        """What the router itself says of a dead job, for rules `from: router`."""
+        """The router's own event of a dead job, for rules `from: router`."""
         planned = own_events.death(self._live, self._ids, job, attempt, str)
         if planned is None or self._live.own is None:
             return None
@@ -106,7 +106,7 @@ class Rig:
         door = self._intake.find(request.raw_path) if request.raw_path else self._live.own
         if door is None:
             return 404
-        if len(request.body) > door.body_max:  # the listener's one word in this
+        if len(request.body) > door.body_max:  # which the listener refuses
             self._intake.refuse(door, "too_large", 413, request.peer)
             return 413
         status = self._do(self._intake.accept(door, request)).status

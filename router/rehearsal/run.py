@@ -10,13 +10,13 @@ from router.model.call import Call, PythonCall, ShellCall
 from router.model.job import ActionKind, FailOutcome, Job, Outcome
 from router.model.trial import ActionKey, Advance, SimulatedAnswer, Step, Trial
 from router.rehearsal.answers import SUCCESS, outcome
-from router.rehearsal.judge import failures
+from router.rehearsal.assertions import failures
+from router.rehearsal.explained import TrialExplainer
 from router.rehearsal.keys import RandomBytes, invented
+from router.rehearsal.record import TrialRecord
 from router.rehearsal.rig import Rig
-from router.rehearsal.seen import Observed
 from router.rehearsal.senders import Senders
 from router.rehearsal.virtual_time import START_MS
-from router.rehearsal.witness import Witness
 from router.rules.live import LiveRuleset
 from router.rules.ruleset import Ruleset
 from router.store.sqlite.inline import Memory
@@ -34,11 +34,11 @@ class TrialResult(msgspec.Struct, frozen=True):
     """A trial, what came of it, and each expectation that was not met (none: it passed)."""
 
     trial: Trial
-    seen: Observed
+    seen: TrialRecord
     failures: tuple[str, ...]
 
 
-class Stage:
+class TrialRunner:
     """Where the trials of one ruleset run: compiled once, with secrets invented once."""
 
     def __init__(
@@ -57,7 +57,7 @@ class Stage:
         self._act = act
         self._memory = Memory()
         self.ruleset = ruleset
-        self.witness = Witness(self._live)
+        self.explainer = TrialExplainer(self._live)
 
     def run(self, trial: Trial) -> TrialResult:
         """
@@ -66,8 +66,8 @@ class Stage:
         It has an event loop of its own, so no other may be running in this thread.
         """
         if trial.real and self._act is None:
-            return TrialResult(trial, Observed(), (NOT_REAL,))
-        seen = Observed()
+            return TrialResult(trial, TrialRecord(), (NOT_REAL,))
+        seen = TrialRecord()
         rng = random.Random(_SEED)  # noqa: S311 - ids and jitter, the same at every run
         simulated = _Simulated(seen, trial.replies, self._act if trial.real else None)
         start_ms = START_MS if trial.clock is None else trial.clock
@@ -94,9 +94,9 @@ class Stage:
         finally:
             rig.close()
         self._sum_up(seen, jobs)
-        return TrialResult(trial, seen, failures(trial, seen, self.witness))
+        return TrialResult(trial, seen, failures(trial, seen, self.explainer))
 
-    def _sum_up(self, seen: Observed, jobs: list[Job]) -> None:
+    def _sum_up(self, seen: TrialRecord, jobs: list[Job]) -> None:
         for rule in self.ruleset.rules:
             if rule.id in seen.hits:
                 (seen.shadow if rule.mode == "shadow" else seen.matched).append(rule.id)
@@ -106,7 +106,7 @@ class Stage:
                 ended.setdefault((job.rule, job.action), job.reason or "")
 
 
-def _take(step: Step, senders: Senders, rig: Rig, seen: Observed) -> None:
+def _take(step: Step, senders: Senders, rig: Rig, seen: TrialRecord) -> None:
     if isinstance(step, Advance):
         rig.advance(step.by_ms)
         return
@@ -122,7 +122,7 @@ class _Simulated:
 
     def __init__(
         self,
-        seen: Observed,
+        seen: TrialRecord,
         replies: Mapping[ActionKey, tuple[SimulatedAnswer, ...]],
         act: Act | None,
     ) -> None:

@@ -95,7 +95,7 @@ class Senders:
         return provider.body(numbered if batch else [numbered])
 
     def _key(self, endpoint: Endpoint, provider: Provider, *, forged: bool) -> bytes:
-        """The first secret that verifies at this time; a stranger's for a forgery."""
+        """The first secret that verifies at this time; another one for a forgery."""
         if forged or endpoint.unsigned:
             return provider.invent_secret(self._random_bytes).sign
         live = self._keys.secrets.verifying(endpoint.secrets, self._clock.now())
@@ -122,7 +122,7 @@ def _address(endpoint: Endpoint, event: str) -> str:
 
 
 def _peer(endpoint: Endpoint) -> str:
-    """An address that the endpoint lets in; what the sender publishes is not asked for."""
+    """An address that the endpoint lets in; what the sender publishes is not looked up."""
     if not endpoint.allow_from or PUBLISHED in endpoint.allow_from:
         return ELSEWHERE
     return str(ipaddress.ip_network(endpoint.allow_from[0], strict=False).network_address)

@@ -1,5 +1,5 @@
 """
-ROUTER: which rules want an event, the jobs that follow, and the calls they render to.
+Which rules want an event, the jobs that follow, and the calls they render to.
 
 Pure: JSON values in, values out; no I/O, no clock, nothing counted here.
 """

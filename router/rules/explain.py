@@ -17,7 +17,7 @@ from router.model.patterns import wants_event
 from router.rules.index import rule_needs
 from router.rules.match import Matcher
 from router.rules.ruleset import Ruleset
-from router.rules.smallest_change import SmallestChange, wish_of
+from router.rules.smallest_change import SmallestChange, smallest_change
 from router.rules.specs import CompiledRule, Condition
 
 Scope = Mapping[str, Any]
@@ -103,10 +103,10 @@ class RuleReading(msgspec.Struct, frozen=True):
         return sum(leaf.failed for leaf in self.leaves)
 
     @property
-    def wishes(self) -> tuple[SmallestChange, ...]:
+    def changes(self) -> tuple[SmallestChange, ...]:
         """If one leaf is missing: the changes of which any one would have matched."""
         pivots = frozenset(self.pivots)
-        return tuple(wish_of(leaf) for leaf in self.leaves if leaf.number in pivots)
+        return tuple(smallest_change(leaf) for leaf in self.leaves if leaf.number in pivots)
 
 
 class Explainer:

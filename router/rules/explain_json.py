@@ -5,8 +5,8 @@ from typing import Any
 from router.expressions import Failed
 from router.expressions.trace import Found, Leaf
 from router.rules.explain import ItemReading, Passed, RuleReading
+from router.rules.explain_delivery import EventReading
 from router.rules.explain_words import verdict_word
-from router.rules.explaining import EventReading
 from router.rules.smallest_change import SmallestChange
 
 
@@ -35,7 +35,7 @@ def _rule(r: RuleReading) -> dict[str, Any]:
         "missing": r.missing,
         "failed": r.failed,
         "would_match_by_one_of": list(r.pivots),
-        "changes": [_wish(wish) for wish in r.wishes],
+        "changes": [_change(change) for change in r.changes],
         "passed_by_index": _passed(r.passed),
         "quieted_by": list(r.quieted_by),
     }
@@ -68,13 +68,13 @@ def _leaf(leaf: Leaf) -> dict[str, Any]:
     }
 
 
-def _wish(wish: SmallestChange) -> dict[str, Any]:
+def _change(change: SmallestChange) -> dict[str, Any]:
     return {
-        "leaf": wish.leaf,
-        "of": wish.of,
-        "needs": wish.needs,
-        "found": None if wish.found is None else _found(wish.found),
-        "hint": wish.hint,
+        "leaf": change.leaf,
+        "of": change.of,
+        "needs": change.needs,
+        "found": None if change.found is None else _found(change.found),
+        "hint": change.hint,
     }
 
 

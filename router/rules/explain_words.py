@@ -1,4 +1,4 @@
-"""What an explanation says in words, wherever it is told: the terminal, a test's story, a page."""
+"""An explanation in words: for the terminal, a failed test, a page."""
 
 from collections.abc import Callable, Sequence
 
@@ -37,13 +37,13 @@ def is_one_leaf(item: ItemReading) -> bool:
     return len(item.leaves) == 1 and item.leaves[0].text == item.source.strip()
 
 
-def told(leaf: Leaf) -> str:
+def leaf_words(leaf: Leaf) -> str:
     """What was found beside a leaf, and why it erred: once each, for a terminal."""
     if leaf.verdict == "not evaluated":
         return "not evaluated"
     why = "" if leaf.reason is None else visible(leaf.reason)
-    said = [found_words(f, short) for f in leaf.found if f.type != "error"]
-    seen = ", ".join(words for words in map(visible, said) if words != why)
+    texts = [found_words(f, short) for f in leaf.found if f.type != "error"]
+    seen = ", ".join(words for words in map(visible, texts) if words != why)
     return "; ".join(part for part in (seen, why) if part)
 
 
@@ -56,12 +56,12 @@ def found_words(found: Found, show: Show) -> str:
     return f"{name} = {show(found.value)}{kind}"
 
 
-def wish_words(of: str, needs: str, found: Found | None, hint: str | None, show: Show) -> str:
+def change_words(of: str, needs: str, found: Found | None, hint: str | None, show: Show) -> str:
     """The change, what stood there instead, and what was likely meant."""
-    said = f"{of} {needs}"
+    text = f"{of} {needs}"
     if found is not None and found.type != "error":
-        said += ", is not there" if found.type == "absent" else f", is {show(found.value)}"
-    return said if hint is None else f"{said} ({hint})"
+        text += ", is not there" if found.type == "absent" else f", is {show(found.value)}"
+    return text if hint is None else f"{text} ({hint})"
 
 
 def passed_words(

@@ -31,7 +31,7 @@ class SmallestChange(msgspec.Struct, frozen=True):
     hint: str | None = None
 
 
-def wish_of(leaf: Leaf) -> SmallestChange:
+def smallest_change(leaf: Leaf) -> SmallestChange:
     """What this leaf would have had to find; it was evaluated and did not help."""
     node, wanted = leaf.node, leaf.wanted
     while node is not None and node.kind == "not":
@@ -42,10 +42,10 @@ def wish_of(leaf: Leaf) -> SmallestChange:
         return _compared(leaf, node, wanted)
     if node.kind == "call":
         return _called(leaf, node, wanted)
-    return _wish(leaf, node, _truth(wanted))
+    return _change(leaf, node, _truth(wanted))
 
 
-def _wish(leaf: Leaf, of: Node, needs: str, hint: str | None = None) -> SmallestChange:
+def _change(leaf: Leaf, of: Node, needs: str, hint: str | None = None) -> SmallestChange:
     text = leaf.expression[of.start : of.end]
     found = next((f for f in leaf.found if f.text == text), None)
     return SmallestChange(leaf.number, text, needs, found, hint)
@@ -64,7 +64,7 @@ def _compared(leaf: Leaf, node: Node, wanted: bool) -> SmallestChange:
     needs = {"==": f"needs {other}", "!=": f"must not be {other}"}.get(
         sign, f"needs {sign} {other}"
     )
-    return _wish(leaf, left, needs, _text_hint(leaf, sign, left, right))
+    return _change(leaf, left, needs, _text_hint(leaf, sign, left, right))
 
 
 def _text_hint(leaf: Leaf, sign: str, *sides: Node) -> str | None:
@@ -92,7 +92,9 @@ def _reads_as_number(text: str) -> bool:
 
 def _called(leaf: Leaf, node: Node, wanted: bool) -> SmallestChange:
     if node.value == "exists":
-        return _wish(leaf, node.children[0], "needs to be there" if wanted else "must not be there")
+        return _change(
+            leaf, node.children[0], "needs to be there" if wanted else "must not be there"
+        )
     words = _CALLS.get(str(node.value))
     if words is None or len(node.children) != 2:
         return SmallestChange(
@@ -101,6 +103,8 @@ def _called(leaf: Leaf, node: Node, wanted: bool) -> SmallestChange:
     subject, other = node.children
     if node.value == "contains" and subject.kind in ("literal", "select_list"):
         choices = leaf.expression[subject.start : subject.end]
-        return _wish(leaf, other, f"{'needs to be one' if wanted else 'must be none'} of {choices}")
+        return _change(
+            leaf, other, f"{'needs to be one' if wanted else 'must be none'} of {choices}"
+        )
     text = leaf.expression[other.start : other.end]
-    return _wish(leaf, subject, f"{words[0] if wanted else words[1]} {text}")
+    return _change(leaf, subject, f"{words[0] if wanted else words[1]} {text}")

@@ -13,7 +13,7 @@ from router.dispatch.protocol import Action
 from router.model.call import Call, PythonCall, ShellCall
 from router.model.job import ActionKind, FailOutcome, Job, Outcome, RetryOutcome
 from router.model.trial import Trial
-from router.rehearsal import Coverage, Stage, TrialResult
+from router.rehearsal import Coverage, TrialResult, TrialRunner
 from router.rehearsal.run import Act
 from router.rules.ruleset import Ruleset
 
@@ -39,11 +39,11 @@ def tried(
     """Run trials one after another; `real` lets those that say so start their actions."""
     with ExitStack() as stack:
         act = stack.enter_context(acting(ruleset)) if real else None
-        stage = Stage(ruleset, environ=environ, random_bytes=os.urandom, act=act)
-        covered = Coverage(ruleset, stage.witness) if coverage else None
+        runner = TrialRunner(ruleset, environ=environ, random_bytes=os.urandom, act=act)
+        covered = Coverage(ruleset, runner.explainer) if coverage else None
         results = []
         for trial in trials:
-            results.append(stage.run(trial))
+            results.append(runner.run(trial))
             if covered is not None:
                 covered.add(results[-1])
         return TestRunResult(results, covered)

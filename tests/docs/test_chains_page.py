@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from router.config import load, render_text
-from router.rehearsal import Stage
+from router.rehearsal import TrialRunner
 from router.store.common import chains
 from tests.docs.pages import blocks
 
@@ -19,9 +19,9 @@ def test_a_file_loads_and_its_tests_pass(block: str) -> None:
     loaded = load(block, path="rules.yaml", env={})
     assert render_text(loaded.diagnostics) == ""
     assert loaded.ruleset is not None
-    stage = Stage(loaded.ruleset, environ={}, random_bytes=random.Random(1).randbytes)
+    runner = TrialRunner(loaded.ruleset, environ={}, random_bytes=random.Random(1).randbytes)
     for trial in loaded.trials:
-        assert stage.run(trial).failures == ()
+        assert runner.run(trial).failures == ()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from router.config import load, render_text
 from router.providers import own
-from router.rehearsal import Stage
+from router.rehearsal import TrialRunner
 from router.rules.own_events import DIAGNOSTICS_MAX, REASON_MAX, TEXT_MAX
 from router.serving import conditions
 from tests.docs.pages import blocks
@@ -25,9 +25,9 @@ def test_a_file_loads_and_its_tests_pass(block: str) -> None:
     assert render_text(loaded.diagnostics) == ""
     assert loaded.ruleset is not None
     assert loaded.trials
-    stage = Stage(loaded.ruleset, environ={}, random_bytes=random.Random(1).randbytes)
+    runner = TrialRunner(loaded.ruleset, environ={}, random_bytes=random.Random(1).randbytes)
     for trial in loaded.trials:
-        assert stage.run(trial).failures == ()
+        assert runner.run(trial).failures == ()
 
 
 def test_its_table_lists_the_catalogue() -> None:

@@ -159,7 +159,7 @@ class Process:
         self.dispatcher = self._dispatcher()
         self.intake: Intake | None = None
         self.operator: Operator | None = None
-        self.wishes = 0
+        self.changes = 0
 
     def _breaks(self, db: Any) -> Breaks | None:
         if self.world.rng.random() < self.world.fails / 2:
@@ -343,14 +343,14 @@ class Process:
 
     async def last_wishes(self) -> None:
         """When all is quiet: the usual rules, then dead letters again, each way once."""
-        self.wishes += 1
-        if self.wishes == 1:
+        self.changes += 1
+        if self.changes == 1:
             await self._reload(self.world.generations[0])
             return
         dead = [j for j in self.world.twins.jobs() if j.state == "dead" and j.replay_of is None]
         name = "rpl-last"
         if not dead or name in self.world.replays:
-            self.wishes = 99
+            self.changes = 99
             return
         first = min(dead, key=lambda j: j.created_at)
         times = Selector(state="dead", since=first.created_at, until=first.created_at + 1)
@@ -366,4 +366,4 @@ class Process:
 
     @property
     def operator_done(self) -> bool:
-        return self.wishes >= 99
+        return self.changes >= 99

@@ -16,8 +16,8 @@ from router.model.delivery import Delivery, DeliverySummary, as_request
 from router.model.job import Job, JobState
 from router.model.operations import Audit, Cause, Replay
 from router.operator import Pages, Search, check_names, whole_ids
+from router.rules.explain_delivery import explain_events, unrouted
 from router.rules.explain_json import event_json
-from router.rules.explaining import explain_events, unrouted
 from router.rules.live import LiveRef
 from router.rules.ruleset import Ruleset
 from router.store.values import (

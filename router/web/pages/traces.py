@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from router.expressions.trace import Found
-from router.rules.explain_words import found_words, passed_words, wish_words
+from router.rules.explain_words import change_words, found_words, passed_words
 from router.web.pages.rendering import value_text
 
 NEAR_SHOWN, NEAR_OPEN = 10, 3
@@ -142,7 +142,7 @@ def _found(found: Mapping[str, Any]) -> Found:
 
 def _wish(wish: Mapping[str, Any]) -> str:
     found = None if wish["found"] is None else _found(wish["found"])
-    return wish_words(wish["of"], wish["needs"], found, wish["hint"], value_text)
+    return change_words(wish["of"], wish["needs"], found, wish["hint"], value_text)
 
 
 def _passed(p: Mapping[str, Any]) -> str:

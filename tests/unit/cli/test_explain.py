@@ -161,7 +161,7 @@ def test_the_text_is_grouped_and_says_what_was_found(explain: Router) -> None:
     assert "3 payload.vip needs to be true, or not empty, is null" in ran.out
     assert "it is a text; write decimal(payload.total_price)" in ran.out
     assert "the index passed over it: payload.currency is " in ran.out
-    assert "no number but string" in ran.out
+    assert "is a string; " in ran.out
     assert "rest  otherwise: kept quiet by paid" in ran.out
     assert "bounces  not for this endpoint: from mail" in ran.out
     assert "\x1b" not in ran.out

@@ -138,7 +138,9 @@ def test_reasons_name_the_field() -> None:
     verdict = compiled("payload.ship.country != 'US'").verdict(SCOPE)
     assert verdict == Failed("payload.ship.country is not there")
     verdict = compiled("payload.status > 5").verdict(SCOPE)
-    assert verdict == Failed("payload.status is no number but string; only numbers are ordered")
+    assert verdict == Failed(
+        "payload.status is a string; > needs numbers: use decimal(payload.status)"
+    )
 
 
 def test_definitions_are_lazy_once_and_keep_absence() -> None:

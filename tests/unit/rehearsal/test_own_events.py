@@ -3,7 +3,7 @@
 import random
 
 from router.config import load, render_text
-from router.rehearsal import Stage
+from router.rehearsal import TrialRunner
 
 RULES = """
 version: 1
@@ -42,6 +42,6 @@ tests:
 def test_dead_letters_call_once_and_calls_call_nobody() -> None:
     loaded = load(RULES, path="rules.yaml", env={})
     assert loaded.ruleset is not None, render_text(loaded.diagnostics)
-    stage = Stage(loaded.ruleset, environ={}, random_bytes=random.Random(1).randbytes)
+    runner = TrialRunner(loaded.ruleset, environ={}, random_bytes=random.Random(1).randbytes)
     for trial in loaded.trials:
-        assert stage.run(trial).failures == (), trial.name
+        assert runner.run(trial).failures == (), trial.name

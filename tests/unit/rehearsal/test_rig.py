@@ -11,8 +11,8 @@ from router.model.call import Call
 from router.model.job import ActionKind, Done, Job, Outcome, RetryOutcome
 from router.model.trial import Sending
 from router.rehearsal.keys import invented
+from router.rehearsal.record import TrialRecord
 from router.rehearsal.rig import Rig
-from router.rehearsal.seen import Observed
 from router.rehearsal.senders import Senders
 from router.rehearsal.virtual_time import START_MS, Stuck, VirtualClock, VirtualLoop
 from router.rules.live import LiveRuleset
@@ -54,7 +54,7 @@ class Calls:
         live, memory = LiveRuleset(loaded.ruleset, keys.secrets), Memory()
         kinds: tuple[ActionKind, ...] = ("http", "shell", "python", "log")
         table = dict.fromkeys(kinds, self)
-        self.rig = Rig(live, memory, Observed(), table, start_ms=START_MS, rng=rng, environ={})
+        self.rig = Rig(live, memory, TrialRecord(), table, start_ms=START_MS, rng=rng, environ={})
         senders = Senders(
             loaded.ruleset, keys, clock=self.rig.clock, rng=rng, random_bytes=rng.randbytes
         )

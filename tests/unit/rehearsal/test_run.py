@@ -9,8 +9,8 @@ from router.config import load, render_text
 from router.model.call import Call, HttpCall, ShellCall
 from router.model.job import Done, Job, Outcome, RetryOutcome
 from router.model.trial import Trial
-from router.rehearsal import Coverage, Stage, TrialResult
-from router.rehearsal.contrast import picture
+from router.rehearsal import Coverage, TrialResult, TrialRunner
+from router.rehearsal.mismatch import picture
 from router.rehearsal.run import Act
 
 HEAD = """\
@@ -54,20 +54,20 @@ TOTAL = f"{'decimal(payload.total_price) >= 500':<46}"
 BIG = "endpoint: shop, event: orders/paid, set: {total_price: 500, test: false, name: N, id: 7}"
 
 
-def staged(*lines: str, act: Act | None = None) -> tuple[Stage, tuple[Trial, ...]]:
+def staged(*lines: str, act: Act | None = None) -> tuple[TrialRunner, tuple[Trial, ...]]:
     text = HEAD + "".join(f"    {line}\n" for line in lines)
     loaded = load(text, path="rules.yaml", env={})
     assert loaded.ruleset is not None, render_text(loaded.diagnostics)
     rng = random.Random(7)
-    return Stage(
+    return TrialRunner(
         loaded.ruleset, environ={"PATH": "/bin"}, random_bytes=rng.randbytes, act=act
     ), loaded.trials
 
 
 def rehearse(*lines: str, act: Act | None = None) -> TrialResult:
-    stage, trials = staged(*lines, act=act)
-    stage.run(trials[0])  # what it leaves behind must not matter
-    return stage.run(trials[0])
+    runner, trials = staged(*lines, act=act)
+    runner.run(trials[0])  # what it leaves behind must not matter
+    return runner.run(trials[0])
 
 
 PASSING: list[tuple[str, ...]] = [
@@ -192,7 +192,7 @@ FAILING: list[tuple[tuple[str, ...], list[str]]] = [
       "because.dark: expected 'skipped: event', but it matched",
       "  dark: matched orders/paid"]),
     ((f"send: {{{BIG}, tamper: body}}", "expect: {because: {paid: payload.test}}"),
-     ["because.paid: expected 'payload.test', came nothing: no rule was asked",
+     ["because.paid: expected 'payload.test', came nothing: no rule was evaluated",
       "  paid: nothing was accepted"]),
     ((f"send: {{{BIG}}}", "expect: {cancelled: [paid/erp]}"),
      ["cancelled: expected [paid/erp], came []"]),
@@ -261,12 +261,12 @@ def test_a_real_trial_runs_only_so_much() -> None:
 
 
 def test_coverage_tells_what_was_never_tried() -> None:
-    stage, trials = staged(
+    runner, trials = staged(
         f"send: {{{BIG}}}", "replies: {paid/erp: [503, 200]}", "expect: {dead: []}"
     )
-    coverage = Coverage(stage.ruleset, stage.witness)
+    coverage = Coverage(runner.ruleset, runner.explainer)
     assert coverage.counted == (0, 17)
-    coverage.add(stage.run(trials[0]))
+    coverage.add(runner.run(trials[0]))
     assert list(coverage.lines())[:5] == [
         "paid: matched",
         "  match[0]  decimal(payload.total_price) >= 500           true 1, NEVER FALSE",

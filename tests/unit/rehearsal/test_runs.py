@@ -5,7 +5,7 @@ import random
 import pytest
 
 from router.config import load, render_text
-from router.rehearsal import Stage
+from router.rehearsal import TrialRunner
 
 HEAD = """\
 version: 1
@@ -30,8 +30,8 @@ def failures(concurrency: str, *lines: str) -> tuple[str, ...]:
     text = HEAD % concurrency + "".join(f"    {line}\n" for line in lines)
     loaded = load(text, path="rules.yaml", env={})
     assert loaded.ruleset is not None, render_text(loaded.diagnostics)
-    stage = Stage(loaded.ruleset, environ={}, random_bytes=random.Random(1).randbytes)
-    return stage.run(loaded.trials[0]).failures
+    runner = TrialRunner(loaded.ruleset, environ={}, random_bytes=random.Random(1).randbytes)
+    return runner.run(loaded.trials[0]).failures
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def a_leaf(text: str, payload: JSON) -> Leaf:
 )
 def test_what_was_found_beside_a_leaf(text: str, payload: JSON, told: str) -> None:
     """Once each: that a field is not there is both what was found and why it erred."""
-    said = words.told(a_leaf(text, payload))
+    said = words.leaf_words(a_leaf(text, payload))
     assert said.startswith(told) if told.endswith(" ") else said == told
 
 
@@ -46,11 +46,13 @@ def test_an_item_of_one_leaf_and_its_verdict() -> None:
 
 
 def test_a_change_and_what_stood_there() -> None:
-    said = words.wish_words(
+    said = words.change_words(
         "payload.n", "needs > 5", Found("payload.n", "number", 3), "a hint", str
     )
     assert said == "payload.n needs > 5, is 3 (a hint)"
-    gone = words.wish_words("payload.n", "needs > 5", Found("payload.n", "absent", None), None, str)
+    gone = words.change_words(
+        "payload.n", "needs > 5", Found("payload.n", "absent", None), None, str
+    )
     assert gone == "payload.n needs > 5, is not there"
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from router.expressions import compile as compiled
 from router.expressions.trace import joined, part_of, trace
-from router.rules.smallest_change import wish_of
+from router.rules.smallest_change import smallest_change
 
 PAYLOAD: dict[str, Any] = {
     "a": "x",
@@ -25,7 +25,7 @@ def wish(text: str, *, denied: bool = False) -> tuple[str, str, str | None]:
     test = part_of(compiled(text))
     seen = trace(joined("not", test) if denied else test, {"payload": PAYLOAD}, thorough=True)
     [leaf] = [leaf for leaf in seen.leaves if leaf.failed]
-    found = wish_of(leaf)
+    found = smallest_change(leaf)
     return found.of, found.needs, None if found.found is None else found.found.type
 
 
@@ -85,9 +85,9 @@ def test_what_was_found_goes_with_it() -> None:
 )
 def test_a_number_in_a_text_is_named(text: str) -> None:
     [leaf] = trace(compiled(text), {"payload": PAYLOAD}).leaves
-    assert wish_of(leaf).hint == "it is a text; write decimal(payload.price)"
+    assert smallest_change(leaf).hint == "it is a text; write decimal(payload.price)"
 
 
 def test_other_texts_are_not() -> None:
     [leaf] = trace(compiled("payload.a > 300"), {"payload": PAYLOAD}).leaves
-    assert wish_of(leaf).hint is None
+    assert smallest_change(leaf).hint is None

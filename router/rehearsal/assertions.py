@@ -7,31 +7,31 @@ from typing import Any
 from router.expressions import NotJson, decode_json
 from router.model.call import Call, HttpCall, LogCall, PythonCall, ShellCall
 from router.model.trial import ActionKey, Expected, ExpectedCall, Trial
-from router.rehearsal.contrast import contrasts, cut, picture
-from router.rehearsal.seen import Observed
-from router.rehearsal.witness import Witness, Witnessed, obstacles, story
+from router.rehearsal.explained import ExplainedEvent, TrialExplainer, explanation, obstacles
+from router.rehearsal.mismatch import cut, mismatches, picture
+from router.rehearsal.record import TrialRecord
 
 _SUBSETS = frozenset({"headers", "json", "env", "args"})
 _PICTURED = frozenset({"json", "args"})
 
 
-def failures(trial: Trial, seen: Observed, witness: Witness) -> tuple[str, ...]:
+def failures(trial: Trial, seen: TrialRecord, explainer: TrialExplainer) -> tuple[str, ...]:
     """Everything that is not as expected, in the order of the keys of `expect`."""
-    return tuple(Judge(trial.expect, seen, witness).lines())
+    return tuple(Assertions(trial.expect, seen, explainer).lines())
 
 
-class Judge:
+class Assertions:
     """Compares one trial's expectations with what came of it."""
 
-    def __init__(self, expect: Expected, seen: Observed, witness: Witness) -> None:
+    def __init__(self, expect: Expected, seen: TrialRecord, explainer: TrialExplainer) -> None:
         self._expect = expect
         self._seen = seen
-        self._witness = witness
+        self._explainer = explainer
 
     @cached_property
-    def _events(self) -> tuple[Witnessed, ...]:
+    def _events(self) -> tuple[ExplainedEvent, ...]:
         """Read again only where something has to be explained."""
-        return tuple(self._witness.events(self._seen.deliveries))
+        return tuple(self._explainer.events(self._seen.deliveries))
 
     def lines(self) -> Iterator[str]:
         """A line for each difference, and below it what explains it."""
@@ -59,7 +59,7 @@ class Judge:
             return
         yield f"{word}: expected {_listed(expected)}, came {_listed(came)}"
         for rule in (*sorted(expected - came), *sorted(came - expected)):
-            yield from (f"  {line}" for line in story(rule, self._events))
+            yield from (f"  {line}" for line in explanation(rule, self._events))
 
     def _because(self, rule: str, reason: str) -> Iterator[str]:
         found: dict[str, None] = {}
@@ -71,12 +71,12 @@ class Judge:
                 if reason in words:
                     return
                 found |= dict.fromkeys(words[:2][-1:])
-            came = " or ".join(map(repr, found)) or "nothing: no rule was asked"
+            came = " or ".join(map(repr, found)) or "nothing: no rule was evaluated"
             yield f"because.{rule}: expected {reason!r}, came {came}"
-        yield from (f"  {line}" for line in story(rule, self._events))
+        yield from (f"  {line}" for line in explanation(rule, self._events))
 
 
-def _statuses(expected: tuple[int, ...] | None, seen: Observed) -> Iterator[str]:
+def _statuses(expected: tuple[int, ...] | None, seen: TrialRecord) -> Iterator[str]:
     if expected is None:
         return
     came = seen.statuses
@@ -100,7 +100,7 @@ def _ended(
         yield f"  {_key(key)}: {cut(jobs[key])}"
 
 
-def _calls(key: ActionKey, expected: ExpectedCall, seen: Observed) -> Iterator[str]:
+def _calls(key: ActionKey, expected: ExpectedCall, seen: TrialRecord) -> Iterator[str]:
     calls = seen.calls.get(key, [])
     place = f"calls.{_key(key)} (line {expected.line})"
     wanted = "at least 1" if expected.times is None else str(expected.times)
@@ -122,7 +122,7 @@ def _calls(key: ActionKey, expected: ExpectedCall, seen: Observed) -> Iterator[s
 def _differences(call: Call, name: str, expected: Any) -> Iterator[str]:
     if name == "headers":
         expected = {k.lower(): v for k, v in expected.items()}
-    yield from contrasts(name, expected, _field(call, name), subset=name in _SUBSETS)
+    yield from mismatches(name, expected, _field(call, name), subset=name in _SUBSETS)
 
 
 def _field(call: Call, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What came of a trial, as its parts told it."""
+"""What came of a trial."""
 
 from typing import Any, Literal
 
@@ -16,7 +16,7 @@ End = Literal["success", "retry", "dead"]
 _ENDS: dict[str, End] = {"succeeded": "success", "retryable": "retry", "dead": "dead"}
 
 
-class Observed(msgspec.Struct):
+class TrialRecord(msgspec.Struct):
     """
     Statuses in the order of sending, and the reasons behind those that are no 2xx; the rules
     that matched, and those of them that are only shadows; each action's calls, attempt by
@@ -38,9 +38,9 @@ class Observed(msgspec.Struct):
 
 
 class AttemptRecorder(Quiet):
-    """Hears from dispatch how attempts ended."""
+    """Records how attempts ended."""
 
-    def __init__(self, seen: Observed) -> None:
+    def __init__(self, seen: TrialRecord) -> None:
         self._seen = seen
 
     def settled(self, job: Job, settlement: Settlement, held: bool) -> None:
@@ -61,9 +61,9 @@ class AttemptRecorder(Quiet):
 
 
 class Hearing(Metrics):
-    """Hears from intake which rules matched; counts nothing."""
+    """Records which rules matched; counts nothing."""
 
-    def __init__(self, seen: Observed) -> None:  # no registry: nobody reads figures of a trial
+    def __init__(self, seen: TrialRecord) -> None:  # no registry: nobody reads figures of a trial
         self._seen = seen
 
     def delivered(self, endpoint: str, result: str) -> None:

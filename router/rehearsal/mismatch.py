@@ -12,14 +12,14 @@ NOTHING = object()
 _STEP = "  "
 
 
-def contrasts(path: str, expected: Any, came: Any, *, subset: bool) -> Iterator[str]:
+def mismatches(path: str, expected: Any, came: Any, *, subset: bool) -> Iterator[str]:
     """A line for each place where they differ; keys that are not expected do not count."""
     if subset and isinstance(expected, dict) and isinstance(came, dict):
         for name, value in expected.items():
-            yield from contrasts(f"{path}.{name}", value, came.get(name, NOTHING), subset=True)
+            yield from mismatches(f"{path}.{name}", value, came.get(name, NOTHING), subset=True)
     elif isinstance(expected, list) and isinstance(came, list) and len(expected) == len(came):
         for i, (left, right) in enumerate(zip(expected, came, strict=True)):
-            yield from contrasts(f"{path}[{i}]", left, right, subset=subset)
+            yield from mismatches(f"{path}[{i}]", left, right, subset=subset)
     elif came is NOTHING or not same(expected, came):
         yield f"{path}: expected {shown(expected)}, came {shown(came)}"
 
@@ -28,7 +28,7 @@ def picture(expected: Any, came: Any) -> list[str]:
     """
     Both as JSON, one line over the other: `-` what was expected, `+` what came in its place.
 
-    Of what came but was not expected only the number of keys is told.
+    Of what came but was not expected only the number of keys is shown.
     """
     lines = list(_pictured(expected, came, "", ""))
     more = len(lines) - LINES_MAX

@@ -1,4 +1,4 @@
-"""Every rule beside every event of a delivery: what `explain` tells, wherever it is asked."""
+"""Every rule on every event of a delivery: the results that `explain` shows."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,11 +20,11 @@ class EventReading(msgspec.Struct, frozen=True):
 
 
 def unrouted(delivery: Delivery, reading: Reading) -> str | None:
-    """Why no rule is asked about a delivery; None: they are asked."""
+    """Why no rule is evaluated for a delivery; None: they are."""
     if reading.state != "routed":
         return f"{reading.state}: {reading.reason or 'its body cannot be read'}"
     if delivery.state in ("unparsed", "too_complex"):
-        return f"{delivery.state}: it was stored without asking any rule"
+        return f"{delivery.state}: it was stored without evaluating any rule"
     return None
 
 

@@ -16,7 +16,7 @@ EVENTS_SHOWN = 3
 _COLUMN = 44
 
 
-class Witnessed(msgspec.Struct, frozen=True):
+class ExplainedEvent(msgspec.Struct, frozen=True):
     """
     One event and what each rule, by its id, made of it. `unread` says why a delivery has no
     events that rules could ask for.
@@ -28,7 +28,7 @@ class Witnessed(msgspec.Struct, frozen=True):
     unread: str | None = None
 
 
-class Witness:
+class TrialExplainer:
     """Explains the deliveries of trials of one ruleset."""
 
     def __init__(self, live: LiveRuleset) -> None:
@@ -38,16 +38,16 @@ class Witness:
     def _explainer(self) -> Explainer:
         return Explainer(self._live.ruleset)
 
-    def events(self, deliveries: Iterable[Delivery]) -> Iterator[Witnessed]:
+    def events(self, deliveries: Iterable[Delivery]) -> Iterator[ExplainedEvent]:
         """Every event of these deliveries, in order."""
         for delivery in deliveries:
             if delivery.state in ("routed", "unmatched"):
                 yield from self._delivery(delivery)
             else:
                 reason = f"the delivery is {delivery.state}"
-                yield Witnessed("", delivery.endpoint, unread=reason)
+                yield ExplainedEvent("", delivery.endpoint, unread=reason)
 
-    def _delivery(self, delivery: Delivery) -> Iterator[Witnessed]:
+    def _delivery(self, delivery: Delivery) -> Iterator[ExplainedEvent]:
         ruleset = self._live.ruleset
         shared = ruleset.roots(delivery)
         for e in ruleset.providers[delivery.provider].read(as_request(delivery)).events:
@@ -55,23 +55,23 @@ class Witness:
             scope = event_scope(shared, delivery, event, ruleset.defines)
             readings = self._explainer.explain(delivery.endpoint, event, scope)
             name = f"{event.name}.{event.action}" if event.action else event.name
-            yield Witnessed(name, delivery.endpoint, {r.rule.id: r for r in readings})
+            yield ExplainedEvent(name, delivery.endpoint, {r.rule.id: r for r in readings})
 
 
 # -- in words
 
 
-def story(rule: str, witnessed: Iterable[Witnessed]) -> list[str]:
-    """Lines about one rule and each event, what is the same told once; of many the first few."""
-    told: dict[tuple[str, ...], None] = {}
-    for event in witnessed:
-        told[tuple(_about(rule, event))] = None
-        if len(told) >= EVENTS_SHOWN:
+def explanation(rule: str, events: Iterable[ExplainedEvent]) -> list[str]:
+    """Lines about one rule and each event, each once; of many the first few."""
+    found: dict[tuple[str, ...], None] = {}
+    for event in events:
+        found[tuple(_about(rule, event))] = None
+        if len(found) >= EVENTS_SHOWN:
             break
-    return [line for block in told for line in block] or [f"{rule}: nothing was accepted"]
+    return [line for block in found for line in block] or [f"{rule}: nothing was accepted"]
 
 
-def _about(rule: str, event: Witnessed) -> Iterator[str]:
+def _about(rule: str, event: ExplainedEvent) -> Iterator[str]:
     if event.unread is not None:
         yield f"{rule}: {event.unread}"
         return
@@ -106,7 +106,7 @@ def _item(label: str, item: ItemReading) -> Iterator[str]:
 
 def _beside(leaf: Leaf) -> str:
     """A leaf and the values that were found."""
-    return f"{words.one_line(leaf.text):<{_COLUMN}}  {words.told(leaf)}".rstrip()
+    return f"{words.one_line(leaf.text):<{_COLUMN}}  {words.leaf_words(leaf)}".rstrip()
 
 
 # -- what stood in the way

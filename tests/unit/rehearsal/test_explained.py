@@ -4,7 +4,7 @@ import pytest
 
 from router.config import load
 from router.model.delivery import DeliveryEvent
-from router.rehearsal.witness import obstacles
+from router.rehearsal.explained import obstacles
 from router.rules.explain import Explainer
 
 RULES = """
