@@ -39,7 +39,7 @@ RENDERS_MAX = 200_000
 """How many are tried at most, in about two seconds; what a longer file has beyond is not judged."""
 _NOW_MS = 1_760_000_000_000
 _ID = "01990000-0000-7000-8000-000000000000"
-_ADVISED = re.compile(r"(.* is (?:null|array|object)): (.*)", re.DOTALL)
+_ADVISED = re.compile(r"(.* is (?:null|an array|an object)): (.*)", re.DOTALL)
 
 Form = Literal["text", "json", "lines", "path"]
 Scope = dict[str, Any]

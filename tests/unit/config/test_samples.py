@@ -45,7 +45,7 @@ def test_a_field_that_is_null_points_at_the_expression() -> None:
 
 @pytest.mark.parametrize("template", ["{{ payload.line_items }}", "{{ payload.customer }}"])
 def test_a_list_or_an_object_in_a_text(template: str) -> None:
-    assert order(template)[0][2].endswith(("}} is array", "}} is object"))
+    assert order(template)[0][2].endswith(("}} is an array", "}} is an object"))
 
 
 def test_a_function_that_refuses_its_argument() -> None:
