@@ -7,6 +7,7 @@ point down):
     structure            how much structure a body holds, before anything decodes it
     errors, clock        every exception and the Diagnostic value; time as a parameter
     legible              text from strangers, for terminals and pages
+    suggest              did you mean …: the nearest of the right names
     undumpable           a process that others of its user cannot look into
     log/, metrics/        one logging set-up; counters as values
     secrets, egress      references to values; which addresses may be called

@@ -9,6 +9,7 @@ import msgspec
 from router.cli.options import Options, place_options, refuse_two_files
 from router.errors import UsageError
 from router.legible import size_text
+from router.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,9 +128,8 @@ def _open_to_all(loaded: "Loaded") -> "Iterator[str]":
 def _page(code: str) -> str:
     from router.config.code_pages import page
     from router.config.codes import CODES
-    from router.yaml_source import Suggester
 
     if code not in CODES:
-        hint = Suggester().hint(code, CODES) or "`router check` names them, docs/diagnostics.md all"
+        hint = did_you_mean(code, CODES) or "`router check` names them, docs/diagnostics.md all"
         raise UsageError(f"there is no code '{code}'; {hint}")
     return page(code)

@@ -13,6 +13,7 @@ from router.errors import UsageError
 from router.model.delivery import DeliverySummary
 from router.operator.replay_request import said
 from router.store.values import Selector
+from router.suggest import did_you_mean
 
 LIMIT = 50
 _REFUSALS_KEPT = 500
@@ -53,7 +54,6 @@ def _events(d: DeliverySummary) -> str:
 
 def _refused(place: Options, selector: Selector) -> None:
     from router.cli.admin import AdminClient
-    from router.yaml_source import Suggester
 
     given = said(selector)
     for name in given.keys() - _REFUSED_BY:
@@ -63,7 +63,7 @@ def _refused(place: Options, selector: Selector) -> None:
         known = door.status()["endpoints"] if selector.endpoint is not None else []
     endpoint = selector.endpoint
     if endpoint is not None and endpoint not in {*known, *(r.get("endpoint") for r in kept)}:
-        hint = Suggester().hint(endpoint, known) or f"there are {', '.join(known)}"
+        hint = did_you_mean(endpoint, known) or f"there are {', '.join(known)}"
         raise UsageError(f"there is no endpoint {endpoint!r}; {hint}")
     found = [r for r in kept if _is_wanted(r, selector)][: selector.limit]
     if place.as_json:

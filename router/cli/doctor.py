@@ -12,6 +12,7 @@ from router.cli.completion_values import endpoint_names
 from router.cli.options import Options, place_options
 from router.cli.output import print_json
 from router.errors import UsageError
+from router.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from router.cli.doctor_check import Check
@@ -109,9 +110,7 @@ def _check_up(place: Options, endpoint: str | None, *, offline: bool) -> bool:
 def _known(ruleset: "Ruleset", name: str) -> "Endpoint":
     found = ruleset.addressed.get(name)
     if found is None:
-        from router.yaml_source.suggest import Suggester
-
-        hint = Suggester().hint(name, ruleset.addressed)
+        hint = did_you_mean(name, ruleset.addressed)
         known = ", ".join(ruleset.addressed) or "none"
         raise UsageError(f"no endpoint {name!r}; {hint or f'the file has: {known}'}")
     return found

@@ -14,6 +14,7 @@ from router.providers import Provider, Reading
 from router.rules.explain_delivery import EventReading, explain_events, unrouted
 from router.rules.ruleset import Ruleset
 from router.store.values import DeliveryRecord
+from router.suggest import did_you_mean
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -63,9 +64,7 @@ def explain_payload(place: Options, payload: str, endpoint: str, event: str) -> 
     """
     ruleset = place.ruleset()
     if endpoint not in ruleset.endpoints:
-        from router.yaml_source.suggest import Suggester
-
-        hint = Suggester().hint(endpoint, ruleset.endpoints)
+        hint = did_you_mean(endpoint, ruleset.endpoints)
         known = ", ".join(ruleset.endpoints) or "none"
         raise UsageError(f"no endpoint {endpoint!r}; {hint or f'the file has: {known}'}")
     delivery, reading = as_arriving(ruleset, endpoint, event, read_named(payload))

@@ -18,6 +18,7 @@ from router.cli.output import note
 from router.clock import SystemClock
 from router.errors import UsageError
 from router.store.time_text import instant
+from router.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from router.cli.listening.condition import ListenCondition
@@ -137,11 +138,9 @@ def _server(place: Options, wanted: ListenOptions) -> ListenedRouter:
 
 def _judge_names(names: tuple[str, ...], known: list[str]) -> None:
     """A listener for a misspelt endpoint would hear nothing, for ever. Raises UsageError."""
-    from router.yaml_source.suggest import Suggester
-
     for name in names:
         if name not in known:
-            hint = Suggester().hint(name, known)
+            hint = did_you_mean(name, known)
             has = f"it has: {', '.join(known) or 'none'}"
             raise UsageError(f"the router has no endpoint {name!r}; {hint or has}")
 

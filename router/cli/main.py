@@ -204,7 +204,7 @@ def _silence_stdout() -> None:
 
 
 def _unknown(name: str) -> str:
-    from router.yaml_source.suggest import Suggester
+    from router.suggest import did_you_mean
 
-    hint = Suggester().hint(name, COMMANDS)
+    hint = did_you_mean(name, COMMANDS)
     return f"there is no command {name!r}; {hint or '`router -h` lists them all'}"

@@ -15,6 +15,7 @@ from router.cli.options import DEFAULT_RULES
 from router.cli.output import print_json
 from router.errors import UsageError
 from router.providers import Provider, builtin
+from router.suggest import did_you_mean
 
 SINK = "http://127.0.0.1:9000"
 
@@ -213,9 +214,7 @@ def _chosen(names: Sequence[str]) -> dict[str, Start]:
     found: dict[str, Start] = {}
     for name in names:
         if name not in known:
-            from router.yaml_source.suggest import Suggester
-
-            hint = Suggester().hint(name, known) or f"known are {', '.join(_names())}"
+            hint = did_you_mean(name, known) or f"known are {', '.join(_names())}"
             raise UsageError(f"no provider {name!r}; {hint}")
         start = start_of(known[name])
         if start not in found.values():

@@ -13,6 +13,7 @@ from router.model.settings import OWN
 from router.providers import Provider, builtin, own
 from router.providers.definition import Names, VerifyRule, spelled
 from router.providers.provider import EventInfo
+from router.suggest import did_you_mean
 
 
 @click.command()
@@ -26,9 +27,7 @@ def providers(*, name: str | None, place: Options) -> None:
     """
     known = {**builtin(), OWN: own(), **_own(place)}
     if name is not None and name not in known:
-        from router.yaml_source.suggest import Suggester
-
-        hint = Suggester().hint(name, known) or f"known are {', '.join(known)}"
+        hint = did_you_mean(name, known) or f"known are {', '.join(known)}"
         raise NotFound(f"no provider {name!r}; {hint}")
     if name is not None:
         _print_one(known[name], as_json=place.as_json)

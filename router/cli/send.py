@@ -18,6 +18,7 @@ from router.model.settings import OWN
 from router.providers import Provider
 from router.providers.read import dug
 from router.rules.ruleset import Ruleset
+from router.suggest import did_you_mean
 
 _LINES_MAX = 10
 
@@ -127,9 +128,7 @@ def _refuse_contradictions(wish: SendOptions, ruleset: Ruleset) -> None:
             "`send: {endpoint: router, event: job.dead}`"
         )
     if wish.endpoint not in ruleset.addressed:
-        from router.yaml_source.suggest import Suggester
-
-        hint = Suggester().hint(wish.endpoint, ruleset.addressed)
+        hint = did_you_mean(wish.endpoint, ruleset.addressed)
         known = ", ".join(ruleset.addressed) or "none"
         raise UsageError(f"no endpoint {wish.endpoint!r}; {hint or f'the file has: {known}'}")
     if wish.all:

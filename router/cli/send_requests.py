@@ -21,6 +21,7 @@ from router.errors import UsageError
 from router.model.settings import Endpoint
 from router.providers import Provider
 from router.rules.ruleset import Ruleset
+from router.suggest import did_you_mean
 
 if TYPE_CHECKING:
     import httpx
@@ -119,16 +120,14 @@ def _judge_event(provider: Provider, event: str, *, force: bool) -> None:
 
 def unknown(provider: Provider, event: str) -> str | None:
     """What is wrong with an event that its sender's catalogue does not have; None: it has it."""
-    from router.yaml_source.suggest import Suggester
-
     name, action = provider.split_name(event)
     known = {info.name: info.actions for info in provider.events}
     if known and name not in known:
-        hint = Suggester().hint(name, known) or f"`router providers {provider.name}` lists them"
+        hint = did_you_mean(name, known) or f"`router providers {provider.name}` lists them"
         return f"{provider.label} has no event {event!r} that we know of; {hint}"
     actions = known.get(name, ())
     if action is not None and action not in actions:
-        meant = Suggester().hint(action, actions)
+        meant = did_you_mean(action, actions)
         if meant is not None:  # else it may well be one that we do not know
             return f"{provider.label} has no {name} with the action {action!r}; {meant}"
     return None

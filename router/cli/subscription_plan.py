@@ -21,6 +21,7 @@ from router.providers.api import VERSION
 from router.providers.management import Access, is_topic, topic_table
 from router.rules.ruleset import Ruleset
 from router.rules.specs import CompiledRule
+from router.suggest import did_you_mean
 from router.web.client_address import is_loopback
 
 _PORTS = {"http": 80, "https": 443}
@@ -70,9 +71,7 @@ def endpoint_of(ruleset: Ruleset, name: str) -> Endpoint:
     """
     endpoint = ruleset.addressed.get(name)
     if endpoint is None:
-        from router.yaml_source.suggest import Suggester
-
-        hint = Suggester().hint(name, ruleset.addressed)
+        hint = did_you_mean(name, ruleset.addressed)
         known = ", ".join(ruleset.addressed) or "none"
         raise UsageError(f"no endpoint {name!r}; {hint or f'the file has: {known}'}")
     provider = ruleset.providers[endpoint.provider]

@@ -11,6 +11,7 @@ import click
 from router.cli.options import Options, place_options, rules_argument
 from router.cli.output import note, print_json
 from router.errors import ConfigError, UsageError
+from router.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from router.config import Loaded
@@ -87,10 +88,8 @@ def _chosen(pattern: str | None) -> Chosen:
 def _nothing_chosen(rules: Path, loaded: "Loaded", pattern: str | None) -> str:
     if not loaded.trials:
         return f"router: {rules} has no tests; write some under `tests:`"
-    from router.yaml_source.suggest import Suggester
-
     names = [trial.name for trial in loaded.trials]
-    hint = Suggester().hint(pattern or "", names)
+    hint = did_you_mean(pattern or "", names)
     return f"router: no test of {rules} fits {pattern!r}; {hint or f'it has {len(names)}'}"
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from router.config.schema import FileEntry
 from router.providers import Provider
-from router.yaml_source import Entry, Node, Report, Scalar, SourceText, Suggester, offsets, opening
+from router.suggest import Suggester
+from router.yaml_source import Entry, Node, Report, Scalar, SourceText, offsets, opening
 
 
 class LoadContext:

@@ -35,7 +35,8 @@ from router.errors import Diagnostic
 from router.model.settings import OWN, OWN_ENDPOINT
 from router.model.trial import Trial
 from router.rules.ruleset import Ruleset
-from router.yaml_source import NO_MEMORY, Bounds, Decoder, Report, Source, Suggester, read
+from router.suggest import Suggester
+from router.yaml_source import NO_MEMORY, Bounds, Decoder, Report, Source, read
 
 VERSION = 1
 

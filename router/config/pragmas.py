@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 
 from router.config.codes import CODES
 from router.errors import Diagnostic
-from router.yaml_source import Mapping, Node, Report, Scalar, Sequence, Source, Suggester
+from router.suggest import did_you_mean
+from router.yaml_source import Mapping, Node, Report, Scalar, Sequence, Source
 
 _PRAGMA = re.compile(r"#[ \t]*check:[ \t]*ignore\b[ \t]*([^\r\n]*)")
 _COMMENT = re.compile(r"(?:^|(?<=[ \t]))#")
@@ -102,7 +103,7 @@ class Pragmas:
     def _allowed(self, code: str, span: Span) -> bool:
         known = CODES.get(code)
         if known is None:
-            hint = Suggester().hint(code, CODES) or "a reason goes behind the codes"
+            hint = did_you_mean(code, CODES) or "a reason goes behind the codes"
             message = f"there is no code '{code[:60]}'"
             self._report.warning("pragma-bad", message, *span, hint)
         elif not known.ignorable:

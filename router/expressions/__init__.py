@@ -6,7 +6,6 @@ from router.expressions.documents import functions_markdown
 from router.expressions.expression import Expression, Scope, compile  # noqa: A004 - as re.compile
 from router.expressions.functions_time import rfc3339
 from router.expressions.json_text import NotJson, decode_json, encode_json
-from router.expressions.nearest import nearest
 from router.expressions.needs import (
     FieldNeed,
     Unusable,
@@ -38,7 +37,6 @@ __all__ = [
     "encode_json",
     "functions_markdown",
     "index_key",
-    "nearest",
     "needs_of",
     "rfc3339",
     "unusable_of",

@@ -11,10 +11,10 @@ from router.expressions.functions_list import LIST_FUNCTIONS
 from router.expressions.functions_number import NUMBER_FUNCTIONS
 from router.expressions.functions_text import TEXT_FUNCTIONS
 from router.expressions.functions_time import TIME_FUNCTIONS
-from router.expressions.nearest import nearest
 from router.expressions.nodes import Node
 from router.expressions.signatures import FUNCTIONS, Function, Parameter
 from router.expressions.value import Run, Semantics, build, present
+from router.suggest import nearest
 
 UNKNOWN = "unknown-function"
 ARITY = "function-arity"
@@ -63,7 +63,7 @@ def _counted(function: Function) -> str:
 
 def _unknown(node: Node) -> ExpressionError:
     name = str(node.value)
-    close = nearest(name, FUNCTIONS)
+    close = nearest(name, sorted(FUNCTIONS))
     hint = f"did you mean '{close}'?" if close else "docs/functions.md lists the functions"
     message = f"there is no function '{name}'"
     return ExpressionError(UNKNOWN, message, node.start, node.start + len(name), hint)

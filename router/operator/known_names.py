@@ -7,7 +7,7 @@ from router.errors import UsageError
 from router.model.operations import Replay
 from router.rules.ruleset import Ruleset
 from router.store.values import NameKind, Selector
-from router.yaml_source import Suggester
+from router.suggest import did_you_mean
 
 _LISTED: dict[NameKind, str] = {
     "endpoint": "`router check` lists those of the file",
@@ -56,5 +56,5 @@ async def _check(
         return
     stored = await ledger.names(kind)
     if name not in stored:
-        hint = Suggester().hint(name, sorted({*present, *stored}))
+        hint = did_you_mean(name, sorted({*present, *stored}))
         raise UsageError(f"there is no {kind} {name!r}; {hint or _LISTED[kind]}")

@@ -11,7 +11,7 @@ from router.operator import LOCAL, By, Operator
 from router.rules.live import LiveRef
 from router.rules.target_rows import known_targets, target_rows
 from router.store.protocol import Store
-from router.yaml_source.suggest import Suggester
+from router.suggest import did_you_mean
 
 REASON_MAX = 200
 
@@ -92,7 +92,7 @@ class TargetDesk:
             raise UsageError(f"give a target, and a reason of at most {REASON_MAX} characters")
         known = {*known_targets(self._live.current), *(gate.target for gate in self._gates.known())}
         if target not in known and target not in await self._store.reads.target_counts():
-            hint = Suggester().hint(target, sorted(known))
+            hint = did_you_mean(target, sorted(known))
             raise UsageError(
                 f"there is no target {target!r}; {hint or '`router targets` lists them'}"
             )

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from router.expressions.nearest import distance, nearest
 from router.expressions.nodes import Node
+from router.suggest import edit_distance, nearest
 from router.typing.lattice import (
     ABSENT,
     ANY,
@@ -94,14 +94,14 @@ def _unknown(run: TypeWalk, node: Node, view: TypeScope, *, first: bool) -> None
     said = view.said or "the current value"
     path = _path_from_payload(view.said, name)
     others = sorted(run.clues.elsewhere(path)) if path else []
-    near = None if others else nearest(name, base.fields)
+    near = None if others else nearest(name, sorted(base.fields))
     message = f"{said} has no field '{name}'"
     if base.rest is None:
         known = ", ".join(sorted(base.fields)[:_SHOWN_MAX])
         hint = f"did you mean '{near}'?" if near else f"known names: {known}" if known else None
         run.note(CLOSED, message, span, hint)
     elif near is not None:
-        sure = len(name) >= _LONG or distance(name, near, 2) <= 1
+        sure = len(name) >= _LONG or edit_distance(name, near, 2) <= 1
         run.note(MISSPELT, message, span, f"did you mean '{near}'?", sure=sure)
     else:
         found = _found_at(view.root, name)

@@ -2,8 +2,8 @@
 
 from itertools import product
 
-from router.expressions.nearest import nearest
 from router.expressions.nodes import Node
+from router.suggest import nearest
 from router.typing.fields import mark_words
 from router.typing.lattice import (
     ABSENT,
@@ -274,7 +274,7 @@ def check_word(
         run.fine.add(span_of(literal))
         return
     said = run.source(other)
-    near = nearest(text, values)
+    near = nearest(text, sorted(values))
     shown = ", ".join(f"'{one}'" for one in sorted(values)[:_SHOWN_MAX])
     message = f"'{text[:60]}' is no known value of {said}"
     if text in kind.aliases:

@@ -18,7 +18,6 @@ from router.yaml_source.reading import NO_MEMORY, Bounds, read, scalars, shift, 
 from router.yaml_source.refusals import quoted
 from router.yaml_source.scalars import NumberError, Plain, resolve
 from router.yaml_source.source import Report, Source
-from router.yaml_source.suggest import Suggester
 
 __all__ = [
     "NO_MEMORY",
@@ -36,7 +35,6 @@ __all__ = [
     "Sequence",
     "Source",
     "SourceText",
-    "Suggester",
     "Table",
     "described",
     "doc",

@@ -23,12 +23,12 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, Union, g
 
 import msgspec
 
+from router.suggest import Suggester
 from router.yaml_source.nodes import Mapping, Node, Scalar, Sequence
 from router.yaml_source.reading import shown
 from router.yaml_source.refusals import collision, quoted
 from router.yaml_source.scalars import NumberError, resolve
 from router.yaml_source.source import Report
-from router.yaml_source.suggest import Suggester
 
 T = TypeVar("T")
 E = TypeVar("E", bound="Entry")

@@ -13,7 +13,7 @@ from router.model.delivery import DeliveryState
 from router.model.job import AttemptOutcome, JobState
 from router.store.time_text import instant
 from router.store.values import Selector
-from router.yaml_source import Suggester
+from router.suggest import did_you_mean
 
 LIMIT_DEFAULT, LIMIT_MAX = 50, 500
 FIELDS_MAX = 30
@@ -151,4 +151,4 @@ def _values(query_string: bytes, allowed: list[str]) -> Mapping[str, str]:
 
 def _hint(name: str, known: Iterable[str]) -> str:
     names = list(known)
-    return Suggester().hint(name[:60], names) or f"known are: {', '.join(names) or 'none'}"
+    return did_you_mean(name[:60], names) or f"known are: {', '.join(names) or 'none'}"

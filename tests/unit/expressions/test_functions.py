@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from router.errors import EvaluationError
-from router.expressions import FUNCTIONS, nearest, rfc3339
+from router.expressions import FUNCTIONS, rfc3339
 from router.expressions import compile as compiled
 from router.expressions.calls import _LAZY, _WORK
+from router.suggest import nearest
 
 GIVEN: dict[str, Any] = {
     "delivery": {"received_at": "2026-11-20T12:00:00.500Z"},
@@ -287,7 +288,7 @@ def test_rfc3339() -> None:
     ("word", "known", "result"),
     [
         ("lowre", ["lower", "upper"], "lower"),
-        ("teh", ["the", "tea"], "tea"),
+        ("teh", ["the", "tea"], "the"),
         ("cat", ["dog"], None),
         ("abcd", ["abxy"], None),
         ("repositry", ["repository"], "repository"),

@@ -4,6 +4,7 @@ from typing import ClassVar, Literal, NewType
 
 import msgspec
 
+from router.suggest import Suggester
 from router.yaml_source import (
     Decoder,
     Entry,
@@ -12,7 +13,6 @@ from router.yaml_source import (
     Report,
     Source,
     SourceText,
-    Suggester,
     Table,
     read,
 )

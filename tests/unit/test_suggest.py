@@ -2,8 +2,7 @@
 
 import pytest
 
-from router.yaml_source import Suggester
-from router.yaml_source.suggest import edit_distance
+from router.suggest import Suggester, edit_distance
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,28 @@
 """Did you mean …: the nearest of the names that would have been right."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 _WORK_MAX = 4_000_000
+
+
+def nearest(word: str, known: Iterable[str], *, fold: Callable[[str], str] = str) -> str | None:
+    """
+    The known word within edit distance 2 (1 below five letters), the first of several that are as
+    close; `fold` says what counts of a word.
+    """
+    allowed = 2 if len(word) >= 5 else 1
+    best, least = None, allowed + 1
+    for name in known:
+        if abs(len(name) - len(word)) < least:
+            distance = edit_distance(fold(word), fold(name), least)
+            if distance < least:
+                best, least = name, distance
+    return best
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
+    """`did you mean 'x'?` or None, whatever the case of letters."""
+    return Suggester().hint(name, candidates)
 
 
 class Suggester:
@@ -16,24 +36,21 @@ class Suggester:
         self._work = work
 
     def nearest(self, name: str, candidates: Iterable[str]) -> str | None:
-        """The candidate within edit distance 2 (1 for names under five letters), or None."""
-        allowed = 2 if len(name) >= 5 else 1
-        best, best_distance = None, allowed + 1
-        for candidate in candidates:
-            if abs(len(candidate) - len(name)) >= best_distance:
-                continue
-            self._work -= len(name) * len(candidate)
-            if self._work < 0:
-                break
-            distance = edit_distance(name.lower(), candidate.lower(), best_distance)
-            if distance < best_distance:
-                best, best_distance = candidate, distance
-        return best
+        """The nearest candidate, whatever the case of letters, or None."""
+        return nearest(name, self._affordable(name, candidates), fold=str.lower)
 
     def hint(self, name: str, candidates: Iterable[str]) -> str | None:
         """`did you mean 'x'?` or None."""
         found = self.nearest(name, candidates)
         return f"did you mean '{found}'?" if found is not None else None
+
+    def _affordable(self, name: str, candidates: Iterable[str]) -> Iterator[str]:
+        for candidate in candidates:
+            if abs(len(candidate) - len(name)) <= 2:
+                self._work -= len(name) * len(candidate)
+                if self._work < 0:
+                    return
+                yield candidate
 
 
 def edit_distance(a: str, b: str, limit: int) -> int:
