@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from litestar.response.base import ASGIResponse
+
 from router.web.feed import HEARTBEAT_S, Feed, FeedFilter, FeedFull, Watcher
 
 Receive = Callable[[], Awaitable[Any]]
@@ -13,24 +15,28 @@ CONTENT_TYPE = "text/event-stream"
 HELLO = b'retry: 2000\nevent: hello\ndata: {"heartbeat_s": %d}\n\n' % HEARTBEAT_S
 
 
-Write = Callable[[Receive, Send], Awaitable[None]]
-
-
-def opened(feed: Feed, wanted: FeedFilter, last: str | None) -> Write:
+class EventStream(ASGIResponse):
     """
-    What writes the body of the answer to one client, who saw the message `last` last.
+    The answer to one client, who saw the message `last` last.
 
     Raises:
         FeedFull: too many watch.
     """
-    if feed.full:
-        raise FeedFull
 
-    async def write(receive: Receive, send: Send) -> None:
-        with feed.watching(wanted, last) as watcher:
-            await tell(feed, watcher, receive, send)
+    _should_set_content_length = False
 
-    return write
+    def __init__(self, feed: Feed, wanted: FeedFilter, last: str | None) -> None:
+        super().__init__(headers={"content-type": CONTENT_TYPE})
+        if feed.full:
+            raise FeedFull
+        self._feed = feed
+        self._wanted = wanted
+        self._last = last
+
+    async def send_body(self, send: Send, receive: Receive) -> None:
+        """Until the client goes away, or the router does."""
+        with self._feed.watching(self._wanted, self._last) as watcher:
+            await tell(self._feed, watcher, receive, send)
 
 
 async def tell(feed: Feed, watcher: Watcher, receive: Receive, send: Send) -> None:

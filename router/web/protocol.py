@@ -15,6 +15,7 @@ so none can pass between two looks.
 """
 
 import asyncio
+import re
 from typing import Any, NoReturn
 
 import httptools
@@ -26,6 +27,8 @@ from router.web.connections import LATE, Wire, closing_answer
 from router.web.transports import CorkedTransport, LingeringTransport, waited_s
 from router.web.upgrade import parser_of_rest
 
+_HOST = re.compile(rb"[0-9A-Za-z!$&'()*+,;=\-._~:\[\]@%]*")
+"""What a Host may be made of (RFC 3986, 3.2.2)."""
 _WATCHED = frozenset({b"host", b"expect", b"transfer-encoding"})
 CROWDED_S = 0.05
 _VERSIONS = ("1.1", "1.0")
@@ -241,6 +244,8 @@ class WireProtocol(HttpToolsProtocol):
     def _watch_header(self, name: bytes, value: bytes) -> None:
         if name == b"host":
             self._hosts += 1
+            if not _HOST.fullmatch(value):
+                _stop(400, "malformed_request")
         elif name == b"expect":
             if value != b"100-continue":
                 _stop(417, "expectation_failed")

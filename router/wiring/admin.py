@@ -3,7 +3,7 @@
 import contextlib
 import os
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -17,16 +17,11 @@ from router.model.settings import ServerSettings
 from router.rules.live import LiveRef
 from router.rules.ruleset import Ruleset
 from router.store.values import Generation
-from router.web.admin.app import Admin, PagesPort
+from router.web.admin.app import AdminApp, Application
 from router.web.admin.browsers import Hosts, is_local_name
-from router.web.admin.call import Route
 from router.web.admin.callers import Caller, Callers, HeldToken
-from router.web.admin.changes import Changes
-from router.web.admin.openapi import Described
 from router.web.admin.reading import Questions, QuestionStore
-from router.web.admin.reads import Reads
 from router.web.client_address import Peers
-from router.web.ports import OperatorPort
 from router.wiring.generations import read_generation
 from router.wiring.live import GenerationSource
 
@@ -118,30 +113,16 @@ def _named(live: LiveRef, now: int) -> Sequence[HeldToken]:
 
 
 def admin(
-    routes: Sequence[Route],
-    known: Callers,
     live: LiveRef,
+    build: Callable[[], Application],
     *,
     peers: Peers,
-    clock: Clock,
-    window: PagesPort | None = None,
-) -> Admin:
-    """The admin application of these routes, and of the pages of a window."""
+    ready: Callable[[], Awaitable[bool]],
+) -> AdminApp:
+    """The admin listener's application."""
     server = live.current.ruleset.server
-    return Admin(
-        Described(routes).routes,
-        callers=known,
-        hosts=Hosts(server.admin, server.admin_hosts),
-        clock=clock,
-        peers=peers,
-        mask=masked,
-        window=window,
-    )
-
-
-def routes(asks: Questions, operator: OperatorPort, numbers: Numbers) -> list[Route]:
-    """The rows of the table that every router has."""
-    return [*Reads(asks, operator, numbers.render).routes(), *Changes(operator).routes()]
+    hosts = Hosts(server.admin, server.admin_hosts)
+    return AdminApp(build, hosts=hosts, peers=peers, ready=ready)
 
 
 def masked(body: bytes) -> bytes:

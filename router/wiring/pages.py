@@ -1,27 +1,22 @@
-"""The operator's window, put together."""
+"""The operator's pages, put together."""
 
+import asyncio
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from router import __version__
 from router import log as logs
 from router.clock import Clock
 from router.rules.live import LiveRef
 from router.serving.verbs import ReloadState
-from router.web.admin.call import Route
 from router.web.admin.callers import Callers
 from router.web.admin.reading import Questions
 from router.web.feed import Feed
 from router.web.pages.assets import Assets
-from router.web.pages.context import Desk
-from router.web.pages.deliveries import DeliveryPages
+from router.web.pages.context import Services
 from router.web.pages.frame import Frame, Standing
-from router.web.pages.jobs import JobPages
-from router.web.pages.overview import OverviewPages
 from router.web.pages.rendering import Renderer
 from router.web.pages.sessions import Sessions
-from router.web.pages.trying import TryPages
-from router.web.pages.window import PagesApp
 from router.web.ports import OperatorPort
 
 
@@ -43,28 +38,28 @@ def standing(
     return now
 
 
-def window(
+def services(
     reading: Questions,
     operator: OperatorPort,
-    known: Callers,
+    callers: Callers,
     live: LiveRef,
     *,
     feed: Feed,
     clock: Clock,
     standing: Callable[[], Standing],
-    routes: Sequence[Route] = (),
-) -> PagesApp:
-    """All pages; `routes` are those that the API has."""
+) -> Services:
+    """What all pages work with."""
     assets = Assets()
-    frame = Frame(Renderer(assets, mask=logs.REDACTOR.text), standing)
-    desk = Desk(
-        reading, operator, live, feed, clock, frame, lambda: f"web-{secrets.token_hex(8)}", routes
-    )
-    groups = (DeliveryPages(desk), JobPages(desk), OverviewPages(desk), TryPages(desk))
-    return PagesApp(
-        [view for group in groups for view in group.views()],
-        callers=known,
+    return Services(
+        reading=reading,
+        operator=operator,
+        live=live,
+        feed=feed,
+        clock=clock,
+        frame=Frame(Renderer(assets, mask=logs.REDACTOR.text), standing),
+        name=lambda: f"web-{secrets.token_hex(8)}",
+        callers=callers,
         sessions=Sessions(clock=clock, random=secrets.token_bytes),
-        frame=frame,
         assets=assets,
+        trying=asyncio.Lock(),
     )

@@ -4,6 +4,7 @@ import asyncio
 import random
 import secrets
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -30,15 +31,14 @@ from router.serving.targets import TargetDesk
 from router.serving.upkeep import Upkeep
 from router.serving.verbs import Verbs
 from router.store.sqlite.store import SqliteStore
-from router.web.admin.live import LiveRoutes as Following
-from router.web.admin.openapi import Described
-from router.web.app import admin_app, public_app
+from router.web.admin.app import Application
+from router.web.admin.reading import Questions
 from router.web.client_address import Peers
 from router.web.connections import Wire
 from router.web.ingest import IngestApp
 from router.web.server import Listener
 from router.web.tls import Certificate
-from router.wiring import admin, pages, reloading, terminal
+from router.wiring import admin, reloading, terminal
 from router.wiring import own_events as own
 from router.wiring.action_table import tools
 from router.wiring.live import GenerationSource
@@ -245,6 +245,7 @@ class Built:
     def ready(self) -> None:
         """Settle the collector, and say in one line where what is served."""
         settle_collector()
+        self.admin_app.begin()
         ruleset = self.live.current.ruleset
         self.log.info(
             "ready",
@@ -316,39 +317,41 @@ class Built:
         asks = admin.reading(self.store.reads, self.live, self.source, self.clock)
         asks.write_counts = self.counting.flush_soon
         numbers = admin.Numbers(self.metrics, self.store.reads, clock=self.clock)
-        routes = [
-            *admin.routes(asks, self.verbs, numbers),
-            *Following(self.feed, self.store.reads).routes(),
-        ]
-        window = pages.window(
-            asks,
-            self.verbs,
-            self.callers,
-            self.live,
-            feed=self.feed,
-            clock=self.clock,
-            standing=pages.standing(
-                self.live, self.reloader.state, dev=self.options.dev, dry=self.options.dry
-            ),
-            routes=Described(routes).routes,
-        )
-        inside = admin.admin(
-            routes, self.callers, self.live, peers=peers, clock=self.clock, window=window
+        self.admin_app = admin.admin(
+            self.live, lambda: self._admin_api(asks, numbers), peers=peers, ready=self.verbs.ready
         )
         patient = msgspec.structs.replace(server.limits, answer_s=ADMIN_ANSWER_S)
         return (
             Listener(
-                public_app(door),
+                door.serve,
                 server.listen,
                 wire,
                 self.certificate.context if self.certificate else None,
             ),
             Listener(
-                admin_app(inside),
+                self.admin_app.serve,
                 server.admin,
                 Wire(patient),
                 self.admin_certificate.context if self.admin_certificate else None,
             ),
+        )
+
+    def _admin_api(self, asks: Questions, numbers: admin.Numbers) -> Application:
+        """Built in a thread when the public listener answers."""
+        from router.wiring import admin_api, pages  # noqa: PLC0415 - takes half a second
+
+        standing = pages.standing(
+            self.live, self.reloader.state, dev=self.options.dev, dry=self.options.dry
+        )
+        shared: dict[str, Any] = {"feed": self.feed, "callers": self.callers, "clock": self.clock}
+        shown = pages.services(asks, self.verbs, live=self.live, standing=standing, **shared)
+        return admin_api.api(
+            asks,
+            self.verbs,
+            ledger=self.store.reads,
+            render_metrics=numbers.render,
+            pages=shown,
+            **shared,
         )
 
 

@@ -196,7 +196,7 @@ def test_logging_in_and_out(router: Served, opened: Open) -> None:
     assert page.page.url.endswith("/login?next=%2Frules")
     page.page.fill("#token", "wrong")
     page.page.press("#token", "Enter")
-    assert "opens nothing here" in page.page.inner_text("main")
+    assert "Invalid token." in page.page.inner_text("main")
     page.problems = [p for p in page.problems if "401" not in p]
     page.page.fill("#token", router.token)
     page.page.press("#token", "Enter")

@@ -240,9 +240,9 @@ DOORS = (
         73,
         "a viewer may change",
         Edit(
-            "router/web/admin/app.py",
-            'if route.access == "operator" and caller.role != "operator":',
-            'if route.access == "operator" and not caller.role:',
+            "router/web/admin/api.py",
+            'if access == "operator" and caller.role != "operator":',
+            'if access == "operator" and not caller.role:',
         ),
         "unit/web/admin/test_matrix.py::test_who_may_do_what",
     ),
@@ -250,8 +250,8 @@ DOORS = (
         74,
         "a page of another site may ask",
         Edit(
-            "router/web/admin/app.py",
-            '        check_origin(headers, scope["scheme"], host)\n',
+            "router/web/admin/api.py",
+            '        check_origin(scope["headers"], scope["scheme"], state["host"])\n',
             "",
         ),
         "unit/web/admin/test_matrix.py::test_nobody_comes_from_another_site_or_by_another_name",

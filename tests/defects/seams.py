@@ -20,7 +20,7 @@ SEAMS = (
         "whoever is logged in hears attempts",
         Edit(
             "router/web/pages/deliveries.py",
-            "wanted = FeedFilter() if visit.bodies else FeedFilter(kinds=WITHOUT_BODIES)",
+            "wanted = FeedFilter() if context.bodies else FeedFilter(kinds=WITHOUT_BODIES)",
             "wanted = FeedFilter()",
         ),
         "unit/web/pages/test_deliveries.py::test_attempts_are_told_to_whoever_may_see_payloads",

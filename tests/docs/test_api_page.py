@@ -19,7 +19,7 @@ MARK = "<!-- routes -->\n"
 
 async def test_the_table_is_that_of_the_application(tmp_path: Path) -> None:
     async with a_rig(tmp_path) as rig:
-        made = table(rig.admin.routes)
+        made = table(rig.routes)
     text, mark, told = PAGE.read_text("utf-8").partition(MARK)
     if os.environ.get("GOLDEN") == "write":
         PAGE.write_text(text + mark + made, "utf-8")

@@ -57,7 +57,7 @@ ALIKE = (
         "at no time left the whole seconds of it are 0",
     ),
     Alike(
-        "web/pages/visit.py",
+        "web/pages/request.py",
         "cookie",
         "return found[0] if len(found) == 1 else None",
         "0",
@@ -73,8 +73,8 @@ ALIKE = (
         "there is one value: two have been refused by then, so the first is the last",
     ),
     Alike(
-        "web/pages/window.py",
-        "PagesApp._login",
+        "web/pages/login.py",
+        "Login.begin",
         'onward = local(form.get("next", "/"))',
         '"/"',
         "'not /'",

@@ -1,226 +1,136 @@
 """
-One ASGI application for every path of the admin listener.
+What stands in front of everything on the admin listener.
 
-Every route is a row of one table. A request passes, in order: Host, path, method, Origin, token,
-role, query, body. State changes by POST only, for operators only. Nothing here may ever be slower
-for ingest than one dict lookup.
+It checks the Host header, adds the headers that keep browsers strict, and answers the probes. The
+rest is Litestar's application, which is built when the public listener already answers: importing
+and building it takes half a second.
 """
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping, Sequence
-from http import HTTPStatus
-from typing import Any, Protocol
-
-import msgspec
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from router import log
-from router.clock import Clock
-from router.errors import RouterError
+from router.errors import UsageError
 from router.web.admin.asking import Query
-from router.web.admin.browsers import Hosts, check_origin, header, is_on_this_machine
-from router.web.admin.call import (
-    JSON,
-    PROBLEM,
-    Call,
-    Headers,
-    Receive,
-    Rejected,
-    Route,
-    RouteAnswer,
-    Send,
-    Stream,
-)
-from router.web.admin.callers import (
-    ANYONE,
-    NOBODY,
-    Caller,
-    Callers,
-    TooManyGuesses,
-    WrongToken,
-)
-from router.web.admin.faults import asked_too_often, read_whole, status_of
+from router.web.admin.browsers import Hosts, check_origin
+from router.web.admin.problems import PROBLEM, Rejected, problem_body, refusal
 from router.web.client_address import Peers
 
-BODY_MAX = 1_048_576
-
-_SAFE = (
+STRICT = b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+"""Nothing in an answer may load, run, post or be framed."""
+SAFE = (
+    (b"content-security-policy", STRICT),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )
-_NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
-_CHALLENGE = (b"www-authenticate", b"Bearer")
+_CLOSE = (b"connection", b"close")
+_PROBLEM = (b"content-type", PROBLEM.encode("ascii"))
+_TEXT = (b"content-type", b"text/plain; charset=utf-8")
+_PLAIN_PATH = re.compile(rb"/|(/[A-Za-z0-9._-]{1,128}){1,8}")
+_NO_PATH = "/ "
+_METHODS = ("GET", "HEAD", "POST")
+
+Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 
-class PagesPort(Protocol):
-    """The pages for people, at the paths that are no route's; see router/web/pages."""
-
-    def serves(self, raw_path: bytes) -> bool:
-        """Whether a path is a page's, known or not."""
-        ...
-
-    async def answer(
-        self, scope: Any, receive: Receive, host: str, peer: str
-    ) -> RouteAnswer | Stream:
-        """One request, whose Host has been checked; it checks everything else itself."""
-        ...
-
-
-class Admin:
+class AdminApp:
     """
-    Answers by `routes`, for `callers` on these `hosts`.
+    The ASGI application of the admin listener.
 
-    `mask` removes secrets from JSON that goes out: a target may have sent ours back to us. `peers`
-    are the proxies that may say who calls.
+    `build` makes the application behind it, in a thread. `peers` are the proxies that may say who
+    calls; `ready` tells whether a delivery can be committed.
     """
 
     def __init__(
         self,
-        routes: Sequence[Route],
+        build: Callable[[], Application],
         *,
-        callers: Callers,
         hosts: Hosts,
-        clock: Clock,
+        ready: Callable[[], Awaitable[bool]],
         peers: Peers | None = None,
-        mask: Callable[[bytes], bytes] = bytes,
-        window: PagesPort | None = None,
     ) -> None:
-        self.routes = tuple(routes)
-        self._callers = callers
+        self._build = build
         self._hosts = hosts
-        self._clock = clock
+        self._ready = ready
         self._peers = peers or Peers()
-        self._mask = mask
-        self._window = window
+        self._built: asyncio.Future[Application] | None = None
         self._log = log.get("web.admin")
-        self._exact: dict[str, dict[str, Route]] = {}
-        self._patterns: list[tuple[re.Pattern[str], dict[str, Route]]] = []
-        for route in routes:
-            self._add(route)
 
-    def _add(self, route: Route) -> None:
-        by_method = self._exact.setdefault(route.path, {})
-        by_method[route.method] = route
-        if "{" in route.path and len(by_method) == 1:
-            pattern = re.sub(r"\{(\w+)\}", rf"(?P<\1>{_NAME.pattern})", route.path)
-            self._patterns.append((re.compile(pattern), by_method))
+    def begin(self) -> "asyncio.Future[Application]":
+        """Build the application behind this, unless that has begun."""
+        if self._built is None:
+            self._built = asyncio.ensure_future(asyncio.to_thread(self._build))
+        return self._built
 
     async def serve(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer one request."""
+        send = _secured(send)
         try:
-            page = await self._page(scope, receive)
-        except Rejected as rejected:
-            page = problem(rejected.status, str(rejected), *rejected.extra)
-        except RouterError as error:
-            page = problem(status_of(error), str(error))
+            await self._answer(scope, receive, send)
+        except (Rejected, UsageError) as error:
+            status, headers = refusal(error)
+            head = [(n.encode("ascii"), v.encode("ascii")) for n, v in headers.items()]
+            await _send(send, status, problem_body(status, str(error)), _PROBLEM, *head)
         except asyncio.CancelledError:  # the listener ends, its patience too
             return
-        except Exception as error:  # noqa: BLE001 - the last net of a request
-            self._log.error("admin request failed", path=scope["path"], exc_info=error)
-            page = problem(503, "the router failed; its log says why")
-        if isinstance(page, Stream):
-            await _stream(receive, send, page)
-        else:
-            await _send(send, page, self._mask)
 
-    async def _page(self, scope: Any, receive: Receive) -> RouteAnswer | Stream:
-        headers: Headers = scope["headers"]
+    async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
+        headers, raw_path = scope["headers"], scope["raw_path"]
         host = self._hosts.check(headers)
-        peer = scope["client"][0] if scope["client"] else ""
-        peer = self._peers.sender(peer, headers)
-        if self._window is not None and self._window.serves(scope["raw_path"]):
-            return await self._window.answer(scope, receive, host, peer)
-        route, place = self._route(scope)
-        check_origin(headers, scope["scheme"], host)
-        caller = await self._caller(route, scope, headers, peer)
-        query = Query(scope["query_string"], route.query, self._clock.now())
-        body = await _body(receive, headers, route.body) if route.body else None
-        return await route.handle(Call(caller, query, place, body, headers, peer))
+        if raw_path in (b"/livez", b"/readyz"):
+            await self._probe(scope, host, send)
+            return
+        client = scope["client"][0] if scope["client"] else ""
+        state = {"host": host, "peer": self._peers.sender(client, headers)}
+        scope = {**scope, "state": state}
+        if not _PLAIN_PATH.fullmatch(raw_path):  # Litestar takes //x, /x/ and /%78 for /x
+            scope["path"] = _NO_PATH
+        if scope["method"] not in _METHODS:  # Litestar answers OPTIONS before any guard
+            scope["method"] = "OTHER"
+        app = await self._application()
+        await app(scope, receive, send)
 
-    def _route(self, scope: Any) -> tuple[Route, Mapping[str, str]]:
-        path = scope["raw_path"].decode("latin-1")
-        found, place = None if "{" in path else self._exact.get(path), {}
-        for pattern, by_method in self._patterns if found is None else ():
-            match = pattern.fullmatch(path)
-            if match is not None:
-                found, place = by_method, match.groupdict()
-        if found is None:
-            raise Rejected(404, "no such page")
-        route = found.get(scope["method"])
-        if route is None:
-            allow = ", ".join(sorted(found))
-            raise Rejected(405, f"use {allow}", (b"allow", allow.encode("ascii")))
-        return route, place
+    async def _probe(self, scope: Any, host: str, send: Any) -> None:
+        if scope["method"] != "GET":
+            raise Rejected(405, "use GET", {"allow": "GET"})
+        check_origin(scope["headers"], scope["scheme"], host)
+        Query(scope["query_string"], (), 0)
+        if scope["raw_path"] == b"/livez":
+            await _send(send, 200, b"ok\n", _TEXT)
+        elif await self._ready():
+            await _send(send, 200, b"ready\n", _TEXT)
+        else:
+            await _send(send, 503, b"not ready\n", _TEXT)
 
-    async def _caller(self, route: Route, scope: Any, headers: Headers, peer: str) -> Caller:
-        if route.access == "open":
-            return NOBODY
-        if not self._callers.asked:
-            return ANYONE
-        if route.access == "loopback" and is_on_this_machine(scope["client"], headers):
-            return NOBODY
-        caller = await self._known(headers, peer)
-        if route.access == "operator" and caller.role != "operator":
-            raise Rejected(403, f"the token {caller.name} may look, not change")
-        if route.payloads and not caller.bodies:
-            raise Rejected(403, f"the token {caller.name} may not see payloads")
-        return caller
-
-    async def _known(self, headers: Headers, peer: str) -> Caller:
-        scheme, _, given = (header(headers, b"authorization") or "").partition(" ")
-        given = given.strip()
-        if scheme.lower() != "bearer" or not given:
-            raise Rejected(401, "a token is needed", _CHALLENGE)
+    async def _application(self) -> Application:
         try:
-            return await self._callers.of(given.encode("latin-1"), peer)
-        except WrongToken as error:
-            if error.fresh:
-                self._log.warning("wrong token", peer=peer)
-            raise Rejected(401, "this token opens nothing here", _CHALLENGE) from None
-        except TooManyGuesses as error:
-            raise asked_too_often(error) from None
+            return await asyncio.shield(self.begin())
+        except Exception as error:  # noqa: BLE001 - the last net of a request
+            self._log.error("the admin application cannot be built", exc_info=error)
+            raise Rejected(503, "the router failed; its log says why") from None
 
 
-def problem(status: int, detail: str, *extra: tuple[bytes, bytes]) -> RouteAnswer:
-    """What went wrong, in the words of whoever found it."""
-    told = {"title": HTTPStatus(status).phrase, "status": status, "detail": detail}
-    return RouteAnswer(status, PROBLEM, msgspec.json.encode(told), extra)
+def _secured(send: Any) -> Any:
+    """`send`, with our headers where an answer has none of its own; refusals end connections."""
+
+    async def secured(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            own = {name for name, _ in message["headers"]}
+            ours = (*SAFE, _CLOSE) if message["status"] >= 400 else SAFE
+            headers = [*message["headers"], *(line for line in ours if line[0] not in own)]
+            message = {**message, "headers": headers}
+        await send(message)
+
+    return secured
 
 
-async def _send(send: Send, page: RouteAnswer, mask: Callable[[bytes], bytes]) -> None:
-    body = mask(page.body) if page.content_type in (JSON, PROBLEM) else page.body
+async def _send(send: Any, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:
     length = (b"content-length", b"%d" % len(body))
-    headers = [*_head(page.content_type, page.policy, page.extra), length, *page.extra]
-    if page.status >= 400:
-        headers.append((b"connection", b"close"))
-    await send({"type": "http.response.start", "status": page.status, "headers": headers})
+    head = {"type": "http.response.start", "status": status, "headers": [*headers, length]}
+    await send(head)
     await send({"type": "http.response.body", "body": body})
-
-
-async def _stream(receive: Receive, send: Send, page: Stream) -> None:
-    headers = _head(page.content_type, page.policy)
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await page.write(receive, send)
-
-
-def _head(content_type: str, policy: bytes, own: Headers = ()) -> list[tuple[bytes, bytes]]:
-    """What every answer has; a header that the answer has of its `own` takes the place of ours."""
-    kind = (b"content-type", content_type.encode("ascii"))
-    given = {name for name, _ in own}
-    ours = (kind, (b"content-security-policy", policy), *_SAFE)
-    return [line for line in ours if line[0] not in given]
-
-
-async def _body(receive: Receive, headers: Headers, wanted: type[msgspec.Struct]) -> Any:
-    """The request's JSON as the Struct that is wanted; no body is an empty object."""
-    data = await read_whole(receive, BODY_MAX, "a body")
-    kind = (header(headers, b"content-type") or "").partition(";")[0].strip().lower()
-    if data and kind != JSON:
-        raise Rejected(415, "send application/json")
-    try:
-        return msgspec.json.decode(bytes(data) or b"{}", type=wanted)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise Rejected(400, f"the body is not what this takes: {error}") from None

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from router.web.admin.call import Headers, Rejected
+from router.web.admin.problems import Headers, Rejected
 from router.web.client_address import is_loopback, parse_address
 
 _FORWARDED = frozenset({b"forwarded", b"x-forwarded-for", b"x-real-ip"})

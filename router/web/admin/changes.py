@@ -1,10 +1,11 @@
-"""The routes that change something: POST only, for operators only, each with its line of audit."""
+"""The verbs of the API: POST only, for operators only, each with its line of audit."""
 
 from typing import Any
 
 import msgspec
+from litestar import Controller
+from litestar.params import JSONBody
 
-from router.operator import By
 from router.web.admin.asked import (
     BackedUp,
     Chosen,
@@ -14,75 +15,82 @@ from router.web.admin.asked import (
     ReplayBody,
     SubscriptionFacts,
 )
-from router.web.admin.call import Call, Route, RouteAnswer
-from router.web.admin.reads import as_json
+from router.web.admin.request import AdminRequest, Given, verb
 from router.web.ports import OperatorPort
 
 
-class Changes:
-    """Handlers of the routes that change something."""
+class ChangeRoutes(Controller):
+    """What an operator changes."""
 
-    def __init__(self, operator: OperatorPort) -> None:
-        self._operator = operator
+    @verb("/api/replay", "Make new jobs from stored work.", ReplayBody)
+    async def replay(
+        self, request: AdminRequest, operator: Given[OperatorPort], data: JSONBody[ReplayBody]
+    ) -> dict[str, Any]:
+        """Or say what that would be."""
+        return await operator.replay(_given(data), request.by)
 
-    def routes(self) -> list[Route]:
-        """Their rows of the table."""
+    @verb("/api/cancel", "Cancel jobs that have not ended.", Chosen)
+    async def cancel(
+        self, request: AdminRequest, operator: Given[OperatorPort], data: JSONBody[Chosen]
+    ) -> dict[str, Any]:
+        """Or say how many that would be."""
+        return await operator.cancel(_given(data), request.by)
 
-        def verb(name: str, about: str, handle: Any, body: type[msgspec.Struct]) -> Route:
-            path = f"/api/{name}"
-            return Route("POST", path, "operator", about, handle, body=body, answer=dict[str, Any])
+    @verb("/api/revive", "Try dead jobs again.", Chosen)
+    async def revive(
+        self, request: AdminRequest, operator: Given[OperatorPort], data: JSONBody[Chosen]
+    ) -> dict[str, Any]:
+        """Or say how many that would be."""
+        return await operator.revive(_given(data), request.by)
 
-        return [
-            verb("replay", "Make new jobs from stored work.", self._replay, ReplayBody),
-            verb("cancel", "Cancel jobs that have not ended.", self._cancel, Chosen),
-            verb("revive", "Try dead jobs again.", self._revive, Chosen),
-            verb(
-                "remember",
-                "Keep what the command line found out.",
-                self._remember,
-                SubscriptionFacts,
-            ),
-            verb("backup", "Note a backup made beside the server.", self._backed_up, BackedUp),
-            verb("prune", "Remove what retention lets go, now.", self._prune, Pruning),
-            verb("pause", "Call a target no more until it is resumed.", self._pause, Paused),
-            verb("resume", "Call a paused or open target again.", self._resume, Paused),
-            verb("reload", "Read the rules file again.", self._reload, EmptyBody),
-        ]
+    @verb("/api/remember", "Keep what the command line found out.", SubscriptionFacts)
+    async def remember(
+        self,
+        request: AdminRequest,
+        operator: Given[OperatorPort],
+        data: JSONBody[SubscriptionFacts],
+    ) -> dict[str, Any]:
+        """Subscriptions."""
+        return await operator.remember(_given(data), request.by)
 
-    async def _replay(self, call: Call) -> RouteAnswer:
-        return as_json(await self._operator.replay(_given(call), by(call)))
+    @verb("/api/backup", "Note a backup made beside the server.", BackedUp)
+    async def backed_up(
+        self, request: AdminRequest, operator: Given[OperatorPort], data: JSONBody[BackedUp]
+    ) -> dict[str, Any]:
+        """In the audit."""
+        return await operator.backed_up(_given(data), request.by)
 
-    async def _cancel(self, call: Call) -> RouteAnswer:
-        return as_json(await self._operator.cancel(_given(call), by(call)))
+    @verb("/api/prune", "Remove what retention lets go, now.", Pruning)
+    async def prune(
+        self, request: AdminRequest, operator: Given[OperatorPort], data: JSONBody[Pruning]
+    ) -> dict[str, Any]:
+        """A bounded piece of it."""
+        return await operator.prune(_given(data), request.by)
 
-    async def _revive(self, call: Call) -> RouteAnswer:
-        return as_json(await self._operator.revive(_given(call), by(call)))
+    @verb("/api/pause", "Call a target no more until it is resumed.", Paused)
+    async def pause(
+        self, request: AdminRequest, operator: Given[OperatorPort], data: JSONBody[Paused]
+    ) -> dict[str, Any]:
+        """Until it is resumed, across restarts."""
+        return await operator.pause(_given(data), request.by)
 
-    async def _remember(self, call: Call) -> RouteAnswer:
-        return as_json(await self._operator.remember(_given(call), by(call)))
+    @verb("/api/resume", "Call a paused or open target again.", Paused)
+    async def resume(
+        self, request: AdminRequest, operator: Given[OperatorPort], data: JSONBody[Paused]
+    ) -> dict[str, Any]:
+        """At once."""
+        return await operator.resume(_given(data), request.by)
 
-    async def _backed_up(self, call: Call) -> RouteAnswer:
-        return as_json(await self._operator.backed_up(_given(call), by(call)))
-
-    async def _prune(self, call: Call) -> RouteAnswer:
-        return as_json(await self._operator.prune(_given(call), by(call)))
-
-    async def _pause(self, call: Call) -> RouteAnswer:
-        return as_json(await self._operator.pause(_given(call), by(call)))
-
-    async def _resume(self, call: Call) -> RouteAnswer:
-        return as_json(await self._operator.resume(_given(call), by(call)))
-
-    async def _reload(self, call: Call) -> RouteAnswer:
-        return as_json(await self._operator.reload(by(call)))
-
-
-def by(call: Call) -> By:
-    """Who changes something, for the audit."""
-    return By(call.caller.name, call.peer or None)
+    @verb("/api/reload", "Read the rules file again.", EmptyBody)
+    async def reload(
+        self, request: AdminRequest, operator: Given[OperatorPort], data: JSONBody[EmptyBody]
+    ) -> dict[str, Any]:
+        """The one before stays in force if it is wrong."""
+        del data
+        return await operator.reload(request.by)
 
 
-def _given(call: Call) -> dict[str, Any]:
+def _given(body: msgspec.Struct) -> dict[str, Any]:
     """The body as JSON values, without what was left out."""
-    given: dict[str, Any] = msgspec.to_builtins(call.body)
+    given: dict[str, Any] = msgspec.to_builtins(body)
     return given

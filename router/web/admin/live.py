@@ -3,14 +3,15 @@
 from typing import Protocol
 
 import msgspec
+from litestar import Controller
 
 from router.errors import UsageError
 from router.store.values import LIMIT_MAX, FeedQuery, Followed, Following
 from router.web.admin.asking import Query, QueryParameter
-from router.web.admin.browsers import header
-from router.web.admin.call import JSON, Call, Rejected, Route, RouteAnswer, Stream
+from router.web.admin.problems import Rejected
+from router.web.admin.request import AdminRequest, Given, question
 from router.web.feed import KINDS, WITHOUT_BODIES, Feed, FeedFilter
-from router.web.feed_stream import CONTENT_TYPE, opened
+from router.web.feed_stream import CONTENT_TYPE, EventStream
 
 LIMIT_DEFAULT = 20
 NAMES_MAX = 100
@@ -83,40 +84,33 @@ class FeedStore(Protocol):
     async def following(self, asked: FeedQuery) -> Following: ...
 
 
-class LiveRoutes:
-    """Handlers of these routes."""
+class LiveRoutes(Controller):
+    """What happens, and the ledger in its own order."""
 
-    def __init__(self, feed: Feed, ledger: FeedStore) -> None:
-        self._feed = feed
-        self._ledger = ledger
-
-    def routes(self) -> list[Route]:
-        """Their rows of the table."""
-        return [
-            Route(
-                "GET", "/api/feed", "viewer",
-                "What happens, as it happens: server-sent events; resumes by Last-Event-ID.",
-                self._live, (*_FILTERS, _KINDS), answer=CONTENT_TYPE,
-            ),
-            Route(
-                "GET", "/api/deliveries/after", "viewer",
-                "Whole deliveries in the order in which they were stored, after a place.",
-                self._after, (*_FILTERS, *_PLACE), answer=After, payloads=True,
-            ),
-        ]  # fmt: skip
-
-    async def _live(self, call: Call) -> Stream:
-        kinds = _kinds(call.query)
-        if not call.caller.bodies:
+    @question(
+        "/api/feed",
+        "What happens, as it happens: server-sent events; resumes by Last-Event-ID.",
+        *_FILTERS, _KINDS, media_type=CONTENT_TYPE,
+    )  # fmt: skip
+    async def feed_of(self, request: AdminRequest, feed: Given[Feed]) -> EventStream:
+        """Attempts only to those who may see payloads: a reason may quote an answer."""
+        kinds = _kinds(request.asked)
+        if not request.user.bodies:
             kinds = (kinds or WITHOUT_BODIES) & WITHOUT_BODIES
             if not kinds:
-                raise Rejected(403, f"the token {call.caller.name} may not see attempts here")
-        wanted = FeedFilter(_names(call.query, "endpoint"), _names(call.query, "event"), kinds)
-        last = header(call.headers, b"last-event-id")
-        return Stream(CONTENT_TYPE, opened(self._feed, wanted, last))
+                raise Rejected(403, f"the token {request.user.name} may not see attempts here")
+        asked = request.asked
+        wanted = FeedFilter(_names(asked, "endpoint"), _names(asked, "event"), kinds)
+        return EventStream(feed, wanted, request.header(b"last-event-id"))
 
-    async def _after(self, call: Call) -> RouteAnswer:
-        query = call.query
+    @question(
+        "/api/deliveries/after",
+        "Whole deliveries in the order in which they were stored, after a place.",
+        *_FILTERS, *_PLACE, payloads=True,
+    )  # fmt: skip
+    async def after(self, request: AdminRequest, ledger: Given[FeedStore]) -> After:
+        """For those who must miss none."""
+        query = request.asked
         asked = FeedQuery(
             cursor=query.text("cursor"),
             since=query.text("since") or "start",
@@ -124,8 +118,7 @@ class LiveRoutes:
             events=_names(query, "event"),
             limit=max(1, query.number("limit", LIMIT_DEFAULT, LIMIT_MAX)),
         )
-        found = await self._ledger.following(asked)
-        return RouteAnswer(200, JSON, msgspec.json.encode(_told(found)))
+        return _told(await ledger.following(asked))
 
 
 def _told(found: Following) -> After:

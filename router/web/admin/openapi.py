@@ -1,170 +1,145 @@
-"""The admin door in OpenAPI, and as a page to read: both made of the table of routes."""
+"""The admin API in OpenAPI, and as a page to read: both made of its handlers."""
 
 import html
-import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-import msgspec
+from litestar import Litestar, Router
+from litestar.controller import Controller
+from litestar.handlers import HTTPRouteHandler
+from litestar.openapi import OpenAPIConfig
+from litestar.openapi.plugins import JsonRenderPlugin
+from litestar.openapi.spec import Components, SecurityScheme
+from litestar.routes import HTTPRoute
+from litestar.types import Method
 
 from router import __version__
-from router.web.admin.call import HTML, JSON, PROBLEM, Call, Route, RouteAnswer
+from router.web.admin.asking import QueryParameter
+from router.web.admin.request import AdminRequest, question
 
-_PLACE = re.compile(r"\{(\w+)\}")
-_REFUSALS = {
-    "400": "The request is malformed, or asks for what is not known here.",
-    "401": "A token is needed.",
-    "403": "This token may not do that, or the request comes from another site.",
-    "404": "There is no such thing.",
-    "429": "Too many wrong tokens; Retry-After says how long to wait.",
-    "503": "The store does not answer.",
-}
-_CHANGED = {"409": "The ledger or the rules file stands against it.", "413": "The body is too big."}
-_PROBLEM = {
-    "type": "object",
-    "required": ["title", "status", "detail"],
-    "properties": {
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string"},
-    },
-}
+HTML = "text/html"
 
 
-class Described:
-    """Two routes more: the table itself, for programs and for people."""
+class ApiRoute(NamedTuple):
+    """One address of the API."""
 
-    def __init__(self, routes: Iterable[Route]) -> None:
-        mine = [
-            Route("GET", "/api", "viewer", "This page.", self._page, answer=HTML),
-            Route(
-                "GET", "/api/openapi.json", "viewer", "All of this as OpenAPI 3.1.",
-                self._document, answer=dict[str, Any],
-            ),
-        ]  # fmt: skip
-        self.routes = [*routes, *mine]
-        self._made: tuple[bytes, bytes] | None = None
-
-    async def _page(self, _: Call) -> RouteAnswer:
-        return RouteAnswer(200, HTML, self._both()[1])
-
-    async def _document(self, _: Call) -> RouteAnswer:
-        return RouteAnswer(200, JSON, self._both()[0])
-
-    def _both(self) -> tuple[bytes, bytes]:
-        """Made when first asked for: most servers never are."""
-        if self._made is None:
-            text = msgspec.json.encode(document(self.routes))
-            self._made = text, listing(self.routes).encode()
-        return self._made
+    method: str
+    path: str
+    access: str
+    about: str
+    query: tuple[QueryParameter, ...] = ()
+    payloads: bool = False
 
 
-def document(routes: Sequence[Route]) -> dict[str, Any]:
-    """The OpenAPI 3.1 document of these routes."""
-    structs = [t for route in routes for t in (route.body, route.answer) if _is_struct(t)]
-    refs, components = msgspec.json.schema_components(
-        structs, ref_template="#/components/schemas/{name}"
+PROBES = (
+    ApiRoute("GET", "/livez", "open", "Whether the process lives."),
+    ApiRoute("GET", "/readyz", "open", "Whether a delivery can be committed."),
+)
+"""These are answered before Litestar is."""
+
+
+class DocumentRoutes(Controller):
+    """The API itself, for programs and for people."""
+
+    @question("/api", "This page.", media_type=HTML)
+    async def page(self, request: AdminRequest) -> str:
+        """Loads nothing and runs nothing."""
+        return listing(rows(request.app))
+
+    @question("/api/openapi.json", "All of this as OpenAPI 3.1.")
+    async def document(self, request: AdminRequest) -> dict[str, Any]:
+        """Made when first asked for."""
+        return document(request.app)
+
+
+class _NoRoutes(Router):
+    """Litestar would serve the document to anybody: ours stands behind a token."""
+
+    def register(self, value: Any) -> list[Any]:
+        """Nothing."""
+        del value
+        return []
+
+
+def described() -> OpenAPIConfig:
+    """How Litestar describes the API."""
+    token = SecurityScheme(type="http", scheme="bearer")
+    return OpenAPIConfig(
+        title="router: the admin API",
+        version=__version__,
+        components=Components(security_schemes={"token": token}),
+        security=[{"token": []}],
+        operation_id_creator=_operation_id,
+        openapi_router=_NoRoutes("/api", route_handlers=[]),
+        render_plugins=[JsonRenderPlugin()],
     )
-    schemas = dict(zip(structs, refs, strict=True))
-    paths: dict[str, dict[str, Any]] = {}
-    for route in routes:
-        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schemas)
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "router: the admin door", "version": __version__},
-        "components": {
-            "schemas": {**components, "Problem": _PROBLEM},
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-        },
-        "security": [{"token": []}],
-        "paths": paths,
-    }
 
 
-def _is_struct(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+def _operation_id(handler: HTTPRouteHandler, method: Method, _path: Any) -> str:
+    return f"{method.lower()}_{handler.handler_name}"
 
 
-def _operation(route: Route, schemas: dict[Any, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "summary": route.about,
-        "operationId": operation_id(route),
-        "parameters": _parameters(route),
-        "responses": _responses(route, schemas),
-        "x-access": route.access,
-    }
-    if route.access in ("open", "loopback"):
-        found["security"] = [{}, {"token": []}]
-    if route.body is not None:
-        content = {JSON: {"schema": schemas[route.body]}}
-        found["requestBody"] = {"required": False, "content": content}
-    return found
+def rows(app: Litestar) -> list[ApiRoute]:
+    """The table of the API."""
+    found = [
+        ApiRoute(method, route.path_format, opt["access"], handler.summary or "", opt["query"],
+            opt["payloads"])
+        for route in app.routes
+        if isinstance(route, HTTPRoute)
+        for handler in route.route_handlers
+        for method in sorted(handler.http_methods)
+        if "query" in (opt := handler.opt)
+    ]  # fmt: skip
+    return [*PROBES, *sorted(found, key=lambda row: (row.method, row.path))]
 
 
-def operation_id(route: Route) -> str:
-    """`get_api_jobs_job` of GET /api/jobs/{job}."""
-    words = re.findall(r"[a-z]+", route.path)
-    return "_".join([route.method.lower(), *words])
+def document(app: Litestar) -> dict[str, Any]:
+    """The OpenAPI 3.1 document: Litestar's, with our query strings and who may ask."""
+    made = app.openapi_schema.to_schema()
+    paths: dict[str, Any] = made["paths"]
+    for row in rows(app):
+        probe: dict[str, Any] = {
+            "summary": row.about,
+            "operationId": row.path[1:],
+            "responses": {"200": {"description": "Yes."}},
+            "security": [{}],
+        }
+        operation = paths.setdefault(row.path, {}).setdefault(row.method.lower(), probe)
+        operation["x-access"] = row.access
+        operation["parameters"] = [
+            *operation.get("parameters", ()),
+            *({"name": p.name, "in": "query", "description": p.about, "schema": {"type": "string"}}
+              for p in row.query),
+        ]  # fmt: skip
+    return made
 
 
-def _parameters(route: Route) -> list[dict[str, Any]]:
-    text = {"type": "string"}
-    return [
-        *(
-            {"name": name, "in": "path", "required": True, "schema": text}
-            for name in _PLACE.findall(route.path)
-        ),
-        *(
-            {"name": p.name, "in": "query", "description": p.about, "schema": text}
-            for p in route.query
-        ),
-    ]
-
-
-def _responses(route: Route, schemas: dict[Any, Any]) -> dict[str, Any]:
-    if isinstance(route.answer, str):
-        content: dict[str, Any] = {route.answer.partition(";")[0]: {}}
-    else:
-        schema = schemas.get(route.answer, {"type": "object"})
-        content = {JSON: {"schema": schema}}
-    refused = {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    codes = {**_REFUSALS, **(_CHANGED if route.method == "POST" else {})}
-    return {
-        "200": {"description": "As asked.", "content": content},
-        **{code: {"description": about, "content": refused} for code, about in codes.items()},
-    }
-
-
-def listing(routes: Sequence[Route]) -> str:
+def listing(table_rows: Sequence[ApiRoute]) -> str:
     """The table of routes as a page that loads nothing and runs nothing."""
-    rows = "".join(_row(route) for route in routes)
+    shown = "".join(_row(row) for row in table_rows)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width"><title>router: the admin door</title>'
-        "</head><body><h1>The admin door</h1>"
+        '<meta name="viewport" content="width=device-width"><title>router: the admin API</title>'
+        "</head><body><h1>The admin API</h1>"
         '<p>For programs: <a href="/api/openapi.json">openapi.json</a>.</p>'
         '<table border="1" cellpadding="4"><thead><tr><th>route</th><th>who</th><th>what</th>'
-        f"<th>query</th></tr></thead><tbody>{rows}</tbody></table></body></html>\n"
+        f"<th>query</th></tr></thead><tbody>{shown}</tbody></table></body></html>\n"
     )
 
 
-def _row(route: Route) -> str:
-    asked = "<br>".join(f"<b>{_safe(p.name)}</b>: {_safe(p.about)}" for p in route.query)
+def _row(row: ApiRoute) -> str:
+    query = "<br>".join(f"<b>{html.escape(p.name)}</b>: {html.escape(p.about)}" for p in row.query)
     return (
-        f"<tr><td><code>{route.method} {_safe(route.path)}</code></td>"
-        f"<td>{route.access}</td><td>{_safe(route.about)}</td><td>{asked}</td></tr>"
+        f"<tr><td><code>{row.method} {html.escape(row.path)}</code></td>"
+        f"<td>{row.access}</td><td>{html.escape(row.about)}</td><td>{query}</td></tr>"
     )
 
 
-def _safe(text: str) -> str:
-    return html.escape(text)
-
-
-def table(routes: Sequence[Route]) -> str:
+def table(table_rows: Iterable[ApiRoute]) -> str:
     """The routes as the table of docs/api.md."""
     lines = ["| route | who | what | query |", "|---|---|---|---|"]
-    for r in routes:
-        asked = " ".join(f"`{p.name}`" for p in r.query)
-        who = f"{r.access}, with bodies" if r.payloads else r.access
-        lines.append(f"| `{r.method} {r.path}` | {who} | {r.about} | {asked} |")
+    for row in table_rows:
+        query = " ".join(f"`{p.name}`" for p in row.query)
+        who = f"{row.access}, with bodies" if row.payloads else row.access
+        lines.append(f"| `{row.method} {row.path}` | {who} | {row.about} | {query} |")
     return "\n".join(lines) + "\n"

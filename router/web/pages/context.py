@@ -1,17 +1,23 @@
-"""What the pages ask and with what they act: the same questions and verbs as the API's."""
+"""What the handlers of pages work with: the same questions and verbs as the API's."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
 
 from router.clock import Clock
 from router.errors import UsageError
+from router.operator import By
 from router.rules.live import LiveRef
 from router.web.admin.asking import Query, QueryParameter
-from router.web.admin.call import Route, RouteAnswer
+from router.web.admin.callers import Callers
 from router.web.admin.reading import Questions
 from router.web.feed import Feed
+from router.web.pages.assets import Assets
 from router.web.pages.frame import Frame
-from router.web.pages.visit import Visit
+from router.web.pages.request import Form, PageRequest, Shown
+from router.web.pages.sessions import Sessions
 from router.web.ports import OperatorPort
 
 SELECTED = ("endpoint", "rule", "event", "state", "since", "until", "where", "replay", "cause")
@@ -20,9 +26,10 @@ SELECTED = ("endpoint", "rule", "event", "state", "since", "until", "where", "re
 NAMES_SHOWN = 300
 
 
-class Desk(NamedTuple):
+class Services(msgspec.Struct, frozen=True):
     """
-    Handed to every group of pages. `name` makes a new name for a replay; `routes` are the API's.
+    What all pages work with. `name` makes a new name for a replay; `trying` is held while a
+    condition is tried.
     """
 
     reading: Questions
@@ -32,28 +39,51 @@ class Desk(NamedTuple):
     clock: Clock
     frame: Frame
     name: Callable[[], str]
-    routes: Sequence[Route] = ()
+    callers: Callers
+    sessions: Sessions
+    assets: Assets
+    trying: asyncio.Lock
 
-    def page(self, template: str, visit: Visit, status: int = 200, **values: Any) -> RouteAnswer:
-        """A page for this visitor."""
-        now = self.clock.now()
-        return self.frame.page(
-            template, visit.known, status, path=visit.path, now=now, bodies=visit.bodies, **values
-        )
 
-    def query(self, visit: Visit, *allowed: QueryParameter) -> Query:
+class PageContext(Services, frozen=True):
+    """Given to every handler of a page: the request too, and what its form sent."""
+
+    request: PageRequest
+    form: Form
+
+    @property
+    def bodies(self) -> bool:
+        """Whether payloads may be shown."""
+        return self.request.user.bodies
+
+    @property
+    def by(self) -> By:
+        """For the audit."""
+        return self.request.by
+
+    def page(self, template: str, status: int = 200, **values: Any) -> Shown:
+        """A page for who asks."""
+        known, path, now = self.request.known, self.request.scope["path"], self.clock.now()
+        shared = {"path": path, "now": now, "bodies": self.bodies}
+        return self.frame.page(template, known, status, **shared, **values)
+
+    def query(self, *allowed: QueryParameter) -> Query:
         """
         What the address asks.
 
         Raises:
-            UsageError: it asks for what is not known.
+            UsageError: it asks for what is not known; or by a condition, which tells what is in a
+                payload, and who asks may not see payloads.
         """
-        return Query(visit.query_string, allowed, self.clock.now())
+        query = Query(self.request.scope["query_string"], allowed, self.clock.now())
+        if not self.bodies and query.text("where") is not None:
+            raise UsageError("this token may not see payloads, so it may not search in them")
+        return query
 
-    def replay_of(self, visit: Visit) -> dict[str, Any]:
-        """How a replay was asked for by a form: under which name, and whether once more."""
-        name = visit.form.get("name") or self.name()
-        return {"name": name, "again": visit.form.get("again") == "yes"}
+    def replay_of(self) -> dict[str, Any]:
+        """How a replay was asked for by the form: under which name, and whether once more."""
+        name = self.form.get("name") or self.name()
+        return {"name": name, "again": self.form.get("again") == "yes"}
 
     def names(self) -> dict[str, list[str]]:
         """What a selector can choose from."""
@@ -62,17 +92,6 @@ class Desk(NamedTuple):
             "endpoints": list(ruleset.endpoints),
             "rules": [rule.id for rule in ruleset.rules[:NAMES_SHOWN]],
         }
-
-
-def unquoted(visit: Visit, query: Query) -> None:
-    """
-    What a condition holds for tells what is in a payload.
-
-    Raises:
-        UsageError: a condition is given by somebody who may not see payloads.
-    """
-    if query.text("where") is not None and not visit.bodies:
-        raise UsageError("this token may not see payloads, so it may not search in them")
 
 
 def selector_body(given: dict[str, str]) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
+from litestar import Controller, Response
+from litestar.params import FromPath
 
 from router.errors import NotFound, UsageError
 from router.model.delivery import Delivery
@@ -19,15 +21,16 @@ from router.web.admin.asking import (
     Query,
     QueryParameter,
 )
-from router.web.admin.browsers import header
-from router.web.admin.call import BYTES, Rejected, RouteAnswer, Stream
 from router.web.admin.hiding import hidden_attempt, hidden_job
+from router.web.admin.problems import Rejected
+from router.web.admin.reads import BYTES
+from router.web.admin.request import Given
 from router.web.feed import WITHOUT_BODIES, FeedFilter, FeedFull
-from router.web.feed_stream import CONTENT_TYPE, opened
+from router.web.feed_stream import EventStream
 from router.web.pages import shown, traces
-from router.web.pages.context import SELECTED, Desk, unquoted
+from router.web.pages.context import SELECTED, PageContext
 from router.web.pages.curl import curl
-from router.web.pages.visit import PageView, Visit, see_other
+from router.web.pages.request import Shown, action, page, see_other
 
 TRACED_BODY_MAX = 1_048_576
 TRACED_RULES_MAX = 1_000
@@ -41,84 +44,64 @@ _ONE = (
 )
 
 
-class DeliveryPages:
-    """Handlers of these pages."""
+class DeliveryPages(Controller):
+    """Deliveries as they come, as a list, and each by itself."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    @page("/")
+    async def live(self, context: Given[PageContext]) -> Shown:
+        """The newest, and then those that come."""
+        return context.page("live.html", found=await _newest(context))
 
-    def views(self) -> list[PageView]:
-        """Their rows of the table."""
-        one = "/deliveries/{delivery}"
-        return [
-            PageView("GET", "/", "viewer", self._live),
-            PageView("GET", "/live/rows", "viewer", self._rows),
-            PageView("GET", "/live/feed", "viewer", self._feed),
-            PageView("GET", "/deliveries", "viewer", self._list),
-            PageView("GET", one, "viewer", self._one),
-            PageView("GET", f"{one}/body", "viewer", self._body, payloads=True),
-            PageView("POST", f"{one}/replay", "operator", self._replay),
-        ]
+    @page("/live/rows")
+    async def rows(self, context: Given[PageContext]) -> Shown:
+        """Those alone, for the page's script."""
+        return context.page("rows.html", found=await _newest(context))
 
-    # -- as they come ------------------------------------------------------------------------------
-
-    async def _live(self, visit: Visit) -> RouteAnswer:
-        return self._desk.page("live.html", visit, found=await self._newest(visit))
-
-    async def _rows(self, visit: Visit) -> RouteAnswer:
-        return self._desk.page("rows.html", visit, found=await self._newest(visit))
-
-    async def _newest(self, visit: Visit) -> Deliveries:
-        query = self._desk.query(visit, LIMIT)
-        return await self._desk.reading.deliveries(query.selector())
-
-    async def _feed(self, visit: Visit) -> Stream:
-        last = header(visit.headers, b"last-event-id")
-        wanted = FeedFilter() if visit.bodies else FeedFilter(kinds=WITHOUT_BODIES)
+    @page("/live/feed")
+    async def feed(self, context: Given[PageContext]) -> EventStream:
+        """What tells the script that something came."""
+        last = context.request.header(b"last-event-id")
+        wanted = FeedFilter() if context.bodies else FeedFilter(kinds=WITHOUT_BODIES)
         try:
-            return Stream(CONTENT_TYPE, opened(self._desk.feed, wanted, last))
+            return EventStream(context.feed, wanted, last)
         except FeedFull:
-            raise Rejected(503, "too many watch", (b"retry-after", b"5")) from None
+            raise Rejected(503, "too many watch", {"retry-after": "5"}) from None
 
-    # -- as a list ---------------------------------------------------------------------------------
-
-    async def _list(self, visit: Visit) -> RouteAnswer:
+    @page("/deliveries")
+    async def list(self, context: Given[PageContext]) -> Shown:
         """A wrong selector is told beside the form that has it."""
         error, found, asked = None, Deliveries(()), {}
         try:
-            query = self._desk.query(visit, *_LIST)
+            query = context.query(*_LIST)
             asked = {n: t for n in ("id", *SELECTED) if (t := query.text(n)) is not None}
-            unquoted(visit, query)
             before = query.cursor("deliveries", str)
-            found = await self._desk.reading.deliveries(query.selector(DELIVERY_STATES), before)
+            found = await context.reading.deliveries(query.selector(DELIVERY_STATES), before)
         except (UsageError, NotFound) as wrong:
             error = str(wrong)
         more = urlencode({**asked, "cursor": found.next}) if found.next else None
-        return self._desk.page(
+        return context.page(
             "deliveries.html",
-            visit,
             400 if error else 200,
             found=found,
             asked={name: asked.get(name, "") for name in ("id", *SELECTED)},
             error=error,
             cut=found.cut,
             states=DELIVERY_STATES,
-            names=self._desk.names(),
+            names=context.names(),
             more=more,
             plan=urlencode({n: v for n, v in asked.items() if n != "id"}),
         )
 
-    # -- one ---------------------------------------------------------------------------------------
-
-    async def _one(self, visit: Visit) -> RouteAnswer:
-        query = self._desk.query(visit, *_ONE)
-        record = await self._desk.reading.record(visit.place["delivery"])
-        if not visit.bodies:
+    @page("/deliveries/{delivery:str}")
+    async def one(self, context: Given[PageContext], delivery: FromPath[str]) -> Shown:
+        """Everything that is known of it."""
+        query = context.query(*_ONE)
+        record = await context.reading.record(delivery)
+        if not context.bodies:
             record = _hidden(record)
         d = record.delivery
-        return self._desk.page(
+        return context.page(
             "delivery.html",
-            visit,
             record=record,
             d=d,
             body=shown.shown_body(d.body, whole=query.text("body") == "all"),
@@ -126,51 +109,59 @@ class DeliveryPages:
             verified=shown.verified(d),
             dedupe=shown.dedupe(record),
             events=record.events[: shown.EVENTS_SHOWN],
-            jobs=shown.shown_jobs(record, bodies=visit.bodies),
-            curl=curl(d, self._address(d)) if visit.bodies else None,
-            name=self._desk.name(),
-            **await self._trace(visit, query, record),
+            jobs=shown.shown_jobs(record, bodies=context.bodies),
+            curl=curl(d, _address(context, d)) if context.bodies else None,
+            name=context.name(),
+            **await _trace(context, query, record),
         )
 
-    async def _trace(self, visit: Visit, query: Query, record: DeliveryRecord) -> dict[str, Any]:
-        """What the rules said of one event of it."""
-        number = query.number("event", _first(record), 1_000_000)
-        told: dict[str, Any] = {"number": number, "trace": None, "copy": False}
-        told |= {"untraced": None, "ask": False}
-        d = record.delivery
-        rules = len(self._desk.live.current.ruleset.rules)
-        if not visit.bodies:
-            return {**told, "untraced": "this token may not see payloads, which traces quote"}
-        much = len(d.body) > TRACED_BODY_MAX or rules > TRACED_RULES_MAX
-        if much and query.text("trace") != "yes":
-            return {**told, "ask": True}
-        try:
-            found = await self._desk.reading.explain(d.id, number)
-        except NotFound as error:
-            return {**told, "untraced": str(error)}
-        if found["reason"] is not None:
-            return {**told, "untraced": f"no rule was asked: {found['reason']}"}
-        event = found["events"][0]
-        return {**told, "trace": traces.arranged(event["rules"]), "copy": event["known_before"]}
+    @page("/deliveries/{delivery:str}/body", payloads=True)
+    async def body_of(self, context: Given[PageContext], delivery: FromPath[str]) -> Shown:
+        """Its bytes, to keep."""
+        record = await context.reading.record(delivery)
+        headers = {"content-disposition": f'attachment; filename="{record.delivery.id}.body"'}
+        return Response(record.delivery.body, media_type=BYTES, headers=headers)
 
-    def _address(self, d: Delivery) -> str:
-        return self._desk.live.current.ruleset.server.base_url.rstrip("/") + d.path
-
-    async def _body(self, visit: Visit) -> RouteAnswer:
-        record = await self._desk.reading.record(visit.place["delivery"])
-        name = f'attachment; filename="{record.delivery.id}.body"'
-        return RouteAnswer(
-            200, BYTES, record.delivery.body, ((b"content-disposition", name.encode()),)
-        )
-
-    async def _replay(self, visit: Visit) -> RouteAnswer:
+    @action("/deliveries/{delivery:str}/replay")
+    async def replay(self, context: Given[PageContext], delivery: FromPath[str]) -> Shown:
+        """New jobs from it."""
         body = {
-            "ids": [visit.place["delivery"]],
-            "recorded": visit.form.get("recorded") == "yes",
-            **self._desk.replay_of(visit),
+            "ids": [delivery],
+            "recorded": context.form.get("recorded") == "yes",
+            **context.replay_of(),
         }
-        done = await self._desk.operator.replay(body, visit.by)
+        done = await context.operator.replay(body, context.by)
         return see_other(f"/replays/{done['id']}")
+
+
+async def _newest(context: PageContext) -> Deliveries:
+    return await context.reading.deliveries(context.query(LIMIT).selector())
+
+
+async def _trace(context: PageContext, query: Query, record: DeliveryRecord) -> dict[str, Any]:
+    """What the rules said of one event of it."""
+    number = query.number("event", _first(record), 1_000_000)
+    told: dict[str, Any] = {"number": number, "trace": None, "copy": False}
+    told |= {"untraced": None, "ask": False}
+    d = record.delivery
+    rules = len(context.live.current.ruleset.rules)
+    if not context.bodies:
+        return {**told, "untraced": "this token may not see payloads, which traces quote"}
+    much = len(d.body) > TRACED_BODY_MAX or rules > TRACED_RULES_MAX
+    if much and query.text("trace") != "yes":
+        return {**told, "ask": True}
+    try:
+        found = await context.reading.explain(d.id, number)
+    except NotFound as error:
+        return {**told, "untraced": str(error)}
+    if found["reason"] is not None:
+        return {**told, "untraced": f"no rule was asked: {found['reason']}"}
+    event = found["events"][0]
+    return {**told, "trace": traces.arranged(event["rules"]), "copy": event["known_before"]}
+
+
+def _address(context: PageContext, d: Delivery) -> str:
+    return context.live.current.ruleset.server.base_url.rstrip("/") + d.path
 
 
 def _first(record: DeliveryRecord) -> int:

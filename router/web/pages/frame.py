@@ -1,21 +1,23 @@
 """What stands around every page: who looks at it, and how the router is."""
 
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any, NamedTuple
 
 import msgspec
+from litestar import Response
 
-from router.web.admin.call import HTML, RouteAnswer
 from router.web.admin.callers import Caller
+from router.web.admin.problems import Rejected
 from router.web.pages.rendering import Renderer
 
 POLICY = (
-    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-    b"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 """Own scripts and styles as files, nothing inline, nothing from elsewhere."""
-SAME_ORIGIN = (b"referrer-policy", b"same-origin")
-"""With less, browsers send no Origin with a form, and ours could not be told from others."""
+SAME_ORIGIN = "same-origin"
+"""The referrer policy: with less, browsers send no Origin, and our forms look like anybody's."""
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -49,7 +51,7 @@ class Frame:
 
     def page(
         self, template: str, known: Known | None, status: int = 200, **values: Any
-    ) -> RouteAnswer:
+    ) -> Response[bytes]:
         """A page; `known` None: nobody has logged in, so nothing of the router is told."""
         shared = {
             "caller": known.caller if known else None,
@@ -59,4 +61,13 @@ class Frame:
             "standing": self._standing() if known else None,
         }
         body = self._renderer.page(template, **shared, **values)
-        return RouteAnswer(status, HTML, body, (SAME_ORIGIN,), POLICY)
+        headers = {"content-security-policy": POLICY, "referrer-policy": SAME_ORIGIN}
+        return Response(body, status_code=status, media_type="text/html", headers=headers)
+
+    def fault(self, known: Known | None, rejected: Rejected) -> Response[bytes]:
+        """The page of a request that is refused."""
+        title = HTTPStatus(rejected.status).phrase
+        code, detail = rejected.status, str(rejected)
+        page = self.page("fault.html", known, code, title=title, code=code, detail=detail)
+        page.headers |= rejected.headers
+        return page

@@ -4,6 +4,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import urlencode
 
+from litestar import Controller
+from litestar.params import FromPath
+
 from router.errors import NotFound, UsageError
 from router.model.job import OPEN
 from router.operator import By
@@ -19,11 +22,11 @@ from router.web.admin.asking import (
     WHERE,
     QueryParameter,
 )
-from router.web.admin.call import RouteAnswer
 from router.web.admin.hiding import hidden_attempt, hidden_job
+from router.web.admin.request import Given
 from router.web.pages import shown
-from router.web.pages.context import SELECTED, Desk, selector_body, unquoted
-from router.web.pages.visit import PageView, Visit, see_other
+from router.web.pages.context import SELECTED, PageContext, selector_body
+from router.web.pages.request import Shown, action, page, see_other
 
 REPLAYS_SHOWN = 50
 _LIST = (*SELECTOR, WHERE, STATE, LIMIT, CURSOR)
@@ -44,88 +47,76 @@ def _fits(verb: str, state: str | None) -> bool:
     return state == "dead" if verb == "revive" else state in OPEN
 
 
-class JobPages:
-    """Handlers of these pages."""
+class JobPages(Controller):
+    """Jobs, and what is done with many of them."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-
-    def views(self) -> list[PageView]:
-        """Their rows of the table."""
-        return [
-            PageView("GET", "/jobs", "viewer", self._list),
-            PageView("GET", "/jobs/{job}", "viewer", self._one),
-            PageView("POST", "/jobs/{job}/{verb}", "operator", self._do),
-            PageView("GET", "/dead", "viewer", self._dead),
-            PageView("GET", "/plan", "operator", self._plan),
-            PageView("POST", "/plan/{verb}", "operator", self._make),
-            PageView("GET", "/replays", "viewer", self._replays),
-            PageView("GET", "/replays/{replay}", "viewer", self._replay),
-        ]
-
-    async def _list(self, visit: Visit) -> RouteAnswer:
+    @page("/jobs")
+    async def list(self, context: Given[PageContext]) -> Shown:
+        """Jobs by a selector; a wrong one is said beside the form that has it."""
         error, found, asked = None, Jobs(()), {}
         try:
-            query = self._desk.query(visit, *_LIST)
+            query = context.query(*_LIST)
             asked = {n: t for n in ("id", *SELECTED) if (t := query.text(n)) is not None}
-            unquoted(visit, query)
             before = query.cursor("jobs", str)
-            found = await self._desk.reading.jobs(query.selector(JOB_STATES), before)
+            found = await context.reading.jobs(query.selector(JOB_STATES), before)
         except (UsageError, NotFound) as wrong:
             error = str(wrong)
-        jobs = found.jobs if visit.bodies else tuple(map(hidden_job, found.jobs))
-        return self._desk.page(
+        jobs = found.jobs if context.bodies else tuple(map(hidden_job, found.jobs))
+        return context.page(
             "jobs.html",
-            visit,
             400 if error else 200,
             jobs=jobs,
             asked={name: asked.get(name, "") for name in ("id", *SELECTED)},
             error=error,
             cut=found.cut,
             states=JOB_STATES,
-            names=self._desk.names(),
+            names=context.names(),
             more=urlencode({**asked, "cursor": found.next}) if found.next else None,
             plan=urlencode({n: v for n, v in asked.items() if n != "id"}),
         )
 
-    async def _one(self, visit: Visit) -> RouteAnswer:
-        found = await self._desk.reading.job(visit.place["job"])
-        job, attempts = found.job, found.attempts
-        if not visit.bodies:
-            job, attempts = hidden_job(job), tuple(map(hidden_attempt, attempts))
-        whole = shown.shown_job(job, attempts, bodies=visit.bodies, last=50, most=shown.RESULT_MAX)
-        running = job.state == "running" and visit.bodies
-        output = self._desk.operator.output(job.id, "") if running else {"running": False}
-        return self._desk.page(
-            "job.html", visit, job=job, shown=whole, output=output, open=job.state in OPEN,
-            name=self._desk.name(),
+    @page("/jobs/{job:str}")
+    async def one(self, context: Given[PageContext], job: FromPath[str]) -> Shown:
+        """A job with its attempts, and what it writes while it runs."""
+        found, bodies = await context.reading.job(job), context.bodies
+        one, attempts = found.job, found.attempts
+        if not bodies:
+            one, attempts = hidden_job(one), tuple(map(hidden_attempt, attempts))
+        whole = shown.shown_job(one, attempts, bodies=bodies, last=50, most=shown.RESULT_MAX)
+        running = one.state == "running" and bodies
+        output = context.operator.output(one.id, "") if running else {"running": False}
+        return context.page(
+            "job.html", job=one, shown=whole, output=output, open=one.state in OPEN,
+            name=context.name(),
         )  # fmt: skip
 
-    async def _do(self, visit: Visit) -> RouteAnswer:
+    @action("/jobs/{job:str}/{verb:str}")
+    async def change(
+        self, context: Given[PageContext], job: FromPath[str], verb: FromPath[str]
+    ) -> Shown:
         """Replay, revive or cancel one job."""
-        job, verb = visit.place["job"], visit.place["verb"]
         ids = {"ids": [job]}
         if verb == "replay":
-            body = {**ids, **self._desk.replay_of(visit)}
-            done = await self._desk.operator.replay(body, visit.by)
+            body = {**ids, **context.replay_of()}
+            done = await context.operator.replay(body, context.by)
             return see_other(f"/replays/{done['id']}")
-        await self._act(verb)(ids, visit.by)
+        await _verb(context, verb)(ids, context.by)
         return see_other(f"/jobs/{job}")
 
-    # -- many --------------------------------------------------------------------------------------
-
-    async def _dead(self, visit: Visit) -> RouteAnswer:
-        query = self._desk.query(visit, *SELECTOR, LIMIT)
-        found = await self._desk.reading.dead(query.selector())
+    @page("/dead")
+    async def dead(self, context: Given[PageContext]) -> Shown:
+        """Dead jobs by what they died of."""
+        query = context.query(*SELECTOR, LIMIT)
+        found = await context.reading.dead(query.selector())
         causes = [
-            (c, c.reason if visit.bodies else c.reason.partition(":")[0]) for c in found.causes
+            (c, c.reason if context.bodies else c.reason.partition(":")[0]) for c in found.causes
         ]
-        return self._desk.page("dead.html", visit, causes=causes)
+        return context.page("dead.html", causes=causes)
 
-    async def _plan(self, visit: Visit) -> RouteAnswer:
+    @page("/plan", access="operator")
+    async def plan(self, context: Given[PageContext]) -> Shown:
         """What a verb would do. Nothing is done by looking."""
-        query = self._desk.query(visit, *SELECTOR, WHERE, STATE, *_PLAN)
-        unquoted(visit, query)
+        query = context.query(*SELECTOR, WHERE, STATE, *_PLAN)
         chosen = query.selector((*DELIVERY_STATES, *JOB_STATES))
         asked: dict[str, Any] = {n: v for n in SELECTED if (v := getattr(chosen, n)) is not None}
         selector_body({n: str(v) for n, v in asked.items()})
@@ -133,51 +124,55 @@ class JobPages:
         body: dict[str, Any] = {"selector": asked, "dry_run": True}
         form: dict[str, str] = {}
         if verb == "replay":
-            form["name"] = self._desk.name()
+            form["name"] = context.name()
             if query.text("again") == "yes":
                 form["again"] = "yes"
                 body["again"] = True
-        planned = await self._act(verb)(body, visit.by)
+        planned = await _verb(context, verb)(body, context.by)
         if planned["until"] is not None:
             form["until"] = planned["until"]
         others = [one for one in _VERBS if one != verb and _fits(one, asked.get("state"))]
-        return self._desk.page(
-            "plan.html", visit, asked=asked, verb=verb, planned=planned, fields={**asked, **form},
+        return context.page(
+            "plan.html", asked=asked, verb=verb, planned=planned, fields={**asked, **form},
             dead=asked.get("state") == "dead" or "cause" in asked,
             others=[(one, urlencode({**asked, "verb": one})) for one in others],
             again_query=urlencode({**asked, "again": "yes"}),
         )  # fmt: skip
 
-    def _act(self, verb: str) -> Act:
-        """What does it. Raises NotFound."""
-        if verb not in _VERBS:
-            raise NotFound("there is no such page")
-        operator = self._desk.operator
-        acts: dict[str, Act] = {
-            "replay": operator.replay,
-            "revive": operator.revive,
-            "cancel": operator.cancel,
-        }
-        return acts[verb]
-
-    async def _make(self, visit: Visit) -> RouteAnswer:
-        verb = visit.place["verb"]
-        body: dict[str, Any] = {"selector": selector_body(dict(visit.form))}
+    @action("/plan/{verb:str}")
+    async def make(self, context: Given[PageContext], verb: FromPath[str]) -> Shown:
+        """What was planned."""
+        body: dict[str, Any] = {"selector": selector_body(dict(context.form))}
         if verb == "replay":
-            body |= self._desk.replay_of(visit)
-            done = await self._desk.operator.replay(body, visit.by)
+            body |= context.replay_of()
+            done = await context.operator.replay(body, context.by)
             return see_other(f"/replays/{done['id']}")
-        done = await self._act(verb)(body, visit.by)
-        return self._desk.page("done.html", visit, done=done)
+        done = await _verb(context, verb)(body, context.by)
+        return context.page("done.html", done=done)
 
-    # -- replays -----------------------------------------------------------------------------------
+    @page("/replays")
+    async def replays(self, context: Given[PageContext]) -> Shown:
+        """The newest."""
+        found = await context.reading.replays(REPLAYS_SHOWN)
+        return context.page("replays.html", replays=found.replays)
 
-    async def _replays(self, visit: Visit) -> RouteAnswer:
-        found = await self._desk.reading.replays(REPLAYS_SHOWN)
-        return self._desk.page("replays.html", visit, replays=found.replays)
+    @page("/replays/{replay:str}")
+    async def replay_of(self, context: Given[PageContext], replay: FromPath[str]) -> Shown:
+        """One, and what it made."""
+        found = await context.reading.replay(replay)
+        made = await context.reading.jobs(Selector(replay=found.id, limit=50))
+        jobs = made.jobs if context.bodies else tuple(map(hidden_job, made.jobs))
+        return context.page("replay.html", replay=found, jobs=jobs, more=made.next)
 
-    async def _replay(self, visit: Visit) -> RouteAnswer:
-        replay = await self._desk.reading.replay(visit.place["replay"])
-        made = await self._desk.reading.jobs(Selector(replay=replay.id, limit=50))
-        jobs = made.jobs if visit.bodies else tuple(map(hidden_job, made.jobs))
-        return self._desk.page("replay.html", visit, replay=replay, jobs=jobs, more=made.next)
+
+def _verb(context: PageContext, verb: str) -> Act:
+    """What does it. Raises NotFound."""
+    if verb not in _VERBS:
+        raise NotFound("there is no such page")
+    operator = context.operator
+    acts: dict[str, Act] = {
+        "replay": operator.replay,
+        "revive": operator.revive,
+        "cancel": operator.cancel,
+    }
+    return acts[verb]

@@ -6,13 +6,17 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any
 
+from litestar import Controller
+from litestar.params import FromPath
+
 from router.errors import NotFound, UsageError
 from router.web.admin.asking import CURSOR, LIMIT, SPAN, QueryParameter
-from router.web.admin.call import RouteAnswer
+from router.web.admin.openapi import rows
 from router.web.admin.reading import Place
+from router.web.admin.request import Given
 from router.web.pages import shown
-from router.web.pages.context import Desk
-from router.web.pages.visit import PageView, Visit, see_other
+from router.web.pages.context import PageContext
+from router.web.pages.request import Shown, action, page, see_other
 
 REFUSALS_SHOWN = 200
 GENERATIONS_SHOWN = 50
@@ -21,45 +25,31 @@ ROWS_SHOWN, QUIET_SHOWN = 300, 30
 FIND = QueryParameter("find", "Only names with this in them.")
 
 
-class OverviewPages:
-    """Handlers of these pages."""
+class OverviewPages(Controller):
+    """Refusals, rules, targets, generations, and who did what."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    @page("/refused")
+    async def refused(self, context: Given[PageContext]) -> Shown:
+        """What was refused lately."""
+        found = context.operator.refusals(REFUSALS_SHOWN)
+        return context.page("refused.html", refusals=found)
 
-    def views(self) -> list[PageView]:
-        """Their rows of the table."""
-        return [
-            PageView("GET", "/refused", "viewer", self._refused),
-            PageView("GET", "/refused/{refusal}", "viewer", self._refusal, payloads=True),
-            PageView("GET", "/rules", "viewer", self._rules),
-            PageView("GET", "/targets", "viewer", self._targets),
-            PageView("POST", "/targets/{verb}", "operator", self._hold),
-            PageView("GET", "/reload", "viewer", self._generations),
-            PageView("POST", "/reload", "operator", self._reload),
-            PageView("GET", "/generations/{generation}", "viewer", self._generation),
-            PageView("GET", "/audit", "viewer", self._audit),
-            PageView("GET", "/reference", "viewer", self._reference),
-        ]
-
-    async def _refused(self, visit: Visit) -> RouteAnswer:
-        found = self._desk.operator.refusals(REFUSALS_SHOWN)
-        return self._desk.page("refused.html", visit, refusals=found)
-
-    async def _refusal(self, visit: Visit) -> RouteAnswer:
-        found = self._desk.operator.refusal(visit.place["refusal"], None)
+    @page("/refused/{refusal:str}", payloads=True)
+    async def refusal_of(self, context: Given[PageContext], refusal: FromPath[str]) -> Shown:
+        """One refused request, whole."""
+        found = context.operator.refusal(refusal, None)
         body = shown.shown_body(_bytes(found), whole=True)
-        return self._desk.page("refusal.html", visit, refusal=found, body=body)
+        return context.page("refusal.html", refusal=found, body=body)
 
-    async def _rules(self, visit: Visit) -> RouteAnswer:
+    @page("/rules")
+    async def rules(self, context: Given[PageContext]) -> Shown:
         """Rules by part of their name; a file may have ten thousand of them."""
-        find = self._desk.query(visit, FIND).text("find") or ""
-        found = (await self._desk.reading.rules()).rules
+        find = context.query(FIND).text("find") or ""
+        found = (await context.reading.rules()).rules
         rules = [rule for rule in found if find in rule.rule]
         quiet = [rule for rule in rules if rule.note]
-        return self._desk.page(
+        return context.page(
             "rules.html",
-            visit,
             rules=rules[:ROWS_SHOWN],
             more=max(0, len(rules) - ROWS_SHOWN),
             quiet=quiet[:QUIET_SHOWN],
@@ -67,58 +57,66 @@ class OverviewPages:
             find=find,
         )
 
-    async def _targets(self, visit: Visit) -> RouteAnswer:
+    @page("/targets")
+    async def targets(self, context: Given[PageContext]) -> Shown:
         """Targets by part of their name, those in trouble first."""
-        find = self._desk.query(visit, FIND).text("find") or ""
-        found = [row for row in await self._desk.operator.targets() if find in row.name]
+        find = context.query(FIND).text("find") or ""
+        found = [row for row in await context.operator.targets() if find in row.name]
         found.sort(key=lambda row: row.state == "closed")
-        return self._desk.page(
+        return context.page(
             "targets.html",
-            visit,
             targets=found[:ROWS_SHOWN],
             more=max(0, len(found) - ROWS_SHOWN),
             find=find,
         )
 
-    async def _hold(self, visit: Visit) -> RouteAnswer:
+    @action("/targets/{verb:str}")
+    async def hold(self, context: Given[PageContext], verb: FromPath[str]) -> Shown:
         """Pause or resume a target."""
-        verbs = {"pause": self._desk.operator.pause, "resume": self._desk.operator.resume}
-        act = verbs.get(visit.place["verb"])
+        verbs = {"pause": context.operator.pause, "resume": context.operator.resume}
+        act = verbs.get(verb)
         if act is None:
             raise NotFound("there is no such page")
-        body = {n: visit.form[n] for n in ("target", "reason") if visit.form.get(n)}
-        await act(body, visit.by)
+        body = {n: context.form[n] for n in ("target", "reason") if context.form.get(n)}
+        await act(body, context.by)
         return see_other("/targets")
 
-    async def _generations(self, visit: Visit) -> RouteAnswer:
-        found = await self._desk.reading.generations(GENERATIONS_SHOWN)
-        status = await self._desk.operator.status()
-        return self._desk.page(
-            "generations.html", visit, found=found, reload=status["reload"], error=None
-        )
+    @page("/reload")
+    async def generations(self, context: Given[PageContext]) -> Shown:
+        """How the last reload went, and the rules files that were in force."""
+        found = await context.reading.generations(GENERATIONS_SHOWN)
+        status = await context.operator.status()
+        return context.page("generations.html", found=found, reload=status["reload"], error=None)
 
-    async def _reload(self, visit: Visit) -> RouteAnswer:
+    @action("/reload")
+    async def reload(self, context: Given[PageContext]) -> Shown:
+        """Read the rules file again."""
         with contextlib.suppress(UsageError):  # the page says so, as does every other
-            await self._desk.operator.reload(visit.by)
+            await context.operator.reload(context.by)
         return see_other("/reload")
 
-    async def _generation(self, visit: Visit) -> RouteAnswer:
-        found = await self._desk.reading.generation(visit.place["generation"])
+    @page("/generations/{generation:str}")
+    async def generation_of(self, context: Given[PageContext], generation: FromPath[str]) -> Shown:
+        """A rules file that was in force."""
+        found = await context.reading.generation(generation)
         text = found.text[:TEXT_SHOWN]
-        return self._desk.page(
-            "generation.html", visit, found=found, text=text, cut=len(found.text) > TEXT_SHOWN
+        return context.page(
+            "generation.html", found=found, text=text, cut=len(found.text) > TEXT_SHOWN
         )
 
-    async def _audit(self, visit: Visit) -> RouteAnswer:
-        query = self._desk.query(visit, *SPAN, LIMIT, CURSOR)
+    @page("/audit")
+    async def audit(self, context: Given[PageContext]) -> Shown:
+        """Who changed what."""
+        query = context.query(*SPAN, LIMIT, CURSOR)
         before = query.cursor("audit", Place)
         since, until = query.time("since"), query.time("until")
-        found = await self._desk.reading.audit(since, until, query.limit(), before)
-        return self._desk.page("audit.html", visit, found=found)
+        found = await context.reading.audit(since, until, query.limit(), before)
+        return context.page("audit.html", found=found)
 
-    async def _reference(self, visit: Visit) -> RouteAnswer:
+    @page("/reference")
+    async def reference(self, context: Given[PageContext]) -> Shown:
         """The API, for those whose browser has no token to show at `/api`."""
-        return self._desk.page("reference.html", visit, routes=self._desk.routes)
+        return context.page("reference.html", routes=rows(context.request.app))
 
 
 def _bytes(refusal: Mapping[str, Any]) -> bytes:

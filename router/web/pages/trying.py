@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
+from litestar import Controller
+from litestar.params import FromPath
 
 from router.errors import ExpressionError, NotFound, UsageError
 from router.expressions import Expression, Failed
@@ -19,11 +21,11 @@ from router.rules.ruleset import Ruleset
 from router.rules.scope import event_scope
 from router.store.values import DeliveryRecord
 from router.web.admin.asking import QueryParameter
-from router.web.admin.call import RouteAnswer
-from router.web.pages.context import Desk
+from router.web.admin.request import Given
+from router.web.pages.context import PageContext
 from router.web.pages.rendering import value_text
+from router.web.pages.request import Shown, page
 from router.web.pages.traces import Beside
-from router.web.pages.visit import PageView, Visit
 
 T = TypeVar("T")
 
@@ -56,50 +58,45 @@ class TriedCondition(msgspec.Struct, frozen=True):
     more: int
 
 
-class TryPages:
-    """The handler of this page. One is tried at a time: it may take a while, and costs the loop."""
+class TryPages(Controller):
+    """A condition on a stored delivery."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self._turn = asyncio.Lock()
-
-    def views(self) -> list[PageView]:
-        """Its row of the table."""
-        path = "/deliveries/{delivery}/try"
-        return [PageView("GET", path, "viewer", self._try, payloads=True)]
-
-    async def _try(self, visit: Visit) -> RouteAnswer:
-        query = self._desk.query(visit, *_ASKED)
-        record = await self._desk.reading.record(visit.place["delivery"])
+    @page("/deliveries/{delivery:str}/try", payloads=True)
+    async def try_one(self, context: Given[PageContext], delivery: FromPath[str]) -> Shown:
+        """What it gives, or what is wrong with it."""
+        query = context.query(*_ASKED)
+        record = await context.reading.record(delivery)
         text = query.text("text") or ""
         number = query.number("event", record.events[0].index if record.events else 0, 1_000_000)
-        told: dict[str, Any] = {"tried": None, "wrong": None, "error": None}
+        found: dict[str, Any] = {"tried": None, "wrong": None, "error": None}
         try:
             if text:
-                told["tried"] = await self._tried(record, text, number)
+                found["tried"] = await _tried(context, record, text, number)
         except ExpressionError as error:
-            told["wrong"] = wrong_of(text, error)
+            found["wrong"] = wrong_of(text, error)
         except (UsageError, NotFound) as error:
-            told["error"] = str(error)
-        return self._desk.page(
-            "try.html", visit, d=record.delivery, text=text, number=number,
-            events=record.events[:20], roots=sorted(ROOTS), **told,
+            found["error"] = str(error)
+        return context.page(
+            "try.html", d=record.delivery, text=text, number=number,
+            events=record.events[:20], roots=sorted(ROOTS), **found,
         )  # fmt: skip
 
-    async def _tried(self, record: DeliveryRecord, text: str, number: int) -> TriedCondition:
-        if len(text) > TEXT_MAX:
-            raise UsageError(f"a condition has at most {TEXT_MAX} characters here")
-        if len(record.delivery.body) > BODY_MAX:
-            raise UsageError(
-                "its body is too large to try conditions on it here; use router explain"
-            )
-        expression = compiled(text)
-        ruleset = self._desk.live.current.ruleset
-        check_names(expression, ruleset)
-        async with self._turn:
-            return await asyncio.to_thread(
-                within, PATIENCE_S, lambda: tried(expression, record, number, ruleset)
-            )
+
+async def _tried(
+    context: PageContext, record: DeliveryRecord, text: str, number: int
+) -> TriedCondition:
+    """One is tried at a time: it may take a while, and slows the loop."""
+    if len(text) > TEXT_MAX:
+        raise UsageError(f"a condition has at most {TEXT_MAX} characters here")
+    if len(record.delivery.body) > BODY_MAX:
+        raise UsageError("its body is too large to try conditions on it here; use router explain")
+    expression = compiled(text)
+    ruleset = context.live.current.ruleset
+    check_names(expression, ruleset)
+    async with context.trying:
+        return await asyncio.to_thread(
+            within, PATIENCE_S, lambda: tried(expression, record, number, ruleset)
+        )
 
 
 class _TooLong(BaseException):

@@ -10,10 +10,9 @@ import pytest
 from router.clock import SystemClock
 from router.model.settings import Limits
 from router.store.values import Accepted
-from router.web.app import admin_app
 from router.web.connections import Wire
 from router.web.feed import CHUNK_BYTES, Feed, FeedFilter, FeedFull
-from router.web.feed_stream import CONTENT_TYPE, opened
+from router.web.feed_stream import EventStream
 from router.web.server import Listener
 from tests.builders import a_delivery, an_event
 from tests.unit.web.test_feed import a_plan
@@ -22,23 +21,15 @@ from tests.waiting import until
 ASK = b"GET /feed HTTP/1.1\r\nHost: h\r\n\r\n"
 
 
-class Door:
-    """Nothing but the feed."""
-
-    def __init__(self, feed: Feed) -> None:
-        self.feed = feed
-
-    async def serve(self, scope: Any, receive: Any, send: Any) -> None:
-        headers = [(b"content-type", CONTENT_TYPE.encode())]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await opened(self.feed, FeedFilter(), None)(receive, send)
-
-
 @asynccontextmanager
 async def serving(**limits: Any) -> AsyncIterator[tuple[Feed, Listener]]:
     feed = Feed(SystemClock(), boot="b", recording=lambda _: None)
     wire = Wire(Limits(**limits), linger_s=0.05)
-    listener = Listener(admin_app(Door(feed)), "127.0.0.1:0", wire)
+
+    async def serve(scope: Any, receive: Any, send: Any) -> None:
+        await EventStream(feed, FeedFilter(), None)(scope, receive, send)
+
+    listener = Listener(serve, "127.0.0.1:0", wire)
     await listener.start()
     loop = asyncio.ensure_future(feed.run())
     try:
@@ -107,4 +98,4 @@ def test_nobody_more_is_let_in_when_it_ends() -> None:
     feed = Feed(SystemClock(), boot="b", recording=lambda _: None)
     feed.end()
     with pytest.raises(FeedFull):
-        opened(feed, FeedFilter(), None)
+        EventStream(feed, FeedFilter(), None)

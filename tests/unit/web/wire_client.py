@@ -10,7 +10,6 @@ import msgspec
 from router.clock import SystemClock
 from router.model.delivery import InboundRequest
 from router.model.settings import Limits
-from router.web.app import public_app
 from router.web.budget import Budget
 from router.web.client_address import Peers
 from router.web.connections import Wire
@@ -160,7 +159,7 @@ async def serving(
     budget = Budget(given.in_flight_bytes, given.in_flight_wait_s)
     door = IngestApp(intake, clock=SystemClock(), limits=given, peers=peers, budget=budget)
     wire = Wire(given, peers=peers, refused=door.refused_on_wire, linger_s=linger_s)
-    listener = Listener(public_app(door), listen, wire)
+    listener = Listener(door.serve, listen, wire)
     await listener.start()
     server = Server(intake, listener, wire, budget, [])
     try:

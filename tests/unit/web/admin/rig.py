@@ -3,29 +3,33 @@
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from litestar import Litestar
 
 from router.operator import By
 from router.rules.ruleset import Ruleset
 from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Generation
-from router.web.admin.app import Admin
+from router.web.admin.api import admin_api
+from router.web.admin.app import AdminApp
 from router.web.admin.browsers import Hosts
-from router.web.admin.call import Route
 from router.web.admin.callers import Caller, Callers, HeldToken
-from router.web.admin.changes import Changes
+from router.web.admin.changes import ChangeRoutes
 from router.web.admin.live import LiveRoutes
-from router.web.admin.openapi import Described
+from router.web.admin.openapi import ApiRoute, rows
 from router.web.admin.reading import Questions
-from router.web.admin.reads import Reads
+from router.web.admin.reads import ListRoutes, RecordRoutes, ServerRoutes
+from router.web.client_address import Peers
 from router.web.feed import Feed
 from tests.builders import GENERATION, NOW
 from tests.clocks import ManualClock
 from tests.store_values import a_settlement
 from tests.unit.operator.world import World
+from tests.unit.web.stand_in import StandIns
 
 TOKENS = {
     "local": HeldToken(Caller("token", "operator"), b"local-token-local-token"),
@@ -36,6 +40,20 @@ TOKENS = {
 HOST = "127.0.0.1:8001"
 STRANGER = ("203.0.113.7", 4711)
 HERE = ("127.0.0.1", 4711)
+
+
+_SERVICES = StandIns("questions", "operator", "render_metrics", "feed", "ledger")
+_REST = StandIns("callers", "clock", "mask")
+
+
+@cache
+def _application() -> Litestar:
+    controllers = [ListRoutes, RecordRoutes, ServerRoutes, ChangeRoutes, LiveRoutes]
+    return admin_api(controllers, _SERVICES, **_REST)  # type: ignore[arg-type] # they stand in
+
+
+async def _numbers() -> bytes:
+    return b"up 1\n"
 
 
 class FakeOperator:
@@ -131,31 +149,45 @@ class Rig:
         self.operator = FakeOperator()
         self.ids: dict[str, str] = {"generation": GENERATION, "replay": "again"}
         self.held: list[HeldToken] | None = list(TOKENS.values())
-        self.admin = self.door()
+        self.door()
 
-    def routes(self) -> list[Route]:
-        async def numbers() -> bytes:
-            return b"up 1\n"
+    def door(
+        self,
+        listen: str = HOST,
+        hosts: tuple[str, ...] = (),
+        mask: Callable[[bytes], bytes] = bytes,
+        peers: Peers | None = None,
+    ) -> AdminApp:
+        """The application; `held` None: no token is asked for."""
 
         self.reading = Questions(
             self.world.real.reads, self.world.live, clock=self.clock, rebuild=_not_rebuilt
         )
-        self.feed = feed = Feed(self.clock, boot="b", recording=lambda _: None)
-        reads = Reads(self.reading, self.operator, numbers)
-        live = LiveRoutes(feed, self.world.real.reads)
-        return [*reads.routes(), *Changes(self.operator).routes(), *live.routes()]
-
-    def door(self, listen: str = HOST, hosts: tuple[str, ...] = (), **given: Any) -> Admin:
-        """The application; `held` None: no token is asked for."""
+        self.feed = Feed(self.clock, boot="b", recording=lambda _: None)
         held: Callable[[], Any] | None = None if self.held is None else self._held
-        self.admin = Admin(
-            Described(self.routes()).routes,
-            callers=Callers(held, clock=self.clock),
-            hosts=Hosts(listen, hosts),
-            clock=self.clock,
-            **given,
+        _SERVICES.take(
+            questions=self.reading, operator=self.operator, render_metrics=_numbers,
+            feed=self.feed, ledger=self.world.real.reads,
+        )  # fmt: skip
+        _REST.take(callers=Callers(held, clock=self.clock), clock=self.clock, mask=mask)
+        self.app = _application()
+        self.admin = AdminApp(
+            lambda: self.app, hosts=Hosts(listen, hosts), peers=peers, ready=self.operator.ready
         )
         return self.admin
+
+    @property
+    def routes(self) -> list[ApiRoute]:
+        return rows(self.app)
+
+    def body_of(self, route: ApiRoute) -> type[msgspec.Struct] | None:
+        """What the JSON of a request must be."""
+        for one in self.app.routes:
+            for handler in getattr(one, "route_handlers", ()):
+                dto = getattr(handler, "dto", None)
+                if one.path_format == route.path and isinstance(dto, type):
+                    return dto.model_type  # type: ignore[attr-defined, no-any-return]
+        return None
 
     def _held(self) -> list[HeldToken]:
         return self.held or []
@@ -175,7 +207,7 @@ class Rig:
         )
         await self.world.real.settle(msgspec.structs.replace(settled, attempt=attempt))
 
-    def path_of(self, route: Route) -> str:
+    def path_of(self, route: ApiRoute) -> str:
         """A path of this route, of things that are there."""
         return route.path.format_map(self.ids)
 
@@ -213,7 +245,7 @@ def _not_rebuilt(_: Generation) -> Ruleset | None:
     return None
 
 
-async def called(admin: Admin, scope: dict[str, Any], body: bytes = b"") -> Answer:
+async def called(admin: AdminApp, scope: dict[str, Any], body: bytes = b"") -> Answer:
     """What the application answers; the client goes away after its request."""
     messages = [{"type": "http.request", "body": body}]
     sent: list[dict[str, Any]] = []

@@ -1,19 +1,18 @@
-"""What stands around every answer of the admin door, and what becomes of one that is given up."""
+"""What stands around every answer of the admin listener, and what becomes of one given up."""
 
 import asyncio
 from typing import Any
 
 import pytest
 
-from router.web.admin.app import Admin
+from router.web.admin.app import STRICT, AdminApp
 from router.web.admin.browsers import Hosts
-from router.web.admin.call import STRICT, TEXT, Call, Rejected, Route, RouteAnswer, Stream
-from router.web.admin.callers import Callers
-from tests.clocks import ManualClock
+from router.web.admin.problems import Rejected
 from tests.unit.web.admin.rig import HERE, HOST, Answer, called
 
+TEXT = (b"content-type", b"text/plain")
 OURS = {
-    "content-type": TEXT,
+    "content-type": "text/plain",
     "content-security-policy": STRICT.decode(),
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -23,28 +22,31 @@ OURS = {
 }
 
 
-def a_door(handle: Any, path: str = "/x") -> Admin:
-    """A door of one route, at which no token is asked for."""
-    return Admin(
-        [Route("GET", path, "open", "", handle)],
-        callers=Callers(None, clock=ManualClock()),
-        hosts=Hosts(HOST),
-        clock=ManualClock(),
-    )
+async def ready() -> bool:
+    return True
 
 
-def a_scope(path: str = "/x") -> dict[str, Any]:
+def admin_of(application: Any) -> AdminApp:
+    """The admin listener with this application behind it."""
+    return AdminApp(lambda: application, hosts=Hosts(HOST), ready=ready)
+
+
+def a_scope(path: str = "/x", method: str = "GET") -> dict[str, Any]:
     return {
-        "type": "http", "method": "GET", "scheme": "http", "path": path, "raw_path": path.encode(),
-        "query_string": b"", "headers": [(b"host", HOST.encode())], "client": HERE,
+        "type": "http", "method": method, "scheme": "http", "path": path,
+        "raw_path": path.encode(), "query_string": b"", "headers": [(b"host", HOST.encode())],
+        "client": HERE,
     }  # fmt: skip
 
 
-async def answered(page: RouteAnswer | Stream) -> Answer:
-    async def handle(_: Call) -> RouteAnswer | Stream:
-        return page
+async def answered(status: int, *headers: tuple[bytes, bytes], parts: tuple[bytes, ...]) -> Answer:
+    async def application(_scope: Any, _receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        for part in parts:
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
 
-    return await called(a_door(handle), a_scope())
+    return await called(admin_of(application), a_scope())
 
 
 @pytest.mark.parametrize(
@@ -53,33 +55,28 @@ async def answered(page: RouteAnswer | Stream) -> Answer:
 )
 async def test_a_connection_ends_with_a_refusal(status: int, ends: bool) -> None:
     """What follows a request that was not read to its end is no request."""
-    answer = await answered(RouteAnswer(status, TEXT, b"ab"))
-    rest = {"connection": "close"} if ends else {}
-    assert answer.headers == OURS | {"content-length": "2"} | rest
+    answer = await answered(status, TEXT, parts=(b"ab",))
+    assert answer.headers == OURS | ({"connection": "close"} if ends else {})
 
 
 @pytest.mark.parametrize("name", sorted(OURS))
 async def test_a_header_of_the_answer_s_own_takes_the_place_of_ours(name: str) -> None:
-    own = ((name.encode(), b"own"), (b"x-more", b"1"))
-    answer = await answered(RouteAnswer(200, TEXT, b"", own))
-    assert answer.headers == OURS | {name: "own", "x-more": "1", "content-length": "0"}
+    given = {"content-type": "text/plain", name: "own", "x-more": "1"}
+    headers = [(key.encode(), value.encode()) for key, value in given.items()]
+    answer = await answered(200, *headers, parts=())
+    assert answer.headers == OURS | given
 
 
-async def test_a_stream_has_what_a_page_has_but_no_length() -> None:
-    async def write(_: Any, send: Any) -> None:
-        await send({"type": "http.response.body", "body": b"one", "more_body": True})
-        await send({"type": "http.response.body", "body": b" two"})
-
-    answer = await answered(Stream("text/event-stream", write, b"default-src 'self'"))
-    own = {"content-type": "text/event-stream", "content-security-policy": "default-src 'self'"}
-    assert (answer.status, answer.headers, answer.body) == (200, OURS | own, b"one two")
+async def test_a_stream_goes_through_as_it_comes() -> None:
+    answer = await answered(200, TEXT, parts=(b"one", b" two"))
+    assert (answer.status, answer.headers, answer.body) == (200, OURS, b"one two")
 
 
 async def test_a_refusal_s_own_headers_stand_in_the_answer() -> None:
-    async def handle(_: Call) -> RouteAnswer:
-        raise Rejected(429, "wait", (b"retry-after", b"7"), (b"cache-control", b"own"))
+    async def application(*_: Any) -> None:
+        raise Rejected(429, "wait", {"retry-after": "7", "cache-control": "own"})
 
-    answer = await called(a_door(handle), a_scope())
+    answer = await called(admin_of(application), a_scope())
     assert (answer.status, answer.headers["retry-after"]) == (429, "7")
     assert answer.headers["cache-control"] == "own"
     assert answer.json == {"title": "Too Many Requests", "status": 429, "detail": "wait"}
@@ -90,7 +87,7 @@ async def test_a_request_that_is_given_up_is_answered_nothing_and_is_no_fault() 
     begun = asyncio.Event()
     sent: list[Any] = []
 
-    async def handle(_: Call) -> RouteAnswer:
+    async def application(*_: Any) -> None:
         begun.set()
         await asyncio.Event().wait()
         raise AssertionError("it waits for ever")
@@ -101,16 +98,58 @@ async def test_a_request_that_is_given_up_is_answered_nothing_and_is_no_fault() 
     async def send(message: Any) -> None:
         sent.append(message)
 
-    task = asyncio.create_task(a_door(handle).serve(a_scope(), receive, send))
+    task = asyncio.create_task(admin_of(application).serve(a_scope(), receive, send))
     await begun.wait()
     task.cancel()
     await task
     assert sent == []
 
 
-@pytest.mark.parametrize(("path", "status"), [("/x.json", 200), ("/xyjson", 404), ("/x", 404)])
-async def test_a_path_is_itself_and_nothing_that_looks_like_it(path: str, status: int) -> None:
-    async def handle(_: Call) -> RouteAnswer:
-        return RouteAnswer(200, TEXT, b"")
+async def test_probes_are_answered_before_the_application_is_built() -> None:
+    def never() -> Any:
+        raise AssertionError("it is not asked for")
 
-    assert (await called(a_door(handle, "/x.json"), a_scope(path))).status == status
+    admin = AdminApp(never, hosts=Hosts(HOST), ready=ready)
+    assert (await called(admin, a_scope("/livez"))).body == b"ok\n"
+    assert (await called(admin, a_scope("/readyz"))).body == b"ready\n"
+
+
+async def test_it_is_built_once_however_many_ask() -> None:
+    built: list[int] = []
+
+    async def application(_scope: Any, _receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    def build() -> Any:
+        built.append(1)
+        return application
+
+    admin = AdminApp(build, hosts=Hosts(HOST), ready=ready)
+    admin.begin()
+    answers = await asyncio.gather(*(called(admin, a_scope()) for _ in range(5)))
+    assert [answer.status for answer in answers] == [200] * 5
+    assert built == [1]
+
+
+async def test_what_cannot_be_built_is_503_and_no_more() -> None:
+    def build() -> Any:
+        raise RuntimeError("s3cret")
+
+    answer = await called(AdminApp(build, hosts=Hosts(HOST), ready=ready), a_scope())
+    assert (answer.status, b"s3cret" in answer.body) == (503, False)
+
+
+@pytest.mark.parametrize("path", ["//x", "/x/", "/%78", "/a" * 9, "/" + "x" * 129])
+async def test_a_path_that_litestar_would_read_as_another_is_none(path: str) -> None:
+    asked: list[str] = []
+
+    async def application(scope: Any, _receive: Any, send: Any) -> None:
+        asked.append(scope["path"])
+        await send({"type": "http.response.start", "status": 404, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    await called(admin_of(application), a_scope(path))
+    await called(admin_of(application), a_scope("/x.json"))
+    assert asked[0] not in ("/x", "/x.json", path)
+    assert asked[1] == "/x.json"

@@ -9,11 +9,11 @@ import pytest
 from router.errors import NotFound, RouterError, StoreUnavailable, UsageError
 from router.model.settings import Limits
 from router.operator import By
-from router.web.admin.app import Admin
+from router.web.admin.api import admin_api
+from router.web.admin.app import AdminApp
 from router.web.admin.browsers import Hosts
-from router.web.admin.call import TEXT, Call, Route, RouteAnswer
 from router.web.admin.callers import ANYONE, NOBODY, Caller, Callers
-from router.web.app import admin_app
+from router.web.admin.request import AdminRequest, question
 from router.web.client_address import Peers
 from router.web.connections import Wire
 from router.web.server import Listener
@@ -155,7 +155,7 @@ async def test_one_refused_request_by_id_or_the_last(rig: Rig) -> None:
 async def test_it_answers_on_a_socket(rig: Rig) -> None:
     """Through Litestar and the wire, as everybody meets it."""
     bearer = f"Authorization: Bearer {TOKEN}"
-    listener = Listener(admin_app(rig.admin), "127.0.0.1:0", Wire(Limits()))
+    listener = Listener(rig.admin.serve, "127.0.0.1:0", Wire(Limits()))
     await listener.start()
     try:
         for head, status in (
@@ -189,22 +189,25 @@ async def test_a_body_of_a_mebibyte_is_read(rig: Rig) -> None:
         assert (await rig.ask("POST", "/api/cancel", "operator", body=body)).status == status
 
 
+async def _ready() -> bool:
+    return True
+
+
 class Asked:
-    """A door of its own with one route, which remembers who called."""
+    """An API of its own with one handler, which remembers who called."""
 
     def __init__(self, access: Any, *, tokens: bool = True) -> None:
         self.by: list[Caller] = []
-        held = list(TOKENS.values())
-        self.admin = Admin(
-            [Route("GET", "/x", access, "", self._handle)],
-            callers=Callers((lambda: held) if tokens else None, clock=ManualClock()),
-            hosts=Hosts(HOST),
-            clock=ManualClock(),
-        )
 
-    async def _handle(self, call: Call) -> RouteAnswer:
-        self.by.append(call.caller)
-        return RouteAnswer(200, TEXT, b"")
+        @question("/x", "", access=access, media_type="text/plain")
+        async def handler(request: AdminRequest) -> str:
+            self.by.append(request.user)
+            return ""
+
+        held, clock = list(TOKENS.values()), ManualClock()
+        callers = Callers((lambda: held) if tokens else None, clock=clock)
+        app = admin_api([handler], {}, callers=callers, clock=clock)
+        self.admin = AdminApp(lambda: app, hosts=Hosts(HOST), ready=_ready)
 
     async def ask(self, client: tuple[str, int] | None, *headers: tuple[bytes, bytes]) -> int:
         scope = {
@@ -214,11 +217,11 @@ class Asked:
         return (await called(self.admin, scope)).status
 
 
-@pytest.mark.parametrize("access", ["open", "loopback", "viewer", "operator"])
+@pytest.mark.parametrize("access", ["loopback", "viewer", "operator"])
 @pytest.mark.parametrize("client", [HERE, STRANGER, None])
 async def test_who_calls_without_a_token(access: str, client: tuple[str, int] | None) -> None:
     asked = Asked(access)
-    free = access == "open" or (access == "loopback" and client is HERE)
+    free = access == "loopback" and client is HERE
     assert await asked.ask(client) == (200 if free else 401)
     assert asked.by == ([NOBODY] if free else [])
     assert not NOBODY.bodies

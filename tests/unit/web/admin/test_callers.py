@@ -6,7 +6,6 @@ import hmac
 import pytest
 
 from router.web.admin.browsers import Hosts
-from router.web.admin.call import Rejected
 from router.web.admin.callers import (
     ANYONE,
     NOBODY,
@@ -17,6 +16,7 @@ from router.web.admin.callers import (
     WrongToken,
 )
 from router.web.admin.guessing import ALLOWED, HELD_MAX, KEPT, PAUSE_S, WINDOW_S, Guesses
+from router.web.admin.problems import Rejected
 from tests.clocks import ManualClock, settle
 from tests.unit.web.admin.rig import TOKENS, Rig
 

@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from router.web.admin.call import STRICT, Route
+from router.web.admin.app import STRICT
+from router.web.admin.openapi import ApiRoute
 from tests.unit.web.admin.rig import HERE, TOKENS, Rig
 
 QUERIES = {"/api/output": "?job=job_1"}
@@ -12,7 +13,7 @@ QUERIES = {"/api/output": "?job=job_1"}
 WHO = (None, "wrong", *TOKENS)
 
 
-def expected(route: Route, who: str | None) -> int:
+def expected(route: ApiRoute, who: str | None) -> int:
     """The status of a request that is right in all but who asks."""
     if route.access == "open":
         return 200
@@ -23,34 +24,35 @@ def expected(route: Route, who: str | None) -> int:
     return 403 if route.payloads and who == "hidden" else 200
 
 
-def body_of(route: Route) -> bytes:
+def body_of(rig: Rig, route: ApiRoute) -> bytes:
     """The least that the route's Struct can be."""
-    if route.body is None:
+    body = rig.body_of(route)
+    if body is None:
         return b""
-    needed = [field for field in msgspec.structs.fields(route.body) if field.required]
+    needed = [field for field in msgspec.structs.fields(body) if field.required]
     return msgspec.json.encode({f.encode_name: "x" if f.type is str else {} for f in needed})
 
 
-async def asked(rig: Rig, route: Route, who: str | None, **headers: str) -> int:
+async def asked(rig: Rig, route: ApiRoute, who: str | None, **headers: str) -> int:
     if who == "wrong":
         who, headers = None, {"authorization": "Bearer wrong", **headers}
     path = rig.path_of(route) + QUERIES.get(route.path, "")
-    body = body_of(route)
+    body = body_of(rig, route)
     return (await rig.ask(route.method, path, who, headers=headers, body=body)).status
 
 
 @pytest.mark.parametrize("who", WHO)
 async def test_who_may_do_what(rig: Rig, who: str | None) -> None:
-    for route in rig.admin.routes:
+    for route in rig.routes:
         assert await asked(rig, route, who) == expected(route, who), route.path
-    changing = [r for r in rig.admin.routes if r.method == "POST"]
+    changing = [r for r in rig.routes if r.method == "POST"]
     allowed = who in ("local", "operator")
     assert len(rig.operator.changes) == (len(changing) if allowed else 0)
 
 
 @pytest.mark.parametrize("who", WHO)
 async def test_nobody_comes_from_another_site_or_by_another_name(rig: Rig, who: str | None) -> None:
-    for route in rig.admin.routes:
+    for route in rig.routes:
         for headers, status in (
             ({"origin": "http://evil.example"}, 403),
             ({"origin": "null"}, 403),
@@ -68,23 +70,23 @@ async def test_nobody_comes_from_another_site_or_by_another_name(rig: Rig, who: 
 async def test_the_same_site_may(rig: Rig) -> None:
     for scheme in ("http", "https"):  # https: through a proxy with TLS
         headers = {"origin": f"{scheme}://127.0.0.1:8001", "sec-fetch-site": "same-origin"}
-        for route in rig.admin.routes:
+        for route in rig.routes:
             assert await asked(rig, route, "operator", **headers) == 200, route.path
 
 
 async def test_where_no_token_is_asked_for_the_other_walls_stand(rig: Rig) -> None:
     rig.held = None
     rig.door()
-    for route in rig.admin.routes:
+    for route in rig.routes:
         assert await asked(rig, route, None) == 200, route.path
         assert await asked(rig, route, None, origin="http://evil.example") == 403
         assert await asked(rig, route, None, host="evil.example") == 400
 
 
 async def test_no_state_changes_by_get_and_only_operators_change(rig: Rig) -> None:
-    for route in rig.admin.routes:
+    for route in rig.routes:
         assert (route.method == "POST") == (route.access == "operator"), route.path
-        assert (route.body is not None) == (route.method == "POST"), route.path
+        assert (rig.body_of(route) is not None) == (route.method == "POST"), route.path
         for other in {"GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS"} - {route.method}:
             answer = await rig.ask(other, rig.path_of(route), "operator")
             assert (answer.status, answer.headers["allow"]) == (405, route.method)
@@ -92,7 +94,7 @@ async def test_no_state_changes_by_get_and_only_operators_change(rig: Rig) -> No
 
 
 async def test_every_answer_is_safe_in_a_browser(rig: Rig) -> None:
-    paths = [rig.path_of(route) for route in rig.admin.routes] + ["/no"]
+    paths = [rig.path_of(route) for route in rig.routes] + ["/no"]
     for path in paths:
         for who in (None, "operator"):
             headers = (await rig.ask("GET", path, who)).headers
@@ -105,7 +107,7 @@ async def test_every_answer_is_safe_in_a_browser(rig: Rig) -> None:
 
 
 async def test_metrics_need_no_token_on_this_machine_unless_a_proxy_forwards(rig: Rig) -> None:
-    [route] = [r for r in rig.admin.routes if r.access == "loopback"]
+    [route] = [r for r in rig.routes if r.access == "loopback"]
     assert route.path == "/metrics"
     for headers, client, status in (
         ({}, HERE, 200),

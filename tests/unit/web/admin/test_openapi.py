@@ -1,11 +1,9 @@
 """The table of routes as OpenAPI and as a page."""
 
-import json
 import re
 from html.parser import HTMLParser
 from typing import Any
 
-from router.web.admin.openapi import document, operation_id
 from tests.unit.web.admin.rig import Rig
 
 LOADS = ("script", "link", "img", "iframe", "style", "object", "embed", "form")
@@ -20,15 +18,14 @@ def refs(value: Any) -> set[str]:
 
 async def test_every_route_is_described_and_no_other(rig: Rig) -> None:
     told = (await rig.ask("GET", "/api/openapi.json", "viewer")).json
-    assert told == json.loads(json.dumps(document(rig.admin.routes)))
     assert told["openapi"] == "3.1.0"
     operations = {
         (method.upper(), path): operation
         for path, by_method in told["paths"].items()
         for method, operation in by_method.items()
     }
-    assert operations.keys() == {(route.method, route.path) for route in rig.admin.routes}
-    for route in rig.admin.routes:
+    assert operations.keys() == {(route.method, route.path) for route in rig.routes}
+    for route in rig.routes:
         operation = operations[route.method, route.path]
         named = {p["name"] for p in operation["parameters"]}
         places = set(re.findall(r"{(\w+)}", route.path))
@@ -38,28 +35,35 @@ async def test_every_route_is_described_and_no_other(rig: Rig) -> None:
 
 
 async def test_it_is_whole(rig: Rig) -> None:
-    told = document(rig.admin.routes)
+    told = (await rig.ask("GET", "/api/openapi.json", "viewer")).json
     for ref in refs(told):
         assert ref.removeprefix("#/components/schemas/") in told["components"]["schemas"]
-    ids = [operation_id(route) for route in rig.admin.routes]
-    assert len(set(ids)) == len(ids)
+    ids = [one["operationId"] for path in told["paths"].values() for one in path.values()]
+    assert len(set(ids)) == len(ids) == len(rig.routes)
 
 
 async def test_answers_are_as_described(rig: Rig) -> None:
     """By the schema of each route's own answer."""
     import jsonschema  # noqa: PLC0415 - slow, and only here
 
-    told = document(rig.admin.routes)
-    for route in rig.admin.routes:
-        if route.method != "GET" or isinstance(route.answer, str):
+    told = (await rig.ask("GET", "/api/openapi.json", "viewer")).json
+    checked = 0
+    for route in rig.routes:
+        content = (
+            told["paths"][route.path]["get"]["responses"]["200"].get("content", {})
+            if (route.method == "GET")
+            else {}
+        )
+        schema = content.get("application/json", {}).get("schema")
+        if schema is None:
             continue
+        checked += 1
         query = "?job=job_1" if route.path == "/api/output" else ""
         answer = await rig.ask("GET", rig.path_of(route) + query, "viewer")
-        content = told["paths"][route.path]["get"]["responses"]["200"]["content"]
-        schema = content["application/json"]["schema"]
         jsonschema.Draft202012Validator({**schema, "components": told["components"]}).validate(
             answer.json
         )
+    assert checked > 20
 
 
 class Tags(HTMLParser):
@@ -79,5 +83,5 @@ async def test_the_page_loads_and_runs_nothing(rig: Rig) -> None:
     assert not [tag for tag, _ in tags.found if tag in LOADS]
     hrefs = [value for _, attrs in tags.found for name, value in attrs if name == "href"]
     assert hrefs == ["/api/openapi.json"]
-    for route in rig.admin.routes:
+    for route in rig.routes:
         assert f"{route.method} {route.path}" in answer.body.decode()

@@ -146,7 +146,7 @@ async def test_without_bodies_nothing_that_came_in_or_was_sent_is_shown(rig: Rig
     assert all(value == HIDDEN for _, value in one["headers"])
     assert one["attempts"][0]["result"] == {"exit": 1}
     assert {job["reason"] for job in one["jobs"]} == {f"exit 1: {HIDDEN}", None}
-    for route in rig.admin.routes:
+    for route in rig.routes:
         if route.method == "GET" and route.path != "/api/output":
             answer = await rig.ask("GET", rig.path_of(route), "hidden")
             assert b"secret words" not in answer.body, route.path

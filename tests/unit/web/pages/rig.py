@@ -3,12 +3,14 @@
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import msgspec
+from litestar import Litestar
 
 from router.model.target import TargetRow
 from router.operator import By, ReplayRequest
@@ -17,18 +19,22 @@ from router.rules.ruleset import Ruleset
 from router.serving.verbs import ReloadState, Verbs
 from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Acceptance, Generation, Selector
-from router.web.admin.app import Admin
+from router.web.admin.api import admin_api
+from router.web.admin.app import AdminApp
 from router.web.admin.browsers import Hosts
 from router.web.admin.callers import Caller, Callers, HeldToken
 from router.web.admin.reading import Questions
 from router.web.feed import Feed
-from router.web.pages.window import COOKIE, PagesApp
+from router.web.pages.application import PagesRouter
+from router.web.pages.context import Services
+from router.web.pages.guard import COOKIE
 from router.wiring import pages
 from tests.builders import GENERATION, NOW, a_request
 from tests.clocks import ManualClock
 from tests.store_values import Maker, a_settlement
 from tests.unit.operator.world import World
 from tests.unit.web.admin.rig import HOST, Answer, called
+from tests.unit.web.stand_in import StandIns
 
 TOKENS = {
     "operator": HeldToken(Caller("bob", "operator"), b"bob-token-bob-token-bob"),
@@ -36,6 +42,23 @@ TOKENS = {
     "hidden": HeldToken(Caller("eve", "viewer", bodies=False), b"eve-token-eve-token-eve"),
 }
 _PROOF = re.compile(r'name="proof" value="([^"]+)"')
+
+
+_SERVICES = StandIns(*Services.__struct_fields__)
+_PAGES = PagesRouter(Services(**_SERVICES))  # type: ignore[arg-type] # they stand in
+
+
+@cache
+def _application() -> Litestar:
+    given = {name: _SERVICES[name] for name in ("callers", "clock")}
+    return admin_api([], {}, **given, pages=_PAGES)  # type: ignore[arg-type] # they stand in
+
+
+class PageRow(NamedTuple):
+    method: str
+    path: str
+    access: str
+    payloads: bool
 
 
 class Rig:
@@ -58,9 +81,7 @@ class Rig:
         self.done: list[tuple[str, Any]] = []
         self.reloads = 0
         self.verbs = self._verbs()
-        self.window = self._window(
-            Callers((lambda: self.held) if asked else None, clock=self.clock)
-        )
+        self._build(Callers((lambda: self.held) if asked else None, clock=self.clock))
         self.jar: dict[str, str] = {}
 
     def _verbs(self) -> Verbs:
@@ -95,11 +116,11 @@ class Rig:
         """Every other verb is the real one."""
         return getattr(self.__dict__["verbs"], name)
 
-    def _window(self, callers: Callers) -> PagesApp:
+    def _build(self, callers: Callers) -> None:
         live = self.world.live
         self.reading = Questions(self.store.reads, live, clock=self.clock, rebuild=_not_rebuilt)
         self.feed = Feed(self.clock, boot="b", recording=lambda _: None)
-        window = pages.window(
+        services = pages.services(
             self.reading,
             self,  # type: ignore[arg-type]
             callers,
@@ -108,8 +129,20 @@ class Rig:
             clock=self.clock,
             standing=pages.standing(live, self.state),
         )
-        self.admin = Admin((), callers=callers, hosts=Hosts(HOST), clock=self.clock, window=window)
-        return window
+        _SERVICES.take(**msgspec.structs.asdict(services))
+        self.app = _application()
+        self.pages = _PAGES
+        self.admin = AdminApp(lambda: self.app, hosts=Hosts(HOST), ready=self.verbs.ready)
+
+    def views(self) -> list[PageRow]:
+        """Every page and form behind the log-in."""
+        return [
+            PageRow(method, route.path_format, opt["access"], opt.get("payloads", False))
+            for route in self.app.routes
+            for handler in route.route_handlers
+            for method in handler.http_methods
+            if "access" in (opt := handler.opt) and "query" not in opt and route.path != "/logout"
+        ]
 
     # -- filling -----------------------------------------------------------------------------------
 
@@ -223,7 +256,7 @@ class Rig:
 
     def paths(self) -> list[str]:
         """A path of every page that is there."""
-        found = [v.path.format_map(self.ids) for v in self.window.views if v.method == "GET"]
+        found = [v.path.format_map(self.ids) for v in self.views() if v.method == "GET"]
         queries = ["/plan?state=dead", "/deliveries?where=payload.text", "/jobs?state=dead"]
         return [p for p in found if p not in ("/plan", "/live/feed")] + queries
 

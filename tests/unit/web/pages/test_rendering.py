@@ -16,7 +16,7 @@ def frame(mask: object = str) -> Frame:
 
 def shown(detail: str, mask: object = str) -> str:
     page = frame(mask).page("fault.html", Known(ANYONE, "p"), title="t", code=400, detail=detail)
-    return page.body.decode()
+    return page.content.decode()
 
 
 def test_text_is_escaped_and_what_would_steer_or_hide_is_written_out() -> None:

@@ -1,0 +1,147 @@
+"""A request to the admin API as its handlers see it, and the decorators that make them."""
+
+from collections.abc import Callable
+from typing import Any, Generic, Literal, TypeVar
+
+import msgspec
+from litestar import Request, get, post
+from litestar.datastructures import State
+from litestar.di import NamedDependency
+from litestar.dto import AbstractDTO
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.params import SkipValidation
+
+from router.operator import By
+from router.web.admin.asking import Query, QueryParameter
+from router.web.admin.browsers import header
+from router.web.admin.callers import Caller
+from router.web.admin.problems import JSON, PROBLEM, ProblemDetails, Rejected
+
+T = TypeVar("T")
+Given = NamedDependency[SkipValidation[T]]
+"""What a handler asks for by name."""
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+BODY_MAX = 1_048_576
+NO_BODY = b" "
+Access = Literal["open", "loopback", "viewer", "operator"]
+"""
+open: everybody; loopback: this machine, or a token; viewer: any token; operator: a token that may
+change things.
+"""
+
+
+def _refusals(**about: str) -> dict[int, ResponseSpec]:
+    return {
+        int(status.removeprefix("s")): ResponseSpec(
+            ProblemDetails, media_type=PROBLEM, description=text, generate_examples=False
+        )
+        for status, text in about.items()
+    }
+
+
+_REFUSALS = _refusals(
+    s400="The request is malformed, or asks for what is not known here.",
+    s401="A token is needed.",
+    s403="This token may not do that, or the request comes from another site.",
+    s404="There is no such thing.",
+    s429="Too many wrong tokens; Retry-After says how long to wait.",
+    s503="The store does not answer.",
+)
+_CHANGE_REFUSALS = _REFUSALS | _refusals(
+    s409="The ledger or the rules file stands against it.",
+    s413="The body is too big.",
+)
+
+
+class AdminRequest(Request[Caller, Any, State]):
+    """`user` is who calls, as the guard found out."""
+
+    @property
+    def asked(self) -> Query:
+        """The query string; what is not known is refused already."""
+        found: Query = self.state.asked
+        return found
+
+    @property
+    def by(self) -> By:
+        """Who changes something, for the audit."""
+        return By(self.user.name, self.state.peer or None)
+
+    async def body(self) -> bytes:
+        """Never empty, which Litestar would not decode: no body is an empty object."""
+        return await super().body() or NO_BODY
+
+    def header(self, name: bytes) -> str | None:
+        """The one value of a header. Raises Rejected when it is given twice."""
+        return header(self.scope["headers"], name)
+
+
+def question(
+    path: str,
+    about: str,
+    *query: QueryParameter,
+    access: Access = "viewer",
+    payloads: bool = False,
+    media_type: str = JSON,
+) -> Callable[[Handler], Any]:
+    """
+    A handler of GET.
+
+    `payloads`: it shows what came in or was sent, so a token without bodies is refused.
+    """
+    return get(
+        path,
+        summary=about,
+        media_type=media_type,
+        responses=_REFUSALS,
+        opt={"access": access, "payloads": payloads, "query": query},
+        security=[{}, {"token": []}] if access == "loopback" else None,
+    )
+
+
+def verb(path: str, about: str, body: type[msgspec.Struct]) -> Callable[[Handler], Any]:
+    """A handler of POST, for operators; the request's JSON is a `body`."""
+    return post(
+        path,
+        summary=about,
+        status_code=200,
+        dto=StrictBody[body],  # type: ignore[valid-type]
+        return_dto=None,
+        responses=_CHANGE_REFUSALS,
+        opt={"access": "operator", "payloads": False, "query": ()},
+    )
+
+
+class StrictBody(AbstractDTO[T], Generic[T]):
+    """The body of a request, read as strictly as everything else: no number in quotes is one."""
+
+    def decode_bytes(self, value: bytes) -> Any:
+        """The Struct. Raises Rejected."""
+        if value == NO_BODY:
+            value = b"{}"
+        else:
+            self._check_type()
+        try:
+            return msgspec.json.decode(value, type=self.model_type)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise Rejected(400, f"the body is not what this takes: {error}") from None
+
+    def _check_type(self) -> None:
+        kind = (header(self.asgi_connection.scope["headers"], b"content-type") or "").partition(";")
+        if kind[0].strip().lower() != JSON:
+            raise Rejected(415, "send application/json")
+
+    @classmethod
+    def create_for_field_definition(cls, *_args: Any, **_given: Any) -> None:
+        """Nothing is generated: the Struct itself is what is decoded."""
+
+    @classmethod
+    def create_openapi_schema(
+        cls,
+        field_definition: Any,
+        handler_id: str,  # noqa: ARG003 - Litestar gives it by name
+        schema_creator: Any,
+    ) -> Any:
+        """The schema of the Struct."""
+        return schema_creator.for_field_definition(field_definition)

@@ -1,0 +1,76 @@
+"""Logging in and out, and the files of the pages, which need neither."""
+
+from urllib.parse import parse_qs
+
+from litestar import Controller, Response, post, route
+from litestar.params import FromPath
+
+from router import log
+from router.web.admin.callers import TooManyGuesses, WrongToken
+from router.web.admin.problems import Rejected
+from router.web.admin.request import Given
+from router.web.pages.context import PageContext
+from router.web.pages.frame import POLICY
+from router.web.pages.guard import COOKIE, local, session_cookie
+from router.web.pages.request import Shown, action, cookie, parse_form, see_other
+
+TOKEN_MAX = 4_096
+_FOREVER = {
+    "cache-control": "public, max-age=31536000, immutable",
+    "content-security-policy": POLICY,
+}
+
+
+class Login(Controller):
+    """A token, shown once, begins a session."""
+
+    @route("/login", http_method=["GET", "HEAD"])
+    async def show(self, context: Given[PageContext]) -> Shown:
+        """The form for it."""
+        if not context.callers.asked:
+            return see_other("/")
+        query = parse_qs(context.request.scope["query_string"].decode("latin-1"))
+        onward = local(query.get("next", ["/"])[0])
+        known = context.request.state.known
+        return context.frame.page("login.html", known, next=onward, error=None)
+
+    @post("/login", status_code=200)
+    async def begin(self, context: Given[PageContext]) -> Shown:
+        """A session, if the token is one of ours."""
+        request = context.request
+        if not context.callers.asked:
+            return see_other("/")
+        form = parse_form(request.scope["headers"], await request.body())
+        onward = local(form.get("next", "/"))
+        token = form.get("token", "").strip().encode("utf-8")[:TOKEN_MAX]
+        try:
+            await context.callers.of(token, request.state.peer)
+        except WrongToken:
+            log.get("web.pages").warning("wrong token", peer=request.state.peer)
+            error = "Invalid token."
+            return context.frame.page("login.html", None, 401, next=onward, error=error)
+        except TooManyGuesses as many:
+            raise Rejected(429, str(many), {"retry-after": str(many.wait_s)}) from None
+        context.sessions.end(cookie(request.scope["headers"], COOKIE))
+        id_ = context.sessions.begin(token)
+        return see_other(onward, set_cookie=session_cookie(id_, request.scope))
+
+    @action("/logout", access="viewer")
+    async def end(self, context: Given[PageContext]) -> Shown:
+        """The session."""
+        scope = context.request.scope
+        context.sessions.end(cookie(scope["headers"], COOKIE))
+        return see_other("/login", set_cookie=session_cookie("", scope, 0))
+
+
+class StaticFiles(Controller):
+    """Stylesheet, scripts and icon."""
+
+    @route("/static/{name:str}", http_method=["GET", "HEAD"])
+    async def file(self, context: Given[PageContext], name: FromPath[str]) -> Shown:
+        """Their names change with their content."""
+        asset = context.assets.find(name)
+        if asset is None:
+            raise Rejected(404, "there is no such file")
+        headers = {**_FOREVER, "content-type": asset.content_type}
+        return Response(asset.body, headers=headers)

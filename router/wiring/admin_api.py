@@ -1,0 +1,51 @@
+"""
+The Litestar application of the admin listener, put together.
+
+Importing this takes half a second: it is imported when the public listener already answers.
+"""
+
+from collections.abc import Awaitable, Callable
+
+from litestar import Litestar
+
+from router.clock import Clock
+from router.web.admin.api import admin_api
+from router.web.admin.callers import Callers
+from router.web.admin.changes import ChangeRoutes
+from router.web.admin.live import FeedStore, LiveRoutes
+from router.web.admin.reading import Questions
+from router.web.admin.reads import ListRoutes, RecordRoutes, ServerRoutes
+from router.web.feed import Feed
+from router.web.pages.application import PagesRouter
+from router.web.pages.context import Services
+from router.web.ports import OperatorPort
+from router.wiring.admin import masked
+
+
+def api(
+    questions: Questions,
+    operator: OperatorPort,
+    *,
+    feed: Feed,
+    ledger: FeedStore,
+    render_metrics: Callable[[], Awaitable[bytes]],
+    callers: Callers,
+    clock: Clock,
+    pages: Services,
+) -> Litestar:
+    """Everything that every router answers there."""
+    services = {
+        "questions": questions,
+        "operator": operator,
+        "feed": feed,
+        "ledger": ledger,
+        "render_metrics": render_metrics,
+    }
+    return admin_api(
+        [ListRoutes, RecordRoutes, ServerRoutes, ChangeRoutes, LiveRoutes],
+        services,
+        callers=callers,
+        clock=clock,
+        pages=PagesRouter(pages),
+        mask=masked,
+    )
