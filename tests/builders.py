@@ -4,13 +4,16 @@ from typing import Any
 
 from router.expressions import compile as compiled
 from router.expressions import compile_template
+from router.kinds.http import HttpSpec
+from router.kinds.log import LogSpec
+from router.kinds.shell import ShellSpec
 from router.model.delivery import Delivery, DeliveryEvent, InboundRequest
 from router.model.job import Job
 from router.model.retry import NONE, STANDARD
 from router.model.settings import Dedupe, Endpoint, ServerSettings
 from router.providers import builtin
 from router.rules.ruleset import Ruleset
-from router.rules.specs import CompiledAction, CompiledRule, Condition, HttpSpec, LogSpec, ShellSpec
+from router.rules.specs import CompiledAction, CompiledRule, Condition
 
 NOW = 1_790_000_000_000
 GENERATION = "feedfacefeedface"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from router.actions.python import PythonAction
-from router.model.call import PythonCall
+from router.kinds.python import PythonCall
 from router.model.job import Outcome
 from tests.sim.makers import a_job
 

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 from router.actions.kept_response import json_of
 from router.actions.request_auth import Contexts, UnusableError, UnusableFilesError, signatures
 from router.actions.resolve import Resolve, system_lookup
+from router.actions.resources import Resources
 from router.egress import EgressPolicy, is_local_name, is_metadata_name, literal_address
 from router.errors import EgressRefused
+from router.kinds.http import HttpCall, of_status
+from router.kinds.kind import ActionCall
 from router.log import MASK, Redactor
-from router.model.call import Call, HttpCall
 from router.model.delivery import REMOVED
-from router.model.job import Done, FailOutcome, Job, Outcome, RetryOutcome
+from router.model.job import FailOutcome, Job, Outcome, RetryOutcome
 from router.model.retry import http_date
 
 if TYPE_CHECKING:
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
 ANSWER_MAX = 64 * 1024
 HEADERS_MAX = 16 * 1024
 LARGE_BODY = 512 * 1024
-THROTTLED = frozenset({408, 425, 429})
-GONE = 410
 FORBIDDEN = "the egress rules do not allow this address"
 AGENT = "webhook-rules-router"
 CREDENTIAL_WORDS = ("auth", "token", "key", "secret", "cookie", "password", "signature")
@@ -93,7 +93,7 @@ class HttpAction:
         self._session: aiohttp.ClientSession | None = None
         self._timeouts: dict[tuple[float, float], aiohttp.ClientTimeout] = {}
 
-    async def run(self, call: Call, job: Job) -> Outcome:
+    async def run(self, call: ActionCall, job: Job) -> Outcome:
         """Send it once, read at most 64 KiB of the answer."""
         if not isinstance(call, HttpCall):
             return FailOutcome("not an http call")
@@ -134,7 +134,8 @@ class HttpAction:
             if cut:
                 response.close()
         result = self._result(call, response.status, response.headers, (text, cut))
-        return self._classed(call, response.status, response.headers, result)
+        after = retry_after(response.headers.get("Retry-After"), self._now_s())
+        return of_status(call, response.status, after, result)
 
     def _headers(self, call: HttpCall, job: Job) -> tuple[tuple[str, str], ...]:
         """The call's own, and those that each attempt makes anew."""
@@ -215,21 +216,6 @@ class HttpAction:
             result |= self._redactor.json_value(json_of(text))
         return result
 
-    def _classed(
-        self, call: HttpCall, status: int, headers: Mapping[str, str], result: dict[str, Any]
-    ) -> Outcome:
-        reason = f"HTTP {status}"
-        if any(low <= status <= high for low, high in call.accept):
-            return Done(result)
-        if status == GONE:
-            return FailOutcome(reason, result)
-        if status in THROTTLED or status >= 500:
-            after = retry_after(headers.get("Retry-After"), self._now_s())
-            return RetryOutcome(
-                "throttled" if status in THROTTLED else "server", reason, after, result
-            )
-        return RetryOutcome("client", reason, None, result)
-
     def _broken(self, error: Exception, aim: _Aim) -> Outcome:
         """Words of our own for a call without an answer."""
         aiohttp = self._aiohttp
@@ -253,6 +239,11 @@ class HttpAction:
                 tls = isinstance(error, aiohttp.ClientSSLError)  # whose numbers are OpenSSL's
                 return RetryOutcome("network", words if tls else words + _errno_words(error))
         return RetryOutcome("network", "the connection broke" + _errno_words(error))
+
+
+def action(given: Resources) -> HttpAction:
+    """The `http` action of this process."""
+    return HttpAction(given.egress, redactor=given.redactor)
 
 
 def retry_after(value: str | None, now_s: float) -> float | None:

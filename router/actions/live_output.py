@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from router.actions.child import Child, Tail
+from router.kinds.shell import ShellCall
 from router.log.redacting import Redactor, beginning_of_one, end_of_one
-from router.model.call import ShellCall
 from router.model.job import Job
 
 

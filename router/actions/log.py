@@ -1,14 +1,11 @@
 """The `log` action: one line."""
 
-from collections.abc import Callable
-
-from router.model.call import Call, LogCall
+from router.actions.resources import Resources, WriteLine
+from router.kinds.kind import ActionCall
+from router.kinds.log import LogCall
 from router.model.job import Done, FailOutcome, Job, Outcome
 
 LINE_MAX = 8 * 1024
-
-WriteLine = Callable[[str, str, Job], None]
-"""Writes one line: level, message, the job it comes from. Escaping is the writer's."""
 
 
 class LogAction:
@@ -17,7 +14,7 @@ class LogAction:
     def __init__(self, write: WriteLine) -> None:
         self._write = write
 
-    def run_now(self, call: Call, job: Job) -> Outcome:
+    def run_now(self, call: ActionCall, job: Job) -> Outcome:
         """Log it."""
         if not isinstance(call, LogCall):
             return FailOutcome("not a log call")
@@ -27,9 +24,14 @@ class LogAction:
         self._write(call.level, message, job)
         return Done({"message": message})
 
-    async def run(self, call: Call, job: Job) -> Outcome:
+    async def run(self, call: ActionCall, job: Job) -> Outcome:
         """Log it."""
         return self.run_now(call, job)
 
     async def close(self) -> None:
         """Nothing to close."""
+
+
+def action(given: Resources) -> LogAction:
+    """The `log` action of this process."""
+    return LogAction(given.write)

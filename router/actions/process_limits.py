@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from router.actions.child import Owner
-from router.model.call import ShellCall
+from router.kinds.shell import ShellCall
 from router.model.settings import ShellLimits
 
 _SHELL = "/bin/sh"

@@ -15,10 +15,12 @@ from typing import Any
 
 from router.actions.kept_response import json_of
 from router.actions.plugin_child import Broken, PluginChild
+from router.actions.resources import Resources
 from router.actions.shell import signal_name
 from router.expressions import encode_json
+from router.kinds.kind import ActionCall
+from router.kinds.python import PythonCall
 from router.log import Redactor
-from router.model.call import Call, PythonCall
 from router.model.job import Done, FailOutcome, Job, Outcome, RetryOutcome
 from router.plugin_host.wire import TRACE_MAX, Ended
 
@@ -62,7 +64,7 @@ class PythonAction:
         self._idle: list[PluginChild] = []
         self._children: set[PluginChild] = set()
 
-    async def run(self, call: Call, job: Job) -> Outcome:
+    async def run(self, call: ActionCall, job: Job) -> Outcome:
         """Run it to its end, to its time limit, or to our cancellation: then its group is gone."""
         del job
         if not isinstance(call, PythonCall):
@@ -223,3 +225,8 @@ class PythonAction:
         if child in self._idle:
             self._idle.remove(child)
         child.close()
+
+
+def action(given: Resources) -> PythonAction:
+    """The `python` action of this process."""
+    return PythonAction(version=given.version, egress=given.private, redactor=given.redactor)

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from router.model.call import HttpCall
+from router.kinds.http import HttpCall
 from router.model.settings import Tls
 
 CONTEXTS_MAX = 64

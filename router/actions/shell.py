@@ -11,11 +11,12 @@ from router.actions.child import Child, Owner
 from router.actions.kept_response import json_of
 from router.actions.live_output import Watching, secrets_of
 from router.actions.process_limits import FootingError, bounded, handed, owner_of
+from router.actions.resources import Resources
+from router.kinds.kind import ActionCall
+from router.kinds.shell import ShellCall, of_exit
 from router.log import Redactor
-from router.model.call import Call, ShellCall
-from router.model.job import Done, FailOutcome, Job, Outcome, RetryOutcome
+from router.model.job import FailOutcome, Job, Outcome, RetryOutcome
 
-TEMPORARY, WRONG = 75, 78
 TERM_S = 0.5
 """What a process group gets between SIGTERM and SIGKILL."""
 GONE_S = 0.2
@@ -43,7 +44,7 @@ class ShellAction:
         self._redactor = redactor or Redactor()
         self._watching = watching or Watching()
 
-    async def run(self, call: Call, job: Job) -> Outcome:
+    async def run(self, call: ActionCall, job: Job) -> Outcome:
         """Run it to its end, to its time limit, or to our cancellation: then the group is gone."""
         if not isinstance(call, ShellCall):
             return FailOutcome("not a shell call")
@@ -114,17 +115,16 @@ class ShellAction:
         await child.gone(GONE_S)
 
 
+def action(given: Resources) -> ShellAction:
+    """The `shell` action of this process."""
+    return ShellAction(watching=given.output, redactor=given.redactor)
+
+
 def _classed(code: int, result: dict[str, Any]) -> Outcome:
-    if code == 0:
-        return Done(result)
-    if code == TEMPORARY:
-        return RetryOutcome("temporary", f"exit {code}: try again", None, result)
-    if code == WRONG:
-        return FailOutcome(f"exit {code}: must not be tried again", result)
-    if code < 0:
-        over = ": over its limit of processor time" if -code == signal.SIGXCPU else ""
-        return RetryOutcome("error", f"killed by {signal_name(-code)}{over}", None, result)
-    return RetryOutcome("error", f"exit {code}", None, result)
+    if code >= 0:
+        return of_exit(code, result)
+    over = ": over its limit of processor time" if -code == signal.SIGXCPU else ""
+    return RetryOutcome("error", f"killed by {signal_name(-code)}{over}", None, result)
 
 
 def signal_name(number: int) -> str:

@@ -8,7 +8,6 @@ import click
 
 from router.cli.output import visible
 from router.errors import UsageError
-from router.model.call import described
 from router.rehearsal import TrialResult
 from router.rehearsal.run import NOT_REAL
 from router.wiring.test_runner import TestRunResult
@@ -59,7 +58,7 @@ def _as_json(result: TrialResult) -> dict[str, Any]:
         "shadow": seen.shadow,
         "errors": list(seen.errors),
         "calls": {
-            "/".join(key): [described(c) for c in calls] for key, calls in seen.calls.items()
+            "/".join(key): [c.described() for c in calls] for key, calls in seen.calls.items()
         },
         "dead": {"/".join(key): reason for key, reason in seen.dead.items()},
         "cancelled": {"/".join(key): reason for key, reason in seen.cancelled.items()},

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import get_args
 
 from router.config.context import LoadContext
+from router.config.kinds import SCHEMAS
 from router.config.language import ExpressionSite, Language
 from router.config.schema import ActionEntry, ConcurrencyEntry
 from router.model.job import Group, Predecessor, Wanted
@@ -13,7 +14,6 @@ from router.yaml_source import Sequence as List
 
 LIMIT_MAX = 10_000
 _ENDS: tuple[str, ...] = get_args(Wanted)
-_KINDS = ("use", "http", "shell", "python", "log", "repository_dispatch")
 
 
 class Chains:
@@ -151,7 +151,7 @@ def _name(entry: ActionEntry) -> str | None:
         return entry.id.value
     if entry.use is not None:
         return entry.use.value
-    return next((kind for kind in _KINDS if entry.key_at(kind) is not entry.node), None)
+    return next((kind for kind in SCHEMAS if entry.key_at(kind) is not entry.node), None)
 
 
 def concurrency(

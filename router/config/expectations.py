@@ -1,13 +1,14 @@
 """A test's `expect`: every name and key checked against the file's rules and actions."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from router.config.context import LoadContext
 from router.config.language import json_value
 from router.config.schema import RuleEntry
 from router.config.trial_schema import CallEntry, ExpectEntry, TrialEntry
+from router.kinds import KINDS
 from router.model.job import ActionKind
 from router.model.trial import ActionKey, Expected, ExpectedCall, Step
 from router.rules.explain import items_of
@@ -17,24 +18,6 @@ from router.yaml_source import Sequence, SourceText, Table
 SKIPPED = ("skipped: event", "skipped: endpoint", "skipped: otherwise")
 """Parts of a rule's head that may stand in the way, in the words of `because`."""
 _ITEM = re.compile(r"match\[([0-9]{1,6})\]")
-_FIELDS: Mapping[str, frozenset[ActionKind]] = {
-    "method": frozenset({"http"}),
-    "url": frozenset({"http"}),
-    "headers": frozenset({"http"}),
-    "json": frozenset({"http"}),
-    "argv": frozenset({"shell"}),
-    "env": frozenset({"shell"}),
-    "stdin": frozenset({"shell"}),
-    "args": frozenset({"python"}),
-    "message": frozenset({"log"}),
-}
-"""What can be expected of a call, and the kinds of action that have it."""
-AN: Mapping[ActionKind, str] = {
-    "http": "an http",
-    "shell": "a shell",
-    "python": "a python",
-    "log": "a log",
-}
 
 
 class KnownActions:
@@ -165,16 +148,11 @@ class Expectations:
         return found
 
     def _call(self, name: SourceText, entry: CallEntry, kind: ActionKind) -> ExpectedCall:
-        fields = {}
-        for key, kinds in _FIELDS.items():
-            value = getattr(entry, key)
-            if value is None:
-                continue
-            fields[key] = self._value(value)
-            if kind not in kinds:
-                message = f"'{name.value}' is {AN[kind]} action: its calls have no '{key}'"
-                hint = "they have " + ", ".join(k for k, of in _FIELDS.items() if kind in of)
-                self._bad(message, entry.key_at(key), hint)
+        has = KINDS[kind].calls
+        for key in entry.chosen.keys() - has:
+            message = f"'{name.value}' is {KINDS[kind].title} action: its calls have no '{key}'"
+            self._bad(message, entry.key_at(key), f"they have {', '.join(has)}")
+        fields = {key: self._value(value) for key, value in entry.chosen.items()}
         if entry.times is not None and entry.times < 0:
             message = "'times' cannot be below zero"
             self.context.error("bad-value", message, entry.at("times"))

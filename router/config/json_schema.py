@@ -11,7 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 from urllib.parse import quote
 
 from router.config import units
-from router.config.actions import METHODS
+from router.config.kinds.http import METHODS
 from router.config.schema import FileEntry
 from router.config.senders import event_names
 from router.config.settings import ID, NAME

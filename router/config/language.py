@@ -11,7 +11,7 @@ from router.config.context import LoadContext
 from router.config.diagnostics import SHOWN_MAX
 from router.errors import ExpressionError
 from router.expressions import Expression, Template
-from router.rules.specs import JsonSpec
+from router.kinds.templates import JsonSpec
 from router.yaml_source import (
     Mapping,
     Node,

@@ -12,7 +12,7 @@ import msgspec
 from router import providers
 from router.config import endpoints as endpoint_rooms
 from router.config import settings
-from router.config.actions import ActionCompiler
+from router.config.actions import ActionCompiler, check_machine
 from router.config.api import dispatching
 from router.config.checks import CompiledFile, run_checks
 from router.config.context import LoadContext
@@ -20,7 +20,6 @@ from router.config.files import Files, FolderFiles
 from router.config.includes import Including
 from router.config.language import Language
 from router.config.pragmas import Pragmas
-from router.config.programs import check_programs
 from router.config.providers import with_own
 from router.config.rule_types import Typing
 from router.config.rules import RuleCompiler, defines
@@ -109,7 +108,7 @@ def _load(
     if report.failed:
         return Loaded(None, report.sorted())
     if thorough:
-        check_programs(context)
+        check_machine(context)
         check_samples(context, ruleset)
         pragmas.report_unused()
     return Loaded(ruleset, report.sorted(), trials)

@@ -11,6 +11,7 @@ from router.config.schema import ConditionEntry, RuleEntry
 from router.config.senders import EndpointSenders
 from router.config.shared import told_with_its_user
 from router.expressions import Expression
+from router.kinds import KINDS
 from router.model.settings import OWN
 from router.rules.specs import CompiledRule
 from router.typing import TABLES, TypedSender, TypeFinding, TypeWalk, when_false, when_true
@@ -118,8 +119,8 @@ class Typing:
             if id(written.text) not in compiled:
                 reading: Reading = "verdict" if written.place in VERDICTS else "value"
                 if "results" in written.compiled.roots:
-                    kinds = {action.id: action.kind for action in texts.rule.actions}
-                    self.check_expression(written, reading, self.scenes.after(scenes, kinds))
+                    types = {a.id: KINDS[a.kind].result.types for a in texts.rule.actions}
+                    self.check_expression(written, reading, self.scenes.after(scenes, types))
                 else:
                     self.check_expression(written, reading, scenes, known)
 

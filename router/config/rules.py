@@ -2,11 +2,12 @@
 
 import msgspec
 
-from router.config.actions import ActionCompiler, Surroundings
+from router.config.actions import ActionCompiler
 from router.config.chains import concurrency
 from router.config.context import LoadContext
 from router.config.endpoints import RESERVED
 from router.config.events import EventNames
+from router.config.kinds.base import Surroundings
 from router.config.language import ROOTS, ExpressionSite, Language
 from router.config.rule_types import RuleTexts
 from router.config.schema import ConditionEntry, RuleEntry

@@ -9,7 +9,7 @@ results of other actions, and what the rule's own conditions keep away.
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -17,22 +17,16 @@ from router.config.context import LoadContext
 from router.errors import RenderError
 from router.expressions import Expression, Template
 from router.expressions.lacking import lacks
+from router.kinds import KINDS
+from router.kinds.kind import TemplateForm
+from router.kinds.templates import encoded, json_value
 from router.model.delivery import Delivery, DeliveryEvent, InboundRequest
 from router.model.patterns import wants_event
 from router.model.settings import Endpoint
 from router.providers import Provider
-from router.rules.render_http import encoded, json_value
 from router.rules.ruleset import Ruleset
 from router.rules.scope import event_scope
-from router.rules.specs import (
-    CompiledAction,
-    CompiledRule,
-    Condition,
-    HttpSpec,
-    LogSpec,
-    PythonSpec,
-    ShellSpec,
-)
+from router.rules.specs import CompiledAction, CompiledRule, Condition
 from router.yaml_source import Node, SourceText
 
 RENDERS_MAX = 200_000
@@ -41,7 +35,6 @@ _NOW_MS = 1_760_000_000_000
 _ID = "01990000-0000-7000-8000-000000000000"
 _ADVISED = re.compile(r"(.* is (?:null|an array|an object)): (.*)", re.DOTALL)
 
-Form = Literal["text", "json", "lines", "path"]
 Scope = dict[str, Any]
 
 
@@ -69,7 +62,7 @@ def _judge(
     context: LoadContext,
     samples: "_Samples",
     owner: tuple[CompiledRule, CompiledAction],
-    what: tuple[Form, Template],
+    what: tuple[TemplateForm, Template],
     told: set[int],
 ) -> None:
     """Render one template on every sample of its rule, and say once which fail."""
@@ -125,7 +118,7 @@ def _place(context: LoadContext, node: Node | None, template: Template) -> Sourc
 # -- templates
 
 
-def _templates(action: CompiledAction) -> Iterator[tuple[Form, Template]]:
+def _templates(action: CompiledAction) -> Iterator[tuple[TemplateForm, Template]]:
     """Everything that an action sends and that reads something."""
     for name, value in action.given:
         yield from _within("json", (name, value))
@@ -133,25 +126,10 @@ def _templates(action: CompiledAction) -> Iterator[tuple[Form, Template]]:
     for field in spec.__struct_fields__:
         value = getattr(spec, field)
         if isinstance(value, (Template, tuple, list, dict)):
-            yield from _within(_form(spec, field), value)
+            yield from _within(KINDS[action.kind].form(spec, field), value)
 
 
-def _form(spec: Any, field: str) -> Form:
-    match spec, field:
-        case HttpSpec(), "path" | "url":
-            return "path"
-        case HttpSpec(), "body":
-            return "json" if spec.body_kind == "json" else "text"
-        case PythonSpec(), "args":
-            return "json"
-        case ShellSpec(), "stdin" | "files":
-            return "json"
-        case LogSpec(), _:
-            return "lines"
-    return "text"
-
-
-def _within(form: Form, value: Any) -> Iterator[tuple[Form, Template]]:
+def _within(form: TemplateForm, value: Any) -> Iterator[tuple[TemplateForm, Template]]:
     if isinstance(value, Template):
         if value.roots:
             yield form, value
@@ -163,7 +141,7 @@ def _within(form: Form, value: Any) -> Iterator[tuple[Form, Template]]:
             yield from _within(form, child)
 
 
-def _fault(form: Form, template: Template, scope: Scope) -> Fault | None:
+def _fault(form: TemplateForm, template: Template, scope: Scope) -> Fault | None:
     """Why a template cannot be rendered; None also where that cannot be judged."""
     try:
         _render(form, template, scope)
@@ -180,7 +158,7 @@ def _fault(form: Form, template: Template, scope: Scope) -> Fault | None:
     return whole
 
 
-def _render(form: Form, template: Template, scope: Scope) -> None:
+def _render(form: TemplateForm, template: Template, scope: Scope) -> None:
     match form:
         case "path" if template.whole is None:
             encoded(template, scope, "")

@@ -13,7 +13,7 @@ from router.config.provider_schema import ProviderEntry, VerifyEntry
 from router.config.server_schema import ServerEntry, SettingEntry
 from router.config.trial_schema import TrialEntry
 from router.config.units import ApiVersion, Day, Duration, Fraction, Rate, Size
-from router.yaml_source import Entry, Node, SourceText, Table, doc
+from router.yaml_source import Entry, EntryKey, Node, OpenEntry, SourceText, Table, doc
 
 
 class SecretEntry(Entry):
@@ -232,111 +232,6 @@ class ConditionEntry(Entry):
     ] = msgspec.field(default=None, name="any")
 
 
-class HttpEntry(Entry):
-    """An `http` action; a lone text is its url."""
-
-    called: ClassVar[str] = "'http'"
-    shorthand: ClassVar[str | None] = "short"
-    short: Annotated[SourceText | None, doc("POST the event to this address.")] = None
-    target: Annotated[SourceText | None, doc("The target to call.")] = None
-    url: Annotated[
-        SourceText | None, doc("The address, if it is no target; templates in path and query only.")
-    ] = None
-    method: Annotated[SourceText | None, doc("Default POST.")] = None
-    path: Annotated[SourceText | None, doc("Appended to the target's address; a template.")] = None
-    query: Annotated[Table[SourceText] | None, doc("Query fields; templates.")] = None
-    headers: Annotated[Table[SourceText] | None, doc("Headers; templates.")] = None
-    forward_headers: Annotated[
-        list[SourceText] | None, doc("Headers of the sender to pass on.")
-    ] = None
-    json: Annotated[
-        Node | None, doc("The body as JSON; texts are templates, a lone template keeps its type.")
-    ] = None
-    form: Annotated[Table[SourceText] | None, doc("The body as a form; templates.")] = None
-    text: Annotated[SourceText | None, doc("The body as plain text; a template.")] = None
-    body: Annotated[
-        SourceText | None, doc("The body as it stands; a template. Without any body: the event.")
-    ] = None
-    accept: Annotated[
-        list[SourceText] | None,
-        doc("Statuses that mean success: 2xx (default), 409, 500-504.", ["2xx", 409]),
-    ] = None
-    timeout: Annotated[Duration | None, doc("For one call. Default the target's, or 30s.")] = None
-    auth: Annotated[AuthEntry | None, doc("As in targets.")] = None
-    tls: Annotated[TlsEntry | None, doc("As in targets.")] = None
-    sign: Annotated[SignEntry | None, doc("As in targets.")] = None
-
-
-class ShellLimitsEntry(Entry):
-    """What each process of a command may use."""
-
-    called: ClassVar[str] = "'limits'"
-    cpu: Annotated[Duration | None, doc("Time of the processor.")] = None
-    memory: Annotated[Size | None, doc("Memory.")] = None
-    files: Annotated[int | None, doc("Open files.")] = None
-
-
-class ShellEntry(Entry):
-    """A `shell` action: `argv` or `script`."""
-
-    called: ClassVar[str] = "'shell'"
-    argv: Annotated[
-        list[SourceText] | None,
-        doc(
-            "The program and its arguments; templates, read by no shell.",
-            ["bin/suppress", "--", "{{ payload.email }}"],
-        ),
-    ] = None
-    script: Annotated[
-        SourceText | None, doc("A script; it never holds a template, values come by env.")
-    ] = None
-    interpreter: Annotated[
-        list[SourceText] | None,
-        doc("What reads the script. Default sh -eu."),
-    ] = None
-    stdin: Annotated[Node | None, doc("What it is given: default (the event), none, or JSON.")] = (
-        None
-    )
-    env: Annotated[Table[SourceText] | None, doc("Environment variables; templates.")] = None
-    pass_env: Annotated[
-        list[SourceText] | None, doc("Variables of the router's own environment to pass on.")
-    ] = None
-    cwd: Annotated[SourceText | None, doc("The folder it runs in, relative to this file.")] = None
-    timeout: Annotated[Duration | None, doc("Default 10m.")] = None
-    limits: Annotated[ShellLimitsEntry | None, doc("What each process may use.")] = None
-    user: Annotated[SourceText | None, doc("The user it runs as.")] = None
-    files: Annotated[Table[Node] | None, doc("Variables that name files with these contents.")] = (
-        None
-    )
-
-
-class PythonEntry(Entry):
-    """A `python` action: a function of a plugin."""
-
-    called: ClassVar[str] = "'python'"
-    required: ClassVar[tuple[str, ...]] = ("call",)
-    call: Annotated[
-        SourceText | None,
-        doc("MODULE:FUNCTION of plugins/MODULE.py.", "desk:notify"),
-    ] = None
-    args: Annotated[Table[Node] | None, doc("Its named arguments; texts are templates.")] = None
-    secrets: Annotated[list[SourceText] | None, doc("Secrets that it may read.")] = None
-    timeout: Annotated[Duration | None, doc("Default 60s.")] = None
-
-
-class RepositoryDispatchEntry(Entry):
-    """A `repository_dispatch` action: an event of one's own on the code host."""
-
-    called: ClassVar[str] = "'repository_dispatch'"
-    required: ClassVar[tuple[str, ...]] = ("repo", "event_type", "token")
-    repo: Annotated[SourceText | None, doc("OWNER/NAME.")] = None
-    event_type: Annotated[SourceText | None, doc("The event's name.")] = None
-    client_payload: Annotated[Node | None, doc("What goes with it; texts are templates.")] = None
-    token: Annotated[SourceText | None, doc("The secret that opens the API.")] = None
-    api_base: Annotated[SourceText | None, doc("The API's address.")] = None
-    timeout: Annotated[Duration | None, doc("For one call.")] = None
-
-
 class RetryEntry(Entry):
     """A retry policy; a lone text is the name of one."""
 
@@ -353,20 +248,13 @@ class RetryEntry(Entry):
     jitter: Annotated[Fraction | None, doc("How much each delay varies, from 0 to 1.")] = None
 
 
-class ActionEntry(Entry):
+class ActionEntry(OpenEntry):
     """One step of a rule: exactly one kind."""
 
     called: ClassVar[str] = "this action"
     id: Annotated[SourceText | None, doc("Unique in its rule; left out: the kind of action.")] = (
         None
     )
-    http: Annotated[HttpEntry | None, doc("Call an address; a lone text is its url.")] = None
-    shell: Annotated[ShellEntry | None, doc("Run a program, or a script.")] = None
-    python: Annotated[PythonEntry | None, doc("Call a function of a plugin.")] = None
-    log: Annotated[SourceText | None, doc("Write one line to the log; a template.")] = None
-    repository_dispatch: Annotated[
-        RepositoryDispatchEntry | None, doc("Trigger an event of your own on the code host.")
-    ] = None
     retry: Annotated[
         RetryEntry | None,
         doc("When to try again: a policy's name, or one written here. Default by kind of action."),
@@ -388,6 +276,13 @@ class ActionEntry(Entry):
     when: Annotated[
         SourceText | None, doc("An expression; evaluated as the action starts, false cancels it.")
     ] = None
+
+    @classmethod
+    def further(cls) -> tuple[EntryKey, ...]:
+        """A key for each kind of action."""
+        from router.config.kinds import SCHEMAS  # noqa: PLC0415 - built of the classes of this file
+
+        return tuple(EntryKey(key, key, row.entry, row.about) for key, row in SCHEMAS.items())
 
 
 class SharedActionEntry(ActionEntry):

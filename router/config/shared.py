@@ -9,13 +9,13 @@ from router.config.context import LoadContext
 from router.config.language import ExpressionSite, Language
 from router.config.schema import ActionEntry, SharedActionEntry
 from router.config.settings import NAME, shape
-from router.rules.specs import JsonSpec
+from router.kinds.templates import JsonSpec
 from router.yaml_source import Scalar, SourceText, Table, scalars
 
 ROOT = "with"
 _PLACES_OF_USE = ("id", "use", "after", "when")
 """Keys that say when and where a step runs: they belong to the rule."""
-_OF_THE_USE = frozenset({"node", "broken", "use", "given"})
+_OF_THE_USE = frozenset({"node", "broken", "use", "given", "chosen"})
 
 T = TypeVar("T")
 Given = tuple[tuple[str, JsonSpec], ...]

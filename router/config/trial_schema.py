@@ -1,9 +1,23 @@
 """`tests` as Structs, and the file of tests beside a rules file."""
 
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 from router.config.units import Duration, Moment
-from router.yaml_source import Entry, Node, SourceText, Table, doc
+from router.kinds import KINDS
+from router.kinds.kind import CallForm
+from router.yaml_source import Entry, EntryKey, Node, OpenEntry, SourceText, Table, doc
+
+_CALL_TYPES: Mapping[CallForm, Any] = {
+    "text": SourceText,
+    "texts": list[SourceText],
+    "table": Table[SourceText],
+    "json": Node | None,
+}
+
+
+def _reply_type(values: range | tuple[str, ...]) -> Any:
+    return int if isinstance(values, range) else Literal[values]
 
 
 class SendEntry(Entry):
@@ -28,35 +42,35 @@ class SendEntry(Entry):
     advance: Annotated[Duration | None, doc("Let time pass.")] = None
 
 
-class ReplyEntry(Entry):
+class ReplyEntry(OpenEntry):
     """One of a test's `replies`; a lone number is a status or an exit code."""
 
     called: ClassVar[str] = "this reply"
     shorthand: ClassVar[str | None] = "code"
     code: Annotated[int | None, doc("A status, or an exit code.")] = None
-    status: Annotated[int | None, doc("An HTTP status.")] = None
-    exit: Annotated[int | None, doc("An exit code.")] = None
     error: Annotated[
         Literal["network", "timeout"] | None, doc("No answer: network or timeout.")
     ] = None
-    raises: Annotated[Literal["Retry", "Fail"] | None, doc("What the plugin raises.")] = None
     after: Annotated[Duration | None, doc("What it says about when to try again.")] = None
 
+    @classmethod
+    def further(cls) -> tuple[EntryKey, ...]:
+        """A key for each kind of action that is answered."""
+        found = [kind.reply for kind in KINDS.values() if kind.reply is not None]
+        return tuple(EntryKey(r.key, r.key, _reply_type(r.values), r.about) for r in found)
 
-class CallEntry(Entry):
+
+class CallEntry(OpenEntry):
     """One of a test's expected `calls`."""
 
     called: ClassVar[str] = "this call"
     times: Annotated[int | None, doc("How many calls.")] = None
-    method: Annotated[SourceText | None, doc("The method.")] = None
-    url: Annotated[SourceText | None, doc("The whole address.")] = None
-    headers: Annotated[Table[SourceText] | None, doc("Headers, some of them.")] = None
-    json: Annotated[Node | None, doc("The body, some of its fields.")] = None
-    argv: Annotated[list[SourceText] | None, doc("Program and arguments.")] = None
-    env: Annotated[Table[SourceText] | None, doc("Variables, some of them.")] = None
-    stdin: Annotated[SourceText | None, doc("What it was given.")] = None
-    args: Annotated[Node | None, doc("Arguments, some of them.")] = None
-    message: Annotated[SourceText | None, doc("The line.")] = None
+
+    @classmethod
+    def further(cls) -> tuple[EntryKey, ...]:
+        """A key for each part of the calls of each kind of action."""
+        found = {name: field for kind in KINDS.values() for name, field in kind.calls.items()}
+        return tuple(EntryKey(n, n, _CALL_TYPES[f.form], f.about) for n, f in found.items())
 
 
 class ExpectEntry(Entry):

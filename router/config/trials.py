@@ -1,25 +1,16 @@
 """`tests:`: what is sent, answered and expected, every name checked against the file."""
 
-from collections.abc import Mapping
-
 from router.config.context import LoadContext
-from router.config.expectations import AN, Expectations, KnownActions
+from router.config.expectations import Expectations, KnownActions
 from router.config.senders import EndpointSenders
 from router.config.steps import StepCompiler
 from router.config.trial_schema import ReplyEntry, TrialEntry
+from router.kinds import KINDS
 from router.model.job import ActionKind
 from router.model.settings import OWN
 from router.model.trial import ActionKey, SimulatedAnswer, Trial
 from router.rules.specs import CompiledRule
 from router.yaml_source import Node, SourceText
-
-_REPLIES: Mapping[ActionKind, tuple[str, ...]] = {
-    "http": ("status", "error"),
-    "shell": ("exit", "error"),
-    "python": ("raises", "error"),
-    "log": (),
-}
-_CODE: Mapping[ActionKind, str] = {"http": "status", "shell": "exit"}
 
 
 class Trials:
@@ -78,35 +69,31 @@ class Trials:
         return found
 
     def _answer(self, entry: ReplyEntry, kind: ActionKind, name: SourceText) -> SimulatedAnswer:
-        allowed = _REPLIES[kind]
-        if not allowed:
-            self._bad_reply(f"'{name.value}' is a log action: it meets nobody", entry.node)
-        elif entry.code is not None and kind not in _CODE:
+        title, reply = f"{KINDS[kind].title} action", KINDS[kind].reply
+        if reply is None:
+            self._bad_reply(f"'{name.value}' is {title}: it meets nobody", entry.node)
+            return SimulatedAnswer()
+        numbered = isinstance(reply.values, range)
+        if entry.code is not None and not numbered:
             hint = "write {raises: Retry}, {raises: Fail}, or {} for success"
-            self._bad_reply(f"{AN[kind]} action is not answered by a number", entry.node, hint)
-        for key in ("status", "exit", "raises", "error"):
-            if getattr(entry, key) is not None and key not in allowed:
-                message = f"'{key}' is no answer to {AN[kind]} action"
-                self._bad_reply(message, entry.key_at(key), f"expected {' or '.join(allowed)}")
-        if sum(getattr(entry, key) is not None for key in allowed) > 1:
-            listed = " and ".join(f"'{key}'" for key in allowed)
-            self._bad_reply(f"{listed} exclude each other", entry.node)
-        return self._bounded(entry, kind)
-
-    def _bounded(self, entry: ReplyEntry, kind: ActionKind) -> SimulatedAnswer:
-        given = {"status": entry.status, "exit": entry.exit}
-        if entry.code is not None and kind in _CODE:
-            given[_CODE[kind]] = entry.code
-        status, exit_ = given["status"], given["exit"]
-        if status is not None and status not in range(200, 600):
-            self._bad_reply(f"{status} is no final HTTP status", entry.node)
-        if exit_ is not None and exit_ not in range(256):
-            self._bad_reply(f"{exit_} is no exit code", entry.node)
-        if entry.after is not None and status is None and entry.raises != "Retry":
-            message = "'after' goes with 'status' (Retry-After) or 'raises: Retry'"
+            self._bad_reply(f"{title} is not answered by a number", entry.node, hint)
+        for key in entry.chosen.keys() - {reply.key}:
+            message = f"'{key}' is no answer to {title}"
+            self._bad_reply(message, entry.key_at(key), f"expected {reply.key} or error")
+        value = entry.chosen.get(reply.key)
+        if value is not None and entry.error is not None:
+            self._bad_reply(f"'{reply.key}' and 'error' exclude each other", entry.node)
+        if entry.code is not None and numbered:
+            value = entry.code
+        if value is not None and value not in reply.values:
+            self._bad_reply(f"{value} is {reply.otherwise}", entry.node)
+        elif entry.after is not None and value not in reply.waits:
+            afters = [k.reply.after for k in KINDS.values() if k.reply and k.reply.after]
+            message = f"'after' goes with {' or '.join(afters)}"
             self._bad_reply(message, entry.key_at("after"))
-        after = None if entry.after is None else entry.after / 1_000
-        return SimulatedAnswer(status, exit_, entry.error, entry.raises, after)
+        return SimulatedAnswer(
+            value, entry.error, None if entry.after is None else entry.after / 1_000
+        )
 
     def _bad_reply(self, message: str, node: Node, hint: str | None = None) -> None:
         self.context.error("bad-reply", message, node, hint)

@@ -9,21 +9,10 @@ import msgspec
 from router.clock import Clock
 from router.dispatch.breaker import Gate
 from router.dispatch.slots import Limits
-from router.model.job import (
-    ActionKind,
-    Done,
-    FailOutcome,
-    FailureClass,
-    Job,
-    Outcome,
-    RetryOutcome,
-    Skip,
-)
+from router.kinds import KINDS
+from router.model.job import ActionKind, Done, FailOutcome, Job, Outcome, RetryOutcome, Skip
 from router.model.settings import TargetLimits
 from router.model.target import FACT, TargetChange, TargetMemory
-
-FAULTS: frozenset[FailureClass] = frozenset({"network", "timeout", "throttled", "server"})
-"""Failures that are the target's. Any other answer, a 404 too, shows that it is there."""
 
 
 class Gates:
@@ -64,7 +53,7 @@ class Gates:
         gate, fault = self.of(job.target), _fault(job.kind, outcome)
         change = None
         if fault is not None:
-            if job.kind == "http" and self._limits(job.target, job.kind).breaker:
+            if self._limits(job.target, job.kind).breaker:
                 change = gate.failed(
                     job.id,
                     self._clock.now(),
@@ -74,7 +63,7 @@ class Gates:
                 )
             else:
                 gate.health.failed(self._clock.now(), fault.reason, connecting=False)
-        elif _answer(outcome):
+        elif _answer(job.kind, outcome):
             change = gate.answered(job.id, self._clock.now())
         gate.landed(job.id)
         self._note(gate, change)
@@ -166,18 +155,19 @@ def facts(memories: Mapping[str, TargetMemory]) -> dict[str, Any]:
 
 
 def _fault(kind: ActionKind, outcome: Outcome | Skip | None) -> RetryOutcome | FailOutcome | None:
-    """A failure of the target: of a command or a plugin, any; see FAULTS."""
-    if kind != "http":
+    """A failure of the target. Any other answer, a 404 too, shows that it is there."""
+    faults = KINDS[kind].faults
+    if faults is None:
         return outcome if isinstance(outcome, RetryOutcome | FailOutcome) else None
-    return outcome if isinstance(outcome, RetryOutcome) and outcome.failure in FAULTS else None
+    return outcome if isinstance(outcome, RetryOutcome) and outcome.failure in faults else None
 
 
-def _answer(outcome: Outcome | Skip | None) -> bool:
+def _answer(kind: ActionKind, outcome: Outcome | Skip | None) -> bool:
     match outcome:
         case Done():
             return True
         case RetryOutcome(failure="client"):
             return True
         case FailOutcome(result=result):
-            return "status" in result
+            return KINDS[kind].result.code in result
     return False

@@ -20,6 +20,7 @@ from router.dispatch.runner import Runner
 from router.dispatch.settlement import Verdicts
 from router.dispatch.slots import Slots
 from router.dispatch.target_status import standings
+from router.kinds import ADDRESSED
 from router.model.job import ActionKind, Job
 from router.model.leased import Work
 from router.model.target import FACT, TargetChange, TargetNow
@@ -233,7 +234,7 @@ class Dispatcher:
             self.gates,
             self._live.limits,
             self._clock.now(),
-            kind_of=lambda target: self._wishes.kind_of(target) or "http",
+            kind_of=lambda target: self._wishes.kind_of(target) or ADDRESSED,
             in_use=self._slots.held_by,
         )
 

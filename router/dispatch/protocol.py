@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
-from router.model.call import Call
+from router.kinds.kind import ActionCall
 from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import Job, Outcome, Skip
 
@@ -17,7 +17,7 @@ class Action(Protocol):
     the CancelledError leaves it.
     """
 
-    async def run(self, call: Call, job: Job) -> Outcome: ...
+    async def run(self, call: ActionCall, job: Job) -> Outcome: ...
 
     async def close(self) -> None: ...
 
@@ -30,11 +30,11 @@ class PromptAction(Action, Protocol):
     It takes microseconds, and so needs no slot while it runs.
     """
 
-    def run_now(self, call: Call, job: Job) -> Outcome: ...
+    def run_now(self, call: ActionCall, job: Job) -> Outcome: ...
 
 
 Results = Mapping[str, Any]
 """What the actions that a job comes after have left, by their ids."""
 
-Render = Callable[[Job, Delivery, DeliveryEvent | None, Results], Call | Skip]
+Render = Callable[[Job, Delivery, DeliveryEvent | None, Results], ActionCall | Skip]
 """Builds a job's call from today's version of its action. Raises RenderError."""

@@ -8,7 +8,8 @@ import msgspec
 from router.dispatch.live import DispatchRules as DispatchLive
 from router.dispatch.protocol import Render, Results
 from router.errors import RenderError
-from router.model.call import Call
+from router.kinds import ADDRESSED, KINDS
+from router.kinds.kind import ActionCall
 from router.model.delivery import Delivery, DeliveryEvent, as_request
 from router.model.job import ActionKind, Job, Skip
 from router.model.retry import NONE, RetryPolicy
@@ -21,13 +22,6 @@ from router.store.values import Died
 REREAD_CACHE = 64
 REREAD_BYTES = 16 * 1024 * 1024
 """Deliveries whose events are remembered, and bytes of their bodies; always the newest."""
-UNNAMED = {
-    "http": TargetLimits(16, None),
-    "shell": TargetLimits(4, None),
-    "python": TargetLimits(4, None),
-    "log": TargetLimits(256, None),
-}
-
 
 Reread = Callable[[Delivery, int], DeliveryEvent]
 """Reads one event of a stored delivery again. Raises RenderError when it cannot."""
@@ -39,7 +33,7 @@ def renderer(live: LiveRef, environ: Mapping[str, str]) -> Render:
 
     def rendered(
         job: Job, delivery: Delivery, event: DeliveryEvent | None, results: Results
-    ) -> Call | Skip:
+    ) -> ActionCall | Skip:
         if delivery.damaged:
             raise RenderError("corrupt", "the stored delivery is not what was accepted")
         found = live.action_of(job)
@@ -141,7 +135,7 @@ def kinds(live: LiveRef) -> Callable[[str], ActionKind | None]:
 
     def kind(target: str) -> ActionKind | None:
         if target in live.current.ruleset.targets or "://" in target:
-            return "http"
+            return ADDRESSED
         rule, _, action = target.partition("/")
         found = live.current.actions.get((rule, action))
         return found.kind if found else None
@@ -154,8 +148,8 @@ def target_limits(live: LiveRef) -> Callable[[str, ActionKind], TargetLimits]:
 
     def limits(target: str, kind: ActionKind) -> TargetLimits:
         named = live.current.ruleset.targets.get(target)
-        if named is None or kind != "http":
-            return UNNAMED[kind]
+        if named is None:
+            return KINDS[kind].limits
         return TargetLimits(named.concurrency, named.rate, named.breaker)
 
     return limits

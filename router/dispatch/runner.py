@@ -11,7 +11,8 @@ from router.dispatch.live import DispatchObserver, DispatchRules, Measures
 from router.dispatch.protocol import Action, PromptAction, Results
 from router.dispatch.settlement import TOO_OLD, Verdicts, interrupted, moved, too_old
 from router.errors import EvaluationError, RenderError, StoreUnavailable
-from router.model.call import Call, LogCall
+from router.kinds import KINDS
+from router.kinds.kind import ActionCall
 from router.model.job import (
     ActionKind,
     Attempt,
@@ -130,7 +131,7 @@ class Runner:
                 raise
         finally:
             self._acting.discard(me)
-            if job.kind != "log":
+            if not KINDS[job.kind].local:
                 self.heard(job, outcome)
             self.landed(job)
         await self._settle(job, self._settlement(job, outcome), self._set_by)
@@ -144,7 +145,7 @@ class Runner:
         del work
         if isinstance(call, FailOutcome | RetryOutcome | Skip):
             return call
-        limit = 0.0 if isinstance(call, LogCall) else call.timeout_s
+        limit = call.timeout_s
         try:
             async with asyncio.timeout(limit + self._measures.guard_s):
                 return await self._actions[job.kind].run(call, job)
@@ -178,7 +179,9 @@ class Runner:
         except Exception as error:  # noqa: BLE001 - whatever leaks, the job must end its attempt
             return self._leaked(work.job, error)
 
-    def _prepared(self, work: Work, results: Results) -> Call | FailOutcome | RetryOutcome | Skip:
+    def _prepared(
+        self, work: Work, results: Results
+    ) -> ActionCall | FailOutcome | RetryOutcome | Skip:
         """The call to run, or the outcome when there is nothing to run."""
         job, delivery = work.job, work.delivery
         if too_old(job):

@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping
 
 from router.clock import Clock
 from router.dispatch.body_budget import MOST, Weights
+from router.kinds import KINDS
 from router.model.job import ActionKind
 from router.model.settings import TargetLimits
 
-TOTALS: Mapping[ActionKind, int] = {"http": 128, "shell": 4, "python": 4, "log": 256}
+TOTALS: Mapping[ActionKind, int] = {name: kind.slots for name, kind in KINDS.items()}
 """Jobs of a kind at once, over all targets."""
 
 BURST_S = 0.1

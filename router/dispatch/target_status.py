@@ -5,6 +5,7 @@ from collections.abc import Callable
 from router.dispatch.breaker import Gate
 from router.dispatch.breakers import Gates
 from router.dispatch.slots import Limits
+from router.kinds import ADDRESSED
 from router.model.job import ActionKind
 from router.model.target import TargetNow
 
@@ -14,7 +15,7 @@ def standings(
     limits: Limits,
     now: int,
     *,
-    kind_of: Callable[[str], ActionKind] = lambda _target: "http",
+    kind_of: Callable[[str], ActionKind] = lambda _target: ADDRESSED,
     in_use: Callable[[str, ActionKind], int] = lambda _target, _kind: 0,
 ) -> tuple[TargetNow, ...]:
     """Every target that has been called or is not in order, as it is now."""

@@ -18,7 +18,8 @@ succeeded, dead, cancelled   ended; `reason` says why for the last two
 ENDED: frozenset[str] = frozenset({"succeeded", "dead", "cancelled"})
 OPEN: frozenset[str] = frozenset({"available", "waiting", "running", "retryable"})
 
-ActionKind = Literal["http", "shell", "python", "log"]
+ActionKind = str
+"""The name of a row of `router.kinds.KINDS`."""
 
 FailureClass = Literal["network", "timeout", "throttled", "server", "client", "temporary", "error"]
 """

@@ -61,14 +61,13 @@ Step = Sending | RepeatStep | Advance
 
 class SimulatedAnswer(msgspec.Struct, frozen=True):
     """
-    What an action's attempt meets, success if nothing is said. `after_s` is what the target
+    What an action's attempt meets, success if nothing is said: `reply` in the terms of its kind (a
+    status, an exit code, what a plugin raises), or no answer at all. `after_s` is what the target
     (Retry-After) or the plugin (`Retry(after=…)`) asks for.
     """
 
-    status: int | None = None
-    exit: int | None = None
+    reply: int | str | None = None
     error: Literal["network", "timeout"] | None = None
-    raises: Literal["Retry", "Fail"] | None = None
     after_s: float | None = None
 
 

@@ -4,15 +4,12 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
-from router.expressions import NotJson, decode_json
-from router.model.call import Call, HttpCall, LogCall, PythonCall, ShellCall
+from router.kinds import KINDS
+from router.kinds.kind import ActionCall
 from router.model.trial import ActionKey, Expected, ExpectedCall, Trial
 from router.rehearsal.explained import ExplainedEvent, TrialExplainer, explanation, obstacles
 from router.rehearsal.mismatch import cut, mismatches, picture
 from router.rehearsal.record import TrialRecord
-
-_SUBSETS = frozenset({"headers", "json", "env", "args"})
-_PICTURED = frozenset({"json", "args"})
 
 
 def failures(trial: Trial, seen: TrialRecord, explainer: TrialExplainer) -> tuple[str, ...]:
@@ -113,40 +110,20 @@ def _calls(key: ActionKey, expected: ExpectedCall, seen: TrialRecord) -> Iterato
             new = [line for line in _differences(call, name, value) if line not in told]
             for line in new:
                 yield f"{place}: {f'call {number}: ' if len(calls) > 1 else ''}{line}"
-            if new and isinstance(value, dict | list) and name in _PICTURED and name not in told:
-                yield from (f"  {line}" for line in picture(value, _field(call, name)))
+            field = KINDS[call.kind].calls[name]
+            structured = field.form == "json" and isinstance(value, dict | list)
+            if new and structured and name not in told:
+                yield from (f"  {line}" for line in picture(value, field.read(call)))
                 told.add(name)
             told.update(new)
 
 
-def _differences(call: Call, name: str, expected: Any) -> Iterator[str]:
-    if name == "headers":
+def _differences(call: ActionCall, name: str, expected: Any) -> Iterator[str]:
+    field = KINDS[call.kind].calls[name]
+    if field.lower:
         expected = {k.lower(): v for k, v in expected.items()}
-    yield from mismatches(name, expected, _field(call, name), subset=name in _SUBSETS)
-
-
-def _field(call: Call, name: str) -> Any:
-    """One part of a call as the file would write it; its secrets are invented."""
-    match call:
-        case HttpCall():
-            if name == "json":
-                return _json(call.body)
-            found = {"method": call.method, "url": call.url, "headers": dict(call.headers)}
-            return found[name]
-        case ShellCall():
-            stdin = None if call.stdin is None else call.stdin.decode("utf-8", "replace")
-            return {"argv": list(call.argv), "env": call.env, "stdin": stdin}[name]
-        case PythonCall():
-            return call.args
-        case LogCall():
-            return call.message
-
-
-def _json(body: bytes) -> Any:
-    try:
-        return decode_json(body)
-    except NotJson:
-        return body.decode("utf-8", "replace")
+    subset = field.form in ("table", "json")
+    yield from mismatches(name, expected, field.read(call), subset=subset)
 
 
 def _listed(names: frozenset[str] | set[str]) -> str:

@@ -3,9 +3,9 @@ Two rulesets beside each other: what their rules say, and what deliveries of the
 the difference. Nothing is sent, and no secret is needed: every one is its own name.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -13,12 +13,14 @@ from router.errors import EvaluationError, RenderError
 from router.expressions import JSON
 from router.model.delivery import Delivery, DeliveryEvent, as_request
 from router.model.job import Job, NewJob, committed
+from router.model.settings import Target
+from router.rehearsal.keys import url_secrets
 from router.rehearsal.plain import MORE, Change, changes, plain
 from router.rules.live import LiveRuleset, SecretValues
 from router.rules.render import Material, render
 from router.rules.ruleset import Ruleset
 from router.rules.scope import event_scope
-from router.rules.specs import CompiledAction, CompiledRule, HttpSpec
+from router.rules.specs import CompiledAction, CompiledRule
 
 Kind = Literal["added", "removed", "changed"]
 EffectKind = Literal["newly matches", "stops matching", "sends something else"]
@@ -93,8 +95,9 @@ def _comparable(rule: CompiledRule, folder: str) -> dict[str, JSON]:
 def _action(action: CompiledAction, folder: str) -> dict[str, JSON]:
     """Its target by name: a change of a target is shown once, as one of the target."""
     fields: dict[str, JSON] = plain(action, folder)
-    if isinstance(action.spec, HttpSpec) and action.spec.target is not None:
-        fields["spec"]["target"] = action.spec.target.name
+    for name, value in msgspec.structs.asdict(action.spec).items():
+        if isinstance(value, Target):
+            fields["spec"][name] = value.name
     return fields
 
 
@@ -259,18 +262,9 @@ def _job(action: CompiledAction, run: _RuleRun, delivery: Delivery) -> Job:
 
 def _nameplates(ruleset: Ruleset) -> SecretValues:
     """Each secret as its own name, so that none is needed and none is shown."""
-    urls = frozenset(_urls(ruleset))
+    urls = frozenset(url_secrets(ruleset))
     values = {
         name: (f"https://secret.invalid/{name}" if name in urls else f"secret.{name}").encode()
         for name in ruleset.secrets
     }
     return SecretValues(values, {})
-
-
-def _urls(ruleset: Ruleset) -> Iterator[str]:
-    """The secrets that are whole URLs."""
-    yield from (t.url_secret for t in ruleset.targets.values() if t.url_secret is not None)
-    specs: Iterable[Any] = (action.spec for rule in ruleset.rules for action in rule.actions)
-    for spec in specs:
-        if isinstance(spec, HttpSpec) and spec.url is not None:
-            yield from (field for root, field in spec.url.uses if root == "secret")

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
+from router.kinds import KINDS
 from router.rules.live import SecretValues
 from router.rules.ruleset import Ruleset
-from router.rules.specs import HttpSpec
 
 RandomBytes = Callable[[int], bytes]
 URL = "https://secret.invalid/"
@@ -29,7 +29,7 @@ def invented(ruleset: Ruleset, random_bytes: RandomBytes) -> TrialKeys:
             if name not in verify:
                 made = ruleset.providers[endpoint.provider].invent_secret(random_bytes)
                 verify[name], sign[name] = made.verify, made.sign
-    urls = frozenset(_urls(ruleset))
+    urls = frozenset(url_secrets(ruleset))
     for name in ruleset.secrets:
         text = f"{URL}{name}" if name in urls else f"secret-{name}"
         verify.setdefault(name, text.encode())
@@ -37,11 +37,11 @@ def invented(ruleset: Ruleset, random_bytes: RandomBytes) -> TrialKeys:
     return TrialKeys(SecretValues(verify, until), sign)
 
 
-def _urls(ruleset: Ruleset) -> Iterator[str]:
+def url_secrets(ruleset: Ruleset) -> Iterator[str]:
+    """The secrets that are whole addresses."""
     for target in ruleset.targets.values():
         if target.url_secret is not None:
             yield target.url_secret
     for rule in ruleset.rules:
         for action in rule.actions:
-            if isinstance(action.spec, HttpSpec) and action.spec.url is not None:
-                yield from (field for root, field in action.spec.url.uses if root == "secret")
+            yield from KINDS[action.kind].url_secrets(action.spec)

@@ -5,9 +5,9 @@ from typing import Any, Literal
 import msgspec
 
 from router.dispatch.live import Quiet
+from router.kinds.kind import ActionCall
 from router.log import Log
 from router.metrics import Metrics
-from router.model.call import Call
 from router.model.delivery import Delivery
 from router.model.job import Job, Settlement
 from router.model.trial import ActionKey
@@ -29,7 +29,7 @@ class TrialRecord(msgspec.Struct):
     errors: dict[str, None] = {}
     matched: list[str] = []
     shadow: list[str] = []
-    calls: dict[ActionKey, list[Call]] = {}
+    calls: dict[ActionKey, list[ActionCall]] = {}
     ends: dict[ActionKey, set[End]] = {}
     dead: dict[ActionKey, str] = {}
     cancelled: dict[ActionKey, str] = {}

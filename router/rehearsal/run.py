@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from router.dispatch.protocol import Action
-from router.model.call import Call, PythonCall, ShellCall
+from router.kinds import KINDS, simulated
+from router.kinds.kind import ActionCall
 from router.model.job import ActionKind, FailOutcome, Job, Outcome
 from router.model.trial import ActionKey, Advance, SimulatedAnswer, Step, Trial
-from router.rehearsal.answers import SUCCESS, outcome
 from router.rehearsal.assertions import failures
 from router.rehearsal.explained import TrialExplainer
 from router.rehearsal.keys import RandomBytes, invented
@@ -26,7 +26,7 @@ REAL_MAX = 100
 """How often one trial may really run something: a schedule of retries takes no time here."""
 NOT_REAL = "not run: it says 'real: true', so its shell and python actions would really run"
 
-Act = Callable[[Call, Job], Outcome]
+Act = Callable[[ActionCall, Job], Outcome]
 """Really runs a call of a shell or python action, and waits for it; virtual time stands still."""
 
 
@@ -133,28 +133,28 @@ class _Simulated:
 
     def table(self) -> dict[ActionKind, Action]:
         """It, in the place of each kind."""
-        return {"http": self, "shell": self, "python": self, "log": _Prompt(self)}
+        return {k: _Prompt(self) if kind.local else self for k, kind in KINDS.items()}
 
-    async def run(self, call: Call, job: Job) -> Outcome:
+    async def run(self, call: ActionCall, job: Job) -> Outcome:
         """Record a call and answer it."""
         return self.answered(call, job)
 
-    def answered(self, call: Call, job: Job) -> Outcome:
+    def answered(self, call: ActionCall, job: Job) -> Outcome:
         """Record a call and answer it."""
         key = (job.rule, job.action)
         self._seen.calls.setdefault(key, []).append(call)
-        if key not in self._replies and isinstance(call, ShellCall | PythonCall) and self._act:
+        if key not in self._replies and KINDS[call.kind].real and self._act:
             self._ran += 1
             if self._ran > REAL_MAX:
                 return FailOutcome(f"a test runs at most {REAL_MAX} actions")
             return self._act(call, job)
-        return outcome(call, self._reply(key))
+        return simulated(call, self._reply(key))
 
     def _reply(self, key: ActionKey) -> SimulatedAnswer:
         """The next of the replies; the last stays."""
         answers = self._replies.get(key)
         if not answers:
-            return SUCCESS
+            return SimulatedAnswer()
         return answers.pop(0) if len(answers) > 1 else answers[0]
 
     async def close(self) -> None:

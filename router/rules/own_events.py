@@ -6,9 +6,10 @@ from typing import Any
 
 import msgspec
 
+from router.kinds import CODES, KINDS
 from router.model.delivery import Delivery, InboundRequest
 from router.model.ids import Ids
-from router.model.job import Attempt, Job
+from router.model.job import ActionKind, Attempt, Job
 from router.model.settings import OWN
 from router.rules.live import LiveRuleset
 from router.rules.plan import Plan, Planner
@@ -105,17 +106,17 @@ def of_death(job: Job, attempt: Attempt, hide: Hide) -> dict[str, Any]:
         "reason": shown(attempt.reason or "", hide, REASON_MAX),
         "created_at": timestamp(job.created_at),
         "died_at": timestamp(attempt.ended_at),
-        "last": _last(attempt.result, hide),
+        "last": _last(job.kind, attempt.result, hide),
     }
 
 
-def _last(result: Mapping[str, Any], hide: Hide) -> dict[str, Any]:
+def _last(kind: ActionKind, result: Mapping[str, Any], hide: Hide) -> dict[str, Any]:
     """What the last attempt's action had to say: a code, and the end of a text."""
-    found: dict[str, Any] = {"status": None, "exit": None, "text": None}
-    for key in ("status", "exit"):
+    found: dict[str, Any] = {**dict.fromkeys(CODES), "text": None}
+    for key in CODES:
         if type(result.get(key)) is int:
             found[key] = result[key]
-    for key in ("text", "stderr", "stdout"):
+    for key in KINDS[kind].result.output:
         text = result.get(key)
         if isinstance(text, str) and text.strip():
             # Masked before it is cut: half a secret would not be known for one.

@@ -1,4 +1,4 @@
-"""Action parameters, compiled: templates instead of texts, policies instead of names."""
+"""Rules and their actions, compiled."""
 
 from collections.abc import Iterator
 from typing import Any, Literal
@@ -6,79 +6,10 @@ from typing import Any, Literal
 import msgspec
 
 from router.expressions import Expression, Template
+from router.kinds.templates import JsonSpec
 from router.model.job import ActionKind, Group, Predecessor
 from router.model.retry import RetryPolicy
-from router.model.settings import OWN, Auth, ShellLimits, Sign, Target, Tls
-
-JsonSpec = Any
-"""A JSON value whose texts are Templates (keys stay plain)."""
-
-
-class HttpSpec(msgspec.Struct, frozen=True):
-    """
-    An `http` action. Exactly one of `target` and `url`.
-
-    `body` goes with `body_kind`: JsonSpec for json, tuple of (name, Template) for form, Template
-    for text and body, None for default (the event). `auth`, `timeout_s`, `headers` and `accept`
-    are the action's own or the target's already.
-    """
-
-    target: Target | None
-    url: Template | None
-    method: str
-    path: Template | None
-    query: tuple[tuple[str, Template], ...]
-    headers: tuple[tuple[str, Template], ...]
-    body_kind: Literal["default", "json", "form", "text", "body"]
-    body: Any
-    accept: tuple[tuple[int, int], ...]
-    auth: Auth | None
-    timeout_s: float
-    forward_headers: tuple[str, ...] = ()
-    tls: Tls | None = None
-    sign: Sign | None = None
-
-
-class ShellSpec(msgspec.Struct, frozen=True):
-    """
-    A `shell` action. Exactly one of `argv` and `script`.
-
-    `stdin` is "default" (the event), "none", or a JsonSpec/Template. `pass_env` names variables
-    of the router's own environment. `cwd` is absolute. `files` are names of variables and what
-    their files hold: "body" (the event) or a JsonSpec.
-    """
-
-    argv: tuple[Template, ...] | None
-    script: str | None
-    interpreter: tuple[str, ...]
-    stdin: Any
-    env: tuple[tuple[str, Template], ...]
-    pass_env: tuple[str, ...]
-    cwd: str
-    timeout_s: float
-    limits: ShellLimits | None = None
-    user: str | None = None
-    files: tuple[tuple[str, Any], ...] = ()
-
-
-class LogSpec(msgspec.Struct, frozen=True):
-    """A `log` action: one line."""
-
-    message: Template
-
-
-class PythonSpec(msgspec.Struct, frozen=True):
-    """
-    A `python` action: `module:function`, arguments as JsonSpecs, secrets by name.
-
-    `cwd` is absolute: the folder that holds `plugins/`.
-    """
-
-    call: str
-    args: dict[str, Any]
-    secrets: tuple[str, ...]
-    cwd: str
-    timeout_s: float
+from router.model.settings import OWN
 
 
 class CompiledAction(msgspec.Struct, frozen=True):
@@ -91,7 +22,7 @@ class CompiledAction(msgspec.Struct, frozen=True):
 
     id: str
     kind: ActionKind
-    spec: HttpSpec | ShellSpec | LogSpec | PythonSpec
+    spec: msgspec.Struct
     target: str
     retry: RetryPolicy
     on_interrupt: Literal["rerun", "dead"] = "rerun"

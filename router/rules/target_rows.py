@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from router.kinds import ADDRESSED, KINDS
 from router.model.settings import Target
 from router.model.target import TargetCounts, TargetNow, TargetRow
 from router.rules.live import LiveRuleset
@@ -18,7 +19,7 @@ def target_rows(
     named = live.ruleset.targets
     others = sorted({*standing, *counts, *_called(kinds)} - named.keys())
     return tuple(
-        [_row(name, target, standing, counts, "http") for name, target in named.items()]
+        [_row(name, target, standing, counts, ADDRESSED) for name, target in named.items()]
         + [_row(name, None, standing, counts, kinds.get(name)) for name in others]
     )
 
@@ -29,7 +30,7 @@ def known_targets(live: LiveRuleset) -> frozenset[str]:
 
 
 def _called(kinds: Mapping[str, str]) -> list[str]:
-    return [name for name, kind in kinds.items() if kind != "log"]
+    return [name for name, kind in kinds.items() if not KINDS[kind].local]
 
 
 def _row(
@@ -40,7 +41,7 @@ def _row(
     kind: str | None,
 ) -> TargetRow:
     values: dict[str, Any] = {"name": name, "named": target is not None}
-    values["kind"] = kind or ("http" if "://" in name else None)
+    values["kind"] = kind or (ADDRESSED if "://" in name else None)
     if target is not None:
         values |= {"concurrency": target.concurrency, "rate": target.rate}
         values |= {"url": _shown(target), "timeout_s": target.timeout_s}

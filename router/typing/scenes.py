@@ -51,17 +51,16 @@ _DELIVERY = closed_object(
 )
 
 
-_ANSWER: Mapping[str, Mapping[str, Type]] = {
-    "http": {
-        "status": Type(NUMBER | NOTHING),
-        "headers": Type(OBJECT | NOTHING, rest=Type(TEXT | ABSENT)),
-        "json": ANY,
-        "text": Type(TEXT | NOTHING),
-    },
-    "shell": {"exit": Type(NUMBER | NOTHING), "stdout": Type(TEXT | NOTHING), "json": ANY},
-    "python": {"value": ANY},
+RESULT_TYPES: Mapping[str, Type] = {
+    "number": Type(NUMBER | NOTHING),
+    "text": Type(TEXT | NOTHING),
+    "texts": Type(OBJECT | NOTHING, rest=Type(TEXT | ABSENT)),
+    "any": ANY,
 }
-"""What `results.ID` holds for each kind of action."""
+"""What a field of an action's result may be, in the words of its kind."""
+
+Results = Mapping[str, Mapping[str, str] | None]
+"""The fields of each action's result, by the action's id; None: anything."""
 
 
 class RootField(msgspec.Struct, frozen=True):
@@ -111,12 +110,12 @@ class _Kind(msgspec.Struct, frozen=True):
     payload: Type | None
 
 
-def results_of(kinds: Mapping[str, str]) -> Type:
-    """The root `results`, for actions (id to kind) that may have run before."""
-    fields = {
-        name: closed_object(_ANSWER[kind]) if kind in _ANSWER else ANY
-        for name, kind in kinds.items()
-    }
+def results_of(results: Results) -> Type:
+    """The root `results`, for actions that may have run before."""
+    fields = {}
+    for name, types in results.items():
+        found = {field: RESULT_TYPES[one] for field, one in (types or {}).items()}
+        fields[name] = ANY if types is None else closed_object(found)
     return closed_object(fields, label="results")
 
 
@@ -134,7 +133,7 @@ class Scenes:
         fields = {name: of_setting(value) for name, value in variables.items()}
         self._variables = closed_object(fields, label="var")
         self._made: dict[tuple[tuple[int, ...], Patterns], tuple[Scene, ...]] = {}
-        self._after: dict[tuple[int, tuple[tuple[str, str], ...]], tuple[Scene, ...]] = {}
+        self._after: dict[tuple[int, tuple[tuple[str, int], ...]], tuple[Scene, ...]] = {}
 
     def of(self, senders: Iterable[TypedSender], patterns: Patterns) -> tuple[Scene, ...]:
         """One scene for each kind of event that these patterns (None: all) let in."""
@@ -146,17 +145,17 @@ class Scenes:
             self._made[key] = found
         return found
 
-    def after(self, scenes: tuple[Scene, ...], kinds: Mapping[str, str]) -> tuple[Scene, ...]:
-        """The same, with the results of these actions (id to kind)."""
-        key = (id(scenes), tuple(kinds.items()))
+    def after(self, scenes: tuple[Scene, ...], results: Results) -> tuple[Scene, ...]:
+        """The same, with the results of these actions; each kind of them has one mapping."""
+        key = (id(scenes), tuple((name, id(types)) for name, types in results.items()))
         found = self._after.get(key)
         if found is None:
-            results = results_of(kinds)
+            root = results_of(results)
             found = self._after[key] = tuple(
                 msgspec.structs.replace(
                     scene,
                     roots=msgspec.structs.replace(
-                        scene.roots, fields={**scene.roots.fields, "results": results}
+                        scene.roots, fields={**scene.roots.fields, "results": root}
                     ),
                 )
                 for scene in scenes

@@ -1,12 +1,10 @@
 """The actions of a serving router."""
 
 from router import log as logs
+from router.actions import ACTIONS
 from router.actions.dry import DryAction
-from router.actions.http import HttpAction
 from router.actions.live_output import Watching
-from router.actions.log import LogAction
-from router.actions.python import PythonAction
-from router.actions.shell import ShellAction
+from router.actions.resources import Resources
 from router.dispatch.protocol import Action
 from router.egress import EgressPolicy
 from router.model.job import ActionKind, Job
@@ -16,23 +14,21 @@ from router.rules.live import LiveRef
 def tools(live: LiveRef, watching: Watching, *, dry: bool) -> dict[ActionKind, Action]:
     """One action for each kind; `dry`: they only say what they would do."""
     if dry:
-        one = DryAction()
-        return {"http": one, "shell": one, "python": one, "log": one}
+        return dict.fromkeys(ACTIONS, DryAction())
     lines = logs.get("action")
 
     def write(level: str, message: str, job: Job) -> None:
         lines.at(level, message, {"rule": job.rule, "delivery": job.delivery, "job": job.id})
 
-    return {
-        "http": HttpAction(LiveEgress(live), redactor=logs.OUTPUTS),
-        "shell": ShellAction(watching=watching, redactor=logs.OUTPUTS),
-        "python": PythonAction(
-            version=lambda: live.current,
-            egress=lambda: live.current.ruleset.server.egress_allow,
-            redactor=logs.OUTPUTS,
-        ),
-        "log": LogAction(write),
-    }
+    resources = Resources(
+        write,
+        LiveEgress(live),
+        private=lambda: live.current.ruleset.server.egress_allow,
+        version=lambda: live.current,
+        output=watching,
+        redactor=logs.OUTPUTS,
+    )
+    return {kind: make(resources) for kind, make in ACTIONS.items()}
 
 
 class LiveEgress(EgressPolicy):

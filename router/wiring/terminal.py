@@ -11,9 +11,10 @@ Anything else keeps the plain form of `router.log`. JSON lines do not come this 
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from router.kinds import KINDS
 from router.log import Log, visible
 from router.metrics import Metrics
-from router.model.job import Job, Settlement
+from router.model.job import ActionKind, Job, Settlement
 from router.wiring.observers import Heard
 
 WORD_MAX = 120
@@ -36,7 +37,7 @@ class Narrator(Heard):
     def _say_success(self, job: Job, settlement: Settlement) -> None:
         if settlement.attempt.outcome == "dry":
             self._tell("info", "dry", job, settlement)
-        elif job.kind != "log":  # its own line has been seen
+        elif not KINDS[job.kind].local:  # its own line has been seen
             self._tell("info", "ok", job, settlement)
 
     def _say(self, level: str, words: str, job: Job, settlement: Settlement) -> None:
@@ -52,7 +53,7 @@ class Narrator(Heard):
             "rule": job.rule,
             "action": job.action,
             "attempt": attempt.number,
-            "result": _result(attempt.result),
+            "result": _result(job.kind, attempt.result),
             "reason": reason,
             "again_in_s": None if due is None else max(0, round((due - attempt.ended_at) / 1000)),
             "ms": attempt.ended_at - attempt.started_at,
@@ -60,13 +61,10 @@ class Narrator(Heard):
         self._lines.at(level, word, fields)
 
 
-def _result(result: Mapping[str, Any]) -> str | None:
+def _result(kind: ActionKind, result: Mapping[str, Any]) -> str | None:
     """The part of a result that says most: an HTTP status, an exit code."""
-    if "status" in result:
-        return str(result["status"])
-    if "exit" in result:
-        return f"exit {result['exit']}"
-    return None
+    code, shown = KINDS[kind].result.code, KINDS[kind].result.shown
+    return shown.format(result[code]) if code is not None and code in result else None
 
 
 def colours(environ: Mapping[str, str]) -> bool:

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
-from router.actions.python import PythonAction
-from router.actions.shell import ShellAction
-from router.dispatch.protocol import Action
-from router.model.call import Call, PythonCall, ShellCall
-from router.model.job import ActionKind, FailOutcome, Job, Outcome, RetryOutcome
+from router.actions import ACTIONS
+from router.actions.resources import Resources
+from router.kinds import KINDS
+from router.kinds.kind import ActionCall
+from router.model.job import Job, Outcome, RetryOutcome
 from router.model.trial import Trial
 from router.rehearsal import Coverage, TrialResult, TrialRunner
 from router.rehearsal.run import Act
@@ -56,17 +56,13 @@ def acting(ruleset: Ruleset) -> Iterator[Act]:
 
     They have a loop of their own, in real time, in a thread.
     """
-    actions: dict[ActionKind, Action] = {
-        "shell": ShellAction(),
-        "python": PythonAction(egress=lambda: ruleset.server.egress_allow),
-    }
+    resources = Resources(_unwritten, private=lambda: ruleset.server.egress_allow)
+    actions = {name: ACTIONS[name](resources) for name, kind in KINDS.items() if kind.real}
 
-    async def run(call: Call, job: Job) -> Outcome:
-        if not isinstance(call, ShellCall | PythonCall):
-            return FailOutcome("only shell and python actions run in a test")
+    async def run(call: ActionCall, job: Job) -> Outcome:
         try:
             async with asyncio.timeout(call.timeout_s + GUARD_S):
-                return await actions[job.kind].run(call, job)
+                return await actions[call.kind].run(call, job)
         except TimeoutError:
             return RetryOutcome("timeout", f"not done within {call.timeout_s:g} s")
 
@@ -92,3 +88,7 @@ def _loop_in_a_thread() -> Iterator[asyncio.AbstractEventLoop]:
         finally:
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
+
+
+def _unwritten(level: str, message: str, job: Job) -> None:
+    """Lines of a test's actions are compared, not written."""

@@ -104,11 +104,24 @@ class EntryKey(msgspec.Struct, frozen=True):
     examples: list[Any] | None = None
 
 
+class OpenEntry(Entry):
+    """A mapping with further keys, from a table; `chosen` holds the values of those given."""
+
+    chosen: dict[str, Any] = {}
+
+    @classmethod
+    def further(cls) -> tuple[EntryKey, ...]:
+        """The further keys; their `field` is their name."""
+        raise NotImplementedError
+
+
 @cache
 def keys_of(kind: type[Entry]) -> tuple[EntryKey, ...]:
-    """Every key of an entry class, in the order of its fields."""
-    fields = [f for f in msgspec.structs.fields(kind) if f.name not in ("node", "broken")]
-    return tuple(_key(f.encode_name, f.name, f.type) for f in fields)
+    """Every key of an entry class: its fields in their order, then those of a table."""
+    hidden = ("node", "broken", "chosen")
+    fields = [f for f in msgspec.structs.fields(kind) if f.name not in hidden]
+    further = kind.further() if issubclass(kind, OpenEntry) else ()
+    return (*(_key(f.encode_name, f.name, f.type) for f in fields), *further)
 
 
 def _key(name: str, field: str, kind: Any) -> EntryKey:
@@ -308,6 +321,8 @@ class Decoder:
             value = FAULTY if refusal else read(child)
             if value is FAULTY:
                 broken.append(field)
+            elif field not in shape.kind.__struct_fields__:
+                values.setdefault("chosen", {})[field] = value
             else:
                 values[field] = value
         broken += self._missing(node, shape, meant)

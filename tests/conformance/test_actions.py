@@ -14,7 +14,8 @@ from router.actions.python import PythonAction
 from router.actions.shell import ShellAction
 from router.dispatch.protocol import Action, PromptAction
 from router.egress import EgressPolicy
-from router.model.call import Call, LogCall
+from router.kinds.kind import ActionCall
+from router.kinds.log import LogCall
 from router.model.job import ActionKind, Done, FailOutcome, Job, RetryOutcome
 from tests.plugin_rig import a_python_call
 from tests.sim.makers import a_job, a_shell_call, an_http_call
@@ -37,10 +38,10 @@ class Case:
     """An action and calls that make it do what a test is about."""
 
     action: Action
-    good: Call
-    bad: Call
-    endless: Callable[[float], Call]
-    leaky: Call
+    good: ActionCall
+    bad: ActionCall
+    endless: Callable[[float], ActionCall]
+    leaky: ActionCall
     lines: list[str]
 
 

@@ -207,7 +207,7 @@ EGRESS = (
         70,
         "a payload becomes an option",
         Edit(
-            "router/rules/render.py",
+            "router/kinds/shell.py",
             'text.startswith("-") and not options_ended:',
             'text.startswith("--") and not options_ended:',
         ),
@@ -217,7 +217,7 @@ EGRESS = (
         71,
         "a dotted path segment goes out",
         Edit(
-            "router/rules/render_http.py",
+            "router/kinds/templates.py",
             '        if _MARK in segment and segment.replace(_MARK, "") in _DOTTED:\n',
             '        if _MARK in segment and segment.replace(_MARK, "") == "":\n',
         ),
@@ -335,7 +335,7 @@ TARGETS = (
         82,
         "a lone carriage return stays in a header",
         Edit(
-            "router/rules/render_http.py",
+            "router/kinds/http.py",
             r'_FORBIDDEN_IN_HEADER = re.compile(r"[\r\n\0]")',
             r'_FORBIDDEN_IN_HEADER = re.compile(r"[\n\0]")',
         ),

@@ -3,12 +3,12 @@
 import re
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from router.config import load, render_text, schema
+from router.config import load, render_text
 from router.config.unsupported import REFUSED
 from router.yaml_source import Entry
+from tests.docs.entries import entries, keys
 from tests.docs.pages import blocks
 
 PAGE = (Path(__file__).parents[2] / "docs" / "rules.md").read_text("utf-8")
@@ -24,17 +24,10 @@ def test_a_block_loads(block: str) -> None:
     assert result.ruleset is not None
 
 
-def entries() -> list[type[Entry]]:
-    kinds = (value for value in vars(schema).values() if isinstance(value, type))
-    return [kind for kind in kinds if issubclass(kind, Entry) and kind is not Entry]
-
-
 @pytest.mark.parametrize("kind", entries(), ids=lambda kind: kind.__name__)
 def test_every_key_is_described(kind: type[Entry]) -> None:
-    hidden = {"node", "broken"}
-    for field in msgspec.structs.fields(kind):
-        if field.name not in hidden and field.name != kind.shorthand:
-            assert re.search(rf"\b{field.encode_name}\b", PAGE), field.encode_name
+    for key in {*keys(kind)} - {kind.shorthand}:
+        assert re.search(rf"\b{key}\b", PAGE), key
 
 
 def test_what_is_refused_by_name_is_listed() -> None:
@@ -44,9 +37,5 @@ def test_what_is_refused_by_name_is_listed() -> None:
 
 
 def test_no_key_is_both_built_and_refused() -> None:
-    built = {
-        (kind.__name__, field.encode_name)
-        for kind in entries()
-        for field in msgspec.structs.fields(kind)
-    }
+    built = {(kind.__name__, key) for kind in entries() for key in keys(kind)}
     assert not built & {key for key in REFUSED if len(key) == 2}

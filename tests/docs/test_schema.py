@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from router import __version__, providers
-from router.config import load, schema
+from router.config import load
 from router.config.json_schema import schema_of_rules, schema_of_tests
 from router.yaml_source import (
     Entry,
@@ -29,6 +29,7 @@ from router.yaml_source import (
     read,
     resolve,
 )
+from tests.docs.entries import entries
 from tests.golden.pairs import CODES_FOLDER
 
 ROOT = Path(__file__).parents[2]
@@ -128,11 +129,6 @@ def test_a_file_full_of_them_is_not_valid(
     said = {d.code for d in load(text, path=path.name, env={}).diagnostics}
     beyond = said <= set(BEYOND)
     assert validator.is_valid(document(text)) is beyond, said
-
-
-def entries() -> list[type[Entry]]:
-    kinds = (value for value in vars(schema).values() if isinstance(value, type))
-    return [kind for kind in kinds if issubclass(kind, Entry) and kind is not Entry]
 
 
 @pytest.mark.parametrize("kind", entries(), ids=lambda kind: kind.__name__)

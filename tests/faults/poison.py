@@ -25,7 +25,7 @@ from pathlib import Path
 
 from benchmarks import backlog, pushes
 from router.actions.python import JOBS_MAX
-from router.dispatch.slots import TOTALS
+from router.kinds import KINDS
 from router.store.sqlite.rows import STATE
 from tests import ledger
 from tests.acceptance.process import POLL_S, Rig, RouterProcess
@@ -147,7 +147,7 @@ def looked_at(rig: Rig, tally: Tally) -> None:
     good, bad = (lines(rig.folder / name) for name in ("good", "bad"))
     tally.crashes = bad.total()
     if tally.part == "plugin":  # the pool's first processes, and those that had done their share
-        usual = TOTALS["python"] + tally.count // JOBS_MAX
+        usual = KINDS["python"].slots + tally.count // JOBS_MAX
         tally.restarts = max(0, lines(rig.folder / "started").total() - usual)
     with closing(ledger.connect(rig.store, mend=True)) as db:
         rest = db.execute(REASONS, (STATE["succeeded"],)).fetchall()

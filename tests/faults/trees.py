@@ -25,7 +25,7 @@ from pathlib import Path
 from router.actions.process_tree import adopt_orphans
 from router.actions.python import PythonAction
 from router.actions.shell import ShellAction
-from router.model.call import Call
+from router.kinds.kind import ActionCall
 from router.model.job import Done, RetryOutcome
 from tests.plugin_rig import a_python_call
 from tests.sim.makers import a_job, a_shell_call
@@ -211,7 +211,7 @@ class Grove:
         if not ended:
             self.tally.wrong.append(f"{kind}: {outcome!r}"[:300])
 
-    def _call(self, kind: str, limit: float) -> Call:
+    def _call(self, kind: str, limit: float) -> ActionCall:
         if kind == "plugin":
             return a_python_call(self._folder, "grove:leaves", timeout_s=limit)
         if kind in PYTHON:

@@ -9,8 +9,8 @@ from router.dispatch import Dispatcher, Measures
 from router.dispatch.rules_port import dispatch_live
 from router.errors import RouterError, StoreUnavailable
 from router.intake import Intake
+from router.kinds.kind import ActionCall
 from router.metrics import Metrics
-from router.model.call import Call
 from router.model.job import (
     Attempt,
     Done,
@@ -89,7 +89,7 @@ class Act:
     def __init__(self, process: "Process") -> None:
         self._process = process
 
-    async def run(self, call: Call, job: Job) -> Outcome:
+    async def run(self, call: ActionCall, job: Job) -> Outcome:
         process = self._process
         rng = process.world.rng
         await process.at("before action")

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from router.model.call import HttpCall, ShellCall
+from router.kinds.http import HttpCall
+from router.kinds.shell import ShellCall
 from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import ActionKind, Job, NewJob
 

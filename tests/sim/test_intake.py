@@ -20,8 +20,9 @@ from router.dispatch import Dispatcher, DispatchRules
 from router.errors import StoreUnavailable
 from router.expressions import compile as compiled
 from router.intake import Intake
+from router.kinds.kind import ActionCall
+from router.kinds.log import LogCall
 from router.metrics import Metrics
-from router.model.call import Call, LogCall
 from router.model.delivery import Delivery, DeliveryEvent, InboundRequest
 from router.model.ids import Ids
 from router.model.job import ENDED, Done, Group, Job, Outcome, Predecessor, RetryOutcome
@@ -91,7 +92,7 @@ class Flaky:
     def __init__(self, world: "World") -> None:
         self._world = world
 
-    async def run(self, call: Call, job: Job) -> Outcome:
+    async def run(self, call: ActionCall, job: Job) -> Outcome:
         if job.rule == "ordered":
             await self._world.in_order(job)
         await asyncio.sleep(self._world.rng.choice((0, 0.01, 0.5)))
@@ -191,7 +192,9 @@ class World:
             self.acked[f"w-{number}"] = reply.body.decode()
 
 
-def _render(job: Job, delivery: Delivery, event: DeliveryEvent | None, _results: object) -> Call:
+def _render(
+    job: Job, delivery: Delivery, event: DeliveryEvent | None, _results: object
+) -> ActionCall:
     del job, delivery, event
     return LogCall("x")
 

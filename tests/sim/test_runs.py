@@ -14,7 +14,7 @@ import pytest
 
 from router.dispatch import Dispatcher
 from router.dispatch.protocol import Results
-from router.model.call import Call
+from router.kinds.kind import ActionCall
 from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import ENDED, Group, Job, Outcome, Predecessor, Skip, Turn
 from tests.conformance.model_runs import ModelRun
@@ -89,7 +89,7 @@ class RunsWorld(World):
 
     def render(
         self, job: Job, delivery: Delivery, event: DeliveryEvent | None, results: Results
-    ) -> Call | Skip:
+    ) -> ActionCall | Skip:
         for member in self.members(job):
             seen = results.get(member.action, {}).get("by")
             wants = {need.action for need in job.after}

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from router.model.call import Call, HttpCall
+from router.kinds.http import HttpCall
+from router.kinds.kind import ActionCall
 from router.model.job import ENDED, Job
 from tests.sim.steps import Began
 
@@ -17,7 +18,7 @@ class Watch:
         self.world, self.history = world, world.history
         self.running: dict[str, Job] = {}
 
-    def begins(self, job: Job, call: Call, boot: str) -> None:
+    def begins(self, job: Job, call: ActionCall, boot: str) -> None:
         history, world = self.history, self.world
         self._is_recorded(job)
         self._no_transaction(job)

@@ -9,7 +9,8 @@ from router.clock import Clock
 from router.dispatch import Dispatcher, DispatchRules, Measures
 from router.dispatch.protocol import Results
 from router.errors import RenderError, StoreUnavailable
-from router.model.call import Call, LogCall
+from router.kinds.kind import ActionCall
+from router.kinds.log import LogCall
 from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import (
     ActionKind,
@@ -102,7 +103,7 @@ class FakeAction:
         self._world = world
         self._view = view
 
-    async def run(self, call: Call, job: Job) -> Outcome:
+    async def run(self, call: ActionCall, job: Job) -> Outcome:
         del call
         world = self._world
         if self._view.dead:  # what was about to start when the process died
@@ -124,7 +125,7 @@ class FakeAction:
 class FakePrompt(FakeAction):
     """Ends in passing."""
 
-    def run_now(self, call: Call, job: Job) -> Outcome:
+    def run_now(self, call: ActionCall, job: Job) -> Outcome:
         del call
         if self._view.dead:
             return Done()
@@ -180,7 +181,7 @@ class World:
 
     def render(
         self, job: Job, delivery: Delivery, event: DeliveryEvent | None, results: Results
-    ) -> Call | Skip:
+    ) -> ActionCall | Skip:
         del delivery, event, results
         if job.event == "unrenderable":
             raise RenderError("http.path", "no")

@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from router.store.sqlite.rows import CHECKED, KINDS, PLACE_BITS, PLACES, STATE, decode_needs
+from router.kinds import NUMBERED
+from router.store.sqlite.rows import CHECKED, PLACE_BITS, PLACES, STATE, decode_needs
 from router.store.sqlite.writer_state import Book
 
 CORRUPT = "corrupt"
@@ -98,10 +99,11 @@ def _bury(book: Book, number: int, now: int) -> None:
     numbers = ", ".join(
         [f"{name} = iif(typeof({name}) = 'integer', {name}, 0)" for name in _NUMBERS]
     )
+    numbered = ", ".join(map(str, NUMBERED))
     book.db.execute(
         f"UPDATE jobs SET state = {STATE['dead']}, reason = ?, ended_at = ?, lease = NULL, "
         "waits = NULL, started_at = iif(typeof(started_at) = 'integer', started_at, NULL), "
-        f"kind = iif(kind BETWEEN 0 AND {len(KINDS) - 1}, kind, 0), {numbers} WHERE n = ?",
+        f"kind = iif(kind IN ({numbered}), kind, 0), {numbers} WHERE n = ?",
         (CORRUPT, now, number),
     )
     book.pages += 2

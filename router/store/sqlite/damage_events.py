@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from router.kinds import NUMBERED
 from router.model.job import Attempt, Job
 from router.store.sqlite import accepting, damage, runs
-from router.store.sqlite.rows import KINDS, PLACE_BITS
+from router.store.sqlite.rows import PLACE_BITS
 from router.store.sqlite.writer_state import Book
 
 _TEXTS = "j.id, d.id, d.endpoint, j.event_id, j.event, j.rule, j.action, j.target, g.id"
@@ -49,7 +50,7 @@ def _seen(row: list[Any], now: int) -> Job:
         event,
         rule,
         action,
-        KINDS[kind],
+        NUMBERED[kind],
         target,
         "dead",
         due_at,

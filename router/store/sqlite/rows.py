@@ -7,9 +7,9 @@ from zlib import crc32
 
 import msgspec
 
+from router.kinds import KINDS, NUMBERED
 from router.model.delivery import Delivery, DeliveryState
 from router.model.job import (
-    ActionKind,
     Attempt,
     AttemptOutcome,
     Job,
@@ -29,7 +29,6 @@ STATES: tuple[JobState, ...] = (
     "succeeded",
     "cancelled",
 )
-KINDS: tuple[ActionKind, ...] = ("http", "shell", "python", "log")
 OUTCOMES: tuple[AttemptOutcome, ...] = (
     "succeeded",
     "failed",
@@ -41,7 +40,6 @@ OUTCOMES: tuple[AttemptOutcome, ...] = (
 DELIVERY_STATES: tuple[DeliveryState, ...] = ("routed", "unmatched", "unparsed", "too_complex")
 
 STATE = {name: number for number, name in enumerate(STATES)}
-KIND = {name: number for number, name in enumerate(KINDS)}
 OUTCOME = {name: number for number, name in enumerate(OUTCOMES)}
 DELIVERY_STATE = {name: number for number, name in enumerate(DELIVERY_STATES)}
 
@@ -203,7 +201,7 @@ def to_delivery(row: Sequence[Any]) -> Delivery:
 def to_job(row: Sequence[Any]) -> Job:
     """A job from a row of JOB_COLUMNS."""
     values = list(row[:_JOB_FIELDS])
-    values[8] = KINDS[values[8]]
+    values[8] = NUMBERED[values[8]]
     values[10] = STATES[values[10]]
     covers, needs, waits, turn = row[_JOB_FIELDS:]
     if covers or needs or waits:
@@ -272,7 +270,7 @@ def job_rows(
                 job.target,
                 job.rule,
                 job.action,
-                KIND[job.kind],
+                KINDS[job.kind].number,
                 job.event_index,
                 job.event_id,
                 job.event,

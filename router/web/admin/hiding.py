@@ -4,12 +4,10 @@ from typing import Any
 
 import msgspec
 
+from router.kinds import CODES
 from router.model.job import Attempt, Job
 from router.store.values import ListedAttempt
 from router.web.admin.answers import HIDDEN, OneDelivery
-
-_PLAIN_RESULTS = ("status", "exit")
-"""Numbers of a result that tell how it ended and nothing of what was in it."""
 
 
 def hidden_delivery(found: OneDelivery) -> OneDelivery:
@@ -32,9 +30,7 @@ def hidden_job(job: Job) -> Job:
 def hidden_attempt(attempt: Attempt) -> Attempt:
     """Without output, answer and rendered call."""
     kept: dict[str, Any] = {
-        name: attempt.result[name]
-        for name in _PLAIN_RESULTS
-        if isinstance(attempt.result.get(name), int)
+        name: attempt.result[name] for name in CODES if isinstance(attempt.result.get(name), int)
     }
     return msgspec.structs.replace(attempt, reason=_word(attempt.reason), result=kept)
 

@@ -17,9 +17,9 @@ from router.actions.http import (
     _resolved,
     retry_after,
 )
-from router.config.actions import METHODS
+from router.config.kinds.http import METHODS
 from router.egress import EgressPolicy
-from router.model.call import LogCall
+from router.kinds.log import LogCall
 from router.model.delivery import REMOVED
 from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
 from router.model.settings import Tls

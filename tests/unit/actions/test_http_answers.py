@@ -25,8 +25,8 @@ from router.actions.http import (
     _LargeBody,
 )
 from router.egress import EgressPolicy
+from router.kinds.http import HttpCall
 from router.log import Redactor
-from router.model.call import HttpCall
 from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
 from tests.sim.makers import a_job, an_http_call
 

@@ -11,7 +11,7 @@ import pytest
 
 from router.actions.process_limits import bounded
 from router.actions.shell import ShellAction
-from router.model.call import ShellCall
+from router.kinds.shell import ShellCall
 from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
 from router.model.settings import ShellLimits
 from tests.sim.makers import a_job, a_shell_call

@@ -12,8 +12,8 @@ import pytest
 from router.actions.child import KEEP
 from router.actions.python import PythonAction
 from router.errors import EgressRefused
+from router.kinds.log import LogCall
 from router.log import Redactor
-from router.model.call import LogCall
 from router.model.job import Done, FailOutcome, RetryOutcome
 from tests.children import children
 from tests.plugin_rig import a_python_call, running_rig

@@ -8,7 +8,7 @@ from router.actions.http import HttpAction
 from router.config import load
 from router.egress import EgressPolicy
 from router.errors import RenderError
-from router.model.call import HttpCall, described
+from router.kinds.http import HttpCall
 from router.model.job import Done, Outcome, RetryOutcome
 from router.rules.live import LiveRuleset, SecretValues
 from router.rules.render import Material, render
@@ -112,7 +112,7 @@ async def test_failures_are_those_of_every_http_action(
 
 async def test_the_token_is_shown_nowhere(api: ApiServer, action: HttpAction) -> None:
     call = call_of(api.url)
-    assert TOKEN not in repr(call) + str(described(call))
+    assert TOKEN not in repr(call) + str(call.described())
     api.script.append(Answer(401, {"message": f"bad token {TOKEN}"}, {"X-Echo": f"token {TOKEN}"}))
     outcome = await action.run(call, a_job())
     assert TOKEN not in str(outcome.result)

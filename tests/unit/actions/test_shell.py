@@ -11,8 +11,9 @@ import pytest
 
 from router.actions.child import KEEP
 from router.actions.shell import ShellAction
+from router.kinds.log import LogCall
+from router.kinds.shell import ShellCall
 from router.log import Redactor
-from router.model.call import LogCall, ShellCall
 from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
 from tests.children import children
 from tests.sim.makers import a_job, a_shell_call

@@ -5,8 +5,9 @@ import textwrap
 import pytest
 
 from router.config import Loaded, load
+from router.kinds.http import HttpSpec
 from router.model.settings import PUBLISHED, Api, Endpoint
-from router.rules.specs import CompiledAction, HttpSpec
+from router.rules.specs import CompiledAction
 
 HEAD = """\
 version: 1

@@ -6,8 +6,9 @@ import pytest
 
 from router.config import load
 from router.config.loading import Loaded
+from router.kinds.http import HttpSpec
+from router.kinds.shell import ShellSpec
 from router.model.settings import ShellLimits, Sign, Tls
-from router.rules.specs import HttpSpec, ShellSpec
 
 HEAD = """version: 1
 secrets: {shop: {env: S}, new: {env: N}, old: {env: O}, ck: {env: C}}

@@ -8,10 +8,11 @@ import pytest
 
 from router.config import Loaded, decode_text, load
 from router.errors import ConfigError
+from router.kinds.http import HttpSpec
+from router.kinds.shell import ShellSpec
 from router.model.retry import NONE, SHORT, STANDARD
 from router.model.settings import Limits, Retention
 from router.rules.ruleset import Ruleset
-from router.rules.specs import HttpSpec, ShellSpec
 
 ENDPOINT = "{id: 8c1f0e7a5b6d4c3e9f2a1b0c7d8e6f54, provider: shopify, verify: none}"
 HEAD = f"version: 1\nendpoints:\n  shop: {ENDPOINT}\n"

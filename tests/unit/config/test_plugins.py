@@ -7,8 +7,8 @@ import pytest
 
 from router.config import Loaded, load
 from router.errors import Diagnostic
+from router.kinds.python import PythonSpec
 from router.model.retry import NONE, SHORT
-from router.rules.specs import PythonSpec
 
 HEAD = """version: 1
 secrets:

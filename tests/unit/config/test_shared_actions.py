@@ -4,7 +4,9 @@ import pytest
 
 from router.config import load
 from router.config.loading import Loaded
-from router.rules.specs import CompiledAction, HttpSpec, ShellSpec
+from router.kinds.http import HttpSpec
+from router.kinds.shell import ShellSpec
+from router.rules.specs import CompiledAction
 
 HEAD = """version: 1
 secrets: {shop: {env: S}, hub: {env: H}}

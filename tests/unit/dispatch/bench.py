@@ -7,15 +7,14 @@ from typing import Any
 
 from router.dispatch import Dispatcher, DispatchRules, Measures, Render
 from router.errors import StoreUnavailable
-from router.model.call import Call
-from router.model.job import ActionKind, Done, Job, NewJob, Outcome, Settlement
+from router.kinds import KINDS
+from router.kinds.kind import ActionCall
+from router.model.job import Done, Job, NewJob, Outcome, Settlement
 from router.model.retry import STANDARD, RetryPolicy
 from router.model.settings import TargetLimits
 from tests.sim.ledger import Ledger
 from tests.sim.loop import SimClock, simulate
 from tests.sim.makers import a_delivery, a_new_job, an_http_call
-
-KINDS: tuple[ActionKind, ...] = ("http", "shell", "python", "log")
 
 
 class Heard:
@@ -52,7 +51,7 @@ class Act:
         self.began: list[tuple[str, float]] = []
         self.how: Callable[[Job], Coroutine[Any, Any, Outcome]] = _done
 
-    async def run(self, call: Call, job: Job) -> Outcome:
+    async def run(self, call: ActionCall, job: Job) -> Outcome:
         self.began.append((job.id, self.clock.monotonic()))
         return await self.how(job)
 
@@ -84,7 +83,9 @@ class Bench:
         live = DispatchRules(
             render=self.render,
             retry_of=self.retry_of,
-            limits=lambda target, kind: self.limits.get(target, TargetLimits(16)),
+            limits=lambda target, kind: self.limits.get(
+                target, TargetLimits(16, breaker=KINDS[kind].limits.breaker)
+            ),
             dead_if_interrupted=lambda: self.dead_if_interrupted,
             reads=lambda job: self.reads,
         )

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from router.dispatch.breakers import Gates, facts
-from router.dispatch.rules_port import UNNAMED
+from router.kinds import KINDS
 from router.model.job import ActionKind, Done, FailOutcome, Outcome, RetryOutcome, Skip
 from router.model.settings import TargetLimits
 from router.model.target import FACT, TargetChange, TargetMemory
@@ -50,7 +50,7 @@ def test_what_an_attempt_tells_of_its_target(
 
 @pytest.mark.parametrize("kind", ["shell", "python"])
 def test_runs_of_a_command_or_a_plugin_are_counted_and_never_open_it(kind: ActionKind) -> None:
-    one = gates(UNNAMED[kind])
+    one = gates(KINDS[kind].limits)
     job = msgspec.structs.replace(a_job(), kind=kind)
     for outcome in (
         Done(),

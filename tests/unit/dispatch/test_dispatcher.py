@@ -9,7 +9,7 @@ import msgspec
 from router.dispatch import Measures
 from router.dispatch.protocol import Results
 from router.errors import RenderError
-from router.model.call import Call
+from router.kinds.kind import ActionCall
 from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import Done, Job, Outcome, Predecessor, RetryOutcome, Skip
 from router.model.leased import Work
@@ -149,7 +149,7 @@ async def test_one_lease_of_an_unknown_target_tells_its_kind(bench: Bench) -> No
 
 @on_bench
 async def test_a_render_error_is_dead_at_once(bench: Bench) -> None:
-    def render(job: Job, delivery: Delivery, event: DeliveryEvent, results: Results) -> Call:
+    def render(job: Job, delivery: Delivery, event: DeliveryEvent, results: Results) -> ActionCall:
         raise RenderError("http.path", "an empty segment")
 
     bench.render = render
@@ -393,7 +393,7 @@ async def test_what_comes_after_starts_at_once_not_at_the_next_sweep(bench: Benc
 async def test_results_are_read_for_whoever_wants_them(bench: Bench) -> None:
     seen: list[Results] = []
 
-    def render(job: Job, delivery: Delivery, event: DeliveryEvent, results: Results) -> Call:
+    def render(job: Job, delivery: Delivery, event: DeliveryEvent, results: Results) -> ActionCall:
         seen.append(results)
         return an_http_call()
 
@@ -410,7 +410,9 @@ async def test_results_are_read_for_whoever_wants_them(bench: Bench) -> None:
 
 @on_bench
 async def test_a_when_that_does_not_hold_cancels_and_spends_nothing(bench: Bench) -> None:
-    def render(job: Job, delivery: Delivery, event: DeliveryEvent, results: Results) -> Call | Skip:
+    def render(
+        job: Job, delivery: Delivery, event: DeliveryEvent, results: Results
+    ) -> ActionCall | Skip:
         return Skip("when")
 
     bench.render = render

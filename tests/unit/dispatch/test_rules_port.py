@@ -8,7 +8,7 @@ import pytest
 from router.config import load
 from router.dispatch.rules_port import REREAD_BYTES, renderer, rereader
 from router.errors import RenderError
-from router.model.call import HttpCall
+from router.kinds.http import HttpCall
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from tests.sim.makers import a_delivery, a_job
 

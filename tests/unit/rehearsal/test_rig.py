@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from router.config import load, render_text
-from router.model.call import Call
+from router.kinds.kind import ActionCall
 from router.model.job import ActionKind, Done, Job, Outcome, RetryOutcome
 from router.model.trial import Sending
 from router.rehearsal.keys import invented
@@ -39,7 +39,7 @@ class Calls:
     def __init__(self, answer: Outcome) -> None:
         self.answer, self.at = answer, list[int]()
 
-    async def run(self, call: Call, job: Job) -> Outcome:
+    async def run(self, call: ActionCall, job: Job) -> Outcome:
         self.at.append(self.rig.clock.now() - START_MS)
         return self.answer
 
@@ -91,7 +91,7 @@ def test_the_same_test_runs_the_same_way_each_time() -> None:
 
 def test_a_defect_of_ours_is_no_result() -> None:
     class Defect(Calls):
-        async def run(self, call: Call, job: Job) -> Outcome:
+        async def run(self, call: ActionCall, job: Job) -> Outcome:
             raise KeyError("a defect")
 
     with pytest.raises(KeyError):

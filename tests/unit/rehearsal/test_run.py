@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from router.config import load, render_text
-from router.model.call import Call, HttpCall, ShellCall
+from router.kinds.http import HttpCall
+from router.kinds.kind import ActionCall
+from router.kinds.shell import ShellCall
 from router.model.job import Done, Job, Outcome, RetryOutcome
 from router.model.trial import Trial
 from router.rehearsal import Coverage, TrialResult, TrialRunner
@@ -233,9 +235,9 @@ def _attempts(*calls: HttpCall) -> list[Any]:
 
 def test_a_real_trial_runs_what_nobody_answers() -> None:
     """And no http call: that one is recorded as ever."""
-    ran: list[Call] = []
+    ran: list[ActionCall] = []
 
-    def act(call: Call, job: Job) -> Outcome:
+    def act(call: ActionCall, job: Job) -> Outcome:
         ran.append(call)
         return Done() if len(ran) % 3 == 0 else RetryOutcome("temporary", "try again")
 
@@ -251,7 +253,7 @@ def test_a_real_trial_runs_what_nobody_answers() -> None:
 
 
 def test_a_real_trial_runs_only_so_much() -> None:
-    def act(call: Call, job: Job) -> Outcome:
+    def act(call: ActionCall, job: Job) -> Outcome:
         return Done()
 
     real = rehearse("real: true", f"send: {{{BIG}, repeat: 101}}", "expect: {dead: []}", act=act)

@@ -8,7 +8,10 @@ import pytest
 from router.errors import RenderError
 from router.expressions import compile as compiled
 from router.expressions import compile_template
-from router.model.call import Call, HttpCall, LogCall, ShellCall, described
+from router.kinds.http import HttpCall
+from router.kinds.kind import ActionCall
+from router.kinds.log import LogCall
+from router.kinds.shell import ShellCall
 from router.model.job import Predecessor, Skip
 from router.model.settings import Auth, Target
 from router.rules.live import LiveRuleset, SecretValues
@@ -20,7 +23,7 @@ T = compile_template
 SECRETS = SecretValues({"erp": b"s3cret-value", "url": b"https://chat.example.net/T0/B0?k=v"}, {})
 
 
-def rendered(action: CompiledAction, payload: Any = None, **given: Any) -> Call | Skip:
+def rendered(action: CompiledAction, payload: Any = None, **given: Any) -> ActionCall | Skip:
     """The call of one attempt for an event with this payload."""
     event = an_event(payload={"id": 1} if payload is None else payload, **given.pop("event", {}))
     job = a_job(**given.pop("job", {}))
@@ -62,7 +65,7 @@ def after_erp(text: str, when: str | None = None) -> CompiledAction:
     return msgspec.structs.replace(a_log(text), after=(Predecessor("erp"),), when=condition)
 
 
-def of_results(action: CompiledAction, results: dict[str, Any]) -> Call | Skip:
+def of_results(action: CompiledAction, results: dict[str, Any]) -> ActionCall | Skip:
     live = LiveRuleset(a_ruleset(), SECRETS)
     event = an_event(payload={"id": 1})
     return render(Material(live, action, a_job(), a_delivery(), event, {}, (), results))
@@ -83,7 +86,7 @@ def test_results_are_read_by_templates() -> None:
         ("payload.id", LogCall("x")),
     ],
 )
-def test_when_decides_whether_there_is_a_call(when: str, expected: Call | Skip) -> None:
+def test_when_decides_whether_there_is_a_call(when: str, expected: ActionCall | Skip) -> None:
     """Before anything else is rendered."""
     assert of_results(after_erp("x", when), {"erp": {"status": 201}}) == expected
 
@@ -149,7 +152,7 @@ def test_a_url_that_is_a_secret_is_never_shown() -> None:
     """It is masked in what is kept of the call."""
     call = http(target=Target("chat", url_secret="url"), url=None, path=T("/p"))
     assert call.url == "https://chat.example.net/T0/B0/p?k=v"
-    assert "chat.example.net" not in str(described(call)) + repr(call)
+    assert "chat.example.net" not in str(call.described()) + repr(call)
 
 
 @pytest.mark.parametrize(
@@ -164,14 +167,14 @@ def test_auth(auth: Auth, name: str, value: str) -> None:
     """Bearer, basic, or a header of one's own."""
     call = http(auth=auth)
     assert value == dict(call.headers)[name]
-    assert "s3cret" not in str(described(call))
+    assert "s3cret" not in str(call.described())
 
 
 def test_a_secret_in_a_body_is_sent_and_not_shown() -> None:
     """The shown body has it masked."""
     call = http(body_kind="json", body={"token": T("{{ secret.erp }}")})
     assert b"s3cret-value" in call.body
-    assert "s3cret" not in str(described(call))
+    assert "s3cret" not in str(call.described())
 
 
 @pytest.mark.parametrize("text", ["a\r\nx: y", "a\nb", "a\rb", "\r", "a\r", "\n", "a\0b"])
@@ -259,7 +262,7 @@ def test_a_secret_variable_is_masked_in_what_is_kept() -> None:
     """The child gets it, the attempt does not."""
     call = shell(env=(("T", T("{{ secret.erp }}")),))
     assert call.env["T"] == "s3cret-value"
-    assert "s3cret" not in str(described(call)) + repr(call)
+    assert "s3cret" not in str(call.described()) + repr(call)
 
 
 def test_stdin_may_be_a_text_json_or_nothing() -> None:

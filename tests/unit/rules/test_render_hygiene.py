@@ -7,7 +7,9 @@ import pytest
 
 from router.errors import RenderError
 from router.expressions import compile_template
-from router.model.call import Call, HttpCall, ShellCall, described
+from router.kinds.http import HttpCall
+from router.kinds.kind import ActionCall
+from router.kinds.shell import ShellCall
 from router.model.settings import ShellLimits, Sign, Tls
 from router.rules.live import LiveRuleset, SecretValues
 from router.rules.render import Material, render
@@ -20,7 +22,7 @@ SECRETS = SecretValues({"new": KEY, "ck": b"-----BEGIN KEY-----"}, {})
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 
 
-def rendered(action: CompiledAction, headers: Any = (), **job: Any) -> Call:
+def rendered(action: CompiledAction, headers: Any = (), **job: Any) -> ActionCall:
     delivery = a_delivery(headers=(("content-type", "application/json"), *headers))
     environ = {"PATH": "/bin", "HOME": "/root"}
     event = an_event(payload={"id": 7, "name": "#1001"})
@@ -80,7 +82,7 @@ def test_a_signature_s_keys_are_the_secrets_bytes_and_are_shown_nowhere() -> Non
     call = http(sign=sign, tls=tls)
     assert (call.sign, call.sign_keys) == (sign, (KEY,))
     assert (call.tls, call.tls_key) == (tls, "-----BEGIN KEY-----")
-    for shown in (repr(call), repr(described(call))):
+    for shown in (repr(call), repr(call.described())):
         assert "BEGIN" not in shown
         assert "no text" not in shown
 

@@ -7,11 +7,11 @@ import pytest
 
 from router.errors import RenderError
 from router.expressions import compile_template
-from router.model.call import PythonCall, described
+from router.kinds.python import PythonCall, PythonSpec
 from router.plugin import Event
 from router.rules.live import LiveRuleset, SecretValues
 from router.rules.render import Material, render
-from router.rules.specs import CompiledAction, PythonSpec
+from router.rules.specs import CompiledAction
 from tests.builders import a_delivery, a_job, a_log, a_ruleset, an_event
 
 T = compile_template
@@ -75,7 +75,7 @@ def test_the_exact_bytes_of_the_event_or_of_the_whole_batch() -> None:
 def test_only_the_named_secrets_go_and_none_is_shown() -> None:
     call = python({}, secrets=("erp",))
     assert call.secrets == {"erp": CANARY}
-    assert CANARY not in f"{call!r} {described(call)}"
+    assert CANARY not in f"{call!r} {call.described()}"
 
 
 def test_the_environment_of_a_command() -> None:

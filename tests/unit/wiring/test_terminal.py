@@ -103,7 +103,7 @@ def a_job(kind: str = "http") -> Job:
         event="orders/paid",
         rule="large-orders",
         action="erp",
-        kind=kind,  # type: ignore[arg-type]
+        kind=kind,
         target="erp",
         state="running",
         due_at=NOW,
@@ -124,13 +124,17 @@ def narrate(job: Job, settlement: Settlement) -> None:
 
 
 @pytest.mark.parametrize(
-    ("result", "shown"),
-    [({"status": 201}, " 201"), ({"exit": 0}, " exit 0"), ({"value": 1}, "")],
+    ("kind", "result", "shown"),
+    [
+        ("http", {"status": 201}, " 201"),
+        ("shell", {"exit": 0}, " exit 0"),
+        ("python", {"value": 1}, ""),
+    ],
 )
 def test_an_action_that_ran_is_one_line(
-    result: dict[str, Any], shown: str, out: io.StringIO
+    kind: str, result: dict[str, Any], shown: str, out: io.StringIO
 ) -> None:
-    narrate(a_job(), an_end("succeeded", result=result))
+    narrate(a_job(kind=kind), an_end("succeeded", result=result))
     assert words(out) == ["shop", "orders/paid", "ok", f"large-orders/erp{shown}", "31 ms"]
 
 

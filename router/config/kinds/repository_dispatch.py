@@ -1,63 +1,75 @@
-"""The `repository_dispatch` action: an `http` call that the code host's definition describes."""
+"""`repository_dispatch:` of an action: an `http` call that the code host's definition describes."""
 
-from collections.abc import Collection, Mapping
-from urllib.parse import SplitResult, urlsplit
+from typing import Annotated, ClassVar
+from urllib.parse import urlsplit
 
 from router.config.api import bases_of, checked_base
-from router.config.language import ExpressionSite, Language
-from router.config.schema import RepositoryDispatchEntry
+from router.config.kinds.base import CompileContext, Compiled, Schema, Surroundings
+from router.config.language import ExpressionSite
 from router.config.settings import above_zero
 from router.config.targets import limit_name
+from router.config.units import Duration
 from router.expressions import Template, compile_template
-from router.model.settings import Api
+from router.kinds.http import HttpSpec
 from router.providers import builtin
 from router.providers.api import ApiRule
 from router.providers.management import DISPATCH, is_repository
-from router.rules.specs import HttpSpec
-from router.yaml_source import SourceText
+from router.yaml_source import Entry, Node, SourceText, doc
 
 PROVIDER = "code-host"
 TIMEOUT_S = 30.0
 
 
-class Dispatches:
-    """Compiles `repository_dispatch` actions of one file, whose endpoints' `api:` are `apis`."""
+class RepositoryDispatchEntry(Entry):
+    """A `repository_dispatch` action: an event of one's own on the code host."""
 
-    def __init__(self, language: Language, apis: Mapping[str, Api]) -> None:
-        self._language = language
-        self._apis = apis
-        self._context = language.context
+    called: ClassVar[str] = "'repository_dispatch'"
+    required: ClassVar[tuple[str, ...]] = ("repo", "event_type", "token")
+    repo: Annotated[SourceText | None, doc("OWNER/NAME.")] = None
+    event_type: Annotated[SourceText | None, doc("The event's name.")] = None
+    client_payload: Annotated[Node | None, doc("What goes with it; texts are templates.")] = None
+    token: Annotated[SourceText | None, doc("The secret that opens the API.")] = None
+    api_base: Annotated[SourceText | None, doc("The API's address.")] = None
+    timeout: Annotated[Duration | None, doc("For one call.")] = None
 
-    def compile(
-        self, entry: RepositoryDispatchEntry, roots: frozenset[str], sources: Collection[str]
-    ) -> tuple[HttpSpec, str | None]:
-        """
-        The call, and the name that its limits belong to; `sources` are the endpoints that the
-        rule names.
-        """
+
+class DispatchCompiler:
+    """Compiles the `repository_dispatch` actions of one file."""
+
+    def __init__(self, file: CompileContext) -> None:
+        self._file = file
+        self._language = file.language
+        self._context = file.context
+
+    def __call__(self, entry: RepositoryDispatchEntry, around: Surroundings) -> Compiled:
+        """The call, and the name that its limits belong to."""
         above_zero(self._context, entry.timeout, entry.at("timeout"), "timeout")
-        rule = _rule()
-        base = self._base(entry, rule, sources)
+        rule = builtin()[PROVIDER].definition.api
+        assert rule is not None  # noqa: S101 - our own definition
+        base = self._base(entry, rule, around.sources)
         spec = HttpSpec(
             target=None,
-            url=self._url(entry, base, rule, roots),
+            url=self._url(entry, base, rule, around.roots),
             method="POST",
             path=None,
             query=(),
             headers=self._headers(entry, rule),
             body_kind="json",
-            body=self._body(entry, roots),
+            body=self._body(entry, around.roots),
             accept=tuple((status, status) for status in DISPATCH.statuses),
             auth=None,
             timeout_s=entry.timeout / 1_000 if entry.timeout else TIMEOUT_S,
         )
-        return spec, _limit_name(base)
+        try:
+            return spec, limit_name(urlsplit(base))
+        except ValueError:  # reported as a bad address
+            return spec, None
 
-    def _base(self, entry: RepositoryDispatchEntry, rule: ApiRule, sources: Collection[str]) -> str:
+    def _base(self, entry: RepositoryDispatchEntry, rule: ApiRule, sources: tuple[str, ...]) -> str:
         if entry.api_base is not None:
             return checked_base(self._context, entry.api_base)
         token = entry.token.value if entry.token else ""
-        bases = bases_of(token, sources, self._apis, rule.base or "")
+        bases = bases_of(token, sources, self._file.apis, rule.base or "")
         if len(bases) > 1:
             message = f"{entry.called} needs the key 'api_base': its token could belong to any of "
             hint = "name the address that may see the token"
@@ -119,15 +131,10 @@ def _split(template: Template) -> tuple[str, str, str]:
     return "", "", ""
 
 
-def _rule() -> ApiRule:
-    rule = builtin()[PROVIDER].definition.api
-    assert rule is not None  # noqa: S101 - our own definition
-    return rule
-
-
-def _limit_name(base: str) -> str | None:
-    try:
-        parts: SplitResult = urlsplit(base)
-        return limit_name(parts)
-    except ValueError:
-        return None
+REPOSITORY_DISPATCH = Schema(
+    kind="http",
+    entry=RepositoryDispatchEntry,
+    about="Trigger an event of your own on the code host.",
+    compiler=DispatchCompiler,
+    look=None,
+)

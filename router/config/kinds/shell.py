@@ -1,0 +1,218 @@
+"""`shell:` of an action: a program or a script, and what it is given."""
+
+import os
+import re
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from router.config.context import LoadContext
+from router.config.kinds.base import CompileContext, Compiled, Schema, Surroundings
+from router.config.language import ExpressionSite
+from router.config.settings import VARIABLE, above_zero
+from router.config.units import Duration, Size
+from router.expressions import Template
+from router.kinds.shell import ShellSpec
+from router.model.settings import ShellLimits
+from router.yaml_source import Entry, Node, Scalar, SourceText, Table, doc
+
+SHELL_TIMEOUT_S = 600.0
+_TEMPLATE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+
+
+class ShellLimitsEntry(Entry):
+    """What each process of a command may use."""
+
+    called: ClassVar[str] = "'limits'"
+    cpu: Annotated[Duration | None, doc("Time of the processor.")] = None
+    memory: Annotated[Size | None, doc("Memory.")] = None
+    files: Annotated[int | None, doc("Open files.")] = None
+
+
+class ShellEntry(Entry):
+    """A `shell` action: `argv` or `script`."""
+
+    called: ClassVar[str] = "'shell'"
+    argv: Annotated[
+        list[SourceText] | None,
+        doc(
+            "The program and its arguments; templates, read by no shell.",
+            ["bin/suppress", "--", "{{ payload.email }}"],
+        ),
+    ] = None
+    script: Annotated[
+        SourceText | None, doc("A script; it never holds a template, values come by env.")
+    ] = None
+    interpreter: Annotated[
+        list[SourceText] | None,
+        doc("What reads the script. Default sh -eu."),
+    ] = None
+    stdin: Annotated[Node | None, doc("What it is given: default (the event), none, or JSON.")] = (
+        None
+    )
+    env: Annotated[Table[SourceText] | None, doc("Environment variables; templates.")] = None
+    pass_env: Annotated[
+        list[SourceText] | None, doc("Variables of the router's own environment to pass on.")
+    ] = None
+    cwd: Annotated[SourceText | None, doc("The folder it runs in, relative to this file.")] = None
+    timeout: Annotated[Duration | None, doc("Default 10m.")] = None
+    limits: Annotated[ShellLimitsEntry | None, doc("What each process may use.")] = None
+    user: Annotated[SourceText | None, doc("The user it runs as.")] = None
+    files: Annotated[Table[Node] | None, doc("Variables that name files with these contents.")] = (
+        None
+    )
+
+
+class ShellCompiler:
+    """Compiles the `shell` actions of one file."""
+
+    def __init__(self, file: CompileContext) -> None:
+        self._file = file
+        self._context = file.context
+
+    def __call__(self, entry: ShellEntry, around: Surroundings) -> Compiled:
+        """The process; what it is made of never comes from an event."""
+        if not entry.broken & {"argv", "script"}:
+            self._context.one_of("exactly-one", entry, ("argv", "script"))
+        above_zero(self._context, entry.timeout, entry.at("timeout"), "timeout")
+        self._static(entry.script, "a script", "hand the value over in 'env' and write \"$NAME\"")
+        self._static(entry.cwd, "'cwd'", None)
+        self._static(entry.user, "'user'", None)
+        spec = ShellSpec(
+            argv=self._argv(entry, around),
+            script=entry.script.value if entry.script else None,
+            interpreter=self._interpreter(entry),
+            stdin=self._stdin(entry, around),
+            env=self._env(entry.env, around),
+            pass_env=self._passed(entry.pass_env),
+            cwd=str(self._context.folder / entry.cwd.value if entry.cwd else self._context.folder),
+            timeout_s=entry.timeout / 1_000 if entry.timeout else SHELL_TIMEOUT_S,
+            limits=self._limits(entry.limits),
+            user=entry.user.value if entry.user else None,
+            files=self._files(entry, around),
+        )
+        return spec, None
+
+    def _limits(self, entry: ShellLimitsEntry | None) -> ShellLimits | None:
+        if entry is None:
+            return None
+        for key, value in (("cpu", entry.cpu), ("memory", entry.memory), ("files", entry.files)):
+            above_zero(self._context, value, entry.at(key), key)
+        cpu_s = None if entry.cpu is None else -(-entry.cpu // 1_000)
+        return ShellLimits(cpu_s, entry.memory, entry.files)
+
+    def _files(self, entry: ShellEntry, around: Surroundings) -> tuple[tuple[str, Any], ...]:
+        place = ExpressionSite("a file", around.roots)
+        found = []
+        for name, node in entry.files or ():
+            self._variable_name(name)
+            if name.value in (entry.env or ()):
+                message = f"'{name.value[:60]}' stands in 'env' as well"
+                self._context.error("bad-variable", message, name)
+            whole = isinstance(node, Scalar) and node.value == "body"
+            found.append((name.value, "body" if whole else self._file.language.json(node, place)))
+        return tuple(found)
+
+    def _static(self, text: SourceText | None, what: str, hint: str | None) -> None:
+        """No template; other uses of two braces in a script are the script's own."""
+        for found in _TEMPLATE.finditer(text.value if text else ""):
+            if text is not None and self._is_template(found[0]):
+                message = f"{what} never holds a template"
+                self._context.error_within("template-not-here", message, text, found.span(), hint)
+
+    def _is_template(self, text: str) -> bool:
+        whole = self._file.language.quiet_template(text)
+        return whole is not None and bool(whole.roots)
+
+    def _argv(self, entry: ShellEntry, around: Surroundings) -> tuple[Template, ...] | None:
+        texts = entry.argv
+        if texts is None:
+            return None
+        if not texts:
+            self._context.error("bad-program", "'argv' names no program", entry.key_at("argv"))
+        place = ExpressionSite("an argument", around.roots)
+        found = [self._file.language.template(text, place) for text in texts]
+        if found and found[0] is not None and found[0].roots - {"var"}:
+            message = "the program to run cannot come from the event"
+            self._context.error("bad-program", message, texts[0])
+        return tuple(template for template in found if template is not None)
+
+    def _interpreter(self, entry: ShellEntry) -> tuple[str, ...]:
+        if entry.script is None:
+            if entry.interpreter is not None:
+                message = "'interpreter' goes with 'script' only"
+                self._context.error(
+                    "interpreter-without-script", message, entry.key_at("interpreter")
+                )
+            return ()
+        return tuple(text.value for text in entry.interpreter or ()) or ("sh", "-eu")
+
+    def _stdin(self, entry: ShellEntry, around: Surroundings) -> Any:
+        node = entry.stdin
+        if node is None:
+            return "default"
+        if isinstance(node, Scalar) and node.value in ("none", "default"):
+            return node.value
+        return self._file.language.json(node, ExpressionSite("stdin", around.roots))
+
+    def _env(
+        self, table: Table[SourceText] | None, around: Surroundings
+    ) -> tuple[tuple[str, Template], ...]:
+        for name, _ in table or ():
+            self._variable_name(name)
+        return self._file.pairs(
+            table, ExpressionSite("an environment variable", around.roots, "any")
+        )
+
+    def _passed(self, texts: list[SourceText] | None) -> tuple[str, ...]:
+        for text in texts or ():
+            self._variable_name(text)
+        return tuple(text.value for text in texts or ())
+
+    def _variable_name(self, name: SourceText) -> None:
+        if not VARIABLE.fullmatch(name.value):
+            message = f"'{name.value[:60]}' cannot be the name of a variable"
+            self._context.error("bad-variable", message, name)
+        elif name.value.startswith("WEBHOOK_"):
+            message = f"the variable '{name.value[:60]}' is set by the router itself"
+            self._context.error("bad-variable", message, name)
+
+
+def check_programs(context: LoadContext, entry: ShellEntry) -> None:
+    """
+    Warn of folders and programs that are given as relative paths and are not there.
+
+    Names without a slash are looked for when they run, and absolute paths belong to the machine
+    that runs them: of both nothing can be told here.
+    """
+    folder = context.folder / entry.cwd.value if entry.cwd else context.folder
+    if entry.cwd is not None and not folder.is_dir():
+        if not entry.cwd.value.startswith("/"):
+            message = f"there is no folder '{entry.cwd.value[:60]}'"
+            context.warning("folder-not-there", message, entry.cwd, "relative to this file")
+        return
+    for words in (entry.argv, entry.interpreter):
+        if words:
+            _program(context, words[0], folder)
+
+
+def _program(context: LoadContext, word: SourceText, folder: Path) -> None:
+    name = word.value
+    if "/" not in name or name.startswith("/") or "{{" in name:
+        return
+    file = folder / name
+    if not file.is_file():
+        message, hint = f"there is no program '{name[:60]}'", "relative to 'cwd', else to this file"
+    elif not os.access(file, os.X_OK):
+        message, hint = f"'{name[:60]}' cannot be run", f"chmod +x {name[:60]}"
+    else:
+        return
+    context.warning("program-not-there", message, word, hint)
+
+
+SHELL = Schema(
+    kind="shell",
+    entry=ShellEntry,
+    about="Run a program, or a script.",
+    compiler=ShellCompiler,
+    look=check_programs,
+)

@@ -1,0 +1,318 @@
+"""`http`: one request. Its host is the operator's, the rest comes from templates, encoded."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+from urllib.parse import quote, urlencode, urlsplit, urlunsplit
+
+import msgspec
+
+from router.errors import RenderError
+from router.expressions import NotJson, Template, decode_json, encode_json
+from router.kinds.kind import (
+    CallField,
+    Kind,
+    Rendering,
+    ReplyKey,
+    ResultFields,
+    SecretTexts,
+    TemplateForm,
+)
+from router.kinds.templates import Scope, encoded, json_value
+from router.model.job import Done, FailOutcome, Job, Outcome, RetryOutcome
+from router.model.retry import STANDARD
+from router.model.settings import Auth, Sign, Target, TargetLimits, Tls
+from router.model.trial import SimulatedAnswer
+
+SHOWN_MAX = 65_536
+THROTTLED = frozenset({408, 425, 429})
+GONE = 410
+_FORBIDDEN_IN_HEADER = re.compile(r"[\r\n\0]")
+_TRACE = re.compile(
+    r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})"
+)
+
+
+class HttpSpec(msgspec.Struct, frozen=True):
+    """
+    An `http` action. Exactly one of `target` and `url`.
+
+    `body` goes with `body_kind`: JsonSpec for json, tuple of (name, Template) for form, Template
+    for text and body, None for default (the event). `auth`, `timeout_s`, `headers` and `accept`
+    are the action's own or the target's already.
+    """
+
+    target: Target | None
+    url: Template | None
+    method: str
+    path: Template | None
+    query: tuple[tuple[str, Template], ...]
+    headers: tuple[tuple[str, Template], ...]
+    body_kind: Literal["default", "json", "form", "text", "body"]
+    body: Any
+    accept: tuple[tuple[int, int], ...]
+    auth: Auth | None
+    timeout_s: float
+    forward_headers: tuple[str, ...] = ()
+    tls: Tls | None = None
+    sign: Sign | None = None
+
+
+class HttpCall(msgspec.Struct, frozen=True):
+    """
+    One HTTP request to send.
+
+    `shown_url` and `shown_body` have their secrets masked, for logs and attempts; `url`,
+    `headers` and `body` may hold secrets. `trace` is a W3C trace id and its flags, None when the
+    headers have a traceparent already. `sign_keys` are the values of `sign.secrets`, `tls_key`
+    that of `tls.key_secret`.
+    """
+
+    kind: ClassVar[str] = "http"
+    method: str
+    url: str
+    shown_url: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+    accept: tuple[tuple[int, int], ...]
+    timeout_s: float
+    connect_timeout_s: float = 5.0
+    shown_body: bytes | None = None  # None: the same as `body`
+    trace: tuple[str, str] | None = None
+    sign: Sign | None = None
+    sign_keys: tuple[bytes, ...] = ()
+    tls: Tls | None = None
+    tls_key: str | None = None
+
+    def described(self) -> dict[str, Any]:
+        """Method, masked address, and the first 64 KiB of the masked body."""
+        shown = self.body if self.shown_body is None else self.shown_body
+        text = shown[:SHOWN_MAX].decode("utf-8", "replace")
+        return {"kind": self.kind, "method": self.method, "url": self.shown_url, "body": text}
+
+    def __repr__(self) -> str:
+        return f"HttpCall({self.method} {self.shown_url})"
+
+
+def render(spec: HttpSpec, given: Rendering) -> HttpCall:
+    """
+    The request of one attempt. The sender's headers (root `headers`) travel only when
+    `forward_headers` names them.
+    """
+    job, scope, masked = given.job, given.scope, _masked(spec, given)
+    default = given.default_body()
+    body, content_type = _body(spec, scope, default)
+    headers = {"user-agent": "webhook-rules-router", "content-type": content_type}
+    received = scope["headers"]
+    headers |= {n: received[n] for n in spec.forward_headers if n in received}
+    headers |= {n.lower(): t.render(scope, place=f"http.headers.{n}") for n, t in spec.headers}
+    headers |= _auth(spec.auth, scope)
+    headers |= _always(job)
+    for name, value in headers.items():
+        if _FORBIDDEN_IN_HEADER.search(value):
+            raise RenderError(f"http.headers.{name}", "holds a line break or NUL")
+    url, shown_body = _url(spec, scope), None
+    if spec.body_kind != "default" and masked is not scope:
+        shown = _body(spec, masked, (body, default[1]))[0]
+        shown_body = None if shown == body else shown
+    return HttpCall(
+        method=spec.method,
+        url=url,
+        shown_url=url if masked is scope else _url(spec, masked),
+        headers=tuple(headers.items()),
+        body=body,
+        accept=spec.accept,
+        timeout_s=spec.timeout_s,
+        shown_body=shown_body,
+        trace=None if "traceparent" in headers else trace_of(received, job.delivery),
+        **({} if spec.sign is None and spec.tls is None else _secured(spec, given.secrets)),
+    )
+
+
+def _masked(spec: HttpSpec, given: Rendering) -> Scope:
+    """The scope with every secret as `***`; itself where no template names one."""
+    whole = spec.target is not None and spec.target.url_secret is not None
+    if not whole and "secret" not in given.reads:
+        return given.scope
+    return {**given.scope, "secret": dict.fromkeys(given.secrets.texts, "***")}
+
+
+def _secured(spec: HttpSpec, secrets: SecretTexts) -> dict[str, Any]:
+    """What the call is signed with and what its connection needs."""
+    sign, tls = spec.sign, spec.tls
+    return {
+        "sign": sign,
+        "sign_keys": tuple(secrets.value(name) for name in sign.secrets) if sign else (),
+        "tls": tls,
+        "tls_key": secrets.texts.get(tls.key_secret) if tls and tls.key_secret else None,
+    }
+
+
+def trace_of(received: Mapping[str, str], delivery: str) -> tuple[str, str]:
+    """
+    The W3C trace that a call belongs to, and its flags: the sender's when it names a valid one,
+    else one of the delivery's own, the same for all that comes of it.
+    """
+    found = _TRACE.fullmatch(received.get("traceparent", ""))
+    if found is not None:
+        return found[1], found[2]
+    return hashlib.sha256(delivery.encode()).hexdigest()[:32], "00"
+
+
+def _always(job: Job) -> dict[str, str]:
+    headers = {
+        "idempotency-key": job.id,
+        "router-delivery": job.delivery,
+        "router-event": quote(job.event, safe="/.:_- "),
+        "router-attempt": str(job.attempt),
+    }
+    if job.replay_of:
+        headers["router-replay-of"] = job.replay_of
+    return headers
+
+
+def _auth(auth: Auth | None, scope: Scope) -> dict[str, str]:
+    if auth is None:
+        return {}
+    secrets = scope["secret"]
+    if auth.bearer:
+        return {"authorization": f"Bearer {secrets[auth.bearer]}"}
+    if auth.basic:
+        user, secret = auth.basic
+        pair = f"{user}:{secrets[secret]}".encode()
+        return {"authorization": "Basic " + base64.b64encode(pair).decode()}
+    if auth.header:
+        name, secret = auth.header
+        return {name.lower(): secrets[secret]}
+    return {}
+
+
+def _url(spec: HttpSpec, scope: Scope) -> str:
+    base = _base(spec, scope)
+    if spec.path is not None:
+        base = _joined(base, encoded(spec.path, scope, "http.path"))
+    pairs = [(n, t.render(scope, place=f"http.query.{n}")) for n, t in spec.query]
+    if not pairs:
+        return base
+    parts = urlsplit(base)
+    query = "&".join(filter(None, [parts.query, urlencode(pairs, quote_via=quote)]))
+    return urlunsplit(parts._replace(query=query))
+
+
+def _base(spec: HttpSpec, scope: Scope) -> str:
+    if spec.target is None:
+        if spec.url is None:
+            raise RenderError("http.url", "is missing")
+        if spec.url.whole is not None:  # a whole URL can only be a secret: config sees to it
+            return str(spec.url.render(scope, place="http.url"))
+        return encoded(spec.url, scope, "http.url")
+    if spec.target.url_secret is not None:
+        return str(scope["secret"][spec.target.url_secret])
+    return spec.target.url or ""
+
+
+def _joined(base: str, path: str) -> str:
+    """`path` appended to the path of `base`, one slash between, the query of `base` kept."""
+    path, _, query = path.partition("?")
+    parts = urlsplit(base)
+    whole = parts.path.rstrip("/") + "/" + path.lstrip("/")
+    return urlunsplit(parts._replace(path=whole, query=query or parts.query))
+
+
+def _body(spec: HttpSpec, scope: Scope, default: tuple[bytes, str]) -> tuple[bytes, str]:
+    place = f"http.{spec.body_kind}"
+    match spec.body_kind:
+        case "json":
+            return encode_json(json_value(spec.body, scope, place)), "application/json"
+        case "form":
+            pairs = [(n, t.render(scope, place=f"{place}.{n}")) for n, t in spec.body]
+            return urlencode(pairs).encode(), "application/x-www-form-urlencoded"
+        case "text":
+            return spec.body.render(scope, place=place).encode(), "text/plain; charset=utf-8"
+        case "body":
+            return spec.body.render(scope, place=place).encode(), default[1]
+        case "default":
+            return default
+
+
+def of_status(
+    call: HttpCall, status: int, after_s: float | None, result: dict[str, Any] | None = None
+) -> Outcome:
+    """What an HTTP status, with the Retry-After beside it, means to a call."""
+    reason, result = f"HTTP {status}", result or {"status": status}
+    if any(low <= status <= high for low, high in call.accept):
+        return Done(result)
+    if status == GONE:
+        return FailOutcome(reason, result)
+    if status in THROTTLED or status >= 500:
+        return RetryOutcome(
+            "throttled" if status in THROTTLED else "server", reason, after_s, result
+        )
+    return RetryOutcome("client", reason, None, result)
+
+
+def _simulated(call: HttpCall, answer: SimulatedAnswer) -> Outcome:
+    status = call.accept[0][0] if answer.reply is None else int(answer.reply)
+    return of_status(call, status, answer.after_s)
+
+
+def _form(spec: HttpSpec, field: str) -> TemplateForm:
+    if field in ("path", "url"):
+        return "path"
+    return "json" if field == "body" and spec.body_kind == "json" else "text"
+
+
+def _url_secrets(spec: HttpSpec) -> frozenset[str]:
+    uses = frozenset() if spec.url is None else spec.url.uses
+    return frozenset(field for root, field in uses if root == "secret")
+
+
+def _json(call: HttpCall) -> Any:
+    try:
+        return decode_json(call.body)
+    except NotJson:
+        return call.body.decode("utf-8", "replace")
+
+
+HTTP = Kind(
+    name="http",
+    number=0,
+    title="an http",
+    spec=HttpSpec,
+    call=HttpCall,
+    render=render,
+    form=_form,
+    url_secrets=_url_secrets,
+    calls={
+        "method": CallField("The method.", lambda call: call.method),
+        "url": CallField("The whole address.", lambda call: call.url),
+        "headers": CallField(
+            "Headers, some of them.", lambda call: dict(call.headers), "table", lower=True
+        ),
+        "json": CallField("The body, some of its fields.", _json, "json"),
+    },
+    reply=ReplyKey(
+        "status",
+        "An HTTP status.",
+        range(200, 600),
+        "no final HTTP status",
+        "'status' (Retry-After)",
+        range(200, 600),
+    ),
+    outcome=_simulated,
+    result=ResultFields(
+        types={"status": "number", "headers": "texts", "json": "any", "text": "text"},
+        code="status",
+        shown="{}",
+        output=("text",),
+    ),
+    retry=STANDARD,
+    slots=128,
+    limits=TargetLimits(16),
+    faults=frozenset({"network", "timeout", "throttled", "server"}),
+    local=False,
+    real=False,
+    whole_event=False,
+)

@@ -1,0 +1,40 @@
+"""Templates of specs, rendered."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from router.errors import RenderError
+from router.expressions import Template
+
+JsonSpec = Any
+"""A JSON value whose texts are Templates (keys stay plain)."""
+Scope = Mapping[str, Any]
+_MARK = "\0"
+_DOTTED = frozenset({"", ".", ".."})
+
+
+def json_value(spec: JsonSpec, scope: Scope, place: str) -> Any:
+    """A JsonSpec with its templates rendered; whole templates keep their type."""
+    if isinstance(spec, Template):
+        return spec.render_json(scope, place=place)
+    if isinstance(spec, dict):
+        return {k: json_value(v, scope, f"{place}.{k}") for k, v in spec.items()}
+    if isinstance(spec, list | tuple):
+        return [json_value(v, scope, f"{place}[{i}]") for i, v in enumerate(spec)]
+    return spec
+
+
+def encoded(template: Template, scope: Scope, place: str) -> str:
+    """
+    The template with each expression percent-encoded.
+
+    A path segment that an expression takes part in must not come out empty or dotted: it would
+    be another place than the operator wrote.
+    """
+    marked = template.render(scope, place=place, encode=lambda t: _MARK + quote(t, safe="") + _MARK)
+    path = marked.partition("?")[0]
+    for segment in path.split("/"):
+        if _MARK in segment and segment.replace(_MARK, "") in _DOTTED:
+            raise RenderError(place, f"a path segment comes out as {segment.strip(_MARK)!r}")
+    return marked.replace(_MARK, "")
