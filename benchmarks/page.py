@@ -1,5 +1,5 @@
 """
-What docs/benchmarks.md says in figures: its tables, and what they mean for sizing.
+What docs/dev/benchmarks.md says in figures: its tables, and what they mean for sizing.
 
 Both are made from a run's file, so that the page never says anything that was not measured.
 """
@@ -13,7 +13,7 @@ from benchmarks.figures import Figures
 ROOT = Path(__file__).parents[1]
 COMMITTED = ROOT / "benchmarks" / "figures.json"
 PICTURE = ROOT / "docs" / "pictures" / "benchmarks.svg"
-PAGE = ROOT / "docs" / "benchmarks.md"
+PAGE = ROOT / "docs" / "dev" / "benchmarks.md"
 SIZING, MEASURED, END = "<!-- sizing -->\n", "<!-- measured -->\n", "<!-- end -->\n"
 MIB = 1024 * 1024
 

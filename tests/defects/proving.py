@@ -15,7 +15,16 @@ from typing import Literal
 from tests.defects.defect import ROOT, Defect
 from tests.defects.witness import REPORT
 
-COPIED = ("router", "tests", "docs", "plugins", "pyproject.toml", "rules.example.yaml", "README.md")
+COPIED = (
+    "router",
+    "tests",
+    "docs",
+    "plugins",
+    "pyproject.toml",
+    "rules.example.yaml",
+    "README.md",
+    "CONTRIBUTING.md",
+)
 PATIENCE_S = 120
 TEST_S = 45
 """A test that a defect makes wait for ever is ended, which is a way of being caught."""

@@ -1,10 +1,9 @@
 """
-docs/benchmarks.md and its picture say what benchmarks/figures.json says.
+docs/dev/benchmarks.md and its picture say what benchmarks/figures.json says.
 
 GOLDEN=write makes both anew from that file.
 """
 
-import os
 import re
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from benchmarks.page import COMMITTED, PAGE, PICTURE, QUESTIONS, answers, filled
 from benchmarks.peers import VARIABLES
 from benchmarks.picture import draw
 from tests.acceptance.process import ROOT
+from tests.golden.made import made_of
 
 TEXT = PAGE.read_text("utf-8")
 FOUND = figures.read(COMMITTED)
@@ -24,15 +24,11 @@ FOUND = figures.read(COMMITTED)
 
 def test_the_page_says_what_was_measured() -> None:
     made = filled(TEXT, FOUND)
-    if os.environ.get("GOLDEN") == "write":
-        PAGE.write_text(made, "utf-8")
-    assert PAGE.read_text("utf-8") == made
+    assert made_of(PAGE, made) == made
 
 
 def test_the_picture_shows_what_was_measured() -> None:
-    if os.environ.get("GOLDEN") == "write":
-        PICTURE.write_text(draw(FOUND), "utf-8")
-    assert PICTURE.read_text("utf-8") == draw(FOUND)
+    assert made_of(PICTURE, draw(FOUND)) == draw(FOUND)
     assert f"pictures/{PICTURE.name}" in TEXT
 
 

@@ -1,4 +1,4 @@
-"""docs/conformance.md: whole, and everything that it names exists."""
+"""docs/dev/conformance.md: whole, and everything that it names exists."""
 
 import ast
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "docs" / "conformance.md").read_text("utf-8")
+TEXT = (ROOT / "docs" / "dev" / "conformance.md").read_text("utf-8")
 INTERFACE = ROOT.parent / "shared" / "reference" / "intake-interface.md"
 SECTIONS = (
     "What the service does",

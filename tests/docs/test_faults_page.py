@@ -1,4 +1,4 @@
-"""docs/faults.md names the harnesses that there are."""
+"""docs/dev/faults.md names the harnesses that there are."""
 
 import re
 from importlib import import_module
@@ -7,7 +7,7 @@ import pytest
 
 from tests.acceptance.process import ROOT
 
-PAGE = (ROOT / "docs" / "faults.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "dev" / "faults.md").read_text("utf-8")
 TABLE = PAGE.partition("## The commands")[2].partition("\n## ")[0]
 COMMANDS = re.findall(r"^\| `(\S+?)[ `]", TABLE, re.MULTILINE)
 OURS = [

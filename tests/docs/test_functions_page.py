@@ -3,15 +3,13 @@
 from pathlib import Path
 
 from router.expressions import FUNCTIONS, functions_markdown
+from tests.golden.made import made_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "functions.md"
 
 
 def test_the_page_is_current() -> None:
-    assert PAGE.read_text("utf-8") == functions_markdown(), (
-        "write it anew: python -c 'from router.expressions import functions_markdown as page; "
-        'print(page(), end="")\' > docs/functions.md'
-    )
+    assert made_of(PAGE, functions_markdown()) == functions_markdown()
 
 
 def test_every_function_is_described() -> None:

@@ -41,8 +41,3 @@ def test_every_key_is_told(kind: type[Entry]) -> None:
     for field in msgspec.structs.fields(kind):
         if field.name not in hidden:
             assert re.search(rf"\b{field.encode_name}\b", PAGE), field.encode_name
-
-
-def test_links_between_the_pages_lead_somewhere() -> None:
-    for name in re.findall(r"\]\((providers/[^)#]+)\)", PAGE):
-        assert (DOCS / name).is_file()

@@ -165,15 +165,22 @@ def test_the_index_works(tmp_path: Path) -> None:
 
 
 def test_the_index_leads_to_every_page() -> None:
-    linked = set(re.findall(r"\]\(([\w-]+\.md)\)", (DOCS / "index.md").read_text("utf-8")))
-    assert linked == {page.name for page in DOCS.glob("*.md")} - {"index.md"}
+    linked = set(re.findall(r"\]\(((?:dev/)?[\w-]+\.md)\)", (DOCS / "index.md").read_text("utf-8")))
+    pages = {str(p.relative_to(DOCS)) for p in (*DOCS.glob("*.md"), *DOCS.glob("dev/*.md"))}
+    assert linked == pages - {"index.md"}
 
 
-@pytest.mark.parametrize("page", [*PAGES, "index.md", "answers.md"])
-def test_links_lead_somewhere(page: str) -> None:
-    links = re.findall(r"\]\(([^)#]+)\)", (DOCS / page).read_text("utf-8"))
-    assert links
-    assert [link for link in links if not (DOCS / link).exists()] == []
+TEXTS = sorted(
+    (*DOCS.rglob("*.md"), *(ROOT / page for page in ("README.md", "CONTRIBUTING.md"))), key=str
+)
+TEXTS += [ROOT / "tests" / "README.md"]
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s]+)(?:#[\w-]*)?\)", page.read_text("utf-8"))
+    near = [link for link in links if not link.startswith(("http:", "https:", "mailto:"))]
+    assert [link for link in near if not (page.parent / link).exists()] == []
 
 
 ROW = re.compile(r"^\| ([0-9][^|]*?) \| (.*?) \|", re.MULTILINE)

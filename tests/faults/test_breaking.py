@@ -1,5 +1,5 @@
 """
-Short forms of the harnesses that break the disk and the process; docs/faults.md has the long ones.
+Short forms of the harnesses that break the disk and the process; the long ones: docs/dev/faults.md.
 """
 
 import random

@@ -5,12 +5,11 @@ A new code needs a row in router/config/codes.py and `codes/CODE/bad.yaml` and `
 GOLDEN=write makes its page in docs/codes/ and its line in docs/diagnostics.md.
 """
 
-import os
-
 import pytest
 
 from router.config import render_text
 from router.config.codes import CODES, codes_markdown
+from tests.golden.made import made_of
 from tests.golden.pages import FOLDER, ROOT, page
 from tests.golden.pairs import CODES_FOLDER, said
 
@@ -34,11 +33,7 @@ def test_no_pair_is_left_of_a_code_that_is_gone() -> None:
 
 @pytest.mark.parametrize("code", CODES)
 def test_its_page_is_current(code: str) -> None:
-    file = FOLDER / f"{code}.md"
-    if os.environ.get("GOLDEN") == "write":
-        FOLDER.mkdir(exist_ok=True)
-        file.write_text(page(code), "utf-8")
-    assert file.read_text("utf-8") == page(code)
+    assert made_of(FOLDER / f"{code}.md", page(code)) == page(code)
 
 
 def test_no_page_is_left_of_a_code_that_is_gone() -> None:
@@ -48,7 +43,6 @@ def test_no_page_is_left_of_a_code_that_is_gone() -> None:
 def test_the_list_of_codes_is_current() -> None:
     file = ROOT / "docs" / "diagnostics.md"
     text = file.read_text("utf-8")
-    if os.environ.get("GOLDEN") == "write":
-        first = codes_markdown().partition("\n")[0]
-        file.write_text(text[: text.index(f"\n{first}\n") + 1] + codes_markdown(), "utf-8")
-    assert file.read_text("utf-8").endswith("\n" + codes_markdown())
+    first = codes_markdown().partition("\n")[0]
+    made = text[: text.index(f"\n{first}\n") + 1] + codes_markdown()
+    assert made_of(file, made) == made

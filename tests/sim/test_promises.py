@@ -66,7 +66,7 @@ def test_the_same_seed_gives_the_same_life() -> None:
     assert first.history.attempts == again.history.attempts
 
 
-# The table of the promises: docs/promises.md
+# The table of the promises: docs/dev/promises.md
 
 ROW = re.compile(r"^\| I(\d+) \|.*\|(.*)\|$", re.MULTILINE)
 CHECKED = re.compile(r"`([\w/]+\.py)(?:::(\w+))?`")
@@ -74,7 +74,7 @@ NUMBERED = re.compile(r"\bdef (test(?:_i\d+)+_\w+)\(")
 
 
 def _table() -> dict[int, list[tuple[str, str]]]:
-    page = (ROOT / "docs" / "promises.md").read_text("utf-8")
+    page = (ROOT / "docs" / "dev" / "promises.md").read_text("utf-8")
     rows = {int(number): checks for number, checks in ROW.findall(page)}
     return {number: CHECKED.findall(checks) for number, checks in rows.items()}
 
@@ -118,4 +118,4 @@ def test_a_test_with_a_number_stands_in_the_table() -> None:
 
 def test_the_table_is_not_read_as_empty() -> None:
     assert len(_numbered_tests()) > 20
-    assert Path(ROOT / "docs" / "promises.md").is_file()
+    assert Path(ROOT / "docs" / "dev" / "promises.md").is_file()

@@ -6,22 +6,17 @@ import pytest
 
 from router.providers import Provider, builtin
 from router.providers.documents import facts, page_name, refreshed
+from tests.golden.made import made_of
 from tests.unit.providers.makers import a_definition
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGES = [DOCS / "providers.md", *sorted((DOCS / "providers").glob("*.md"))]
-REFRESH = """write it anew:
-python -c "from pathlib import Path; from router.providers import builtin;
-from router.providers.documents import refreshed;
-[p.write_text(refreshed(p.read_text('utf-8'), builtin()), 'utf-8')
-for p in (Path('docs/providers.md'), *Path('docs/providers').glob('*.md'))]"
-"""
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_page_is_current(page: Path) -> None:
-    text = page.read_text("utf-8")
-    assert refreshed(text, builtin()) == text, REFRESH
+    made = refreshed(page.read_text("utf-8"), builtin())
+    assert made_of(page, made) == made
 
 
 @pytest.mark.parametrize("name", sorted({p.name for p in builtin().values()}))
