@@ -43,7 +43,11 @@ def check_call(node: Node) -> None:
     """Name, number of arguments and `&`. Raises ExpressionError."""
     function = FUNCTIONS.get(node.value)
     if function is None:
-        raise _unknown(node)
+        name = str(node.value)
+        close = nearest(name, sorted(FUNCTIONS))
+        hint = f"did you mean '{close}'?" if close else "docs/functions.md lists the functions"
+        message = f"there is no function '{name}'"
+        raise ExpressionError(UNKNOWN, message, node.start, node.start + len(name), hint)
     count = len(node.children)
     if count < function.least or (function.most is not None and count > function.most):
         message = f"{node.value}() takes {_counted(function)}, not {count}"
@@ -59,14 +63,6 @@ def _counted(function: Function) -> str:
     if least == most:
         return f"{least or 'no'} argument{'s' * (least != 1)}"
     return f"{least} to {most} arguments"
-
-
-def _unknown(node: Node) -> ExpressionError:
-    name = str(node.value)
-    close = nearest(name, sorted(FUNCTIONS))
-    hint = f"did you mean '{close}'?" if close else "docs/functions.md lists the functions"
-    message = f"there is no function '{name}'"
-    return ExpressionError(UNKNOWN, message, node.start, node.start + len(name), hint)
 
 
 def _check_argument(function: Function, parameter: Parameter, argument: Node) -> None:

@@ -41,6 +41,7 @@ _POWER = {
 _NOT = 8  # below the dot, so that `!a.b` denies the path; above the comparisons
 _STOPS_PROJECTION = 10
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
+_JOINS: dict[str, Any] = {"|": "pipe", "||": "or", "&&": "and"}
 _WORDS = {"true": True, "false": False, "null": None}
 
 
@@ -63,7 +64,8 @@ def _check_tree(tree: Node) -> None:
     for node, parent, depth in walk(tree):
         if depth > DEPTH_MAX:
             raise ExpressionError(TOO_COMPLEX, "this is nested too deeply", node.start, node.end)
-        if node.bare and node.kind == "literal" and not _takes_bare(parent):
+        may_be_bare = parent is not None and parent.kind in ("compare", "call")
+        if node.bare and node.kind == "literal" and not may_be_bare:
             message = "a bare number stands only in a comparison or as an argument"
             raise ExpressionError(
                 SYNTAX, message, node.start, node.end, f"write `{node.value}` in backticks"
@@ -71,10 +73,6 @@ def _check_tree(tree: Node) -> None:
         if node.kind == "expref" and (parent is None or parent.kind != "call"):
             message = "'&' stands only before an argument"
             raise ExpressionError(SYNTAX, message, node.start, node.end, "write '&&' for 'and'")
-
-
-def _takes_bare(parent: Node | None) -> bool:
-    return parent is not None and parent.kind in ("compare", "call")
 
 
 def _literal_word(node: Node) -> Node:
@@ -160,27 +158,19 @@ class _Parser:
         return Node("field", token[2], token[3], token[1])
 
     def _literal(self, token: Token) -> Node:
-        return Node("literal", token[2], token[3], token[1])
+        return Node("literal", token[2], token[3], token[1], (), token[0] == "number")
 
-    def _number(self, token: Token) -> Node:
-        return Node("literal", token[2], token[3], token[1], (), True)
-
-    def _current(self, token: Token) -> Node:
-        return Node("current", token[2], token[3])
-
-    def _root(self, token: Token) -> Node:
-        return Node("root", token[2], token[3])
+    def _whole_value(self, token: Token) -> Node:
+        return Node("root" if token[0] == "$" else "current", token[2], token[3])
 
     def _star(self, token: Token) -> Node:
         left = Node("current", token[2], token[2])
         right = self._nothing() if self._kind == "]" else self._projected(_POWER["*"])
         return self._node("value_projection", left, right)
 
-    def _first_filter(self, token: Token) -> Node:
-        return self._filter(Node("current", token[2], token[2]), token)
-
-    def _first_flatten(self, token: Token) -> Node:
-        return self._flatten(Node("current", token[2], token[2]), token)
+    def _first_projection(self, token: Token) -> Node:
+        project = self._filter if token[0] == "[?" else self._flatten
+        return project(Node("current", token[2], token[2]), token)
 
     def _group(self, token: Token) -> Node:
         inner = self._expression(0)
@@ -188,13 +178,10 @@ class _Parser:
         inner.start, inner.end = token[2], self._end()
         return inner
 
-    def _not(self, token: Token) -> Node:
-        inner = self._expression(_NOT)
-        return Node("not", token[2], inner.end, None, (inner,))
-
-    def _expref(self, token: Token) -> Node:
-        inner = self._expression(0)
-        return Node("expref", token[2], inner.end, None, (inner,))
+    def _prefix(self, token: Token) -> Node:
+        inner = self._expression(_NOT if token[0] == "!" else 0)
+        kind: Any = "not" if token[0] == "!" else "expref"
+        return Node(kind, token[2], inner.end, None, (inner,))
 
     def _first_bracket(self, token: Token) -> Node:
         if self._kind in ("number", ":") or (self._kind == "*" and self._peek("]")):
@@ -242,14 +229,10 @@ class _Parser:
             return self._select_hash(self._advance())
         raise self._unexpected("name")
 
-    def _pipe(self, left: Node, _: Token) -> Node:
-        return self._joined("pipe", left, self._expression(_POWER["|"]))
-
-    def _or(self, left: Node, _: Token) -> Node:
-        return self._joined("or", left, self._expression(_POWER["||"]))
-
-    def _and(self, left: Node, _: Token) -> Node:
-        return self._joined("and", left, self._expression(_POWER["&&"]))
+    def _join(self, left: Node, token: Token) -> Node:
+        right, kind = self._expression(_POWER[token[0]]), _JOINS[token[0]]
+        children = (*left.children, right) if left.kind == kind else (left, right)
+        return Node(kind, left.start, right.end, None, children)
 
     def _compare(self, left: Node, token: Token) -> Node:
         right = self._expression(_POWER[token[0]])
@@ -331,34 +314,30 @@ class _Parser:
     def _node(self, kind: Any, left: Node, right: Node) -> Node:
         return Node(kind, left.start, max(self._end(), right.end), None, (left, right))
 
-    def _joined(self, kind: Any, left: Node, right: Node) -> Node:
-        children = (*left.children, right) if left.kind == kind else (left, right)
-        return Node(kind, left.start, right.end, None, children)
-
 
 _FIRST: dict[str, Callable[[_Parser, Token], Node]] = {
     "name": _Parser._name,  # noqa: SLF001 - the table belongs to the class
     "quoted": _Parser._quoted,  # noqa: SLF001
     "text": _Parser._literal,  # noqa: SLF001
     "json": _Parser._literal,  # noqa: SLF001
-    "number": _Parser._number,  # noqa: SLF001
-    "@": _Parser._current,  # noqa: SLF001
-    "$": _Parser._root,  # noqa: SLF001
+    "number": _Parser._literal,  # noqa: SLF001
+    "@": _Parser._whole_value,  # noqa: SLF001
+    "$": _Parser._whole_value,  # noqa: SLF001
     "*": _Parser._star,  # noqa: SLF001
-    "[?": _Parser._first_filter,  # noqa: SLF001
-    "[]": _Parser._first_flatten,  # noqa: SLF001
+    "[?": _Parser._first_projection,  # noqa: SLF001
+    "[]": _Parser._first_projection,  # noqa: SLF001
     "(": _Parser._group,  # noqa: SLF001
-    "!": _Parser._not,  # noqa: SLF001
-    "&": _Parser._expref,  # noqa: SLF001
+    "!": _Parser._prefix,  # noqa: SLF001
+    "&": _Parser._prefix,  # noqa: SLF001
     "[": _Parser._first_bracket,  # noqa: SLF001
     "{": _Parser._select_hash,  # noqa: SLF001
 }
 
 _THEN: dict[str, Callable[[_Parser, Node, Token], Node]] = {
     ".": _Parser._dot,  # noqa: SLF001
-    "|": _Parser._pipe,  # noqa: SLF001
-    "||": _Parser._or,  # noqa: SLF001
-    "&&": _Parser._and,  # noqa: SLF001
+    "|": _Parser._join,  # noqa: SLF001
+    "||": _Parser._join,  # noqa: SLF001
+    "&&": _Parser._join,  # noqa: SLF001
     "(": _Parser._call,  # noqa: SLF001
     "[?": _Parser._filter,  # noqa: SLF001
     "[]": _Parser._flatten,  # noqa: SLF001

@@ -172,36 +172,36 @@ class _TraceReader:
                 failed = failed or verdict
             elif verdict is decisive:
                 decided = True
-        missing, pivots = (_one_way if wanted is decisive else _every_way)(ways)
+        counts = [count for count, _ in ways]  # one part must help, the nearest; or all of them
+        missing = min(counts, default=1) if wanted is decisive else sum(counts)
+        alone = [numbers for count, numbers in ways if count == missing == 1]
+        pivots = tuple(number for numbers in alone for number in numbers)
         if decided:
             return decisive, missing, pivots
         return (not decisive) if failed is None else failed, missing, pivots
 
     def _leaf(self, part: TracePart, wanted: bool) -> _Outcome:
-        node = _node(part)
+        node, text = _node(part), part.expression
         verdict = build_verdict(node)(self._scope, self._scope)
-        leaf = self._keep(part, wanted, verdict)
-        missing = 0 if verdict is wanted else 1
-        return verdict, missing, (leaf.number,) * missing
-
-    def _keep(self, part: TracePart, wanted: bool, verdict: bool | Failed) -> Leaf:
-        node = _node(part)
-        found = tuple(_found(part.expression, operand, self._scope) for operand in _operands(node))
-        word: LeafVerdict = "error"
+        found = tuple(_found(text, operand, self._scope) for operand in _operands(node))
         reason = verdict.reason if isinstance(verdict, Failed) else None
-        if reason is None:
-            word = "true" if verdict is True else "false"
-        return self._add(Leaf(0, part.expression, *_span(node), wanted, word, found, reason, node))
+        word: LeafVerdict = "error" if reason is not None else "true" if verdict else "false"
+        number = self._next()
+        self.leaves.append(
+            Leaf(number, text, node.start, node.end, wanted, word, found, reason, node)
+        )
+        return (verdict, 0, ()) if verdict is wanted else (verdict, 1, (number,))
 
     def _skip(self, part: TracePart, wanted: bool) -> None:
         for leaf, helping in _leaves(part, wanted):
             node = _node(leaf)
-            self._add(Leaf(0, leaf.expression, *_span(node), helping, "not evaluated", node=node))
+            word: LeafVerdict = "not evaluated"
+            self.leaves.append(
+                Leaf(self._next(), leaf.expression, node.start, node.end, helping, word, node=node)
+            )
 
-    def _add(self, leaf: Leaf) -> Leaf:
-        numbered = msgspec.structs.replace(leaf, number=self._first + len(self.leaves))
-        self.leaves.append(numbered)
-        return numbered
+    def _next(self) -> int:
+        return self._first + len(self.leaves)
 
 
 def _node(part: TracePart) -> Node:
@@ -209,27 +209,11 @@ def _node(part: TracePart) -> Node:
     return part.node
 
 
-def _span(node: Node) -> tuple[int, int]:
-    return node.start, node.end
-
-
 def _leaves(part: TracePart, wanted: bool) -> Iterator[tuple[TracePart, bool]]:
     if part.kind == "leaf":
         yield part, wanted
     for inner in part.parts:
         yield from _leaves(inner, wanted is not (part.kind == "not"))
-
-
-def _every_way(ways: list[tuple[int, tuple[int, ...]]]) -> tuple[int, tuple[int, ...]]:
-    """All parts must help."""
-    missing = sum(way[0] for way in ways)
-    return missing, tuple(n for way in ways for n in way[1]) if missing == 1 else ()
-
-
-def _one_way(ways: list[tuple[int, tuple[int, ...]]]) -> tuple[int, tuple[int, ...]]:
-    """One part must help: the nearest."""
-    missing = min((way[0] for way in ways), default=1)
-    return missing, tuple(n for way in ways if way[0] == 1 for n in way[1]) if missing == 1 else ()
 
 
 # -- what was found
@@ -247,15 +231,12 @@ def _operands(node: Node) -> list[Node]:
 def _found(text: str, node: Node, scope: Scope) -> Found:
     own = text[node.start : node.end]
     try:
-        value = _plain(build(node, STRICT)(scope, scope))
+        value = build(node, STRICT)(scope, scope)
+        # Inside `$` the definitions, which may hold `$`, are only named.
+        value = _bare(value.everything() if isinstance(value, Lazy) else value)
     except FAULTS as fault:
         return Found(own, "error", reason_of(fault))
     return Found(own, "absent", None) if value is ABSENT else Found(own, type_word(value), value)
-
-
-def _plain(value: Any) -> Any:
-    """With nothing lazy in it: inside `$` the definitions, which may hold `$`, are only named."""
-    return _bare(value.everything()) if isinstance(value, Lazy) else _bare(value)
 
 
 def _bare(value: Any) -> Any:

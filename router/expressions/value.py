@@ -2,10 +2,10 @@
 A tree into closures that read values: JMESPath, with absent fields kept apart from null.
 
 A closure takes the current value and the scope (`$`), and returns a JSON value or ABSENT. It may
-raise EvaluationError. What a comparison and a condition mean is the Reading's affair.
+raise EvaluationError. What a comparison and a condition mean is up to the `Semantics`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -134,10 +134,6 @@ def _literal(node: Node, _: Semantics) -> Run:
     return lambda _x, _s: value
 
 
-def _chain(node: Node, reading: Semantics) -> Run:
-    return _in_turn(_merged(node.children), reading)
-
-
 def _merged(children: tuple[Node, ...]) -> list[Node]:
     """The children, with runs of plain fields made one path."""
     merged: list[Node] = []
@@ -150,11 +146,7 @@ def _merged(children: tuple[Node, ...]) -> list[Node]:
     return merged
 
 
-def _pipe(node: Node, reading: Semantics) -> Run:
-    return _in_turn(list(node.children), reading)
-
-
-def _in_turn(nodes: list[Node], reading: Semantics) -> Run:
+def _in_turn(nodes: Sequence[Node], reading: Semantics) -> Run:
     runs = [build(node, reading) for node in nodes]
     if len(runs) == 2:
         first, second = runs
@@ -285,59 +277,38 @@ def is_test(node: Node) -> bool:
     return node.kind in ("compare", "not")
 
 
-def _or(node: Node, reading: Semantics) -> Run:
-    if reading.absorbs and is_test(node):
-        return reading.logic(node, reading)
-    *firsts, last = [build(child, reading) for child in node.children]
-
-    def either(x: Any, s: Any) -> Any:
-        for run in firsts:
-            value = run(x, s)
-            if is_true(value):
-                return value
-        return last(x, s)
-
-    return either
-
-
-def _and(node: Node, reading: Semantics) -> Run:
-    if reading.absorbs and is_test(node):
-        return reading.logic(node, reading)
-    *firsts, last = [build(child, reading) for child in node.children]
-
-    def both(x: Any, s: Any) -> Any:
-        for run in firsts:
-            value = run(x, s)
-            if not is_true(value):
-                return value
-        return last(x, s)
-
-    return both
-
-
 def _logic(node: Node, reading: Semantics) -> Run:
-    return reading.logic(node, reading)
+    """The first part that is true, of `&&` the first that is false; else the last."""
+    if reading.absorbs and is_test(node):
+        return reading.logic(node, reading)
+    *firsts, last = [build(child, reading) for child in node.children]
+    decisive = node.kind == "or"
 
+    def first_of(x: Any, s: Any) -> Any:
+        for run in firsts:
+            value = run(x, s)
+            if is_true(value) is decisive:
+                return value
+        return last(x, s)
 
-def _call(node: Node, reading: Semantics) -> Run:
-    return reading.call(node, reading)
+    return first_of
 
 
 _BUILD: dict[str, Callable[[Node, Semantics], Run]] = {
     "literal": _literal,
     "index": _index,
     "slice": _slice,
-    "chain": _chain,
-    "pipe": _pipe,
+    "chain": lambda node, reading: _in_turn(_merged(node.children), reading),
+    "pipe": lambda node, reading: _in_turn(node.children, reading),
     "flatten": _flatten,
     "list_projection": _list_projection,
     "value_projection": _value_projection,
     "filter": _filter,
     "select_list": _select_list,
     "select_hash": _select_hash,
-    "or": _or,
-    "and": _and,
-    "not": _logic,
-    "compare": _logic,
-    "call": _call,
+    "or": _logic,
+    "and": _logic,
+    "not": lambda node, reading: reading.logic(node, reading),
+    "compare": lambda node, reading: reading.logic(node, reading),
+    "call": lambda node, reading: reading.call(node, reading),
 }

@@ -43,10 +43,6 @@ def _flat(kind: str, node: Node) -> list[Run]:
     return runs
 
 
-def _all(node: Node) -> Run:
-    return all_of(_flat("and", node))
-
-
 def all_of(runs: list[Run]) -> Run:
     """One false is false, else one failure is that failure, else true."""
     if len(runs) == 2:
@@ -75,10 +71,6 @@ def _both(first: Run, second: Run) -> Run:
         return False if second(x, s) is False else left
 
     return both
-
-
-def _any(node: Node) -> Run:
-    return any_of(_flat("or", node))
 
 
 def any_of(runs: list[Run]) -> Run:
@@ -296,8 +288,8 @@ def _not_a_number(name: str, value: JSON, sign: str) -> Failed:
 
 
 _VERDICT: dict[str, Callable[[Node], Run]] = {
-    "and": _all,
-    "or": _any,
+    "and": lambda node: all_of(_flat("and", node)),
+    "or": lambda node: any_of(_flat("or", node)),
     "not": _not,
     "pipe": _pipe,
     "compare": _compare,

@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from msgspec.structs import asdict
+
 from router.expressions import Failed
-from router.expressions.trace import Found, Leaf
+from router.expressions.trace import Leaf
 from router.rules.explain import ItemReading, Passed, RuleReading
 from router.rules.explain_delivery import EventReading
 from router.rules.explain_words import verdict_word
-from router.rules.smallest_change import SmallestChange
 
 
 def event_json(e: EventReading) -> dict[str, Any]:
@@ -35,7 +36,9 @@ def _rule(r: RuleReading) -> dict[str, Any]:
         "missing": r.missing,
         "failed": r.failed,
         "would_match_by_one_of": list(r.pivots),
-        "changes": [_change(change) for change in r.changes],
+        "changes": [
+            asdict(c) | {"found": None if c.found is None else asdict(c.found)} for c in r.changes
+        ],
         "passed_by_index": _passed(r.passed),
         "quieted_by": list(r.quieted_by),
     }
@@ -64,22 +67,8 @@ def _leaf(leaf: Leaf) -> dict[str, Any]:
         "wanted": leaf.wanted,
         "verdict": leaf.verdict,
         "reason": leaf.reason,
-        "found": [_found(f) for f in leaf.found],
+        "found": [asdict(found) for found in leaf.found],
     }
-
-
-def _change(change: SmallestChange) -> dict[str, Any]:
-    return {
-        "leaf": change.leaf,
-        "of": change.of,
-        "needs": change.needs,
-        "found": None if change.found is None else _found(change.found),
-        "hint": change.hint,
-    }
-
-
-def _found(found: Found) -> dict[str, Any]:
-    return {"text": found.text, "type": found.type, "value": found.value}
 
 
 def _passed(passed: Passed | None) -> dict[str, Any] | None:

@@ -4,6 +4,7 @@ from decimal import Decimal, InvalidOperation
 
 import msgspec
 
+from router.expressions.compare import is_number
 from router.expressions.nodes import Node
 from router.expressions.trace import Found, Leaf
 
@@ -71,16 +72,12 @@ def _text_hint(leaf: Leaf, sign: str, *sides: Node) -> str | None:
     """A number in a text, where a number was meant: prices come so."""
     if sign in ("==", "!=") and all(side.kind != "literal" for side in sides):
         return None
-    if not any(_is_number(side.value) for side in sides if side.kind == "literal"):
+    if not any(is_number(side.value) for side in sides if side.kind == "literal"):
         return None
     for found in leaf.found:
         if found.type == "string" and _reads_as_number(found.value):
             return f"it is a text; write decimal({found.text})"
     return None
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | Decimal) and not isinstance(value, bool)
 
 
 def _reads_as_number(text: str) -> bool:
