@@ -24,8 +24,8 @@ point down):
     rules/               index, match, plan, render, explain; no I/O, no clock
     config/              text in; a ruleset or diagnostics out
     store/               what is durable: a protocol for each user; SQLite
-    intake               CORRIDOR IN: judge, read, route, commit, answer
-    dispatch/            CORRIDOR OUT: lease, limits, act, settle, due times
+    intake/              judge, read, route, commit, answer
+    dispatch/            lease, limits, act, settle, due times
     operator/            the operator's verbs: look for work, replay, cancel, revive
     rehearsal/           rules tried without the world: tests of a rules file, diff
     actions/             what runs a Call; one kind a file, one table

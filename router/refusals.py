@@ -8,6 +8,7 @@ hands it over with what could be a credential already removed.
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import msgspec
 
@@ -25,6 +26,7 @@ _UNPROVED = frozenset(
     | {"address_not_allowed", "ranges_unknown"}
 )
 
+RECENT_MAX = 500
 KEPT_MAX = 16
 BODY_MAX = 256 * 1024
 
@@ -56,13 +58,25 @@ def _never() -> bool:
     return False
 
 
-class KeptRefusals:
-    """The last few; `wanted` says at each refusal whether to keep it."""
+class Refusals:
+    """
+    The last refusals, and the last few requests that were refused; `wanted` says at each refusal
+    whether to keep its request.
+    """
 
     def __init__(self, wanted: Callable[[], bool] = _never) -> None:
         self.wanted = wanted
+        self._recent: deque[dict[str, Any]] = deque(maxlen=RECENT_MAX)
         self._kept: deque[KeptRefusal] = deque(maxlen=KEPT_MAX)
         self._count = 0
+
+    def add(self, refusal: dict[str, Any]) -> None:
+        """Remember that a request was refused, and why."""
+        self._recent.append(refusal)
+
+    def recent(self, limit: int) -> list[dict[str, Any]]:
+        """The newest refusals, newest first."""
+        return list(self._recent)[: -limit - 1 : -1]
 
     def keep(self, endpoint: str, reason: str, at: int, request: InboundRequest) -> str:
         """Keep a request that holds no credentials any more; the id to ask for it by."""

@@ -72,7 +72,7 @@ def pause(*, place: Options, name: str, reason: str) -> None:
 @_REASON
 @PLACE
 def resume(*, place: Options, name: str, reason: str) -> None:
-    """Call a paused or open target again, gently at first."""
+    """Call a paused or failing target again, gently at first."""
     answer = _run("resume", place, {"target": name, "reason": reason})
     if place.as_json:
         print_json(answer)
@@ -147,7 +147,7 @@ def _cells(row: TargetRow, now: int) -> list[str]:
     answered = "-" if row.success is None else f"{row.success:.0%} of {row.attempts}"
     return [
         row.name,
-        "recovering" if row.recovering else row.state,
+        row.state,
         f"{row.in_use}{of}",
         "-" if rate is None else f"{rate:g}/s",
         str(waiting),
@@ -162,9 +162,9 @@ def note_of(row: TargetRow, now: int) -> str:
     """What a person would want to know of it: why it is not called, or its last error."""
     if row.state == "paused":
         return f"by {row.by} since {moment(row.since)}: {row.reason}"
-    if row.state == "open":
+    if row.state == "failing":
         return f"{row.reason}; next call {when(row.next_probe, now)}"
-    if row.state == "half-open":
+    if row.state == "recovering":
         return row.reason
     if row.last_error is not None:
         return f"last error {when(row.last_error_at, now)}: {row.last_error}"

@@ -1,16 +1,14 @@
-"""CORRIDOR OUT: lease, limits, act, settle, due times."""
+"""Leases jobs, keeps limits, runs actions, settles results, knows due times."""
 
 from router.dispatch.dispatcher import Dispatcher
-from router.dispatch.live import DispatchObserver, DispatchRules, Measures, Quiet
+from router.dispatch.live import DispatchRules, Measures
 from router.dispatch.protocol import Action, PromptAction, Render
 
 __all__ = [
     "Action",
-    "DispatchObserver",
     "DispatchRules",
     "Dispatcher",
     "Measures",
     "PromptAction",
-    "Quiet",
     "Render",
 ]

@@ -1,20 +1,20 @@
-"""Large bodies held in memory for jobs that run: how many bytes, and whose."""
+"""The bytes of large bodies held in memory for jobs that run, and whose they are."""
 
 from router.model.job import Job
 
-LIGHT = 64 * 1024
+SMALL = 64 * 1024
 """Bodies up to this many bytes are not counted: all slots full of them are a few MiB."""
 
 MOST = 128 * 1024 * 1024
 """Bytes of larger ones above which no more is begun."""
 
 
-class Weights:
+class BodyBudget:
     """
     Who may begin another job although large bodies are held.
 
     While any are, no target holds more than half of what others leave free, so the large bodies of
-    a target that hangs do not stop the rest. What begins is weighed after the fact, so `most` is
+    a target that hangs do not stop the rest. What begins is counted after the fact, so `most` is
     passed by what was begun or leased at one time.
     """
 
@@ -27,7 +27,7 @@ class Weights:
         self.held = 0
 
     def take(self, job: Job, size: int) -> None:
-        """A job's body is held from here on; the caller has seen that it is not light."""
+        """A job's body is held from here on; the caller has seen that it is not small."""
         self.give(job)  # one that was lost and taken back counts once
         self._sizes[job.id] = size
         self._by_target[job.target] = self._by_target.get(job.target, 0) + size

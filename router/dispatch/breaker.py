@@ -1,10 +1,11 @@
 """
-One target's gate: when it is called, when it is left alone, how it comes back.
+One target's circuit breaker: when it is called, when it is left alone, how it comes back.
 
-    closed ──fails too often──▶ open ──time──▶ half-open ──answers──▶ closed, recovering
-                                  ▲                │
-                                  └────fails───────┘
-    closed or open ──only failures for days, or by hand──▶ paused ──by hand──▶ closed, recovering
+    healthy ──fails too often──▶ failing ──time──▶ recovering: one probe at a time
+                                    ▲                  │            │ answered
+                                    └──────fails───────┘            ▼
+    healthy ◀──nothing due waits any more── recovering: more calls with every good step
+    any ──only failures for days, or by hand──▶ paused ──by hand──▶ recovering
 
 Pure: times are arguments, in Unix milliseconds. What changed is returned.
 """
@@ -18,10 +19,10 @@ from router.model.settings import TargetLimits
 from router.model.target import BY_ROUTER, TargetChange, TargetMemory, TargetState
 
 RATIO, ATTEMPTS = 0.7, 10
-"""So many of at least so many attempts in the window failed: it opens."""
+"""So many of at least so many attempts in the window failed: it is failing."""
 REFUSALS = 5
-"""So many failures to connect in a row open it too."""
-FIRST_OPEN_MS, LONGEST_OPEN_MS = 30_000, 600_000
+"""So many failures to connect in a row count as much."""
+FIRST_WAIT_MS, LONGEST_WAIT_MS = 30_000, 600_000
 JITTER = 0.2
 GIVE_UP_MS = 120 * 3_600_000
 """Only failures for so long: it is paused."""
@@ -37,7 +38,7 @@ SAVE_MS = 600_000
 _DRIFT = 0.1
 
 
-class Gate:
+class Breaker:
     """A target's state, and what it is judged by."""
 
     def __init__(self, target: str, now: int, memory: TargetMemory | None = None) -> None:
@@ -45,54 +46,54 @@ class Gate:
         self.target = target
         self.health = Health(now)
         self.health.usual, self.health.failing_since = kept.usual, kept.failing_since
-        self.state: TargetState = "open" if kept.state == "half-open" else kept.state
+        self.state: TargetState = kept.state
         self.since, self.reason, self.by = kept.since, kept.reason, kept.by
         self.next_probe, self.openings = kept.next_probe, kept.openings
+        self.probing = False
         self.probe: str | None = None
         self.deferred = 0
-        self.recovering = False
         self._kept, self._kept_at = memory, now
         self._slots, self._pace = FIRST_SLOTS, FIRST_PACE
         self._step_at, self._bad = now, 0
-        if kept.recovering:
-            self._recover(now)
-        self.health.learns = self.plain
+        self.health.learns = self.healthy
 
     @property
-    def plain(self) -> bool:
-        """Nothing is out of the ordinary: the target's own limits hold, and nothing else."""
-        return self.state == "closed" and not self.recovering
+    def healthy(self) -> bool:
+        """The target's own limits hold, and nothing else."""
+        return self.state == "healthy"
+
+    @property
+    def blocked(self) -> bool:
+        """Whether nothing at all may start."""
+        return self.state in ("failing", "paused")
+
+    @property
+    def ramping(self) -> bool:
+        """Whether it was reached again and is called more with every good step."""
+        return self.state == "recovering" and not self.probing
 
     # -- what it lets through --------------------------------------------------------------------
 
     def tick(self, now: int) -> TargetChange | None:
-        """Open long enough? Then one call may find out. A clock set far back does not hold it."""
-        if self.state != "open":
+        """Failing long enough? Then one call may find out. A clock set far back delays nothing."""
+        if self.state != "failing" or 0 < self.next_probe - now <= LONGEST_WAIT_MS * (1 + JITTER):
             return None
-        wait = self.next_probe - now
-        if 0 < wait <= LONGEST_OPEN_MS * (1 + JITTER):
-            return None
-        return self._turn("half-open", now, "one call finds out whether it is back")
-
-    def shut(self) -> bool:
-        """Whether nothing at all may start."""
-        return self.state in ("open", "paused")
+        change = self._turn("recovering", now, "one call finds out whether it is back")
+        self.probing = True
+        return change
 
     def narrowed(self, limits: TargetLimits) -> TargetLimits:
         """What is left of its limits now."""
-        if self.state == "half-open":
-            return TargetLimits(1, limits.rate, limits.breaker)
-        if self.shut():
-            return TargetLimits(0, limits.rate, limits.breaker)
-        if not self.recovering:
+        if self.healthy:
             return limits
-        return TargetLimits(
-            min(limits.concurrency, self._slots), self._paced(limits.rate), limits.breaker
-        )
+        if self.ramping:
+            slots = min(limits.concurrency, self._slots)
+            return TargetLimits(slots, self._paced(limits.rate), limits.breaker)
+        return TargetLimits(0 if self.blocked else 1, limits.rate, limits.breaker)
 
     def pace(self, rate: float | None) -> float | None:
-        """Calls a second while it recovers; None: it does not."""
-        return self._paced(rate) if self.recovering else None
+        """Calls a second while more are made step by step; None: no pace holds."""
+        return self._paced(rate) if self.ramping else None
 
     def _paced(self, rate: float | None) -> float:
         """A rate that its owner wrote down is what it bears; else it is what it is used to."""
@@ -100,13 +101,22 @@ class Gate:
         most = rate if rate is not None else OF_USUAL * usual if usual is not None else self._pace
         return min(self._pace, most if rate is not None else max(most, FIRST_PACE))
 
-    # -- what it is told -------------------------------------------------------------------------
+    # -- results of calls ------------------------------------------------------------------------
+
+    def begun(self, job: str) -> None:
+        """A call begins: it is the probe, if one is wanted."""
+        if self.probing and self.probe is None:
+            self.probe = job
+
+    def defer(self) -> None:
+        """A job came; counted while the target is not called, or one call at a time."""
+        self.deferred += not self.ramping
 
     def answered(self, job: str, now: int) -> TargetChange | None:
         """An attempt was answered."""
         self.health.answered(now)
-        if self.state == "half-open" and job == self.probe:
-            return self._close(now, "the probe was answered", BY_ROUTER)
+        if self.probing and job == self.probe:
+            return self._recover(now, "the probe was answered", BY_ROUTER)
         self._step(now)
         return None
 
@@ -119,37 +129,37 @@ class Gate:
         failing = self.health.failing_since
         if self.state != "paused" and failing is not None and now - failing >= GIVE_UP_MS:
             hours = GIVE_UP_MS // 3_600_000
-            return self._pause(now, f"nothing but failures for {hours} hours: {reason}", BY_ROUTER)
-        if self.state == "half-open" and job == self.probe:
-            return self._open(now, f"the probe failed: {reason}", rng)
-        if self.state != "closed":
-            return None  # begun before it opened
+            return self.pause(now, f"nothing but failures for {hours} hours: {reason}", BY_ROUTER)
+        if self.probing and job == self.probe:
+            return self._fail(now, f"the probe failed: {reason}", rng)
+        if self.blocked or self.probing:
+            return None  # begun before
         self._step(now)
         words = self._too_often(now)
-        return self._open(now, f"{words}: {reason}", rng) if words else None
+        return self._fail(now, f"{words}: {reason}", rng) if words else None
 
     def landed(self, job: str) -> None:
-        """A job's attempt is over, whatever it told: the next one may be the probe."""
+        """A job's attempt is over, however: the next one may be the probe."""
         if job == self.probe:
             self.probe = None
 
     def pause(self, now: int, reason: str, by: str) -> TargetChange | None:
         """Call it no more; None: it is paused already."""
-        return None if self.state == "paused" else self._pause(now, reason, by)
+        return None if self.state == "paused" else self._turn("paused", now, reason, by)
 
     def resume(self, now: int, reason: str, by: str) -> TargetChange | None:
-        """Call it again, gently; None: it was closed."""
-        if self.state == "closed":
+        """Call it again, gently; None: nothing keeps it from being called."""
+        if self.healthy or self.ramping:
             return None
         self.health.failing_since = None
-        return self._close(now, reason, by)
+        return self._recover(now, reason, by)
 
-    def drained(self) -> None:
+    def drained(self, now: int) -> TargetChange | None:
         """Nothing that is due waits for it any more."""
-        if self.recovering:
-            self.recovering = False
-            self.openings = 0
-            self.health.learns = True
+        if not self.ramping:
+            return None
+        self.openings = 0
+        return self._turn("healthy", now, "nothing that is due waits any more")
 
     # -- from one state to another ---------------------------------------------------------------
 
@@ -161,35 +171,28 @@ class Gate:
             return f"{failed} of {answered + failed} attempts in 5 minutes failed"
         return None
 
-    def _open(self, now: int, reason: str, rng: random.Random) -> TargetChange:
-        wait = min(FIRST_OPEN_MS * 2 ** min(self.openings, 10), LONGEST_OPEN_MS)
+    def _fail(self, now: int, reason: str, rng: random.Random) -> TargetChange:
+        wait = min(FIRST_WAIT_MS * 2 ** min(self.openings, 10), LONGEST_WAIT_MS)
         self.next_probe = now + round(wait * (1 + JITTER * rng.uniform(-1, 1)))
         self.openings += 1
-        return self._turn("open", now, reason)
+        return self._turn("failing", now, reason)
 
-    def _pause(self, now: int, reason: str, by: str) -> TargetChange:
-        return self._turn("paused", now, reason, by)
-
-    def _close(self, now: int, reason: str, by: str) -> TargetChange:
-        change = self._turn("closed", now, reason, by)
+    def _recover(self, now: int, reason: str, by: str) -> TargetChange:
+        change = self._turn("recovering", now, reason, by)
         self.health.clear()
-        self._recover(now)
+        self._slots, self._pace = FIRST_SLOTS, FIRST_PACE
+        self._step_at, self._bad = now, 0
         return change
 
     def _turn(self, state: TargetState, now: int, reason: str, by: str = BY_ROUTER) -> TargetChange:
         change = TargetChange(self.target, self.state, state, now, reason, by)
         self.state, self.since, self.reason, self.by = state, now, reason, by
-        self.probe, self.recovering, self.health.learns = None, False, False
+        self.probe, self.probing, self.health.learns = None, False, self.healthy
         return change
-
-    def _recover(self, now: int) -> None:
-        self.recovering = True
-        self._slots, self._pace = FIRST_SLOTS, FIRST_PACE
-        self._step_at, self._bad = now, 0
 
     def _step(self, now: int) -> None:
         """Twice as much after a step without a failure, half as much after one with."""
-        if not self.recovering or abs(now - self._step_at) < STEP_MS:
+        if not self.ramping or abs(now - self._step_at) < STEP_MS:
             return
         if self._bad:
             self._slots = max(FIRST_SLOTS, self._slots // 2)
@@ -211,18 +214,17 @@ class Gate:
     # -- over a restart --------------------------------------------------------------------------
 
     def memory(self) -> TargetMemory:
-        """What must outlive a restart."""
-        ordinary = self.plain and not self.openings
+        """What must outlive a restart; a probe begins anew then, at once."""
+        ordinary = self.healthy and not self.openings
         return TargetMemory(
-            state=self.state,
+            state="failing" if self.probing else self.state,
             since=0 if ordinary else self.since,
             reason="" if ordinary else self.reason,
             by=self.by,
-            next_probe=self.next_probe if self.state == "open" else 0,
+            next_probe=self.next_probe if self.state == "failing" else 0,
             openings=self.openings,
             failing_since=self.health.failing_since,
             usual=self.health.usual,
-            recovering=self.recovering,
         )
 
     def unkept(self, now: int) -> TargetMemory | None:

@@ -1,4 +1,4 @@
-"""All gates: which targets are not in order, what attempts tell of them, what is remembered."""
+"""All circuit breakers: which targets are not healthy, and what is remembered of them."""
 
 import random
 from collections.abc import Awaitable, Callable, Mapping
@@ -7,89 +7,87 @@ from typing import Any
 import msgspec
 
 from router.clock import Clock
-from router.dispatch.breaker import Gate
+from router.dispatch.breaker import Breaker
 from router.dispatch.slots import Limits
 from router.kinds import KINDS
 from router.model.job import ActionKind, Done, FailOutcome, Job, Outcome, RetryOutcome, Skip
+from router.model.observed import unobserved
 from router.model.settings import TargetLimits
 from router.model.target import FACT, TargetChange, TargetMemory
 
 
-class Gates:
+class Breakers:
     """
-    A gate for each target that has been called; `special` are those not in order, so that the
-    others cost one look into a small dict.
+    A breaker for each target that has been called; `unhealthy` are those of targets that are not
+    healthy, so that the others cost one look into a small dict. `changed` is called with each
+    change of a state.
     """
 
-    def __init__(self, limits: Limits, clock: Clock, rng: random.Random) -> None:
-        self._limits = limits
-        self._clock = clock
-        self._rng = rng
-        self._all: dict[str, Gate] = {}
-        self.special: dict[str, Gate] = {}
-        self.changed: Callable[[TargetChange], None] = lambda _change: None
+    def __init__(
+        self,
+        limits: Limits,
+        clock: Clock,
+        rng: random.Random,
+        changed: Callable[[TargetChange], None] = unobserved,
+    ) -> None:
+        self._limits, self._clock, self._rng, self._changed = limits, clock, rng, changed
+        self._all: dict[str, Breaker] = {}
+        self.unhealthy: dict[str, Breaker] = {}
 
     def limits(self, target: str, kind: ActionKind) -> TargetLimits:
-        """A target's limits, narrowed by its gate."""
+        """A target's limits, narrowed by its breaker."""
         limits = self._limits(target, kind)
-        gate = self.special.get(target)
-        return limits if gate is None else gate.narrowed(limits)
+        breaker = self.unhealthy.get(target)
+        return limits if breaker is None else breaker.narrowed(limits)
 
-    def of(self, target: str) -> Gate:
-        """A target's gate, made if it has none."""
-        gate = self._all.get(target)
-        if gate is None:
-            gate = self._all[target] = Gate(target, self._clock.now())
-        return gate
+    def of(self, target: str) -> Breaker:
+        """A target's breaker, made if it has none."""
+        breaker = self._all.get(target)
+        if breaker is None:
+            breaker = self._all[target] = Breaker(target, self._clock.now())
+        return breaker
 
-    def known(self) -> tuple[Gate, ...]:
-        """Every gate."""
+    def known(self) -> tuple[Breaker, ...]:
+        """Every breaker."""
         return tuple(self._all.values())
 
-    # -- what attempts tell ----------------------------------------------------------------------
+    # -- results of calls ------------------------------------------------------------------------
 
-    def heard(self, job: Job, outcome: Outcome | Skip | None) -> TargetChange | None:
+    def ended(self, job: Job, outcome: Outcome | Skip | None) -> TargetChange | None:
         """A job's attempt is over; None: broken off by ourselves."""
-        gate, fault = self.of(job.target), _fault(job.kind, outcome)
+        breaker, fault, now = self.of(job.target), _fault(job.kind, outcome), self._clock.now()
         change = None
-        if fault is not None:
-            if self._limits(job.target, job.kind).breaker:
-                change = gate.failed(
-                    job.id,
-                    self._clock.now(),
-                    fault.reason,
-                    connecting=isinstance(fault, RetryOutcome) and fault.failure == "network",
-                    rng=self._rng,
-                )
-            else:
-                gate.health.failed(self._clock.now(), fault.reason, connecting=False)
-        elif _answer(job.kind, outcome):
-            change = gate.answered(job.id, self._clock.now())
-        gate.landed(job.id)
-        self._note(gate, change)
-        return change
+        if fault is None:
+            if _answer(job.kind, outcome):
+                change = breaker.answered(job.id, now)
+        elif self._limits(job.target, job.kind).breaker:
+            connecting = isinstance(fault, RetryOutcome) and fault.failure == "network"
+            change = breaker.failed(job.id, now, fault.reason, connecting=connecting, rng=self._rng)
+        else:
+            breaker.health.failed(now, fault.reason, connecting=False)
+        breaker.landed(job.id)
+        return self._note(breaker, change)
 
     def begun(self, job: Job) -> None:
-        """A job of a special target starts: it is the probe, if one is wanted."""
-        gate = self.special.get(job.target)
-        if gate is not None and gate.state == "half-open" and gate.probe is None:
-            gate.probe = job.id
+        """A job of an unhealthy target starts: it is the probe, if one is wanted."""
+        breaker = self.unhealthy.get(job.target)
+        if breaker is not None:
+            breaker.begun(job.id)
 
     def drained(self, target: str) -> None:
         """Nothing that is due waits for this target."""
-        gate = self.special.get(target)
-        if gate is not None:
-            gate.drained()
-            self._note(gate, None)
+        breaker = self.unhealthy.get(target)
+        if breaker is not None:
+            self._note(breaker, breaker.drained(self._clock.now()))
 
-    def tick(self, target: str, now: int) -> Gate | None:
-        """The gate of a special target, as it is by now."""
-        gate = self.special.get(target)
-        if gate is not None:
-            self._note(gate, gate.tick(now))
-        return gate
+    def tick(self, target: str, now: int) -> Breaker | None:
+        """The breaker of an unhealthy target, as it is by now."""
+        breaker = self.unhealthy.get(target)
+        if breaker is not None:
+            self._note(breaker, breaker.tick(now))
+        return breaker
 
-    # -- what people say -------------------------------------------------------------------------
+    # -- by hand ---------------------------------------------------------------------------------
 
     def pause(self, target: str, reason: str, by: str) -> TargetChange | None:
         """Call a target no more; None: it is paused already."""
@@ -101,46 +99,46 @@ class Gates:
 
     def paused(self) -> frozenset[str]:
         """The paused ones."""
-        return frozenset(name for name, gate in self.special.items() if gate.state == "paused")
+        return frozenset(name for name, one in self.unhealthy.items() if one.state == "paused")
 
-    def _note(self, gate: Gate, change: TargetChange | None) -> TargetChange | None:
-        if gate.plain:
-            self.special.pop(gate.target, None)
+    def _note(self, breaker: Breaker, change: TargetChange | None) -> TargetChange | None:
+        if breaker.healthy:
+            self.unhealthy.pop(breaker.target, None)
         else:
-            self.special[gate.target] = gate
+            self.unhealthy[breaker.target] = breaker
         if change is not None:
-            self.changed(change)
+            self._changed(change)
         return change
 
     def shift(self, ms: int) -> None:
         """Every time is so much later: somebody set the clock."""
-        for gate in self._all.values():
-            gate.shift(ms)
+        for breaker in self._all.values():
+            breaker.shift(ms)
 
     # -- over a restart --------------------------------------------------------------------------
 
     def restore(self, facts: Mapping[str, Any]) -> None:
-        """What was remembered, before anything starts; what a disk has spoilt of it is not."""
+        """What was remembered, before anything starts; what a disk has damaged of it is not."""
         for name, value in facts.items():
             target = name.removeprefix(FACT)
             try:
-                memory = msgspec.convert(value, TargetMemory)
+                memory = TargetMemory.read(value)
             except msgspec.ValidationError:
                 continue  # it is called, and judged anew
-            gate = self._all[target] = Gate(target, self._clock.now(), memory)
-            self._note(gate, None)
+            breaker = self._all[target] = Breaker(target, self._clock.now(), memory)
+            self._note(breaker, None)
 
     async def save(self, remember: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
-        """Have what is news written down; if that fails it stays news."""
+        """Have what is new written down; if that fails it stays new."""
         now = self._clock.now()
-        found = ((name, gate.unkept(now)) for name, gate in self._all.items())
+        found = ((name, breaker.unkept(now)) for name, breaker in self._all.items())
         memories = {name: memory for name, memory in found if memory is not None}
         if memories:
             await remember(facts(memories))
             self.kept(memories)
 
     def kept(self, memories: Mapping[str, TargetMemory]) -> None:
-        """These have been remembered."""
+        """These have been written down."""
         now = self._clock.now()
         for name, memory in memories.items():
             self.of(name).keep(memory, now)

@@ -1,28 +1,30 @@
-"""The corridor out: which leased or due job starts when."""
+"""Which leased or due job starts when."""
 
 import asyncio
 import random
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from itertools import count
 from typing import Any
 
 from router.clock import Clock
 from router.dispatch.alarm import Alarm
-from router.dispatch.body_budget import LIGHT
-from router.dispatch.breakers import Gates
-from router.dispatch.fairness import Turns
-from router.dispatch.lease_plan import Wish, Wishes
-from router.dispatch.live import DispatchObserver, DispatchRules, Measures, Quiet
-from router.dispatch.lost_leases import Strays
+from router.dispatch.body_budget import SMALL
+from router.dispatch.breakers import Breakers
+from router.dispatch.fairness import Fairness
+from router.dispatch.lease_plan import LeasePlan, Wanted
+from router.dispatch.live import DispatchRules, Measures
+from router.dispatch.lost_leases import LostLeases
+from router.dispatch.observed import JobCorrupt, StoreFailed
 from router.dispatch.protocol import Action
-from router.dispatch.runner import Runner
+from router.dispatch.runner import Ends, Runner
 from router.dispatch.settlement import Verdicts
 from router.dispatch.slots import Slots
-from router.dispatch.target_status import standings
+from router.dispatch.target_status import target_statuses
 from router.kinds import ADDRESSED
 from router.model.job import ActionKind, Job
 from router.model.leased import Work
+from router.model.observed import Observer, unobserved
 from router.model.target import FACT, TargetChange, TargetNow
 from router.store.protocol import Store
 from router.store.values import LeaseBatch, Recovered
@@ -57,40 +59,40 @@ class Dispatcher:
         clock: Clock,
         rng: random.Random,
         boot: str,
-        listener: DispatchObserver | None = None,
+        observe: Observer = unobserved,
         measures: Measures | None = None,
     ) -> None:
         self._store, self._live, self._clock, self._boot = store, live, clock, boot
-        self._listener: DispatchObserver = listener or Quiet()
+        self._observe = observe
         self._measures = measures or Measures()
-        self.gates = Gates(live.limits, clock, rng)
-        self.gates.changed = self._changed
-        self.on_target_change: Callable[[TargetChange], None] = lambda _change: None
+        totals = self._measures.totals
+        self.breakers = Breakers(live.limits, clock, rng, self._changed)
         self._slots = Slots(
-            self.gates.limits,
-            clock,
-            self._measures.totals,
-            body_bytes=self._measures.body_bytes,
+            self.breakers.limits, clock, totals, body_bytes=self._measures.body_bytes
         )
-        self._turns = Turns()
-        self._wishes = Wishes(self._slots, self.gates, self._measures.totals, live.kind_of)
-        self._alarm, self._strays = Alarm(clock), Strays(store, clock)
+        self._fairness = Fairness()
+        self._plan = LeasePlan(self._slots, self.breakers, totals, live.kind_of)
+        self._alarm, self._lost = Alarm(clock), LostLeases(store, clock)
         self._runner = Runner(
             store,
             actions,
             live,
             clock=clock,
             verdicts=Verdicts(rng, dry=self._measures.dry),
-            listener=self._listener,
+            ends=Ends(
+                called=self.breakers.ended,
+                landed=self._landed,
+                due=self._due_again,
+                freed=self.wake,
+                lost=self._lost.job,
+            ),
+            observe=observe,
             measures=self._measures,
         )
-        self._runner.landed, self._runner.due = self._landed, self._due_again
-        self._runner.heard = self.gates.heard
-        self._runner.freed, self._runner.lost = self.wake, self._strays.job
         self._numbers = count(1)
         self._reserved: dict[str, tuple[str, ActionKind]] = {}
         self._handed: deque[Work] = deque()
-        self._parked: dict[ActionKind, deque[Work]] = {k: deque() for k in self._measures.totals}
+        self._parked: dict[ActionKind, deque[Work]] = {k: deque() for k in totals}
         self._leasing: set[asyncio.Task[None]] = set()
         self._pause = self._lease_after = 0.0
         self._draining = False
@@ -104,13 +106,13 @@ class Dispatcher:
         """
         if self._draining or self._in_memory() >= self._measures.hand_over:
             return None
-        gate = self.gates.special.get(target)
-        if gate is not None:
-            gate.deferred += not gate.recovering
+        breaker = self.breakers.unhealthy.get(target)
+        if breaker is not None:
+            breaker.defer()
             return None
-        if self._turns.waits(target):
+        if self._fairness.waits(target):
             return None  # others wait: they take turns
-        if target in self._wishes.owed and self._slots.rated(target, kind):
+        if target in self._plan.owed and self._slots.rated(target, kind):
             return None  # older jobs wait for this rate
         if not self._slots.room(target, kind):
             return None
@@ -129,18 +131,18 @@ class Dispatcher:
             self._slots.give(*held, unused=True)
             self._alarm.ring()
         if unsure:
-            self._strays.lease(lease)
+            self._lost.lease(lease)
 
     def hand_over(self, works: Sequence[Work]) -> None:
         """Start jobs that were just committed under reserved leases, soon but not in this call."""
         idle = not self._handed
         for work in works:
             if self._reserved.pop(work.job.lease or "", None) is None:
-                self._strays.job(work.job)  # released before: nobody may run it under this lease
+                self._lost.job(work.job)  # released before: nobody may run it under this lease
                 continue
             self._handed.append(work)
-            if len(work.delivery.body) > LIGHT:
-                self._slots.weights.take(work.job, len(work.delivery.body))
+            if len(work.delivery.body) > SMALL:
+                self._slots.bodies.take(work.job, len(work.delivery.body))
         if idle and self._handed:
             asyncio.get_running_loop().call_soon(self._pump)
 
@@ -156,10 +158,10 @@ class Dispatcher:
         the endpoint and id of that job, so that it need not wait behind a backlog.
         """
         if kind is not None:
-            self._wishes.learn(target, kind)
+            self._plan.learn(target, kind)
         if fresh is not None:
-            self._turns.fresh.put(target, *fresh, due_at)
-        if self._wishes.put(target, due_at):
+            self._fairness.fresh.put(target, *fresh, due_at)
+        if self._plan.put(target, due_at):
             self._alarm.ring()
 
     def shift(self, ms: int) -> None:
@@ -167,9 +169,9 @@ class Dispatcher:
         Somebody set the clock by so much, and the jobs in the store have moved with it: move what
         is remembered of them here, and the targets' times.
         """
-        self._wishes.shift(ms)
-        self._turns.fresh.shift(ms)
-        self.gates.shift(ms)
+        self._plan.shift(ms)
+        self._fairness.fresh.shift(ms)
+        self.breakers.shift(ms)
         self._runner.shift(ms)
         self._alarm.ring()
 
@@ -182,7 +184,7 @@ class Dispatcher:
         Raises:
             StoreUnavailable: nothing is known.
         """
-        self.gates.restore(await self._store.recall(FACT))
+        self.breakers.restore(await self._store.recall(FACT))
         return await self._store.recover(
             alive=f"{self._boot}/",
             now=self._clock.now(),
@@ -195,9 +197,9 @@ class Dispatcher:
         sweeper = asyncio.get_running_loop().create_task(self._sweep_on())
         try:
             while not self._draining:
-                wish = self._wishes.take(self._clock.now()) if self._may_lease() else {}
-                if wish:
-                    self._spawn(self._lease(wish))
+                wanted = self._plan.take(self._clock.now()) if self._may_lease() else {}
+                if wanted:
+                    self._spawn(self._lease(wanted))
                 else:
                     await self._alarm.wait(self._idle_s())
         except asyncio.CancelledError:
@@ -230,18 +232,18 @@ class Dispatcher:
 
     def targets(self) -> tuple[TargetNow, ...]:
         """Every target that has been called or is not in order, as it is now."""
-        return standings(
-            self.gates,
+        return target_statuses(
+            self.breakers,
             self._live.limits,
             self._clock.now(),
-            kind_of=lambda target: self._wishes.kind_of(target) or ADDRESSED,
+            kind_of=lambda target: self._plan.kind_of(target) or ADDRESSED,
             in_use=self._slots.held_by,
         )
 
     def _changed(self, change: TargetChange) -> None:
-        if change.new in ("closed", "open"):
+        if change.new == "failing" or self.breakers.of(change.target).ramping:
             self.wake(change.target, self._clock.now())
-        self.on_target_change(change)
+        self._observe(change)
 
     # -- starting ------------------------------------------------------------------------------
 
@@ -258,8 +260,8 @@ class Dispatcher:
         if self._draining:
             self._put_back(work.job)
             return
-        if self.gates.special:
-            self.gates.begun(work.job)
+        if self.breakers.unhealthy:
+            self.breakers.begun(work.job)
         self._runner.start(work)
 
     def _put_back(self, job: Job) -> None:
@@ -270,11 +272,11 @@ class Dispatcher:
         """A slot is free: for a parked job, or for the next lease."""
         kind = job.kind
         self._slots.give(job.target, kind)
-        if self._slots.weights.held and self._slots.weights.give(job):
+        if self._slots.bodies.held and self._slots.bodies.give(job):
             self._alarm.ring()  # a job of any kind may have waited for that
         if self._parked[kind]:
             self._unpark(kind)
-        if self._wishes.waiting(kind):
+        if self._plan.waiting(kind):
             self._alarm.ring()
 
     def _unpark(self, kind: ActionKind) -> None:
@@ -318,51 +320,51 @@ class Dispatcher:
         self._leasing.discard(task)
         self._alarm.ring()
 
-    async def _lease(self, wish: Wish) -> None:
+    async def _lease(self, wanted: Wanted) -> None:
         """
-        One lease for all that was wished. Several may be under way, each for slots of its own, so
+        One lease for all of it. Several may be under way, each for slots of its own, so
         that a slot freed meanwhile need not wait for the commit before.
         """
         lease, now = self._lease_token(), self._clock.now()
-        slots = {target: room for target, (_, room) in wish.items()}
+        slots = {target: room for target, (_, room) in wanted.items()}
         try:
-            fresh = self._turns.named(slots, now)
+            fresh = self._fairness.named(slots, now)
             batch = await self._store.lease(slots, lease=lease, now=now, fresh=fresh)
         except Exception as error:  # noqa: BLE001 - the loop must outlive any store
-            self._listener.store_failed("lease", error)
-            self._strays.lease(lease)
+            self._observe(StoreFailed("lease", error))
+            self._lost.lease(lease)
             self._pause = min(max(self._pause * 2, LEASE_PAUSE_S), LONGEST_LEASE_PAUSE_S)
             self._lease_after = self._clock.monotonic() + self._pause
-            self._unwish(wish, {}, dict.fromkeys(wish, now))
+            self._give_back(wanted, {}, dict.fromkeys(wanted, now))
         else:
             self._pause = 0.0
-            self._take_over(wish, batch, now)
+            self._take_over(wanted, batch, now)
 
-    def _take_over(self, wish: Wish, batch: LeaseBatch, now: int) -> None:
+    def _take_over(self, wanted: Wanted, batch: LeaseBatch, now: int) -> None:
         used: dict[str, int] = {}
         for leased in batch.jobs:
             work = Work(leased.job, leased.delivery, None)
             target, kind = work.job.target, work.job.kind
-            if len(work.delivery.body) > LIGHT:
-                self._slots.weights.take(work.job, len(work.delivery.body))
-            if wish[target][0] == kind:
+            if len(work.delivery.body) > SMALL:
+                self._slots.bodies.take(work.job, len(work.delivery.body))
+            if wanted[target][0] == kind:
                 used[target] = used.get(target, 0) + 1
                 self._begin(work)
             else:
                 self._begin_or_park(work)
-            self._turns.taken(target, work.job.endpoint, work.job.id)
+            self._fairness.taken(target, work.job.endpoint, work.job.id)
         for job in batch.corrupt:
-            self._listener.corrupt(job)
-        self._unwish(wish, used, batch.next_due)
+            self._observe(JobCorrupt(job, self._runner.death(job)))
+        self._give_back(wanted, used, batch.next_due)
         for target, due_at in batch.next_due.items():
-            if self._turns.left(target, due_at, now):
-                self._wishes.owed.discard(target)
-                self.gates.drained(target)
+            if self._fairness.left(target, due_at, now):
+                self._plan.owed.discard(target)
+                self.breakers.drained(target)
 
     def _begin_or_park(self, work: Work) -> None:
         """A job of a kind that was not expected: it has its lease, not yet a slot."""
         target, kind = work.job.target, work.job.kind
-        self._wishes.learn(target, kind)
+        self._plan.learn(target, kind)
         if self._draining:
             self._runner.put_back(work.job)
         elif self._slots.room(target, kind):
@@ -371,17 +373,17 @@ class Dispatcher:
         else:
             self._parked[kind].append(work)
 
-    def _unwish(
-        self, wish: Wish, used: Mapping[str, int], next_due: Mapping[str, int | None]
+    def _give_back(
+        self, wanted: Wanted, used: Mapping[str, int], next_due: Mapping[str, int | None]
     ) -> None:
         """Give back the slots that no job came for, and remember what comes next."""
-        for target, (kind, room) in wish.items():
+        for target, (kind, room) in wanted.items():
             unused = room - used.get(target, 0)
             if kind is not None and unused:
                 self._slots.give(target, kind, unused, unused=True)
             due_at = next_due.get(target)
             if due_at is not None:
-                self._wishes.put(target, due_at)
+                self._plan.put(target, due_at)
 
     # -- waiting -------------------------------------------------------------------------------
 
@@ -394,7 +396,7 @@ class Dispatcher:
         pause = self._lease_after - self._clock.monotonic()
         if pause > 0:
             return pause
-        due_at = self._wishes.next()
+        due_at = self._plan.next()
         if due_at is None:
             return self._measures.sweep_s
         wait = (due_at - self._clock.now()) / 1000
@@ -406,20 +408,20 @@ class Dispatcher:
             try:
                 await self._sweep()
             except Exception as error:  # noqa: BLE001 - the sweep must outlive any store
-                self._listener.store_failed("targets", error)
+                self._observe(StoreFailed("targets", error))
             await self._clock.sleep(self._measures.sweep_s)
 
     async def _sweep(self) -> None:
         for target, due_at in (await self._store.reads.targets()).items():
             self.wake(target, due_at)
-        if len(self._strays):
-            ends = self._runner.interrupted, self._runner.unbegun, self._runner.told
-            for job in await self._strays.give_back(*ends):
+        if len(self._lost):
+            ends = self._runner.interrupted, self._runner.unbegun, self._runner.own_event
+            for job in await self._lost.give_back(*ends):
                 self.wake(job.target, self._clock.now(), job.kind)
         for kind in self._parked:
             self._unpark(kind)
         self._slots.forget_full_buckets()
-        await self.gates.save(self._store.remember)
+        await self.breakers.save(self._store.remember)
 
     async def _quiet(self, seconds: float) -> None:
         """Wait until nothing runs and every result is written, `seconds` at most."""

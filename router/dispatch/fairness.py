@@ -1,4 +1,4 @@
-"""Whose turn it is where more is due than can start: fresh work beside a backlog."""
+"""Fairness where more is due than can start: fresh jobs beside a backlog, endpoints in turn."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ FRESH_MS = 15_000
 """Whoever has been due for longer is backlog too: else the newest would wait behind these."""
 
 
-class Fresh:
+class FreshJobs:
     """
     Ids of jobs that could not start at once, by target and endpoint, with their due times.
 
@@ -81,11 +81,11 @@ BEHIND_MS = 500
 """A target whose oldest due job waits longer is behind: its slots are shared out."""
 
 
-class Turns:
+class Fairness:
     """Targets that are behind, and the jobs that go before others there."""
 
     def __init__(self) -> None:
-        self.fresh = Fresh()
+        self.fresh = FreshJobs()
         self._behind: dict[str, int] = {}
 
     def waits(self, target: str) -> bool:

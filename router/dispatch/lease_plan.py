@@ -1,10 +1,10 @@
-"""Which targets may start how many jobs now."""
+"""Which targets may start how many jobs now, and so from which to lease."""
 
 import math
 from collections.abc import Callable, Iterable
 from itertools import islice
 
-from router.dispatch.breakers import Gates
+from router.dispatch.breakers import Breakers
 from router.dispatch.due import DueTimes
 from router.dispatch.slots import Slots
 from router.model.job import ActionKind
@@ -14,11 +14,11 @@ LOOK = 512
 PROBES = 16
 """Targets of unknown kind leased from in one round, one job each."""
 
-Wish = dict[str, tuple[ActionKind | None, int]]
+Wanted = dict[str, tuple[ActionKind | None, int]]
 """Targets, each with its kind if that is known, and how many of its jobs to lease."""
 
 
-class Wishes:
+class LeasePlan:
     """
     Targets with work that is due, those of each kind in turn.
 
@@ -28,11 +28,11 @@ class Wishes:
     def __init__(
         self,
         slots: Slots,
-        gates: Gates,
+        breakers: Breakers,
         kinds: Iterable[ActionKind],
         kind_of: Callable[[str], ActionKind | None],
     ) -> None:
-        self._slots, self._gates, self._told = slots, gates, kind_of
+        self._slots, self._breakers, self._kind_of = slots, breakers, kind_of
         self._due = DueTimes()
         self._kinds: dict[str, ActionKind] = {}
         self._ready: dict[ActionKind, dict[str, None]] = {kind: {} for kind in kinds}
@@ -53,7 +53,7 @@ class Wishes:
 
     def kind_of(self, target: str) -> ActionKind | None:
         """The kind of a target's jobs, if it is known."""
-        return self._kinds.get(target) or self._told(target)
+        return self._kinds.get(target) or self._kind_of(target)
 
     def next(self) -> int | None:
         """When work is due next."""
@@ -63,20 +63,20 @@ class Wishes:
         """Whether a due target of this kind waits for a slot."""
         return bool(self._ready[kind])
 
-    def take(self, now: int) -> Wish:
+    def take(self, now: int) -> Wanted:
         """What to lease now; the slots are held from here on."""
         for target in self._due.take(now):
             kind = self.kind_of(target)
             (self._unknown if kind is None else self._ready[kind])[target] = None
-        wish: Wish = {}
+        wanted: Wanted = {}
         for kind in self._ready:
-            self._take_of(kind, now, wish)
+            self._take_of(kind, now, wanted)
         for target in tuple(islice(self._unknown, PROBES)):
             del self._unknown[target]
-            wish[target] = (None, 1)
-        return wish
+            wanted[target] = (None, 1)
+        return wanted
 
-    def _take_of(self, kind: ActionKind, now: int, wish: Wish) -> None:
+    def _take_of(self, kind: ActionKind, now: int, wanted: Wanted) -> None:
         ready, slots = self._ready[kind], self._slots
         if not ready:
             return
@@ -84,14 +84,14 @@ class Wishes:
         for target in tuple(islice(ready, LOOK)):
             if slots.left(kind) <= 0:
                 return
-            if target in self._gates.special and not self._passes(target, now):
+            if target in self._breakers.unhealthy and not self._passes(target, now):
                 del ready[target]
                 continue
             room = min(share, slots.room(target, kind))
             wait = 0.0 if room else slots.rate_wait(target, kind)
             if room:
                 slots.take(target, kind, room)
-                wish[target] = (kind, room)
+                wanted[target] = (kind, room)
             elif wait > 0:
                 self.owed.add(target)
                 self._due.put(target, now + math.ceil(wait * 1000))
@@ -100,10 +100,10 @@ class Wishes:
             del ready[target]
 
     def _passes(self, target: str, now: int) -> bool:
-        """Whether a special target may be called at all; if not, when to look again is noted."""
-        gate = self._gates.tick(target, now)
-        if gate is None or not gate.shut():
+        """Whether an unhealthy target may be called at all; if not, when to look again is noted."""
+        breaker = self._breakers.tick(target, now)
+        if breaker is None or not breaker.blocked:
             return True
-        if gate.state == "open":
-            self._due.put(target, gate.next_probe)
+        if breaker.state == "failing":
+            self._due.put(target, breaker.next_probe)
         return False

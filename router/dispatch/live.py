@@ -1,13 +1,12 @@
-"""What dispatch is given: the live ruleset's answers, a listener, and its own measures."""
+"""What dispatch is given: what the live ruleset says of jobs and targets, and its own bounds."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from router.dispatch.body_budget import MOST
 from router.dispatch.protocol import Render
 from router.dispatch.slots import TOTALS, Limits
-from router.model.job import ActionKind, Job, Settlement
+from router.model.job import ActionKind, Job
 from router.model.retry import RetryPolicy
 from router.store.values import Died, untold
 
@@ -64,46 +63,3 @@ class Measures:
     patience_s: float = 600.0
     guard_s: float = 10.0
     dry: bool = False
-
-
-class DispatchObserver(Protocol):
-    """
-    Hears what happens, for metrics and log lines; called on the loop, must be quick.
-
-    `settled` with `held` False: the lease was lost, nothing was written.
-    """
-
-    def settled(self, job: Job, settlement: Settlement, held: bool) -> None: ...
-
-    def leaked(self, job: Job, error: Exception) -> None:
-        """An action or the rendering of a call raised what it should not: a defect of ours."""
-        ...
-
-    def store_failed(self, verb: str, error: Exception) -> None: ...
-
-    def followed(self, job: Job, cancelled: tuple[str, ...]) -> None:
-        """A job's end cancelled others, for these reasons."""
-        ...
-
-    def corrupt(self, job: str) -> None:
-        """A job, by its id, could not be read in the store and is dead."""
-        ...
-
-
-class Quiet:
-    """Hears nothing."""
-
-    def settled(self, job: Job, settlement: Settlement, held: bool) -> None:
-        """Nothing."""
-
-    def leaked(self, job: Job, error: Exception) -> None:
-        """Nothing."""
-
-    def store_failed(self, verb: str, error: Exception) -> None:
-        """Nothing."""
-
-    def followed(self, job: Job, cancelled: tuple[str, ...]) -> None:
-        """Nothing."""
-
-    def corrupt(self, job: str) -> None:
-        """Nothing."""

@@ -1,4 +1,4 @@
-"""Leases of ours that nobody runs: found and given back."""
+"""Leases of ours under which nobody runs anything: found and given back."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from router.store.values import Acceptance, Selector
 REMEMBER_S = 60.0
 
 
-class Strays:
+class LostLeases:
     """
     A verb that failed may have committed all the same: then jobs run under a lease that nobody
     holds, and no restart comes to reclaim them. Such leases are remembered and looked for.
@@ -37,11 +37,11 @@ class Strays:
         self,
         interrupted: Callable[[Job], Settlement],
         unbegun: Callable[[Job], Settlement],
-        told: Callable[[Job, Settlement], Acceptance | None],
+        own_event: Callable[[Job, Settlement], Acceptance | None],
     ) -> list[Job]:
         """
-        Settle what is found, with what is `told` of it; returns those jobs. What lies under a lease
-        whose grant we never heard is `unbegun`, a job we had in our hands `interrupted`.
+        Settle what is found, with its `own_event`; returns those jobs. What lies under a lease of
+        which no answer came is `unbegun`, a job that was handed to us `interrupted`.
 
         Raises:
             StoreUnavailable: try again later.
@@ -52,7 +52,7 @@ class Strays:
             if (job.lease or "", job.id) in jobs or job.lease in self._leases:
                 mine = (job.lease or "", job.id) in jobs
                 end = interrupted(job) if mine else unbegun(job)
-                await self._store.settle(end, told(job, end))
+                await self._store.settle(end, own_event(job, end))
                 found.append(job)
         self._jobs -= jobs
         now = self._clock.monotonic()

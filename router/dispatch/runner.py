@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
 from router.clock import Clock
-from router.dispatch.live import DispatchObserver, DispatchRules, Measures
+from router.dispatch.live import DispatchRules, Measures
+from router.dispatch.observed import AttemptEnded, Defect, JobsCancelled, LeaseLost, StoreFailed
 from router.dispatch.protocol import Action, PromptAction, Results
 from router.dispatch.settlement import TOO_OLD, Verdicts, interrupted, moved, too_old
 from router.errors import EvaluationError, RenderError, StoreUnavailable
@@ -24,23 +25,33 @@ from router.model.job import (
     Skip,
 )
 from router.model.leased import Work
+from router.model.observed import Observer
 from router.model.retry import STANDARD, RetryPolicy
 from router.store.protocol import Store
 from router.store.values import HELD, Acceptance, Settled
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 5.0
+DEATHS_MAX = 100
+"""Own events of jobs that the store found dead, remembered until it names those jobs."""
 _NOTHING: Results = {}
 
 
-class Runner:
+class Ends(NamedTuple):
     """
-    Runs what it is given, at once. Who may run, and when, is decided before.
+    What follows from a job's end. `called`: what came of calling its target, None if we broke it
+    off; `landed`: its slot is free; `due`: it is due again; `freed`: another one may start, by
+    target and due time; `lost`: its result could not be written within the patience.
+    """
 
-    `landed` is told each job whose action has ended (its slot is free), `heard` before that what
-    came of it, unless it only wrote to the log. `due` is told each job that is due again, `freed`
-    the target and due time of each job that its end lets start, `lost` each job whose result could
-    not be written within the patience.
-    """
+    called: Callable[[Job, Outcome | Skip | None], object]
+    landed: Callable[[Job], None]
+    due: Callable[[Job, int], None]
+    freed: Callable[[str, int], None]
+    lost: Callable[[Job], None]
+
+
+class Runner:
+    """Runs what it is given, at once. Who may run, and when, is decided before."""
 
     def __init__(
         self,
@@ -50,27 +61,20 @@ class Runner:
         *,
         clock: Clock,
         verdicts: Verdicts,
-        listener: DispatchObserver,
+        ends: Ends,
+        observe: Observer,
         measures: Measures,
     ) -> None:
-        self._store = store
-        self._actions = actions
+        self._store, self._actions, self._live, self._clock = store, actions, live, clock
         self._prompt = {k: a for k, a in actions.items() if isinstance(a, PromptAction)}
-        self._live = live
-        self._clock = clock
-        self._verdicts = verdicts
-        self._listener = listener
+        self._verdicts, self._ends, self._observe = verdicts, ends, observe
         self._measures = measures
         self._acting: set[asyncio.Task[None]] = set()
         self._stopping = False
         self._set_by = 0  # by what the clock has been set, in milliseconds, all in all
+        self._deaths: dict[str, Acceptance] = {}  # own events that the store has written itself
         self.tasks: set[asyncio.Task[None]] = set()
         self.unsettled = 0
-        self.landed: Callable[[Job], None] = lambda _job: None
-        self.heard: Callable[[Job, Outcome | Skip | None], object] = lambda _job, _outcome: None
-        self.due: Callable[[Job, int], None] = lambda _job, _due_at: None
-        self.freed: Callable[[str, int], None] = lambda _target, _due_at: None
-        self.lost: Callable[[Job], None] = lambda _job: None
 
     def start(self, work: Work) -> None:
         """Run a leased job to its settlement."""
@@ -79,7 +83,7 @@ class Runner:
             self._spawn(self._fly(work))
             return
         outcome = self._outcome_now(prompt, work)
-        self.landed(work.job)
+        self._ends.landed(work.job)
         settlement = self._settlement(work.job, outcome)
         self._spawn(self._settle(work.job, settlement, self._set_by))
 
@@ -132,8 +136,8 @@ class Runner:
         finally:
             self._acting.discard(me)
             if not KINDS[job.kind].local:
-                self.heard(job, outcome)
-            self.landed(job)
+                self._ends.called(job, outcome)
+            self._ends.landed(job)
         await self._settle(job, self._settlement(job, outcome), self._set_by)
 
     async def _outcome(self, work: Work) -> Outcome | Skip:
@@ -164,7 +168,7 @@ class Runner:
             try:
                 return await self._store.reads.results(job.id, wanted)
             except StoreUnavailable as error:
-                self._listener.store_failed("results", error)
+                self._observe(StoreFailed("results", error))
             if self._clock.monotonic() >= until:
                 return RetryOutcome("error", "the results before it could not be read")
             await self._clock.sleep(pause)
@@ -195,7 +199,7 @@ class Runner:
 
     def _leaked(self, job: Job, error: Exception) -> RetryOutcome:
         """Only the exception's name is stored: its text may quote a secret."""
-        self._listener.leaked(job, error)
+        self._observe(Defect(job, error))
         return RetryOutcome("error", f"{type(error).__name__} inside the router, see its log")
 
     def _settlement(self, job: Job, outcome: Outcome | Skip | None) -> Settlement:
@@ -209,42 +213,52 @@ class Runner:
         try:
             return self._live.retry_of(job), self._live.generation_of(job)
         except Exception as error:  # noqa: BLE001 - whatever leaks, the job must end its attempt
-            self._listener.leaked(job, error)
+            self._observe(Defect(job, error))
             return STANDARD, job.generation
 
-    def told(self, job: Job, settlement: Settlement) -> Acceptance | None:
+    def own_event(self, job: Job, settlement: Settlement) -> Acceptance | None:
         """The router's own event of this end, to be committed with it."""
-        return self.died(job, settlement.attempt) if settlement.state == "dead" else None
+        return self._died(job, settlement.attempt) if settlement.state == "dead" else None
 
     def died(self, job: Job, attempt: Attempt) -> Acceptance | None:
-        """The router's own event of a job that is dead, whoever found it so. Raises nothing."""
+        """The same of a job that the store finds dead: `death` has it once more."""
+        own = self._died(job, attempt)
+        if own is not None and len(self._deaths) < DEATHS_MAX:
+            self._deaths[job.id] = own
+        return own
+
+    def death(self, job: str) -> Acceptance | None:
+        """The own event of a job that the store has found dead."""
+        return self._deaths.pop(job, None)
+
+    def _died(self, job: Job, attempt: Attempt) -> Acceptance | None:
         try:
             return self._live.died(job, attempt)
         except Exception as error:  # noqa: BLE001 - a job must not hang on what is said of it
-            self._listener.leaked(job, error)
+            self._observe(Defect(job, error))
             return None
 
     async def _settle(self, job: Job, settlement: Settlement, made: int) -> None:
         """Write a result down; `made`: by what the clock had been set when it was made."""
         self.unsettled += 1
         settlement, made = self._by_now(settlement, made), self._set_by
-        own = self.told(job, settlement)
+        own = self.own_event(job, settlement)
         try:
-            held = await self._written(job, settlement, own)
+            settled = await self._written(job, settlement, own)
         finally:
             self.unsettled -= 1
-        if held is None:
-            self.lost(job)
+        if settled is None:
+            self._ends.lost(job)
             return
-        self._listener.settled(job, settlement, bool(held))
+        self._observe(AttemptEnded(job, settlement, own) if settled.held else LeaseLost(job))
         if settlement.due_at is not None:
-            self.due(job, settlement.due_at + self._set_by - made)
-        for target, due_at in held.freed:
-            self.freed(target, due_at)
-        for new in own.jobs if own is not None and held else ():
-            self.freed(new.target, new.due_at)
-        if held.cancelled:
-            self._listener.followed(job, held.cancelled)
+            self._ends.due(job, settlement.due_at + self._set_by - made)
+        for target, due_at in settled.freed:
+            self._ends.freed(target, due_at)
+        for new in own.jobs if own is not None and settled.held else ():
+            self._ends.freed(new.target, new.due_at)
+        if settled.cancelled:
+            self._observe(JobsCancelled(job, settled.cancelled))
 
     async def _written(
         self, job: Job, settlement: Settlement, own: Acceptance | None
@@ -263,9 +277,9 @@ class Runner:
                 settled = await self._store.settle(settlement, own)
                 return HELD if unsure and not settled else settled
             except StoreUnavailable as error:
-                self._listener.store_failed("settle", error)
+                self._observe(StoreFailed("settle", error))
             except Exception as error:  # noqa: BLE001 - a job must not hang on its result
-                self._listener.leaked(job, error)
+                self._observe(Defect(job, error))
                 if bare:
                     return None
                 settlement, bare = _without_result(settlement), True

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from router.clock import Clock
-from router.dispatch.body_budget import MOST, Weights
+from router.dispatch.body_budget import MOST, BodyBudget
 from router.kinds import KINDS
 from router.model.job import ActionKind
 from router.model.settings import TargetLimits
@@ -36,7 +36,7 @@ class _Bucket:
 class Slots:
     """
     Counts what is held. No target holds more than half of what others leave free of its kind
-    (rounded up), so a few hanging targets cannot stop the rest. `weights` counts large bodies.
+    (rounded up), so a few hanging targets cannot stop the rest. `bodies` counts large bodies.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Slots:
         *,
         body_bytes: int = MOST,
     ) -> None:
-        self.weights = Weights(body_bytes)
+        self.bodies = BodyBudget(body_bytes)
         self._limits = limits
         self._clock = clock
         self._totals = totals
@@ -61,7 +61,7 @@ class Slots:
 
     def room(self, target: str, kind: ActionKind) -> int:
         """How many jobs of a target may start now."""
-        if self.weights.held and not self.weights.room(target):
+        if self.bodies.held and not self.bodies.room(target):
             return 0
         limits = self._limits(target, kind)
         mine = self._held_by.get((target, kind), 0)

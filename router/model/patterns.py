@@ -1,5 +1,7 @@
 """Event patterns: `*` is any run of characters, case counts, `name.action` names one action."""
 
+from router.model.settings import OWN
+
 
 def wildcard(pattern: str, text: str) -> bool:
     """Whether `text` fits `pattern`, in time linear in both for each `*`."""
@@ -21,6 +23,16 @@ def _in_order(pieces: list[str], text: str, start: int, end: int) -> bool:
             return False
         start = found + len(piece)
     return True
+
+
+_OTHER_NAMES = {"target.failing": "target.open", "target.open": "target.failing"}
+"""The router's own events that rules may name as before."""
+
+
+def event_names(endpoint: str, event: str) -> tuple[str, ...]:
+    """The names by which rules may name an event of this endpoint."""
+    other = _OTHER_NAMES.get(event) if endpoint == OWN else None
+    return (event,) if other is None else (event, other)
 
 
 def wants_event(patterns: tuple[str, ...] | None, name: str, action: str | None) -> bool:

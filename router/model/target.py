@@ -1,16 +1,21 @@
-"""How a target stands: what dispatch knows of it beside its limits."""
+"""The state of a target: what dispatch knows of it beside its limits."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
-TargetState = Literal["closed", "open", "half-open", "paused"]
+from router.model.observed import Observed
+
+TargetState = Literal["healthy", "failing", "recovering", "paused"]
 """
-closed     it is called, within its limits
-open       it failed too often: nothing is called until the next probe
-half-open  one call at a time finds out whether it is back
-paused     nothing is called until somebody resumes it
+healthy     it is called, within its limits
+failing     it failed too often: nothing is called until the next probe
+recovering  one call at a time finds out whether it is back; then more with every good step
+paused      nothing is called until somebody resumes it
 """
+
+_OLD_STATES = {"closed": "healthy", "open": "failing", "half-open": "failing"}
+"""Words that earlier versions have stored; a probe begins anew with every start."""
 
 BY_ROUTER = "router"
 """Who paused a target that failed for too long."""
@@ -19,8 +24,11 @@ FACT = "target/"
 """Facts about targets are kept under names that begin so."""
 
 
-class TargetChange(msgspec.Struct, frozen=True):
-    """A target went from one state to another; `at` in Unix milliseconds, `reason` in words."""
+class TargetChange(Observed, frozen=True):
+    """
+    A target went from one state to another, or, recovering, from probes to more and more calls.
+    `at` in Unix milliseconds, `reason` in words.
+    """
 
     target: str
     old: TargetState
@@ -35,11 +43,10 @@ class TargetMemory(msgspec.Struct, omit_defaults=True):
     What must outlive a restart. Times are Unix milliseconds.
 
     `openings` counts those since it last kept up, `failing_since` is its first failure after its
-    last answer, `usual` its calls a second in good days, `recovering`: it is closed, and what has
-    piled up is let go little by little.
+    last answer, `usual` its calls a second in good days.
     """
 
-    state: TargetState = "closed"
+    state: TargetState = "healthy"
     since: int = 0
     reason: str = ""
     by: str = BY_ROUTER
@@ -47,16 +54,25 @@ class TargetMemory(msgspec.Struct, omit_defaults=True):
     openings: int = 0
     failing_since: int | None = None
     usual: float | None = None
-    recovering: bool = False
+
+    @classmethod
+    def read(cls, stored: Any) -> "TargetMemory":
+        """What was stored, by earlier versions too. Raises msgspec.ValidationError."""
+        state = stored.get("state") if isinstance(stored, dict) else None
+        if isinstance(state, str):
+            stored = {**stored, "state": _OLD_STATES.get(state, state)}
+        if isinstance(stored, dict) and stored.get("recovering") is True:
+            stored = {**stored, "state": "recovering"}
+        return msgspec.convert(stored, cls)
 
 
 class TargetNow(msgspec.Struct, frozen=True):
     """
     One target as the running router sees it.
 
-    `next_probe` only when open. `in_use` are calls under way of `concurrency`, `rate` and `pace`
-    calls a second (None: no limit); the pace holds while it recovers. `attempts` are those of the
-    last 5 minutes, `success` the part of them that were answered, None: there were none.
+    `next_probe` only while failing. `in_use` are calls under way of `concurrency`, `rate` and
+    `pace` calls a second (None: no limit); the pace holds while it recovers. `attempts` are those
+    of the last 5 minutes, `success` the part of them that were answered, None: there were none.
     `deferred` are jobs that came while it was not called.
     """
 
@@ -66,7 +82,6 @@ class TargetNow(msgspec.Struct, frozen=True):
     reason: str
     by: str
     next_probe: int | None
-    recovering: bool
     in_use: int
     concurrency: int
     rate: float | None
@@ -104,12 +119,11 @@ class TargetRow(msgspec.Struct, frozen=True):
     kind: str | None
     url: str | None = None
     timeout_s: float | None = None
-    state: TargetState = "closed"
+    state: TargetState = "healthy"
     since: int | None = None
     reason: str = ""
     by: str = BY_ROUTER
     next_probe: int | None = None
-    recovering: bool = False
     in_use: int = 0
     concurrency: int | None = None
     rate: float | None = None

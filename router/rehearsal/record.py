@@ -1,16 +1,18 @@
 """What came of a trial."""
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
-from router.dispatch.live import Quiet
+from router.dispatch.observed import AttemptEnded, Defect, StoreFailed
+from router.intake.observed import DeliveryStored, RequestRefused
 from router.kinds.kind import ActionCall
-from router.log import Log
-from router.metrics import Metrics
 from router.model.delivery import Delivery
-from router.model.job import Job, Settlement
+from router.model.observed import Observed
 from router.model.trial import ActionKey
+from router.refusals import PROBE
+from router.rules.plan import Plan
+from router.store.values import Accepted
 
 End = Literal["success", "retry", "dead"]
 _ENDS: dict[str, End] = {"succeeded": "success", "retryable": "retry", "dead": "dead"}
@@ -36,81 +38,24 @@ class TrialRecord(msgspec.Struct):
     deliveries: list[Delivery] = []
     defect: Exception | None = None
 
+    def observe(self, happened: Observed) -> None:
+        """What intake and dispatch have their observer know."""
+        match happened:
+            case RequestRefused():
+                self.refusals.append(PROBE if happened.probe else happened.refused.reason)
+            case DeliveryStored(receipt=Accepted()):
+                self.planned(happened.delivery, happened.plan)
+            case AttemptEnded(job, settlement):
+                end = _ENDS.get(settlement.state)
+                if end is not None:
+                    self.ends.setdefault((job.rule, job.action), set()).add(end)
+            case Defect() | StoreFailed():  # ours, which no test may pass over
+                self.defect = happened.error
 
-class AttemptRecorder(Quiet):
-    """Records how attempts ended."""
-
-    def __init__(self, seen: TrialRecord) -> None:
-        self._seen = seen
-
-    def settled(self, job: Job, settlement: Settlement, held: bool) -> None:
-        """An attempt ended."""
-        end = _ENDS.get(settlement.state)
-        if held and end is not None:
-            self._seen.ends.setdefault((job.rule, job.action), set()).add(end)
-
-    def leaked(self, job: Job, error: Exception) -> None:
-        """A defect of ours, which no test may pass over."""
-        del job
-        self._seen.defect = error
-
-    def store_failed(self, verb: str, error: Exception) -> None:
-        """Likewise: this store has no disk that could fail."""
-        del verb
-        self._seen.defect = error
-
-
-class Hearing(Metrics):
-    """Records which rules matched; counts nothing."""
-
-    def __init__(self, seen: TrialRecord) -> None:  # no registry: nobody reads figures of a trial
-        self._seen = seen
-
-    def delivered(self, endpoint: str, result: str) -> None:
-        """Nothing."""
-
-    def refused(self, endpoint: str | None, reason: str) -> None:
-        """Why a request was turned away."""
-        del endpoint
-        self._seen.refusals.append(reason)
-
-    def acked(self, provider: str, seconds: float, within: float | None = None) -> None:
-        """Nothing."""
-
-    def routed(self, seconds: float) -> None:
-        """Nothing."""
-
-    def version_differed(self, endpoint: str) -> None:
-        """Nothing."""
-
-    def cancelled(self, reason: str) -> None:
-        """Nothing."""
-
-    def ungrouped(self, rule: str) -> None:
-        """Nothing."""
-
-    def secret_used(self, secret: str, at: int | None = None) -> None:
-        """Nothing."""
-
-    def rule_matched(self, rule: str, at: int) -> None:  # noqa: ARG002 - nothing is dated here
-        """A rule matched, whatever its mode."""
-        self._seen.hits[rule] = None
-
-    def rule_shadowed(self, rule: str) -> None:
-        """Nothing."""
-
-    def rules_asked(self, pieces: object) -> None:
-        """Nothing."""
-
-    def rule_erred(self, rule: str) -> None:
-        """A rule could not be evaluated."""
-        self._seen.errors[rule] = None
-
-
-class NoLog(Log):
-    """Writes no line."""
-
-    __slots__ = ()
-
-    def at(self, level: str, event: str, fields: dict[str, Any]) -> None:
-        """Nothing."""
+    def planned(self, delivery: Delivery, plan: Plan) -> None:
+        """The rules that matched, whatever their mode, and those that could not be evaluated."""
+        self.deliveries.append(delivery)
+        for found in plan.matches:
+            matched = (*found.live, *found.shadow, *found.paused)
+            self.hits |= dict.fromkeys(rule.id for rule in matched)
+            self.errors |= dict.fromkeys(rule for rule, _ in found.errors)

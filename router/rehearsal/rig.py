@@ -8,19 +8,18 @@ from typing import TypeVar
 from router.dispatch import Dispatcher, Measures
 from router.dispatch.protocol import Action
 from router.dispatch.rules_port import dispatch_live
-from router.intake import Intake, acceptance, count_matches
-from router.model.delivery import Delivery, InboundRequest
+from router.intake import Admission, Intake, acceptance
+from router.model.delivery import InboundRequest
 from router.model.ids import Ids
 from router.model.job import ActionKind, Attempt, Job
 from router.model.retry import AGE_LIMIT_MS
-from router.rehearsal.record import AttemptRecorder, Hearing, NoLog, TrialRecord
+from router.rehearsal.record import TrialRecord
 from router.rehearsal.senders import ELSEWHERE
 from router.rehearsal.virtual_time import VirtualClock, VirtualLoop
 from router.rules import own_events
 from router.rules.live import LiveRef, LiveRuleset
-from router.rules.plan import Plan
 from router.store.sqlite.inline import Memory, MemoryStore
-from router.store.values import Acceptance, Accepted, Duplicate, Selector
+from router.store.values import Acceptance, Selector
 
 SWEEP_S = 3_600.0
 """A sweep finds what others have put into the store; here are no others, so it may be rare."""
@@ -28,7 +27,6 @@ FIRST_STEP_MS = 1_000
 JOBS_MAX = 1_000_000
 
 T = TypeVar("T")
-_LOG = NoLog("rehearsal")
 
 
 class Rig:
@@ -50,7 +48,6 @@ class Rig:
         self.clock = VirtualClock(self._loop.time, start_ms)
         self._start_ms = start_ms
         self._ids = Ids(rng)
-        self._metrics = Hearing(seen)
         self._do(self._start(memory, actions, rng, environ))
 
     async def _start(
@@ -70,7 +67,7 @@ class Rig:
             clock=self.clock,
             rng=rng,
             boot="rehearsal",
-            listener=AttemptRecorder(self._seen),
+            observe=self._seen.observe,
             measures=Measures(sweep_s=SWEEP_S),
         )
         self._intake = Intake(
@@ -79,11 +76,9 @@ class Rig:
             dispatch=dispatcher,
             clock=self.clock,
             ids=self._ids,
-            metrics=self._metrics,
-            log=_LOG,
-            published=lambda _: (ELSEWHERE,),
+            observe=self._seen.observe,
+            admission=Admission(published=lambda _: (ELSEWHERE,)),
         )
-        self._intake.told = self._accepted
         self._dispatching = self._loop.create_task(dispatcher.run())
 
     def _died(self, job: Job, attempt: Attempt) -> Acceptance | None:
@@ -91,14 +86,8 @@ class Rig:
         planned = own_events.death(self._live, self._ids, job, attempt, str)
         if planned is None or self._live.own is None:
             return None
-        self._seen.deliveries.append(planned[0])
-        count_matches(self._metrics, _LOG, *planned)
+        self._seen.planned(*planned)
         return acceptance(*planned, self._live.own)
-
-    def _accepted(self, delivery: Delivery, plan: Plan, receipt: Accepted | Duplicate) -> None:
-        del plan
-        if isinstance(receipt, Accepted):
-            self._seen.deliveries.append(delivery)
 
     def receive(self, request: InboundRequest) -> int:
         """The status that answers a request; whatever is due at once has run by then."""

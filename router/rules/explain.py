@@ -13,7 +13,7 @@ from router.expressions import JSON, Failed, FieldNeed
 from router.expressions.absent import ABSENT
 from router.expressions.trace import Leaf, TracePart, joined, part_of, trace
 from router.model.delivery import DeliveryEvent
-from router.model.patterns import wants_event
+from router.model.patterns import event_names, wants_event
 from router.rules.index import rule_needs
 from router.rules.match import Matcher
 from router.rules.ruleset import Ruleset
@@ -166,7 +166,8 @@ def _quieted(reading: RuleReading, louder: tuple[str, ...]) -> RuleReading:
 
 def _read(rule: CompiledRule, endpoint: str, event: DeliveryEvent, scope: Scope) -> RuleReading:
     mine = rule.takes(endpoint)
-    named = wants_event(rule.events, event.name, event.action)
+    names = event_names(endpoint, event.name)
+    named = any(wants_event(rule.events, name, event.action) for name in names)
     if not mine or not named:
         status: Status = "not for this event" if mine else "not for this endpoint"
         return RuleReading(rule, status, mine, named)

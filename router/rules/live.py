@@ -42,7 +42,7 @@ class SecretValues:
 class LiveEndpoint(msgspec.Struct, frozen=True):
     """One endpoint, ready to judge: what the web door and intake need of it."""
 
-    endpoint: Endpoint
+    settings: Endpoint
     provider: Provider
     name: str
     body_max: int
@@ -63,7 +63,7 @@ class LiveRuleset:
         self.doors = {
             address.encode("latin-1"): door
             for door in map(self._door, ruleset.endpoints.values())
-            for address in door.endpoint.addresses
+            for address in door.settings.addresses
         }
         own = ruleset.endpoints.get(OWN)
         self.own = None if own is None else self._door(own)

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from router.model.patterns import wants_event
+from router.model.patterns import event_names, wants_event
 from router.rules.index import Candidate, Index, candidates_of, place
 from router.rules.ruleset import Ruleset
 from router.rules.specs import CompiledRule
@@ -72,17 +72,14 @@ class CandidateRules:
         """The names that rules write out."""
         return self._exact
 
-    def by(self, event: str, action: str | None) -> Wanting:
-        """The rules whose `events` let this one in."""
-        full = f"{event}.{action}" if action else event
-        found = {
-            c.place: c
-            for c in (
-                *self._exact.get(event, ()),
-                *self._exact.get(full, ()),
-                *(c for c in self._globs if wants_event(c.rule.events, event, action)),
-            )
-        }
+    def by(self, names: tuple[str, ...], action: str | None) -> Wanting:
+        """The rules whose `events` let in an event of these names."""
+        found: dict[int, Candidate] = {}
+        for event in names:
+            full = f"{event}.{action}" if action else event
+            globs = (c for c in self._globs if wants_event(c.rule.events, event, action))
+            exact = (*self._exact.get(event, ()), *self._exact.get(full, ()))
+            found |= {c.place: c for c in (*exact, *globs)}
         if not found:
             return self._nobody
         return Wanting(self._every, Index(sorted(found.values(), key=place), self._variables))
@@ -121,7 +118,8 @@ class Matcher:
         found = self._known.get(key)
         if found is None:
             usual, otherwise = self._endpoints.get(endpoint, _NOWHERE)
-            found = usual.by(event, action), otherwise.by(event, action)
+            names = event_names(endpoint, event)
+            found = usual.by(names, action), otherwise.by(names, action)
             if len(self._known) < _KNOWN_MAX:  # event names are the sender's: keep a bound
                 self._known[key] = found
         return found

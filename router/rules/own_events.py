@@ -71,7 +71,7 @@ def planned(
         generation=live.ruleset.generation,
     )
     plan = Planner(live, ids, lambda _target, _kind: None).plan(
-        draft, reading, live.own.endpoint, now
+        draft, reading, live.own.settings, now
     )
     return msgspec.structs.replace(draft, state=plan.state, flags=plan.flags), plan
 

@@ -40,7 +40,7 @@ class Stepping:
         boot: str,
         moves: tuple[Callable[[int], None], ...],
         log: Log,
-        stepped: Callable[[], None] = lambda: None,
+        stepped: Callable[[], None],
     ) -> None:
         self._clock = clock
         self._store = store

@@ -168,8 +168,8 @@ class Silences:
 
 class TargetAlerts:
     """
-    `target.open`: calls to a target failed too often, and stopped, told once until it is closed
-    again; a probe that fails is no news. `target.paused`: by hand or by the router itself.
+    `target.failing`: calls to a target failed too often, and stopped, told once until it is
+    reached again; a probe that fails is no news. `target.paused`: by hand or by the router itself.
     """
 
     def __init__(
@@ -184,14 +184,14 @@ class TargetAlerts:
         for target in self._now():
             fact = f"target/{target.target}"
             kept = await self._told.of(fact)
-            if target.state == "closed":
+            if target.state == "healthy" or target.pace is not None:
                 await self._told.keep(fact, None)
             elif target.state == "paused" and kept != "paused":
                 await self._say("target.paused", target, {"by": target.by}, fact)
-            elif target.state == "open" and kept != "open":
+            elif target.state == "failing" and kept not in ("failing", "open"):
                 probe = target.next_probe
                 until = {"until": None if probe is None else timestamp(probe)}
-                await self._say("target.open", target, until, fact)
+                await self._say("target.failing", target, until, fact)
 
     async def _say(self, event: str, target: TargetNow, more: Mapping[str, Any], fact: str) -> None:
         since = target.since or 0

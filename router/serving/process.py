@@ -3,7 +3,7 @@
 import asyncio
 import signal
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from router.log import Log
 
@@ -26,12 +26,21 @@ class Drainable(Protocol):
     async def drain(self, grace_s: float) -> None: ...
 
 
+class Shutdown(NamedTuple):
+    """
+    The end of a process. `grace_s`: what running actions get; `begins` is called when it begins,
+    `ends_within` with how many seconds the process has left.
+    """
+
+    grace_s: Callable[[], float]
+    begins: Callable[[], None]
+    ends_within: Callable[[float], object]
+
+
 class Process:
     """
     Runs until SIGTERM or SIGINT, then drains: no new requests, no new leases, running actions
     get `grace_s`, exit 0. A second signal ends the grace at once. A failed store ends it with 1.
-
-    `ends_within` is told how many seconds the process has left once it is to end.
     """
 
     def __init__(
@@ -42,8 +51,7 @@ class Process:
         dispatch: Drainable,
         store_failed: Awaitable[Any],
         reload: Callable[[], Awaitable[bool]],
-        on_drain: Callable[[], None],
-        grace_s: Callable[[], float],
+        shutdown: Shutdown,
         log: Log,
     ) -> None:
         self._listeners = listeners
@@ -51,13 +59,11 @@ class Process:
         self._dispatch = dispatch
         self._store_failed = store_failed
         self._reload = reload
-        self._on_drain = on_drain
-        self._grace_s = grace_s
+        self._shutdown = shutdown
         self._log = log
         self._stop = asyncio.Event()
         self._hurry = asyncio.Event()
         self._exit = 0
-        self.ends_within: Callable[[float], object] = lambda _seconds: None
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def run(self, on_ready: Callable[[], None]) -> int:
@@ -90,10 +96,10 @@ class Process:
     def _signalled(self) -> None:
         if self._stop.is_set():
             self._hurry.set()
-            self.ends_within(LAST_S)
+            self._shutdown.ends_within(LAST_S)
         else:
             self._stop.set()
-            self.ends_within(self._grace_s() + LAST_S)
+            self._shutdown.ends_within(self._shutdown.grace_s() + LAST_S)
 
     def _store_gone(self, told: "asyncio.Future[Any]") -> None:
         if not told.cancelled():
@@ -105,7 +111,7 @@ class Process:
             self._exit = 1
             self._hurry.set()
             self._stop.set()
-            self.ends_within(LAST_S)
+            self._shutdown.ends_within(LAST_S)
 
     def _spawn(self, name: str, start: Callable[[], Any], *, must_live: bool = False) -> None:
         task = asyncio.ensure_future(start())
@@ -124,8 +130,8 @@ class Process:
 
     async def _drain(self) -> None:
         """Finish requests and running actions side by side, within the grace."""
-        self._on_drain()
-        grace = self._grace_s()
+        self._shutdown.begins()
+        grace = self._shutdown.grace_s()
         self._log.info("draining", grace_s=grace)
         work = asyncio.gather(
             self._dispatch.drain(grace), *(one.stop(CLOSE_S) for one in self._listeners)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from router.clock import Clock
-from router.dispatch.breakers import Gates, facts
+from router.dispatch.breakers import Breakers, facts
 from router.errors import UsageError
 from router.model.target import FACT, TargetNow, TargetRow
 from router.operator import LOCAL, By, Operator
@@ -18,7 +18,7 @@ REASON_MAX = 200
 
 class TargetDesk:
     """
-    Pauses and resumes targets: at their gates, and in the store.
+    Pauses and resumes targets: at their breakers, and in the store.
 
     `now` are the targets as dispatch sees them, `woken` is told a target whose jobs may start.
     """
@@ -26,15 +26,15 @@ class TargetDesk:
     def __init__(
         self,
         *,
-        gates: Gates,
+        breakers: Breakers,
         store: Store,
         live: LiveRef,
         operator: Operator,
         clock: Clock,
         now: Callable[[], Iterable[TargetNow]],
-        woken: Callable[[str, int], None] = lambda _target, _due_at: None,
+        woken: Callable[[str, int], None],
     ) -> None:
-        self._gates = gates
+        self._breakers = breakers
         self._store = store
         self._live = live
         self._operator = operator
@@ -54,43 +54,51 @@ class TargetDesk:
             UsageError: there is no such target.
         """
         target, reason = await self._asked(body)
-        change = self._gates.pause(target, reason or "paused by hand", by.who)
+        change = self._breakers.pause(target, reason or "paused by hand", by.who)
         await self._keep(target)
-        held = await self._hold(self._gates.paused())
+        held = await self._hold(self._breakers.paused())
         if change is not None:
             await self._operator.note("pause_target", _told(target, reason), by, held)
         return {"target": target, "state": "paused", "changed": change is not None, "jobs": held}
 
     async def resume(self, body: Mapping[str, Any], by: By = LOCAL) -> dict[str, Any]:
         """
-        Call a paused or open target again, gently at first.
+        Call a paused or failing target again, gently at first.
 
         Raises:
             UsageError: there is no such target.
         """
         target, reason = await self._asked(body)
-        # Its jobs first: the gate takes an empty queue for the end of the recovery.
-        freed = await self._hold(self._gates.paused() - {target})
-        change = self._gates.resume(target, reason or "resumed by hand", by.who)
+        # Its jobs first: the breaker takes an empty queue for the end of the recovery.
+        freed = await self._hold(self._breakers.paused() - {target})
+        change = self._breakers.resume(target, reason or "resumed by hand", by.who)
         await self._keep(target)
         if change is not None:
             await self._operator.note("resume_target", _told(target, reason), by, freed)
         self._woken(target, self._clock.now())
-        return {"target": target, "state": "closed", "changed": change is not None, "jobs": freed}
+        return {
+            "target": target,
+            "state": self._breakers.of(target).state,
+            "changed": change is not None,
+            "jobs": freed,
+        }
 
     async def _hold(self, paused: frozenset[str]) -> int:
         return await self._store.hold(self._live.current.paused, paused, now=self._clock.now())
 
     async def _keep(self, target: str) -> None:
-        memory = {target: self._gates.of(target).memory()}
+        memory = {target: self._breakers.of(target).memory()}
         await self._store.remember(facts(memory))
-        self._gates.kept(memory)
+        self._breakers.kept(memory)
 
     async def _asked(self, body: Mapping[str, Any]) -> tuple[str, str]:
         target, reason = body.get("target"), body.get("reason") or ""
         if not isinstance(target, str) or not isinstance(reason, str) or len(reason) > REASON_MAX:
             raise UsageError(f"give a target, and a reason of at most {REASON_MAX} characters")
-        known = {*known_targets(self._live.current), *(gate.target for gate in self._gates.known())}
+        known = {
+            *known_targets(self._live.current),
+            *(one.target for one in self._breakers.known()),
+        }
         if target not in known and target not in await self._store.reads.target_counts():
             hint = did_you_mean(target, sorted(known))
             raise UsageError(
@@ -103,7 +111,7 @@ def _told(target: str, reason: str) -> dict[str, Any]:
     return {"target": target, "reason": reason} if reason else {"target": target}
 
 
-async def remembered(gates: Gates, store: Store) -> Gates:
-    """The gates as the last server left them."""
-    gates.restore(await store.recall(FACT))
-    return gates
+async def remembered(breakers: Breakers, store: Store) -> Breakers:
+    """The breakers as the last server left them."""
+    breakers.restore(await store.recall(FACT))
+    return breakers

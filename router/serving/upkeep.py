@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from router.clock import Clock
+from router.dispatch import Dispatcher
 from router.errors import StoreUnavailable
-from router.intake import Intake
 from router.log import Log
 from router.model.settings import DAY_MS
 from router.rules.live import LiveRef
@@ -24,8 +24,8 @@ JOURNAL_MOST = 128 * 1024 * 1024
 
 class Upkeep:
     """
-    Keeps the store within `server.retention`. While `holds` says so nothing is removed: ages cannot
-    be trusted.
+    Keeps the store within `server.retention`; `full`: it is nearly so, deliveries are refused.
+    While `holds` says so nothing is removed: ages cannot be trusted.
     """
 
     def __init__(
@@ -33,22 +33,20 @@ class Upkeep:
         *,
         store: Store,
         live: LiveRef,
-        intake: Intake,
-        wake: Callable[[str, int], None],
+        dispatch: Dispatcher,
         clock: Clock,
         log: Log,
         silence: Silence | None = None,
-        paused_targets: Callable[[], frozenset[str]] = frozenset,
+        journal_bytes: Callable[[], int] = int,
+        holds: Callable[[], bool] = bool,
     ) -> None:
-        self.journal_bytes: Callable[[], int] = lambda: 0
-        self.holds: Callable[[], bool] = lambda: False
+        self._journal_bytes, self._holds = journal_bytes, holds
         self._journal_long = False
-        self._paused_targets = paused_targets
+        self.full = False
         self._silence = silence
-        self._wake = wake
+        self._dispatch = dispatch
         self._store = store
         self._live = live
-        self._intake = intake
         self._clock = clock
         self._log = log
 
@@ -70,11 +68,11 @@ class Upkeep:
         size = await self._store.reads.size()
         cap = self._live.current.ruleset.server.retention.max_size
         full = size >= REFUSE_AT * cap
-        if full != self._intake.full:
-            self._intake.full = full
+        if full != self.full:
+            self.full = full
             say = self._log.error if full else self._log.info
             say("store nearly full: refusing" if full else "store has room again", bytes=size)
-        if self.holds():
+        if self._holds():
             return 0
         removed = await self._store.prune(
             self._retain(trim=size >= TRIM_AT * cap), now=self._clock.now()
@@ -85,7 +83,7 @@ class Upkeep:
 
     def _watch_journal(self) -> None:
         """Nobody can empty a journal that somebody reads: tell who can end that."""
-        size = self.journal_bytes()
+        size = self._journal_bytes()
         if (size > JOURNAL_MOST) != self._journal_long:
             self._journal_long = not self._journal_long
             if self._journal_long:
@@ -98,7 +96,7 @@ class Upkeep:
         """What a new generation says of stored jobs: its concurrency groups, its paused rules."""
         if await self._store.regroup(self._live.current.groups, now=self._clock.now()):
             for target, due_at in (await self._store.reads.targets()).items():
-                self._wake(target, due_at)
+                self._dispatch.wake(target, due_at)
         await self.hold()
 
     async def hold(self) -> None:
@@ -106,10 +104,10 @@ class Upkeep:
         Make jobs of paused rules and targets wait, also those whose attempt failed since; free the
         rest.
         """
-        targets = self._paused_targets()
+        targets = self._dispatch.breakers.paused()
         if await self._store.hold(self._live.current.paused, targets, now=self._clock.now()):
             for target, due_at in (await self._store.reads.targets()).items():
-                self._wake(target, due_at)
+                self._dispatch.wake(target, due_at)
 
     def _retain(self, *, trim: bool) -> Retain:
         now = self._clock.now()

@@ -13,7 +13,7 @@ from router.model.operations import Planned, Replay
 from router.model.target import TargetRow
 from router.operator import LOCAL, By, Operator, ReplayRequest
 from router.provider_calls.subscriptions import is_subscription
-from router.refusals import KeptRefusals
+from router.refusals import Refusals
 from router.rules.live import LiveRef
 from router.serving import retention
 from router.serving.targets import TargetDesk
@@ -78,7 +78,7 @@ class Verbs:
         """What a running job has written; nothing runs where no server does."""
         self.more: Callable[[], dict[str, Any]] = dict  # what else a status page may tell
         self.holds: Callable[[], bool] = lambda: False
-        self.kept = KeptRefusals()
+        self.kept = Refusals()
         self.desk: TargetDesk
         """Set by whoever puts the parts together."""
 

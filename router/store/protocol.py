@@ -7,7 +7,7 @@ the caller must assume neither. Times are Unix milliseconds.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from router.model.delivery import DeliverySummary
@@ -384,7 +384,6 @@ class Store(DispatchStore, OperatorStore, Protocol):
 
     failure: asyncio.Future[str]
     remark: str | None
-    on_commit: Callable[[int, float], None]
 
     @property
     def reads(self) -> StoreReads: ...

@@ -3,12 +3,11 @@ The live feed: deliveries and attempts as they happen, for whoever watches.
 
 One ring holds the last things that happened, and a watcher is a place in it. So a slow one costs
 nothing but its own place: when the ring has gone past it, it is told how much it missed and goes
-on from there. Telling the ring is a few operations however many watch, and while nobody does,
-nobody is asked to tell.
+on from there. An entry costs a few operations however many watch, and none while nobody does.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,10 +15,8 @@ import msgspec
 
 from router.clock import Clock
 from router.errors import StoreUnavailable
-from router.model.delivery import Delivery
 from router.model.job import Job, Settlement
-from router.rules.plan import Plan
-from router.store.values import Accepted, Duplicate
+from router.store.values import Acceptance, Accepted, Duplicate
 
 RING = 2_048
 """Things that happened which are kept for slow watchers and for those that come back."""
@@ -113,16 +110,15 @@ class Watcher:
 
 class Feed:
     """
-    Belongs to one event loop. `recording` is told True when the first watcher comes, and False
-    some time after the last has left: only between the two `delivered` and `attempted` are called.
+    Belongs to one event loop. What happens is kept from the first watcher on until some time after
+    the last has left.
 
     `boot` marks this process: a place of another one means nothing here.
     """
 
-    def __init__(self, clock: Clock, *, boot: str, recording: Callable[[bool], None]) -> None:
+    def __init__(self, clock: Clock, *, boot: str) -> None:
         self._clock = clock
         self._boot = boot
-        self._recording = recording
         self._ring: list[FeedItem | None] = [None] * RING
         self._epoch = 0
         self._next = 0
@@ -146,10 +142,13 @@ class Feed:
 
     # -- what happens ---------------------------------------------------------------------------
 
-    def delivered(self, delivery: Delivery, plan: Plan, receipt: Accepted | Duplicate) -> None:
+    def delivered(self, accepted: Acceptance, receipt: Accepted | Duplicate) -> None:
         """A delivery was committed, or known already; nothing of its body is kept."""
-        names = tuple(dict.fromkeys([event.name for event in plan.events]))
-        rules = dict.fromkeys([job.rule for job in plan.jobs])
+        if not self._live:
+            return
+        delivery, jobs = accepted.delivery, accepted.jobs
+        names = tuple(dict.fromkeys([event.name for event in accepted.events]))
+        rules = dict.fromkeys([job.rule for job in jobs])
         kind = "duplicate" if isinstance(receipt, Duplicate) else "delivery"
         told = {
             "id": receipt.delivery,
@@ -162,12 +161,14 @@ class Feed:
             "body_bytes": len(delivery.body),
         }
         if kind == "delivery":
-            told |= {"rules": list(rules)[:NAMES_MAX], "jobs": len(plan.jobs)}
+            told |= {"rules": list(rules)[:NAMES_MAX], "jobs": len(jobs)}
         known = names if len(names) <= NAMES_KNOWN_MAX else None
         self._tell(FeedItem(kind, delivery.endpoint, known, told))
 
     def attempted(self, job: Job, settlement: Settlement) -> None:
         """An attempt ended, and that is written."""
+        if not self._live:
+            return
         attempt = settlement.attempt
         # Behind its fixed word a reason may quote what came in or was answered.
         reason = (settlement.reason or attempt.reason or "").partition(":")[0]
@@ -206,9 +207,7 @@ class Feed:
         """
         if self.full:
             raise FeedFull
-        if not self._live:
-            self._live = True
-            self._recording(True)
+        self._live = True
         watcher = Watcher(wanted, self._next)
         if last is not None:
             self._go_back(watcher, last)
@@ -314,7 +313,6 @@ class Feed:
         if self._clock.monotonic() - self._left_at < LINGER_S:
             return
         self._live = False
-        self._recording(False)
         self._ring = [None] * RING
         self._epoch += 1
         self._next = self._made_at = 0

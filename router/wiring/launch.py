@@ -12,9 +12,9 @@ from router import log as logs
 from router.actions.process_tree import adopt_orphans
 from router.clock import SteadyClock, steady
 from router.errors import StoreRefused
+from router.metrics import Metrics
 from router.rules.live import LiveRef, LiveRuleset
 from router.serving.memory import give_back_large_blocks
-from router.serving.watchdog import Overdue
 from router.store.sqlite.store import SqliteStore, open_store
 from router.wiring import terminal
 from router.wiring.live import GenerationSource, generation_of, restore_former
@@ -71,9 +71,11 @@ async def _serve(
     options: ServeOptions, source: GenerationSource, live: LiveRuleset, warnings: list[str]
 ) -> int:
     clock = steady()
-    store = await open_store(live.ruleset.server.store, clock=clock)
+    metrics = Metrics()
+    path = live.ruleset.server.store
+    store = await open_store(path, clock=clock, on_commit=metrics.committed)
     try:
-        code = await _with_store(options, source, live, warnings, store, clock)
+        code = await _with_store(options, source, live, warnings, store, clock, metrics)
     finally:
         await store.close()
     if code == 0 and store.failure.done():  # by the very last write; the next start mends it
@@ -90,6 +92,7 @@ async def _with_store(
     warnings: list[str],
     store: SqliteStore,
     clock: SteadyClock,
+    metrics: Metrics,
 ) -> int:
     empty = not await store.reads.counts()
     _keep_apart(live.ruleset.server.store, dry=options.dry, empty=empty)
@@ -98,7 +101,7 @@ async def _with_store(
         log.warning(warning)
     if store.remark is not None:
         log.info(store.remark)
-    built = Built(options, source, LiveRef(live), store, clock)
+    built = Built(options, source, LiveRef(live), store, clock, metrics)
     await store.keep_generation(generation_of(live.ruleset, clock))
     await restore_former(built.live, store, source, built.log)
     await built.stepping.begin()
@@ -111,9 +114,7 @@ async def _with_store(
     if mended.reclaimed or mended.dead:
         log.warning("recovered", reclaimed=mended.reclaimed, dead=mended.dead)
     try:
-        process = built.process()
-        process.ends_within = Overdue(log).after
-        return await process.run(built.ready)
+        return await built.process().run(built.ready)
     finally:
         await built.close()
 

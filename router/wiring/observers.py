@@ -1,58 +1,203 @@
-"""What dispatch tells becomes metrics, log lines and, while somebody watches, the live feed."""
+"""What happens becomes metrics, log lines and, while somebody watches, the live feed."""
 
-import secrets
 from collections.abc import Callable, Mapping
+from typing import Any
 
-from router.clock import Clock
 from router.dispatch import Dispatcher
-from router.intake import Intake
+from router.dispatch.observed import (
+    AttemptEnded,
+    Defect,
+    JobCorrupt,
+    JobsCancelled,
+    LeaseLost,
+    StoreFailed,
+)
+from router.intake.observed import (
+    CommitFailed,
+    DeliveryRouted,
+    DeliveryStored,
+    HandshakeAnswered,
+    RequestRefused,
+    ReviveFailed,
+    VersionDiffered,
+)
 from router.log import Log
 from router.metrics import Metrics
+from router.model.delivery import Delivery
 from router.model.job import Job, Settlement
+from router.model.observed import Observed
+from router.model.settings import OWN
 from router.model.target import TargetChange
-from router.serving.own_events import OwnEvents
+from router.refusals import PROBE
+from router.rules.plan import Plan
+from router.serving.own_events import OwnEventPlanned, OwnEventStored
+from router.store.values import Acceptance, Accepted, Duplicate
 from router.web.feed import Feed
 
+NAMES_SHOWN = 10
+ODD_VERSIONS_MAX = 100
 
-class Heard:
-    """A dispatch listener. Successes are counted; failures are also logged."""
+Handlers = Mapping[type[Observed], Callable[[Any], object]]
+
+
+class Observers:
+    """One observer made of several: each value goes to the handlers of its type, in order."""
+
+    def __init__(self, *several: Handlers) -> None:
+        self._handlers: dict[type[Observed], tuple[Callable[[Any], object], ...]] = {}
+        for handlers in several:
+            for kind, handle in handlers.items():
+                self._handlers[kind] = (*self._handlers.get(kind, ()), handle)
+
+    def __call__(self, happened: Observed) -> None:
+        for handle in self._handlers.get(type(happened), ()):
+            handle(happened)
+
+
+class IntakeObserver:
+    """Counts deliveries and refusals, and logs a line for each; the router's own events too."""
+
+    def __init__(self, metrics: Metrics, log: Log, own: Log) -> None:
+        self._metrics, self._log, self._own = metrics, log, own
+        self._odd_versions: dict[tuple[str, str], None] = {}
+
+    def handlers(self) -> Handlers:
+        """By the type of what is observed."""
+        return {
+            CommitFailed: self._commit_failed,
+            DeliveryRouted: lambda e: self._metrics.routed(e.seconds),
+            DeliveryStored: self._stored,
+            HandshakeAnswered: self._handshake,
+            OwnEventPlanned: self._own_planned,
+            OwnEventStored: lambda e: self._cancelled(e.receipt),
+            RequestRefused: self._refused,
+            ReviveFailed: self._revive_failed,
+            VersionDiffered: self._version_differed,
+        }
+
+    def _stored(self, e: DeliveryStored) -> None:
+        delivery, name, plan = e.delivery, e.endpoint.name, e.plan
+        known = isinstance(e.receipt, Duplicate)
+        if e.secret is not None:
+            self._metrics.secret_used(e.secret, delivery.received_at)
+        self._metrics.delivered(name, "duplicate" if known else delivery.state)
+        if not known:
+            self._cancelled(e.receipt)
+            self._count(delivery, plan, self._log)
+        provider = e.endpoint.provider
+        self._metrics.acked(e.endpoint.settings.provider, e.seconds, provider.ack_within_s)
+        self._log.info(
+            "delivery",
+            endpoint=name,
+            delivery=e.receipt.delivery,
+            verdict="duplicate" if known else "accepted",
+            state=delivery.state,
+            events=_first([one.name for one in plan.events]),
+            rules=_first([job.rule for job in plan.jobs]),
+            ms=round(e.seconds * 1000, 1),
+        )
+
+    def _own_planned(self, e: OwnEventPlanned) -> None:
+        self._metrics.delivered(OWN, e.delivery.state)
+        self._count(e.delivery, e.plan, self._own)
+        names, rules = [one.name for one in e.plan.events], [job.rule for job in e.plan.jobs]
+        rules = list(dict.fromkeys(rules))
+        self._own.info("own event", delivery=e.delivery.id, events=names, rules=rules)
+
+    def _count(self, delivery: Delivery, plan: Plan, log: Log) -> None:
+        """Which rules were evaluated, and what each made of each event."""
+        for rule in plan.ungrouped:
+            self._metrics.ungrouped(rule)
+        for found in plan.matches:
+            self._metrics.rules_asked(found.asked)
+            for shadow in found.shadow:
+                self._metrics.rule_shadowed(shadow.id)
+            for matched in (*found.live, *found.shadow, *found.paused):
+                self._metrics.rule_matched(matched.id, delivery.received_at)
+            for rule, reason in found.errors:
+                self._metrics.rule_erred(rule)
+                log.debug("rule error", rule=rule, reason=reason, delivery=delivery.id)
+
+    def _cancelled(self, receipt: Accepted | Duplicate) -> None:
+        for reason in receipt.cancelled if isinstance(receipt, Accepted) else ():
+            self._metrics.cancelled(reason)
+
+    def _handshake(self, e: HandshakeAnswered) -> None:
+        self._metrics.delivered(e.endpoint, "handshake")
+        self._log.info("handshake", endpoint=e.endpoint, peer=e.peer)
+
+    def _refused(self, e: RequestRefused) -> None:
+        refused = e.refused
+        self._metrics.refused(e.endpoint, PROBE if e.probe else refused.reason)
+        if e.probe:
+            return
+        fields = {"endpoint": e.endpoint, "reason": refused.reason}
+        if e.judged:
+            fields |= {"hint": refused.hint, "peer": e.peer}
+            self._log.at("warning", "refused", fields)
+        else:  # strangers can be many: only for who looks closely
+            self._log.at(
+                "debug", "turned away", fields | {"status": refused.status, "peer": e.peer}
+            )
+
+    def _version_differed(self, e: VersionDiffered) -> None:
+        """Logged once each: a sender that has moved on says the same with every delivery."""
+        self._metrics.version_differed(e.endpoint)
+        odd = (e.endpoint, e.version)
+        if odd not in self._odd_versions and len(self._odd_versions) < ODD_VERSIONS_MAX:
+            self._odd_versions[odd] = None
+            fields = {"endpoint": e.endpoint, "version": e.version, "expected": e.expected}
+            self._log.at("warning", "another api version", fields)
+
+    def _commit_failed(self, e: CommitFailed) -> None:
+        self._log.error("store unavailable", endpoint=e.endpoint, error=str(e.error))
+
+    def _revive_failed(self, e: ReviveFailed) -> None:
+        self._log.error("could not revive", delivery=e.delivery, error=str(e.error))
+
+
+class DispatchObserver:
+    """Counts attempts and ends of jobs. Successes are counted; failures are also logged."""
 
     def __init__(self, metrics: Metrics, log: Log) -> None:
         self._metrics = metrics
         self._log = log
-        self.told: Callable[[Job, Settlement], None] | None = None  # set while somebody watches
-        self.buried: Callable[[str], None] | None = None  # likewise
 
-    def settled(self, job: Job, settlement: Settlement, held: bool) -> None:
-        """An attempt ended; `held` False: its lease was lost and nothing was written."""
-        if not held:
-            self._metrics.lease_lost()
-            self._log.warning("lease lost", job=job.id, rule=job.rule)
-            return
-        attempt = settlement.attempt
-        if self.told is not None:
-            self.told(job, settlement)
-        self._metrics.attempted(job.kind, attempt.outcome)
+    def handlers(self) -> Handlers:
+        """By the type of what is observed."""
+        return {
+            AttemptEnded: self._ended,
+            Defect: self._defect,
+            JobCorrupt: self._corrupt,
+            JobsCancelled: self._cancelled,
+            LeaseLost: self._lease_lost,
+            StoreFailed: self._store_failed,
+            TargetChange: self._target_changed,
+        }
+
+    def _ended(self, e: AttemptEnded) -> None:
+        job, settlement = e.job, e.settlement
+        self._metrics.attempted(job.kind, settlement.attempt.outcome)
         if settlement.state == "succeeded":
             self._metrics.job_ended(job.kind, "succeeded")
-            self._say_success(job, settlement)
+            self._log_success(job, settlement)
         elif settlement.state == "dead":
             self._metrics.job_ended(job.kind, "dead")
-            self._say("error", "dead letter", job, settlement)
+            self._log_end("error", "dead letter", job, settlement)
         elif settlement.state == "cancelled":
             word = (settlement.reason or "").partition(":")[0]
             self._metrics.job_ended(job.kind, "cancelled")
             self._metrics.cancelled(word)
             level = "warning" if word == "when_error" else "debug"
-            self._say(level, "not run", job, settlement)
+            self._log_end(level, "not run", job, settlement)
         else:
-            self._say("warning", "attempt failed", job, settlement)
+            self._log_end("warning", "attempt failed", job, settlement)
 
-    def _say_success(self, job: Job, _: Settlement) -> None:
+    def _log_success(self, job: Job, _: Settlement) -> None:
         """Kept short: on a busy router this is the most frequent of all calls."""
         self._log.debug("succeeded", job=job.id, rule=job.rule, action=job.action)
 
-    def _say(self, level: str, words: str, job: Job, settlement: Settlement) -> None:
+    def _log_end(self, level: str, words: str, job: Job, settlement: Settlement) -> None:
         fields = {
             "job": job.id,
             "delivery": job.delivery,
@@ -64,61 +209,66 @@ class Heard:
         }
         self._log.at(level, words, fields)
 
-    def followed(self, job: Job, cancelled: tuple[str, ...]) -> None:
-        """The job's end cancelled others."""
-        for reason in cancelled:
+    def _lease_lost(self, e: LeaseLost) -> None:
+        self._metrics.lease_lost()
+        self._log.warning("lease lost", job=e.job.id, rule=e.job.rule)
+
+    def _cancelled(self, e: JobsCancelled) -> None:
+        for reason in e.reasons:
             self._metrics.cancelled(reason)
-        self._log.info("cancelled", after=job.id, rule=job.rule, reasons=sorted(set(cancelled)))
+        reasons = sorted(set(e.reasons))
+        self._log.info("cancelled", after=e.job.id, rule=e.job.rule, reasons=reasons)
 
-    def corrupt(self, job: str) -> None:
-        """A job is dead because nobody can read it."""
-        if self.buried is not None:
-            self.buried(job)
-        self._log.error("dead letter", job=job, reason="corrupt", why="its row cannot be read")
+    def _corrupt(self, e: JobCorrupt) -> None:
+        self._log.error("dead letter", job=e.job, reason="corrupt", why="its row cannot be read")
 
-    def target_changed(self, change: TargetChange) -> None:
-        """A target is called no more, or again."""
+    def _target_changed(self, change: TargetChange) -> None:
         self._log.at(
-            "info" if change.new in ("closed", "half-open") else "error",
+            "info" if change.new in ("healthy", "recovering") else "error",
             f"target {change.new}",
             {"target": change.target, "was": change.old, "reason": change.reason, "by": change.by},
         )
 
-    def leaked(self, job: Job, error: Exception) -> None:
-        """A defect of ours: the traceback goes to the log, never to a result."""
-        self._log.error("defect", job=job.id, rule=job.rule, exc_info=error)
+    def _defect(self, e: Defect) -> None:
+        """The traceback goes to the log, never to a result."""
+        self._log.error("defect", job=e.job.id, rule=e.job.rule, exc_info=e.error)
 
-    def store_failed(self, verb: str, error: Exception) -> None:
-        """The store could not answer dispatch."""
-        self._log.error("store failed", verb=verb, error=str(error))
-
-
-def live_feed(intake: Intake, heard: Heard, own: OwnEvents, clock: Clock) -> Feed:
-    """The live feed; intake, dispatch and our own events tell it only while somebody watches."""
-
-    def attempted(job: Job, settlement: Settlement) -> None:
-        feed.attempted(job, settlement)
-        if settlement.state == "dead":
-            own.ended(job.id)
-
-    def recording(on: bool) -> None:
-        intake.told = feed.delivered if on else None
-        heard.told = attempted if on else None
-        heard.buried = own.ended if on else None
-        own.watched(feed.delivered if on else None)
-
-    feed = Feed(clock, boot=secrets.token_hex(4), recording=recording)
-    return feed
+    def _store_failed(self, e: StoreFailed) -> None:
+        self._log.error("store failed", verb=e.verb, error=str(e.error))
 
 
-STATES: Mapping[str, int] = {"closed": 0, "half-open": 1, "open": 2, "paused": 3}
+def feed_handlers(feed: Feed) -> Handlers:
+    """Deliveries, attempts and the router's own events, for whoever watches."""
+
+    def attempted(e: AttemptEnded) -> None:
+        feed.attempted(e.job, e.settlement)
+        own(e.own)
+
+    def own(accepted: Acceptance | None) -> None:
+        if accepted is not None:
+            feed.delivered(accepted, Accepted(accepted.delivery.id))
+
+    return {
+        AttemptEnded: attempted,
+        DeliveryStored: lambda e: feed.delivered(e.accepted, e.receipt),
+        JobCorrupt: lambda e: own(e.own),
+        OwnEventStored: lambda e: feed.delivered(e.accepted, e.receipt),
+    }
+
+
+def _first(names: list[str]) -> list[str]:
+    """A few of the names, each once: a batch of a thousand still makes one short line."""
+    return names if len(names) < 2 else list(dict.fromkeys(names))[:NAMES_SHOWN]
+
+
+STATES: Mapping[str, int] = {"healthy": 0, "recovering": 1, "failing": 2, "paused": 3}
 
 
 def measure_targets(metrics: Metrics, dispatch: Dispatcher) -> None:
-    """How targets stand, for whoever looks at the metrics."""
+    """The states of targets, for whoever looks at the metrics."""
     metrics.watch_each(
         "target_state",
-        "0 closed, 1 half-open, 2 open, 3 paused",
+        "0 healthy, 1 recovering, 2 failing, 3 paused",
         "target",
         lambda: {one.target: STATES[one.state] for one in dispatch.targets()},
     )

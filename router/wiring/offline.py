@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from router.clock import SystemClock
-from router.dispatch.breakers import Gates
+from router.dispatch.breakers import Breakers
 from router.dispatch.rules_port import target_limits
-from router.dispatch.target_status import standings
+from router.dispatch.target_status import target_statuses
 from router.errors import UsageError
 from router.model.ids import Ids
 from router.model.target import TargetNow
@@ -40,7 +40,7 @@ async def open_ledger(ruleset: Ruleset) -> AsyncIterator[Verbs]:
             live=live,
             clock=clock,
             ids=Ids(_rng()),
-            wake=lambda _target, _due_at: None,
+            wake=_asleep,
         )
         verbs = Verbs(
             operator=operator,
@@ -51,14 +51,15 @@ async def open_ledger(ruleset: Ruleset) -> AsyncIterator[Verbs]:
             reload=_no_reload,
             reload_state=ReloadState(),
         )
-        gates = await remembered(Gates(target_limits(live), clock, _rng()), store)
+        breakers = await remembered(Breakers(target_limits(live), clock, _rng()), store)
         verbs.desk = TargetDesk(
-            gates=gates,
+            breakers=breakers,
             store=store,
             live=live,
             operator=operator,
             clock=clock,
-            now=lambda: standings(gates, target_limits(live), clock.now()),
+            woken=_asleep,
+            now=lambda: target_statuses(breakers, target_limits(live), clock.now()),
         )
         yield verbs
     finally:
@@ -68,13 +69,17 @@ async def open_ledger(ruleset: Ruleset) -> AsyncIterator[Verbs]:
 def remembered_targets(live: LiveRef, facts: Mapping[str, Any]) -> tuple[TargetNow, ...]:
     """Targets as the last server left them, from what it remembered."""
     clock, limits = SystemClock(), target_limits(live)
-    gates = Gates(limits, clock, _rng())
-    gates.restore(facts)
-    return standings(gates, limits, clock.now())
+    breakers = Breakers(limits, clock, _rng())
+    breakers.restore(facts)
+    return target_statuses(breakers, limits, clock.now())
 
 
 def _rng() -> random.Random:
     return random.Random(secrets.randbits(128))  # noqa: S311 - ids, not secrets
+
+
+def _asleep(_target: str, _due_at: int) -> None:
+    """Nothing runs: the next `serve` finds what is due."""
 
 
 def _no_ring(limit: int) -> list[dict[str, object]]:

@@ -1,16 +1,12 @@
-"""The router's own events, put together: who tells them, and what is watched for them."""
+"""The router's own events, put together: what is watched for them."""
 
 import hashlib
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
-from router import log as logs
 from router.clock import Clock
 from router.dispatch.dispatcher import Dispatcher
 from router.metrics import Metrics
-from router.model.ids import Ids
-from router.model.target import TargetChange
 from router.rules.live import LiveRef
 from router.rules.own_events import DIAGNOSTICS_MAX, shown
 from router.serving.conditions import (
@@ -21,36 +17,14 @@ from router.serving.conditions import (
     Silences,
     TargetAlerts,
 )
-from router.serving.own_events import OwnEvents
+from router.serving.own_events import OwnEvents, OwnEventWriter, Watch
 from router.serving.silent_endpoints import Silence
 from router.serving.verbs import ReloadState
 from router.store.protocol import Store
 
 
-def own_events(
-    live: LiveRef,
-    store: Store,
-    *,
-    wake: Callable[[str, int], None],
-    ids: Ids,
-    clock: Clock,
-    metrics: Metrics,
-) -> OwnEvents:
-    """The teller, with the process's secrets masked; `watched` adds what it looks at."""
-    return OwnEvents(
-        live=live,
-        store=store,
-        wake=wake,
-        hide=logs.REDACTOR.text,
-        ids=ids,
-        clock=clock,
-        metrics=metrics,
-        log=logs.get("own"),
-    )
-
-
-def watch(
-    own: OwnEvents,
+def watches(
+    writer: OwnEventWriter,
     live: LiveRef,
     store: Store,
     *,
@@ -58,23 +32,16 @@ def watch(
     dispatch: Dispatcher,
     clock: Clock,
     metrics: Metrics,
-) -> None:
-    """Have it look at endpoints, targets, secrets, the store and its disk."""
-    told, tell = RememberedAlerts(store), own.tell
+) -> tuple[Watch, ...]:
+    """Of endpoints, targets, secrets, the store and its disk."""
+    told, tell = RememberedAlerts(store), writer.tell
     folder = Path(live.current.ruleset.server.store).absolute().parent
 
     def disk() -> tuple[int, int]:
         usage = shutil.disk_usage(folder)
         return usage.total - usage.free, usage.total
 
-    heard = dispatch.on_target_change
-
-    def changed(change: TargetChange) -> None:
-        heard(change)
-        own.look_soon()
-
-    dispatch.on_target_change = changed
-    own.watches = (
+    return (
         Refusing(live=live, metrics=metrics, clock=clock, told=told, tell=tell),
         Silences(live=live, silent=silence.silent, told=told, tell=tell),
         TargetAlerts(now=dispatch.targets, told=told, tell=tell),
@@ -84,7 +51,7 @@ def watch(
 
 
 def reload_failed(own: OwnEvents, live: LiveRef, state: ReloadState) -> None:
-    """Tell of a reload that failed, once for each fault since the last that succeeded."""
+    """Store an event of a reload that failed, once for each fault since one succeeded."""
     text = state.error or ""
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
     payload = {

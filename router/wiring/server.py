@@ -14,15 +14,18 @@ from router.clock import SteadyClock
 from router.dispatch.dispatcher import Dispatcher
 from router.dispatch.live import Measures
 from router.dispatch.rules_port import dispatch_live
-from router.intake import Intake
+from router.intake import Admission, Intake
 from router.metrics import Metrics
 from router.model.ids import Ids
 from router.model.settings import DoorTls
+from router.model.target import TargetChange
 from router.operator import Operator
+from router.refusals import Refusals
 from router.rules.live import LiveRef
 from router.serving.clock_sync import Stepping
 from router.serving.memory import settle_collector
-from router.serving.process import Process
+from router.serving.own_events import OwnEvents, OwnEventWriter
+from router.serving.process import Process, Shutdown
 from router.serving.reload import Reloader
 from router.serving.rule_counters import Counting
 from router.serving.service_manager import Manager
@@ -30,21 +33,31 @@ from router.serving.silent_endpoints import Silence
 from router.serving.targets import TargetDesk
 from router.serving.upkeep import Upkeep
 from router.serving.verbs import Verbs
+from router.serving.watchdog import Overdue
 from router.store.sqlite.store import SqliteStore
 from router.web.admin.app import Application
 from router.web.admin.reading import Questions
 from router.web.client_address import Peers
 from router.web.connections import Wire
+from router.web.feed import Feed
 from router.web.ingest import IngestApp
 from router.web.server import Listener
 from router.web.tls import Certificate
-from router.wiring import admin, reloading, terminal
+from router.wiring import admin, reloading
 from router.wiring import own_events as own
 from router.wiring.action_table import tools
 from router.wiring.live import GenerationSource
 from router.wiring.management import Published
-from router.wiring.observers import Heard, live_feed, measure_targets
+from router.wiring.observers import (
+    DispatchObserver,
+    Handlers,
+    IntakeObserver,
+    Observers,
+    feed_handlers,
+    measure_targets,
+)
 from router.wiring.rules import Overrides
+from router.wiring.terminal import TerminalObserver
 
 _HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what is listened on, as it is called
 ADMIN_ANSWER_S = 120.0
@@ -64,7 +77,7 @@ class ServeOptions(msgspec.Struct, frozen=True):
 
 
 class Built:
-    """Every part of one serving router, constructed and introduced to each other."""
+    """Every part of one serving router, constructed in one phase: each is whole once it is made."""
 
     def __init__(
         self,
@@ -73,36 +86,43 @@ class Built:
         live: LiveRef,
         store: SqliteStore,
         clock: SteadyClock,
+        metrics: Metrics,
     ) -> None:
         self.options, self.source, self.live = options, source, live
-        self.store, self.clock = store, clock
+        self.store, self.clock, self.metrics = store, clock, metrics
         self.log = logs.get("router")
-        self.metrics = Metrics()
         self.manager = Manager(source.environ, clock)
         server = live.current.ruleset.server
         self.certificate = _certificate(server.tls, "server.tls")
         self.admin_certificate = _certificate(server.admin_tls, "server.admin.tls")
-        store.on_commit = self.metrics.committed
         self.rng = random.Random(secrets.randbits(128))  # noqa: S311 - jitter and ids, not secrets
         self.ids = Ids(self.rng)
         self.boot = secrets.token_hex(6)
         self.watching = Watching(logs.OUTPUTS)
         self.actions = tools(live, self.watching, dry=options.dry)
-        self._ways()
-        self._loops()
+        self.feed = Feed(clock, boot=secrets.token_hex(4))
+        self._out()
+        self._upkeep()
+        self._in()
         self.reloader = self._reloader()
-        self._desks()
-        self._follow_the_clock()
+        self.verbs = self._verbs()
         self.public, self.admin = self._listeners()
 
-    def _ways(self) -> None:
-        """The way in and the way out, and who hears of them."""
-        live, store, clock = self.live, self.store, self.clock
-        narrator = terminal.Narrator if self.options.human else Heard
-        heard = narrator(self.metrics, logs.get("dispatch"))
-        self.own = own.own_events(
-            live, store, wake=self._wake, ids=self.ids, clock=clock, metrics=self.metrics
+    def _out(self) -> None:
+        """Dispatch, the router's own events, and who observes both."""
+        live, store, clock, metrics = self.live, self.store, self.clock, self.metrics
+        lines = TerminalObserver if self.options.human else DispatchObserver
+        reports = (
+            lines(metrics, logs.get("dispatch")).handlers(),
+            IntakeObserver(metrics, logs.get("intake"), logs.get("own")).handlers(),
+            feed_handlers(self.feed),
         )
+        reported = Observers(*reports)
+        self.own = OwnEvents(
+            live=live, hide=logs.REDACTOR.text, ids=self.ids, clock=clock, observe=reported
+        )
+        looks: Handlers = {TargetChange: lambda _change: self.own.look_soon()}
+        self.observe = Observers(*reports, looks)
         self.dispatch = Dispatcher(
             store,
             self.actions,
@@ -110,63 +130,18 @@ class Built:
             clock=clock,
             rng=self.rng,
             boot=self.boot,
-            listener=heard,
+            observe=self.observe,
             measures=Measures(dry=self.options.dry),
         )
-        self.dispatch.on_target_change = heard.target_changed
-        measure_targets(self.metrics, self.dispatch)
-        self.published = Published(
-            live, facts=store, clock=clock, rng=self.rng, metrics=self.metrics
-        )
-        self.intake = Intake(
-            live=live,
-            store=store,
-            dispatch=self.dispatch,
-            clock=clock,
-            ids=self.ids,
-            metrics=self.metrics,
-            log=logs.get("intake"),
-            published=self.published.of,
-        )
-        self.feed = live_feed(self.intake, heard, self.own, clock)
-
-    def _loops(self) -> None:
-        """What is looked after now and then."""
-        live, store, clock = self.live, self.store, self.clock
-        self.silence = Silence(
-            store=store, live=live, metrics=self.metrics, clock=clock, log=logs.get("silence")
-        )
-        own.watch(
+        measure_targets(metrics, self.dispatch)
+        self.writer = OwnEventWriter(
             self.own,
-            live,
-            store,
-            silence=self.silence,
-            dispatch=self.dispatch,
-            clock=clock,
-            metrics=self.metrics,
-        )
-        self.upkeep = Upkeep(
             store=store,
-            live=live,
-            intake=self.intake,
             wake=self.dispatch.wake,
             clock=clock,
-            log=logs.get("upkeep"),
-            silence=self.silence,
-            paused_targets=self.dispatch.gates.paused,
+            observe=reported,
+            log=logs.get("own"),
         )
-        self.upkeep.journal_bytes = store.journal_bytes
-        self.counting = Counting(
-            self.metrics.rule_totals,
-            lambda: (rule.id for rule in live.current.ruleset.rules),
-            store=store,
-            clock=clock,
-            log=logs.get("counting"),
-        )
-
-    def _desks(self) -> None:
-        """What operators ask and order."""
-        live, store, clock = self.live, self.store, self.clock
         self.operator = Operator(
             store=store,
             live=live,
@@ -175,23 +150,85 @@ class Built:
             wake=self.dispatch.wake,
             patience_s=REPLAY_ANSWER_S,
         )
-        self.verbs = Verbs(
+
+    def _upkeep(self) -> None:
+        """What is looked after now and then. Whoever remembers times moves with the clock."""
+        live, store, clock, metrics = self.live, self.store, self.clock, self.metrics
+        self.silence = Silence(
+            store=store, live=live, metrics=metrics, clock=clock, log=logs.get("silence")
+        )
+        self.watches = own.watches(
+            self.writer,
+            live,
+            store,
+            silence=self.silence,
+            dispatch=self.dispatch,
+            clock=clock,
+            metrics=metrics,
+        )
+        self.stepping = Stepping(
+            clock=clock,
+            store=store,
+            boot=self.boot,
+            moves=(self.dispatch.shift, self.operator.shift, self.silence.shift),
+            log=logs.get("clock"),
+            stepped=metrics.clock_stepped,
+        )
+        self.upkeep = Upkeep(
+            store=store,
+            live=live,
+            dispatch=self.dispatch,
+            clock=clock,
+            log=logs.get("upkeep"),
+            silence=self.silence,
+            journal_bytes=store.journal_bytes,
+            holds=self.stepping.holds,
+        )
+        self.counting = Counting(
+            metrics.rule_totals,
+            lambda: (rule.id for rule in live.current.ruleset.rules),
+            store=store,
+            clock=clock,
+            log=logs.get("counting"),
+        )
+
+    def _in(self) -> None:
+        """Intake."""
+        self.published = Published(
+            self.live, facts=self.store, clock=self.clock, rng=self.rng, metrics=self.metrics
+        )
+        self.refusals = Refusals(self._keeps_refused)
+        self.intake = Intake(
+            live=self.live,
+            store=self.store,
+            dispatch=self.dispatch,
+            clock=self.clock,
+            ids=self.ids,
+            observe=self.observe,
+            refusals=self.refusals,
+            admission=Admission(self.published.of, lambda: self.upkeep.full),
+        )
+
+    def _verbs(self) -> Verbs:
+        """What operators ask and order."""
+        live, store, clock = self.live, self.store, self.clock
+        verbs = Verbs(
             operator=self.operator,
             store=store,
             live=live,
             clock=clock,
-            refusals=lambda limit: list(self.intake.ring)[::-1][:limit],
+            refusals=self.refusals.recent,
             reload=self.reloader.reload,
             reload_state=self.reloader.state,
-            full=lambda: self.intake.full,
+            full=lambda: self.upkeep.full,
         )
-        self.verbs.more = lambda: {
+        verbs.more = lambda: {
             "silent": self.silence.silent(),
             "ranges": self.published.ranges.known_at(),
         }
-        self.verbs.watched = self.watching.output
-        self.verbs.desk = TargetDesk(
-            gates=self.dispatch.gates,
+        verbs.watched = self.watching.output
+        verbs.desk = TargetDesk(
+            breakers=self.dispatch.breakers,
             store=store,
             live=live,
             operator=self.operator,
@@ -199,20 +236,9 @@ class Built:
             now=self.dispatch.targets,
             woken=self.dispatch.wake,
         )
-        self.intake.kept.wanted = self._keeps_refused
-        self.verbs.kept = self.intake.kept
-
-    def _follow_the_clock(self) -> None:
-        """Whoever remembers times moves with the clock; by ages that it made nothing is removed."""
-        self.stepping = Stepping(
-            clock=self.clock,
-            store=self.store,
-            boot=self.boot,
-            moves=(self.dispatch.shift, self.operator.shift, self.silence.shift),
-            log=logs.get("clock"),
-            stepped=self.metrics.clock_stepped,
-        )
-        self.upkeep.holds = self.verbs.holds = self.stepping.holds
+        verbs.kept = self.refusals
+        verbs.holds = self.stepping.holds
+        return verbs
 
     def _keeps_refused(self) -> bool:
         return self.options.dev or self.live.current.ruleset.server.keep_refused
@@ -228,7 +254,7 @@ class Built:
                 "upkeep": self.upkeep.run,
                 "clock": self.stepping.run,
                 "counting": self.counting.run,
-                "own": self.own.run,
+                "own": lambda: self.writer.run(self.watches),
                 "watch": self.reloader.watch,
                 "ranges": self.published.ranges.run,
                 "feed": self.feed.run,
@@ -237,8 +263,11 @@ class Built:
             dispatch=self.dispatch,
             store_failed=asyncio.shield(self.store.failure),  # who no longer waits ends no future
             reload=self.reloader.reload,
-            on_drain=self._drain_begins,
-            grace_s=lambda: self.live.current.ruleset.server.grace_s,
+            shutdown=Shutdown(
+                grace_s=lambda: self.live.current.ruleset.server.grace_s,
+                begins=self._drain_begins,
+                ends_within=Overdue(self.log).after,
+            ),
             log=self.log,
         )
 
@@ -276,14 +305,10 @@ class Built:
         """Write what was counted last, and let go of what the actions hold."""
         await self.operator.close()
         await self.counting.flush()
-        await self.own.flush()
+        await self.writer.flush()
         await self.stepping.close()
         for action in self.actions.values():
             await action.close()
-
-    def _wake(self, target: str, due_at: int) -> None:
-        """For who is made before dispatch is."""
-        self.dispatch.wake(target, due_at)
 
     def _drain_begins(self) -> None:
         self.verbs.draining = True

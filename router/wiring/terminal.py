@@ -15,7 +15,7 @@ from router.kinds import KINDS
 from router.log import Log, visible
 from router.metrics import Metrics
 from router.model.job import ActionKind, Job, Settlement
-from router.wiring.observers import Heard
+from router.wiring.observers import DispatchObserver
 
 WORD_MAX = 120
 MESSAGE_MAX = 1_000
@@ -27,20 +27,20 @@ Paint = Callable[[str, str], str]
 """(text, colour) to the text in that colour, or as it is."""
 
 
-class Narrator(Heard):
-    """Tells of every attempt, successes too, in as many words as a person wants to see."""
+class TerminalObserver(DispatchObserver):
+    """Logs every attempt, successes too, in as many words as a person wants to see."""
 
     def __init__(self, metrics: Metrics, log: Log) -> None:
         super().__init__(metrics, log)
         self._lines = log
 
-    def _say_success(self, job: Job, settlement: Settlement) -> None:
+    def _log_success(self, job: Job, settlement: Settlement) -> None:
         if settlement.attempt.outcome == "dry":
             self._tell("info", "dry", job, settlement)
         elif not KINDS[job.kind].local:  # its own line has been seen
             self._tell("info", "ok", job, settlement)
 
-    def _say(self, level: str, words: str, job: Job, settlement: Settlement) -> None:
+    def _log_end(self, level: str, words: str, job: Job, settlement: Settlement) -> None:
         self._tell(level, "dead" if words == "dead letter" else "failed", job, settlement)
 
     def _tell(self, level: str, word: str, job: Job, settlement: Settlement) -> None:

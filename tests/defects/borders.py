@@ -106,7 +106,7 @@ PROOF = (
             "            if n in self._live and (n not in ended or now_ms < ended[n])\n",
             "            if n in self._live or n in ended\n",
         ),
-        "unit/test_intake.py::test_an_ended_secret_verifies_nothing",
+        "unit/intake/test_intake.py::test_an_ended_secret_verifies_nothing",
     ),
     defect(
         61,
@@ -126,7 +126,7 @@ PROOF = (
             '_SENSITIVE = frozenset({b"authorization", b"cookie", b"proxy-authorization"})',
             '_SENSITIVE = frozenset({b"cookie", b"proxy-authorization"})',
         ),
-        "unit/test_intake.py::test_credentials_are_removed_before_anything_stores_them",
+        "unit/intake/test_intake.py::test_credentials_are_removed_before_anything_stores_them",
     ),
 )
 

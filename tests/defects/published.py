@@ -7,15 +7,16 @@ PUBLISHED = (
         1,
         "a 2xx before the commit",
         Edit(
-            "router/intake.py",
-            "            receipt = await self._store.accept(acceptance(delivery, plan, door))\n",
+            "router/intake/intake.py",
+            "            receipt = await self._store.accept(accepted)\n",
             "            import asyncio\n\n"
-            "            kept = self._store.accept(acceptance(delivery, plan, door))\n"
+            "            kept = self._store.accept(accepted)\n"
             "            self._kept = asyncio.ensure_future(kept)\n"
+            "            from router.store.protocol import Accepted\n\n"
             "            receipt: Accepted | Duplicate = Accepted(delivery.id)\n",
         ),
-        "unit/test_intake.py::test_a_genuine_delivery_is_stored_before_it_is_answered",
-        "unit/test_intake.py::test_a_failed_commit_is_503_and_gives_the_slots_back",
+        "unit/intake/test_intake.py::test_a_genuine_delivery_is_stored_before_it_is_answered",
+        "unit/intake/test_intake.py::test_a_failed_commit_is_503_and_gives_the_slots_back",
     ),
     defect(
         2,
@@ -57,7 +58,7 @@ PUBLISHED = (
             "key = identity",
         ),
         "unit/rules/test_plan.py::test_the_providers_id_is_the_key_under_the_endpoints_name",
-        "unit/test_intake_dedupe.py::test_the_same_id_at_another_endpoint_is_another_delivery",
+        "unit/intake/test_intake_dedupe.py::test_the_same_id_at_another_endpoint_is_another_delivery",
     ),
     defect(
         6,
@@ -70,7 +71,7 @@ PUBLISHED = (
             "if any(w in n for w in words)]\n"
             "                    return marks[0].encode() if marks else read.provider_id, None\n",
         ),
-        "unit/test_intake_dedupe.py::test_a_signature_s_twin_is_the_same_delivery",
+        "unit/intake/test_intake_dedupe.py::test_a_signature_s_twin_is_the_same_delivery",
     ),
     defect(
         7,
@@ -92,18 +93,18 @@ PUBLISHED = (
         ),
         "unit/providers/test_verify.py::test_without_a_usable_secret_nothing_is_verified",
         "conformance/test_providers.py::test_no_secrets_is_closed",
-        "unit/test_intake.py::test_an_ended_secret_verifies_nothing",
+        "unit/intake/test_intake.py::test_an_ended_secret_verifies_nothing",
     ),
     defect(
         9,
         "parsed before verified",
         Edit(
-            "router/intake.py",
-            "        verdict = self._judge(live, door, request, peer)\n",
-            "        door.provider.read(request)\n"
-            "        verdict = self._judge(live, door, request, peer)\n",
+            "router/intake/intake.py",
+            "        verdict = self._judge(live, endpoint, request)\n",
+            "        endpoint.provider.read(request)\n"
+            "        verdict = self._judge(live, endpoint, request)\n",
         ),
-        "unit/test_intake_order.py::test_a_forgery_is_not_read",
+        "unit/intake/test_intake_order.py::test_a_forgery_is_not_read",
     ),
     defect(
         10,

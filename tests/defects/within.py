@@ -192,7 +192,7 @@ LEDGER = (
             '        f"WHERE until < 0 AND {now:d}",\n',
         ),
         "conformance/test_stores.py::test_an_expired_key_is_taken_over",
-        "unit/test_intake.py::test_a_key_is_known_for_its_window",
+        "unit/intake/test_intake.py::test_a_key_is_known_for_its_window",
     ),
     defect(
         44,

@@ -23,6 +23,7 @@ from typing import Any
 from router import log as logs
 from router.actions.process_tree import adopt_orphans
 from router.clock import steady
+from router.metrics import Metrics
 from router.store.sqlite import schema
 from router.store.sqlite.store import open_store
 from router.wiring import launch
@@ -90,13 +91,8 @@ class Watched:
     """A store, or its reading half, whose verbs are steps."""
 
     def __init__(self, store: Any, steps: Steps) -> None:
-        self.__dict__["_store"] = store
-        self.__dict__["_steps"] = steps
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name == "on_commit":
-            value = self._after_commit(value)
-        setattr(self._store, name, value)
+        self._store = store
+        self._steps = steps
 
     def __getattr__(self, name: str) -> Any:
         if name == "reads":
@@ -114,13 +110,6 @@ class Watched:
 
         return asked
 
-    def _after_commit(self, told: Any) -> Any:
-        def committed(writes: int, seconds: float) -> None:
-            self._steps.reach("committed")  # durable, and nobody has acted on it
-            told(writes, seconds)
-
-        return committed
-
 
 async def serve(rules: Path, steps: Steps) -> int:
     """As `router serve` does it, around the watched store."""
@@ -128,11 +117,17 @@ async def serve(rules: Path, steps: Steps) -> int:
     options = launch.ServeOptions(rules)
     source = GenerationSource(rules, environ=os.environ, dev=False, overrides=options.overrides)
     live, warnings = source.build()
-    store = await open_store(live.ruleset.server.store, clock=clock)
+    metrics = Metrics()
+
+    def committed(writes: int, seconds: float) -> None:
+        steps.reach("committed")  # durable, and nobody has acted on it
+        metrics.committed(writes, seconds)
+
+    store = await open_store(live.ruleset.server.store, clock=clock, on_commit=committed)
     await store._writer.submit("work", lambda book: book.db.set_trace_callback(steps.statement))
     watched: Any = Watched(store, steps)
     try:
-        return await launch._with_store(options, source, live, warnings, watched, clock)
+        return await launch._with_store(options, source, live, warnings, watched, clock, metrics)
     finally:
         await store.close()
 

@@ -86,12 +86,12 @@ GROUPS = (
         {
             "rules/plan.py": (
                 *_unit("rules/test_plan.py", "rules/test_plan_jobs.py"),
-                *_unit("test_intake_dedupe.py", "test_intake.py"),
+                *_unit("intake/test_intake_dedupe.py", "intake/test_intake.py"),
                 "tests/conformance/test_own_events.py",
             ),
             "store/sqlite/accepting.py": (
                 *(*_unit("store/test_accepting.py"), *_STORE),
-                *_unit("test_intake_dedupe.py"),
+                *_unit("intake/test_intake_dedupe.py"),
             ),
         },
     ),
@@ -146,7 +146,7 @@ GROUPS = (
                 *_unit("test_egress.py", "actions/test_ssrf.py"),
                 "tests/properties/test_addresses.py",
             ),
-            "model/addresses.py": _unit("model/test_addresses.py", "test_intake_ranges.py"),
+            "model/addresses.py": _unit("model/test_addresses.py", "intake/test_intake_ranges.py"),
             "actions/resolve.py": _unit("actions/test_resolve.py", "actions/test_http.py"),
             "actions/http.py": _unit(
                 "actions/test_http.py",

@@ -10,7 +10,6 @@ from router.dispatch.rules_port import dispatch_live
 from router.errors import RouterError, StoreUnavailable
 from router.intake import Intake
 from router.kinds.kind import ActionCall
-from router.metrics import Metrics
 from router.model.job import (
     Attempt,
     Done,
@@ -222,17 +221,13 @@ class Process:
             dispatch=Handing(self, self.dispatcher),
             clock=world.clock,
             ids=world.ids,
-            metrics=Metrics(),
-            log=LOG,
         )
         self.upkeep = Upkeep(
             store=self.view,
             live=self.live,
-            intake=self.intake,
-            wake=self.dispatcher.wake,
+            dispatch=self.dispatcher,
             clock=world.clock,
             log=LOG,
-            paused_targets=self.dispatcher.gates.paused,
         )
         self.operator = Operator(
             store=self.view,

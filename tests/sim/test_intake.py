@@ -15,14 +15,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from router import log
 from router.dispatch import Dispatcher, DispatchRules
 from router.errors import StoreUnavailable
 from router.expressions import compile as compiled
 from router.intake import Intake
 from router.kinds.kind import ActionCall
 from router.kinds.log import LogCall
-from router.metrics import Metrics
 from router.model.delivery import Delivery, DeliveryEvent, InboundRequest
 from router.model.ids import Ids
 from router.model.job import ENDED, Done, Group, Job, Outcome, Predecessor, RetryOutcome
@@ -153,8 +151,6 @@ class World:
             dispatch=dispatcher,
             clock=self.clock,
             ids=Ids(self.rng),
-            metrics=Metrics(),
-            log=log.get("sim"),
         )
         loop = asyncio.create_task(dispatcher.run())
         await asyncio.sleep(lasts)

@@ -3,12 +3,12 @@
 import pytest
 
 from router.errors import NotFound
-from router.refusals import BODY_MAX, KEPT_MAX, KeptRefusals
+from router.refusals import BODY_MAX, KEPT_MAX, Refusals
 from tests.builders import a_request
 
 
-def kept(wanted: bool = True) -> KeptRefusals:
-    return KeptRefusals(lambda: wanted)
+def kept(wanted: bool = True) -> Refusals:
+    return Refusals(lambda: wanted)
 
 
 def test_the_newest_is_the_last_of_its_endpoint() -> None:
@@ -40,6 +40,6 @@ def test_of_a_large_body_only_the_size() -> None:
 
 def test_nothing_kept_says_how_to_keep() -> None:
     with pytest.raises(NotFound, match="bodies: true"):
-        KeptRefusals().get("last")
+        Refusals().get("last")
     with pytest.raises(NotFound, match=r"endpoint shop is kept$"):
         kept().get("last", "shop")

@@ -14,7 +14,7 @@ from router.clock import Clock
 from router.store.sqlite import location, schema
 from router.store.sqlite.connection import open_in_memory
 from router.store.sqlite.reader import P, SqliteReader, T
-from router.store.sqlite.store import SqliteStore
+from router.store.sqlite.store import SqliteStore, uncounted
 from router.store.sqlite.writer import Kind, Operation, Writer
 from router.store.sqlite.writer_state import Book
 
@@ -85,9 +85,9 @@ class MemoryStore(SqliteStore):
     """A store of its own while it is open: one at a time for each `memory`."""
 
     def __init__(self, memory: Memory, clock: Clock) -> None:
-        super().__init__(Path(":memory:"), clock, location.NoLock())
+        super().__init__(Path(":memory:"), clock, location.NoLock(), uncounted)
         self._memory = memory
-        self._writer = InlineWriter(self._open, self._fail, self._committed)
+        self._writer = InlineWriter(self._open, self._fail, uncounted)
 
     def _open(self) -> Book:
         self._memory.empty()

@@ -55,25 +55,31 @@ COPIES_WAIT_S = 1.0
 """Counts of copies are written at most this often."""
 
 
+OnCommit = Callable[[int, float], None]
+
+
+def uncounted(_writes: int, _seconds: float) -> None:
+    """Nobody counts commits."""
+
+
 class SqliteStore:
     """
     The ledger in one file: one thread writes, one reads, the event loop waits for neither.
 
     `failure` is set, with the reason, when the store will never write again; serving then ends.
-    `on_commit` hears of every transaction: its writes and its seconds.
+    `on_commit` is called after every transaction with its writes and its seconds.
     `remark` is what is worth knowing about this machine's SQLite, if anything.
     """
 
-    def __init__(self, path: Path, clock: Clock, lock: location.Lock) -> None:
+    def __init__(self, path: Path, clock: Clock, lock: location.Lock, on_commit: OnCommit) -> None:
         self._path = path
         self._clock = clock
         self._lock = lock
-        self._writer = Writer(self._open, self._fail, self._committed, lock.gone)
+        self._writer = Writer(self._open, self._fail, on_commit, lock.gone)
         self.reads: SqliteReader
         self._search = pruning.PruneSearch()
         self._counting: asyncio.Task[None] | None = None
         self._closed = False
-        self.on_commit: Callable[[int, float], None] = lambda _writes, _seconds: None
         self.failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.remark = remark()
 
@@ -90,9 +96,6 @@ class SqliteStore:
             book.db.close()
             raise
         return book
-
-    def _committed(self, writes: int, seconds: float) -> None:
-        self.on_commit(writes, seconds)
 
     async def accept(self, acceptance: Acceptance) -> Accepted | Duplicate:
         prepared = accepting.prepare(acceptance, self._clock.now())
@@ -265,7 +268,7 @@ class SqliteStore:
             self.failure.set_result(reason)
 
 
-async def open_store(path: str, *, clock: Clock) -> SqliteStore:
+async def open_store(path: str, *, clock: Clock, on_commit: OnCommit = uncounted) -> SqliteStore:
     """
     Open the store at `path` for writing, making or migrating it as needed.
 
@@ -278,7 +281,7 @@ async def open_store(path: str, *, clock: Clock) -> SqliteStore:
         lock = location.Lock(where)
     else:
         raise StoreRefused(f"the folder {where.parent} does not exist")
-    store = SqliteStore(where, clock, lock)
+    store = SqliteStore(where, clock, lock, on_commit)
     try:
         location.prepare(where)
         await store.start()

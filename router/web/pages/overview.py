@@ -62,7 +62,7 @@ class OverviewPages(Controller):
         """Targets by part of their name, those in trouble first."""
         find = context.query(FIND).text("find") or ""
         found = [row for row in await context.operator.targets() if find in row.name]
-        found.sort(key=lambda row: row.state == "closed")
+        found.sort(key=lambda row: row.state == "healthy")
         return context.page(
             "targets.html",
             targets=found[:ROWS_SHOWN],

@@ -6,19 +6,29 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from router.dispatch import Dispatcher, DispatchRules, Measures, Render
+from router.dispatch.observed import (
+    AttemptEnded,
+    Defect,
+    JobCorrupt,
+    JobsCancelled,
+    LeaseLost,
+    StoreFailed,
+)
 from router.errors import StoreUnavailable
 from router.kinds import KINDS
 from router.kinds.kind import ActionCall
-from router.model.job import Done, Job, NewJob, Outcome, Settlement
+from router.model.job import Done, Job, NewJob, Outcome
+from router.model.observed import Observed
 from router.model.retry import STANDARD, RetryPolicy
 from router.model.settings import TargetLimits
+from router.model.target import TargetChange
 from tests.sim.ledger import Ledger
 from tests.sim.loop import SimClock, simulate
 from tests.sim.makers import a_delivery, a_new_job, an_http_call
 
 
-class Heard:
-    """A listener that remembers."""
+class Seen:
+    """An observer that remembers."""
 
     def __init__(self) -> None:
         self.settlements: list[tuple[str, str, bool]] = []
@@ -26,21 +36,26 @@ class Heard:
         self.failures: list[str] = []
         self.cancelled: list[str] = []
         self.corrupted: list[str] = []
+        self.changes: list[TargetChange] = []
 
-    def settled(self, job: Job, settlement: Settlement, held: bool) -> None:
-        self.settlements.append((job.id, settlement.state, held))
-
-    def leaked(self, job: Job, error: Exception) -> None:
-        self.leaks.append(error)
-
-    def store_failed(self, verb: str, error: Exception) -> None:
-        self.failures.append(verb)
-
-    def followed(self, job: Job, cancelled: tuple[str, ...]) -> None:
-        self.cancelled += cancelled
-
-    def corrupt(self, job: str) -> None:
-        self.corrupted.append(job)
+    def __call__(self, happened: Observed) -> None:
+        match happened:
+            case AttemptEnded(job, settlement, _):
+                self.settlements.append((job.id, settlement.state, True))
+            case LeaseLost(job):
+                self.settlements.append((job.id, "lost", False))
+            case Defect(_, error):
+                self.leaks.append(error)
+            case StoreFailed(verb, _):
+                self.failures.append(verb)
+            case JobsCancelled(_, reasons):
+                self.cancelled += reasons
+            case JobCorrupt(job_id, _):
+                self.corrupted.append(job_id)
+            case TargetChange():
+                self.changes.append(happened)
+            case _:
+                raise AssertionError(happened)
 
 
 class Act:
@@ -69,7 +84,7 @@ class Bench:
         self.clock = SimClock()
         self.ledger = Ledger()
         self.act = Act(self.clock)
-        self.heard = Heard()
+        self.seen = Seen()
         self.limits: dict[str, TargetLimits] = {}
         self.measures = Measures()
         self.render: Render = lambda job, d, e, results: an_http_call()
@@ -96,7 +111,7 @@ class Bench:
             clock=self.clock,
             rng=random.Random(1),
             boot="boot",
-            listener=self.heard,
+            observe=self.seen,
             measures=self.measures,
         )
         if recover:

@@ -37,9 +37,9 @@ async def test_an_event_that_cannot_be_made_is_told_as_a_defect(bench: Bench) ->
         limits=lambda _target, _kind: TargetLimits(1),
         died=refused,
     )
-    given = {"clock": SimClock(), "rng": random.Random(1), "boot": "boot", "listener": bench.heard}
+    given = {"clock": SimClock(), "rng": random.Random(1), "boot": "boot", "observe": bench.seen}
     await Dispatcher(ledger, {}, live, **given).recover()  # type: ignore[arg-type]
     job = a_job(state="dead", reason="corrupt")
     attempt = Attempt(job.id, 0, 1, 1, "dead", "corrupt", {}, "g")
     assert ledger.died(job, attempt) is None
-    assert [str(error) for error in bench.heard.leaks] == ["no event of this"]
+    assert [str(error) for error in bench.seen.leaks] == ["no event of this"]

@@ -7,7 +7,7 @@ import weakref
 import msgspec
 
 from router.dispatch import Measures
-from router.dispatch.body_budget import LIGHT, Weights
+from router.dispatch.body_budget import SMALL, BodyBudget
 from router.model.job import Done, Job, Outcome
 from router.model.leased import Work
 from tests.sim.makers import a_delivery, a_job, an_event
@@ -31,7 +31,7 @@ async def _commit(bench: Bench, target: str, count: int, size: int) -> None:
 
 
 def test_no_target_holds_more_than_half_of_what_others_leave() -> None:
-    weights = Weights(100)
+    weights = BodyBudget(100)
     weights.take(a_job("a", target="hog"), 49)
     assert weights.room("hog")
     weights.take(a_job("b", target="hog"), 20)
@@ -45,7 +45,7 @@ def test_no_target_holds_more_than_half_of_what_others_leave() -> None:
 
 
 def test_what_has_ended_is_given_back_once() -> None:
-    weights, job = Weights(100), a_job("a", target="hog")
+    weights, job = BodyBudget(100), a_job("a", target="hog")
     weights.take(job, 60)
     weights.take(job, 60)
     assert weights.held == 60
@@ -95,7 +95,7 @@ async def test_small_bodies_are_not_counted(bench: Bench) -> None:
     bench.measures = Measures(body_bytes=MIB)
     bench.act.how = _hangs
     await bench.start()
-    await _commit(bench, "erp", 16, LIGHT)
+    await _commit(bench, "erp", 16, SMALL)
     await asyncio.sleep(1)
     assert len(bench.act.began) == 16
 

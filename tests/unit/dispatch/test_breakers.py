@@ -1,14 +1,16 @@
 """All gates together: whose failures count, who is out of order, what is remembered."""
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import pytest
 
-from router.dispatch.breakers import Gates, facts
+from router.dispatch.breakers import Breakers, facts
 from router.kinds import KINDS
 from router.model.job import ActionKind, Done, FailOutcome, Outcome, RetryOutcome, Skip
+from router.model.observed import unobserved
 from router.model.settings import TargetLimits
 from router.model.target import FACT, TargetChange, TargetMemory
 from tests.clocks import START_MS, ManualClock
@@ -17,8 +19,10 @@ from tests.sim.makers import a_job
 GUARDED, FREE = TargetLimits(4, None, True), TargetLimits(4, None, False)
 
 
-def gates(limits: TargetLimits = GUARDED) -> Gates:
-    return Gates(lambda _target, _kind: limits, ManualClock(), random.Random(1))
+def gates(
+    limits: TargetLimits = GUARDED, changed: Callable[[TargetChange], None] = unobserved
+) -> Breakers:
+    return Breakers(lambda _target, _kind: limits, ManualClock(), random.Random(1), changed)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +47,7 @@ def test_what_an_attempt_tells_of_its_target(
     outcome: Outcome | Skip | None, tells: str, limits: TargetLimits
 ) -> None:
     one = gates(limits)
-    assert one.heard(a_job(), outcome) is None
+    assert one.ended(a_job(), outcome) is None
     expected = {"fault": (0, 1), "answer": (1, 0), "nothing": (0, 0)}[tells]
     assert one.of("erp").health.window(START_MS) == expected
 
@@ -59,22 +63,22 @@ def test_runs_of_a_command_or_a_plugin_are_counted_and_never_open_it(kind: Actio
         Skip("no"),
         None,
     ):
-        assert one.heard(job, outcome) is None
+        assert one.ended(job, outcome) is None
     health = one.of("erp").health
     assert health.window(START_MS) == (1, 21)
     assert health.last_error == "exit 2"
-    assert not one.special
+    assert not one.unhealthy
 
 
 @pytest.mark.parametrize("kind", ["network", "server"])
 def test_only_failures_to_connect_open_it_after_five(kind: Any) -> None:
-    one, told = gates(), list[TargetChange]()
-    one.changed = told.append
-    changes = [one.heard(a_job(), RetryOutcome(kind, "no")) for _ in range(5)]
+    told = list[TargetChange]()
+    one = gates(changed=told.append)
+    changes = [one.ended(a_job(), RetryOutcome(kind, "no")) for _ in range(5)]
     opened = kind == "network"
     assert [c is not None for c in changes] == [False] * 4 + [opened]
     assert told == [c for c in changes if c]
-    assert list(one.special) == (["erp"] if opened else [])
+    assert list(one.unhealthy) == (["erp"] if opened else [])
     assert one.limits("erp", "http").concurrency == (0 if opened else 4)
     assert one.limits("crm", "http") is GUARDED
 
@@ -82,18 +86,18 @@ def test_only_failures_to_connect_open_it_after_five(kind: Any) -> None:
 def test_without_a_breaker_nothing_opens_but_the_failures_are_known() -> None:
     one = gates(FREE)
     for _ in range(50):
-        assert one.heard(a_job(), RetryOutcome("network", "no connection")) is None
-    assert one.special == {}
+        assert one.ended(a_job(), RetryOutcome("network", "no connection")) is None
+    assert one.unhealthy == {}
     assert one.of("erp").health.last_error == "no connection"
     assert one.of("erp").health.refused == 0
 
 
-def _half_open(one: Gates) -> None:
+def _half_open(one: Breakers) -> None:
     for _ in range(5):
-        one.heard(a_job(), RetryOutcome("network", "no"))
+        one.ended(a_job(), RetryOutcome("network", "no"))
     gate = one.tick("erp", one.of("erp").next_probe)
     assert gate is not None
-    assert gate.state == "half-open"
+    assert gate.state == "recovering"
 
 
 def test_the_first_job_that_begins_is_the_probe() -> None:
@@ -104,16 +108,16 @@ def test_the_first_job_that_begins_is_the_probe() -> None:
     one.begun(a_job("job_1"))
     one.begun(a_job("job_2"))
     assert one.of("erp").probe == "job_1"
-    one.heard(a_job("job_2"), None)
+    one.ended(a_job("job_2"), None)
     assert one.of("erp").probe == "job_1"
-    one.heard(a_job("job_1"), None)
+    one.ended(a_job("job_1"), None)
     assert one.of("erp").probe is None
 
 
 def test_an_open_target_has_no_probe() -> None:
     one = gates()
     for _ in range(5):
-        one.heard(a_job(), RetryOutcome("network", "no"))
+        one.ended(a_job(), RetryOutcome("network", "no"))
     one.begun(a_job("job_1"))
     assert one.of("erp").probe is None
 
@@ -124,27 +128,27 @@ def test_it_is_ordinary_again_when_nothing_waits() -> None:
     assert one.tick("erp", START_MS) is None
     _half_open(one)
     one.begun(a_job("job_1"))
-    one.heard(a_job("job_1"), Done())
-    assert one.of("erp").recovering
-    assert "erp" in one.special
+    one.ended(a_job("job_1"), Done())
+    assert one.of("erp").ramping
+    assert "erp" in one.unhealthy
     one.drained("erp")
-    assert one.special == {}
-    assert not one.of("erp").recovering
+    assert one.unhealthy == {}
+    assert one.of("erp").healthy
 
 
 def test_by_hand() -> None:
-    one, told = gates(), list[TargetChange]()
-    one.changed = told.append
+    told = list[TargetChange]()
+    one = gates(changed=told.append)
     paused = one.pause("erp", "they move", "ann")
     assert paused is not None
     told_so = (paused.new, paused.reason, paused.by, paused.at)
     assert told_so == ("paused", "they move", "ann", START_MS)
     assert one.pause("erp", "again", "ann") is None
     assert one.paused() == {"erp"}
-    one.heard(a_job(target="crm"), Done())
+    one.ended(a_job(target="crm"), Done())
     resumed = one.resume("erp", "moved", "bob")
     assert resumed is not None
-    assert (resumed.new, resumed.by) == ("closed", "bob")
+    assert (resumed.new, resumed.by) == ("recovering", "bob")
     assert one.paused() == frozenset()
     assert one.resume("crm", "why", "bob") is None
     assert [change.target for change in told] == ["erp", "erp"]
@@ -163,7 +167,7 @@ async def test_what_is_news_is_written_once_and_stays_news_until_it_is() -> None
     await one.save(remember)
     assert written == []
     one.pause("erp", "they move", "ann")
-    one.heard(a_job(target="crm"), Done())
+    one.ended(a_job(target="crm"), Done())
     with pytest.raises(OSError, match="full"):
         await one.save(fail)
     await one.save(remember)

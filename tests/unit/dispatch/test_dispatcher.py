@@ -172,7 +172,7 @@ async def test_a_leak_is_a_retry_and_its_text_is_not_stored(bench: Bench) -> Non
     await asyncio.sleep(0.1)
     assert bench.states() == {"job_0": "retryable"}
     assert "s3cr3t" not in repr(bench.ledger.attempts)
-    assert isinstance(bench.heard.leaks[0], KeyError)
+    assert isinstance(bench.seen.leaks[0], KeyError)
 
 
 @on_bench
@@ -185,7 +185,7 @@ async def test_a_missing_policy_strands_nobody(bench: Bench) -> None:
     await bench.commit_and_wake(*bench.new())
     await asyncio.sleep(0.1)
     assert bench.states() == {"job_0": "succeeded"}
-    assert len(bench.heard.leaks) == 1
+    assert len(bench.seen.leaks) == 1
 
 
 @on_bench
@@ -239,7 +239,7 @@ async def test_a_result_is_offered_until_the_store_is_back(bench: Bench) -> None
     await bench.commit_and_wake(*bench.new())
     await asyncio.sleep(5)
     assert bench.act.names() == ["job_0"]
-    assert bench.heard.settlements == [("job_0", "succeeded", True)]
+    assert bench.seen.settlements == [("job_0", "succeeded", True)]
 
 
 @on_bench
@@ -273,7 +273,7 @@ async def test_a_lost_lease_is_heard_of(bench: Bench) -> None:
     await bench.start()
     await bench.commit_and_wake(*bench.new())
     await asyncio.sleep(0.1)
-    assert bench.heard.settlements == [("job_0", "succeeded", False)]
+    assert bench.seen.settlements == [("job_0", "lost", False)]
     assert bench.states() == {"job_0": "available"}
 
 
@@ -284,7 +284,7 @@ async def test_a_lease_of_unknown_outcome_strands_nobody(bench: Bench) -> None:
     await bench.commit_and_wake(*bench.new(3))
     await asyncio.sleep(12)
     assert set(bench.states().values()) == {"succeeded"}
-    assert bench.heard.failures == ["lease"]
+    assert bench.seen.failures == ["lease"]
 
 
 @on_bench
@@ -403,7 +403,7 @@ async def test_results_are_read_for_whoever_wants_them(bench: Bench) -> None:
     await _chain(bench)
     await asyncio.sleep(1)
     assert seen == [{}, {"one": {"ok": True}}]
-    assert bench.heard.failures == ["results", "results"]
+    assert bench.seen.failures == ["results", "results"]
     assert bench.states()["job_1"] == "succeeded"
     assert bench.ledger.records["job_1"].attempt == 1
 
@@ -423,7 +423,7 @@ async def test_a_when_that_does_not_hold_cancels_and_spends_nothing(bench: Bench
     assert (first.state, first.reason, first.charged) == ("cancelled", "when", 0)
     assert (second.state, second.reason) == ("cancelled", "predecessor_cancelled: one")
     assert [a.outcome for a in bench.ledger.attempts] == ["skipped"]
-    assert bench.heard.cancelled == ["predecessor_cancelled"]
+    assert bench.seen.cancelled == ["predecessor_cancelled"]
     assert bench.act.began == []
 
 
@@ -444,5 +444,5 @@ async def test_a_job_that_cannot_be_read_is_told_once(bench: Bench) -> None:
     await bench.start()
     await bench.commit_and_wake(*bench.new(3))
     await asyncio.sleep(20)
-    assert bench.heard.corrupted == ["job_x"]
+    assert bench.seen.corrupted == ["job_x"]
     assert set(bench.states().values()) == {"succeeded"}

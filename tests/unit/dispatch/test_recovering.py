@@ -5,7 +5,7 @@ import pytest
 from router.dispatch.breaker import (
     FIRST_PACE,
     STEP_MS,
-    Gate,
+    Breaker,
 )
 from router.model.settings import TargetLimits
 from router.model.target import TargetMemory
@@ -37,9 +37,9 @@ def test_without_an_answer_it_gets_no_faster() -> None:
     assert gate.narrowed(OWN).rate == FIRST_PACE
 
 
-def _used_to(rate: int) -> tuple[Gate, int]:
+def _used_to(rate: int) -> tuple[Breaker, int]:
     """A gate that has seen so many attempts a second for an hour, now down and answered again."""
-    gate, now = Gate("erp", T), T
+    gate, now = Breaker("erp", T), T
     for second in range(3_600):
         now = T + second * 1000
         for _ in range(rate):
@@ -69,7 +69,7 @@ def test_the_usual_rate_stands_still_while_it_recovers_and_learns_again_after() 
     for second in range(120):
         gate.answered("j", now + second * 1000)
     assert gate.health.usual == before
-    gate.drained()
+    gate.drained(now)
     for second in range(120, 600):
         gate.answered("j", now + second * 1000)
     assert gate.health.usual is not None
@@ -78,20 +78,22 @@ def test_the_usual_rate_stands_still_while_it_recovers_and_learns_again_after() 
 
 
 def test_when_nothing_waits_any_more_its_own_limits_hold() -> None:
-    gate, _ = _used_to(10)
-    gate.drained()
-    assert gate.plain
+    gate, now = _used_to(10)
+    change = gate.drained(now)
+    assert change is not None
+    assert (change.old, change.new, change.at) == ("recovering", "healthy", now)
+    assert gate.healthy
     assert gate.narrowed(OWN) == OWN
     assert gate.openings == 0
 
 
-def _recovering(usual: float | None = None) -> tuple[Gate, int]:
-    gate = Gate("erp", T, TargetMemory(state="closed", usual=usual, recovering=True))
-    assert gate.recovering
+def _recovering(usual: float | None = None) -> tuple[Breaker, int]:
+    gate = Breaker("erp", T, TargetMemory(state="recovering", usual=usual))
+    assert gate.ramping
     return gate, T
 
 
-def _good(gate: Gate, now: int, steps: int) -> int:
+def _good(gate: Breaker, now: int, steps: int) -> int:
     for _ in range(steps):
         now += STEP_MS
         gate.answered("j", now)
@@ -114,7 +116,7 @@ def test_how_fast_it_may_recover(usual: float | None, rate: float | None, pace: 
     _good(gate, now, 3)
     assert gate.pace(rate) == pace
     assert gate.narrowed(TargetLimits(16, rate)).rate == pace
-    gate.drained()
+    gate.drained(now)
     assert gate.pace(rate) is None
 
 
@@ -158,8 +160,8 @@ def test_after_a_recovery_it_is_judged_anew() -> None:
 
 def test_an_ordinary_gate_that_is_drained_stays_as_it_is() -> None:
     gate = opened()
-    gate.drained()
-    assert (gate.state, gate.openings, gate.health.learns) == ("open", 1, False)
+    assert gate.drained(T) is None
+    assert (gate.state, gate.openings, gate.health.learns) == ("failing", 1, False)
 
 
 def test_a_clock_that_is_set_neither_shortens_a_step_nor_makes_it_longer() -> None:

@@ -6,9 +6,9 @@ import random
 import pytest
 
 from router.dispatch import Measures
-from router.dispatch.breaker import GIVE_UP_MS, Gate
+from router.dispatch.breaker import GIVE_UP_MS, Breaker
 from router.dispatch.due import DueTimes
-from router.dispatch.fairness import Fresh
+from router.dispatch.fairness import FreshJobs
 from router.dispatch.health import BUCKET_MS, Health
 from router.model.job import Done, Job, Outcome, Predecessor, RetryOutcome
 from router.model.retry import RetryPolicy
@@ -34,18 +34,18 @@ def test_due_times_stay_in_order(ms: int) -> None:
 
 @STEPS
 def test_fresh_jobs_have_their_turn_at_their_time(ms: int) -> None:
-    fresh = Fresh()
+    fresh = FreshJobs()
     fresh.put("erp", "shop", "job_1", T + 50)
     fresh.shift(ms)
     assert fresh.pick("erp", 1, T + 49 + ms) == []
     assert fresh.pick("erp", 1, T + 50 + ms) == ["job_1"]
 
 
-def _open() -> Gate:
-    gate = Gate("erp", T)
+def _open() -> Breaker:
+    gate = Breaker("erp", T)
     for _ in range(5):
         gate.failed("j", T, "no connection", connecting=True, rng=random.Random(1))
-    assert gate.state == "open"
+    assert gate.state == "failing"
     return gate
 
 
@@ -68,7 +68,7 @@ def test_a_failing_target_is_given_up_no_sooner_and_no_later(ms: int) -> None:
     for now in (late - 1, late):
         gate.failed("j", now, "no", connecting=True, rng=random.Random(1))
         states.append(gate.state)
-    assert states == ["open", "paused"]
+    assert states == ["failing", "paused"]
 
 
 @STEPS

@@ -7,7 +7,6 @@ from itertools import pairwise
 from router.dispatch import Measures
 from router.model.job import Done, FailOutcome, Job, Outcome, RetryOutcome
 from router.model.settings import TargetLimits
-from router.model.target import TargetChange
 from tests.unit.dispatch.bench import BEFORE, Bench, on_bench
 
 
@@ -18,7 +17,6 @@ class Target:
         self.bench, self.takes_s, self.up = bench, takes_s, True
         self.calls: list[float] = []
         self.at_once = self.most_at_once = 0
-        self.changes: list[tuple[str, str]] = []
         bench.act.how = self.called
 
     async def called(self, _job: Job) -> Outcome:
@@ -31,8 +29,9 @@ class Target:
             self.at_once -= 1
         return Done() if self.up else RetryOutcome("network", "no connection")
 
-    def changed(self, change: TargetChange) -> None:
-        self.changes.append((change.old, change.new))
+    @property
+    def changes(self) -> list[tuple[str, str]]:
+        return [(change.old, change.new) for change in self.bench.seen.changes]
 
     def since(self, at: float) -> list[float]:
         return [call for call in self.calls if call >= at]
@@ -42,11 +41,10 @@ async def _down(bench: Bench, jobs: int = 40) -> Target:
     """A target that has gone down under some jobs, until its breaker opened."""
     target = Target(bench)
     target.up = False
-    dispatcher = await bench.start()
-    dispatcher.on_target_change = target.changed
+    await bench.start()
     await bench.commit_and_wake(*bench.new(jobs))
     await asyncio.sleep(1)
-    assert target.changes == [("closed", "open")]
+    assert target.changes == [("healthy", "failing")]
     return target
 
 
@@ -74,8 +72,8 @@ async def test_one_probe_at_a_time_finds_out_and_the_wait_grows(bench: Bench) ->
     gaps = [b - a for a, b in pairwise(probes)]
     assert 20 < probes[0] - begun < 40
     assert all(after > before * 1.3 for before, after in pairwise(gaps[:3]))
-    assert ("open", "half-open") in target.changes
-    assert ("half-open", "open") in target.changes
+    assert ("failing", "recovering") in target.changes
+    assert ("recovering", "failing") in target.changes
 
 
 @on_bench
@@ -83,12 +81,12 @@ async def test_a_good_probe_closes_it_and_everything_runs(bench: Bench) -> None:
     target = await _down(bench, jobs=300)
     target.up = True
     await asyncio.sleep(120)
-    assert target.changes[-1] == ("half-open", "closed")
+    assert target.changes[-2:] == [("recovering", "recovering"), ("recovering", "healthy")]
     assert set(bench.states().values()) == {"succeeded"}
     seconds = Counter(int(at) for at in target.calls[16:])
     first = min(second for second in seconds if second > 10)
     assert max(seconds[first + n] for n in range(5)) <= 7, "five a second at first"
-    assert bench.dispatcher.gates.special == {}, "and then nothing is out of the ordinary"
+    assert bench.dispatcher.breakers.unhealthy == {}, "and then nothing is out of the ordinary"
 
 
 @on_bench
@@ -102,7 +100,7 @@ async def test_a_probe_that_cannot_be_rendered_does_not_hold_the_target(bench: B
 
     bench.act.how = how
     await asyncio.sleep(60)
-    assert target.changes[-1] == ("half-open", "closed")
+    assert target.changes[-1] == ("recovering", "healthy")
 
 
 @on_bench
@@ -115,7 +113,7 @@ async def test_answers_that_are_no_success_show_that_it_is_there(bench: Bench) -
     await bench.commit_and_wake(*bench.new(40))
     await asyncio.sleep(1)
     assert len(bench.act.began) == 40
-    assert bench.dispatcher.gates.special == {}
+    assert bench.dispatcher.breakers.unhealthy == {}
 
 
 @on_bench
@@ -127,7 +125,7 @@ async def test_too_many_requests_opens_it_too(bench: Bench) -> None:
     await bench.start()
     await bench.commit_and_wake(*bench.new(40))
     await asyncio.sleep(1)
-    assert bench.dispatcher.gates.special["erp"].state == "open"
+    assert bench.dispatcher.breakers.unhealthy["erp"].state == "failing"
 
 
 @on_bench
@@ -164,19 +162,18 @@ async def test_intake_goes_on_while_a_target_is_down(bench: Bench) -> None:
     assert list(bench.states().values()).count("available") > 1_000
     assert bench.dispatcher.reserve("crm", "http") is not None, "others are handed over"
     (row,) = (one for one in bench.dispatcher.targets() if one.target == "erp")
-    assert (row.state, row.deferred, row.success) == ("open", 1_000, 0.0)
+    assert (row.state, row.deferred, row.success) == ("failing", 1_000, 0.0)
 
 
 @on_bench
 async def test_an_open_target_is_open_after_a_restart_and_spends_no_calls(bench: Bench) -> None:
     target = await _down(bench)
     await asyncio.sleep(5)
-    assert bench.ledger.facts["target/erp"]["state"] == "open"
+    assert bench.ledger.facts["target/erp"]["state"] == "failing"
     called = len(target.calls)
     await bench.dispatcher.drain(0)
     await bench.loop_task
-    dispatcher = await bench.start(recover=True)
-    dispatcher.on_target_change = target.changed
+    await bench.start(recover=True)
     await asyncio.sleep(10)
     assert len(target.calls) == called
     target.up = True
@@ -189,27 +186,30 @@ async def test_what_could_not_be_remembered_is_remembered_later(bench: Bench) ->
     bench.failing["remember"] = [BEFORE, BEFORE]
     await _down(bench)
     await asyncio.sleep(16)
-    assert bench.ledger.facts["target/erp"]["state"] == "open"
+    assert bench.ledger.facts["target/erp"]["state"] == "failing"
 
 
 @on_bench
 async def test_a_paused_target_is_not_called_and_a_resumed_one_gently(bench: Bench) -> None:
     target = Target(bench)
     dispatcher = await bench.start()
-    dispatcher.on_target_change = target.changed
-    dispatcher.gates.pause("erp", "they migrate", "ops")
+    dispatcher.breakers.pause("erp", "they migrate", "ops")
     assert dispatcher.reserve("erp", "http") is None
     await bench.commit_and_wake(*bench.new(100))
     await asyncio.sleep(3_600)
     assert target.calls == []
-    assert dispatcher.gates.paused() == {"erp"}
+    assert dispatcher.breakers.paused() == {"erp"}
     resumed = bench.clock.monotonic()
-    dispatcher.gates.resume("erp", "done", "ops")
+    dispatcher.breakers.resume("erp", "done", "ops")
     await asyncio.sleep(3)
     assert 10 <= len(target.since(resumed)) <= 20
     await asyncio.sleep(60)
     assert set(bench.states().values()) == {"succeeded"}
-    assert target.changes == [("closed", "paused"), ("paused", "closed")]
+    assert target.changes == [
+        ("healthy", "paused"),
+        ("paused", "recovering"),
+        ("recovering", "healthy"),
+    ]
 
 
 @on_bench

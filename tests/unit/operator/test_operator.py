@@ -67,7 +67,7 @@ class World:
 def planned(live: LiveRuleset, door: LiveEndpoint, ids: Ids, delivery: object) -> object:
     """The plan of a delivery without dedupe surprises."""
     reading = door.provider.read(as_request(delivery))
-    return Planner(live, ids, lambda _t, _k: None).plan(delivery, reading, door.endpoint, NOW)
+    return Planner(live, ids, lambda _t, _k: None).plan(delivery, reading, door.settings, NOW)
 
 
 @pytest.fixture

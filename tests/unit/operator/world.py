@@ -58,7 +58,7 @@ class World:
         delivery = a_delivery(id=self.ids.new("dlv", at), received_at=at, body=body)
         reading = door.provider.read(as_request(delivery))
         plan = Planner(live, self.ids, lambda _t, _k: None).plan(
-            delivery, reading, door.endpoint, NOW
+            delivery, reading, door.settings, NOW
         )
         await self.real.accept(acceptance(delivery, plan, door))
         return delivery.id

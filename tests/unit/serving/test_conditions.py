@@ -218,29 +218,31 @@ def a_target(state: Any, since: int = START_MS, by: str = "router") -> TargetNow
         "since": since,
         "reason": "7 of 10 calls failed",
         "by": by,
-        "next_probe": START_MS + 60_000 if state == "open" else None,
+        "next_probe": START_MS + 60_000 if state == "failing" else None,
     }
     return TargetNow(**(dict.fromkeys(TargetNow.__struct_fields__) | known))
 
 
-async def test_a_target_is_open_until_it_is_closed(world: World) -> None:
-    now = [a_target("closed")]
+async def test_a_target_is_failing_until_it_is_reached_again(world: World) -> None:
+    now = [a_target("healthy")]
     watch = TargetAlerts(now=lambda: now, told=world.facts, tell=world.tell)
-    for since, state in enumerate(("closed", "open", "half-open", "open", "closed", "open")):
+    for since, state in enumerate(
+        ("healthy", "failing", "recovering", "failing", "healthy", "failing")
+    ):
         now[:] = [a_target(state, START_MS + since)]
         await watch.step()
-    assert [event for event, _, _ in world.told] == ["target.open"] * 2
+    assert [event for event, _, _ in world.told] == ["target.failing"] * 2
     shaped(*world.told[0][::2])
 
 
 async def test_a_target_paused_by_hand_names_who(world: World) -> None:
-    now = [a_target("open")]
+    now = [a_target("failing")]
     watch = TargetAlerts(now=lambda: now, told=world.facts, tell=world.tell)
     await watch.step()
     now[:] = [a_target("paused", START_MS + 1, by="ada")]
     for _ in range(2):
         await watch.step()
-    assert [event for event, _, _ in world.told] == ["target.open", "target.paused"]
+    assert [event for event, _, _ in world.told] == ["target.failing", "target.paused"]
     shaped(*world.told[1][::2])
     assert world.payloads[1]["by"] == "ada"
 

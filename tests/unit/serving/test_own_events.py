@@ -17,9 +17,10 @@ from router.model.ids import Ids
 from router.model.job import Attempt, Job
 from router.providers import own
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
-from router.serving.own_events import OwnEvents
+from router.serving.own_events import OwnEvents, OwnEventStored, OwnEventWriter
 from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Acceptance, Selector
+from router.wiring.observers import IntakeObserver, Observers
 from tests.clocks import START_MS, ManualClock, settle
 from tests.sim.makers import a_job
 
@@ -73,15 +74,24 @@ class World:
         self.store = store
         self.live = LiveRef(a_live(rules))
         self.woken: list[tuple[str, int]] = []
+        lines = log.get("test")
+        self.seen: list[OwnEventStored] = []
+        noted = {OwnEventStored: self.seen.append}
+        observe = Observers(IntakeObserver(self.metrics, lines, lines).handlers(), noted)
         self.own = OwnEvents(
             live=self.live,
-            store=self.failing,  # type: ignore[arg-type] # it asks for no other verb
-            wake=lambda target, due_at: self.woken.append((target, due_at)),
             hide=lambda text: text.replace("hunter2", "***"),
             ids=Ids(random.Random(1)),
             clock=self.clock,
-            metrics=self.metrics,
-            log=log.get("test"),
+            observe=observe,
+        )
+        self.writer = OwnEventWriter(
+            self.own,
+            store=self.failing,  # type: ignore[arg-type] # it asks for no other verb
+            wake=lambda target, due_at: self.woken.append((target, due_at)),
+            clock=self.clock,
+            observe=observe,
+            log=lines,
         )
 
     async def told(self) -> list[tuple[str, ...]]:
@@ -136,9 +146,9 @@ async def test_without_a_rule_that_lets_it_in_there_is_nothing(
 ) -> None:
     world, job = World(store, rules), a_job()
     assert world.own.died(job, an_attempt(job)) is None
-    assert not await world.own.tell("reload.failed", "1", PAYLOAD)
+    assert not await world.writer.tell("reload.failed", "1", PAYLOAD)
     world.own.soon("reload.failed", "1", PAYLOAD)
-    assert await world.own.flush()
+    assert await world.writer.flush()
     assert await world.told() == []
 
 
@@ -200,9 +210,9 @@ async def test_a_long_answer_keeps_its_end_and_no_piece_of_a_secret(store: Sqlit
 
 async def test_the_same_identity_is_told_once(store: SqliteStore) -> None:
     world = World(store)
-    assert await world.own.tell("reload.failed", "same", PAYLOAD)
+    assert await world.writer.tell("reload.failed", "same", PAYLOAD)
     assert len(world.woken) == 1
-    assert await world.own.tell("reload.failed", "same", PAYLOAD)
+    assert await world.writer.tell("reload.failed", "same", PAYLOAD)
     assert len(world.woken) == 1
     assert await world.told() == [("reload.failed",)]
 
@@ -215,9 +225,9 @@ async def test_a_store_that_fails_is_asked_again_and_nothing_is_told_twice(
     setattr(world.failing, when, 2)
     for name in ("a", "b"):
         world.own.soon("reload.failed", name, PAYLOAD)
-    assert not await world.own.flush()
-    assert not await world.own.flush()
-    assert await world.own.flush()
+    assert not await world.writer.flush()
+    assert not await world.writer.flush()
+    assert await world.writer.flush()
     assert len(await world.told()) == 2
 
 
@@ -233,15 +243,13 @@ class Watched:
 
 async def test_one_condition_that_cannot_be_seen_hides_no_other(store: SqliteStore) -> None:
     world, watched = World(store), Watched()
-    world.own.watches = (Watched(fails=True), watched)
-    await world.own.look()
+    await world.writer.look((Watched(fails=True), watched))
     assert watched.steps == 1
 
 
 async def test_it_looks_now_and_then_and_when_something_changed(store: SqliteStore) -> None:
     world, watched = World(store), Watched()
-    world.own.watches = (watched,)
-    running = asyncio.create_task(world.own.run())
+    running = asyncio.create_task(world.writer.run((watched,)))
     await settle()
     assert watched.steps == 0
     world.own.look_soon()
@@ -258,33 +266,14 @@ async def test_it_looks_now_and_then_and_when_something_changed(store: SqliteSto
 # -- who watches -----------------------------------------------------------------------------------
 
 
-def watching(world: World) -> list[tuple[str, str]]:
-    """Have what is stored noted: its id, and the event's name."""
-    heard: list[tuple[str, str]] = []
-    world.own.watched(
-        lambda d, plan, receipt: heard.append((receipt.delivery, plan.events[0].name))
-    )
-    return heard
-
-
-async def test_who_watches_hears_of_what_is_stored_once(store: SqliteStore) -> None:
+async def test_what_is_stored_is_observed_once(store: SqliteStore) -> None:
     world = World(store)
-    heard = watching(world)
-    assert await world.own.tell("reload.failed", "1", PAYLOAD)
-    assert await world.own.tell("reload.failed", "1", PAYLOAD)
+    assert await world.writer.tell("reload.failed", "1", PAYLOAD)
+    assert await world.writer.tell("reload.failed", "1", PAYLOAD)
     (stored,) = await store.reads.deliveries(OURS)
-    assert heard == [(stored.id, "reload.failed")]
-
-
-async def test_who_watches_hears_of_a_death_when_it_is_written(store: SqliteStore) -> None:
-    world, job = World(store), a_job()
-    heard = watching(world)
-    event = world.own.died(job, an_attempt(job))
-    assert event is not None
-    assert heard == []
-    world.own.ended(job.id)
-    world.own.ended(job.id)
-    assert heard == [(event.delivery.id, "job.dead")]
+    ((accepted, receipt),) = [(one.accepted, one.receipt) for one in world.seen]
+    assert (accepted.delivery.id, receipt.delivery) == (stored.id, stored.id)
+    assert [event.name for event in accepted.events] == ["reload.failed"]
 
 
 async def test_a_job_of_which_not_all_can_be_read_is_told_of_as_far_as_it_can(
@@ -307,13 +296,3 @@ async def test_a_job_of_which_not_all_can_be_read_is_told_of_as_far_as_it_can(
     event = world.own.died(other, an_attempt(other))
     assert event is not None
     assert event.events[0].keys != told.events[0].keys
-
-
-async def test_who_has_left_hears_nothing(store: SqliteStore) -> None:
-    world, job = World(store), a_job()
-    heard = watching(world)
-    world.own.died(job, an_attempt(job))
-    world.own.watched(None)
-    world.own.ended(job.id)
-    assert await world.own.tell("reload.failed", "1", PAYLOAD)
-    assert heard == []

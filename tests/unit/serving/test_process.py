@@ -9,7 +9,7 @@ import pytest
 
 from router import log
 from router.errors import UsageError
-from router.serving.process import Process
+from router.serving.process import Process, Shutdown
 
 
 class Listener:
@@ -37,8 +37,9 @@ class Dispatch:
             await asyncio.Event().wait()
 
 
-def a_process(notes: list[str], **given: Any) -> Process:
-    """A process with one listener and one idle loop."""
+def a_process(notes: list[str], left: list[float] | None = None, **given: Any) -> Process:
+    """A process with one listener and one idle loop; `left` gets the times it has left."""
+    left = [] if left is None else left
 
     async def idle() -> None:
         await asyncio.Event().wait()
@@ -53,8 +54,11 @@ def a_process(notes: list[str], **given: Any) -> Process:
         "dispatch": Dispatch(notes),
         "store_failed": asyncio.get_running_loop().create_future(),
         "reload": reload,
-        "on_drain": lambda: notes.append("not ready"),
-        "grace_s": lambda: 20.0,
+        "shutdown": Shutdown(
+            grace_s=lambda: 20.0,
+            begins=lambda: notes.append("not ready"),
+            ends_within=left.append,
+        ),
         "log": log.get("test"),
     }
     return Process(**{**values, **given})
@@ -85,8 +89,7 @@ async def test_whoever_watches_the_end_hears_how_long_it_may_take() -> None:
     """The grace and a little more; after a second signal only the little."""
     notes: list[str] = []
     left: list[float] = []
-    process = a_process(notes, dispatch=Dispatch(notes, hangs=True))
-    process.ends_within = left.append
+    process = a_process(notes, left, dispatch=Dispatch(notes, hangs=True))
 
     def twice() -> None:
         os.kill(os.getpid(), signal.SIGTERM)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from router.dispatch.breakers import Gates
+from router.dispatch.breakers import Breakers
 from router.errors import UsageError
 from router.model.ids import Ids
 from router.model.settings import Target, TargetLimits
@@ -35,7 +35,7 @@ class World:
         self.restarted()
 
     def restarted(self) -> None:
-        self.gates = Gates(lambda _t, _k: TargetLimits(16), self.clock, random.Random(1))
+        self.breakers = Breakers(lambda _t, _k: TargetLimits(16), self.clock, random.Random(1))
         operator = Operator(
             store=self.store,
             live=self.live,
@@ -44,7 +44,7 @@ class World:
             wake=lambda _target, _due_at: None,
         )
         self.desk = TargetDesk(
-            gates=self.gates,
+            breakers=self.breakers,
             store=self.store,
             live=self.live,
             operator=operator,
@@ -76,7 +76,7 @@ async def test_paused_and_resumed_with_reason_and_audit(world: World) -> None:
     again = await world.desk.pause({"target": "erp"}, OPS)
     assert (again["changed"], again["jobs"]) == (False, 0)
     answer = await world.desk.resume({"target": "erp"}, OPS)
-    assert answer == {"target": "erp", "state": "closed", "changed": True, "jobs": 2}
+    assert answer == {"target": "erp", "state": "recovering", "changed": True, "jobs": 2}
     assert world.woken == ["erp"]
     lines = await world.store.reads.audited(None, None, 10)
     assert [(one.verb, one.who, one.peer, one.count, one.asked) for one in lines] == [
@@ -88,15 +88,15 @@ async def test_paused_and_resumed_with_reason_and_audit(world: World) -> None:
 async def test_a_restart_remembers_who_paused_what_and_why(world: World) -> None:
     await world.desk.pause({"target": "erp", "reason": "they migrate"}, OPS)
     world.restarted()
-    await remembered(world.gates, world.store)
-    assert world.gates.paused() == {"erp"}
-    gate = world.gates.of("erp")
+    await remembered(world.breakers, world.store)
+    assert world.breakers.paused() == {"erp"}
+    gate = world.breakers.of("erp")
     assert (gate.reason, gate.by, gate.since) == ("they migrate", "ops", world.clock.now())
     await world.desk.resume({"target": "erp"}, OPS)
     world.restarted()
-    await remembered(world.gates, world.store)
-    assert world.gates.paused() == frozenset()
-    assert world.gates.of("erp").recovering
+    await remembered(world.breakers, world.store)
+    assert world.breakers.paused() == frozenset()
+    assert world.breakers.of("erp").ramping
 
 
 async def test_its_jobs_are_let_go_before_its_gate_opens(world: World) -> None:
@@ -118,7 +118,7 @@ async def test_its_jobs_are_let_go_before_its_gate_opens(world: World) -> None:
 async def test_what_cannot_be_paused(world: World, body: dict[str, str], words: str) -> None:
     with pytest.raises(UsageError, match=words.replace("?", r"\?")):
         await world.desk.pause(body)
-    assert world.gates.paused() == frozenset()
+    assert world.breakers.paused() == frozenset()
 
 
 async def test_what_has_only_jobs_can_be_paused_too(world: World) -> None:

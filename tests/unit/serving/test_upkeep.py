@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import pytest
@@ -26,18 +27,20 @@ DAY = 86_400
 class World:
     """A store, its upkeep, and a clock."""
 
-    def __init__(self, store: SqliteStore, clock: ManualClock) -> None:
+    def __init__(self, store: SqliteStore, clock: ManualClock, **given: Any) -> None:
         self.store, self.clock = store, clock
         self.live = LiveRef(LiveRuleset(a_ruleset(), SecretValues({}, {})))
-        self.intake = SimpleNamespace(full=False)
         self.woken: list[str] = []
         self.upkeep = Upkeep(
             store=store,
             live=self.live,
-            intake=self.intake,  # type: ignore[arg-type]
-            wake=lambda target, due_at: self.woken.append(target),
+            dispatch=SimpleNamespace(  # type: ignore[arg-type]
+                wake=lambda target, due_at: self.woken.append(target),
+                breakers=SimpleNamespace(paused=frozenset),
+            ),
             clock=clock,
-            log=log.get("test"),
+            log=given.pop("log", log.get("test")),
+            **given,
         )
 
     def say(self, *rules: object, **retention: int) -> None:
@@ -69,9 +72,9 @@ async def test_what_is_past_its_time_goes_and_open_jobs_stay(world: World) -> No
 async def test_nothing_goes_while_ages_cannot_be_trusted(world: World) -> None:
     await world.store.accept(Maker().acceptance(jobs=[]))
     await world.clock.advance(8 * DAY)
-    world.upkeep.holds = lambda: True
+    holds = [True, False]
+    world = World(world.store, world.clock, holds=lambda: holds.pop(0))
     assert await world.upkeep.step() == 0
-    world.upkeep.holds = lambda: False
     assert await world.upkeep.step() == 1
 
 
@@ -80,10 +83,10 @@ async def test_a_full_store_refuses_until_there_is_room(world: World) -> None:
     await world.store.accept(Maker().acceptance())
     world.say(max_size=1000)
     await world.upkeep.step()
-    assert world.intake.full
+    assert world.upkeep.full
     world.say(max_size=1024**3)
     await world.upkeep.step()
-    assert not world.intake.full
+    assert not world.upkeep.full
 
 
 async def test_pausing_a_rule_holds_its_jobs_and_resuming_wakes_them(world: World) -> None:
@@ -137,11 +140,11 @@ async def test_a_journal_that_grows_is_told_once_and_its_end_too(world: World) -
     """Somebody reads the store for long: only he can end that."""
     size = 0
     told: list[str] = []
-    world.upkeep.journal_bytes = lambda: size
-    world.upkeep._log = SimpleNamespace(  # type: ignore[assignment]
+    lines = SimpleNamespace(
         warning=lambda text, **fields: told.append(text),
         info=lambda text, **fields: told.append(text),
     )
+    world = World(world.store, world.clock, log=lines, journal_bytes=lambda: size)
     for size in (10, JOURNAL_MOST + 1, JOURNAL_MOST + 2, 10, 20):  # noqa: B007 - read above
         await world.upkeep.step()
     assert told == ["the journal grows", "the journal is short again"]

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from router.model.delivery import DeliveryEvent
+from router.model.delivery import Delivery, DeliveryEvent
 from router.model.ids import Ids
 from router.model.job import Attempt, Settlement
-from router.rules.plan import Plan
-from router.store.values import Accepted, Duplicate
+from router.store.values import Acceptance, Accepted, Duplicate, EventEntry
 from router.web.feed import (
     CHUNK_BYTES,
     HEARTBEAT_S,
@@ -32,24 +31,24 @@ from tests.clocks import ManualClock, settle
 EVERYTHING = FeedFilter()
 
 
-def a_plan(*events: DeliveryEvent) -> Plan:
-    return Plan("routed", events, (), (), ())
+def an_acceptance(*events: DeliveryEvent, delivery: Delivery | None = None) -> Acceptance:
+    entries = tuple(EventEntry(event.index, event.id, event.name) for event in events)
+    return Acceptance(delivery or a_delivery(), entries, ())
 
 
 class Rig:
-    """A feed whose recordings are kept."""
+    """A feed, and what happens."""
 
     def __init__(self) -> None:
         self.clock = ManualClock()
-        self.recorded: list[bool] = []
-        self.feed = Feed(self.clock, boot="b", recording=self.recorded.append)
+        self.feed = Feed(self.clock, boot="b")
         self._ids = Ids(random.Random(1))
 
     def deliver(self, count: int = 1, **given: Any) -> None:
         for _ in range(count):
             event = an_event(name=given.pop("event", "orders/paid"))
             delivery = a_delivery(id=self._ids.new("dlv", 1), **given)
-            self.feed.delivered(delivery, a_plan(event), Accepted(delivery.id))
+            self.feed.delivered(an_acceptance(event, delivery=delivery), Accepted(delivery.id))
 
     def attempt(self, **given: Any) -> None:
         job = a_job(**given)
@@ -83,12 +82,13 @@ def everything(feed: Feed, watcher: Watcher) -> bytes:
     return data
 
 
-def test_nobody_is_asked_to_tell_before_somebody_watches(rig: Rig) -> None:
-    assert rig.recorded == []
-    with rig.feed.watching(EVERYTHING, None):
-        assert rig.recorded == [True]
-        with rig.feed.watching(EVERYTHING, None):
-            assert rig.recorded == [True]
+def test_nothing_is_kept_before_somebody_watches(rig: Rig) -> None:
+    rig.deliver()
+    rig.attempt()
+    with rig.feed.watching(EVERYTHING, "b.0.0") as watcher:
+        assert messages(rig.feed.take(watcher)) == []
+        rig.deliver()
+        assert len(messages(rig.feed.take(watcher))) == 1
 
 
 def test_what_is_told_has_no_body(rig: Rig) -> None:
@@ -126,14 +126,14 @@ def test_filters(rig: Rig, wanted: FeedFilter, told: list[str]) -> None:
 def test_a_batch_of_many_names_is_told_to_everybody(rig: Rig) -> None:
     names = tuple(an_event(name=f"e{n}") for n in range(200))
     with rig.feed.watching(FeedFilter(events=frozenset({"x"})), None) as watcher:
-        rig.feed.delivered(a_delivery(), a_plan(*names), Accepted("dlv_1"))
+        rig.feed.delivered(an_acceptance(*names), Accepted("dlv_1"))
         ((_, told),) = messages(rig.feed.take(watcher))
     assert len(told["events"]) == 10
 
 
 def test_a_duplicate_names_the_first(rig: Rig) -> None:
     with rig.feed.watching(EVERYTHING, None) as watcher:
-        rig.feed.delivered(a_delivery(), a_plan(an_event()), Duplicate("dlv_first"))
+        rig.feed.delivered(an_acceptance(an_event()), Duplicate("dlv_first"))
         ((kind, told),) = messages(rig.feed.take(watcher))
     assert (kind, told["id"]) == ("duplicate", "dlv_first")
 
@@ -224,11 +224,10 @@ async def test_the_ring_outlives_the_last_watcher_for_a_while(rig: Rig) -> None:
     with rig.feed.watching(EVERYTHING, None) as watcher:
         seen = last_id(rig.feed.take(watcher))
     await rig.clock.advance(LINGER_S - HEARTBEAT_S)
-    assert rig.recorded == [True]
+    assert rig.feed._live
     await rig.clock.advance(2 * HEARTBEAT_S)
-    assert rig.recorded == [True, False]
+    assert not rig.feed._live
     with rig.feed.watching(EVERYTHING, seen) as watcher:
-        assert rig.recorded == [True, False, True]
         assert messages(rig.feed.take(watcher)) == [("gap", {"missed": None})]
     loop.cancel()
 

@@ -14,8 +14,8 @@ from router.web.connections import Wire
 from router.web.feed import CHUNK_BYTES, Feed, FeedFilter, FeedFull
 from router.web.feed_stream import EventStream
 from router.web.server import Listener
-from tests.builders import a_delivery, an_event
-from tests.unit.web.test_feed import a_plan
+from tests.builders import an_event
+from tests.unit.web.test_feed import an_acceptance
 from tests.waiting import until
 
 ASK = b"GET /feed HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -23,7 +23,7 @@ ASK = b"GET /feed HTTP/1.1\r\nHost: h\r\n\r\n"
 
 @asynccontextmanager
 async def serving(**limits: Any) -> AsyncIterator[tuple[Feed, Listener]]:
-    feed = Feed(SystemClock(), boot="b", recording=lambda _: None)
+    feed = Feed(SystemClock(), boot="b")
     wire = Wire(Limits(**limits), linger_s=0.05)
 
     async def serve(scope: Any, receive: Any, send: Any) -> None:
@@ -42,7 +42,7 @@ async def serving(**limits: Any) -> AsyncIterator[tuple[Feed, Listener]]:
 
 def deliver(feed: Feed, count: int = 1) -> None:
     for _ in range(count):
-        feed.delivered(a_delivery(), a_plan(an_event()), Accepted("dlv_1"))
+        feed.delivered(an_acceptance(an_event()), Accepted("dlv_1"))
 
 
 async def test_what_happens_comes_while_the_answer_goes_on() -> None:
@@ -95,7 +95,7 @@ async def test_the_end_of_the_router_ends_the_answer() -> None:
 
 
 def test_nobody_more_is_let_in_when_it_ends() -> None:
-    feed = Feed(SystemClock(), boot="b", recording=lambda _: None)
+    feed = Feed(SystemClock(), boot="b")
     feed.end()
     with pytest.raises(FeedFull):
         EventStream(feed, FeedFilter(), None)

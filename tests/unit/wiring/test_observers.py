@@ -1,43 +1,110 @@
-"""What is heard of a job that nobody can read reaches the log, and whoever watches the feed."""
+"""What happens reaches metrics, log and, while somebody watches, the live feed."""
 
+import asyncio
 import io
 import json
-from typing import Any
+from collections.abc import Iterator
+
+import pytest
 
 from router import log
+from router.dispatch.observed import AttemptEnded, JobCorrupt, LeaseLost
+from router.intake.observed import RequestRefused
 from router.metrics import Metrics
-from router.wiring.observers import Heard, live_feed
+from router.model.delivery import Refused
+from router.model.job import Attempt, Settlement
+from router.model.observed import Observed
+from router.store.values import Acceptance
+from router.web.feed import Feed, FeedFilter
+from router.wiring.observers import (
+    DispatchObserver,
+    IntakeObserver,
+    Observers,
+    feed_handlers,
+)
+from tests.builders import a_delivery, a_job
 from tests.clocks import ManualClock
 
 
-class Watched:
-    """Stands for intake and our own events: whatever is watched, ends are noted."""
-
-    def __init__(self) -> None:
-        self.told: Any = None
-        self.ends: list[str] = []
-
-    def watched(self, committed: object) -> None:
-        """Nobody is told here."""
-
-    def ended(self, job: str) -> None:
-        self.ends.append(job)
-
-
-def test_a_job_that_nobody_can_read_is_a_line_and_an_end() -> None:
-    out = io.StringIO()
-    log.configure(stream=out)
-    heard, own = Heard(Metrics(), log.get("dispatch")), Watched()
-    intake: Any = Watched()
-    feed = live_feed(intake, heard, own, ManualClock())  # type: ignore[arg-type] # it asks no more
-    heard.corrupt("job_1")
-    feed._recording(True)
-    heard.corrupt("job_2")
-    feed._recording(False)
-    heard.corrupt("job_3")
+@pytest.fixture
+def lines() -> Iterator[io.StringIO]:
+    """Where lines go; afterwards nothing is logged any more, as before."""
+    stream = io.StringIO()
+    log.configure(stream=stream, level="debug")
+    yield stream
     log.reset()
-    lines = [json.loads(line) for line in out.getvalue().splitlines()]
-    assert [(one["event"], one["job"], one["reason"]) for one in lines] == [
-        ("dead letter", f"job_{n}", "corrupt") for n in (1, 2, 3)
-    ]
-    assert own.ends == ["job_2"]
+
+
+async def said(stream: io.StringIO) -> list[dict[str, object]]:
+    await asyncio.sleep(0)  # lines of one turn of the loop go out at its end
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def ended() -> AttemptEnded:
+    job = a_job()
+    attempt = Attempt(job.id, 1, 5, 9, "dead", "status 410", {}, "0" * 64)
+    settlement = Settlement(job.id, "l", attempt, "dead", reason="status 410")
+    return AttemptEnded(job, settlement, Acceptance(a_delivery(id="dlv_own"), (), ()))
+
+
+def test_each_value_goes_to_the_handlers_of_its_type_in_order() -> None:
+    seen: list[tuple[str, Observed]] = []
+    lost, corrupt = LeaseLost(a_job()), JobCorrupt("job_1", None)
+    observe = Observers(
+        {LeaseLost: lambda e: seen.append(("first", e))},
+        {LeaseLost: lambda e: seen.append(("second", e)), JobCorrupt: lambda e: None},
+    )
+    observe(lost)
+    observe(corrupt)
+    assert seen == [("first", lost), ("second", lost)]
+
+
+async def test_a_job_that_nobody_can_read_is_a_line(lines: io.StringIO) -> None:
+    DispatchObserver(Metrics(), log.get("dispatch")).handlers()[JobCorrupt](
+        JobCorrupt("job_1", None)
+    )
+    (line,) = await said(lines)
+    assert (line["event"], line["job"], line["reason"]) == ("dead letter", "job_1", "corrupt")
+
+
+async def test_a_death_is_counted_and_logged(lines: io.StringIO) -> None:
+    metrics = Metrics()
+    DispatchObserver(metrics, log.get("dispatch")).handlers()[AttemptEnded](ended())
+    (line,) = await said(lines)
+    assert (line["event"], line["level"], line["reason"]) == ("dead letter", "error", "status 410")
+    assert metrics.value("router_jobs_total", kind="http", outcome="dead") == 1
+
+
+@pytest.mark.parametrize(("judged", "level"), [(True, "warning"), (False, "debug")])
+async def test_a_refusal_is_counted_and_logged(
+    judged: bool, level: str, lines: io.StringIO
+) -> None:
+    metrics, own = Metrics(), log.get("own")
+    refused = RequestRefused("shop", Refused("bad_signature"), "h", judged=judged, probe=False)
+    IntakeObserver(metrics, log.get("intake"), own).handlers()[RequestRefused](refused)
+    (line,) = await said(lines)
+    assert (line["level"], line["reason"], line["peer"]) == (level, "bad_signature", "h")
+    assert metrics.refusals("shop") == {"bad_signature": 1}
+
+
+async def test_a_probe_of_doctor_is_counted_and_not_logged(lines: io.StringIO) -> None:
+    metrics, own = Metrics(), log.get("own")
+    refused = RequestRefused("shop", Refused("no_secret"), "h", judged=True, probe=True)
+    IntakeObserver(metrics, log.get("intake"), own).handlers()[RequestRefused](refused)
+    assert await said(lines) == []
+    assert metrics.refusals("shop") == {"probe": 1}
+
+
+@pytest.mark.parametrize("own", ["attempt", "corrupt"])
+def test_the_feed_has_an_attempt_and_the_own_event_of_its_end(own: str) -> None:
+    feed = Feed(ManualClock(), boot="b")
+    observe = Observers(feed_handlers(feed))
+    happened = ended()
+    observe(happened)  # nobody watches
+    with feed.watching(FeedFilter(), None) as watcher:
+        feed.take(watcher)
+        observe(happened if own == "attempt" else JobCorrupt("job_1", happened.own))
+        sent = feed.take(watcher).decode()
+    kinds = [line.split()[1] for line in sent.splitlines() if line.startswith("event:")]
+    assert kinds == (["attempt", "delivery"] if own == "attempt" else ["delivery"])
+    assert "dlv_own" in sent

@@ -6,16 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from router import log
 from router.config import load
 from router.dispatch.rules_port import rereader
-from router.metrics import Metrics
 from router.model.ids import Ids
+from router.model.observed import unobserved
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.own_events import planned
+from router.serving.own_events import OwnEvents, OwnEventWriter
 from router.serving.verbs import ReloadState
 from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Selector
-from router.wiring.own_events import own_events, reload_failed
+from router.wiring.own_events import reload_failed
 from tests.builders import a_ruleset
 from tests.clocks import START_MS, ManualClock
 
@@ -37,29 +39,32 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 
 def test_its_events_can_be_read_again_when_no_rule_wants_any_more() -> None:
     live, ids = calling(), Ids(random.Random(1))
-    found = planned(live.current, ids, "target.open", "id", {"target": "erp"}, START_MS)
+    found = planned(live.current, ids, "target.failing", "id", {"target": "erp"}, START_MS)
     assert found is not None
     live.swap(LiveRuleset(a_ruleset(), SecretValues({}, {})))
     event = rereader(live)(found[0], 0)
-    assert (event.name, event.payload) == ("target.open", {"target": "erp"})
+    assert (event.name, event.payload) == ("target.failing", {"target": "erp"})
 
 
 async def test_a_failed_reload_is_told_once_for_each_fault(store: SqliteStore) -> None:
     live = calling()
-    own = own_events(
-        live,
-        store,
+    own = OwnEvents(
+        live=live, hide=str, ids=Ids(random.Random(1)), clock=ManualClock(), observe=unobserved
+    )
+    writer = OwnEventWriter(
+        own,
+        store=store,
         wake=lambda _target, _due_at: None,
-        ids=Ids(random.Random(1)),
         clock=ManualClock(),
-        metrics=Metrics(),
+        observe=unobserved,
+        log=log.get("test"),
     )
     state = ReloadState(at=START_MS, succeeded_at=START_MS)
     for text in ("line 3", "line 3", "line 4" * 2000):
         state.ok, state.error = False, text
         state.failures += 1
         reload_failed(own, live, state)
-        assert await own.flush()
+        assert await writer.flush()
     told = await store.reads.deliveries(Selector(endpoint="router"))
     assert [d.events for d in told] == [("reload.failed",)] * 2
     assert max(d.body_bytes for d in told) < 4_300

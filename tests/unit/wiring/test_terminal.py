@@ -9,10 +9,12 @@ import msgspec
 import pytest
 
 from router import log
+from router.dispatch.observed import AttemptEnded
 from router.log import Redactor
 from router.metrics import Metrics
 from router.model.job import Attempt, Job, Settlement
-from router.wiring.terminal import Narrator, colours, phrasing
+from router.wiring.observers import Observers
+from router.wiring.terminal import TerminalObserver, colours, phrasing
 
 NOW = 1_790_000_000_000
 
@@ -120,7 +122,8 @@ def an_end(state: str, **more: Any) -> Settlement:
 
 
 def narrate(job: Job, settlement: Settlement) -> None:
-    Narrator(Metrics(), log.get("dispatch")).settled(job, settlement, True)
+    observed = AttemptEnded(job, settlement, None)
+    Observers(TerminalObserver(Metrics(), log.get("dispatch")).handlers())(observed)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from router.web.admin.openapi import ApiRoute, rows
 from router.web.admin.reading import Questions
 from router.web.admin.reads import ListRoutes, RecordRoutes, ServerRoutes
 from router.web.client_address import Peers
-from router.web.feed import Feed
+from router.web.feed import Feed, FeedFilter
 from tests.builders import GENERATION, NOW
 from tests.clocks import ManualClock
 from tests.store_values import a_settlement
@@ -163,7 +163,9 @@ class Rig:
         self.reading = Questions(
             self.world.real.reads, self.world.live, clock=self.clock, rebuild=_not_rebuilt
         )
-        self.feed = Feed(self.clock, boot="b", recording=lambda _: None)
+        self.feed = Feed(self.clock, boot="b")
+        with self.feed.watching(FeedFilter(), None):
+            pass  # what happens is kept from the first watcher on
         held: Callable[[], Any] | None = None if self.held is None else self._held
         _SERVICES.take(
             questions=self.reading, operator=self.operator, render_metrics=_numbers,

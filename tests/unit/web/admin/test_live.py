@@ -6,8 +6,7 @@ import re
 import pytest
 
 from router.model.job import Attempt, Settlement
-from router.rules.plan import Plan
-from router.store.values import Accepted
+from router.store.values import Acceptance, Accepted
 from tests.builders import a_delivery, a_job
 from tests.unit.web.admin.rig import Rig
 
@@ -86,7 +85,7 @@ async def test_attempts_are_told_to_whoever_may_see_payloads(
     """Whether or not it says what kinds it wants: an attempt's reason may quote an answer."""
     job = a_job()
     attempt = Attempt(job.id, 1, 1, 2, "fatal", "HTTP 400", {}, "0" * 64)
-    rig.feed.delivered(a_delivery(), Plan("routed", (), (), (), ()), Accepted("dlv_1"))
+    rig.feed.delivered(Acceptance(a_delivery(), (), ()), Accepted("dlv_1"))
     rig.feed.attempted(job, Settlement(job.id, "b/1", attempt, "dead", reason="HTTP 400"))
     answer = await rig.ask("GET", f"/api/feed{query}", who, headers={"last-event-id": "b.0.0"})
     told = re.findall(r"event: (delivery|duplicate|attempt)\n", answer.body.decode())

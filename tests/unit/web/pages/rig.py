@@ -14,7 +14,7 @@ from litestar import Litestar
 
 from router.model.target import TargetRow
 from router.operator import By, ReplayRequest
-from router.refusals import KeptRefusals
+from router.refusals import Refusals
 from router.rules.ruleset import Ruleset
 from router.serving.verbs import ReloadState, Verbs
 from router.store.sqlite.store import SqliteStore, open_store
@@ -24,7 +24,7 @@ from router.web.admin.app import AdminApp
 from router.web.admin.browsers import Hosts
 from router.web.admin.callers import Caller, Callers, HeldToken
 from router.web.admin.reading import Questions
-from router.web.feed import Feed
+from router.web.feed import Feed, FeedFilter
 from router.web.pages.application import PagesRouter
 from router.web.pages.context import Services
 from router.web.pages.guard import COOKIE
@@ -94,7 +94,7 @@ class Rig:
             reload=self._reload,
             reload_state=self.state,
         )
-        verbs.kept = KeptRefusals()
+        verbs.kept = Refusals()
         return verbs
 
     async def _reload(self) -> bool:
@@ -119,7 +119,9 @@ class Rig:
     def _build(self, callers: Callers) -> None:
         live = self.world.live
         self.reading = Questions(self.store.reads, live, clock=self.clock, rebuild=_not_rebuilt)
-        self.feed = Feed(self.clock, boot="b", recording=lambda _: None)
+        self.feed = Feed(self.clock, boot="b")
+        with self.feed.watching(FeedFilter(), None):
+            pass  # what happens is kept from the first watcher on
         services = pages.services(
             self.reading,
             self,  # type: ignore[arg-type]

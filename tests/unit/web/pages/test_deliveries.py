@@ -8,7 +8,6 @@ import pytest
 
 from router.model.job import Attempt, Settlement
 from router.model.target import TargetRow
-from router.rules.plan import Plan
 from router.store.values import Acceptance, Accepted, Selector
 from router.web.pages import overview, shown
 from tests.builders import NOW, a_delivery, a_job
@@ -43,7 +42,7 @@ async def test_attempts_are_told_to_whoever_may_see_payloads(
     await rig.log_in(who)
     job = a_job()
     attempt = Attempt(job.id, 1, 1, 2, "fatal", "HTTP 400", {}, "0" * 64)
-    rig.feed.delivered(a_delivery(), Plan("routed", (), (), (), ()), Accepted("dlv_1"))
+    rig.feed.delivered(Acceptance(a_delivery(), (), ()), Accepted("dlv_1"))
     rig.feed.attempted(job, Settlement(job.id, "b/1", attempt, "dead", reason="HTTP 400"))
     told = (await rig.get("/live/feed", last_event_id="b.0.0")).body.decode()
     assert re.findall(r"event: (delivery|duplicate|attempt)\n", told) == kinds
@@ -272,7 +271,7 @@ async def test_targets_are_paused_by_name(rig: Rig) -> None:
 
 async def test_ten_thousand_targets_are_a_page_with_those_in_trouble_first(free: Rig) -> None:
     free.rows = tuple(
-        TargetRow(f"t{n}", named=False, kind="shell", state="open" if n == 9_999 else "closed")
+        TargetRow(f"t{n}", named=False, kind="shell", state="failing" if n == 9_999 else "healthy")
         for n in range(10_000)
     )
     page = await page_of(free, "/targets")

@@ -12,7 +12,7 @@ from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Selector
 from tests.builders import a_rule, a_ruleset
 from tests.clocks import ManualClock
-from tests.unit.test_intake import World
+from tests.unit.intake.test_intake import World
 
 
 class Watched:

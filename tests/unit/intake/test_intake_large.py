@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
-from router.intake import LARGE_BODY, PAUSE_S
+from router.intake.intake import LARGE_BODY, PAUSE_S
 from router.store.sqlite.store import SqliteStore
 from router.store.values import Selector
 from tests.builders import a_rule, a_ruleset
 from tests.clocks import settle
-from tests.unit.test_intake import World, answer, store
+from tests.unit.intake.test_intake import World, answer, store
 
 __all__ = ["store"]
 
@@ -82,7 +82,7 @@ async def test_a_store_that_fills_up_meanwhile_refuses_it(store: SqliteStore) ->
     world = World(store, a_ruleset())
     waiting = asyncio.create_task(world.send(large()))
     await settle()
-    world.intake.full = True
+    world.full = True
     await world.clock.advance(3 * STEP_S)
     assert (await waiting).status == 503
     assert await store.reads.deliveries(Selector()) == ()

@@ -15,8 +15,8 @@ from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Selector
 from tests.builders import a_request, a_rule, a_ruleset
 from tests.clocks import ManualClock
+from tests.unit.intake.test_intake import KEY, World
 from tests.unit.providers.makers import a_definition, a_provider
-from tests.unit.test_intake import KEY, World
 
 META = Provider(
     a_definition(
@@ -117,4 +117,4 @@ async def test_a_secret_that_is_shown_is_nowhere_kept(
     assert KEY.decode() not in repr(record)
     assert KEY.decode() not in repr(world.dispatch.works)
     await sent(world, provider, headers=(), query_string=b"key=" + KEY + b"x")
-    assert KEY.decode() not in repr(world.intake.ring)
+    assert KEY.decode() not in repr(world.refusals.recent(9))

@@ -13,7 +13,7 @@ from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Selector
 from tests.builders import a_request, a_rule, a_ruleset
 from tests.clocks import ManualClock
-from tests.unit.test_intake import KEY, World, answer
+from tests.unit.intake.test_intake import KEY, World, answer
 
 
 @pytest.fixture

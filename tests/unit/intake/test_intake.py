@@ -10,17 +10,19 @@ import pytest
 
 from router import log
 from router.errors import StoreUnavailable
-from router.intake import Intake, Reply
+from router.intake import Admission, Intake, Reply
 from router.metrics import Metrics
 from router.model.headers import kept_headers
 from router.model.ids import Ids
 from router.model.job import Attempt, NewJob, Settlement
 from router.model.settings import Dedupe, Endpoint, FixedAnswer
 from router.providers import builtin
+from router.refusals import Refusals
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.ruleset import Ruleset
 from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Acceptance, Selector
+from router.wiring.observers import IntakeObserver, Observers
 from tests.builders import a_log, a_request, a_rule, a_ruleset
 from tests.clocks import START_MS, ManualClock
 
@@ -68,14 +70,18 @@ class World:
         self.dispatch = Handover(slots)
         self.clock = ManualClock()
         self.metrics = Metrics()
+        self.refusals, self.full = Refusals(), False
+        self.ranges: tuple[str, ...] | None = None
+        lines = log.get("test")
         self.intake = Intake(
             live=LiveRef(LiveRuleset(ruleset, SecretValues({"shop": KEY}, {"shop": None}))),
             store=store,
             dispatch=self.dispatch,
             clock=self.clock,
             ids=Ids(random.Random(1)),
-            metrics=self.metrics,
-            log=log.get("test"),
+            observe=Observers(IntakeObserver(self.metrics, lines, lines).handlers()),
+            refusals=self.refusals,
+            admission=Admission(lambda _: self.ranges, lambda: self.full),
         )
 
     async def send(self, body: bytes = b'{"id": 1}', number: str = "w-1", **given: Any) -> Reply:
@@ -171,7 +177,7 @@ async def test_a_forgery_stores_nothing_and_is_remembered_in_the_ring(store: Sql
     reply = await world.send(key=b"another-secret-entirely")
     assert (reply.status, answer(reply)) == (401, {"error": "unauthorized"})
     assert await store.reads.deliveries(Selector()) == ()
-    (refusal,) = world.intake.ring
+    (refusal,) = world.refusals.recent(9)
     assert (refusal["endpoint"], refusal["reason"]) == ("shop", "bad_signature")
     assert KEY.decode() not in str(refusal)
 
@@ -208,7 +214,7 @@ async def test_a_failed_commit_is_503_and_gives_the_slots_back() -> None:
 async def test_a_full_store_refuses_the_genuine_and_the_forged_alike(store: SqliteStore) -> None:
     """503 for the genuine; the forged still hear 401."""
     world = World(store, a_ruleset())
-    world.intake.full = True
+    world.full = True
     assert (await world.send()).status == 503
     assert (await world.send(key=b"another-secret-entirely")).status == 401
 

@@ -13,9 +13,9 @@ from router.refusals import AGENT, PROBE
 from router.store.sqlite.store import SqliteStore, open_store
 from tests.builders import a_request, a_rule, a_ruleset
 from tests.clocks import ManualClock
+from tests.unit.intake.test_intake import World
+from tests.unit.intake.test_intake_senders import receiving, sent
 from tests.unit.providers.makers import a_provider
-from tests.unit.test_intake import World
-from tests.unit.test_intake_senders import receiving, sent
 
 FORGED = {"key": b"another-secret-of-some-length"}
 
@@ -28,22 +28,22 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 
 
 def wanting(world: World) -> World:
-    world.intake.kept.wanted = lambda: True
+    world.refusals.wanted = lambda: True
     return world
 
 
 async def test_nothing_is_kept_unless_somebody_wants_it(store: SqliteStore) -> None:
     world = World(store, a_ruleset(a_rule("r")))
     await world.send(**FORGED)
-    assert world.intake.ring[-1]["kept"] is None
+    assert world.refusals.recent(1)[0]["kept"] is None
     with pytest.raises(NotFound):
-        world.intake.kept.get("last")
+        world.refusals.get("last")
 
 
 async def test_a_forgery_is_kept_byte_for_byte(store: SqliteStore) -> None:
     world = wanting(World(store, a_ruleset(a_rule("r"))))
     await world.send(b'{"id":\xff}', **FORGED)
-    kept = world.intake.kept.get(world.intake.ring[-1]["kept"])
+    kept = world.refusals.get(world.refusals.recent(1)[0]["kept"])
     assert (kept.endpoint, kept.reason, kept.at) == ("shop", "bad_signature", world.clock.now())
     assert kept.request.body == b'{"id":\xff}'
     assert b"x-shopify-hmac-sha256" in dict(kept.request.headers)
@@ -58,7 +58,7 @@ async def test_credentials_are_removed_before_anything_is_kept(store: SqliteStor
         (b"x-plain", b"stays"),
     )
     await sent(world, a_provider("token"), headers=headers)
-    kept = world.intake.kept.get("last")
+    kept = world.refusals.get("last")
     assert dict(kept.request.headers) == {
         b"authorization": REMOVED.encode(),
         b"cookie": REMOVED.encode(),
@@ -71,15 +71,15 @@ async def test_a_token_in_a_header_of_its_own_is_removed_too(store: SqliteStore)
     provider = a_provider("gitlab")
     world = wanting(World(store, receiving(provider)))
     await sent(world, provider, headers=((b"x-gitlab-token", b"nearly"),))
-    assert b"nearly" not in msgspec.json.encode(world.intake.kept.get("last"))
+    assert b"nearly" not in msgspec.json.encode(world.refusals.get("last"))
 
 
 async def test_strangers_by_address_are_not_kept(store: SqliteStore) -> None:
     ruleset = receiving(builtin()["shopify"], allow_from=("10.0.0.0/8",))
     world = wanting(World(store, ruleset))
     await world.send(peer="192.0.2.1")
-    assert world.intake.ring[-1]["reason"] == "address_not_allowed"
-    assert world.intake.ring[-1]["kept"] is None
+    assert world.refusals.recent(1)[0]["reason"] == "address_not_allowed"
+    assert world.refusals.recent(1)[0]["kept"] is None
 
 
 PROBING = ((b"user-agent", AGENT),)
@@ -93,8 +93,8 @@ async def test_what_doctor_asks_is_counted_and_is_no_refusal(store: SqliteStore)
     reply = await world.intake.accept(door, a_request(headers=PROBING))
     assert reply.status == 401
     world.intake.refuse(door, "method_not_allowed", 405, "192.0.2.1", PROBING)
-    assert [one["reason"] for one in world.intake.ring] == ["bad_signature"]
-    assert world.intake.kept.get("last").reason == "bad_signature"
+    assert [one["reason"] for one in world.refusals.recent(9)] == ["bad_signature"]
+    assert world.refusals.get("last").reason == "bad_signature"
     assert world.metrics.refusals("shop") == {"bad_signature": 1, PROBE: 2}
 
 
@@ -102,4 +102,4 @@ async def test_a_forgery_cannot_pass_for_what_doctor_asks(store: SqliteStore) ->
     provider = a_provider("gitlab")
     world = wanting(World(store, receiving(provider)))
     await sent(world, provider, headers=((b"x-gitlab-token", b"a guess"), *PROBING))
-    assert world.intake.ring[-1]["kept"] is not None
+    assert world.refusals.recent(1)[0]["kept"] is not None

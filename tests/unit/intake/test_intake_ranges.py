@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from router import log
-from router.intake import ODD_VERSIONS_MAX
 from router.model.settings import PUBLISHED, Endpoint
 from router.providers import builtin
 from router.rules.ruleset import Ruleset
 from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Selector
+from router.wiring.observers import ODD_VERSIONS_MAX
 from tests.builders import a_request, a_rule, a_ruleset
 from tests.clocks import ManualClock
-from tests.unit.test_intake import KEY, World
+from tests.unit.intake.test_intake import KEY, World
 
 HOOKS = ("192.0.2.0/24", "2001:db8:1::/48")
 
@@ -37,7 +37,7 @@ def of_shop(**given: Any) -> Ruleset:
 
 
 def publishing(world: World, ranges: tuple[str, ...] | None) -> World:
-    world.intake._published = lambda _: ranges
+    world.ranges = ranges
     return world
 
 
@@ -65,7 +65,7 @@ async def test_a_stranger_with_a_right_signature_hears_no_more_than_a_word(
     world = publishing(World(store, of_shop(allow_from=(PUBLISHED,))), HOOKS)
     reply = await world.send(peer="198.51.100.1")
     assert (reply.status, reply.body) == (403, b'{"error":"forbidden"}')
-    assert world.intake.ring[-1]["reason"] == "address_not_allowed"
+    assert world.refusals.recent(1)[0]["reason"] == "address_not_allowed"
 
 
 async def test_until_ranges_are_known_the_sender_is_told_to_come_back(store: SqliteStore) -> None:

@@ -1,0 +1,11 @@
+"""
+Judges, reads, routes, commits and answers deliveries.
+
+Nothing is read before it is proved genuine, and no 2xx leaves before the store has committed.
+"""
+
+from router.intake.commit import acceptance
+from router.intake.intake import Admission, DispatchPort, Intake
+from router.intake.reply import UNAVAILABLE, Reply
+
+__all__ = ["UNAVAILABLE", "Admission", "DispatchPort", "Intake", "Reply", "acceptance"]
