@@ -5,7 +5,7 @@ Nothing is read before it is proved genuine, and no 2xx leaves before the store 
 """
 
 from router.intake.commit import acceptance
-from router.intake.intake import Admission, DispatchPort, Intake
+from router.intake.intake import DispatchPort, Intake, IntakeChecks
 from router.intake.reply import UNAVAILABLE, Reply
 
-__all__ = ["UNAVAILABLE", "Admission", "DispatchPort", "Intake", "Reply", "acceptance"]
+__all__ = ["UNAVAILABLE", "DispatchPort", "Intake", "IntakeChecks", "Reply", "acceptance"]

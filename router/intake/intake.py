@@ -71,7 +71,7 @@ def _never() -> bool:
     return False
 
 
-class Admission(NamedTuple):
+class IntakeChecks(NamedTuple):
     """
     What is asked before a request is let in. `published`: the address ranges of an endpoint's
     sender; `full`: whether the store has no room left.
@@ -81,7 +81,7 @@ class Admission(NamedTuple):
     full: Callable[[], bool] = _never
 
 
-_OPEN = Admission()
+_OPEN = IntakeChecks()
 
 
 class Intake:
@@ -97,11 +97,11 @@ class Intake:
         ids: Ids,
         observe: Observer = unobserved,
         refusals: Refusals | None = None,
-        admission: Admission = _OPEN,
+        checks: IntakeChecks = _OPEN,
     ) -> None:
         self._live, self._store, self._dispatch = live, store, dispatch
         self._clock, self._ids, self._observe = clock, ids, observe
-        self._refusals, self._admission = refusals or Refusals(), admission
+        self._refusals, self._checks = refusals or Refusals(), checks
         self._planners: tuple[LiveRuleset, Planner] | None = None
         self._routings = -1  # so that the first one is timed
 
@@ -139,7 +139,7 @@ class Intake:
             request = endpoint.provider.hidden(request)
         large = len(request.body) > LARGE_BODY
         weighed = await self._weighed(request.body) if large else None
-        if self._admission.full():
+        if self._checks.full():
             return UNAVAILABLE
         delivery, plan = self._routed(live, endpoint, request, verdict, weighed)
         plan = _without_payloads(plan) if large else plan
@@ -196,7 +196,7 @@ class Intake:
         if in_ranges(peer, tuple(r for r in endpoint.allow_from if r != PUBLISHED)):
             return None
         if PUBLISHED in endpoint.allow_from:
-            published = self._admission.published(endpoint)
+            published = self._checks.published(endpoint)
             if published is None:
                 return Refused("ranges_unknown", 503)
             if in_ranges(peer, published):

@@ -8,7 +8,7 @@ from typing import TypeVar
 from router.dispatch import Dispatcher, Measures
 from router.dispatch.protocol import Action
 from router.dispatch.rules_port import dispatch_live
-from router.intake import Admission, Intake, acceptance
+from router.intake import Intake, IntakeChecks, acceptance
 from router.model.delivery import InboundRequest
 from router.model.ids import Ids
 from router.model.job import ActionKind, Attempt, Job
@@ -77,7 +77,7 @@ class Rig:
             clock=self.clock,
             ids=self._ids,
             observe=self._seen.observe,
-            admission=Admission(published=lambda _: (ELSEWHERE,)),
+            checks=IntakeChecks(published=lambda _: (ELSEWHERE,)),
         )
         self._dispatching = self._loop.create_task(dispatcher.run())
 

@@ -14,7 +14,7 @@ from router.clock import SteadyClock
 from router.dispatch.dispatcher import Dispatcher
 from router.dispatch.live import Measures
 from router.dispatch.rules_port import dispatch_live
-from router.intake import Admission, Intake
+from router.intake import Intake, IntakeChecks
 from router.metrics import Metrics
 from router.model.ids import Ids
 from router.model.settings import DoorTls
@@ -206,7 +206,7 @@ class Built:
             ids=self.ids,
             observe=self.observe,
             refusals=self.refusals,
-            admission=Admission(self.published.of, lambda: self.upkeep.full),
+            checks=IntakeChecks(self.published.of, lambda: self.upkeep.full),
         )
 
     def _verbs(self) -> Verbs:

@@ -10,7 +10,7 @@ import pytest
 
 from router import log
 from router.errors import StoreUnavailable
-from router.intake import Admission, Intake, Reply
+from router.intake import Intake, IntakeChecks, Reply
 from router.metrics import Metrics
 from router.model.headers import kept_headers
 from router.model.ids import Ids
@@ -81,7 +81,7 @@ class World:
             ids=Ids(random.Random(1)),
             observe=Observers(IntakeObserver(self.metrics, lines, lines).handlers()),
             refusals=self.refusals,
-            admission=Admission(lambda _: self.ranges, lambda: self.full),
+            checks=IntakeChecks(lambda _: self.ranges, lambda: self.full),
         )
 
     async def send(self, body: bytes = b'{"id": 1}', number: str = "w-1", **given: Any) -> Reply:
