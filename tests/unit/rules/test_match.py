@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pytest
+
+from router.model.settings import OWN, Endpoint
 from router.rules.match import Matcher, Matches
 from router.rules.scope import delivery_roots, event_scope
 from router.rules.specs import CompiledRule
@@ -124,3 +127,19 @@ def test_an_otherwise_rule_keeps_its_place_among_the_others() -> None:
     """A rule for all endpoints does not keep it quiet, and does not overtake it."""
     found = matched(a_rule("rest", otherwise=True), a_rule("all", sources=None))
     assert ids(found.live) == ["rest", "all"]
+
+
+@pytest.mark.parametrize("written", ["target.failing", "target.open", "target.o*", "target.*"])
+@pytest.mark.parametrize("event", ["target.failing", "target.open"])
+def test_own_events_of_two_names_are_let_in_by_both(written: str, event: str) -> None:
+    own = Endpoint(OWN, OWN, (), ())
+    rules = (a_rule("r", events=(written,), sources=(OWN,)),)
+    matcher = Matcher(a_ruleset(*rules, endpoints={OWN: own}))
+    matches = matcher.match(OWN, event, None, {})
+    assert [rule.id for rule in matches.live] == ["r"]
+
+
+def test_a_sender_s_event_of_such_a_name_has_no_other() -> None:
+    rules = (a_rule("r", events=("target.open",)),)
+    matches = Matcher(a_ruleset(*rules)).match("shop", "target.failing", None, {})
+    assert matches.live == ()
