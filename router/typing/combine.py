@@ -89,14 +89,15 @@ def _judged(finding: TypeFinding, walks: Sequence[WalkResult]) -> TypeFinding | 
         return finding
     span, family = finding.span, _family(finding.code)
     constant = finding.code in _CONSTANT
-    there = [w for w in walks if span in w.run.visited and (constant or not w.guessed)]
+    guesses = constant or all(w.guessed for w in walks)  # of a sender without a catalogue all are
+    there = [w for w in walks if span in w.run.visited and (guesses or not w.guessed)]
     mine = [
         (w, f)
         for w in there
         for f in w.run.findings
         if f.span == span and _family(f.code) == family
     ]
-    if len({id(w) for w, _ in mine}) >= len(there):
+    if mine and len({id(w) for w, _ in mine}) >= len(there):
         return _for_all([f for _, f in mine])
     if constant or any(span in w.run.fine for w in there):
         return None

@@ -48,7 +48,7 @@ class RouterProcess:
     One run of the router.
 
     `environ` is added to what a bare process needs; `tracer` is a command that runs the router.
-    What it prints goes to `log`, or to the descriptor `out`.
+    What it prints goes to `log`, or to the descriptor `out`. `code` is where `router/` lies.
     """
 
     rules: Path
@@ -59,6 +59,7 @@ class RouterProcess:
     tracer: tuple[str, ...] = ()
     out: int | None = None
     process: subprocess.Popen[bytes] | None = None
+    code: Path = ROOT
 
     def __enter__(self) -> Self:
         return self.start()
@@ -92,7 +93,7 @@ class RouterProcess:
             out = log.fileno() if self.out is None else self.out
             self.process = subprocess.Popen(
                 command,
-                cwd=ROOT,
+                cwd=self.code,
                 env={**plain, **self.environ},
                 stdin=subprocess.DEVNULL,
                 stdout=out,

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from router import kinds
 from router.config import load, render_text
 from tests.docs.pages import blocks
 
 BLOCKS = blocks("actions.md", "yaml")
-KINDS = ("http", "shell", "python", "log")
+KINDS = tuple(kinds.KINDS)
 HEAD = """version: 1
 secrets: {erp: {env: ERP_TOKEN}, chat_url: {env: CHAT_URL}}
 targets: {erp: {url: "https://erp.example.net"}}

@@ -116,6 +116,18 @@ def test_results_of_earlier_actions_are_closed() -> None:
     assert codes(text("results.erp.exit == 0")) == ["unknown-name"]
 
 
+def test_results_are_judged_where_no_event_is_known() -> None:
+    """A sender without a catalogue: every event is a guess, and what the router adds is known."""
+    text = (
+        "version: 1\nendpoints: {any: {paths: /any, provider: none, verify: none}}\n"
+        "rules:\n  - id: a\n    from: any\n    actions:\n"
+        "      - {id: erp, http: https://erp.example.net/}\n"
+        '      - {after: erp, log: "{{ results.erp.sttus }} {{ payload.x.y }}"}\n'
+    )
+    [found] = load(text, path="rules.yaml", env={}).diagnostics
+    assert (found.code, found.hint) == ("unknown-name", "did you mean 'status'?")
+
+
 def test_what_stands_twice_is_told_at_both_places_once() -> None:
     one, two = "payload.curency == 'EUR'", "payload.curency != 'USD'"
     found = said(rule(f'["{one}", "{two}"]'))
