@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 
 from router.expressions.trace import LeafVerdict
-from router.model.trial import ActionKey
 from router.rehearsal.explained import TrialExplainer
 from router.rehearsal.record import End
 from router.rehearsal.run import TrialResult
@@ -61,13 +60,9 @@ class Coverage:
                         setattr(seen, leaf.verdict, getattr(seen, leaf.verdict) + 1)
         for name in result.seen.hits:
             self.rules[name].matched = True
-        for key, ends in result.seen.ends.items():
-            self._acted(key, ends)
-
-    def _acted(self, key: ActionKey, ends: set[End]) -> None:
-        rule, action = key
-        if action in self.rules[rule].actions:
-            self.rules[rule].actions[action] |= ends
+        for (rule, action), ends in result.seen.ends.items():
+            if action in self.rules[rule].actions:
+                self.rules[rule].actions[action] |= ends
 
     @property
     def counted(self) -> tuple[int, int]:

@@ -1,9 +1,9 @@
 """Two rulesets compared, whole: what they say, and what that did to which deliveries."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+from msgspec.structs import asdict
 
 from router.rehearsal.diff import CallChange, Effect, RuleChange
 from router.rehearsal.plain import Change
@@ -40,25 +40,17 @@ def difference_json(found: Difference) -> dict[str, Any]:
         "old": found.old,
         "new": found.new,
         "differs": found.differs,
-        "rules": [
-            {"rule": r.rule, "kind": r.kind, "changes": _changes(r.changes)} for r in found.rules
-        ],
-        "settings": _changes(found.settings),
+        "rules": [asdict(rule) | _changed(rule) for rule in found.rules],
+        "settings": [asdict(change) for change in found.settings],
         "deliveries": found.deliveries,
         "events": found.events,
-        "skipped": [msgspec.structs.asdict(one) for one in found.skipped],
-        "effects": [_effect(effect) for effect in found.effects],
+        "skipped": [asdict(one) for one in found.skipped],
+        "effects": [
+            asdict(effect) | {"calls": [asdict(call) | _changed(call) for call in effect.calls]}
+            for effect in found.effects
+        ],
     }
 
 
-def _changes(found: Iterable[Change]) -> list[dict[str, Any]]:
-    return [msgspec.structs.asdict(change) for change in found]
-
-
-def _effect(effect: Effect) -> dict[str, Any]:
-    told = msgspec.structs.asdict(effect)
-    return {**told, "calls": [_call(call) for call in effect.calls]}
-
-
-def _call(call: CallChange) -> dict[str, Any]:
-    return {"action": call.action, "kind": call.kind, "changes": _changes(call.changes)}
+def _changed(found: RuleChange | CallChange) -> dict[str, Any]:
+    return {"changes": [asdict(change) for change in found.changes]}
