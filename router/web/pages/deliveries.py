@@ -104,6 +104,7 @@ class DeliveryPages(Controller):
             "delivery.html",
             record=record,
             d=d,
+            provider=context.live.current.ruleset.provider_name(d.endpoint, d.provider),
             body=shown.shown_body(d.body, whole=query.text("body") == "all"),
             headers=d.headers[: shown.HEADERS_SHOWN],
             verified=shown.verified(d),

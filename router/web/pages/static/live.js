@@ -35,7 +35,7 @@
       if (answer.status === 401) { say("logged out: reload the page", "off"); stop(); return; }
       if (answer.ok) replace(await answer.text());
     } catch {
-      say("the router does not answer", "off");
+      say("no answer from the router", "off");
     } finally {
       busy = false;
       setTimeout(() => { if (again) renew(); }, PACE_MS);
@@ -58,7 +58,7 @@
     source = new EventSource("/live/feed");
     source.onopen = () => { say("live", "on"); clearInterval(fallback); fallback = null; renew(); };
     source.onerror = () => {
-      say("not live: connecting again; rows are renewed every 5 s", "off");
+      say("not live: reconnecting; rows update every 5 s", "off");
       fallback ??= setInterval(renew, FALLBACK_MS);
       if (source.readyState === EventSource.CLOSED && !document.hidden) setTimeout(listen, FALLBACK_MS);
     };
@@ -74,9 +74,9 @@
   pause.hidden = false;
   pause.addEventListener("click", () => {
     paused = !paused;
-    pause.textContent = paused ? "go on" : "hold";
+    pause.textContent = paused ? "resume" : "pause";
     pause.setAttribute("aria-pressed", String(paused));
-    say(paused ? "held" : "live", paused ? "" : "on");
+    say(paused ? "paused" : "live", paused ? "" : "on");
     if (!paused && again) renew();
   });
   // Browsers allow few connections to one server: a tab that nobody sees gives its one back.

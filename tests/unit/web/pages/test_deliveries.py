@@ -52,7 +52,7 @@ async def test_a_delivery_has_everything_on_its_page(free: Rig) -> None:
     page = await page_of(free, f"/deliveries/{free.ids['delivery']}")
     for words in (
         "by secret &#39;shop&#39;", "it came once", "routed", free.ids["job"], "x-odd: plain",
-        "Why: every rule beside event 0", "curl -sS -X &#39;POST&#39;", "Replay", "Try a condition",
+        "Rule results for event 0", "curl -sS -X &#39;POST&#39;", "Replay", "Try a condition",
         "status:", "dead", "download, byte for byte",
     ):  # fmt: skip
         assert words in page, words
@@ -112,7 +112,7 @@ async def test_a_large_body_is_shown_in_part_and_given_whole(free: Rig) -> None:
     body = b'{"a": "' + b"x" * 40_000 + b'"}'
     (one,) = await stored(free, 1, body=body)
     page = await page_of(free, f"/deliveries/{one}")
-    assert len(page) < 45_000 + shown.BODY_SHOWN
+    assert len(page) < 46_000 + shown.BODY_SHOWN
     assert "show all of it" in page
     assert "x" * 40_000 in await page_of(free, f"/deliveries/{one}?body=all")
     whole = await free.get(f"/deliveries/{one}/body")
@@ -205,7 +205,7 @@ async def test_what_a_replay_has_made_again_is_not_planned_to_be_revived(rig: Ri
     await rig.log_in("operator")
     page = await page_of(rig, "/plan?verb=revive&state=dead")
     assert "<dt>jobs</dt><dd>0<" in page
-    assert f'<dt>passed over</dt><dd>1 that <a href="/replays/{rig.ids["replay"]}">' in page
+    assert f'<dt>skipped</dt><dd>1 already replayed by <a href="/replays/{rig.ids["replay"]}">' in page
     assert 'action="/plan/revive"' not in page
 
 
