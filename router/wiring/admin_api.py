@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from litestar import Litestar
 
 from router.clock import Clock
+from router.serving.memory import keep_from_collector
 from router.web.admin.api import admin_api
 from router.web.admin.callers import Callers
 from router.web.admin.changes import ChangeRoutes
@@ -41,7 +42,7 @@ def api(
         "ledger": ledger,
         "render_metrics": render_metrics,
     }
-    return admin_api(
+    made = admin_api(
         [ListRoutes, RecordRoutes, ServerRoutes, ChangeRoutes, LiveRoutes],
         services,
         callers=callers,
@@ -49,3 +50,5 @@ def api(
         pages=PagesRouter(pages),
         mask=masked,
     )
+    keep_from_collector()
+    return made

@@ -1,6 +1,8 @@
-"""The admin door's parts: who may come in, numbers of the store, masks."""
+"""The admin listener's parts: who may come in, numbers of the store, masks, what it waits for."""
 
 import stat
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -104,3 +106,12 @@ async def test_what_the_store_knows_is_asked_for_now_and_then() -> None:
     store.fault = True
     assert b"router_lag_seconds 4.0" in await numbers.render()
     assert store.asked == 2
+
+
+def test_a_server_starts_without_litestar() -> None:
+    """It takes half a second to import and build; the public listener does not wait for it."""
+    look = "import sys, router.wiring.launch; print('litestar' in sys.modules)"
+    ran = subprocess.run(
+        [sys.executable, "-c", look], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert ran.stdout == "False\n"
