@@ -205,7 +205,8 @@ async def test_what_a_replay_has_made_again_is_not_planned_to_be_revived(rig: Ri
     await rig.log_in("operator")
     page = await page_of(rig, "/plan?verb=revive&state=dead")
     assert "<dt>jobs</dt><dd>0<" in page
-    assert f'<dt>skipped</dt><dd>1 already replayed by <a href="/replays/{rig.ids["replay"]}">' in page
+    replay = rig.ids["replay"]
+    assert f'<dt>skipped</dt><dd>1 already replayed by <a href="/replays/{replay}">' in page
     assert 'action="/plan/revive"' not in page
 
 
