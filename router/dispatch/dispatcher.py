@@ -186,7 +186,7 @@ class Dispatcher:
         """
         self.breakers.restore(await self._store.recall(FACT))
         return await self._store.recover(
-            alive=f"{self._boot}/",
+            nodes=await self._store.reads.lost_nodes(self._boot),
             now=self._clock.now(),
             on_interrupt_dead=self._live.dead_if_interrupted(),
             died=self._runner.died,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from router.clock import Clock
 from router.model.job import Job, Settlement
 from router.store.protocol import Store
-from router.store.values import Acceptance, Selector
+from router.store.values import Acceptance
 
 REMEMBER_S = 60.0
 
@@ -48,9 +48,9 @@ class LostLeases:
         """
         found = []
         jobs = set(self._jobs)
-        for job in await self._store.reads.jobs(Selector(state="running", limit=10_000)):
-            if (job.lease or "", job.id) in jobs or job.lease in self._leases:
-                mine = (job.lease or "", job.id) in jobs
+        for job in await self._store.reads.lost_leases({*self._leases, *(of for of, _ in jobs)}):
+            mine = (job.lease or "", job.id) in jobs
+            if mine or job.lease in self._leases:
                 end = interrupted(job) if mine else unbegun(job)
                 await self._store.settle(end, own_event(job, end))
                 found.append(job)

@@ -28,7 +28,7 @@ from router.model.leased import Work
 from router.model.observed import Observer
 from router.model.retry import STANDARD, RetryPolicy
 from router.store.protocol import Store
-from router.store.values import HELD, Acceptance, Settled
+from router.store.values import Acceptance, Settled
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 5.0
 DEATHS_MAX = 100
@@ -250,12 +250,12 @@ class Runner:
         if settled is None:
             self._ends.lost(job)
             return
-        self._observe(AttemptEnded(job, settlement, own) if settled.held else LeaseLost(job))
+        self._observe(AttemptEnded(job, settlement, own) if settled else LeaseLost(job))
         if settlement.due_at is not None:
             self._ends.due(job, settlement.due_at + self._set_by - made)
         for target, due_at in settled.freed:
             self._ends.freed(target, due_at)
-        for new in own.jobs if own is not None and settled.held else ():
+        for new in own.jobs if own is not None and settled else ():
             self._ends.freed(new.target, new.due_at)
         if settled.cancelled:
             self._observe(JobsCancelled(job, settled.cancelled))
@@ -266,16 +266,14 @@ class Runner:
         """
         Offer a result until the store takes it: the action must not run again for our trouble.
 
-        A try that failed may have committed, so a later refusal then counts as written. A result
-        that the store chokes on is left out. None: the patience is spent.
+        A result that the store chokes on is left out. None: the patience is spent.
         """
-        pause, unsure, bare, made = FIRST_PAUSE_S, False, False, self._set_by
+        pause, bare, made = FIRST_PAUSE_S, False, self._set_by
         until = self._clock.monotonic() + self._measures.patience_s
         while True:
             settlement, made = self._by_now(settlement, made), self._set_by
             try:
-                settled = await self._store.settle(settlement, own)
-                return HELD if unsure and not settled else settled
+                return await self._store.settle(settlement, own)
             except StoreUnavailable as error:
                 self._observe(StoreFailed("settle", error))
             except Exception as error:  # noqa: BLE001 - a job must not hang on its result
@@ -286,7 +284,6 @@ class Runner:
                 continue
             if self._clock.monotonic() >= until:
                 return None
-            unsure = True
             await self._clock.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE_S)
 

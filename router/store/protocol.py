@@ -7,7 +7,7 @@ the caller must assume neither. Times are Unix milliseconds.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from router.model.delivery import DeliverySummary
@@ -70,6 +70,17 @@ class DispatchReads(FactReads, Protocol):
 
     async def targets(self) -> Mapping[str, int]:
         """Every target with an available or retryable job, and its earliest due time."""
+        ...
+
+    async def lost_nodes(self, node: str) -> frozenset[str]:
+        """Nodes that hold leases and run no more; `node` is who asks, and runs."""
+        ...
+
+    async def lost_leases(self, leases: Collection[str]) -> tuple[Job, ...]:
+        """
+        The jobs that run under these leases, of which the node that took them knows that nobody
+        holds them: their grant was never heard, or the end of their job could not be written.
+        """
         ...
 
 
@@ -213,6 +224,9 @@ class IntakeStore(Protocol):
         The unique index of the keys decides what is new. If every event has keys and all are
         known, nothing is stored but a later count on the first delivery, and the answer waits
         until that first delivery is itself committed.
+
+        A delivery that is there already, by its id, is answered as it was when it was stored: a
+        call of unknown outcome may be made again.
         """
         ...
 
@@ -253,9 +267,9 @@ class DispatchStore(FactStore, Protocol):
 
     async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
         """
-        Write an attempt's end if its lease still holds the job; false: it did not, nothing
-        changed. `charged` adds one to the job's count and clears `deaths`; an uncharged
-        `available` (shutdown) leaves both.
+        Write an attempt's end if its lease still holds the job; see `Settled`. A call of unknown
+        outcome may be made again. `charged` adds one to the job's count and clears `deaths`; an
+        uncharged `available` (shutdown) leaves both.
 
         In the same transaction the job's successors are freed or cancelled, and the turn of a run
         that has ended goes to the next one of its group. So is `own` accepted, a delivery of the
@@ -266,19 +280,20 @@ class DispatchStore(FactStore, Protocol):
     async def recover(
         self,
         *,
-        alive: str,
+        nodes: Collection[str],
         now: int,
         on_interrupt_dead: frozenset[tuple[str, str]],
         died: Died = untold,
     ) -> Recovered:
         """
-        Reclaim every running job whose lease does not begin with `alive` (the live boot's id).
+        Reclaim the running jobs whose leases are of these `nodes`, which run no more.
 
         Each gets an `interrupted` attempt, uncharged; the third death in a row makes the job dead,
-        `crash_loop`. Those with two are due one by one, `APART_MS` apart: the one that ends the
-        process shall be alone then. Jobs of a (rule, action) in `on_interrupt_dead` are dead at
-        once, `interrupted`. What `died` says of each dead one is accepted with it, and with any
-        job that a verb of this store finds unreadable from then on: it is dead, `corrupt`.
+        `crash_loop`. A job that had not begun (no `started_at`) has not died. Those with two deaths
+        are due one by one, `APART_MS` apart: the one that ends the process shall be alone then.
+        Jobs of a (rule, action) in `on_interrupt_dead` are dead at once, `interrupted`. What `died`
+        says of each dead one is accepted with it, and with any job that a verb of this store finds
+        unreadable from then on: it is dead, `corrupt`.
         """
         ...
 

@@ -82,21 +82,28 @@ def untold(_job: Job, _attempt: Attempt) -> None:
 
 class Settled(msgspec.Struct, frozen=True):
     """
-    What became of a settlement; true if its lease still `held` the job.
+    What became of a settlement: its lease `held` the job and the end is written; it was written
+    `already`, by a call whose outcome nobody heard; or the lease was `lost` and nothing changed.
+    True unless it was lost.
 
     `freed` are the target and due time of each job that needs no longer wait, `cancelled` the
     reasons of those that will not run: successors of the job, or the rest of a superseded run.
     """
 
-    held: bool = True
+    fate: Literal["held", "already", "lost"] = "held"
     freed: tuple[tuple[str, int], ...] = ()
     cancelled: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return self.held
+        return self.fate != "lost"
 
 
-HELD, LOST = Settled(), Settled(held=False)
+HELD, ALREADY, LOST = Settled(), Settled("already"), Settled("lost")
+
+
+def node_of(lease: str) -> str:
+    """The node that took a lease: leases are `<node>/<number>`."""
+    return lease.partition("/")[0]
 
 
 class Leased(msgspec.Struct, frozen=True):

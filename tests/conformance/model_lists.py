@@ -1,6 +1,6 @@
 """What the model holds, and how it is asked: lists, pages and counts over plain dicts."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -25,6 +25,7 @@ from router.store.values import (
     RuleCount,
     Selector,
     Stored,
+    node_of,
 )
 from tests.conformance.model_runs import ModelRuns
 
@@ -65,6 +66,14 @@ class ModelLists:
                     found.setdefault(action, attempt.result)
             run = run.origin
         return found
+
+    async def lost_nodes(self, node: str) -> frozenset[str]:
+        running = [j for j in self._jobs.values() if j.state == "running"]
+        return frozenset(node_of(j.lease or "") for j in running) - {node}
+
+    async def lost_leases(self, leases: Collection[str]) -> tuple[Job, ...]:
+        running = [j for j in self._jobs.values() if j.state == "running"]
+        return tuple(j for j in running if j.lease in leases)
 
     async def targets(self) -> Mapping[str, int]:
         found: dict[str, int] = {}

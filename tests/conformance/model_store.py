@@ -1,7 +1,7 @@
 """The Store protocol over plain dicts: slow, unsafe, and obviously what the protocol says."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -19,7 +19,9 @@ from router.model.job import (
 )
 from router.model.operations import ActionJobs, Audit, Change, Planned, Replay, ReplayStep
 from router.store.values import (
+    ALREADY,
     APART_MS,
+    LOST,
     Acceptance,
     Accepted,
     Died,
@@ -35,6 +37,7 @@ from router.store.values import (
     Selector,
     Settled,
     narrowed,
+    node_of,
     untold,
 )
 from tests.conformance.model_lists import DUE, ModelLists
@@ -47,6 +50,10 @@ class ModelStore(ModelLists):
 
     async def accept(self, acceptance: Acceptance) -> Accepted | Duplicate:
         delivery, now = acceptance.delivery, self._clock.now()
+        if delivery.id in self._deliveries:
+            events = self._deliveries[delivery.id][1]
+            some = frozenset(e.index for e in events)
+            return Accepted(delivery.id, None if len(some) == len(acceptance.events) else some)
         self._let_go([key for event in acceptance.events for key in event.keys], now)
         owners = [self._take(event, delivery.id) for event in acceptance.events]
         new = [e for e, owner in zip(acceptance.events, owners, strict=True) if owner is None]
@@ -125,7 +132,7 @@ class ModelStore(ModelLists):
     async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
         job = self._jobs.get(settlement.job)
         if job is None or job.state != "running" or job.lease != settlement.lease:
-            return Settled(held=False)
+            return self._written(settlement.attempt)
         self._attempts.append(settlement.attempt)
         self._change(
             job,
@@ -146,6 +153,11 @@ class ModelStore(ModelLists):
             told["cancelled"] = tuple(sorted((*told["cancelled"], *cancelled)))
         return Settled(**told)
 
+    def _written(self, attempt: Attempt) -> Settled:
+        of = (attempt.job, attempt.number, attempt.outcome, attempt.reason)
+        there = any((a.job, a.number, a.outcome, a.reason) == of for a in self._attempts)
+        return ALREADY if there else LOST
+
     def _follow(self, ids: Iterable[str], now: int) -> None:
         """See to the runs of these jobs, the oldest first."""
         for run in [run for run in self.runs.runs if set(run.jobs) & set(ids)]:
@@ -154,7 +166,7 @@ class ModelStore(ModelLists):
     async def recover(
         self,
         *,
-        alive: str,
+        nodes: Collection[str],
         now: int,
         on_interrupt_dead: frozenset[tuple[str, str]],
         died: Died = untold,
@@ -162,7 +174,7 @@ class ModelStore(ModelLists):
         dead = reclaimed = suspects = 0
         touched, told = [], []
         for job in sorted(self._jobs.values(), key=lambda job: job.id):
-            if job.state != "running" or (job.lease or "").startswith(alive):
+            if job.state != "running" or node_of(job.lease or "") not in nodes:
                 continue
             self._attempts.append(
                 Attempt(

@@ -30,7 +30,9 @@ async def test_i23_queue_a_run_keeps_its_turn_between_its_retries(rig: Rig) -> N
     await rig.accept(group=Group())
     assert [await rig.state(i) for i in range(2)] == ["retryable", "waiting"]
     await rig.begin()
-    await rig.store.recover(alive="new", now=START_MS, on_interrupt_dead=NOBODY)
+    await rig.store.recover(
+        nodes=await rig.store.reads.lost_nodes("new"), now=START_MS, on_interrupt_dead=NOBODY
+    )
     assert [await rig.state(i) for i in range(2)] == ["available", "waiting"]
 
 

@@ -7,7 +7,7 @@ import pytest
 from router.errors import NotFound
 from router.model.target import TargetCounts
 from router.store.protocol import Store
-from router.store.values import APART_MS, Recovered, Selector
+from router.store.values import ALREADY, APART_MS, HELD, LOST, Recovered, Selector
 from tests.clocks import START_MS
 from tests.store_values import FAR, GENERATION, Maker, a_settlement, lease_one
 
@@ -62,8 +62,8 @@ async def test_only_the_lease_settles(store: Store, make: Maker) -> None:
     for stale in ("", "a.9", "b", "b.", "b.0", "b.10", "b.1 ", "B.1", "b.2", "b.other", "c.0"):
         assert not await store.settle(a_settlement(job, lease=stale)), stale
         assert (await store.reads.job(job.id)) == job
-    assert await store.settle(a_settlement(job))
-    assert not await store.settle(a_settlement(job))
+    assert await store.settle(a_settlement(job)) == HELD
+    assert await store.settle(a_settlement(job)) == ALREADY
     record = await store.reads.delivery(job.delivery)
     assert record is not None
     assert [a.number for a in record.attempts] == [1]
@@ -125,15 +125,64 @@ async def test_targets_are_those_with_work_to_come(store: Store, make: Maker) ->
     assert await store.reads.targets() == {"a": START_MS + 7, "b": START_MS + 3}
 
 
+async def test_a_settlement_of_unknown_outcome_may_be_made_again(store: Store, make: Maker) -> None:
+    """Whatever the end: it is there once, and what it was is not changed by another end."""
+    await store.accept(make.acceptance(jobs=[make.job(rule=rule) for rule in "abc"]))
+    ends = {"a": "succeeded", "b": "retryable", "c": "dead"}
+    for number, (_, state) in enumerate(ends.items()):
+        job = await lease_one(store, lease=f"b/{number}")
+        end = a_settlement(job, state, due_at=FAR + 1)  # type: ignore[arg-type]
+        assert await store.settle(end) == HELD
+        assert await store.settle(end) == ALREADY
+        other = a_settlement(job, "dead" if state == "succeeded" else "succeeded")
+        assert await store.settle(other) == LOST
+        record = await store.reads.delivery(job.delivery)
+        assert record is not None
+        assert [a.outcome for a in record.attempts if a.job == job.id] == [end.attempt.outcome]
+    assert {j.rule: j.state for j in await store.reads.jobs(ALL)} == ends
+
+
+async def test_settlements_made_again_are_told_apart_from_those_beside_them(
+    store: Store, make: Maker
+) -> None:
+    await store.accept(make.acceptance(jobs=[make.job(), make.job(), make.job()]))
+    jobs = [leased.job for leased in (await store.lease({"erp": 3}, lease="b/1", now=FAR)).jobs]
+    await store.settle(a_settlement(jobs[0]))
+    stale = a_settlement(jobs[2], lease="b/0")
+    ends = [a_settlement(jobs[0]), a_settlement(jobs[1]), stale]
+    assert await asyncio.gather(*[store.settle(end) for end in ends]) == [ALREADY, HELD, LOST]
+
+
+async def test_jobs_that_nobody_holds_are_found_by_their_leases(store: Store, make: Maker) -> None:
+    await store.accept(make.acceptance(jobs=[make.job(rule=rule) for rule in "abcd"]))
+    jobs = [await lease_one(store, lease=lease) for lease in ("b/1", "b/2", "c/1", "b/3")]
+    await store.settle(a_settlement(jobs[3]))
+    found = await store.reads.lost_leases({"b/2", "c/1", "b/3", "b/4"})
+    assert {job.id for job in found} == {jobs[1].id, jobs[2].id}
+    assert await store.reads.lost_leases([]) == ()
+
+
 # Death of a process
+
+
+async def test_a_living_node_s_leases_are_left_alone(store: Store, make: Maker) -> None:
+    await store.accept(make.acceptance(jobs=[make.job(rule=rule) for rule in "abc"]))
+    dead, alive, mine = [await lease_one(store, lease=f"{node}/1") for node in ("d", "a", "m")]
+    assert await store.reads.lost_nodes("m") >= {"d"}
+    assert "m" not in await store.reads.lost_nodes("m")
+    recovered = await store.recover(nodes={"d", "gone"}, now=FAR, on_interrupt_dead=NOBODY)
+    assert recovered == Recovered(1, 0)
+    assert [await store.reads.job(job.id) for job in (alive, mine)] == [alive, mine]
+    assert await store.settle(a_settlement(dead)) == LOST
+    assert await store.settle(a_settlement(alive)) == HELD
 
 
 async def test_another_boot_s_jobs_are_reclaimed_uncharged(store: Store, make: Maker) -> None:
     await store.accept(make.acceptance(jobs=[make.job(), make.job(rule="other")]))
-    old = await lease_one(store, lease="old.1")
-    kept = await lease_one(store, lease="new.1")
+    old = await lease_one(store, lease="old/1")
+    kept = await lease_one(store, lease="new/1")
     assert await store.recover(
-        alive="new", now=START_MS + 9, on_interrupt_dead=NOBODY
+        nodes=await store.reads.lost_nodes("new"), now=START_MS + 9, on_interrupt_dead=NOBODY
     ) == Recovered(1, 0)
     assert await store.reads.job(kept.id) == kept
     again = await lease_one(store)
@@ -153,7 +202,9 @@ async def test_what_was_charged_stays_charged_when_the_process_dies(
         job = await lease_one(store, lease=f"{boot}.1")
         await store.settle(a_settlement(job, "retryable", due_at=START_MS))
         await lease_one(store, lease=f"{boot}.2")
-        await store.recover(alive="x", now=FAR, on_interrupt_dead=NOBODY)
+        await store.recover(
+            nodes=await store.reads.lost_nodes("x"), now=FAR, on_interrupt_dead=NOBODY
+        )
         assert [j.charged for j in await store.reads.jobs(ALL)] == [boot + 1]
 
 
@@ -163,7 +214,9 @@ async def test_a_restart_keeps_the_time_of_a_retry(store: Store, make: Maker) ->
     await lease_one(store, lease="old.2")
     due_at = START_MS + 3_600_000
     await store.settle(a_settlement(job, "retryable", due_at=due_at))
-    await store.recover(alive="new", now=START_MS + 9, on_interrupt_dead=NOBODY)
+    await store.recover(
+        nodes=await store.reads.lost_nodes("new"), now=START_MS + 9, on_interrupt_dead=NOBODY
+    )
     again = await store.reads.job(job.id)
     assert again is not None
     assert (again.state, again.due_at, again.charged, again.deaths) == ("retryable", due_at, 1, 0)
@@ -173,7 +226,9 @@ async def test_the_third_death_in_a_row_is_the_last(store: Store, make: Maker) -
     await store.accept(make.acceptance())
     for boot in range(3):
         await lease_one(store, lease=f"{boot}.1")
-        last = await store.recover(alive="x", now=FAR, on_interrupt_dead=NOBODY)
+        last = await store.recover(
+            nodes=await store.reads.lost_nodes("x"), now=FAR, on_interrupt_dead=NOBODY
+        )
     assert last == Recovered(0, 1)
     (job,) = await store.reads.jobs(Selector(state="dead"))
     assert (job.reason, job.deaths, job.ended_at) == ("crash_loop", 3, FAR)
@@ -184,7 +239,9 @@ async def test_those_that_died_twice_come_back_one_by_one(store: Store, make: Ma
     for boot in "12":
         leased = await store.lease({"erp": 3}, lease=f"{boot}.1", now=FAR)
         assert len(leased.jobs) == 3
-        await store.recover(alive="x", now=FAR, on_interrupt_dead=NOBODY)
+        await store.recover(
+            nodes=await store.reads.lost_nodes("x"), now=FAR, on_interrupt_dead=NOBODY
+        )
     jobs = await store.reads.jobs(Selector(state="available"))
     assert sorted(job.due_at - FAR for job in jobs) == [0, APART_MS, 2 * APART_MS]
 
@@ -192,7 +249,7 @@ async def test_those_that_died_twice_come_back_one_by_one(store: Store, make: Ma
 async def test_a_charged_attempt_clears_the_deaths(store: Store, make: Maker) -> None:
     await store.accept(make.acceptance())
     await lease_one(store, lease="old.1")
-    await store.recover(alive="x", now=FAR, on_interrupt_dead=NOBODY)
+    await store.recover(nodes=await store.reads.lost_nodes("x"), now=FAR, on_interrupt_dead=NOBODY)
     job = await lease_one(store)
     await store.settle(a_settlement(job, "retryable", due_at=START_MS))
     assert (await lease_one(store)).deaths == 0
@@ -202,7 +259,9 @@ async def test_work_that_must_not_run_again_dies_at_once(store: Store, make: Mak
     await store.accept(make.acceptance())
     await lease_one(store, lease="old.1")
     dead = frozenset({("paid", "erp")})
-    assert await store.recover(alive="x", now=FAR, on_interrupt_dead=dead) == Recovered(0, 1)
+    assert await store.recover(
+        nodes=await store.reads.lost_nodes("x"), now=FAR, on_interrupt_dead=dead
+    ) == Recovered(0, 1)
     (job,) = await store.reads.jobs(Selector(state="dead"))
     assert job.reason == "interrupted"
 

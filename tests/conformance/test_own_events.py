@@ -4,7 +4,7 @@ import asyncio
 
 from router.model.job import Attempt, Group, Job, Turn
 from router.store.protocol import Store
-from router.store.values import Acceptance, Recovered, Selector, Settled
+from router.store.values import ALREADY, HELD, Acceptance, Recovered, Selector, Settled
 from tests.store_values import FAR, Maker, a_settlement
 
 NOBODY: frozenset[tuple[str, str]] = frozenset()
@@ -47,8 +47,8 @@ async def test_a_lost_lease_tells_nothing(store: Store, make: Maker) -> None:
 
 async def test_offered_twice_it_is_told_once(store: Store, make: Maker) -> None:
     job, event = await running(store, make), own(make)
-    assert await store.settle(a_settlement(job, "dead"), event)
-    assert not await store.settle(a_settlement(job, "dead"), event)
+    assert await store.settle(a_settlement(job, "dead"), event) == HELD
+    assert await store.settle(a_settlement(job, "dead"), event) == ALREADY
     assert await told(store) == [event.delivery.id]
 
 
@@ -101,7 +101,10 @@ async def test_recovery_tells_of_each_that_dies_of_it(store: Store, make: Maker)
         return event
 
     recovered = await store.recover(
-        alive="new", now=FAR, on_interrupt_dead=frozenset({("refund", "erp")}), died=died
+        nodes=await store.reads.lost_nodes("new"),
+        now=FAR,
+        on_interrupt_dead=frozenset({("refund", "erp")}),
+        died=died,
     )
     assert recovered == Recovered(1, 1)
     assert await told(store) == [event.delivery.id]
@@ -119,7 +122,9 @@ async def test_recovery_tells_of_each_that_dies_of_it(store: Store, make: Maker)
     assert again is not None
     assert again.state == "available"
     # A second recovery finds nothing more to tell of.
-    await store.recover(alive="new", now=FAR, on_interrupt_dead=NOBODY, died=died)
+    await store.recover(
+        nodes=await store.reads.lost_nodes("new"), now=FAR, on_interrupt_dead=NOBODY, died=died
+    )
     assert len(seen) == 1
 
 
@@ -128,7 +133,10 @@ async def test_recovery_of_many_with_nobody_to_tell(store: Store, make: Maker) -
         await running(store, make, "old.1")
     dead = frozenset({("paid", "erp")})
     recovered = await store.recover(
-        alive="new", now=FAR, on_interrupt_dead=dead, died=lambda _job, _attempt: None
+        nodes=await store.reads.lost_nodes("new"),
+        now=FAR,
+        on_interrupt_dead=dead,
+        died=lambda _job, _attempt: None,
     )
     assert recovered == Recovered(0, 3)
     assert await told(store) == []
@@ -146,7 +154,9 @@ async def test_recovery_tells_of_forty_in_the_order_of_their_ids(store: Store, m
         asked.append(job.id)
         return own(make, job.id.encode())
 
-    recovered = await store.recover(alive="new", now=FAR, on_interrupt_dead=dead, died=died)
+    recovered = await store.recover(
+        nodes=await store.reads.lost_nodes("new"), now=FAR, on_interrupt_dead=dead, died=died
+    )
     assert recovered == Recovered(0, 40)
     assert len(await told(store)) == 40
     assert asked == [job.id for job in reversed(jobs)]

@@ -87,7 +87,11 @@ async def test_i22_a_crash_loop_cancels_what_comes_after_it(rig: Rig) -> None:
     await rig.accept(CHAIN)
     for _ in range(3):
         await rig.begin()
-        await rig.store.recover(alive="new", now=START_MS + 7, on_interrupt_dead=NOBODY)
+        await rig.store.recover(
+            nodes=await rig.store.reads.lost_nodes("new"),
+            now=START_MS + 7,
+            on_interrupt_dead=NOBODY,
+        )
     assert await rig.states() == {
         "a": ("dead", "crash_loop"),
         "b": ("cancelled", "predecessor_dead: a"),
@@ -159,7 +163,9 @@ async def test_i26_results_are_those_of_the_last_attempt_that_ran(rig: Rig) -> N
     assert await rig.store.reads.results(b, asked) == {}
     await rig.run("retryable", due_at=START_MS)
     await rig.begin()
-    await rig.store.recover(alive="new", now=START_MS, on_interrupt_dead=NOBODY)
+    await rig.store.recover(
+        nodes=await rig.store.reads.lost_nodes("new"), now=START_MS, on_interrupt_dead=NOBODY
+    )
     assert await rig.store.reads.results(b, asked) == {"a": {"status": 200}}
     await rig.run()
     assert await rig.store.reads.results(b, asked) == {"a": {"status": 200}}

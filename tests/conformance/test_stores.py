@@ -39,6 +39,32 @@ async def test_what_was_accepted_comes_back_byte_for_byte(store: Store, make: Ma
     assert [job.id for job in record.jobs] == [job.id for job in acceptance.jobs]
 
 
+async def test_a_delivery_of_unknown_outcome_may_be_offered_again(
+    store: Store, make: Maker
+) -> None:
+    """By its id: it is there once with its jobs, its keys are its own, and others go on."""
+    first = make.acceptance(b"k1", jobs=[make.job(state="running", lease="b/1"), make.job()])
+    await store.accept(make.acceptance(b"k2"))
+    events = (make.event(0, b"k2"), make.event(1, b"k3"))
+    partial = make.acceptance(events=events)
+    for key in (b"k4", b"k5"):
+        beside = make.acceptance(key)
+        batch = (first, partial, first, beside)
+        receipts = await asyncio.gather(*[store.accept(one) for one in batch])
+        assert receipts == [
+            Accepted(first.delivery.id),
+            Accepted(partial.delivery.id, frozenset({1})),
+            Accepted(first.delivery.id),
+            Accepted(beside.delivery.id),
+        ]
+    assert len(await store.reads.deliveries(ALL)) == 5
+    record = await store.reads.delivery(first.delivery.id)
+    assert record is not None
+    assert [(j.id, j.lease) for j in record.jobs] == [(j.id, j.lease) for j in first.jobs]
+    assert record.duplicates == 0
+    assert await store.accept(make.acceptance(b"k1")) == Duplicate(first.delivery.id)
+
+
 async def test_a_new_job_has_its_delivery_s_facts(
     store: Store, make: Maker, clock: ManualClock
 ) -> None:

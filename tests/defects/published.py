@@ -133,9 +133,9 @@ PUBLISHED = (
         "a lease by the wall clock",
         Edit(
             "router/store/sqlite/leasing.py",
-            'f"SELECT n, rule, action, deaths, run {_OF_OTHERS}", (len(alive), alive)',
-            '"SELECT n, rule, action, deaths, run FROM jobs WHERE state = 3 AND started_at < ?", '
-            "(now - 60_000,)",
+            "lost = [n for n, node in reading.holders(book.db) if node in nodes]",
+            'lost = [n for (n,) in book.db.execute("SELECT n FROM jobs WHERE state = 3 "'
+            ' "AND started_at < ?", (now - 60_000,))]',
         ),
         "conformance/test_leasing.py::test_another_boot_s_jobs_are_reclaimed_uncharged",
         note="a lease here belongs to a boot, not to a time: planted is a recovery that goes by "
@@ -166,9 +166,9 @@ PUBLISHED = (
         "a restart forgets when a retry is due",
         Edit(
             "router/store/sqlite/leasing.py",
-            "    dead = {row[0]: reason for row in lost",
+            "    dead = {row[0]: reason for row in found",
             '    book.db.execute("UPDATE jobs SET due_at = ? WHERE state = 1", (now,))\n'
-            "    dead = {row[0]: reason for row in lost",
+            "    dead = {row[0]: reason for row in found",
         ),
         "conformance/test_leasing.py::test_a_restart_keeps_the_time_of_a_retry",
     ),

@@ -20,7 +20,9 @@ async def test_a_third_death_is_an_end_and_a_second_is_none(tmp_path: Path) -> N
     await store.accept(make.acceptance())
     for boot in range(3):
         await store.lease({"erp": 1}, lease=f"{boot}/1", now=2 * FAR)
-        mended = await store.recover(alive="none/", now=FAR, on_interrupt_dead=NOBODY)
+        mended = await store.recover(
+            nodes=await store.reads.lost_nodes("none"), now=FAR, on_interrupt_dead=NOBODY
+        )
     assert mended == Recovered(0, 1)
     await store.close()
     assert (odd_ends(path), ledger.killed_thrice(path)) == ([], 1)

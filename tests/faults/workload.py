@@ -25,7 +25,7 @@ from router.model.job import Attempt, Group, NewJob, Predecessor, Settlement, Tu
 from router.store.protocol import Store
 from router.store.sqlite import connection, writer
 from router.store.sqlite.store import open_store
-from router.store.values import Acceptance, EventEntry
+from router.store.values import Acceptance, EventEntry, node_of
 from tests.ledger import digest
 
 LEVELS = {"OFF": 0, "NORMAL": 1, "FULL": 2}
@@ -140,7 +140,11 @@ async def live(path: Path, rng: random.Random, first: int, count: int) -> None:
     """Open the store, take `count` deliveries in groups of 1 to 6, close it."""
     store = await open_store(str(path), clock=SystemClock())
     line = Line(first)
-    await store.recover(alive=line.lease, now=line.now, on_interrupt_dead=frozenset())
+    await store.recover(
+        nodes=await store.reads.lost_nodes(node_of(line.lease)),
+        now=line.now,
+        on_interrupt_dead=frozenset(),
+    )
     number = first
     while number < first + count:
         group = range(number, min(number + rng.choice((1, 1, 2, 6)), first + count))

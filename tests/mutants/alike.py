@@ -32,8 +32,8 @@ class Alike:
         )
 
 
-_OTHERS = (
-    '"FROM jobs WHERE state > 1 AND state < 5 AND state = 3 AND substr(lease, 1, ?) IS NOT ? " '
+_RUNNING = (
+    '"SELECT n, CAST(lease AS BLOB) FROM jobs WHERE state > 1 AND state < 5 AND state = 3 " '
     '"ORDER BY id"'
 )
 _UNNAMED = f'""" {" ".join(pruning._UNNAMED.split())} """'
@@ -363,11 +363,11 @@ ALIKE = (
     ),
     *(
         Alike(
-            "store/sqlite/leasing.py",
-            "",
-            _OTHERS.partition(' "ORDER')[0],
-            _OTHERS,
-            _OTHERS.replace(old, new),
+            "store/sqlite/reading.py",
+            "holders",
+            _RUNNING.partition(' "ORDER')[0],
+            _RUNNING,
+            _RUNNING.replace(old, new),
             "what is asked besides `state = 3` only lets an index be used",
         )
         for old, new in (

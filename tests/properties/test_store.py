@@ -58,7 +58,8 @@ class Histories(RuleBasedStateMachine):
 
     def both(self, verb: str, *args: Any, **kwargs: Any) -> Any:
         """Ask both; the answers must be the same."""
-        told = self.run(getattr(self.store, verb)(*args, **kwargs))
+        of = self.store if hasattr(self.store, verb) else self.store.reads
+        told = self.run(getattr(of, verb)(*args, **kwargs))
         expected = self.run(getattr(self.model, verb)(*args, **kwargs))
         assert told == expected, (told, expected)
         return told
@@ -162,7 +163,7 @@ class Histories(RuleBasedStateMachine):
 
         self.both(
             "recover",
-            alive="next",
+            nodes=self.run(self.store.reads.lost_nodes("next")),
             now=self.clock.now(),
             on_interrupt_dead=doomed,
             died=died,

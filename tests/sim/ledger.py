@@ -1,7 +1,7 @@
 """A ledger in memory: just what dispatch asks of a store, with every transition checked."""
 
 import heapq
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -9,14 +9,17 @@ import msgspec
 from router.model.delivery import Delivery
 from router.model.job import ENDED, Attempt, Job, JobState, NewJob, Settlement
 from router.store.values import (
+    ALREADY,
     APART_MS,
+    HELD,
+    LOST,
     Acceptance,
     Died,
     LeaseBatch,
     Leased,
     Recovered,
-    Selector,
     Settled,
+    node_of,
     untold,
 )
 from tests.conformance.model_runs import ModelRuns
@@ -141,7 +144,7 @@ class Ledger:
         late = self.moved - known
         job = self.records[settlement.job]
         held = job.state == "running" and job.lease == settlement.lease
-        settled = Settled(held=held)
+        settled = HELD
         if held:
             self.attempts.append(settlement.attempt)
             charged = settlement.charged
@@ -159,7 +162,11 @@ class Ledger:
             settled = self._follow(job.id, settlement.attempt.ended_at + late)
             self._tell(own, settlement.attempt.ended_at + late, late)
         else:
-            self.lost += 1
+            of = (settlement.job, settlement.attempt.number, settlement.attempt.outcome)
+            settled = (
+                ALREADY if of in {(a.job, a.number, a.outcome) for a in self.attempts} else LOST
+            )
+            self.lost += not settled
         await self.pause()
         return settled
 
@@ -178,7 +185,7 @@ class Ledger:
     async def recover(
         self,
         *,
-        alive: str,
+        nodes: Collection[str],
         now: int,
         on_interrupt_dead: frozenset[tuple[str, str]],
         died: Died = untold,
@@ -186,7 +193,7 @@ class Ledger:
         await self.pause()
         reclaimed = dead = suspects = 0
         for job in sorted(self.records.values(), key=lambda job: job.id):
-            if job.state != "running" or (job.lease or "").startswith(alive):
+            if job.state != "running" or node_of(job.lease or "") not in nodes:
                 continue
             reason = None
             if (job.rule, job.action) in on_interrupt_dead:
@@ -236,9 +243,14 @@ class Ledger:
         await self.pause()
         return {n: v for n, v in self.facts.items() if n.startswith(prefix) and v is not None}
 
-    async def jobs(self, selector: Selector) -> tuple[Job, ...]:
+    async def lost_nodes(self, node: str) -> frozenset[str]:
+        running = [job for job in self.records.values() if job.state == "running"]
+        return frozenset(node_of(job.lease or "") for job in running) - {node}
+
+    async def lost_leases(self, leases: Collection[str]) -> tuple[Job, ...]:
         await self.pause()
-        return tuple(job for job in self.records.values() if selector.state in (None, job.state))
+        running = [job for job in self.records.values() if job.state == "running"]
+        return tuple(job for job in running if job.lease in leases)
 
 
 def _reclaimed(job: Job, now: int, reason: str | None) -> Job:

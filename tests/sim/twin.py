@@ -10,7 +10,7 @@ import msgspec
 from router.model.job import ENDED, Job, Settlement
 from router.model.operations import ReplayStep
 from router.store.sqlite.reader import open_reader
-from router.store.values import Selector
+from router.store.values import Selector, node_of
 from tests.conformance.model_store import ModelStore
 from tests.sim.filed import Twin, at_once
 from tests.sim.steps import History, Retried
@@ -24,7 +24,7 @@ TWINNED = frozenset(
         "begin_replay", "replay_step",
     }
 )  # fmt: skip
-READ = frozenset({"results", "targets", "job", "jobs"})
+READ = frozenset({"results", "targets", "job", "jobs", "lost_nodes", "lost_leases"})
 
 
 class Then:
@@ -77,9 +77,11 @@ class Twins:
         settled = await self.model.settle(settlement, own)
         history = self.history
         history.put_to_the_test(18)
-        if bool(settled) != (before.state == "running" and before.lease == settlement.lease):
+        if (settled.fate == "held") != (
+            before.state == "running" and before.lease == settlement.lease
+        ):
             history.broken(18, f"{settlement} was taken from {before}")
-        if not settled:
+        if settled.fate != "held":
             return settled
         if before.charged >= ATTEMPTS_MOST:
             history.broken(19, f"{before.id} is charged an attempt more than its schedule has")
@@ -96,7 +98,7 @@ class Twins:
 
     async def _recover(self, **named: Any) -> Any:
         running = [job for job in self.jobs() if job.state == "running"]
-        left = [job for job in running if not (job.lease or "").startswith(named["alive"])]
+        left = [job for job in running if node_of(job.lease or "") in named["nodes"]]
         recovered = await self.model.recover(**named)
         for job in left:
             self.history.put_to_the_test(17)

@@ -8,6 +8,7 @@ from router.model.job import NewJob
 from router.store.sqlite import runs
 from router.store.sqlite.rows import (
     DELIVERY_STATE,
+    decode_events,
     encode_events,
     encode_meta,
     encode_names,
@@ -15,6 +16,11 @@ from router.store.sqlite.rows import (
 )
 from router.store.sqlite.writer_state import ROWS, Book, Row
 from router.store.values import Acceptance, Accepted, Duplicate, EventEntry, narrowed
+
+
+class Anomaly(Exception):
+    """Something in this batch is out of the ordinary: do its items one by one."""
+
 
 Receipt = Accepted | Duplicate
 
@@ -71,6 +77,16 @@ def accept_all(book: Book, batch: Sequence[Prepared]) -> list[Receipt]:
     for place, (wanted, rows) in special:
         receipts[place] = _insert_special(book, receipts[place], wanted, rows)
     return receipts
+
+
+def accepted_before(book: Book, prepared: Prepared) -> Accepted | None:
+    """The receipt of a delivery that is there already."""
+    acceptance = prepared.acceptance
+    found = book.one("SELECT events FROM deliveries WHERE id = ?", (acceptance.delivery.id,))
+    if found is None:
+        return None
+    new = frozenset([event.index for event in decode_events(found)])
+    return Accepted(acceptance.delivery.id, None if len(new) == len(acceptance.events) else new)
 
 
 def insert_jobs(book: Book, rows: Sequence[Row]) -> None:
@@ -188,6 +204,8 @@ def _judge(
 ) -> list[Receipt]:
     """Some key was known or came twice: see who owns each, then go through the batch in order."""
     ours = {p.acceptance.delivery.id for p in batch}
+    if len(ours) < len(batch):
+        raise Anomaly
     found = _owners(book, list(claims))
     known = {key: owner for key, owner in found.items() if owner not in ours}
     kept: dict[bytes, tuple[str, int]] = {}

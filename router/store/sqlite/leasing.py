@@ -1,13 +1,13 @@
 """Handing out due jobs, and taking back those whose holder died."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from router.model.delivery import Delivery
 from router.model.job import Attempt, Job
-from router.store.sqlite import accepting, damage, runs
+from router.store.sqlite import accepting, damage, reading, runs
 from router.store.sqlite.rows import JOB_COLUMNS, PLACE_BITS, to_delivery, to_job
 from router.store.sqlite.selection import JOBS_JOINED
 from router.store.sqlite.writer_state import Book
@@ -222,73 +222,78 @@ def _deliveries(book: Book, wanted: Mapping[int, list[Any]]) -> dict[int, Delive
     return found
 
 
-_OF_OTHERS = (
-    "FROM jobs WHERE state > 1 AND state < 5 AND state = 3 AND substr(lease, 1, ?) IS NOT ? "
-    "ORDER BY id"
-)
-
-
 def recover(
-    book: Book, alive: str, now: int, dead_on_interrupt: frozenset[tuple[str, str]], died: Died
+    book: Book,
+    nodes: Collection[str],
+    now: int,
+    dead_on_interrupt: frozenset[tuple[str, str]],
+    died: Died,
 ) -> Recovered:
     """
-    Reclaim the running jobs of other boots, within the open transaction; those that cannot be
+    Reclaim the running jobs of these nodes, within the open transaction; those that cannot be
     read are dead.
     """
     book.died = died
+    lost = [n for n, node in reading.holders(book.db) if node in nodes]
     mark = book.mark()
     book.db.execute("SAVEPOINT recover")
     try:
-        recovered = _reclaim(book, alive, now, dead_on_interrupt, died)
+        recovered = _reclaim(book, lost, now, dead_on_interrupt, died)
     except Exception as error:
         if not damage.is_unreadable(error):
             raise
         book.db.execute("ROLLBACK TO recover")
         book.unwind(mark)
-        lost = [n for (n,) in book.db.execute(f"SELECT n {_OF_OTHERS}", (len(alive), alive))]
         aside = damage.put_aside(book, lost, lambda n: _read_alone(book, n, now), now)
         if not aside:
             raise
-        recovered = _reclaim(book, alive, now, dead_on_interrupt, died)
+        left = [n for n in lost if n not in aside]
+        recovered = _reclaim(book, left, now, dead_on_interrupt, died)
         recovered = Recovered(recovered.reclaimed, recovered.dead + len(aside))
     book.db.execute("RELEASE recover")
     return recovered
 
 
 def _reclaim(
-    book: Book, alive: str, now: int, dead_on_interrupt: frozenset[tuple[str, str]], died: Died
+    book: Book,
+    lost: Sequence[int],
+    now: int,
+    dead_on_interrupt: frozenset[tuple[str, str]],
+    died: Died,
 ) -> Recovered:
-    lost = book.db.execute(
-        f"SELECT n, rule, action, deaths, run {_OF_OTHERS}", (len(alive), alive)
+    numbers = msgspec.json.encode(lost).decode()
+    found = book.db.execute(
+        "SELECT n, rule, action, deaths, run, started_at IS NOT NULL FROM jobs "
+        "WHERE n IN (SELECT value FROM json_each(?)) ORDER BY id",
+        (numbers,),
     ).fetchall()
-    numbers = msgspec.json.encode([row[0] for row in lost]).decode()
     book.db.execute(
         "INSERT OR IGNORE INTO attempts "
         "SELECT n, attempt, coalesce(started_at, ?1), ?1, 3, ?3, '{}', generation "
         "FROM jobs WHERE n IN (SELECT value FROM json_each(?2))",
         (now, numbers, ENDED_WITH_US),
     )
-    dead = {row[0]: reason for row in lost if (reason := _verdict(row, dead_on_interrupt))}
+    dead = {row[0]: reason for row in found if (reason := _verdict(row, dead_on_interrupt))}
     book.db.execute(
-        "UPDATE jobs SET state = 0, lease = NULL, deaths = deaths + 1 "
+        "UPDATE jobs SET state = 0, lease = NULL, deaths = deaths + (started_at IS NOT NULL) "
         "WHERE n IN (SELECT value FROM json_each(?))",
         (numbers,),
     )
-    suspects = [row[0] for row in lost if row[3] + 2 == MAX_DEATHS and row[0] not in dead]
+    suspects = [n for n, _, _, deaths, _, begun in found if begun and deaths + 2 == MAX_DEATHS]
     book.db.executemany(
         "UPDATE jobs SET due_at = ? WHERE n = ?",
-        [(now + i * APART_MS, number) for i, number in enumerate(suspects)],
+        [(now + i * APART_MS, n) for i, n in enumerate(n for n in suspects if n not in dead)],
     )
     book.db.executemany(
         "UPDATE jobs SET state = 4, ended_at = ?, reason = ? WHERE n = ?",
         [(now, reason, number) for number, reason in dead.items()],
     )
-    book.pages += 2 * len(lost)
+    book.pages += 2 * len(found)
     effects = runs.Effects()
-    for run in sorted({row[4] for row in lost if row[4] is not None}):
+    for run in sorted({row[4] for row in found if row[4] is not None}):
         runs.follow(book, run, now, effects)
     _tell(book, list(dead), now, died)
-    return Recovered(len(lost) - len(dead), len(dead))
+    return Recovered(len(found) - len(dead), len(dead))
 
 
 def _tell(book: Book, dead: list[int], now: int, died: Died) -> None:
@@ -318,7 +323,8 @@ def _broken_off(job: Job, now: int) -> Attempt:
 
 
 def _verdict(row: Sequence[Any], dead_on_interrupt: frozenset[tuple[str, str]]) -> str | None:
-    _, rule, action, deaths, _ = row
-    if (rule, action) in dead_on_interrupt:
+    """Why a job is dead now, if it is; one that had not begun has done nothing."""
+    _, rule, action, deaths, _, begun = row
+    if begun and (rule, action) in dead_on_interrupt:
         return "interrupted"
-    return "crash_loop" if deaths + 1 >= MAX_DEATHS else None
+    return "crash_loop" if deaths + begun >= MAX_DEATHS else None

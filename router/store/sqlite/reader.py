@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -118,6 +118,12 @@ class SqliteReader:
 
     async def targets(self) -> Mapping[str, int]:
         return await self.ask(reading.targets)
+
+    async def lost_nodes(self, node: str) -> frozenset[str]:
+        return frozenset({one for _, one in await self.ask(reading.holders)} - {node})
+
+    async def lost_leases(self, leases: Collection[str]) -> tuple[Job, ...]:
+        return await self.ask(reading.under, leases)
 
     async def generation(self, prefix: str) -> Generation | None:
         return await self.ask(reading.generation, prefix)

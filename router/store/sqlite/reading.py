@@ -2,7 +2,7 @@
 
 import contextlib
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -14,7 +14,7 @@ from router.model.operations import Cause
 from router.model.target import TargetCounts
 from router.store.common.death_causes import by_cause
 from router.store.sqlite import selection
-from router.store.sqlite.damage import is_unreadable
+from router.store.sqlite.damage import is_unreadable, legible
 from router.store.sqlite.paging import history_of
 from router.store.sqlite.rows import (
     DELIVERY_COLUMNS,
@@ -31,7 +31,7 @@ from router.store.sqlite.rows import (
     to_job,
 )
 from router.store.sqlite.selection import JOBS_JOINED, PAGE
-from router.store.values import DeliveryRecord, Generation, NameKind, RuleCount, Selector
+from router.store.values import DeliveryRecord, Generation, NameKind, RuleCount, Selector, node_of
 
 
 def deliveries(db: sqlite3.Connection, selector: Selector) -> tuple[DeliverySummary, ...]:
@@ -118,6 +118,25 @@ def jobs(db: sqlite3.Connection, selector: Selector) -> tuple[Job, ...]:
     rows = db.execute(
         f"SELECT {JOB_COLUMNS} FROM {JOBS_JOINED} WHERE {sql} ORDER BY j.id DESC LIMIT ?",
         [*asked, limit],
+    )
+    return tuple([to_job(row) for row in rows])
+
+
+def holders(db: sqlite3.Connection) -> list[tuple[int, str]]:
+    """Each running job's number, and the node that holds it, however spoilt the rest is."""
+    rows = db.execute(
+        "SELECT n, CAST(lease AS BLOB) FROM jobs WHERE state > 1 AND state < 5 AND state = 3 "
+        "ORDER BY id"
+    )
+    return [(n, node_of(legible(lease))) for n, lease in rows.fetchall()]
+
+
+def under(db: sqlite3.Connection, leases: Collection[str]) -> tuple[Job, ...]:
+    """The jobs that run under these leases."""
+    rows = db.execute(
+        f"SELECT {JOB_COLUMNS} FROM {JOBS_JOINED} WHERE j.state > 1 AND j.state < 5 "
+        "AND j.state = 3 AND j.lease IN (SELECT value FROM json_each(?))",
+        (msgspec.json.encode(list(leases)).decode(),),
     )
     return tuple([to_job(row) for row in rows])
 

@@ -5,14 +5,10 @@ from functools import lru_cache
 
 from router.model.job import ENDED, Settlement
 from router.store.sqlite import accepting, runs
+from router.store.sqlite.accepting import Anomaly
 from router.store.sqlite.rows import OUTCOME, PLACE_BITS, STATE, encode_json
 from router.store.sqlite.writer_state import ROWS, Book, Row, values
-from router.store.values import HELD, LOST, Accepted, Settled
-
-
-class Anomaly(Exception):
-    """Something in this batch is out of the ordinary: do its items one by one."""
-
+from router.store.values import ALREADY, HELD, LOST, Accepted, Settled
 
 Ending = tuple[Settlement, bytes, accepting.Prepared | None]
 """A settlement, its attempt's result, encoded, and what is told of it."""
@@ -45,13 +41,13 @@ def settle_all(book: Book, batch: Sequence[Ending]) -> list[Settled]:
             attempts.append(_attempt_row(book, number, settlement, result))
     held = sum(_update(book, updates[i : i + ROWS]) for i in range(0, len(updates), ROWS))
     if lost or held != len(updates):
-        return _lost(batch)
+        return _not_held(book, batch)
     book.insert("attempts", attempts, "ON CONFLICT DO NOTHING")
     answers = [HELD] * len(batch)
     for index, run in linked:
         followed = _settle_linked(book, batch[index], run)
         if followed is None:
-            return _lost(batch)
+            return _not_held(book, batch)
         answers[index] = followed
     told = [index for index, ending in enumerate(batch) if ending[2] is not None]
     if told:
@@ -70,10 +66,17 @@ def _tell(book: Book, batch: Sequence[Ending], told: Sequence[int], answers: lis
             answers[index] = Settled(freed=answers[index].freed, cancelled=cancelled)
 
 
-def _lost(batch: Sequence[Ending]) -> list[Settled]:
+def _not_held(book: Book, batch: Sequence[Ending]) -> list[Settled]:
+    """Somebody else holds the job, or nobody: its own settlement may have been written before."""
     if len(batch) > 1:
         raise Anomaly
-    return [LOST]
+    attempt = batch[0][0].attempt
+    written = book.one(
+        "SELECT 1 FROM attempts a JOIN jobs j ON j.n = a.job WHERE j.id = ? AND a.number = ? "
+        "AND a.outcome = ? AND a.reason IS ?",
+        (attempt.job, attempt.number, OUTCOME[attempt.outcome], attempt.reason),
+    )
+    return [ALREADY if written else LOST]
 
 
 def _settle_linked(book: Book, ending: Ending, run: int) -> Settled | None:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -126,13 +126,13 @@ class SqliteStore:
     async def recover(
         self,
         *,
-        alive: str,
+        nodes: Collection[str],
         now: int,
         on_interrupt_dead: frozenset[tuple[str, str]],
         died: Died = untold,
     ) -> Recovered:
         recovered = await self._work(
-            lambda book: leasing.recover(book, alive, now, on_interrupt_dead, died)
+            lambda book: leasing.recover(book, nodes, now, on_interrupt_dead, died)
         )
         self._count_later()
         return recovered

@@ -317,6 +317,10 @@ def _see_to(book: Book) -> None:
 
 
 def _alone(book: Book, operation: Operation) -> Any:
+    if operation.kind == "accept":
+        known = accepting.accepted_before(book, operation.payload)
+        if known is not None:
+            return known
     mark = book.mark()
     book.db.execute("SAVEPOINT item")
     try:

@@ -266,7 +266,9 @@ async def test_a_result_that_cannot_be_stored_is_left_out(bench: Bench) -> None:
 @on_bench
 async def test_a_lost_lease_is_heard_of(bench: Bench) -> None:
     async def how(job: Job) -> Outcome:
-        await bench.ledger.recover(alive="other/", now=0, on_interrupt_dead=frozenset())
+        await bench.ledger.recover(
+            nodes=await bench.ledger.reads.lost_nodes("other"), now=0, on_interrupt_dead=frozenset()
+        )
         return Done()
 
     bench.act.how = how

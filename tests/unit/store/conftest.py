@@ -37,5 +37,7 @@ async def store(path: Path, clock: ManualClock) -> AsyncIterator[SqliteStore]:
 async def teller(store: SqliteStore, make: Maker) -> Teller:
     """A router has started on the store."""
     teller = Teller(make)
-    await store.recover(alive="b/", now=FAR, on_interrupt_dead=NOBODY, died=teller.died)
+    await store.recover(
+        nodes=await store.reads.lost_nodes("b"), now=FAR, on_interrupt_dead=NOBODY, died=teller.died
+    )
     return teller

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from router.model.job import Job, JobState, NewJob
-from router.store.sqlite import accepting, leasing, schema, settling
+from router.store.sqlite import accepting, leasing, reading, schema, settling
 from router.store.sqlite.writer_state import Book
 from router.store.values import LeaseBatch, Recovered, Settled
 from tests.clocks import START_MS, ManualClock
@@ -58,7 +58,8 @@ class Ledger:
     def recover(
         self, now: int = FAR, *, alive: str = "new", dead: frozenset[tuple[str, str]] = NOBODY
     ) -> Recovered:
-        recovered = leasing.recover(self.book, alive, now, dead, lambda _job, _attempt: None)
+        nodes = {node for _, node in reading.holders(self.db)} - {alive}
+        recovered = leasing.recover(self.book, nodes, now, dead, lambda _job, _attempt: None)
         self.book.committed()
         return recovered
 

@@ -127,7 +127,9 @@ async def test_a_running_job_that_nobody_can_read_holds_up_no_start(
     await store.accept(make.acceptance(jobs=jobs))
     await store.lease({"erp": 9}, lease="old/1", now=FAR)
     spoil(path, "UPDATE jobs SET rule = CAST(x'ff' AS TEXT) WHERE id = ?", jobs[0].id)
-    mended = await store.recover(alive="new/", now=FAR, on_interrupt_dead=NOBODY)
+    mended = await store.recover(
+        nodes=await store.reads.lost_nodes("new"), now=FAR, on_interrupt_dead=NOBODY
+    )
     assert mended == Recovered(1, 1)
     (dead,) = await store.reads.jobs(Selector(state="dead"))
     assert (dead.id, dead.reason) == (jobs[0].id, "corrupt")

@@ -76,7 +76,9 @@ async def test_of_a_job_without_a_delivery_and_rules_the_rest_is_told(
     spoil(path, "UPDATE jobs SET rule = CAST(x'ff' AS TEXT), generation = 77")
     spoil(path, "DELETE FROM deliveries")
     teller = Teller(make)
-    mended = await store.recover(alive="b/", now=FAR, on_interrupt_dead=NOBODY, died=teller.died)
+    mended = await store.recover(
+        nodes=await store.reads.lost_nodes("b"), now=FAR, on_interrupt_dead=NOBODY, died=teller.died
+    )
     assert mended == Recovered(0, 1)
     ((job, _),) = teller.told
     assert (job.id, job.delivery, job.endpoint, job.generation, job.rule, job.action) == (
@@ -114,7 +116,12 @@ async def test_a_start_tells_of_those_that_it_finds(
     await store.lease({"erp": 9}, lease="old/1", now=FAR)
     spoil(path, "UPDATE jobs SET rule = CAST(x'ff' AS TEXT) WHERE id = ?", jobs[0].id)
     teller = Teller(make)
-    await store.recover(alive="new/", now=FAR, on_interrupt_dead=NOBODY, died=teller.died)
+    await store.recover(
+        nodes=await store.reads.lost_nodes("new"),
+        now=FAR,
+        on_interrupt_dead=NOBODY,
+        died=teller.died,
+    )
     assert [(job.id, attempt.number) for job, attempt in teller.told] == [(jobs[0].id, 1)]
     assert len(await own(store)) == 1
     batch = await store.lease({"erp": 9}, lease="new/1", now=FAR)

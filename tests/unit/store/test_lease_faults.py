@@ -43,5 +43,7 @@ async def test_jobs_that_can_be_read_are_not_put_aside_when_a_start_fails(
     await store.lease({"erp": 9}, lease="old/1", now=FAR)
     refuse(path, "INSERT ON attempts", fault)
     with pytest.raises(StoreUnavailable, match="cannot be stored"):
-        await store.recover(alive="new/", now=FAR, on_interrupt_dead=NOBODY)
+        await store.recover(
+            nodes=await store.reads.lost_nodes("new"), now=FAR, on_interrupt_dead=NOBODY
+        )
     assert [job.state for job in await store.reads.jobs(ALL)] == ["running"] * 2

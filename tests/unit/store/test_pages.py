@@ -98,7 +98,7 @@ def test_jobs_that_are_found_again(ledger: Ledger) -> None:
     leasing.lease(ledger.book, {"erp": 2}, "old/1", START_MS)
     ledger.book.committed()
     ledger.since()
-    leasing.recover(ledger.book, "new", START_MS, frozenset(), lambda _job, _attempt: None)
+    leasing.recover(ledger.book, {"old"}, START_MS, frozenset(), lambda _job, _attempt: None)
     assert ledger.since() == 4
 
 
@@ -124,5 +124,5 @@ def test_a_settlement_of_a_job_that_is_not_there_is_lost(ledger: Ledger) -> None
     (leased,) = leasing.lease(ledger.book, {"erp": 1}, "b/1", START_MS).jobs
     gone = settling.prepare(a_settlement(msgspec.structs.replace(leased.job, id="job_gone")))
     assert [bool(one) for one in settling.settle_all(ledger.book, [gone])] == [False]
-    with pytest.raises(settling.Anomaly):
+    with pytest.raises(accepting.Anomaly):
         settling.settle_all(ledger.book, [gone, settling.prepare(a_settlement(leased.job))])

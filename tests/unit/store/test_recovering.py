@@ -43,20 +43,31 @@ def test_what_is_taken_back_is_due_as_before_and_nobody_holds_it(ledger: Ledger)
 @pytest.mark.parametrize(
     ("lease", "alive", "kept"),
     [
-        ("new/1", "new/", True),
-        ("new/1", "new/1", True),
-        ("new/1", "new/2", False),
-        ("old/1", "new/", False),
-        ("ne", "new", False),
-        ("xnew/1", "new/", False),
+        ("new/1", "new", True),
+        ("new/12", "new", True),
+        ("old/1", "new", False),
+        ("ne/1", "new", False),
+        ("new2/1", "new", False),
+        ("xnew/1", "new", False),
     ],
 )
-def test_whose_lease_begins_as_ours_is_ours(
+def test_a_lease_is_of_the_node_that_it_names(
     ledger: Ledger, lease: str, alive: str, kept: bool
 ) -> None:
     ledger.accept(ledger.make.job())
     ledger.one(lease=lease)
     assert ledger.recover(alive=alive) == (Recovered(0, 0) if kept else Recovered(1, 0))
+
+
+def test_a_job_that_had_not_begun_has_not_died(ledger: Ledger) -> None:
+    """Leased, its action not started: neither a death, nor work that must not run again."""
+    job = ledger.make.job()
+    ledger.accept(job)
+    for _ in range(4):
+        ledger.one(lease="old/1")
+        ledger.db.execute("UPDATE jobs SET started_at = NULL WHERE id = ?", (job.id,))
+        assert ledger.recover(dead=frozenset({(job.rule, job.action)})) == Recovered(1, 0)
+    assert ledger.of(job, "state, deaths, attempt") == (STATE["available"], 0, 4)
 
 
 def test_only_what_runs_is_taken_back(ledger: Ledger) -> None:

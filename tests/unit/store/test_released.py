@@ -76,7 +76,9 @@ async def test_everything_in_it_is_there_and_goes_on(version: int, path: Path) -
     if version >= 4:  # routers before it remembered nothing
         assert await store.recall("ranges/") == {"ranges/a": ["192.0.2.0/24"]}
 
-    mended = await store.recover(alive="new", now=FAR, on_interrupt_dead=frozenset())
+    mended = await store.recover(
+        nodes=await store.reads.lost_nodes("new"), now=FAR, on_interrupt_dead=frozenset()
+    )
     assert mended == Recovered(1, 0)
     assert await store.hold(frozenset()) == 1, "its rule is paused no more"
     assert await store.revive(Selector(state="dead"), now=FAR) == 1

@@ -158,7 +158,9 @@ async def test_a_store_of_schema_two_keeps_its_jobs(path: Path) -> None:
     assert [job.after for job in jobs.values()] == [()] * 4
     assert await store.hold(frozenset({"r"})) == 1, "the available one; the other waits already"
     assert await store.hold(frozenset()) == 2
-    await store.recover(alive="new", now=6, on_interrupt_dead=frozenset())
+    await store.recover(
+        nodes=await store.reads.lost_nodes("new"), now=6, on_interrupt_dead=frozenset()
+    )
     assert await store.revive(Selector(), now=6) == 1
     batch = await store.lease({"t": 9}, lease="new/1", now=9)
     assert len(batch.jobs) == 4

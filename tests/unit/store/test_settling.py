@@ -6,9 +6,9 @@ import pytest
 
 from router.model.job import Group, NewJob, Predecessor, Turn
 from router.store.sqlite import settling
-from router.store.sqlite.settling import Anomaly
+from router.store.sqlite.accepting import Anomaly
 from router.store.sqlite.writer_state import ROWS
-from router.store.values import HELD, Settled
+from router.store.values import ALREADY, HELD, Settled
 from tests.clocks import START_MS
 from tests.store_values import FAR, a_settlement
 from tests.unit.store.ledger import Ledger
@@ -91,7 +91,7 @@ def test_an_end_is_written_by_who_holds_the_lease_and_once(ledger: Ledger) -> No
     assert not ledger.settle(job, lease="b/other")
     assert ledger.of(job, "state") == (3,)
     assert ledger.settle(job).freed == (("erp", FAR + 5),)
-    assert not ledger.settle(job)
+    assert ledger.settle(job) == ALREADY
     twice = [settling.prepare(a_settlement(ledger.one(FAR + 5)))] * 2
     with pytest.raises(Anomaly):
         settling.settle_all(ledger.book, twice)

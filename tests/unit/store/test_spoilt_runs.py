@@ -62,7 +62,10 @@ async def test_a_start_takes_back_what_ran(
     await two_runs(store, make)
     damage(path, column, FIRST)
     mended = await store.recover(
-        alive="new/", now=FAR, on_interrupt_dead=NOBODY, died=Teller(make).died
+        nodes=await store.reads.lost_nodes("new"),
+        now=FAR,
+        on_interrupt_dead=NOBODY,
+        died=Teller(make).died,
     )
     assert mended == Recovered(1, 0)
 

@@ -62,7 +62,9 @@ async def test_everything_is_there_after_opening_again(
     assert await store.accept(make.acceptance(b"k")) == Duplicate(first.delivery.id)
     second = make.acceptance(b"l")
     await store.accept(second)
-    recovered = await store.recover(alive="new", now=FAR, on_interrupt_dead=frozenset())
+    recovered = await store.recover(
+        nodes=await store.reads.lost_nodes("new"), now=FAR, on_interrupt_dead=frozenset()
+    )
     assert recovered.reclaimed == 1
     batch = await store.lease({"erp": 9}, lease="new.1", now=FAR)
     assert len(batch.jobs) == 3
