@@ -236,3 +236,76 @@ def imports(path: Path) -> Iterator[tuple[str, str]]:
 def test_what_is_not_used_is_not_imported() -> None:
     found = {where for path in SOURCES for where, n in imports(path) if n.split(".")[0] in UNUSED}
     assert found == set()
+
+
+# -- parts are whole once they are made -----------------------------------------------------------
+
+SET_LATER = {
+    "router/wiring/live.py: ref.former": "former generations are found in the open store",
+    "router/web/server.py: wire.crowded": "the server is made by a library, after its wire",
+    "router/web/admin/reading.py: self.write_counts": "what runs is put beside the questions",
+    "router/cli/listening/forwarder.py: self.save": "an option, set where it is read",
+    "router/wiring/server.py: asks.write_counts": "what runs is put beside the questions",
+    **{
+        f"router/wiring/server.py: {name}": "what runs is put beside the verbs"
+        for name in (
+            "verbs.more",
+            "verbs.watched",
+            "verbs.desk",
+            "verbs.kept",
+            "verbs.holds",
+            "self.verbs.draining",
+        )
+    },
+    "router/wiring/offline.py: verbs.desk": "likewise, without a server",
+    "router/web/connections.py: self.crowded": "the server is made by a library, after its wire",
+    "router/yaml_source/source.py: self._silent": "pragmas are read with the text, after it",
+    "router/serving/verbs.py: self.watched": "what runs is put beside the verbs",
+    "router/serving/verbs.py: self.holds": "likewise",
+    "router/serving/verbs.py: self.more": "likewise",
+}
+"""What is set on a part after it was made, or waits with a stand-in for that, and why."""
+
+
+def set_later(source: str, path: str) -> Iterator[str]:
+    """
+    In wiring: every attribute that is set on something else. Elsewhere: callables of a part that
+    begin as None or as a function that does nothing, so that somebody can set them later.
+    """
+    for node in ast.walk(ast.parse(source)):
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if isinstance(node, ast.AugAssign | ast.AnnAssign):
+            targets = [node.target]
+        for target in targets:
+            name = ast.unparse(target)
+            depth = name.count(".")
+            outside = depth > (1 if name.startswith("self.") else 0)
+            if isinstance(target, ast.Attribute) and outside and "/wiring/" in path:
+                yield f"{path}: {name}"
+            elif isinstance(node, ast.AnnAssign) and "Callable[" in ast.unparse(node.annotation):
+                stand_in = isinstance(node.value, ast.Lambda | ast.Constant | ast.Name)
+                if name.startswith("self.") and node.value is not None and stand_in:
+                    yield f"{path}: {name}"
+
+
+def test_parts_are_whole_once_they_are_made() -> None:
+    found = {
+        one
+        for path in SOURCES
+        for one in set_later(path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix())
+    }
+    assert found - SET_LATER.keys() == set()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "server.on_change = note",
+        "self.server.on_change = note",
+        "server.count += 1",
+        "self.told: Callable[[int], None] = lambda _: None",
+        "self.told: Callable[[int], None] | None = None",
+    ],
+)
+def test_what_is_set_later_is_found(source: str) -> None:
+    assert list(set_later(source, "router/wiring/x.py"))

@@ -104,7 +104,8 @@ class Dispatcher:
         A lease for a job about to be committed, if it could start at once; None: commit it
         `available` and `wake` its target. Every lease given is handed over or released.
         """
-        if self._draining or self._in_memory() >= self._measures.hand_over:
+        in_memory = len(self._reserved) + len(self._handed) + self._runner.unsettled
+        if self._draining or in_memory >= self._measures.hand_over:
             return None
         breaker = self.breakers.unhealthy.get(target)
         if breaker is not None:
@@ -296,9 +297,6 @@ class Dispatcher:
         soon = due_at - self._clock.now() <= SOON_MS
         self.wake(job.target, due_at, job.kind, (job.endpoint, job.id) if soon else None)
 
-    def _in_memory(self) -> int:
-        return len(self._reserved) + len(self._handed) + self._runner.unsettled
-
     def _lease_token(self) -> str:
         return f"{self._boot}/{next(self._numbers)}"
 
@@ -427,12 +425,9 @@ class Dispatcher:
         """Wait until nothing runs and every result is written, `seconds` at most."""
         sleeper = asyncio.get_running_loop().create_task(self._clock.sleep(seconds))
         try:
-            while busy := self._busy():
+            while busy := self._runner.tasks | self._leasing:
                 await asyncio.wait({*busy, sleeper}, return_when=asyncio.FIRST_COMPLETED)
                 if sleeper.done():
                     return
         finally:
             sleeper.cancel()
-
-    def _busy(self) -> set[asyncio.Task[None]]:
-        return self._runner.tasks | self._leasing
