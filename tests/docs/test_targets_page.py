@@ -27,8 +27,8 @@ def test_a_file_loads(block: str) -> None:
     [
         f"when {breaker.RATIO:.0%} of at least {breaker.ATTEMPTS} attempts".replace("%", " %"),
         f"or {breaker.REFUSALS} attempts in a row could",
-        f"after {breaker.FIRST_OPEN_MS // 1000} seconds",
-        f"up to {breaker.LONGEST_OPEN_MS // 60_000} minutes, ± {breaker.JITTER:.0%}".replace(
+        f"after {breaker.FIRST_WAIT_MS // 1000} seconds",
+        f"up to {breaker.LONGEST_WAIT_MS // 60_000} minutes, ± {breaker.JITTER:.0%}".replace(
             "%", " %"
         ),
         f"After {breaker.GIVE_UP_MS // 3_600_000} hours",

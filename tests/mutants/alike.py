@@ -265,7 +265,7 @@ ALIKE = (
         Alike(
             "dispatch/breaker.py",
             "Gate._open",
-            "wait = min(FIRST_OPEN_MS * 2 ** min(self.openings, 10), LONGEST_OPEN_MS)",
+            "wait = min(FIRST_WAIT_MS * 2 ** min(self.openings, 10), LONGEST_WAIT_MS)",
             "10",
             new,
             "after five openings the wait is the longest; the bound only keeps the number small",

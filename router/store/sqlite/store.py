@@ -71,7 +71,9 @@ class SqliteStore:
     `remark` is what is worth knowing about this machine's SQLite, if anything.
     """
 
-    def __init__(self, path: Path, clock: Clock, lock: location.Lock, on_commit: OnCommit) -> None:
+    def __init__(
+        self, path: Path, clock: Clock, lock: location.Lock, on_commit: OnCommit = uncounted
+    ) -> None:
         self._path = path
         self._clock = clock
         self._lock = lock
