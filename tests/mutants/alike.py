@@ -264,7 +264,7 @@ ALIKE = (
     *(
         Alike(
             "dispatch/breaker.py",
-            "Gate._open",
+            "Breaker._fail",
             "wait = min(FIRST_WAIT_MS * 2 ** min(self.openings, 10), LONGEST_WAIT_MS)",
             "10",
             new,

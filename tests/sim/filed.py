@@ -20,7 +20,7 @@ from router.clock import Clock
 from router.store.protocol import Store
 from router.store.sqlite import location
 from router.store.sqlite.inline import InlineReader, InlineWriter
-from router.store.sqlite.store import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore, open_store, uncounted
 from router.store.sqlite.writer import CHECKPOINT_MOST, CHECKPOINT_PAGES, Kind, Operation, _set
 from router.store.sqlite.writer_state import Book
 
@@ -130,7 +130,7 @@ class FiledStore(SqliteStore):
     ) -> None:
         super().__init__(path, clock, location.Lock(path))
         opened = self._writer
-        self.inline = PausingWriter(opened._open_book, self._fail, self._committed, pause)
+        self.inline = PausingWriter(opened._open_book, self._fail, uncounted, pause)
         self._writer = self.inline
 
     async def start(self) -> None:
