@@ -113,7 +113,7 @@ class PipeWriter:
                 self._loop.add_writer(fd, self._write)
             return
         except OSError:
-            self._left = self._left[:0]  # nobody reads any more
+            self._left = self._left[:0]  # its reader has gone
         self.close()
 
 
@@ -122,7 +122,7 @@ class Child:
     A started process, leader of its own session and group.
 
     `code` is the exit status, negative for a signal; it is set once `exited` has returned. The
-    process is not reaped before that, so a signal can never reach a stranger. Whatever it started
+    process is not reaped before that, so a signal can never reach another one. Whatever it started
     goes with it when it is doomed or killed; with `whole_group` always, however it ends.
     """
 
@@ -200,7 +200,7 @@ class Child:
         """Kill the rest until nothing is left of it."""
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
-        while (  # noqa: ASYNC110 - nobody tells us when they have gone
+        while (  # noqa: ASYNC110 - no system tells when they have gone
             await in_turns(self._descent.kill()) or self._group_lives()
         ) and loop.time() < until:
             await asyncio.sleep(0.002)
@@ -211,7 +211,7 @@ class Child:
         self.kill()
 
     def _signal(self, number: signal.Signals) -> None:
-        """Only until it is reaped: afterwards the number may be a stranger's."""
+        """Only until it is reaped: afterwards the number may be another process's."""
         if not self._exit.done():
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, number)

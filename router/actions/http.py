@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from router.actions.kept_response import json_of
 from router.actions.request_auth import Contexts, UnusableError, UnusableFilesError, signatures
 from router.actions.resolve import Resolve, system_lookup
-from router.actions.resources import Resources
 from router.egress import EgressPolicy, is_local_name, is_metadata_name, literal_address
 from router.errors import EgressRefused
 from router.kinds.http import HttpCall, of_status
@@ -239,11 +238,6 @@ class HttpAction:
                 tls = isinstance(error, aiohttp.ClientSSLError)  # whose numbers are OpenSSL's
                 return RetryOutcome("network", words if tls else words + _errno_words(error))
         return RetryOutcome("network", "the connection broke" + _errno_words(error))
-
-
-def action(given: Resources) -> HttpAction:
-    """The `http` action of this process."""
-    return HttpAction(given.egress, redactor=given.redactor)
 
 
 def retry_after(value: str | None, now_s: float) -> float | None:

@@ -66,7 +66,7 @@ def _places(after: str, attempt: int) -> tuple[int, int]:
 
 def _since(stream: Tail, start: int, secrets: tuple[bytes, ...]) -> tuple[str, int]:
     """
-    The text after so many bytes, and how many have been told then; secrets as asterisks.
+    The text after so many bytes, and how many have been handed out then; secrets as asterisks.
 
     Bytes at the end that may be the beginning of a secret wait for the rest.
     """

@@ -1,6 +1,6 @@
 """The `log` action: one line."""
 
-from router.actions.resources import Resources, WriteLine
+from router.actions.resources import WriteLine
 from router.kinds.kind import ActionCall
 from router.kinds.log import LogCall
 from router.model.job import Done, FailOutcome, Job, Outcome
@@ -30,8 +30,3 @@ class LogAction:
 
     async def close(self) -> None:
         """Nothing to close."""
-
-
-def action(given: Resources) -> LogAction:
-    """The `log` action of this process."""
-    return LogAction(given.write)

@@ -32,10 +32,10 @@ class Broken(Exception):
 
 class PluginChild:
     """
-    A running `router.plugin_host`, asked one thing at a time.
+    A running `router.plugin_host`, one call at a time.
 
     `module` is the SHA-256 of the module that the present call runs, empty until that is known.
-    `asked` counts the calls. `version` and `doubted` are the caller's own marks. Nothing is ever
+    `calls` counts the calls. `version` and `doubted` are the caller's own marks. Nothing is ever
     written to the pipe `_tie`: the process and its group go when our end of it closes, as it does
     when we are killed.
 
@@ -70,7 +70,7 @@ class PluginChild:
         self._ready = False
         self.gone = asyncio.ensure_future(self._child.exited())
         self.folder, self.version = folder, version
-        self.asked = 0
+        self.calls = 0
         self.doubted = False
         self.module = ""
 
@@ -81,7 +81,7 @@ class PluginChild:
 
     @property
     def usable(self) -> bool:
-        """Whether it lives and what it prints is still heard."""
+        """Whether it lives and what it prints is still read."""
         streams = (self._child.stdout, self._child.stderr)
         return not self.gone.done() and not any(s.ended.is_set() for s in streams)
 
@@ -98,7 +98,7 @@ class PluginChild:
         Raises:
             Broken: the process talks nonsense.
         """
-        self.asked += 1
+        self.calls += 1
         self.module = ""
         self.output()  # what an earlier call's threads still printed is not this one's
         return await self._unless_gone(self._exchange(turn, request, body))

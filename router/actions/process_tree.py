@@ -31,7 +31,7 @@ _LINUX = os.path.exists("/proc/self/limits") and hasattr(os, "pidfd_open")  # no
 _TURN_S = 0.002
 """How long the processes of the machine are gone through before the loop's others have a turn."""
 _ROUNDS = 20
-"""How often those that have begun meanwhile are looked at before nobody can be sure."""
+"""How often those that have begun meanwhile are looked at before it stays uncertain."""
 
 _FIRST = (1 << 61) | (int.from_bytes(os.urandom(3), "big") << 32)
 """Two routers on one machine count from different places."""
@@ -149,7 +149,7 @@ def adopt_orphans() -> None:
     """
     Become the parent of every orphan below this process, on Linux.
 
-    The first process of many a container reaps nobody: what a command left behind would stay in
+    The first process of many a container reaps no orphan: what a command left behind would stay in
     the process table for ever.
     """
     if _LINUX:

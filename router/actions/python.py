@@ -15,7 +15,6 @@ from typing import Any
 
 from router.actions.kept_response import json_of
 from router.actions.plugin_child import Broken, PluginChild
-from router.actions.resources import Resources
 from router.actions.shell import signal_name
 from router.expressions import encode_json
 from router.kinds.kind import ActionCall
@@ -208,25 +207,20 @@ class PythonAction:
         return child
 
     def _kept(self, child: PluginChild) -> None:
-        stale = child.version != self._version() or child.asked >= self._jobs_max
+        stale = child.version != self._version() or child.calls >= self._jobs_max
         if stale or not child.usable:
             self._dropped(child)
             return
         self._idle.append(child)
         if len(self._idle) > 1:
-            asyncio.get_running_loop().call_later(self._idle_s, self._tired, child, child.asked)
+            asyncio.get_running_loop().call_later(self._idle_s, self._end_idle, child, child.calls)
 
-    def _tired(self, child: PluginChild, asked: int) -> None:
-        """End a child that nobody has needed since; the last one stays."""
-        if child in self._idle and child.asked == asked and len(self._idle) > 1:
+    def _end_idle(self, child: PluginChild, calls: int) -> None:
+        """End a child that has not been needed since; the last one stays."""
+        if child in self._idle and child.calls == calls and len(self._idle) > 1:
             self._dropped(child)
 
     def _dropped(self, child: PluginChild) -> None:
         if child in self._idle:
             self._idle.remove(child)
         child.close()
-
-
-def action(given: Resources) -> PythonAction:
-    """The `python` action of this process."""
-    return PythonAction(version=given.version, egress=given.private, redactor=given.redactor)

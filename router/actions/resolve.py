@@ -1,4 +1,4 @@
-"""Names to addresses, off the loop and bounded: a resolver that hangs holds nobody else up."""
+"""Names to addresses, off the loop and bounded: a resolver that hangs delays no other call."""
 
 import asyncio
 import socket

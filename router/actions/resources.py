@@ -18,8 +18,8 @@ class Resources:
     What the process offers to its actions; of each the default is for tests.
 
     `egress` judges connections; `private` gives the private ranges that may be called now.
-    `version` marks the generation, compared by equality. `output` is told which commands run, for
-    whoever looks on. What `redactor` knows is masked in what is kept.
+    `version` marks the generation, compared by equality. `output` follows the commands that run.
+    What `redactor` knows is masked in what is kept.
     """
 
     write: WriteLine

@@ -11,7 +11,6 @@ from router.actions.child import Child, Owner
 from router.actions.kept_response import json_of
 from router.actions.live_output import Watching, secrets_of
 from router.actions.process_limits import FootingError, bounded, handed, owner_of
-from router.actions.resources import Resources
 from router.kinds.kind import ActionCall
 from router.kinds.shell import ShellCall, of_exit
 from router.log import Redactor
@@ -29,8 +28,8 @@ class ShellAction:
     Starts processes. The environment is the call's and nothing else; payload text can only be a
     whole argument, a variable, a file or stdin.
 
-    `watching` is told what runs, for whoever looks on. What `redactor` knows is masked in what is
-    kept, as are the secrets among the call's variables.
+    `watching` follows the output of what runs. What `redactor` knows is masked in what is kept, as
+    are the secrets among the call's variables.
     """
 
     def __init__(
@@ -85,8 +84,11 @@ class ShellAction:
         except asyncio.CancelledError:
             await self._end(child)
             raise
-        result = await self._result(call, child)
-        return _classed(child.code, result)
+        code, result = child.code, await self._result(call, child)
+        if code >= 0:
+            return of_exit(code, result)
+        over = ": over its limit of processor time" if -code == signal.SIGXCPU else ""
+        return RetryOutcome("error", f"killed by {signal_name(-code)}{over}", None, result)
 
     async def _result(self, call: ShellCall, child: Child) -> dict[str, Any]:
         await child.drained(PIPES_S)
@@ -113,18 +115,6 @@ class ShellAction:
             child.kill()
         await child.exited()
         await child.gone(GONE_S)
-
-
-def action(given: Resources) -> ShellAction:
-    """The `shell` action of this process."""
-    return ShellAction(watching=given.output, redactor=given.redactor)
-
-
-def _classed(code: int, result: dict[str, Any]) -> Outcome:
-    if code >= 0:
-        return of_exit(code, result)
-    over = ": over its limit of processor time" if -code == signal.SIGXCPU else ""
-    return RetryOutcome("error", f"killed by {signal_name(-code)}{over}", None, result)
 
 
 def signal_name(number: int) -> str:

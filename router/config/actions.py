@@ -46,7 +46,10 @@ class ActionCompiler:
             if action is None:
                 continue
             if action.id in found:
-                self._twice(entry, action.id)
+                hint = None if entry.id else "give each an 'id'; an omitted id is the action's kind"
+                message = f"this rule has two actions with the id '{action.id}'"
+                node = entry.id.node if entry.id else entry.node
+                self.context.error("duplicate-action", message, node, hint)
             found[action.id] = action
         return tuple(found.values())
 
@@ -69,13 +72,6 @@ class ActionCompiler:
         around = Surroundings("", roots, None)
         for use in self.shared.unused():
             self.shared.alone(use, lambda use=use: self._step(use, around))  # type: ignore[misc]
-
-    def _twice(self, entry: ActionEntry, name: str) -> None:
-        hint = None if entry.id else "give each an 'id'; an omitted id is the action's kind"
-        node = entry.id.node if entry.id else entry.node
-        self.context.error(
-            "duplicate-action", f"this rule has two actions with the id '{name}'", node, hint
-        )
 
     def _action(self, entry: ActionEntry, around: Surroundings) -> CompiledAction | None:
         if entry.id is not None:

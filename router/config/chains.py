@@ -58,23 +58,20 @@ class Chains:
 
     def _needs(self, entry: ActionEntry) -> dict[str, Predecessor]:
         found: dict[str, Predecessor] = {}
-        told = len(self._context.report.found)
+        reported = len(self._context.report.found)
         for name, wants in self._pairs(entry.after, "an action's id, a list of them, or a mapping"):
             if name.value not in self._entries:
-                self._unknown(entry, name)
+                others = [other for other in self._entries if other != _name(entry)]
+                what = "other action of this rule"
+                self._context.unknown("unknown-predecessor", what, name, others)
             elif name.value in found:
                 message = f"'{name.value}' stands here twice"
                 self._context.error("bad-value", message, name)
             else:
                 found[name.value] = Predecessor(name.value, wants)
-        if len(self._context.report.found) > told:
+        if len(self._context.report.found) > reported:
             self._faulty.add(entry.node.start)
         return found
-
-    def _unknown(self, entry: ActionEntry, name: SourceText) -> None:
-        own = _name(entry)
-        others = [other for other in self._entries if other != own]
-        self._context.unknown("unknown-predecessor", "other action of this rule", name, others)
 
     def _pairs(self, node: Node | None, expected: str) -> Iterator[tuple[SourceText, Wanted]]:
         if node is None:
@@ -103,13 +100,13 @@ class Chains:
     # -- cycles ---------------------------------------------------------------------------------
 
     def _cycles(self) -> None:
-        """Every action that waits for itself is told once, by the circle that it stands in."""
-        told: set[str] = set()
+        """Every action that waits for itself is reported once, with its circle."""
+        reported: set[str] = set()
         suspects = self._suspects()
         for name, entry in self._named():
-            circle = self._circle(name) if name in suspects and name not in told else []
-            if circle and not told & set(circle):
-                told |= set(circle)
+            circle = self._circle(name) if name in suspects and name not in reported else []
+            if circle and not reported & set(circle):
+                reported |= set(circle)
                 shown = " after ".join([*circle, circle[0]])
                 message = f"an action would wait for itself: {shown}"
                 self._context.error("chain-cycle", message, entry.at("after"))

@@ -9,7 +9,7 @@ from router.config.context import LoadContext
 from router.config.language import Language, Written
 from router.config.schema import ConditionEntry, RuleEntry
 from router.config.senders import EndpointSenders
-from router.config.shared import told_with_its_user
+from router.config.shared import hint_with_user
 from router.expressions import Expression
 from router.kinds import KINDS
 from router.model.settings import OWN
@@ -195,7 +195,7 @@ class Typing:
                 continue
             self._told.add(key)
             tell = report.error if finding.severity == "error" else report.warning
-            hint = told_with_its_user(self.context, span[0], finding.hint, self._rule_id)
+            hint = hint_with_user(self.context, span[0], finding.hint, self._rule_id)
             tell(finding.code, finding.message, *span, hint)
 
 

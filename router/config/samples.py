@@ -1,5 +1,5 @@
 """
-What actions send, made once from the provider's samples: what fails there will fail on Sunday.
+What actions send, made once from the provider's samples: what fails there will fail later.
 
 Pure and bounded: nothing is called, no secret is read. Said is only what a sample can prove: a
 field that is there and null, a list in the middle of a text, a function that refuses its argument.
@@ -49,11 +49,11 @@ def check_samples(context: LoadContext, ruleset: Ruleset) -> None:
     """Warn of templates that fail on the samples of events that their rules are for."""
     nodes = {entry.id.value: entry.node for entry in context.file.rules or () if entry.id}
     samples = _Samples(ruleset, nodes)
-    told: set[int] = set()
+    reported: set[int] = set()
     for rule in ruleset.rules:
         for action in rule.actions:
             for form, template in _templates(action):
-                _judge(context, samples, (rule, action), (form, template), told)
+                _judge(context, samples, (rule, action), (form, template), reported)
                 if samples.renders > RENDERS_MAX or context.report.full:
                     return
 
@@ -63,7 +63,7 @@ def _judge(
     samples: "_Samples",
     owner: tuple[CompiledRule, CompiledAction],
     what: tuple[TemplateForm, Template],
-    told: set[int],
+    reported: set[int],
 ) -> None:
     """Render one template on every sample of its rule, and say once which fail."""
     rule, action = owner
@@ -77,9 +77,9 @@ def _judge(
     if not faults:
         return
     text = _place(context, samples.nodes.get(rule.id), template)
-    if text is None or text.node.start in told:
+    if text is None or text.node.start in reported:
         return
-    told.add(text.node.start)
+    reported.add(text.node.start)
     _say(context, text, template, faults)
 
 
@@ -257,25 +257,17 @@ class _Samples:
             if provider is None or provider.name in seen:
                 continue
             seen.add(provider.name)
-            for event in self._events(provider, rule.events):
-                scope = self._scope(endpoint, provider, event)
+            named = (provider.name, rule.events)
+            if named not in self._named:
+                self._named[named] = list(_wanted(provider, rule.events))
+            for event in self._named[named]:
+                key = (provider.name, event)
+                if key not in self._scopes:
+                    self._scopes[key] = self._made(endpoint, provider, event)
+                scope = self._scopes[key]
                 if scope is not None:
-                    yield event, self._batched(rule, scope)
-
-    def _events(self, provider: Provider, patterns: tuple[str, ...] | None) -> list[str]:
-        key = (provider.name, patterns)
-        if key not in self._named:
-            self._named[key] = list(_wanted(provider, patterns))
-        return self._named[key]
-
-    def _batched(self, rule: CompiledRule, scope: Scope) -> Scope:
-        return {**scope, "events": [scope["payload"]]} if rule.per_delivery else scope
-
-    def _scope(self, endpoint: Endpoint, provider: Provider, event: str) -> Scope | None:
-        key = (provider.name, event)
-        if key not in self._scopes:
-            self._scopes[key] = self._made(endpoint, provider, event)
-        return self._scopes[key]
+                    batch = {"events": [scope["payload"]]} if rule.per_delivery else {}
+                    yield event, {**scope, **batch}
 
     def _made(self, endpoint: Endpoint, provider: Provider, event: str) -> Scope | None:
         sample = provider.sample(event)

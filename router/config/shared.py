@@ -29,7 +29,7 @@ class Use(msgspec.Struct, frozen=True):
     shared: SharedActionEntry | None = None
 
 
-def told_with_its_user(
+def hint_with_user(
     context: LoadContext, at: int, hint: str | None, rule: SourceText | None
 ) -> str | None:
     """The hint of a fault at an offset; within a shared action it says which rule uses that."""
@@ -49,7 +49,7 @@ class SharedActions:
         self._language = language
         self._table: Table[SharedActionEntry] | None = language.context.file.actions
         self._reads: dict[str, dict[str, Scalar]] = {}
-        self._told: set[tuple[str, int, int, str, str]] = set()
+        self._reported: set[tuple[str, int, int, str, str]] = set()
         self._used: set[str] = set()
         for name, entry in self._table or ():
             self._shape(name, entry)
@@ -99,9 +99,9 @@ class SharedActions:
             user, at = SourceText(rule, place.use.node), use.shared.node.start
             for found in new:
                 key = (found.file, found.line, found.column, found.code, found.message)
-                if key not in self._told:
-                    self._told.add(key)
-                    hint = told_with_its_user(self.context, at, found.hint, user)
+                if key not in self._reported:
+                    self._reported.add(key)
+                    hint = hint_with_user(self.context, at, found.hint, user)
                     report.found.append(msgspec.structs.replace(found, hint=hint))
 
     def alone(self, use: Use, compile_: Callable[[], object]) -> None:

@@ -128,7 +128,7 @@ class Kind(msgspec.Struct, Generic[S, C], frozen=True, kw_only=True):
     form         how a template in that field of a spec is rendered
     url_secrets  the secrets that are whole addresses in a spec
     calls        what a test may expect of a call, by the key in the file
-    reply        how a test says what an attempt meets; None: it meets nobody
+    reply        how a test says what an attempt meets; None: nothing answers it
     outcome      what an attempt comes to that meets this reply
     result       what its result holds
     retry        its policy where neither the action nor the rule has one

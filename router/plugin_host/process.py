@@ -22,7 +22,7 @@ from router.undumpable import make_undumpable
 THREADS_MAX, DESCRIPTORS_MAX = 16, 128
 """A process that a plugin leaves with more of these is not used again."""
 LOST = 70
-"""The exit status when the router can no longer be told anything."""
+"""The exit status when the router can no longer be reached."""
 
 
 class Host:
@@ -122,7 +122,7 @@ def _end_with_router(tie: int) -> None:
 
     if not _killed_by_kernel(tie):
         threading.Thread(target=watch, name="router", daemon=True).start()
-    elif poll.poll(0):  # it was closed before the kernel was asked
+    elif poll.poll(0):  # it was closed before it was polled
         os.killpg(0, signal.SIGKILL)
 
 

@@ -103,7 +103,6 @@ PIGEON = Schema(
 )
 """
 ACTION = """
-from router.actions.resources import Resources
 from router.kinds.kind import ActionCall
 from router.kinds.pigeon import PigeonCall
 from router.model.job import Done, FailOutcome, Job, Outcome
@@ -116,10 +115,6 @@ class PigeonAction:
         return Done({"feathers": len(call.note), "by": call.loft})
 
     async def close(self) -> None: ...
-
-
-def action(given: Resources) -> PigeonAction:
-    return PigeonAction()
 """
 RULES = """
 endpoints:
@@ -167,8 +162,13 @@ def code(tmp_path: Path) -> Path:
     add(table, "import LOG\n", "import LOG\nfrom router.config.kinds.pigeon import PIGEON\n")
     add(table, '    "log": LOG,\n', '    "log": LOG,\n    "pigeon": PIGEON,\n')
     table = router / "actions" / "__init__.py"
-    add(table, "import http, log, python, shell", "import http, log, pigeon, python, shell")
-    add(table, '    "log": log.action,\n', '    "log": log.action,\n    "pigeon": pigeon.action,\n')
+    imported = "from router.actions.pigeon import PigeonAction\n"
+    add(table, "import LogAction\n", f"import LogAction\n{imported}")
+    add(
+        table,
+        "LogAction(r.write),\n",
+        "LogAction(r.write),\n    'pigeon': lambda _: PigeonAction(),\n",
+    )
     return router.parent
 
 

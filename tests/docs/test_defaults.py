@@ -7,7 +7,7 @@ import msgspec
 import pytest
 import yaml
 
-from router.config import load, render_text, schema, server_schema
+from router.config import kinds, load, render_text, schema, server_schema
 from router.model.settings import ServerSettings
 from router.rules.ruleset import Ruleset
 from router.yaml_source import keys_of
@@ -44,8 +44,8 @@ DESCRIBED = {
     schema.DedupeEntry: (*ENDPOINT, "dedupe"),
     schema.AnswerEntry: (*ENDPOINT, "answer"),
     schema.SignEntry: (*TARGET, "sign"),
-    schema.HttpEntry: HTTP,
-    schema.ShellEntry: SHELL,
+    kinds.http.HttpEntry: HTTP,
+    kinds.shell.ShellEntry: SHELL,
 }
 """Where a mapping of which kind stands in BASE."""
 TABLES = {"`url`": TARGET, "`provider`": ENDPOINT, "`mode`": RULE, "`method`": HTTP,

@@ -11,7 +11,7 @@ from router.config.settings import above_zero
 from router.config.units import Duration, statuses
 from router.expressions import Template
 from router.kinds.http import HttpSpec
-from router.model.settings import Target, Tls
+from router.model.settings import Target
 from router.yaml_source import Entry, Node, SourceText, Table, doc
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -73,6 +73,7 @@ class HttpCompiler:
         signed = addresses.sign(self._context, entry.sign) or (target.sign if target else None)
         addresses.not_signed_twice(self._context, entry.headers, signed)
         kind, body = self._body(entry, around)
+        address = entry.url.value if entry.url else target.url if target else None
         roots, default_s = around.roots, target.timeout_s if target else HTTP_TIMEOUT_S
         return HttpSpec(
             target=target,
@@ -85,15 +86,12 @@ class HttpCompiler:
             body=body,
             accept=self._accept(entry.accept),
             auth=addresses.auth(self._context, entry.auth) or (target.auth if target else None),
-            tls=self._tls(entry, target),
+            tls=addresses.tls(self._context, entry.tls, address)
+            or (target.tls if target else None),
             sign=signed,
             timeout_s=entry.timeout / 1_000 if entry.timeout else default_s,
             forward_headers=self._forwarded(entry),
         ), name
-
-    def _tls(self, entry: HttpEntry, target: Target | None) -> Tls | None:
-        url = entry.url.value if entry.url else target.url if target else None
-        return addresses.tls(self._context, entry.tls, url) or (target.tls if target else None)
 
     def _address_keys(self, entry: HttpEntry) -> None:
         if entry.short is None and not entry.broken & {"target", "url"}:

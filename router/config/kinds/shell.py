@@ -77,13 +77,17 @@ class ShellCompiler:
         self._static(entry.script, "a script", "hand the value over in 'env' and write \"$NAME\"")
         self._static(entry.cwd, "'cwd'", None)
         self._static(entry.user, "'user'", None)
+        for name in (*(name for name, _ in entry.env or ()), *(entry.pass_env or ())):
+            self._variable_name(name)
         spec = ShellSpec(
             argv=self._argv(entry, around),
             script=entry.script.value if entry.script else None,
             interpreter=self._interpreter(entry),
             stdin=self._stdin(entry, around),
-            env=self._env(entry.env, around),
-            pass_env=self._passed(entry.pass_env),
+            env=self._file.pairs(
+                entry.env, ExpressionSite("an environment variable", around.roots, "any")
+            ),
+            pass_env=tuple(text.value for text in entry.pass_env or ()),
             cwd=str(self._context.folder / entry.cwd.value if entry.cwd else self._context.folder),
             timeout_s=entry.timeout / 1_000 if entry.timeout else SHELL_TIMEOUT_S,
             limits=self._limits(entry.limits),
@@ -115,13 +119,10 @@ class ShellCompiler:
     def _static(self, text: SourceText | None, what: str, hint: str | None) -> None:
         """No template; other uses of two braces in a script are the script's own."""
         for found in _TEMPLATE.finditer(text.value if text else ""):
-            if text is not None and self._is_template(found[0]):
+            template = self._file.language.quiet_template(found[0])
+            if text is not None and template is not None and template.roots:
                 message = f"{what} never holds a template"
                 self._context.error_within("template-not-here", message, text, found.span(), hint)
-
-    def _is_template(self, text: str) -> bool:
-        whole = self._file.language.quiet_template(text)
-        return whole is not None and bool(whole.roots)
 
     def _argv(self, entry: ShellEntry, around: Surroundings) -> tuple[Template, ...] | None:
         texts = entry.argv
@@ -154,20 +155,6 @@ class ShellCompiler:
             return node.value
         return self._file.language.json(node, ExpressionSite("stdin", around.roots))
 
-    def _env(
-        self, table: Table[SourceText] | None, around: Surroundings
-    ) -> tuple[tuple[str, Template], ...]:
-        for name, _ in table or ():
-            self._variable_name(name)
-        return self._file.pairs(
-            table, ExpressionSite("an environment variable", around.roots, "any")
-        )
-
-    def _passed(self, texts: list[SourceText] | None) -> tuple[str, ...]:
-        for text in texts or ():
-            self._variable_name(text)
-        return tuple(text.value for text in texts or ())
-
     def _variable_name(self, name: SourceText) -> None:
         if not VARIABLE.fullmatch(name.value):
             message = f"'{name.value[:60]}' cannot be the name of a variable"
@@ -182,7 +169,7 @@ def check_programs(context: LoadContext, entry: ShellEntry) -> None:
     Warn of folders and programs that are given as relative paths and are not there.
 
     Names without a slash are looked for when they run, and absolute paths belong to the machine
-    that runs them: of both nothing can be told here.
+    that runs them: neither can be judged here.
     """
     folder = context.folder / entry.cwd.value if entry.cwd else context.folder
     if entry.cwd is not None and not folder.is_dir():
