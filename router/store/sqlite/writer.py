@@ -317,14 +317,12 @@ def _see_to(book: Book) -> None:
 
 
 def _alone(book: Book, operation: Operation) -> Any:
-    if operation.kind == "accept":
-        known = accepting.accepted_before(book, operation.payload)
-        if known is not None:
-            return known
     mark = book.mark()
     book.db.execute("SAVEPOINT item")
     try:
-        answer = _perform(book, [operation])[0][1]
+        accepts = operation.kind == "accept"
+        known = accepting.accepted_before(book, operation.payload) if accepts else None
+        answer = known or _perform(book, [operation])[0][1]
     except Exception as error:
         if _is_storage(error):
             raise
