@@ -30,7 +30,7 @@ point down):
     rehearsal/           rules tried without the world: tests of a rules file, diff
     actions/             what runs a Call; one kind a file, one table
     provider_calls/      MANAGEMENT: sends the requests that providers/ builds; address ranges
-    web/                 DOOR AND WINDOWS: ingest, admin API, live feed, pages; knows Litestar
+    web/                 the listeners: ingest, and by Litestar the admin API, live feed, pages
     serving/             the living process: signals, reload, upkeep, what it tells of itself, drain
     wiring/              the only place that constructs concrete things
     cli/                 DOORBELL: one file a command group

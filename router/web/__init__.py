@@ -1,1 +1,1 @@
-"""DOOR AND WINDOWS: the only room that knows Litestar."""
+"""The listeners: the public one for senders; Litestar serves the admin API and the pages."""

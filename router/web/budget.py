@@ -20,14 +20,14 @@ class Budget:
         self.used = 0
 
     def take_whole(self, size: int) -> bool:
-        """Account for a body that is already here; False: no room, nothing taken."""
+        """Account for a body that is already here; False: no memory left, nothing taken."""
         if self.used + size > self._whole_limit and self.used:
             return False
         self.used += size
         return True
 
     async def take(self, size: int) -> bool:
-        """Wait for room, in order of asking, at most `wait_s`; False: no room, nothing taken."""
+        """Wait for memory, first come, first served, for `wait_s`; False: nothing taken."""
         if not self._waiting and self._fits(size):
             self.used += size
             return True
@@ -53,11 +53,11 @@ class Budget:
 
     @property
     def waiting(self) -> int:
-        """How many wait for room."""
+        """How many wait."""
         return len(self._waiting)
 
     def _withdraw(self, waiter: tuple[int, asyncio.Future[None]]) -> None:
-        """Stop waiting; room that came in the same moment is given back."""
+        """Stop waiting; what came in the same moment is given back."""
         size, turn = waiter
         if turn.done() and not turn.cancelled():
             self.give(size)

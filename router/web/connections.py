@@ -64,11 +64,11 @@ class Wire:
 
 
 def _ignore(raw_path: bytes, reason: str, status: int, peer: str) -> None:
-    """Nobody asked to be told."""
+    """Nobody counts them."""
 
 
 def _nothing() -> None:
-    """There is no listener to be told."""
+    """There is no listener."""
 
 
 def error_body(word: str) -> bytes:

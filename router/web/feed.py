@@ -2,7 +2,7 @@
 The live feed: deliveries and attempts as they happen, for whoever watches.
 
 One ring holds the last things that happened, and a watcher is a place in it. So a slow one costs
-nothing but its own place: when the ring has gone past it, it is told how much it missed and goes
+nothing but its own place: when the ring has gone past it, it gets how much it missed and goes
 on from there. An entry costs a few operations however many watch, and none while nobody does.
 """
 
@@ -39,7 +39,7 @@ KINDS = ("delivery", "duplicate", "attempt")
 
 
 WITHOUT_BODIES = frozenset(KINDS) - {"attempt"}
-"""What is told to whoever may not see payloads: the reason of an attempt may quote an answer."""
+"""What is sent to whoever may not see payloads: the reason of an attempt may quote an answer."""
 
 
 class FeedFull(StoreUnavailable):
@@ -57,7 +57,7 @@ class FeedFilter(msgspec.Struct, frozen=True):
     kinds: frozenset[str] = frozenset()
 
     def takes(self, item: "FeedItem") -> bool:
-        """Whether this is to be told."""
+        """Whether this is wanted."""
         if self.kinds and item.kind not in self.kinds:
             return False
         if self.endpoints and item.endpoint not in self.endpoints:
@@ -68,15 +68,15 @@ class FeedFilter(msgspec.Struct, frozen=True):
 class FeedItem:
     """Something that happened. `events` None: more names than are kept."""
 
-    __slots__ = ("data", "endpoint", "events", "kind", "told")
+    __slots__ = ("content", "data", "endpoint", "events", "kind")
 
     def __init__(
-        self, kind: str, endpoint: str, events: tuple[str, ...] | None, told: dict[str, Any]
+        self, kind: str, endpoint: str, events: tuple[str, ...] | None, content: dict[str, Any]
     ) -> None:
         self.kind = kind
         self.endpoint = endpoint
         self.events = events
-        self.told = told
+        self.content = content
         self.data: bytes | None = None
 
     def encoded(self, mark: bytes) -> bytes:
@@ -85,7 +85,7 @@ class FeedItem:
             self.data = b"id: %b\nevent: %b\ndata: %b\n\n" % (
                 mark,
                 self.kind.encode("ascii"),
-                msgspec.json.encode(self.told),
+                msgspec.json.encode(self.content),
             )
         return self.data
 
@@ -97,13 +97,13 @@ class Watcher:
         self.wanted = wanted
         self.place = place
         self.missed: int | None = 0
-        """Items it was not told of; None: nobody knows how many."""
+        """Items it missed; None: nobody knows how many."""
         self.beat = True
         self.gone = False
         self.woken = asyncio.Event()
 
     def leave(self) -> None:
-        """Nothing more is to be told."""
+        """Nothing more is sent."""
         self.gone = True
         self.woken.set()
 
@@ -150,7 +150,7 @@ class Feed:
         names = tuple(dict.fromkeys([event.name for event in accepted.events]))
         rules = dict.fromkeys([job.rule for job in jobs])
         kind = "duplicate" if isinstance(receipt, Duplicate) else "delivery"
-        told = {
+        content = {
             "id": receipt.delivery,
             "endpoint": delivery.endpoint,
             "provider": delivery.provider,
@@ -161,9 +161,9 @@ class Feed:
             "body_bytes": len(delivery.body),
         }
         if kind == "delivery":
-            told |= {"rules": list(rules)[:NAMES_MAX], "jobs": len(jobs)}
+            content |= {"rules": list(rules)[:NAMES_MAX], "jobs": len(jobs)}
         known = names if len(names) <= NAMES_KNOWN_MAX else None
-        self._tell(FeedItem(kind, delivery.endpoint, known, told))
+        self._keep(FeedItem(kind, delivery.endpoint, known, content))
 
     def attempted(self, job: Job, settlement: Settlement) -> None:
         """An attempt ended, and that is written."""
@@ -172,7 +172,7 @@ class Feed:
         attempt = settlement.attempt
         # Behind its fixed word a reason may quote what came in or was answered.
         reason = (settlement.reason or attempt.reason or "").partition(":")[0]
-        told = {
+        content = {
             "job": job.id,
             "delivery": job.delivery,
             "endpoint": job.endpoint,
@@ -188,9 +188,9 @@ class Feed:
             "ended_at": attempt.ended_at,
             "due_at": settlement.due_at,
         }
-        self._tell(FeedItem("attempt", job.endpoint, (job.event,), told))
+        self._keep(FeedItem("attempt", job.endpoint, (job.event,), content))
 
-    def _tell(self, item: FeedItem) -> None:
+    def _keep(self, item: FeedItem) -> None:
         self._ring[self._next % RING] = item
         self._next += 1
         self._fresh.set()
@@ -271,9 +271,9 @@ class Feed:
         return watcher.place < self._next or watcher.missed != 0
 
     def _gap(self, watcher: Watcher) -> bytes:
-        told = msgspec.json.encode({"missed": watcher.missed})
+        content = msgspec.json.encode({"missed": watcher.missed})
         watcher.missed = 0
-        return b"id: %b\nevent: gap\ndata: %b\n\n" % (self._id(watcher.place), told)
+        return b"id: %b\nevent: gap\ndata: %b\n\n" % (self._id(watcher.place), content)
 
     @property
     def _mark(self) -> str:

@@ -1,8 +1,9 @@
 """
-The public door: finds the endpoint, reads the body within its limits, asks the intake, answers.
+The public listener's application: it finds the endpoint, reads the body within its limits, hands
+the request to the intake, and answers.
 
 Deadlines are the protocol's (`router.web.protocol`): when one passes it answers by itself, and the
-door sees a disconnect. It never cancels a request that the intake has begun to accept.
+application sees a disconnect. It never cancels a request that the intake has begun to accept.
 """
 
 import asyncio
@@ -20,7 +21,7 @@ from router.web.connections import LATE, RETRY_AFTER_S, error_body
 from router.web.ports import EndpointPort, IntakePort, ReplyPort
 
 WHOLE_BYTES = 65_536
-"""A body up to here is read before room is asked for: it came with its head or nearly so."""
+"""A body up to here is read before memory is reserved: it came with its head or nearly so."""
 
 Headers = Sequence[tuple[bytes, bytes]]
 Receive = Callable[[], Awaitable[Any]]
@@ -31,20 +32,20 @@ _NOSNIFF = (b"x-content-type-options", b"nosniff")
 _CLOSE = (b"connection", b"close")
 
 
-class Turned(Exception):
+class IngestRefusal(Exception):
     """
-    The door refuses the request: `status` and a short fixed word for the sender. `stays`: it was
+    The request is refused: `status` and a short fixed word for the sender. `keep_alive`: it was
     read to its end, so the connection can go on.
     """
 
-    def __init__(self, status: int, word: str, *, stays: bool = False) -> None:
+    def __init__(self, status: int, word: str, *, keep_alive: bool = False) -> None:
         super().__init__(word)
         self.status = status
         self.word = word
-        self.stays = stays
+        self.keep_alive = keep_alive
 
 
-class Gone(Exception):
+class ClientGone(Exception):
     """The sender went away, or the protocol has answered in our place: nothing more to do."""
 
 
@@ -77,40 +78,40 @@ class IngestApp:
         try:
             entry = self._intake.find(scope["raw_path"])
             reply = await self._ask(entry, scope, receive)
-        except Turned as turned:
+        except IngestRefusal as refused:
             peer, headers = self._sender(scope), scope["headers"]
-            self._intake.refuse(entry, turned.word, turned.status, peer, headers)
-            await _refuse(send, turned, entry)
-        except (Gone, asyncio.CancelledError):  # cancelled: the listener ends, its patience too
+            self._intake.refuse(entry, refused.word, refused.status, peer, headers)
+            await _refuse(send, refused, entry)
+        except (ClientGone, asyncio.CancelledError):  # cancelled: the listener ends
             return
         except MemoryError:
             self._log.error("no memory for a request")
-            await _refuse(send, Turned(503, "busy"), entry)
+            await _refuse(send, IngestRefusal(503, "busy"), entry)
         except Exception as error:  # noqa: BLE001 - the last net: the sender must hear 503
             self._log.error("request failed", error=repr(error), exc_info=error)
-            await _refuse(send, Turned(503, "unavailable"), entry)
+            await _refuse(send, IngestRefusal(503, "unavailable"), entry)
         else:
             await send(_start(reply))
             await send({"type": "http.response.body", "body": reply.body})
 
     async def _ask(self, entry: EndpointPort | None, scope: Any, receive: Receive) -> ReplyPort:
         if entry is None:
-            raise Turned(404, "not_found")
+            raise IngestRefusal(404, "not_found")
         if scope["method"] not in entry.methods:
-            raise Turned(405, "method_not_allowed")
+            raise IngestRefusal(405, "method_not_allowed")
         length = _length(scope["headers"])
         if length > entry.body_max:
-            raise Turned(413, "too_large")
+            raise IngestRefusal(413, "too_large")
         first = await receive() if length <= WHOLE_BYTES else None
         if first is None or first["type"] != "http.request" or first.get("more_body"):
             return await self._accept_parts(entry, scope, receive, first)
         body = first.get("body", b"")  # the usual case: all of it is here already
         size = len(body)
         if size > entry.body_max:
-            raise Turned(413, "too_large")
+            raise IngestRefusal(413, "too_large")
         _in_time(scope)
         if not self._budget.take_whole(size):
-            raise Turned(503, "busy")
+            raise IngestRefusal(503, "busy")
         try:
             return await self._intake.accept(entry, self._request(scope, body))
         finally:
@@ -119,7 +120,7 @@ class IngestApp:
     async def _accept_parts(
         self, entry: EndpointPort, scope: Any, receive: Receive, first: Any | None
     ) -> ReplyPort:
-        """A large or slow body: take room first, then read."""
+        """A large or slow body: reserve memory first, then read."""
         reading = _Reading(self._budget, entry.body_max, _length(scope["headers"]))
         try:
             body = await reading.run(receive, first)
@@ -162,8 +163,8 @@ class _Reading:
         The whole body.
 
         Raises:
-            Turned: too large, or no room in time.
-            Gone: the sender did not finish.
+            IngestRefusal: too large, or no memory for it in time.
+            ClientGone: the sender did not finish.
         """
         await self._hold(self._length)
         gathered = BytesIO()  # hands out its own bytes: joining parts would hold the body twice
@@ -171,11 +172,11 @@ class _Reading:
         message = first if first is not None else await receive()
         while True:
             if message["type"] != "http.request":
-                raise Gone
+                raise ClientGone
             part = message.get("body", b"")
             size += len(part)
             if size > self._max:
-                raise Turned(413, "too_large")
+                raise IngestRefusal(413, "too_large")
             await self._hold(size)
             gathered.write(part)
             if not message.get("more_body"):
@@ -187,7 +188,7 @@ class _Reading:
         if more <= 0:
             return
         if not await self._budget.take(more):
-            raise Turned(503, "busy")
+            raise IngestRefusal(503, "busy")
         self.taken += more
 
 
@@ -196,11 +197,11 @@ def _in_time(scope: Any) -> None:
     Go on unless the request has waited too long for its turn.
 
     Raises:
-        Turned: more comes than can be done; a new connection for the next try would cost as much.
+        IngestRefusal: more comes than can be done; another connection would cost as much.
     """
     late = scope.get(LATE)
     if late is not None and late():
-        raise Turned(503, "busy", stays=True)
+        raise IngestRefusal(503, "busy", keep_alive=True)
 
 
 def _length(headers: Headers) -> int:
@@ -208,14 +209,14 @@ def _length(headers: Headers) -> int:
     The announced length of the body, 0 for none.
 
     Raises:
-        Turned: the body is encoded; it would have to be unpacked before its signature is known.
+        IngestRefusal: the body is encoded; it would be unpacked before its signature is known.
     """
     length = 0
     for name, value in headers:
         if name == b"content-length":
             length = int(value)
         elif name == b"content-encoding" and value.strip().lower() not in (b"", b"identity"):
-            raise Turned(415, "unsupported_encoding")
+            raise IngestRefusal(415, "unsupported_encoding")
     return length
 
 
@@ -234,14 +235,14 @@ def _start(reply: ReplyPort) -> dict[str, Any]:
     return {"type": "http.response.start", "status": reply.status, "headers": headers}
 
 
-async def _refuse(send: Send, turned: Turned, entry: EndpointPort | None) -> None:
-    body = error_body(turned.word)
+async def _refuse(send: Send, refused: IngestRefusal, entry: EndpointPort | None) -> None:
+    body = error_body(refused.word)
     headers = [_JSON, (b"content-length", b"%d" % len(body))]
-    if not turned.stays:
+    if not refused.keep_alive:
         headers.append(_CLOSE)
-    if turned.status == 405 and entry is not None:
+    if refused.status == 405 and entry is not None:
         headers.append((b"allow", ", ".join(sorted(entry.methods)).encode("ascii")))
-    if turned.status == 503:
+    if refused.status == 503:
         headers.append((b"retry-after", b"%d" % RETRY_AFTER_S))
-    await send({"type": "http.response.start", "status": turned.status, "headers": headers})
+    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -325,7 +325,7 @@ class WireProtocol(HttpToolsProtocol):
         We speak nothing else: answer the request as if it had not asked, then close.
 
         The parser takes what follows such a head for the other protocol. It is the body, as long
-        as the head says: another parser, told only that, reads on.
+        as the head says: another parser, given only that, reads on.
         """
         cycle = self.cycle
         if cycle is None:
@@ -423,7 +423,7 @@ class WireProtocol(HttpToolsProtocol):
             self._pending = (status, word)
 
     def _send_refusal(self, status: int, word: str) -> None:
-        """Answer in place of the application, which may go on but is not heard, and close."""
+        """Answer in place of the application, whose own answer is dropped, and close."""
         self._pending = None
         self.pipeline.clear()
         active = self._active

@@ -1,4 +1,4 @@
-"""The certificate of a door: read again while connections come."""
+"""The certificate of a listener: read again while connections come."""
 
 import ssl
 from pathlib import Path
@@ -52,18 +52,18 @@ class Certificate:
                 f"{self._setting}: {self._missing()} cannot be read: no such file"
             ) from error
         except ssl.SSLError as error:
-            raise SecretMissing(f"{self._setting}: {self._told()}: {_why(error)}") from error
+            raise SecretMissing(f"{self._setting}: {self._named()}: {_why(error)}") from error
         except OSError as error:
             raise SecretMissing(
-                f"{self._setting}: {self._told()} cannot be read: {error.strerror}"
+                f"{self._setting}: {self._named()} cannot be read: {error.strerror}"
             ) from error
         return context
 
     def _missing(self) -> str:
         """OpenSSL does not say which of the two."""
-        return next((str(file) for file in self.files if not file.exists()), self._told())
+        return next((str(file) for file in self.files if not file.exists()), self._named())
 
-    def _told(self) -> str:
+    def _named(self) -> str:
         return self._cert if self._key is None else f"{self._cert} with {self._key}"
 
     def _no_password(self) -> str:

@@ -19,7 +19,7 @@ class UpgradableConnection(Protocol):
 
 
 class _RestOfRequest:
-    """What a second parser tells of a request whose head was read by another: body and end."""
+    """What a second parser finds of a request whose head was read by another: body and end."""
 
     def __init__(self, protocol: UpgradableConnection) -> None:
         self._protocol = protocol
@@ -41,7 +41,7 @@ class _RestOfRequest:
 def parser_of_rest(
     protocol: UpgradableConnection, headers: Iterable[tuple[bytes, bytes]]
 ) -> httptools.HttpRequestParser:
-    """A parser that stands behind a head with these headers, told of its body's framing only."""
+    """A parser for what follows a head with these headers; it knows the body's framing only."""
     parser = httptools.HttpRequestParser(_RestOfRequest(protocol))
     framing = [b"%b: %b\r\n" % pair for pair in headers if pair[0] in _FRAMING]
     parser.feed_data(b"POST / HTTP/1.1\r\n%b\r\n" % b"".join(framing))

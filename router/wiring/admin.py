@@ -1,4 +1,4 @@
-"""The admin door, put together: who may come in, what they may ask, what numbers are shown."""
+"""The admin listener, put together: who may call, and what the metrics show."""
 
 import contextlib
 import os
@@ -85,7 +85,7 @@ def callers(live: LiveRef, *, dev: bool, clock: Clock) -> Callers:
     now. With `dev`, on this machine alone, anybody.
 
     Raises:
-        UsageError: the door is open beyond this machine, and the file names no token.
+        UsageError: it is open beyond this machine, and the file names no token.
     """
     server = live.current.ruleset.server
     if is_local_name(_host(server)):
@@ -93,7 +93,7 @@ def callers(live: LiveRef, *, dev: bool, clock: Clock) -> Callers:
             return Callers(None, clock=clock)
     elif not server.admin_tokens:
         raise UsageError(
-            f"the admin door at {server.admin} is open beyond this machine: "
+            f"the admin listener at {server.admin} is open beyond this machine: "
             "name a token in server.admin.tokens, or listen on 127.0.0.1"
         )
     local = own_token(server.store)

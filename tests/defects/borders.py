@@ -231,7 +231,8 @@ DOORS = (
         "chunks without end are taken",
         Edit(
             "router/web/ingest.py",
-            '            if size > self._max:\n                raise Turned(413, "too_large")\n',
+            "            if size > self._max:\n"
+            '                raise IngestRefusal(413, "too_large")\n',
             "",
         ),
         "unit/web/test_ingest.py::test_chunks_without_end_get_413",

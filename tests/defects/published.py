@@ -247,8 +247,8 @@ PUBLISHED = (
         "413 and the connection stays open",
         Edit(
             "router/web/ingest.py",
-            "    if not turned.stays:\n",
-            "    if not turned.stays and turned.status != 413:\n",
+            "    if not refused.keep_alive:\n",
+            "    if not refused.keep_alive and refused.status != 413:\n",
         ),
         "unit/web/test_connections_cases.py::test_an_early_413_survives_a_sender_that_goes_on",
     ),

@@ -203,7 +203,7 @@ def answers_given() -> set[tuple[int, str]]:
     for path in (ROOT / "router" / "web").glob("*.py"):
         if path.name != "admin.py":
             text = path.read_text("utf-8")
-            found |= set(re.findall(r'(?:Turned|_stop|_refuse)\((\d+), "(\w+)"', text))
+            found |= set(re.findall(r'(?:IngestRefusal|_stop|_refuse)\((\d+), "(\w+)"', text))
             found |= set(re.findall(r'return [^\n]*?, (\d{3}), "(\w+)"', text))
     return {(int(status), word) for status, word in found}
 

@@ -1,1 +1,1 @@
-"""The admin door: health, metrics, the operator's questions and verbs, for those we know."""
+"""The admin API: health, metrics, the operator's questions and verbs, for callers with a token."""

@@ -117,7 +117,7 @@ class Admission:
 
     async def _caller(self, scope: Any, row: Mapping[str, Any], peer: str) -> Caller:
         access = row["access"]
-        if not self._callers.asked:
+        if not self._callers.required:
             return ANYONE
         if access == "loopback" and is_on_this_machine(scope["client"], scope["headers"]):
             return NOBODY

@@ -12,8 +12,8 @@ class Hosts:
     """
     The names that a Host header may carry: loopback ones, the address listened on, and `more`.
 
-    Any address by number will do where the door is open beyond loopback: only a name can be made
-    to point here by a stranger.
+    Any address by number will do where the listener is open beyond loopback: only a name can be
+    made to point here by a stranger.
     """
 
     def __init__(self, listen: str, more: Collection[str] = ()) -> None:

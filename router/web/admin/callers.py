@@ -1,4 +1,4 @@
-"""Who calls at the admin door, and what that lets them do."""
+"""Who calls the admin API, and what they may do."""
 
 import hashlib
 import hmac
@@ -22,13 +22,13 @@ class Caller(msgspec.Struct, frozen=True):
 
 
 ANYONE = Caller("anyone", "operator")
-"""Whoever calls where no token is asked for."""
+"""Whoever calls where no token is needed."""
 NOBODY = Caller("nobody", "viewer", bodies=False)
 """Whoever calls a route that is open to everybody."""
 
 
 class HeldToken(msgspec.Struct, frozen=True):
-    """A token that opens the door now, and whom it belongs to."""
+    """A token that is valid now, and whom it belongs to."""
 
     caller: Caller
     value: bytes
@@ -55,7 +55,7 @@ class TooManyGuesses(Exception):
 
 class Callers:
     """
-    Knows tokens. `held` gives those that count now; None: no token is asked for (`--dev`).
+    Knows tokens. `held` gives those that count now; None: no token is needed (`--dev`).
     """
 
     def __init__(self, held: Callable[[], Sequence[HeldToken]] | None, *, clock: Clock) -> None:
@@ -63,8 +63,8 @@ class Callers:
         self._guesses = Guesses(clock)
 
     @property
-    def asked(self) -> bool:
-        """Whether a token is asked for at all."""
+    def required(self) -> bool:
+        """Whether a token is needed at all."""
         return self._held is not None
 
     async def of(self, token: bytes, peer: str) -> Caller:
@@ -96,5 +96,5 @@ class Callers:
 
 
 def _digest(token: bytes) -> bytes:
-    """Of one length, so that comparing tells nothing of a token's own."""
+    """Of one length, so that comparing shows nothing of a token's length."""
     return hashlib.sha256(token).digest()

@@ -1,1 +1,1 @@
-"""The operator's window: pages rendered here, small scripts of our own, nothing from elsewhere."""
+"""The operator's pages: pages rendered here, small scripts of our own, nothing from elsewhere."""

@@ -43,7 +43,7 @@ class Known(NamedTuple):
 
 
 class Frame:
-    """Puts pages into their frame. `standing` tells how the router is now."""
+    """Puts pages into their frame. `standing` is how the router is now."""
 
     def __init__(self, renderer: Renderer, standing: Callable[[], Standing]) -> None:
         self._renderer = renderer
@@ -52,7 +52,7 @@ class Frame:
     def page(
         self, template: str, known: Known | None, status: int = 200, **values: Any
     ) -> Response[bytes]:
-        """A page; `known` None: nobody has logged in, so nothing of the router is told."""
+        """A page; `known` None: nobody has logged in, so nothing of the router is shown."""
         shared = {
             "caller": known.caller if known else None,
             "may_change": known is not None and known.caller.role == "operator",

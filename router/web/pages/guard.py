@@ -52,7 +52,7 @@ class PagesAdmission:
 
     def _known(self, headers: Headers) -> Known | None:
         """Who this is; None: nobody has logged in."""
-        if not self._callers.asked:
+        if not self._callers.required:
             return Known(ANYONE, self._sessions.form, logged_in=False)
         id_ = cookie(headers, COOKIE)
         session = self._sessions.of(id_)
@@ -65,7 +65,7 @@ class PagesAdmission:
         return Known(caller, session.form, logged_in=True)
 
     def fault(self, request: Request[Any, Any, Any], rejected: Rejected) -> Shown:
-        """The page that says so, or the way to the log-in; without a session it tells no more."""
+        """The page that says so, or the way to the log-in; without a session it shows no more."""
         state = request.scope["state"]
         if "known" not in state:  # no guard was passed: there is no such page, or method
             try:

@@ -27,7 +27,7 @@ class Login(Controller):
     @route("/login", http_method=["GET", "HEAD"])
     async def show(self, context: Given[PageContext]) -> Shown:
         """The form for it."""
-        if not context.callers.asked:
+        if not context.callers.required:
             return see_other("/")
         query = parse_qs(context.request.scope["query_string"].decode("latin-1"))
         onward = local(query.get("next", ["/"])[0])
@@ -38,7 +38,7 @@ class Login(Controller):
     async def begin(self, context: Given[PageContext]) -> Shown:
         """A session, if the token is one of ours."""
         request = context.request
-        if not context.callers.asked:
+        if not context.callers.required:
             return see_other("/")
         form = parse_form(request.scope["headers"], await request.body())
         onward = local(form.get("next", "/"))

@@ -1,4 +1,4 @@
-"""Who is logged in at the window: random ids in memory, bounded, each with an end."""
+"""Who is logged in to the pages: random ids in memory, bounded, each with an end."""
 
 import hashlib
 import hmac

@@ -51,9 +51,9 @@ async def test_a_reload_changes_who_may_come_in(tmp_path: Path) -> None:
 async def test_for_development_none_is_asked_for_but_only_on_this_machine(tmp_path: Path) -> None:
     known = callers(live_of(tmp_path, "127.0.0.1:8001"), dev=True, clock=ManualClock())
     assert await known.of(b"", "::1") is ANYONE
-    assert not known.asked
+    assert not known.required
     open_door = live_of(tmp_path, "0.0.0.0:8001")
-    assert callers(open_door, dev=True, clock=ManualClock()).asked
+    assert callers(open_door, dev=True, clock=ManualClock()).required
 
 
 @pytest.mark.parametrize("dev", [True, False])

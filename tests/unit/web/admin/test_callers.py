@@ -226,9 +226,9 @@ async def test_an_address_whose_minute_is_over_begins_anew() -> None:
 
 async def test_where_no_token_is_asked_for_anyone_calls() -> None:
     callers = Callers(None, clock=ManualClock())
-    assert not callers.asked
+    assert not callers.required
     assert await callers.of(b"", "192.0.2.1") is ANYONE
-    assert Callers(list, clock=ManualClock()).asked
+    assert Callers(list, clock=ManualClock()).required
 
 
 def test_who_needs_no_token_is_named_so() -> None:
