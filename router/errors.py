@@ -12,12 +12,13 @@ An exception exists only where some caller acts differently on it:
     ├── StoreUnavailable     ours, outcome perhaps unknown: 503, the sender sends again
     ├── StoreRefused         the store cannot be opened: refuse to start
     ├── NotFound             an operator named something that is not there: exit 1
+    │   └── AmbiguousId        or several things at once: more of the id is needed
     └── UsageError           a command's words are wrong: exit 2
     EgressRefused            an address that may not be called (an OSError, to survive the client)
 """
 
 import errno
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
@@ -47,7 +48,9 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RouterError(Exception):
-    """Whatever the router raises on purpose."""
+    """Whatever the router raises on purpose. `word` names the class where errors are data."""
+
+    word: ClassVar[str] = "failed"
 
 
 class ConfigError(RouterError):
@@ -91,13 +94,25 @@ class SecretMissing(RouterError):
 class StoreUnavailable(RouterError):
     """The store could not commit. The outcome is unknown; answer 503 and let the sender retry."""
 
+    word = "store_unavailable"
+
 
 class StoreRefused(RouterError):
     """The store cannot be opened: another server, newer schema, damage; the text says which."""
 
+    word = "store_refused"
+
 
 class NotFound(RouterError):
     """Nothing has this name or id."""
+
+    word = "not_found"
+
+
+class AmbiguousId(NotFound):
+    """The beginning of an id fits several things, or is too short to tell."""
+
+    word = "ambiguous"
 
 
 class CannotListen(RouterError):
@@ -107,6 +122,12 @@ class CannotListen(RouterError):
 class UsageError(RouterError):
     """A command was called with words that do not fit."""
 
+    word = "usage"
+
 
 class EgressRefused(OSError):
     """An outgoing connection to an address that the egress rules do not allow."""
+
+
+BY_WORD = {e.word: e for e in (StoreUnavailable, StoreRefused, NotFound, AmbiguousId, UsageError)}
+"""The errors that an operator's call can end with, as they cross the wire."""

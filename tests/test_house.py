@@ -243,20 +243,7 @@ def test_what_is_not_used_is_not_imported() -> None:
 SET_LATER = {
     "router/wiring/live.py: ref.former": "former generations are found in the open store",
     "router/web/server.py: wire.crowded": "the server is made by a library, after its wire",
-    "router/web/admin/reading.py: self.write_counts": "what runs is put beside the questions",
     "router/cli/listening/forwarder.py: self.save": "an option, set where it is read",
-    "router/wiring/server.py: asks.write_counts": "what runs is put beside the questions",
-    **{
-        f"router/wiring/server.py: {name}": "what runs is put beside the verbs"
-        for name in (
-            "verbs.more",
-            "verbs.watched",
-            "verbs.desk",
-            "verbs.kept",
-            "verbs.holds",
-            "self.verbs.draining",
-        )
-    },
     "router/wiring/offline.py: verbs.desk": "likewise, without a server",
     "router/web/connections.py: self.crowded": "the server is made by a library, after its wire",
     "router/yaml_source/source.py: self._silent": "pragmas are read with the text, after it",

@@ -12,7 +12,8 @@ import msgspec
 
 from router.cli.generations import rules_to_read
 from router.cli.options import Options
-from router.errors import NotFound, UsageError
+from router.errors import BY_WORD, NotFound, UsageError
+from router.operator.answers import JobOutput, RefusalList, RefusedRequest, ServerState
 
 if TYPE_CHECKING:
     import httpx
@@ -33,11 +34,11 @@ class OtherStore(UsageError):
     """The server at the admin address holds another store than ours."""
 
 
-class NotADoor(click.ClickException):
-    """What answers there is no router's admin door."""
+class NotAdminApi(click.ClickException):
+    """What answers there is no router's admin API."""
 
     def __init__(self, response: "httpx.Response") -> None:
-        super().__init__(f"{response.url} is not a router's admin door")
+        super().__init__(f"{response.url} is not a router's admin API")
 
 
 class MayNotSee(click.ClickException):
@@ -164,36 +165,22 @@ class AdminClient:
         token = self._client.headers.get("authorization")
         return self._base_url, {"authorization": token} if token else {}
 
-    def refusals(self, limit: int) -> list[dict[str, Any]]:
+    def refusals(self, limit: int) -> RefusalList:
         """What the server refused lately, newest first."""
-        self._check_store()
-        answer = self._ask("GET", f"/api/refusals?limit={limit}")
-        found: list[dict[str, Any]] = answer["refusals"]
-        return found
+        return self.read("/api/refusals", {"limit": limit}, RefusalList)
 
-    def refusal(self, wanted: str, endpoint: str | None) -> dict[str, Any]:
+    def refusal(self, wanted: str, endpoint: str | None) -> RefusedRequest:
         """One refused request, whole: by its id, or the `last` (of an endpoint)."""
-        self._check_store()
         query = {"id": wanted} | ({"endpoint": endpoint} if endpoint else {})
-        return self._ask("GET", f"/api/refusal?{urlencode(query)}")
+        return self.read("/api/refusal", query, RefusedRequest)
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> ServerState:
         """What runs there."""
-        self._check_store()
-        return self._ask("GET", "/api/status")
+        return self.read("/api/status", {}, ServerState)
 
-    def output(self, job: str, after: str) -> dict[str, Any]:
+    def output(self, job: str, after: str) -> JobOutput:
         """What the command of a job has written since `after`, if it runs there."""
-        return self._ask("GET", f"/api/output?job={job}&after={after}")
-
-    def verb(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Have the server `replay`, `cancel` or `revive`; its answer."""
-        self._check_store()
-        return self._ask("POST", f"/api/{name}", body)
-
-    def replayed(self, replay: str) -> dict[str, Any]:
-        """How far a replay is."""
-        return self._ask("GET", f"/api/replays/{replay}")
+        return self.read("/api/output", {"job": job, "after": after}, JobOutput)
 
     def write_counts(self, path: str) -> None:
         """
@@ -203,50 +190,56 @@ class AdminClient:
             OtherStore, click.ClickException: it holds another store, or does not answer.
         """
         self._check_store()
-        self._ask("GET", path)
-
-    def targets(self) -> list[dict[str, Any]]:
-        """Where work goes, and how that stands."""
-        self._check_store()
-        found: list[dict[str, Any]] = self._ask("GET", "/api/targets")["targets"]
-        return found
-
-    def _check_store(self) -> None:
-        if self._store is None:
-            return
-        status = self._ask("GET", "/api/status")
-        held = str(status.get("store", {}).get("path", ""))
-        if held and not _same_file(held, self._store):
-            raise OtherStore(
-                f"the server at {self._base_url} holds another store, {held}; "
-                "give its rules file with -f, or --store, or --admin HOST:PORT of the right server"
-            )
+        _checked(self._response("GET", path))
 
     def read(self, path: str, query: Mapping[str, Any], kind: type[T]) -> T:
         """
         What the server answers to a question, as the value that it is.
 
         Raises:
-            NotFound: it says that there is no such thing.
+            RouterError: the server's, as here.
+            OtherStore, click.ClickException: it holds another store, or does not answer.
         """
-        response = self._response("GET", f"{path}?{urlencode(query)}")
-        _object(response)
-        try:
-            return msgspec.json.decode(response.content, type=kind)
-        except msgspec.ValidationError as error:
-            raise click.ClickException(
-                f"{response.url} is of another version than this command: {error}"
-            ) from None
+        self._check_store()
+        return _decoded(self._response("GET", f"{path}?{urlencode(query)}"), kind)
+
+    def post(self, path: str, body: dict[str, Any], kind: type[T]) -> T:
+        """What the server answers to a verb. Raises as `read`."""
+        self._check_store()
+        return _decoded(self._response("POST", path, body), kind)
 
     def body(self, delivery: str) -> bytes:
         """What a delivery brought, byte for byte."""
         response = self._response("GET", f"/api/deliveries/{delivery}/body")
         if response.is_error:
-            _object(response)
+            _checked(response)
         return response.content
 
-    def _ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        return _object(self._response(method, path, body))
+    def is_there(self) -> bool:
+        """
+        Whether a server listens at the address.
+
+        Raises:
+            OtherStore, click.ClickException: it holds another store, or does not answer.
+        """
+        try:
+            self._check_store()
+        except NoServer:
+            return False
+        return True
+
+    def _check_store(self) -> None:
+        """Once: does the server hold the store that it must?"""
+        if self._store is None:
+            return
+        status = _decoded(self._response("GET", "/api/status"), dict)  # of whatever version
+        held = str(status.get("store", {}).get("path", ""))
+        if held and not _same_file(held, self._store):
+            raise OtherStore(
+                f"the server at {self._base_url} holds another store, {held}; "
+                "give its rules file with -f, or --store, or --admin HOST:PORT of the right server"
+            )
+        self._store = None
 
     def _response(self, method: str, path: str, body: Any = None) -> "httpx.Response":
         import httpx
@@ -268,23 +261,39 @@ class AdminClient:
         return response
 
 
-def _object(response: "httpx.Response") -> dict[str, Any]:
+def _decoded(response: "httpx.Response", kind: type[T]) -> T:
+    _checked(response)
+    try:
+        return msgspec.json.decode(response.content, type=kind)
+    except msgspec.ValidationError as error:
+        raise click.ClickException(
+            f"{response.url} is of another version than this command: {error}"
+        ) from None
+
+
+def _checked(response: "httpx.Response") -> None:
+    """
+    Raises:
+        NotAdminApi: what answers is no router.
+        RouterError: the server's, by its word, as the same without a server.
+        click.ClickException: any other refusal.
+    """
     try:
         answer = response.json()
     except ValueError:
         answer = None
     if not isinstance(answer, dict):
-        raise NotADoor(response)
-    if response.is_error:
-        words = answer.get("detail") or answer.get("title")
-        if not words:
-            raise NotADoor(response)
-        if response.status_code == 400:  # as the same words would be without a server
-            raise UsageError(str(words))
-        if response.status_code == 404:
-            raise NotFound(str(words))
-        raise (MayNotSee if response.status_code == 403 else click.ClickException)(str(words))
-    return answer
+        raise NotAdminApi(response)
+    if not response.is_error:
+        return
+    detail = str(answer.get("detail") or answer.get("title") or "")
+    if not detail:
+        raise NotAdminApi(response)
+    by_status = {400: UsageError, 404: NotFound}
+    known = BY_WORD.get(str(answer.get("error"))) or by_status.get(response.status_code)
+    if known is not None:
+        raise known(detail)
+    raise (MayNotSee if response.status_code == 403 else click.ClickException)(detail)
 
 
 def _token(place: Options, store: str) -> str | None:

@@ -2,13 +2,14 @@
 
 import click
 
+from router.cli.operator_access import ask
 from router.cli.options import Options, place_options
 from router.cli.output import moment, print_json, print_table
-from router.cli.records import records_of
 from router.clock import SystemClock
-from router.errors import UsageError
 from router.model.operations import Audit
+from router.model.selector import ABOUT
 from router.operator.audit_text import asked_json, asked_words
+from router.operator.criteria import check_span
 from router.store.time_text import instant
 
 LIMIT = 50
@@ -16,8 +17,8 @@ LIMIT = 50
 
 @click.command()
 @place_options("dev", "store", "admin", "server")
-@click.option("--since", metavar="TIME", help="Not before: 2h (ago) or an RFC 3339 time.")
-@click.option("--until", metavar="TIME", help="Before: 2h (ago) or an RFC 3339 time.")
+@click.option("--since", metavar="TIME", help=ABOUT["since"])
+@click.option("--until", metavar="TIME", help=ABOUT["until"])
 @click.option(
     "--limit",
     type=click.IntRange(1, 10_000),
@@ -30,9 +31,8 @@ def audit(*, place: Options, since: str | None, until: str | None, limit: int) -
     now = SystemClock().now()
     begin = None if since is None else instant(since, now)
     end = None if until is None else instant(until, now)
-    if begin is not None and end is not None and begin > end:
-        raise UsageError("--since is later than --until; exchange them")
-    found = records_of(place).audited(begin, end, limit)
+    check_span(begin, end)
+    found = ask(place, lambda questions: questions.audit(begin, end, limit)).audit
     if place.as_json:
         print_json([asked_json(line) for line in found])
         return

@@ -9,9 +9,11 @@ import click
 import msgspec
 
 from router.cli.options import Options
-from router.cli.output import counted, dates, moment, print_json, print_table
+from router.cli.output import counted, moment, print_json, print_table
+from router.cli.selection import is_narrowed
 from router.errors import UsageError
-from router.store.values import Selector
+from router.model.selector import Criteria
+from router.operator.answers import OperatorPlan
 
 _PARTS = 20
 
@@ -37,9 +39,17 @@ def consent_options(command: Command) -> Command:
     return click.option("--dry-run", is_flag=True, help=about)(decorated)
 
 
+def check_chosen(verb: str, ids: tuple[str, ...], selector: Criteria) -> None:
+    """Raises UsageError: nothing is named or selected."""
+    if not ids and not is_narrowed(selector):
+        raise UsageError(
+            f"name what to {verb} by ID, or select some with --rule, --endpoint, --state, --since …"
+        )
+
+
 def agreed(
-    place: Options, selector: Selector, planned: Callable[[], dict[str, Any]], question: str
-) -> Selector:
+    place: Options, selector: Criteria, planned: Callable[[], OperatorPlan], question: str
+) -> Criteria:
     """
     The selection as its plan saw it, after a yes; an empty plan ends the command.
 
@@ -47,35 +57,28 @@ def agreed(
         UsageError: nobody can be asked.
     """
     if place.as_json or not sys.stdin.isatty():
-        raise UsageError("nobody can be asked here: say --yes, or --dry-run for the plan")
+        raise UsageError("Not a terminal: pass --yes or --dry-run.")
     plan = planned()
-    if not plan["jobs"] and selector.replay is None:  # one that has made none yet shall make none
+    if not plan.jobs and selector.replay is None:  # one that has made none yet shall make none
         raise click.exceptions.Exit(0)
     click.confirm(question, abort=True)
-    return msgspec.structs.replace(selector, until=plan["until"])
+    return msgspec.structs.replace(selector, until=plan.until)
 
 
-def print_answer(answer: dict[str, Any]) -> None:
-    """What a verb answered, in JSON."""
-    earlier = answer.get("earlier")
-    print_json(dates(answer) | ({"earlier": dates(earlier)} if earlier else {}))
-
-
-def show_plan(place: Options, plan: dict[str, Any], word: str) -> None:
+def show_plan(place: Options, plan: OperatorPlan, word: str) -> None:
     """How many jobs, of which actions, of deliveries from when to when; or the plan in JSON."""
     if place.as_json:
-        print_answer(plan)
+        print_json(plan)
         return
-    more = "" if plan["whole"] else "at least "
-    jobs, deliveries = counted(plan["jobs"], "job"), counted(plan["deliveries"], "delivery")
+    more = "" if plan.whole else "at least "
+    jobs, deliveries = counted(plan.jobs, "job"), counted(plan.deliveries, "delivery")
     click.echo(f"{more}{jobs} of {deliveries} would be {word}")
-    if not plan["jobs"]:
+    if not plan.jobs:
         return
-    parts = plan["parts"][:_PARTS]
     print_table(
         ("rule/action", "target", "jobs"),
-        [[f"{p['rule']}/{p['action']}", p["target"], str(p["jobs"])] for p in parts],
+        [[f"{p.rule}/{p.action}", p.target, str(p.jobs)] for p in plan.parts[:_PARTS]],
     )
-    if len(plan["parts"]) > _PARTS:
-        click.echo(f"and {len(plan['parts']) - _PARTS} more actions")
-    click.echo(f"received from {moment(plan['first_at'])} to {moment(plan['last_at'])}")
+    if len(plan.parts) > _PARTS:
+        click.echo(f"and {len(plan.parts) - _PARTS} more actions")
+    click.echo(f"received from {moment(plan.first_at)} to {moment(plan.last_at)}")

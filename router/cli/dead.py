@@ -3,13 +3,14 @@
 import click
 import msgspec
 
+from router.cli.operator_access import ask, note_examined
 from router.cli.options import Options, place_options
 from router.cli.output import dates, note, print_json, print_table, shortened, when
-from router.cli.records import records_of
 from router.cli.selection import selector_options
 from router.clock import SystemClock
 from router.model.job import Job
 from router.model.operations import Cause
+from router.model.selector import Criteria
 from router.store.values import Selector
 
 LIMIT = 50
@@ -19,12 +20,12 @@ LIMIT = 50
 @place_options("dev", "store", "admin", "server")
 @selector_options(states=None, limit=None)
 @click.option("--list", "listed", is_flag=True, help=f"Each job, the newest {LIMIT}, or --limit.")
-def dead(*, place: Options, selector: Selector, listed: bool) -> None:
+def dead(*, place: Options, selector: Criteria, listed: bool) -> None:
     """
     Jobs that were given up, by cause: the same action and target, the same words but for ids and
     numbers. `router revive --cause KEY` tries exactly these again.
     """
-    wanted = msgspec.structs.replace(selector, state="dead")
+    wanted = msgspec.structs.replace(Selector.of(selector), state="dead")
     if listed:
         _show_list(place, wanted)
     else:
@@ -35,7 +36,9 @@ def dead(*, place: Options, selector: Selector, listed: bool) -> None:
 
 
 def _show_causes(place: Options, wanted: Selector) -> None:
-    found = records_of(place).causes(wanted)
+    answer = ask(place, lambda questions: questions.dead(wanted))
+    note_examined(answer)
+    found = answer.causes
     if place.as_json:
         print_json([{**dates(msgspec.structs.asdict(c)), "replay": replaying(c)} for c in found])
         return
@@ -68,7 +71,10 @@ def _cause_cells(cause: Cause, now: int) -> list[str]:
 
 
 def _show_list(place: Options, wanted: Selector) -> None:
-    found = records_of(place).jobs(msgspec.structs.replace(wanted, limit=wanted.limit or LIMIT))
+    wanted = msgspec.structs.replace(wanted, limit=wanted.limit or LIMIT)
+    answer = ask(place, lambda questions: questions.jobs(wanted))
+    note_examined(answer)
+    found = answer.jobs
     if place.as_json:
         print_json(found)
         return

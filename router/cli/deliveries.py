@@ -4,14 +4,14 @@ from typing import Any
 
 import click
 
+from router.cli.operator_access import ask, note_examined
 from router.cli.options import Options, place_options
 from router.cli.output import dates, note, print_json, print_table, shortened, states, when
-from router.cli.records import records_of
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, selector_options
 from router.clock import SystemClock
 from router.errors import UsageError
 from router.model.delivery import DeliverySummary
-from router.operator.replay_request import said
+from router.model.selector import Criteria
 from router.store.values import Selector
 from router.suggest import did_you_mean
 
@@ -25,12 +25,18 @@ _REFUSED_BY = {"endpoint", "since", "until", "limit"}
 @place_options("dev", "store", "admin", "server")
 @selector_options(states=(*DELIVERY_STATES, *JOB_STATES), limit=LIMIT)
 @click.option("--refused", is_flag=True, help="What the running server refused lately.")
-def deliveries(*, place: Options, selector: Selector, refused: bool) -> None:
+def deliveries(*, place: Options, selector: Criteria, refused: bool) -> None:
     """What has arrived, newest first. `router show ID` tells all of one."""
     if refused:
         _refused(place, selector)
         return
-    found = records_of(place).deliveries(selector)
+    answer = ask(
+        place,
+        lambda questions: questions.deliveries(Selector.of(selector)),
+        counted="/api/deliveries?limit=1",
+    )
+    note_examined(answer)
+    found = answer.deliveries
     if place.as_json:
         print_json(found)
         return
@@ -52,15 +58,14 @@ def _events(d: DeliverySummary) -> str:
     return f"{shown} ({d.event_count})" if d.event_count > 1 else shown
 
 
-def _refused(place: Options, selector: Selector) -> None:
+def _refused(place: Options, selector: Criteria) -> None:
     from router.cli.admin import AdminClient
 
-    given = said(selector)
-    for name in given.keys() - _REFUSED_BY:
+    for name in selector.as_json().keys() - _REFUSED_BY:
         raise UsageError(f"--{name} is for deliveries that were stored, not for --refused")
     with AdminClient.of(place) as door:
-        kept = door.refusals(_REFUSALS_KEPT)
-        known = door.status()["endpoints"] if selector.endpoint is not None else []
+        kept = door.refusals(_REFUSALS_KEPT).refusals
+        known = door.status().endpoints if selector.endpoint is not None else []
     endpoint = selector.endpoint
     if endpoint is not None and endpoint not in {*known, *(r.get("endpoint") for r in kept)}:
         hint = did_you_mean(endpoint, known) or f"there are {', '.join(known)}"
@@ -77,7 +82,7 @@ def _refused(place: Options, selector: Selector) -> None:
     print_table(columns, [_refusal_cells(r, now) for r in found])
 
 
-def _is_wanted(refusal: dict[str, Any], selector: Selector) -> bool:
+def _is_wanted(refusal: dict[str, Any], selector: Criteria) -> bool:
     at = refusal["at"]
     return (
         selector.endpoint in (None, refusal["endpoint"])

@@ -12,6 +12,7 @@ from router.cli.options import Options, place_options
 from router.cli.output import note
 from router.cli.selection import DELIVERY_STATES, selector_options
 from router.errors import ConfigError, NotFound, UsageError
+from router.model.selector import Criteria
 from router.rehearsal.diff import Comparison, Effect, rule_changes, setting_changes
 from router.rehearsal.diff_report import Difference, Skipped
 from router.rules.ruleset import Ruleset
@@ -37,7 +38,7 @@ LAST = 500
 @selector_options(states=DELIVERY_STATES, limit=LAST)
 @click.pass_context
 def diff(
-    ctx: click.Context, *, place: Options, selector: Selector, old: str, new: str, last: int | None
+    ctx: click.Context, *, place: Options, selector: Criteria, old: str, new: str, last: int | None
 ) -> None:
     """
     What a change of the rules would change, for deliveries that have come.
@@ -49,7 +50,7 @@ def diff(
     if last is not None:
         selector = msgspec.structs.replace(selector, limit=last)
     try:
-        found = _difference(place, old, new, selector)
+        found = _difference(place, old, new, Selector.of(selector))
     except (ConfigError, NotFound) as error:  # 1 would say that they differ
         ctx.exit(_refused(error))
     _answer(place, found)

@@ -190,7 +190,7 @@ def _stored(
         return empty, {}
 
     async def read() -> tuple[dict[str, EndpointHistory], dict[str, Any]]:
-        from router.provider_calls.subscriptions import FACTS
+        from router.model.subscription import FACTS
         from router.store.sqlite.reader import open_reader
 
         reader = open_reader(ruleset.server.store)

@@ -19,8 +19,9 @@ from router.diagnosis.probe import Probe
 from router.model.delivery import DeliverySummary, InboundRequest
 from router.model.patterns import wants_event
 from router.model.settings import PUBLISHED, Endpoint
+from router.model.subscription import Subscription, subscriptions
+from router.operator.answers import ServerState
 from router.provider_calls import reachability
-from router.provider_calls.subscriptions import Record, records
 from router.providers.provider import Provider
 from router.rules.ruleset import Ruleset
 from router.store.values import Selector
@@ -32,13 +33,11 @@ NAMES_SHOWN = 8
 SKEW_MS = 60_000
 ADDRESSES_AT_ONCE = 8
 
-Status = dict[str, Any]
-
 
 class ServerStatus(msgspec.Struct, frozen=True):
     """What the running server says; `status` None: it says nothing."""
 
-    status: Status | None
+    status: ServerState | None
     refusals: tuple[dict[str, Any], ...] = ()
     trouble: str | None = None
 
@@ -47,7 +46,7 @@ def ask_server(place: Options, ruleset: Ruleset) -> ServerStatus:
     """Ask the admin door what runs behind it."""
     try:
         with AdminClient.of(place, ruleset) as door:
-            return ServerStatus(door.status(), tuple(door.refusals(500)))
+            return ServerStatus(door.status(), tuple(door.refusals(500).refusals))
     except NoServer as error:
         return ServerStatus(None, trouble=error.message)
     except click.ClickException as error:
@@ -61,16 +60,15 @@ def of_server(told: ServerStatus, ruleset: Ruleset, *, here: bool = True) -> Ite
         fix = "start it: `router serve`; or name its admin door with --admin or --server"
         yield problem("server", told.trouble or "it does not answer", fix)
         return
-    reload = status.get("reload") or {}
-    if reload.get("ok") is False:
-        first = str(reload.get("error") or "").partition("\n")[0]
+    if not status.reload.ok:
+        first = (status.reload.error or "").partition("\n")[0]
         says = f"it runs, with older rules: the file could not be loaded: {first}"
         yield problem("server", says, "`router check`, mend the file; it is read again by itself")
-    elif here and status.get("generation") != ruleset.generation:
+    elif here and status.generation != ruleset.generation:
         says = "it runs, with other rules than this file has (or other variables)"
         yield problem("server", says, "is it the right file (-f)? else restart it")
     else:
-        yield ok("server", f"runs since {moment(status.get('started_at'))}, with this file")
+        yield ok("server", f"runs since {moment(status.started_at)}, with this file")
 
 
 # -- the way from here ----------------------------------------------------------------------------
@@ -247,7 +245,7 @@ def of_subscriptions(
         fix = f"compare there: the address of `router addresses`; {selected}"
         yield unknown("subscription", says, fix, endpoint.name)
         return
-    mine = [r for r in records(facts).values() if r.endpoint == endpoint.name]
+    mine = [r for r in subscriptions(facts).values() if r.endpoint == endpoint.name]
     fix = f"`router subscriptions create {endpoint.name} --from-rules --dry-run` shows a plan"
     if not mine:
         says = "nothing was subscribed from here; it may have been by hand"
@@ -257,7 +255,7 @@ def of_subscriptions(
 
 
 def _against(
-    ruleset: Ruleset, endpoint: Endpoint, mine: Sequence[Record], fix: str
+    ruleset: Ruleset, endpoint: Endpoint, mine: Sequence[Subscription], fix: str
 ) -> Iterator[Check]:
     unsure = [r.topic for r in mine if r.state != "made"]
     if unsure:
@@ -282,7 +280,7 @@ def of_ranges(told: ServerStatus, endpoint: Endpoint, base: str | None) -> Itera
     """Are the address ranges that the sender publishes known?"""
     if PUBLISHED not in endpoint.allow_from or told.status is None:
         return
-    at = (told.status.get("ranges") or {}).get(base)
+    at = None if base is None else told.status.ranges.get(base)
     if at is None:
         says = f"the address ranges of {base} are not known yet: every sender gets 503"
         fix = "the router's log says why they cannot be fetched"

@@ -66,15 +66,13 @@ def from_server(
             found = door.refusal(wanted, endpoint)
         except (click.ClickException, NotFound) as error:
             raise click.ClickException(str(error) + _hinted(door, endpoint)) from None
-    request = request_of(found, Path("the server's answer"))
-    return ExaminedRequest(
-        str(found["endpoint"]), request, str(found.get("reason")), bool(found.get("cut"))
-    )
+    request = request_of(msgspec.to_builtins(found), Path("the server's answer"))
+    return ExaminedRequest(found.endpoint, request, found.reason, found.cut)
 
 
 def _hinted(door: AdminClient, endpoint: str | None) -> str:
     """What the ring says at least: the reason and hint of the newest refusal."""
-    for one in door.refusals(500):
+    for one in door.refusals(500).refusals:
         if endpoint in (None, one.get("endpoint")) and one.get("hint"):
             return f"; the newest refusal was {one['reason']}: {one['hint']}"
     return ""

@@ -3,10 +3,10 @@
 import msgspec
 
 from router.cli.generations import ruleset_of
+from router.cli.operator_access import ask
 from router.cli.option_file import read_named
 from router.cli.options import Options, is_given
 from router.cli.output import note, visible
-from router.cli.records import Records, records_of
 from router.cli.simulated_delivery import as_arriving
 from router.errors import NotFound, UsageError
 from router.model.delivery import Delivery, as_request
@@ -41,14 +41,14 @@ def explain_stored(place: Options, identity: str, number: int | None) -> Explana
         UsageError: the rules file cannot be read.
         ConfigError: it is wrong.
     """
-    records = records_of(place)
-    record = records.record(_of_delivery(identity))
+    wanted = _of_delivery(identity)
+    record = ask(place, lambda questions: questions.show(wanted), counted="/api/deliveries?limit=1")
     if is_given("rules"):
         ruleset = place.beside()[1]
         same = ruleset.generation == record.delivery.generation
         by = f"{place.rules}, {'which' if same else 'not those that'} decided"
     else:
-        ruleset = _then(records, record, place)
+        ruleset = _then(record, place)
         by = f"generation {ruleset.generation[:16]}, which decided"
     reading = _provider(ruleset, record.delivery).read(as_request(record.delivery))
     return _explained(record.delivery, record, reading, ruleset, by, number)
@@ -81,13 +81,16 @@ def _of_delivery(identity: str) -> str:
     return identity if identity.startswith("dlv_") else f"dlv_{identity}"
 
 
-def _then(records: Records, record: DeliveryRecord, place: Options) -> Ruleset:
+def _then(record: DeliveryRecord, place: Options) -> Ruleset:
     """The rules that decided."""
     wanted = record.delivery.generation
-    kept = records.generation(wanted)
     hint = f"`-f {place.rules}` explains it by the present file"
-    if kept is None:
-        raise NotFound(f"the store no longer has generation {wanted[:16]}, which decided; {hint}")
+    try:
+        kept = ask(place, lambda questions: questions.generation(wanted))
+    except NotFound:
+        raise NotFound(
+            f"the store no longer has generation {wanted[:16]}, which decided; {hint}"
+        ) from None
     try:
         return ruleset_of(kept, place)
     except NotFound as error:

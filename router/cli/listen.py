@@ -132,8 +132,8 @@ def _server(place: Options, wanted: ListenOptions) -> ListenedRouter:
         status = door.status()
         url, headers = door.address
         cert = door.cert
-    _judge_names(wanted.endpoints, status.get("endpoints", []))
-    return ListenedRouter(url, headers, str(status.get("store", {}).get("path", "")), cert)
+    _judge_names(wanted.endpoints, status.endpoints)
+    return ListenedRouter(url, headers, status.store.path, cert)
 
 
 def _judge_names(names: tuple[str, ...], known: list[str]) -> None:

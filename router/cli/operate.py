@@ -1,21 +1,16 @@
 """`router cancel` and `revive`: through the running server, else under the store's lock."""
 
-import asyncio
-from pathlib import Path
-from typing import Any
-
 import click
 
-from router.cli.admin import AdminClient, NoServer
-from router.cli.confirm import Consent, agreed, consent_options, print_answer, show_plan
+from router.cli.confirm import Consent, agreed, check_chosen, consent_options, show_plan
+from router.cli.operator_access import act
 from router.cli.options import Options, place_options
-from router.cli.output import counted, note
+from router.cli.output import counted, note, print_json
 from router.cli.selection import JOB_STATES, is_narrowed, selector_options
-from router.errors import NotFound, UsageError
 from router.model.operations import Change
-from router.operator.replay_request import said
-from router.rules.ruleset import Ruleset
-from router.store.values import Selector
+from router.model.selector import Criteria
+from router.operator.answers import OperatorPlan, Revived
+from router.operator.requests import ChangeRequest
 
 _DONE: dict[Change, str] = {"cancel": "cancelled", "revive": "revived"}
 IDS = click.argument("ids", nargs=-1, metavar="[ID]…")
@@ -27,13 +22,20 @@ PLACE = place_options("dev", "store", "admin", "server")
 @PLACE
 @selector_options(states=JOB_STATES, limit=None)
 @consent_options
-def cancel(*, place: Options, ids: tuple[str, ...], selector: Selector, consent: Consent) -> None:
+def cancel(*, place: Options, ids: tuple[str, ...], selector: Criteria, consent: Consent) -> None:
     """
     End jobs that are available, waiting or between retries. What runs now runs on.
 
     With --replay, that replay also makes no more jobs. A selection shows its plan first, and asks.
     """
-    _change("cancel", place, ids, selector, consent)
+    selector = _agreed("cancel", place, ids, selector, consent)
+    request = ChangeRequest(ids, selector if is_narrowed(selector) else None)
+    answer, _ = act(place, lambda verbs: verbs.cancel(request))
+    if place.as_json:
+        print_json(answer)
+    else:
+        click.echo(f"{counted(answer.cancelled, 'job')} cancelled")
+    _note_limit(selector, answer.cancelled)
 
 
 @click.command()
@@ -41,101 +43,61 @@ def cancel(*, place: Options, ids: tuple[str, ...], selector: Selector, consent:
 @PLACE
 @selector_options(states=("dead",), limit=None)
 @consent_options
-def revive(*, place: Options, ids: tuple[str, ...], selector: Selector, consent: Consent) -> None:
+def revive(*, place: Options, ids: tuple[str, ...], selector: Criteria, consent: Consent) -> None:
     """
     Make dead jobs available again, with a fresh retry schedule and the same key.
 
     A selection shows its plan first, and asks.
     """
-    _change("revive", place, ids, selector, consent)
+    selector = _agreed("revive", place, ids, selector, consent)
+    request = ChangeRequest(ids, selector if is_narrowed(selector) else None)
+    answer, offline = act(place, lambda verbs: verbs.revive(request))
+    if place.as_json:
+        print_json(answer)
+    else:
+        click.echo(f"{counted(answer.revived, 'job')} revived")
+        _note_newer(place, answer)
+    _note_limit(selector, answer.revived)
+    note_waits(offline and not place.as_json and answer.revived > 0)
 
 
-def _change(
-    verb: Change, place: Options, ids: tuple[str, ...], selector: Selector, consent: Consent
-) -> None:
-    """What is named at once, what is selected after its plan and a yes."""
-    word = _DONE[verb]
-    body: dict[str, Any] = {"ids": list(ids)}
+def _agreed(
+    verb: Change, place: Options, ids: tuple[str, ...], selector: Criteria, consent: Consent
+) -> Criteria:
+    """What is selected, after its plan and a yes; what is named needs none."""
+    check_chosen(verb, ids, selector)
+    request = ChangeRequest(ids, selector if is_narrowed(selector) else None)
 
-    def planned() -> dict[str, Any]:
-        plan, _ = ask(verb, place, {**body, "dry_run": True}, selector)
-        show_plan(place, plan, word)
-        _say_newer(place, plan)
+    def planned() -> OperatorPlan:
+        plan, _ = act(place, lambda verbs: verbs.plan_change(verb, request))
+        show_plan(place, plan, _DONE[verb])
+        _note_newer(place, plan)
         return plan
 
     if consent.dry_run:
         planned()
-        return
+        raise click.exceptions.Exit(0)
     if is_narrowed(selector) and not consent.yes:
-        selector = agreed(place, selector, planned, f"{verb.capitalize()} them?")
-    answer, waits = ask(verb, place, body, selector)
-    _report(place, answer, word, selector.limit)
-    say_waits(waits and verb == "revive" and not place.as_json and answer[word] > 0)
+        return agreed(place, selector, planned, f"{verb.capitalize()} them?")
+    return selector
 
 
-def _report(place: Options, answer: dict[str, Any], word: str, limit: int | None) -> None:
-    if place.as_json:
-        print_answer(answer)
-    else:
-        click.echo(f"{counted(answer[word], 'job')} {word}")
-        _say_newer(place, answer)
-    if limit is not None and answer[word] >= limit:
-        note(f"that is --limit {limit}; run it again for the rest")
-
-
-def _say_newer(place: Options, told: dict[str, Any]) -> None:
-    """Say which dead jobs a replay has made again: those passed over, and those opened by name."""
-    passed, earlier = told.get("passed"), told.get("earlier")
-    if passed and not place.as_json:
-        by = f", the last by {earlier['id']}" if earlier else ""
-        jobs = counted(passed, "dead job")
+def _note_newer(place: Options, found: OperatorPlan | Revived) -> None:
+    """Note which dead jobs a replay has made again: those passed over, and those named."""
+    if found.passed and not place.as_json:
+        by = f", the last by {found.earlier.id}" if found.earlier else ""
+        jobs = counted(found.passed, "dead job")
         note(f"{jobs} passed over: a newer run of the same was made{by}; by its ID it is revived")
-    for job, (run, state) in told.get("newer", {}).items():
+    for job, (run, state) in found.newer.items():
         note(f"{job} has a newer run, {run} ({state}): its work may be done twice")
 
 
-def say_waits(waits: bool) -> None:
-    """Say, if it is so, that nobody runs the jobs now."""
+def _note_limit(selector: Criteria, count: int) -> None:
+    if selector.limit is not None and count >= selector.limit:
+        note(f"that is --limit {selector.limit}; run it again for the rest")
+
+
+def note_waits(waits: bool) -> None:
+    """Note, if it is so, that nothing runs the jobs now."""
     if waits:
         note("no server runs: the jobs wait for the next `router serve`")
-
-
-def ask(
-    verb: str, place: Options, body: dict[str, Any], selector: Selector
-) -> tuple[dict[str, Any], bool]:
-    """The verb's answer, and whether it was done without a server."""
-    chosen = selector if is_narrowed(selector) else None
-    ids = body["ids"]
-    if chosen is None and not ids:
-        raise UsageError(
-            f"name what to {verb} by ID, or select some with --rule, --endpoint, --state, --since …"
-        )
-    if chosen is not None and ids and verb == "replay":
-        raise UsageError("name ids or select some, not both")
-    body["selector"] = None if chosen is None else said(chosen)
-    if place.server is not None:
-        with AdminClient.of(place) as door:
-            return door.verb(verb, body), False
-    place, ruleset = place.working()
-    try:
-        with AdminClient.of(place, ruleset) as door:
-            return door.verb(verb, body), False
-    except NoServer:
-        store = ruleset.server.store
-        if not Path(store).exists():
-            raise NotFound(f"nothing has been received yet: there is no store {store}") from None
-        return asyncio.run(_offline(verb, ruleset, body)), True
-
-
-async def _offline(verb: str, ruleset: Ruleset, body: dict[str, Any]) -> dict[str, Any]:
-    """Under the store's lock, by the same verbs as behind the admin door."""
-    from router.wiring.offline import open_ledger
-
-    async with open_ledger(ruleset) as verbs:
-        match verb:
-            case "replay":
-                return await verbs.replay(body)
-            case "cancel":
-                return await verbs.cancel(body)
-            case _:
-                return await verbs.revive(body)

@@ -1,156 +1,191 @@
-"""The records of a router elsewhere, by its admin API."""
+"""An operator's questions and verbs to a server, by its admin API."""
 
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import msgspec
 
 from router.cli.admin import AdminClient, MayNotSee
 from router.cli.output import note
-from router.cli.records import causes_of, with_job_alone
-from router.errors import NotFound
-from router.model.delivery import Delivery, DeliverySummary
-from router.model.job import Job
-from router.model.operations import Audit, Cause
-from router.operator.replay_request import said
+from router.errors import AmbiguousId, NotFound
+from router.model.delivery import Delivery
+from router.model.operations import Change
+from router.operator import answers
+from router.operator.requests import (
+    LOCAL,
+    BackupNote,
+    By,
+    ChangeRequest,
+    PruneRequest,
+    RememberRequest,
+    ReplayRequest,
+    TargetRequest,
+)
 from router.store.values import DeliveryRecord, EventEntry, Generation, Selector
-from router.web.admin import answers
-from router.web.admin.asking import LIMIT_DEFAULT, LIMIT_MAX
 
-_JOBS_MAX = 10_000
-"""Dead jobs that a condition holds for: more are not fetched to be counted."""
+LIMIT_DEFAULT, LIMIT_MAX = 50, 500
+"""Lines of an answer of the API."""
 
-
-class _Page(Protocol):
-    @property
-    def next(self) -> str | None: ...
+A = TypeVar("A")
 
 
-P = TypeVar("P", bound=_Page)
+class RemoteOperator:
+    """
+    The server behind an admin client, as an operator's interface. One request at a time, waited
+    for: a command does nothing else meanwhile. Who acts the server knows by the token.
+    """
 
+    def __init__(self, client: AdminClient) -> None:
+        self._client = client
 
-class ServerRecords:
-    """What the server behind a door tells of its own store."""
+    async def deliveries(self, selector: Selector, cursor: str | None = None) -> answers.Deliveries:
+        """As many pages as the limit needs."""
+        return self._listed(
+            "deliveries", _query(selector), selector.limit, cursor, answers.Deliveries
+        )
 
-    def __init__(self, door: AdminClient) -> None:
-        self._door = door
+    async def jobs(self, selector: Selector, cursor: str | None = None) -> answers.Jobs:
+        """As many pages as the limit needs."""
+        return self._listed("jobs", _query(selector), selector.limit, cursor, answers.Jobs)
 
-    def deliveries(self, selector: Selector) -> tuple[DeliverySummary, ...]:
-        """With how often each came."""
-        pages = self._pages("/api/deliveries", _query(selector), selector.limit, answers.Deliveries)
-        _say_cut(any(page.cut for page in pages))
-        return tuple(one for page in pages for one in page.deliveries)
+    async def audit(
+        self, since: int | None, until: int | None, limit: int, cursor: str | None = None
+    ) -> answers.AuditLines:
+        """As many pages as the limit needs."""
+        span = {n: t for n, t in (("since", since), ("until", until)) if t is not None}
+        return self._listed("audit", span, limit, cursor, answers.AuditLines)
 
-    def jobs(self, selector: Selector) -> tuple[Job, ...]:
-        """Jobs, each whole."""
-        pages = self._pages("/api/jobs", _query(selector), selector.limit, answers.Jobs)
-        _say_cut(any(page.cut for page in pages))
-        return tuple(job for page in pages for job in page.jobs)
-
-    def causes(self, selector: Selector) -> tuple[Cause, ...]:
-        """As the server counts them; with a condition, as we do."""
-        if selector.where is not None:
-            limit = selector.limit or _JOBS_MAX
-            return causes_of(self.jobs(msgspec.structs.replace(selector, limit=limit)))
+    async def dead(self, selector: Selector) -> answers.Dead:
+        """Up to so many causes as the server tells at once, the latest."""
         query = _query(msgspec.structs.replace(selector, state=None))
         limit = min(selector.limit or LIMIT_MAX, LIMIT_MAX)
-        found = self._door.read("/api/dead", {**query, "limit": limit}, answers.Dead).causes
-        if len(found) == LIMIT_MAX:
+        found = self._client.read("/api/dead", {**query, "limit": limit}, answers.Dead)
+        if len(found.causes) == LIMIT_MAX:
             note(f"a server tells the latest {LIMIT_MAX} causes; --rule, --since … tell of others")
         return found
 
-    def record(self, identity: str) -> DeliveryRecord:
-        """Without payloads, where the token may not see them. Raises NotFound."""
-        if identity.startswith("job_"):
-            return self._of_job(identity)
-        if identity.startswith("dlv_"):
-            return self._of_delivery(identity)
-        try:
-            return self._of_delivery(identity)
-        except NotFound as error:
-            if not _is_absent(error):
-                raise
+    async def show(self, identity: str) -> DeliveryRecord:
+        """Without payloads, where the token may not see them."""
+        if not identity.startswith("job_"):
             try:
-                return self._of_job(identity)
-            except NotFound as other:
-                raise (error if _is_absent(other) else other) from None
+                return self._delivery(identity)
+            except AmbiguousId:
+                raise
+            except NotFound:
+                if identity.startswith("dlv_"):
+                    raise
+        path = f"/api/jobs/{quote(identity, safe='')}"
+        job = self._client.read(path, {}, answers.OneJob).job
+        return answers.with_job_alone(self._delivery(job.delivery), job)
 
-    def generation(self, identity: str) -> Generation | None:
+    async def generation(self, prefix: str) -> Generation:
         """One that was kept."""
-        try:
-            found = self._door.read(
-                f"/api/generations/{quote(identity, safe='')}", {}, answers.GenerationText
-            )
-        except NotFound:
-            return None
-        return Generation(found.id, found.text, found.context, found.created_at)
+        return self._client.read(f"/api/generations/{quote(prefix, safe='')}", {}, Generation)
 
-    def audited(self, since: int | None, until: int | None, limit: int) -> tuple[Audit, ...]:
-        """Who changed what."""
-        query = {n: t for n, t in (("since", since), ("until", until)) if t is not None}
-        pages = self._pages("/api/audit", query, limit, answers.AuditLines)
-        return tuple(line for page in pages for line in page.audit)
-
-    def rules(self) -> tuple[answers.ToldRule, ...]:
+    async def rules(self) -> answers.RuleList:
         """Those in force there."""
-        return self._door.read("/api/rules", {}, answers.RuleList).rules
+        return self._client.read("/api/rules", {}, answers.RuleList)
 
-    def _pages(self, path: str, query: dict[str, Any], limit: int | None, kind: type[P]) -> list[P]:
+    async def targets(self) -> answers.TargetList:
+        """As dispatch there sees them."""
+        return self._client.read("/api/targets", {}, answers.TargetList)
+
+    async def plan_replay(self, request: ReplayRequest) -> answers.OperatorPlan:
+        """What `replay` would do."""
+        return self._post("replay", request, answers.OperatorPlan, dry_run=True)
+
+    async def replay(self, request: ReplayRequest, _by: By = LOCAL) -> answers.ReplayProgress:
+        """Make new jobs; perhaps they are not all made yet."""
+        return self._post("replay", request, answers.ReplayProgress)
+
+    async def replayed(self, id_: str) -> answers.ReplayProgress:
+        """How far a replay is."""
+        path = f"/api/replays/{quote(id_, safe='')}"
+        return self._client.read(path, {}, answers.ReplayProgress)
+
+    async def plan_change(self, verb: Change, request: ChangeRequest) -> answers.OperatorPlan:
+        """What the verb would change."""
+        return self._post(verb, request, answers.OperatorPlan, dry_run=True)
+
+    async def cancel(self, request: ChangeRequest, _by: By = LOCAL) -> answers.Cancelled:
+        """Cancel jobs."""
+        return self._post("cancel", request, answers.Cancelled)
+
+    async def revive(self, request: ChangeRequest, _by: By = LOCAL) -> answers.Revived:
+        """Make dead jobs available again."""
+        return self._post("revive", request, answers.Revived)
+
+    async def pause(self, request: TargetRequest, _by: By = LOCAL) -> answers.TargetChanged:
+        """Call a target no more."""
+        return self._post("pause", request, answers.TargetChanged)
+
+    async def resume(self, request: TargetRequest, _by: By = LOCAL) -> answers.TargetChanged:
+        """Call it again."""
+        return self._post("resume", request, answers.TargetChanged)
+
+    async def prune(self, request: PruneRequest, _by: By = LOCAL) -> answers.PruneProgress:
+        """A bounded piece of retention."""
+        return self._post("prune", request, answers.PruneProgress)
+
+    async def remember(self, request: RememberRequest, _by: By = LOCAL) -> answers.Remembered:
+        """Keep subscriptions."""
+        return self._post("remember", request, answers.Remembered)
+
+    async def backed_up(self, note: BackupNote, _by: By = LOCAL) -> answers.Noted:
+        """Note a backup in the audit."""
+        return self._post("backup", note, answers.Noted)
+
+    def _post(self, verb: str, body: msgspec.Struct, kind: type[A], **more: Any) -> A:
+        return self._client.post(f"/api/{verb}", {**msgspec.to_builtins(body), **more}, kind)
+
+    def _listed(
+        self, name: str, query: dict[str, Any], limit: int | None, cursor: str | None, kind: type[A]
+    ) -> A:
+        """The pages of a list as one answer."""
         left = LIMIT_DEFAULT if limit is None else limit
-        pages: list[P] = []
-        cursor: dict[str, str] = {}
-        while True:
-            at_once = {"limit": min(left, LIMIT_MAX)}
-            page = self._door.read(path, query | at_once | cursor, kind)
-            pages.append(page)
+        pages: list[Any] = []
+        while not pages or (cursor is not None and left > 0):
+            place = {} if cursor is None else {"cursor": cursor}
+            asked = {**query, "limit": min(left, LIMIT_MAX), **place}
+            pages.append(self._client.read(f"/api/{name}", asked, kind))
             left -= LIMIT_MAX
-            if page.next is None or left <= 0:
-                return pages
-            cursor = {"cursor": page.next}
+            cursor = pages[-1].next
+        joined: dict[str, Any] = {
+            name: tuple([row for page in pages for row in getattr(page, name)])
+        }
+        if kind is not answers.AuditLines:  # it knows no condition
+            joined["cut"] = any(page.cut for page in pages)
+            joined["failed"] = sum(page.failed for page in pages)
+            joined["reason"] = next((page.reason for page in pages if page.reason), None)
+        found: A = msgspec.structs.replace(pages[-1], **joined)
+        return found
 
-    def _of_delivery(self, identity: str) -> DeliveryRecord:
-        found = self._door.read(
-            f"/api/deliveries/{quote(identity, safe='')}", {}, answers.OneDelivery
-        )
+    def _delivery(self, identity: str) -> DeliveryRecord:
+        path = f"/api/deliveries/{quote(identity, safe='')}"
+        found = self._client.read(path, {}, answers.OneDelivery)
         try:
-            body = self._door.body(found.id)
+            body = self._client.body(found.id)
         except MayNotSee as error:
             note(str(error))
             body = answers.HIDDEN.encode()
-        return _as_record(found, body)
-
-    def _of_job(self, identity: str) -> DeliveryRecord:
-        job = self._door.read(f"/api/jobs/{quote(identity, safe='')}", {}, answers.OneJob).job
-        return with_job_alone(self._of_delivery(job.delivery), job)
-
-
-def _is_absent(error: NotFound) -> bool:
-    """Whether the server has nothing of that id; else it fits several things, or is too short."""
-    return str(error).startswith("no ")
+        given = msgspec.structs.asdict(found)
+        kept = {name: given[name] for name in Delivery.__struct_fields__ if name in given}
+        return DeliveryRecord(
+            delivery=Delivery(**kept, body=body),
+            events=tuple(
+                [EventEntry(e.index, e.id, e.name, action=e.action) for e in found.events]
+            ),
+            duplicates=found.duplicates,
+            last_seen_at=found.last_seen_at,
+            jobs=found.jobs,
+            attempts=found.attempts,
+        )
 
 
 def _query(selector: Selector) -> dict[str, Any]:
     """The selector as query parameters."""
-    query = said(selector)
+    query = selector.as_json()
     query.pop("limit", None)
     if selector.ids:
         query["id"] = ",".join(query.pop("ids"))
     return query
-
-
-def _as_record(found: answers.OneDelivery, body: bytes) -> DeliveryRecord:
-    told = msgspec.structs.asdict(found)
-    kept = {name: told[name] for name in Delivery.__struct_fields__ if name in told}
-    return DeliveryRecord(
-        delivery=Delivery(**kept, body=body),
-        events=tuple(EventEntry(e.index, e.id, e.name, action=e.action) for e in found.events),
-        duplicates=found.duplicates,
-        last_seen_at=found.last_seen_at,
-        jobs=found.jobs,
-        attempts=found.attempts,
-    )
-
-
-def _say_cut(cut: bool) -> None:
-    if cut:
-        note("the server looked at the newest deliveries only; --until goes further back")

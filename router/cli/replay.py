@@ -1,29 +1,39 @@
 """`router replay`: the plan first, then the jobs."""
 
-import time
-from typing import Any
+import asyncio
+from typing import TYPE_CHECKING
 
 import click
 
-from router.cli.admin import AdminClient
-from router.cli.confirm import Consent, agreed, consent_options, print_answer, show_plan
-from router.cli.operate import IDS, PLACE, ask, say_waits
+from router.cli.confirm import Consent, agreed, check_chosen, consent_options, show_plan
+from router.cli.operate import IDS, PLACE, note_waits
+from router.cli.operator_access import act
 from router.cli.options import Options
-from router.cli.output import counted, moment, note, span, when
+from router.cli.output import counted, moment, note, print_json, span, when
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, is_narrowed, selector_options
 from router.clock import SystemClock
 from router.errors import UsageError
-from router.store.values import Selector
+from router.model.selector import Criteria
+from router.operator.answers import OperatorPlan, ReplayProgress
+from router.operator.requests import ReplayRequest
+
+if TYPE_CHECKING:
+    from router.operator.protocol import Verbs
 
 POLL_S = 1.0
 RATE = "10/s"
+RECORDED = "Run the original jobs again instead of matching with today's rules."
 
 
 @click.command()
 @IDS
 @PLACE
 @selector_options(states=(*DELIVERY_STATES, *JOB_STATES), limit=None)
-@click.option("--recorded", is_flag=True, help="The jobs it had then, not what rules want now.")
+@click.option(
+    "--recorded",
+    is_flag=True,
+    help=RECORDED,
+)
 @click.option("--rate", default=RATE, show_default=True, help="Jobs to one target: 5/s, or none.")
 @click.option("--as", "name", metavar="NAME", help="Its id: the same again makes nothing twice.")
 @click.option("--again", is_flag=True, help="Also what was replayed already.")
@@ -32,7 +42,7 @@ def replay(
     *,
     place: Options,
     ids: tuple[str, ...],
-    selector: Selector,
+    selector: Criteria,
     recorded: bool,
     rate: str,
     name: str | None,
@@ -48,26 +58,29 @@ def replay(
     What was replayed already is not made again without --again; replays themselves are selected
     by --replay alone.
     """
-    body: dict[str, Any] = {"ids": list(ids), "recorded": recorded, "rate": per_second(rate)}
-    body |= {"name": name, "again": again}
+    check_chosen("replay", ids, selector)
 
-    def planned() -> dict[str, Any]:
-        plan, _ = ask("replay", place, {**body, "dry_run": True}, selector)
+    def request() -> ReplayRequest:
+        chosen = selector if is_narrowed(selector) else None
+        return ReplayRequest(ids, chosen, recorded, per_second(rate), name, again)
+
+    def planned() -> OperatorPlan:
+        plan, _ = act(place, lambda verbs: verbs.plan_replay(request()))
         _show(place, plan)
         return plan
 
     if consent.dry_run:
         planned()
         return
-    if is_narrowed(selector) and not ids and not consent.yes:
+    request().check()
+    if is_narrowed(selector) and not consent.yes:
         selector = agreed(place, selector, planned, "Replay them?")
-    answer, waits = ask("replay", place, body, selector)
-    answer = _finished(place, answer)
+    answer, offline = act(place, lambda verbs: _made(verbs, request()))
     if place.as_json:
-        print_answer(answer)
+        print_json(answer)
     else:
         _report(answer)
-    say_waits(waits and not place.as_json and answer["jobs"] > 0)
+    note_waits(offline and not place.as_json and answer.jobs > 0)
 
 
 def per_second(text: str) -> float | None:
@@ -86,56 +99,52 @@ def per_second(text: str) -> float | None:
     return int(number) / seconds
 
 
-def _finished(place: Options, answer: dict[str, Any]) -> dict[str, Any]:
+async def _made(verbs: "Verbs", request: ReplayRequest) -> ReplayProgress:
     """The replay when its jobs are made, however long the server takes."""
-    if answer["state"] != "making":
-        return answer
-    identity = answer["id"]
+    answer = await verbs.replay(request)
     try:
-        with AdminClient.of(place.working()[0] if place.server is None else place) as door:
-            while answer["state"] == "making":
-                note(f"replay {identity}: {counted(answer['jobs'], 'job')} made so far")
-                time.sleep(POLL_S)
-                answer = door.replayed(identity)
+        while answer.state == "making":
+            note(f"replay {answer.id}: {counted(answer.jobs, 'job')} made so far")
+            await asyncio.sleep(POLL_S)
+            answer = await verbs.replayed(answer.id)
     except KeyboardInterrupt:
-        note(f"it goes on in the server; `router cancel --replay {identity}` ends it")
+        note(f"it goes on in the server; `router cancel --replay {answer.id}` ends it")
         raise
     return answer
 
 
-def _report(answer: dict[str, Any]) -> None:
-    jobs, deliveries = answer["jobs"], answer["deliveries"]
-    if _say_passed(answer):
+def _report(answer: ReplayProgress) -> None:
+    if _note_passed(answer):
         return
-    word = "replayed, then cancelled" if answer["state"] == "cancelled" else "replayed"
-    click.echo(f"{counted(jobs, 'job')} of {counted(deliveries, 'delivery')} {word}")
-    _say_skipped(answer["skipped"])
-    if not jobs:
+    word = "replayed, then cancelled" if answer.state == "cancelled" else "replayed"
+    click.echo(f"{counted(answer.jobs, 'job')} of {counted(answer.deliveries, 'delivery')} {word}")
+    _note_skipped(answer.skipped)
+    if not answer.jobs:
         return
-    ends = answer["last_due_at"]
-    pace = f", the last due by {moment(ends)}" if ends and jobs > 1 else ""
-    click.echo(f"replay {answer['id']}{pace}")
+    ends = answer.last_due_at
+    pace = f", the last due by {moment(ends)}" if ends and answer.jobs > 1 else ""
+    click.echo(f"replay {answer.id}{pace}")
 
 
-def _show(place: Options, plan: dict[str, Any]) -> None:
-    if not place.as_json and _say_passed(plan):
+def _show(place: Options, plan: OperatorPlan) -> None:
+    if not place.as_json and _note_passed(plan):
         return
     show_plan(place, plan, "replayed")
     if place.as_json:
         return
-    _say_skipped(plan["skipped"])
-    if plan["seconds"] >= 1:
-        more = "" if plan["whole"] else "at least "
-        click.echo(f"at this pace it takes {more}{span(int(plan['seconds'] * 1000))}")
+    _note_skipped(plan.skipped)
+    if plan.seconds >= 1:
+        more = "" if plan.whole else "at least "
+        click.echo(f"at this pace it takes {more}{span(int(plan.seconds * 1000))}")
 
 
-def _say_passed(told: dict[str, Any]) -> bool:
-    """Say what was replayed already; whether that is all there is to say."""
-    passed, earlier = told["passed"], told["earlier"]
+def _note_passed(found: OperatorPlan | ReplayProgress) -> bool:
+    """Note what was replayed already; whether that is all there is to say."""
+    passed, earlier = found.passed, found.earlier
     if not passed:
         return False
-    by = f" at {when(earlier['at'], SystemClock().now())} by {earlier['id']}" if earlier else ""
-    if told["jobs"] or told["skipped"]:
+    by = f" at {when(earlier.at, SystemClock().now())} by {earlier.id}" if earlier else ""
+    if found.jobs or found.skipped:
         note(f"{passed} passed over: replayed already, the last{by}; `--again` is also of these")
         return False
     all_of_it = "it was" if passed == 1 else f"all {passed} were"
@@ -143,7 +152,7 @@ def _say_passed(told: dict[str, Any]) -> bool:
     return True
 
 
-def _say_skipped(skipped: int) -> None:
+def _note_skipped(skipped: int) -> None:
     if skipped:
         verb = "cannot be read by today's rules, or is gone"
         note(f"{counted(skipped, 'delivery')} {verb}: left out")

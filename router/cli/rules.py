@@ -2,11 +2,11 @@
 
 import click
 
+from router.cli.operator_access import ask
 from router.cli.options import Options, place_options
 from router.cli.output import print_json, print_table, states, when
-from router.cli.records import records_of
 from router.clock import SystemClock
-from router.web.admin.answers import ToldRule
+from router.operator.answers import RuleRow
 
 _COLUMNS = ("rule", "mode", "from", "events", "actions", "jobs")
 _COUNTED = ("asked", "matched", "errors", "last matched", "note")
@@ -22,7 +22,7 @@ def rules(*, place: Options) -> None:
     a rule that the file no longer has but that still has open jobs; they run with the last version
     there was. `router cancel --rule ID` ends those that wait.
     """
-    rows = records_of(place).rules()
+    rows = ask(place, lambda questions: questions.rules(), counted="/api/rules", quiet=True).rules
     if place.as_json:
         print_json(rows)
     elif any(row.counted for row in rows):
@@ -32,7 +32,7 @@ def rules(*, place: Options) -> None:
         print_table(_COLUMNS, [_cells(row) for row in rows])
 
 
-def _cells(row: ToldRule) -> list[str]:
+def _cells(row: RuleRow) -> list[str]:
     if row.mode == "orphan":
         return [row.rule, "orphan", "-", "-", "-", states(row.jobs)]
     events = ", ".join(row.events) if row.events else "every event"
@@ -46,7 +46,7 @@ def _cells(row: ToldRule) -> list[str]:
     ]
 
 
-def _counted(row: ToldRule, now: int) -> list[str]:
+def _counted(row: RuleRow, now: int) -> list[str]:
     counted = row.counted
     if counted is None:
         return ["-", "-", "-", "-", ""]

@@ -8,9 +8,9 @@ import msgspec
 
 from router.cli.admin import AdminClient
 from router.cli.flags import told
+from router.cli.operator_access import ask
 from router.cli.options import Options, place_options
 from router.cli.output import dates, moment, pretty, print_json, span, visible, visible_block
-from router.cli.records import Records, records_of
 from router.errors import UsageError
 from router.model.delivery import Delivery
 from router.model.job import Attempt
@@ -25,25 +25,28 @@ _EVENTS_SHOWN = 20
 @place_options("dev", "store", "admin", "server")
 def show(*, place: Options, identity: str, follow: bool) -> None:
     """Everything about one delivery or job. ID may be its first 4 characters or more."""
-    records = records_of(place)
-    record = records.record(identity)
+    record = _record(place, identity)
     if follow:
-        _follow(place, records, record)
-        record = records.record(identity)
+        _follow(place, record)
+        record = _record(place, identity)
     if place.as_json:
         print_json(_as_json(record))
     else:
         _print(record)
 
 
-def _follow(place: Options, records: Records, record: DeliveryRecord) -> None:
+def _record(place: Options, identity: str) -> DeliveryRecord:
+    return ask(place, lambda questions: questions.show(identity), counted="/api/deliveries?limit=1")
+
+
+def _follow(place: Options, record: DeliveryRecord) -> None:
     from router.cli.follow_output import follow
 
     if len(record.jobs) != 1:
         ids = ", ".join(job.id for job in record.jobs[:8])
         raise UsageError(f"--follow takes one job; this delivery has {ids or 'none'}")
     with AdminClient.of(place) as door:
-        follow(door, records, record.jobs[0])
+        follow(door, record.jobs[0])
 
 
 def _as_json(record: DeliveryRecord) -> dict[str, Any]:

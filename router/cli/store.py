@@ -5,6 +5,7 @@ import random
 import secrets
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +14,17 @@ import msgspec
 
 from router.cli.admin import AdminClient, NoServer
 from router.cli.generations import rules_to_read
+from router.cli.operator_access import act
 from router.cli.options import Options, place_options
 from router.cli.output import moment, note, print_json, states
-from router.errors import ConfigError, RouterError, StoreRefused, UsageError
+from router.cli.remote import RemoteOperator
+from router.errors import ConfigError, RouterError, UsageError
 from router.legible import size_text
+from router.operator.requests import BackupNote, PruneRequest
 
 if TYPE_CHECKING:
     from router.model.operations import Audit
-    from router.rules.ruleset import Ruleset
+    from router.operator.protocol import Verbs
     from router.store.sqlite.copying import Copied, Progress
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -49,7 +53,7 @@ def backup(*, place: Options, destination: Path, force: bool) -> None:
         _store_of(place), destination.absolute(), force=force, progress=_progress("copied")
     )
     seconds = time.monotonic() - began
-    _note_backup(place, {"path": done.path, "bytes": done.bytes})
+    _note_backup(place, BackupNote(done.path, done.bytes))
     if place.as_json:
         print_json({**msgspec.structs.asdict(done), "seconds": round(seconds, 3)})
         return
@@ -86,16 +90,16 @@ def restore(*, place: Options, source: Path) -> None:
         _say_restored(done)
 
 
-def _note_backup(place: Options, asked: dict[str, Any]) -> None:
+def _note_backup(place: Options, made: BackupNote) -> None:
     """A line in the audit: by the server, or in the store itself. The backup is made already."""
     from router.store.sqlite.audit_offline import note as write
 
     try:
         try:
-            with AdminClient.of(place) as door:
-                door.verb("backup", asked)
+            with AdminClient.of(place) as client:
+                asyncio.run(RemoteOperator(client).backed_up(made))
         except (NoServer, ConfigError, UsageError):  # none runs, or nobody knows where
-            write(_store_of(place), _line("backup", asked))
+            write(_store_of(place), _line("backup", msgspec.to_builtins(made)))
     except (click.ClickException, RouterError) as error:
         why = error.message if isinstance(error, click.ClickException) else str(error)
         note(f"no line in the audit: {why}")
@@ -104,7 +108,7 @@ def _note_backup(place: Options, asked: dict[str, Any]) -> None:
 def _line(verb: str, asked: dict[str, Any]) -> "Audit":
     from router.model.ids import Ids
     from router.model.operations import Audit
-    from router.operator import LOCAL
+    from router.operator.requests import LOCAL
 
     now = time.time_ns() // 1_000_000
     rng = random.Random(secrets.randbits(128))  # noqa: S311 - an id, not a secret
@@ -147,7 +151,7 @@ def prune(*, place: Options, older_than: str | None, dry_run: bool) -> None:
     if dry_run:
         answer = _prunable(place, age)
     else:
-        answer = _pruned(place, {} if age is None else {"older_than": age})
+        answer = act(place, lambda verbs: _pruned(verbs, PruneRequest(age)))[0]
     if place.as_json:
         print_json({**answer, "dry_run": dry_run})
         return
@@ -168,7 +172,7 @@ def _age(text: str | None) -> int | None:
 
 
 def _prunable(place: Options, age: int | None) -> dict[str, Any]:
-    from router.serving.retention import wished
+    from router.operator.retention import retain
     from router.store.sqlite.pruning import removable
     from router.store.sqlite.reader import open_reader
 
@@ -180,7 +184,7 @@ def _prunable(place: Options, age: int | None) -> dict[str, Any]:
     async def look() -> tuple[int, int]:
         reader = open_reader(ruleset.server.store)
         try:
-            wish = wished(ruleset.server.retention, now, age)
+            wish = retain(ruleset.server.retention, now, age)
             return await reader.ask(removable, wish, now)
         finally:
             await reader.close()
@@ -189,40 +193,14 @@ def _prunable(place: Options, age: int | None) -> dict[str, Any]:
     return {"deliveries": deliveries, "keys": keys}
 
 
-def _pruned(place: Options, body: dict[str, Any]) -> dict[str, Any]:
-    if place.server is not None:
-        with AdminClient.of(place) as door:
-            return _through(door, body)
-    place, ruleset = place.working()
-    try:
-        with AdminClient.of(place, ruleset) as door:
-            return _through(door, body)
-    except NoServer:
-        if not Path(ruleset.server.store).exists():
-            raise StoreRefused(f"there is no store {ruleset.server.store}") from None
-        return asyncio.run(_offline(ruleset, body))
-
-
-def _through(door: AdminClient, body: dict[str, Any]) -> dict[str, Any]:
+async def _pruned(verbs: "Verbs", request: PruneRequest) -> dict[str, Any]:
     """A piece at a time, so that no request takes long."""
-    total = {"deliveries": 0, "keys": 0}
+    total = Counter({"deliveries": 0, "keys": 0})
     while True:
-        answer = door.verb("prune", body)
-        total = {name: count + answer[name] for name, count in total.items()}
-        if not answer["more"]:
-            return total
-
-
-async def _offline(ruleset: "Ruleset", body: dict[str, Any]) -> dict[str, Any]:
-    from router.wiring.offline import open_ledger
-
-    total = {"deliveries": 0, "keys": 0}
-    async with open_ledger(ruleset) as verbs:
-        while True:
-            answer = await verbs.prune(body)
-            total = {name: count + answer[name] for name, count in total.items()}
-            if not answer["more"]:
-                return total
+        done = await verbs.prune(request)
+        total.update(deliveries=done.deliveries, keys=done.keys)
+        if not done.more:
+            return dict(total)
 
 
 @store.command()

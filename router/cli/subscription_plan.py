@@ -2,20 +2,21 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import msgspec
 
-from router.cli.admin import AdminClient, NoServer
+from router.cli.operator_access import act_here
 from router.cli.options import Options
 from router.config.settings import parsed_url
 from router.errors import SecretMissing, UsageError
 from router.model.patterns import wildcard
 from router.model.settings import Endpoint
-from router.provider_calls.subscriptions import FACTS, Record, SubscriptionApi, fact_name, records
+from router.model.subscription import FACTS, Subscription, fact_name, subscriptions
+from router.operator.requests import RememberRequest
+from router.provider_calls.subscriptions import SubscriptionApi
 from router.providers import Provider
 from router.providers.api import VERSION
 from router.providers.management import Access, is_topic, topic_table
@@ -44,7 +45,7 @@ class Row(msgspec.Struct, frozen=True):
     topic: str
     address: str
     do: Literal["create", "keep", "unsure"]
-    record: Record | None = None
+    record: Subscription | None = None
 
 
 class SubscriptionPlan(msgspec.Struct, frozen=True):
@@ -54,7 +55,7 @@ class SubscriptionPlan(msgspec.Struct, frozen=True):
     access: Access
     way: SubscriptionApi
     rows: tuple[Row, ...]
-    known: Mapping[str, Record]
+    known: Mapping[str, Subscription]
 
     @property
     def wanted(self) -> list[tuple[str, str]]:
@@ -232,7 +233,7 @@ def planned(
     topics: Iterable[str],
     access: Access,
     way: SubscriptionApi,
-    known: Mapping[str, Record],
+    known: Mapping[str, Subscription],
     *,
     again: bool,
 ) -> SubscriptionPlan:
@@ -288,9 +289,9 @@ def _is_local(address: str) -> bool:
 # -- the ledger
 
 
-def read_records(path: str) -> dict[str, Record]:
+def read_records(path: str) -> dict[str, Subscription]:
     """The subscriptions that the store knows of, by the names of their facts."""
-    return records(asyncio.run(_recalled(path))) if Path(path).exists() else {}
+    return subscriptions(asyncio.run(_recalled(path))) if Path(path).exists() else {}
 
 
 async def _recalled(path: str) -> Mapping[str, Any]:
@@ -320,10 +321,6 @@ class Keeper:
         Raises:
             StoreRefused: neither a server nor we could write them.
         """
-        with suppress(NoServer), AdminClient.of(self._place, self._ruleset) as door:
-            door.verb("remember", {"facts": dict(facts)})
-            return
-        from router.wiring.offline import open_ledger
-
-        async with open_ledger(self._ruleset) as verbs:
-            await verbs.remember({"facts": dict(facts)})
+        request = msgspec.convert({"facts": dict(facts)}, RememberRequest)
+        place, ruleset = self._place, self._ruleset
+        await act_here(place, ruleset, lambda verbs: verbs.remember(request), makes_store=True)

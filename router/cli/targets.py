@@ -1,24 +1,23 @@
 """`router targets`: how they stand; pause one, resume it."""
 
 import asyncio
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
-from router.cli.admin import AdminClient, NoServer
+from router.cli.admin import AdminClient
 from router.cli.generations import rules_to_read
-from router.cli.open_store import read_store
+from router.cli.operator_access import act, ask, ask_store
 from router.cli.options import Options, place_options
 from router.cli.output import moment, note, print_json, print_table, when
+from router.cli.remote import RemoteOperator
 from router.clock import SystemClock
-from router.errors import NotFound
-from router.model.target import FACT, TargetCounts, TargetRow
-from router.rules.ruleset import Ruleset
+from router.model.target import TargetRow
+from router.operator.requests import TargetRequest
 
 if TYPE_CHECKING:
-    from router.store.sqlite.reader import SqliteReader
+    from router.operator.answers import TargetList
+    from router.operator.protocol import Questions
 
 PLACE = place_options("dev", "store", "admin", "server")
 _COLUMNS = (
@@ -57,14 +56,12 @@ def targets(ctx: click.Context, *, place: Options) -> None:
 @PLACE
 def pause(*, place: Options, name: str, reason: str) -> None:
     """Call a target no more until it is resumed; its jobs wait."""
-    answer = _run("pause", place, {"target": name, "reason": reason})
+    answer, _ = act(place, lambda verbs: verbs.pause(TargetRequest(name, reason)))
     if place.as_json:
         print_json(answer)
         return
-    word = "paused" if answer["changed"] else "was paused already"
-    click.echo(
-        f"{name} {word}; {answer['jobs']} job(s) wait, `router targets resume {name}` ends it"
-    )
+    word = "paused" if answer.changed else "was paused already"
+    click.echo(f"{name} {word}; {answer.jobs} job(s) wait, `router targets resume {name}` ends it")
 
 
 @targets.command()
@@ -73,12 +70,12 @@ def pause(*, place: Options, name: str, reason: str) -> None:
 @PLACE
 def resume(*, place: Options, name: str, reason: str) -> None:
     """Call a paused or failing target again, gently at first."""
-    answer = _run("resume", place, {"target": name, "reason": reason})
+    answer, _ = act(place, lambda verbs: verbs.resume(TargetRequest(name, reason)))
     if place.as_json:
         print_json(answer)
         return
-    word = "resumed" if answer["changed"] else "was called anyway"
-    click.echo(f"{name} {word}; {answer['jobs']} job(s) go on")
+    word = "resumed" if answer.changed else "was called anyway"
+    click.echo(f"{name} {word}; {answer.jobs} job(s) go on")
 
 
 def _list(place: Options) -> None:
@@ -91,53 +88,19 @@ def _list(place: Options) -> None:
 
 
 def _rows(place: Options) -> tuple[TargetRow, ...]:
-    if place.server is None:
-        place, ruleset = rules_to_read(place)
-        try:
-            with AdminClient.of(place, ruleset) as door:
-                return msgspec.convert(door.targets(), tuple[TargetRow, ...])
-        except NoServer:
-            note("no server runs: this is what the store remembers")
-            return _offline_rows(ruleset)
-    with AdminClient.of(place) as door:
-        return msgspec.convert(door.targets(), tuple[TargetRow, ...])
-
-
-def _offline_rows(ruleset: Ruleset) -> tuple[TargetRow, ...]:
-    from router.rules.live import LiveRef, LiveRuleset, SecretValues
-    from router.rules.target_rows import target_rows
-    from router.wiring.offline import remembered_targets
-
-    async def read(reader: "SqliteReader") -> tuple[dict[str, Any], dict[str, TargetCounts]]:
-        return dict(await reader.recall(FACT)), dict(await reader.target_counts())
-
-    nothing: tuple[dict[str, Any], dict[str, TargetCounts]] = ({}, {})
-    facts, counts = read_store(ruleset.server.store, read, absent=nothing)
-    live = LiveRuleset(ruleset, SecretValues({}, {}))
-    return target_rows(live, remembered_targets(LiveRef(live), facts), counts)
-
-
-def _run(verb: str, place: Options, body: dict[str, Any]) -> dict[str, Any]:
-    """At the running server, else on the store itself, under its lock."""
+    """As a running server sees them, else as the last one left them."""
     if place.server is not None:
-        with AdminClient.of(place) as door:
-            return door.verb(verb, body)
-    place, ruleset = place.working()
-    try:
-        with AdminClient.of(place, ruleset) as door:
-            return door.verb(verb, body)
-    except NoServer:
-        store = ruleset.server.store
-        if not Path(store).exists():
-            raise NotFound(f"nothing has been received yet: there is no store {store}") from None
-        return asyncio.run(_offline(verb, ruleset, body))
+        return ask(place, _targets).targets
+    place, ruleset = rules_to_read(place)
+    with AdminClient.of(place, ruleset) as client:
+        if client.is_there():
+            return asyncio.run(_targets(RemoteOperator(client))).targets
+    note("no server runs: this is what the store remembers")
+    return ask_store(ruleset, _targets).targets
 
 
-async def _offline(verb: str, ruleset: Ruleset, body: dict[str, Any]) -> dict[str, Any]:
-    from router.wiring.offline import open_ledger
-
-    async with open_ledger(ruleset) as verbs:
-        return await (verbs.pause(body) if verb == "pause" else verbs.resume(body))
+async def _targets(questions: "Questions") -> "TargetList":
+    return await questions.targets()
 
 
 def _cells(row: TargetRow, now: int) -> list[str]:

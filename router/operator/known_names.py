@@ -1,12 +1,12 @@
 """Whether what a selector names is there: a misspelt rule must not look like an empty answer."""
 
 from collections.abc import Collection
-from typing import Protocol
 
 from router.errors import UsageError
-from router.model.operations import Replay
+from router.model.selector import Criteria
 from router.rules.ruleset import Ruleset
-from router.store.values import NameKind, Selector
+from router.store.protocol import StoreReads
+from router.store.values import NameKind
 from router.suggest import did_you_mean
 
 _LISTED: dict[NameKind, str] = {
@@ -16,25 +16,7 @@ _LISTED: dict[NameKind, str] = {
 }
 
 
-class NameLookup(Protocol):
-    """What knows the names that stored work has."""
-
-    async def names(self, kind: NameKind) -> tuple[str, ...]: ...
-
-    async def replay(self, id_: str) -> Replay | None: ...
-
-
-class EmptyStore:
-    """The ledger where nothing has been received yet."""
-
-    async def names(self, _kind: NameKind) -> tuple[str, ...]:
-        return ()
-
-    async def replay(self, _id: str) -> Replay | None:
-        return None
-
-
-async def check_names(selector: Selector, ruleset: Ruleset, ledger: NameLookup) -> None:
+async def check_names(selector: Criteria, ruleset: Ruleset, store: StoreReads) -> None:
     """
     Known is what the rules in force or anything stored has, so that orphans can be selected.
 
@@ -42,19 +24,19 @@ async def check_names(selector: Selector, ruleset: Ruleset, ledger: NameLookup) 
         UsageError: the endpoint, rule, cause or replay is known to neither.
     """
     rules = {rule.id for rule in ruleset.rules}
-    await _check("endpoint", selector.endpoint, ruleset.endpoints.keys(), ledger)
-    await _check("rule", selector.rule, rules, ledger)
-    await _check("cause", selector.cause, (), ledger)
-    if selector.replay is not None and await ledger.replay(selector.replay) is None:
+    await _check("endpoint", selector.endpoint, ruleset.endpoints.keys(), store)
+    await _check("rule", selector.rule, rules, store)
+    await _check("cause", selector.cause, (), store)
+    if selector.replay is not None and await store.replay(selector.replay) is None:
         raise UsageError(f"there is no replay {selector.replay!r}; `router audit` lists them")
 
 
 async def _check(
-    kind: NameKind, name: str | None, present: Collection[str], ledger: NameLookup
+    kind: NameKind, name: str | None, present: Collection[str], store: StoreReads
 ) -> None:
     if name is None or name in present:
         return
-    stored = await ledger.names(kind)
+    stored = await store.names(kind)
     if name not in stored:
         hint = did_you_mean(name, sorted({*present, *stored}))
         raise UsageError(f"there is no {kind} {name!r}; {hint or _LISTED[kind]}")

@@ -8,9 +8,10 @@ import msgspec
 from router.errors import NotFound
 from router.model.job import Job, NewJob
 from router.model.operations import Item, Replay
+from router.model.selector import Criteria
 from router.operator.new_jobs import NewJobs
 from router.operator.originals import OriginalRuns, routed
-from router.operator.replay_request import ReplayRequest, of_jobs
+from router.operator.requests import ReplayRequest
 from router.operator.search import Search
 from router.rules.ruleset import Ruleset
 from router.store.protocol import Store
@@ -57,9 +58,13 @@ class Finder:
         self._search: Search | None = None
         self._of_jobs = False
         if asked.selector is not None:
-            self._of_jobs = of_jobs(asked.selector)
+            self._of_jobs = asked.of_jobs
             self._search = Search(
-                store.reads, asked.selector, ruleset, jobs=self._of_jobs, originals=True
+                store.reads,
+                Selector.of(asked.selector),
+                ruleset,
+                jobs=self._of_jobs,
+                originals=True,
             )
 
     async def batch(self, replay: Replay) -> Batch:
@@ -144,7 +149,7 @@ class Finder:
             batch.skipped += 1
 
 
-def frozen(selector: Selector, now: int) -> Selector:
+def frozen(selector: Criteria, now: int) -> Criteria:
     """The selection as it is now: what comes later than this millisecond is not part of it."""
     if selector.until is not None and selector.until <= now:
         return selector

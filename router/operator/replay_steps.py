@@ -13,8 +13,8 @@ from router.errors import RouterError, StoreUnavailable
 from router.model.job import NewJob
 from router.model.operations import Replay, ReplayStep
 from router.operator.new_jobs import NewJobs
-from router.operator.replay_request import ReplayRequest
 from router.operator.replay_source import Batch, Finder
+from router.operator.requests import ReplayRequest
 from router.rules.live import LiveRef
 from router.store.protocol import Store
 

@@ -2,31 +2,17 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Protocol
 
 import msgspec
 
 from router.operator.originals import meant
 from router.operator.where import Where
 from router.rules.ruleset import Ruleset
+from router.store.protocol import StoreReads
 from router.store.values import Page, Selector, Stored
 
 LOOKED_AT = 100_000
 """Deliveries that a listing holds against a condition before it stops."""
-
-
-class Pages(Protocol):
-    """What a search needs of a store, or of a reader of one."""
-
-    async def page(
-        self,
-        selector: Selector,
-        *,
-        jobs: bool,
-        newest: bool = False,
-        after: str | None = None,
-        whole: bool = False,
-    ) -> Page: ...
 
 
 class Search:
@@ -40,7 +26,7 @@ class Search:
 
     def __init__(
         self,
-        pages: Pages,
+        store: StoreReads,
         selector: Selector,
         ruleset: Ruleset,
         *,
@@ -48,7 +34,7 @@ class Search:
         bounded: bool = False,
         originals: bool = False,
     ) -> None:
-        self._pages = pages
+        self._store = store
         self._jobs = jobs
         self._bounded = bounded
         self._originals = originals
@@ -83,7 +69,7 @@ class Search:
         return await self._page(reached, newest=False)
 
     async def _page(self, after: str | None, *, newest: bool) -> Page:
-        return await self._pages.page(
+        return await self._store.page(
             self.selector, jobs=self._jobs, newest=newest, after=after, whole=self._originals
         )
 

@@ -3,13 +3,13 @@ Subscriptions made one after the other: within the sender's limits, each recorde
 asked for and after the answer, so that a run that was cut off can be gone on with.
 """
 
-import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Literal
 
 import msgspec
 
 from router.clock import Clock
+from router.model.subscription import Subscription, fact_name
 from router.provider_calls.answers import ApiAnswer, CallFailedError, Sends, refused
 from router.provider_calls.rate_limit import Pace
 from router.providers.management import (
@@ -25,8 +25,6 @@ from router.providers.management import (
     subscribe_graphql,
 )
 
-FACTS = "subscription/"
-"""The names of the facts that hold records begin so."""
 WAITS_MAX = 5
 WAIT_MAX_S = 60.0
 WAIT_S = 2.0
@@ -34,24 +32,7 @@ WAIT_S = 2.0
 
 STOPPED = "stopped after the error before"
 
-State = Literal["asked", "made"]
 Outcome = Literal["made", "refused", "unsure", "not asked"]
-
-
-class Record(msgspec.Struct, frozen=True):
-    """
-    One subscription as we know it. `asked`: a call went out and nobody has heard its end.
-
-    `base` is the shop's address, `id` the sender's own name for it. Times in Unix milliseconds.
-    """
-
-    endpoint: str
-    topic: str
-    address: str
-    base: str
-    state: State
-    asked_at: int
-    id: str | None = None
 
 
 class SubscriptionResult(msgspec.Struct, frozen=True):
@@ -75,32 +56,6 @@ class SubscriptionApi(msgspec.Struct, frozen=True):
     path: str | None = None
 
 
-def fact_name(base: str, topic: str, address: str) -> str:
-    """The name under which one subscription is remembered."""
-    identity = "\0".join((base, topic, address)).encode()
-    return FACTS + hashlib.sha256(identity).hexdigest()[:32]
-
-
-def records(facts: Mapping[str, Any]) -> dict[str, Record]:
-    """What `recall(FACTS)` gave; anything unreadable is left out."""
-    found = {}
-    for name, value in facts.items():
-        try:
-            found[name] = msgspec.convert(value, Record)
-        except msgspec.ValidationError:
-            continue
-    return found
-
-
-def is_subscription(fact: tuple[str, Any]) -> bool:
-    """Whether a name and a value may be kept as one: a record, or None to forget it."""
-    name, value = fact
-    if value is None:
-        return name.startswith(FACTS)
-    found = records({name: value}).get(name)
-    return found is not None and name == fact_name(found.base, found.topic, found.address)
-
-
 class Subscriber:
     """
     Makes the subscriptions of one endpoint.
@@ -118,7 +73,7 @@ class Subscriber:
         clock: Clock,
         keep: Keep,
         pace: Pace,
-        known: Mapping[str, Record],
+        known: Mapping[str, Subscription],
     ) -> None:
         self._client = client
         self._access = access
@@ -159,7 +114,7 @@ class Subscriber:
         await self._pace.turn()
         name = fact_name(self._access.base, topic, address)
         before, now = self._known.get(name), self._clock.now()
-        record = Record(endpoint, topic, address, self._access.base, "asked", now)
+        record = Subscription(endpoint, topic, address, self._access.base, "asked", now)
         if before is not None:
             record = msgspec.structs.replace(before, endpoint=endpoint, asked_at=now)
         await self._note(name, record)
@@ -179,11 +134,13 @@ class Subscriber:
         over = STOPPED if _hopeless(answer.status) else None
         return SubscriptionResult(topic, address, "refused", words="; ".join(found.problems)), over
 
-    async def _made(self, name: str, record: Record, identity: str | None) -> SubscriptionResult:
+    async def _made(
+        self, name: str, record: Subscription, identity: str | None
+    ) -> SubscriptionResult:
         await self._note(name, msgspec.structs.replace(record, state="made", id=identity))
         return SubscriptionResult(record.topic, record.address, "made", identity)
 
-    async def _note(self, name: str, record: Record | None) -> None:
+    async def _note(self, name: str, record: Subscription | None) -> None:
         """Make durable what is known now; None: nothing."""
         await self._keep({name: None if record is None else msgspec.to_builtins(record)})
         self._known.pop(name, None)

@@ -10,10 +10,10 @@ from router.errors import NO_DESCRIPTOR, ConfigError, RouterError, StoreUnavaila
 from router.log import Log
 from router.metrics import Metrics
 from router.model.settings import ServerSettings
+from router.operator.answers import ReloadState
 from router.rehearsal.diff import rule_changes, setting_changes
 from router.rules.live import LiveRef, LiveRuleset
 from router.rules.ruleset import Ruleset
-from router.serving.verbs import ReloadState
 
 POLL_S = 1.0
 SETTLE_S = 0.2

@@ -9,6 +9,7 @@ import msgspec
 
 from router.model.delivery import Delivery
 from router.model.job import Attempt, Job, NewJob
+from router.model.selector import FIELDS, Criteria
 
 
 class EventEntry(msgspec.Struct, frozen=True):
@@ -143,32 +144,23 @@ class Generation(msgspec.Struct, frozen=True):
     created_at: int
 
 
-class Selector(msgspec.Struct, frozen=True):
+class Selector(Criteria, frozen=True):
     """
-    The one selector of every listing and operator's verb. None: any.
+    The criteria of every listing and operator's verb, with what is named.
 
-    `before` is the id that ended the page before: only older ones are listed.
-    `ids` are prefixes of 4 or more characters, of deliveries or jobs. `event` and `rule` are
-    exact. `state` is a job state, or for deliveries a delivery state. `since` is included, `until`
-    is not. Without a `limit` lists show 50 and verbs take all. `replay` is the id of the replay
-    that made the jobs, `cause` the key of a `Cause`.
-
-    `where` is the text of a condition on the delivery; a store refuses it (UsageError), as whoever
-    can read deliveries evaluates it: `router.operator.search`.
+    `ids` are prefixes of 4 or more characters, of deliveries or jobs. `before` is the id that
+    ended the page before: only older ones are listed. Without a `limit` lists show 50 and verbs
+    take all.
     """
 
     ids: tuple[str, ...] = ()
-    endpoint: str | None = None
-    rule: str | None = None
-    event: str | None = None
-    state: str | None = None
-    since: int | None = None
-    until: int | None = None
-    limit: int | None = None
     before: str | None = None
-    where: str | None = None
-    replay: str | None = None
-    cause: str | None = None
+
+    @classmethod
+    def of(cls, criteria: Criteria | None, ids: tuple[str, ...] = ()) -> "Selector":
+        """The criteria, and what is named."""
+        given = {name: getattr(criteria, name) for name in FIELDS} if criteria else {}
+        return cls(**given, ids=ids)
 
 
 NameKind = Literal["endpoint", "rule", "cause"]

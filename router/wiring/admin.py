@@ -20,7 +20,6 @@ from router.store.values import Generation
 from router.web.admin.app import AdminApp, Application
 from router.web.admin.browsers import Hosts, is_local_name
 from router.web.admin.callers import Caller, Callers, HeldToken
-from router.web.admin.reading import Questions, QuestionStore
 from router.web.client_address import Peers
 from router.wiring.generations import read_generation
 from router.wiring.live import GenerationSource
@@ -66,17 +65,15 @@ class Numbers:
         self._metrics.work_stands(states, max(0, now - min(due.values(), default=now)))
 
 
-def reading(
-    ledger: QuestionStore, live: LiveRef, source: GenerationSource, clock: Clock
-) -> Questions:
-    """The operator's questions about this router."""
+def rebuilds(source: GenerationSource) -> Callable[[Generation], Ruleset | None]:
+    """Reads a kept generation again; None: it does not compile any more."""
 
     def rebuild(kept: Generation) -> Ruleset | None:
         dev = source.dev_file is not None
         path, environ = source.path, source.environ
         return read_generation(kept, path=path, environ=environ, dev=dev).ruleset
 
-    return Questions(ledger, live, clock=clock, rebuild=rebuild)
+    return rebuild
 
 
 def callers(live: LiveRef, *, dev: bool, clock: Clock) -> Callers:

@@ -9,23 +9,22 @@ from collections.abc import Awaitable, Callable
 from litestar import Litestar
 
 from router.clock import Clock
+from router.operator.protocol import Running, Verbs
+from router.operator.questions import StoreQuestions
 from router.serving.memory import keep_from_collector
 from router.web.admin.api import admin_api
 from router.web.admin.callers import Callers
 from router.web.admin.changes import ChangeRoutes
 from router.web.admin.live import FeedStore, LiveRoutes
-from router.web.admin.reading import Questions
 from router.web.admin.reads import ListRoutes, RecordRoutes, ServerRoutes
 from router.web.feed import Feed
 from router.web.pages.application import PagesRouter
 from router.web.pages.context import Services
-from router.web.ports import OperatorPort
 from router.wiring.admin import masked
 
 
 def api(
-    questions: Questions,
-    operator: OperatorPort,
+    operator: tuple[StoreQuestions, Verbs, Running],
     *,
     feed: Feed,
     ledger: FeedStore,
@@ -35,9 +34,11 @@ def api(
     pages: Services,
 ) -> Litestar:
     """Everything that every router answers there."""
+    questions, verbs, running = operator
     services = {
         "questions": questions,
-        "operator": operator,
+        "verbs": verbs,
+        "running": running,
         "feed": feed,
         "ledger": ledger,
         "render_metrics": render_metrics,

@@ -108,7 +108,7 @@ async def _with_store(
     mended = await built.dispatch.recover()
     await built.upkeep.apply()
     await built.published.ranges.load()
-    resumed = await built.operator.resume()
+    resumed = await built.verbs.go_on()
     if resumed:
         log.info("replays go on", replays=resumed)
     if mended.reclaimed or mended.dead:

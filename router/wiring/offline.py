@@ -1,31 +1,31 @@
-"""The operator's verbs when no server runs: on the ledger itself, under its lock."""
+"""An operator's questions and verbs when no server is asked: on the store itself."""
 
 import random
 import secrets
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from typing import Any
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from router.clock import SystemClock
 from router.dispatch.breakers import Breakers
 from router.dispatch.rules_port import target_limits
 from router.dispatch.target_status import target_statuses
-from router.errors import UsageError
 from router.model.ids import Ids
-from router.model.target import TargetNow
-from router.operator import Operator
+from router.model.target import FACT
+from router.operator.questions import StoreQuestions
+from router.operator.verbs import StoreVerbs
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.ruleset import Ruleset
-from router.serving.targets import TargetDesk, remembered
-from router.serving.verbs import ReloadState, Verbs
+from router.store.sqlite.reader import open_reader
 from router.store.sqlite.store import open_store
 from router.wiring.live import generation_of
 
 
 @asynccontextmanager
-async def open_ledger(ruleset: Ruleset) -> AsyncIterator[Verbs]:
+async def open_verbs(ruleset: Ruleset) -> AsyncIterator[StoreVerbs]:
     """
-    Verbs on the store of these rules; jobs they make run at the next `serve`.
+    Verbs on the store of these rules, under its lock; jobs they make run at the next `serve`.
 
     Raises:
         StoreRefused: a server holds the store, or it cannot be opened.
@@ -35,43 +35,60 @@ async def open_ledger(ruleset: Ruleset) -> AsyncIterator[Verbs]:
     try:
         live = LiveRef(LiveRuleset(ruleset, SecretValues({}, {})))
         await store.keep_generation(generation_of(ruleset, clock))
-        operator = Operator(
+        breakers = Breakers(target_limits(live), clock, _rng())
+        breakers.restore(await store.recall(FACT))
+        yield StoreVerbs(
             store=store,
             live=live,
             clock=clock,
             ids=Ids(_rng()),
             wake=_asleep,
-        )
-        verbs = Verbs(
-            operator=operator,
-            store=store,
-            live=live,
-            clock=clock,
-            refusals=_no_ring,
-            reload=_no_reload,
-            reload_state=ReloadState(),
-        )
-        breakers = await remembered(Breakers(target_limits(live), clock, _rng()), store)
-        verbs.desk = TargetDesk(
             breakers=breakers,
-            store=store,
-            live=live,
-            operator=operator,
-            clock=clock,
-            woken=_asleep,
-            now=lambda: target_statuses(breakers, target_limits(live), clock.now()),
+            holds=lambda: False,
         )
-        yield verbs
     finally:
         await store.close()
 
 
-def remembered_targets(live: LiveRef, facts: Mapping[str, Any]) -> tuple[TargetNow, ...]:
-    """Targets as the last server left them, from what it remembered."""
-    clock, limits = SystemClock(), target_limits(live)
-    breakers = Breakers(limits, clock, _rng())
-    breakers.restore(facts)
-    return target_statuses(breakers, limits, clock.now())
+@asynccontextmanager
+async def open_questions(ruleset: Ruleset) -> AsyncIterator[StoreQuestions]:
+    """
+    Questions to the store of these rules, whether a server runs or not. Targets are as the last
+    server left them. Where there is no store yet the answers are those of an empty one.
+
+    Raises:
+        StoreRefused: it cannot be opened.
+    """
+    clock = SystemClock()
+    with ExitStack() as stack:
+        path = ruleset.server.store
+        if not _exists(path):
+            path = f"{stack.enter_context(TemporaryDirectory())}/empty.db"
+            await (await open_store(path, clock=clock)).close()
+        reader = open_reader(path)
+        try:
+            live = LiveRef(LiveRuleset(ruleset, SecretValues({}, {})))
+            limits = target_limits(live)
+            breakers = Breakers(limits, clock, _rng())
+            breakers.restore(await reader.recall(FACT))
+            yield StoreQuestions(
+                reader,
+                live,
+                clock=clock,
+                targets_now=lambda: target_statuses(breakers, limits, clock.now()),
+                rebuild=lambda _kept: None,
+                write_counts=_written,
+            )
+        finally:
+            await reader.close()
+
+
+def _exists(path: str) -> bool:
+    return Path(path).exists()
+
+
+async def _written() -> None:
+    """A server counts what its rules do; the file has no more than it has written."""
 
 
 def _rng() -> random.Random:
@@ -80,12 +97,3 @@ def _rng() -> random.Random:
 
 def _asleep(_target: str, _due_at: int) -> None:
     """Nothing runs: the next `serve` finds what is due."""
-
-
-def _no_ring(limit: int) -> list[dict[str, object]]:
-    del limit
-    raise UsageError("refusals live in the running server, and none runs")
-
-
-async def _no_reload() -> bool:
-    raise UsageError("no server runs")

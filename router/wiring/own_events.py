@@ -7,6 +7,7 @@ from pathlib import Path
 from router.clock import Clock
 from router.dispatch.dispatcher import Dispatcher
 from router.metrics import Metrics
+from router.operator.answers import ReloadState
 from router.rules.live import LiveRef
 from router.rules.own_events import DIAGNOSTICS_MAX, shown
 from router.serving.conditions import (
@@ -19,7 +20,6 @@ from router.serving.conditions import (
 )
 from router.serving.own_events import OwnEvents, OwnEventWriter, Watch
 from router.serving.silent_endpoints import Silence
-from router.serving.verbs import ReloadState
 from router.store.protocol import Store
 
 

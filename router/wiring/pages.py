@@ -7,17 +7,17 @@ from collections.abc import Callable
 from router import __version__
 from router import log as logs
 from router.clock import Clock
+from router.operator.answers import ReloadState
+from router.operator.protocol import Running, Verbs
+from router.operator.questions import StoreQuestions
 from router.rules.live import LiveRef
-from router.serving.verbs import ReloadState
 from router.web.admin.callers import Callers
-from router.web.admin.reading import Questions
 from router.web.feed import Feed
 from router.web.pages.assets import Assets
 from router.web.pages.context import Services
 from router.web.pages.frame import Frame, Standing
 from router.web.pages.rendering import Renderer
 from router.web.pages.sessions import Sessions
-from router.web.ports import OperatorPort
 
 
 def standing(
@@ -39,8 +39,7 @@ def standing(
 
 
 def services(
-    reading: Questions,
-    operator: OperatorPort,
+    operator: tuple[StoreQuestions, Verbs, Running],
     callers: Callers,
     live: LiveRef,
     *,
@@ -50,9 +49,11 @@ def services(
 ) -> Services:
     """What all pages work with."""
     assets = Assets()
+    questions, verbs, running = operator
     return Services(
-        reading=reading,
-        operator=operator,
+        questions=questions,
+        verbs=verbs,
+        running=running,
         live=live,
         feed=feed,
         clock=clock,

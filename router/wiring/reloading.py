@@ -9,10 +9,10 @@ from router.clock import Clock
 from router.config import render_text
 from router.log import Log
 from router.metrics import Metrics
+from router.operator.answers import ReloadState
 from router.rules.live import LiveRef, LiveRuleset
 from router.serving.reload import Reloader, ReloadSteps
 from router.serving.service_manager import Manager
-from router.serving.verbs import ReloadState
 from router.store.protocol import Store
 from router.web.tls import Certificate
 from router.wiring import reload_tests

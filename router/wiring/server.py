@@ -19,7 +19,8 @@ from router.metrics import Metrics
 from router.model.ids import Ids
 from router.model.settings import DoorTls
 from router.model.target import TargetChange
-from router.operator import Operator
+from router.operator.questions import StoreQuestions
+from router.operator.verbs import StoreVerbs
 from router.refusals import Refusals
 from router.rules.live import LiveRef
 from router.serving.clock_sync import Stepping
@@ -28,15 +29,13 @@ from router.serving.own_events import OwnEvents, OwnEventWriter
 from router.serving.process import Process, Shutdown
 from router.serving.reload import Reloader
 from router.serving.rule_counters import Counting
+from router.serving.running import LiveParts, RunningServer
 from router.serving.service_manager import Manager
 from router.serving.silent_endpoints import Silence
-from router.serving.targets import TargetDesk
 from router.serving.upkeep import Upkeep
-from router.serving.verbs import Verbs
 from router.serving.watchdog import Overdue
 from router.store.sqlite.store import SqliteStore
 from router.web.admin.app import Application
-from router.web.admin.reading import Questions
 from router.web.client_address import Peers
 from router.web.connections import Wire
 from router.web.feed import Feed
@@ -105,7 +104,7 @@ class Built:
         self._upkeep()
         self._in()
         self.reloader = self._reloader()
-        self.verbs = self._verbs()
+        self._operator()
         self.public, self.admin = self._listeners()
 
     def _out(self) -> None:
@@ -142,12 +141,14 @@ class Built:
             observe=reported,
             log=logs.get("own"),
         )
-        self.operator = Operator(
+        self.verbs = StoreVerbs(
             store=store,
             live=live,
             clock=clock,
             ids=self.ids,
             wake=self.dispatch.wake,
+            breakers=self.dispatch.breakers,
+            holds=self._holds,
             patience_s=REPLAY_ANSWER_S,
         )
 
@@ -170,7 +171,7 @@ class Built:
             clock=clock,
             store=store,
             boot=self.boot,
-            moves=(self.dispatch.shift, self.operator.shift, self.silence.shift),
+            moves=(self.dispatch.shift, self.verbs.shift, self.silence.shift),
             log=logs.get("clock"),
             stepped=metrics.clock_stepped,
         )
@@ -209,36 +210,37 @@ class Built:
             checks=IntakeChecks(self.published.of, lambda: self.upkeep.full),
         )
 
-    def _verbs(self) -> Verbs:
-        """What operators ask and order."""
+    def _operator(self) -> None:
+        """What operators ask, beside their verbs."""
         live, store, clock = self.live, self.store, self.clock
-        verbs = Verbs(
-            operator=self.operator,
+        self.running = RunningServer(
             store=store,
             live=live,
             clock=clock,
-            refusals=self.refusals.recent,
-            reload=self.reloader.reload,
-            reload_state=self.reloader.state,
-            full=lambda: self.upkeep.full,
+            audit=self.verbs.audit,
+            reloader=self.reloader,
+            parts=LiveParts(
+                self.refusals,
+                lambda: self.upkeep.full,
+                self.watching.output,
+                lambda: {
+                    "silent": self.silence.silent(),
+                    "ranges": self.published.ranges.known_at(),
+                },
+            ),
         )
-        verbs.more = lambda: {
-            "silent": self.silence.silent(),
-            "ranges": self.published.ranges.known_at(),
-        }
-        verbs.watched = self.watching.output
-        verbs.desk = TargetDesk(
-            breakers=self.dispatch.breakers,
-            store=store,
-            live=live,
-            operator=self.operator,
+        self.questions = StoreQuestions(
+            store.reads,
+            live,
             clock=clock,
-            now=self.dispatch.targets,
-            woken=self.dispatch.wake,
+            targets_now=self.dispatch.targets,
+            rebuild=admin.rebuilds(self.source),
+            write_counts=self.counting.flush_soon,
         )
-        verbs.kept = self.refusals
-        verbs.holds = self.stepping.holds
-        return verbs
+
+    def _holds(self) -> bool:
+        """For the verbs, which are made before the clock is followed."""
+        return self.stepping.holds()
 
     def _keeps_refused(self) -> bool:
         return self.options.dev or self.live.current.ruleset.server.keep_refused
@@ -303,7 +305,7 @@ class Built:
 
     async def close(self) -> None:
         """Write what was counted last, and let go of what the actions hold."""
-        await self.operator.close()
+        await self.verbs.close()
         await self.counting.flush()
         await self.writer.flush()
         await self.stepping.close()
@@ -311,7 +313,7 @@ class Built:
             await action.close()
 
     def _drain_begins(self) -> None:
-        self.verbs.draining = True
+        self.running.drain()
         self.feed.end()
         self.manager.stopping()
 
@@ -339,11 +341,9 @@ class Built:
         door = IngestApp(self.intake, clock=self.clock, limits=server.limits, peers=peers)
         wire = Wire(server.limits, peers=peers, refused=door.refused_on_wire)
         self.callers = admin.callers(self.live, dev=self.options.dev, clock=self.clock)
-        asks = admin.reading(self.store.reads, self.live, self.source, self.clock)
-        asks.write_counts = self.counting.flush_soon
         numbers = admin.Numbers(self.metrics, self.store.reads, clock=self.clock)
         self.admin_app = admin.admin(
-            self.live, lambda: self._admin_api(asks, numbers), peers=peers, ready=self.verbs.ready
+            self.live, lambda: self._admin_api(numbers), peers=peers, ready=self.running.ready
         )
         patient = msgspec.structs.replace(server.limits, answer_s=ADMIN_ANSWER_S)
         return (
@@ -361,7 +361,7 @@ class Built:
             ),
         )
 
-    def _admin_api(self, asks: Questions, numbers: admin.Numbers) -> Application:
+    def _admin_api(self, numbers: admin.Numbers) -> Application:
         """Built in a thread when the public listener answers."""
         from router.wiring import admin_api, pages  # noqa: PLC0415 - takes half a second
 
@@ -369,10 +369,10 @@ class Built:
             self.live, self.reloader.state, dev=self.options.dev, dry=self.options.dry
         )
         shared: dict[str, Any] = {"feed": self.feed, "callers": self.callers, "clock": self.clock}
-        shown = pages.services(asks, self.verbs, live=self.live, standing=standing, **shared)
+        operator = (self.questions, self.verbs, self.running)
+        shown = pages.services(operator, live=self.live, standing=standing, **shared)
         return admin_api.api(
-            asks,
-            self.verbs,
+            operator,
             ledger=self.store.reads,
             render_metrics=numbers.render,
             pages=shown,

@@ -220,8 +220,8 @@ def test_without_its_admin_door_the_lock_says_that_a_server_runs(rig: Rig) -> No
     assert "is in use by another router" in err
 
 
-def test_a_page_that_is_no_admin_door_is_said(rig: Rig, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_admin_api_is_said(rig: Rig, capsys: pytest.CaptureFixture[str]) -> None:
     public = f"http://127.0.0.1:{rig.listen}"
     assert run(["cancel", "--rule", "x", "--yes", "--server", public], {}) == 1
     err = capsys.readouterr().err
-    assert err == f"router: {public}/api/cancel is not a router's admin door\n"
+    assert err == f"router: {public}/api/cancel is not a router's admin API\n"

@@ -20,10 +20,13 @@ from router.model.job import (
     RetryOutcome,
     Settlement,
 )
-from router.operator import Operator, ReplayRequest
+from router.model.selector import Criteria
+from router.operator.requests import ChangeRequest, ReplayRequest
+from router.operator.verbs import StoreVerbs
 from router.rules.live import LiveRef, LiveRuleset
 from router.serving.upkeep import Upkeep
 from router.store.values import Selector, untold
+from tests.operators import verbs_of
 from tests.sim.filed import Breaks, FiledStore, asking, at_once
 from tests.sim.twin import READ
 from tests.sim.watch import Watch
@@ -157,7 +160,7 @@ class Process:
         self.live = LiveRef(world.rules)
         self.dispatcher = self._dispatcher()
         self.intake: Intake | None = None
-        self.operator: Operator | None = None
+        self.operator: StoreVerbs | None = None
         self.changes = 0
 
     def _breaks(self, db: Any) -> Breaks | None:
@@ -229,15 +232,11 @@ class Process:
             clock=world.clock,
             log=LOG,
         )
-        self.operator = Operator(
-            store=self.view,
-            live=self.live,
-            clock=world.clock,
-            ids=world.ids,
-            wake=self.dispatcher.wake,
+        self.operator = verbs_of(
+            self.view, self.live, world.clock, ids=world.ids, wake=self.dispatcher.wake
         )
         await self._insisting(self.upkeep.apply)
-        await self._insisting(self.operator.resume)
+        await self._insisting(self.operator.go_on)
         tasks = [
             asyncio.create_task(self.dispatcher.run()),
             asyncio.create_task(self._operating()),
@@ -310,8 +309,8 @@ class Process:
                 (
                     ReplayRequest((rng.choice(stored).id,), name=name),
                     ReplayRequest((rng.choice(stored).delivery,), name=name),
-                    ReplayRequest(selector=Selector(state="dead"), rate=2.0, name=name),
-                    ReplayRequest(selector=Selector(rule="chain", since=now - 60_000), name=name),
+                    ReplayRequest(selector=Criteria(state="dead"), rate=2.0, name=name),
+                    ReplayRequest(selector=Criteria(rule="chain", since=now - 60_000), name=name),
                 )
             )
             world.replays[name] = asked
@@ -329,12 +328,12 @@ class Process:
             name = self.world.rng.choice(list(self.world.replays))
             assert self.operator is not None
             self.world.cancelled.add(name)
-            await self.operator.cancel((), Selector(replay=name))
+            await self.operator.cancel(ChangeRequest((), Criteria(replay=name)))
 
     async def _revive(self) -> None:
         if self.world.rng.random() < 0.3:
             assert self.operator is not None
-            await self.operator.revive((), Selector(state="dead", rule="plain"))
+            await self.operator.revive(ChangeRequest((), Criteria(state="dead", rule="plain")))
 
     async def last_wishes(self) -> None:
         """When all is quiet: the usual rules, then dead letters again, each way once."""
@@ -352,7 +351,7 @@ class Process:
         asked = self.world.rng.choice(
             (
                 ReplayRequest((first.id,), name=name),
-                ReplayRequest(selector=Selector(state="dead", rule=first.rule), name=name),
+                ReplayRequest(selector=Criteria(state="dead", rule=first.rule), name=name),
                 ReplayRequest(selector=times, name=name),
             )
         )

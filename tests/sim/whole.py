@@ -20,7 +20,7 @@ from typing import Any
 from router.model.delivery import InboundRequest
 from router.model.ids import Ids
 from router.model.job import ENDED, Job
-from router.operator import ReplayRequest
+from router.operator.requests import ReplayRequest
 from router.providers import builtin
 from router.rules.live import LiveRuleset
 from tests.sim.filed import a_blank

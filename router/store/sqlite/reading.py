@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from router.errors import NotFound
+from router.errors import AmbiguousId
 from router.model.delivery import DeliverySummary
 from router.model.job import Job, JobState
 from router.model.operations import Cause
@@ -84,7 +84,7 @@ def _job_counts(db: sqlite3.Connection, numbers: list[int]) -> dict[int, dict[st
 
 
 def delivery(db: sqlite3.Connection, prefix: str) -> DeliveryRecord | None:
-    """By id or unique prefix. Raises NotFound when it fits several, or is too short."""
+    """By id or unique prefix. Raises AmbiguousId: several, or too short."""
     number = _found(db, "deliveries", prefix, "dlv")
     if number is None:
         return None
@@ -142,7 +142,7 @@ def under(db: sqlite3.Connection, leases: Collection[str]) -> tuple[Job, ...]:
 
 
 def job(db: sqlite3.Connection, prefix: str) -> Job | None:
-    """By id or unique prefix. Raises NotFound when it fits several, or is too short."""
+    """By id or unique prefix. Raises AmbiguousId: several, or too short."""
     number = _found(db, "jobs", prefix, "job")
     if number is None:
         return None
@@ -276,7 +276,7 @@ def _earliest(replayed: int) -> str:
 
 
 def generation(db: sqlite3.Connection, prefix: str) -> Generation | None:
-    """The kept generation with this id or unique prefix. Raises NotFound when it fits several."""
+    """The kept generation with this id or unique prefix. Raises AmbiguousId: it fits several."""
     rows = db.execute(
         "SELECT id, text, context, created_at FROM generations "
         "WHERE text IS NOT NULL AND id >= ? AND id < ? ORDER BY id LIMIT 2",
@@ -285,7 +285,7 @@ def generation(db: sqlite3.Connection, prefix: str) -> Generation | None:
     if not rows:
         return None
     if len(rows) > 1 and rows[0][0] != prefix:
-        raise NotFound(f"{prefix} fits several generations; write more of it")
+        raise AmbiguousId(f"{prefix} fits several generations; write more of it")
     id_, text, context, created_at = rows[0]
     return Generation(id_, text, decode_json(context), created_at)
 
@@ -316,10 +316,12 @@ def _found(db: sqlite3.Connection, table: str, prefix: str, kind: str) -> int | 
         asked,
     ).fetchall()
     if len(rows) > 1 and rows[0][1] != prefix:
-        raise NotFound(f"{prefix} fits several; write more of it")
+        raise AmbiguousId(f"{prefix} fits several; write more of it")
     if not rows and selection.prefix_range(prefix, kind) is None:
         least = selection.SHORTEST_PREFIX
-        raise NotFound(f"{prefix!r} is too short: write {least} or more characters after {kind}_")
+        raise AmbiguousId(
+            f"{prefix!r} is too short: write {least} or more characters after {kind}_"
+        )
     return int(rows[0][0]) if rows else None
 
 

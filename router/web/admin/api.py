@@ -28,7 +28,7 @@ from router.web.admin.callers import (
     WrongToken,
 )
 from router.web.admin.openapi import DocumentRoutes, described
-from router.web.admin.problems import JSON, PROBLEM, Rejected, problem_body, refusal
+from router.web.admin.problems import JSON, PROBLEM, Rejected, problem_body, rejection
 from router.web.admin.request import BODY_MAX, AdminRequest
 
 _CHALLENGE = {"www-authenticate": "Bearer"}
@@ -156,7 +156,7 @@ class Faults:
         rejected = self.rejected(request, error)
         if self._pages is not None and self._pages.owns(request.scope["raw_path"]):
             return self._pages.fault(request, rejected)
-        body = self._mask(problem_body(rejected.status, str(rejected)))
+        body = self._mask(problem_body(rejected))
         return Response(
             body, status_code=rejected.status, media_type=PROBLEM, headers=rejected.headers
         )
@@ -167,7 +167,7 @@ class Faults:
             case Rejected():
                 found = error
             case RouterError():
-                found = Rejected(refusal(error)[0], str(error))
+                found = rejection(error)
             case NotFoundException():
                 found = Rejected(404, "no such page")
             case MethodNotAllowedException():

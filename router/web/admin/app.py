@@ -15,7 +15,7 @@ from router import log
 from router.errors import UsageError
 from router.web.admin.asking import Query
 from router.web.admin.browsers import Hosts, check_origin
-from router.web.admin.problems import PROBLEM, Rejected, problem_body, refusal
+from router.web.admin.problems import PROBLEM, Rejected, problem_body, rejection
 from router.web.client_address import Peers
 
 STRICT = b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -73,9 +73,9 @@ class AdminApp:
         try:
             await self._answer(scope, receive, send)
         except (Rejected, UsageError) as error:
-            status, headers = refusal(error)
-            head = [(n.encode("ascii"), v.encode("ascii")) for n, v in headers.items()]
-            await _send(send, status, problem_body(status, str(error)), _PROBLEM, *head)
+            found = error if isinstance(error, Rejected) else rejection(error)
+            head = [(n.encode("ascii"), v.encode("ascii")) for n, v in found.headers.items()]
+            await _send(send, found.status, problem_body(found), _PROBLEM, *head)
         except asyncio.CancelledError:  # the listener ends, its patience too
             return
 

@@ -1,9 +1,7 @@
 """Query parameters of the admin door: the one selector, pages, and nothing that is not known."""
 
-import base64
-import binascii
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -11,6 +9,9 @@ import msgspec
 from router.errors import UsageError
 from router.model.delivery import DeliveryState
 from router.model.job import AttemptOutcome, JobState
+from router.model.selector import ABOUT, FIELDS
+from router.model.selector import SPAN as TIMES
+from router.operator.criteria import criteria
 from router.store.time_text import instant
 from router.store.values import Selector
 from router.suggest import did_you_mean
@@ -31,20 +32,14 @@ class QueryParameter(NamedTuple):
 
 LIMIT = QueryParameter("limit", f"At most so many; default {LIMIT_DEFAULT}, most {LIMIT_MAX}.")
 CURSOR = QueryParameter("cursor", "The `next` of the page before.")
-SPAN = (
-    QueryParameter("since", "Not before: 2h (ago), an RFC 3339 time, or Unix milliseconds."),
-    QueryParameter("until", "Before: as `since`."),
-)
-STATE = QueryParameter("state", "Only in this state.")
-WHERE = QueryParameter("where", "Only deliveries for which this condition holds.")
+SPAN = tuple([QueryParameter(n, f"{ABOUT[n]} Or Unix milliseconds.") for n in TIMES])
+STATE = QueryParameter("state", ABOUT["state"])
+WHERE = QueryParameter("where", ABOUT["where"])
 SELECTOR = (
     QueryParameter("id", "An id or its first 4 characters or more; several with commas."),
-    QueryParameter("endpoint", "Only of this endpoint."),
-    QueryParameter("rule", "Only of this rule."),
-    QueryParameter("event", "Only events of this name."),
+    *(QueryParameter(n, ABOUT[n]) for n in ("endpoint", "rule", "event")),
     *SPAN,
-    QueryParameter("replay", "Only jobs that this replay made."),
-    QueryParameter("cause", "Only jobs that died of this cause; `/api/dead` has its key."),
+    *(QueryParameter(n, ABOUT[n]) for n in ("replay", "cause")),
 )
 
 
@@ -80,53 +75,23 @@ class Query:
     def time(self, name: str) -> int | None:
         """A time in Unix milliseconds."""
         text = self.text(name)
-        if text is None or (text.isascii() and text.isdigit() and len(text) < 16):
-            return None if text is None else int(text)
-        return instant(text, self._now)
+        return None if text is None else _instant(text, self._now)
 
     def selector(self, states: tuple[str, ...] = ()) -> Selector:
         """The selector; `states` are those that may be asked for."""
         state = self.text("state")
         if state is not None and state not in states:
             raise UsageError(f"no state {state!r}; {_hint(state, states)}")
-        since, until = self.time("since"), self.time("until")
-        if since is not None and until is not None and since > until:
-            raise UsageError("since is later than until; exchange them")
-        return Selector(
-            ids=tuple(filter(None, (self.text("id") or "").split(","))),
-            endpoint=self.text("endpoint"),
-            rule=self.text("rule"),
-            event=self.text("event"),
-            state=state,
-            since=since,
-            until=until,
-            limit=self.limit(),
-            where=self.text("where"),
-            replay=self.text("replay"),
-            cause=self.text("cause"),
-        )
-
-    def cursor(self, of: str, kinds: Any) -> Any:
-        """Where the page before ended, as `marked` was given it; None: the first page."""
-        text = self.text("cursor")
-        if text is None:
-            return None
-        try:
-            name, value = msgspec.json.decode(
-                base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=tuple[str, Any]
-            )
-            reached = msgspec.convert(value, kinds)
-        except (binascii.Error, ValueError, msgspec.MsgspecError):
-            name, reached = "", None
-        if name != of:
-            raise UsageError("this cursor is of no page of this list; leave it out to begin anew")
-        return reached
+        given = {name: self.text(name) for name in FIELDS if name != "limit"}
+        ids = tuple(filter(None, (self.text("id") or "").split(",")))
+        chosen = criteria(given, lambda text: _instant(text, self._now))
+        return Selector.of(msgspec.structs.replace(chosen, limit=self.limit()), ids)
 
 
-def marked(of: str, reached: Any) -> str:
-    """An opaque cursor of the list `of`."""
-    packed = base64.urlsafe_b64encode(msgspec.json.encode((of, reached)))
-    return packed.decode("ascii").rstrip("=")
+def _instant(text: str, now: int) -> int:
+    if text.isascii() and text.isdigit() and len(text) < 16:
+        return int(text)
+    return instant(text, now)
 
 
 def _values(query_string: bytes, allowed: list[str]) -> Mapping[str, str]:

@@ -1,22 +1,13 @@
 """The verbs of the API: POST only, for operators only, each with its line of audit."""
 
-from typing import Any
-
-import msgspec
 from litestar import Controller
 from litestar.params import JSONBody
 
-from router.web.admin.asked import (
-    BackedUp,
-    Chosen,
-    EmptyBody,
-    Paused,
-    Pruning,
-    ReplayBody,
-    SubscriptionFacts,
-)
+from router.operator import answers
+from router.operator.protocol import Running, Verbs
+from router.operator.requests import BackupNote, PruneRequest, RememberRequest, TargetRequest
+from router.web.admin.asked import ChangeBody, EmptyBody, ReplayBody
 from router.web.admin.request import AdminRequest, Given, verb
-from router.web.ports import OperatorPort
 
 
 class ChangeRoutes(Controller):
@@ -24,73 +15,70 @@ class ChangeRoutes(Controller):
 
     @verb("/api/replay", "Make new jobs from stored work.", ReplayBody)
     async def replay(
-        self, request: AdminRequest, operator: Given[OperatorPort], data: JSONBody[ReplayBody]
-    ) -> dict[str, Any]:
+        self, request: AdminRequest, verbs: Given[Verbs], data: JSONBody[ReplayBody]
+    ) -> answers.ReplayProgress | answers.OperatorPlan:
         """Or say what that would be."""
-        return await operator.replay(_given(data), request.by)
+        if data.dry_run:
+            return await verbs.plan_replay(data)
+        return await verbs.replay(data, request.by)
 
-    @verb("/api/cancel", "Cancel jobs that have not ended.", Chosen)
+    @verb("/api/cancel", "Cancel jobs that have not ended.", ChangeBody)
     async def cancel(
-        self, request: AdminRequest, operator: Given[OperatorPort], data: JSONBody[Chosen]
-    ) -> dict[str, Any]:
+        self, request: AdminRequest, verbs: Given[Verbs], data: JSONBody[ChangeBody]
+    ) -> answers.Cancelled | answers.OperatorPlan:
         """Or say how many that would be."""
-        return await operator.cancel(_given(data), request.by)
+        if data.dry_run:
+            return await verbs.plan_change("cancel", data)
+        return await verbs.cancel(data, request.by)
 
-    @verb("/api/revive", "Try dead jobs again.", Chosen)
+    @verb("/api/revive", "Try dead jobs again.", ChangeBody)
     async def revive(
-        self, request: AdminRequest, operator: Given[OperatorPort], data: JSONBody[Chosen]
-    ) -> dict[str, Any]:
+        self, request: AdminRequest, verbs: Given[Verbs], data: JSONBody[ChangeBody]
+    ) -> answers.Revived | answers.OperatorPlan:
         """Or say how many that would be."""
-        return await operator.revive(_given(data), request.by)
+        if data.dry_run:
+            return await verbs.plan_change("revive", data)
+        return await verbs.revive(data, request.by)
 
-    @verb("/api/remember", "Keep what the command line found out.", SubscriptionFacts)
+    @verb("/api/remember", "Keep what the command line found out.", RememberRequest)
     async def remember(
-        self,
-        request: AdminRequest,
-        operator: Given[OperatorPort],
-        data: JSONBody[SubscriptionFacts],
-    ) -> dict[str, Any]:
+        self, request: AdminRequest, verbs: Given[Verbs], data: JSONBody[RememberRequest]
+    ) -> answers.Remembered:
         """Subscriptions."""
-        return await operator.remember(_given(data), request.by)
+        return await verbs.remember(data, request.by)
 
-    @verb("/api/backup", "Note a backup made beside the server.", BackedUp)
+    @verb("/api/backup", "Note a backup made beside the server.", BackupNote)
     async def backed_up(
-        self, request: AdminRequest, operator: Given[OperatorPort], data: JSONBody[BackedUp]
-    ) -> dict[str, Any]:
+        self, request: AdminRequest, verbs: Given[Verbs], data: JSONBody[BackupNote]
+    ) -> answers.Noted:
         """In the audit."""
-        return await operator.backed_up(_given(data), request.by)
+        return await verbs.backed_up(data, request.by)
 
-    @verb("/api/prune", "Remove what retention lets go, now.", Pruning)
+    @verb("/api/prune", "Remove what retention lets go, now.", PruneRequest)
     async def prune(
-        self, request: AdminRequest, operator: Given[OperatorPort], data: JSONBody[Pruning]
-    ) -> dict[str, Any]:
+        self, request: AdminRequest, verbs: Given[Verbs], data: JSONBody[PruneRequest]
+    ) -> answers.PruneProgress:
         """A bounded piece of it."""
-        return await operator.prune(_given(data), request.by)
+        return await verbs.prune(data, request.by)
 
-    @verb("/api/pause", "Call a target no more until it is resumed.", Paused)
+    @verb("/api/pause", "Call a target no more until it is resumed.", TargetRequest)
     async def pause(
-        self, request: AdminRequest, operator: Given[OperatorPort], data: JSONBody[Paused]
-    ) -> dict[str, Any]:
+        self, request: AdminRequest, verbs: Given[Verbs], data: JSONBody[TargetRequest]
+    ) -> answers.TargetChanged:
         """Until it is resumed, across restarts."""
-        return await operator.pause(_given(data), request.by)
+        return await verbs.pause(data, request.by)
 
-    @verb("/api/resume", "Call a paused or open target again.", Paused)
+    @verb("/api/resume", "Call a paused or open target again.", TargetRequest)
     async def resume(
-        self, request: AdminRequest, operator: Given[OperatorPort], data: JSONBody[Paused]
-    ) -> dict[str, Any]:
+        self, request: AdminRequest, verbs: Given[Verbs], data: JSONBody[TargetRequest]
+    ) -> answers.TargetChanged:
         """At once."""
-        return await operator.resume(_given(data), request.by)
+        return await verbs.resume(data, request.by)
 
     @verb("/api/reload", "Read the rules file again.", EmptyBody)
     async def reload(
-        self, request: AdminRequest, operator: Given[OperatorPort], data: JSONBody[EmptyBody]
-    ) -> dict[str, Any]:
-        """The one before stays in force if it is wrong."""
+        self, request: AdminRequest, running: Given[Running], data: JSONBody[EmptyBody]
+    ) -> answers.Reloaded:
+        """The previous rules remain active if it is wrong."""
         del data
-        return await operator.reload(request.by)
-
-
-def _given(body: msgspec.Struct) -> dict[str, Any]:
-    """The body as JSON values, without what was left out."""
-    given: dict[str, Any] = msgspec.to_builtins(body)
-    return given
+        return await running.reload(request.by)

@@ -6,8 +6,8 @@ import msgspec
 
 from router.kinds import CODES
 from router.model.job import Attempt, Job
+from router.operator.answers import HIDDEN, OneDelivery
 from router.store.values import ListedAttempt
-from router.web.admin.answers import HIDDEN, OneDelivery
 
 
 def hidden_delivery(found: OneDelivery) -> OneDelivery:

@@ -14,36 +14,46 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 
 class Rejected(Exception):
-    """The request is not acceptable; the text says why, for whoever operates this."""
+    """
+    The request is not acceptable; the text says why, for whoever operates this, and `word` for
+    programs: a RouterError's, else as the status says.
+    """
 
-    def __init__(self, status: int, detail: str, headers: Mapping[str, str] = {}) -> None:
+    def __init__(
+        self, status: int, detail: str, headers: Mapping[str, str] = {}, *, word: str | None = None
+    ) -> None:
         super().__init__(detail)
         self.status = status
         self.headers = headers
+        self.word = word or HTTPStatus(status).phrase.lower().replace(" ", "_")
 
 
 class ProblemDetails(msgspec.Struct, frozen=True):
-    """What went wrong; `detail` is in the words of whoever found it."""
+    """
+    What went wrong; `detail` is in the words of whoever found it, `error` one word for programs.
+    """
 
     title: str
     status: int
     detail: str
+    error: str
 
 
-def problem_body(status: int, detail: str) -> bytes:
+def problem_body(rejected: Rejected) -> bytes:
     """A refusal as JSON."""
-    return msgspec.json.encode(ProblemDetails(HTTPStatus(status).phrase, status, detail))
+    title = HTTPStatus(rejected.status).phrase
+    return msgspec.json.encode(ProblemDetails(title, rejected.status, str(rejected), rejected.word))
 
 
-def refusal(error: Rejected | RouterError) -> tuple[int, Mapping[str, str]]:
-    """The status that says whose fault it is, and the headers that go with it."""
+def rejection(error: RouterError) -> Rejected:
+    """The refusal with the status that says whose fault it is."""
     match error:
-        case Rejected():
-            return error.status, error.headers
         case NotFound():
-            return 404, {}
+            status = 404
         case UsageError():
-            return 400, {}
+            status = 400
         case StoreUnavailable():
-            return 503, {}
-    return 409, {}  # the ledger or the file stands against it; the text says how
+            status = 503
+        case _:
+            status = 409  # the store or the file stands against it; the text says how
+    return Rejected(status, str(error), word=error.word)

@@ -10,8 +10,10 @@ from litestar.params import FromPath
 from router import metrics
 from router.errors import UsageError
 from router.expressions import encode_json
-from router.store.values import Selector
-from router.web.admin import answers
+from router.operator import answers
+from router.operator.protocol import Running, Verbs
+from router.operator.questions import StoreQuestions
+from router.store.values import Generation, Selector
 from router.web.admin.asking import (
     CURSOR,
     DELIVERY_STATES,
@@ -25,9 +27,7 @@ from router.web.admin.asking import (
 )
 from router.web.admin.hiding import hidden_attempt, hidden_delivery, hidden_job, hidden_listed
 from router.web.admin.problems import Rejected
-from router.web.admin.reading import Place, Questions
 from router.web.admin.request import AdminRequest, Given, question
-from router.web.ports import OperatorPort
 
 REFUSALS_DEFAULT, REFUSALS_MAX = 100, 1_000
 BYTES, TEXT = "application/octet-stream", "text/plain"
@@ -51,22 +51,24 @@ class ListRoutes(Controller):
 
     @question("/api/deliveries", "What has arrived.", *_LIST, WHERE)
     async def deliveries(
-        self, request: AdminRequest, questions: Given[Questions]
+        self, request: AdminRequest, questions: Given[StoreQuestions]
     ) -> answers.Deliveries:
         """Newest first."""
-        before = request.asked.cursor("deliveries", str)
+        before = request.asked.text("cursor")
         return await questions.deliveries(_searching(request, DELIVERY_STATES), before)
 
     @question("/api/events", "What happened, by event.", *_LIST)
-    async def events(self, request: AdminRequest, questions: Given[Questions]) -> answers.EventPage:
+    async def events(
+        self, request: AdminRequest, questions: Given[StoreQuestions]
+    ) -> answers.EventPage:
         """Those of the newest delivery first."""
-        after = request.asked.cursor("events", Place)
+        after = request.asked.text("cursor")
         return await questions.events(request.asked.selector(DELIVERY_STATES), after)
 
     @question("/api/jobs", "Work, by job.", *_LIST, WHERE)
-    async def jobs(self, request: AdminRequest, questions: Given[Questions]) -> answers.Jobs:
+    async def jobs(self, request: AdminRequest, questions: Given[StoreQuestions]) -> answers.Jobs:
         """Newest first."""
-        before = request.asked.cursor("jobs", str)
+        before = request.asked.text("cursor")
         found = await questions.jobs(_searching(request, JOB_STATES), before)
         if request.user.bodies:
             return found
@@ -74,47 +76,50 @@ class ListRoutes(Controller):
 
     @question("/api/attempts", "Work, by attempt.", *_LIST)
     async def attempts(
-        self, request: AdminRequest, questions: Given[Questions]
+        self, request: AdminRequest, questions: Given[StoreQuestions]
     ) -> answers.Attempts:
         """Those of the newest job first."""
-        after = request.asked.cursor("attempts", Place)
+        after = request.asked.text("cursor")
         found = await questions.attempts(request.asked.selector(JOB_STATES), after)
         if request.user.bodies:
             return found
         return msgspec.structs.replace(found, attempts=tuple(map(hidden_listed, found.attempts)))
 
-    @question("/api/dead", "Dead jobs by what they died of.", *SELECTOR, LIMIT)
-    async def dead(self, request: AdminRequest, questions: Given[Questions]) -> answers.Dead:
+    @question("/api/dead", "Dead jobs by what they died of.", *SELECTOR, LIMIT, WHERE)
+    async def dead(self, request: AdminRequest, questions: Given[StoreQuestions]) -> answers.Dead:
         """The latest cause first."""
-        found = await questions.dead(request.asked.selector())
+        found = await questions.dead(_searching(request, ()))
         if request.user.bodies:
             return found
-        return answers.Dead(
-            tuple(
-                msgspec.structs.replace(c, reason=c.reason.partition(":")[0]) for c in found.causes
-            )
+        causes = tuple(
+            msgspec.structs.replace(c, reason=c.reason.partition(":")[0]) for c in found.causes
         )
+        return msgspec.structs.replace(found, causes=causes)
 
     @question("/api/audit", "Who changed what.", *SPAN, LIMIT, CURSOR)
-    async def audit(self, request: AdminRequest, questions: Given[Questions]) -> answers.AuditLines:
+    async def audit(
+        self, request: AdminRequest, questions: Given[StoreQuestions]
+    ) -> answers.AuditLines:
         """Newest first."""
         asked = request.asked
-        before = asked.cursor("audit", Place)
+        before = asked.text("cursor")
         return await questions.audit(
             asked.time("since"), asked.time("until"), asked.limit(), before
         )
 
     @question("/api/replays", "Replays and how far they are.", LIMIT)
-    async def replays(self, request: AdminRequest, questions: Given[Questions]) -> answers.Replays:
+    async def replays(
+        self, request: AdminRequest, questions: Given[StoreQuestions]
+    ) -> answers.Replays:
         """Newest first."""
         return await questions.replays(request.asked.limit())
 
     @question("/api/generations", "Rules files that were in force.", LIMIT, CURSOR)
     async def generations(
-        self, request: AdminRequest, questions: Given[Questions]
+        self, request: AdminRequest, questions: Given[StoreQuestions]
     ) -> answers.Generations:
         """Newest first."""
-        after = request.asked.cursor("generations", str)
+        after = request.asked.text("cursor")
         return await questions.generations(request.asked.limit(), after)
 
 
@@ -123,7 +128,7 @@ class RecordRoutes(Controller):
 
     @question("/api/deliveries/{delivery:str}", "One delivery, its jobs and attempts.")
     async def delivery(
-        self, request: AdminRequest, questions: Given[Questions], delivery: FromPath[str]
+        self, request: AdminRequest, questions: Given[StoreQuestions], delivery: FromPath[str]
     ) -> answers.OneDelivery:
         """By its id or the beginning of it."""
         found = await questions.delivery(delivery)
@@ -134,7 +139,7 @@ class RecordRoutes(Controller):
         payloads=True, media_type=BYTES,
     )  # fmt: skip
     async def body_of(
-        self, questions: Given[Questions], delivery: FromPath[str]
+        self, questions: Given[StoreQuestions], delivery: FromPath[str]
     ) -> Response[bytes]:
         """Never shown by a browser, only kept."""
         record = await questions.record(delivery)
@@ -146,7 +151,7 @@ class RecordRoutes(Controller):
         payloads=True,
     )  # fmt: skip
     async def explain(
-        self, request: AdminRequest, questions: Given[Questions], delivery: FromPath[str]
+        self, request: AdminRequest, questions: Given[StoreQuestions], delivery: FromPath[str]
     ) -> dict[str, Any]:
         """By the generation that decided."""
         asked = request.asked
@@ -156,7 +161,7 @@ class RecordRoutes(Controller):
 
     @question("/api/jobs/{job:str}", "One job and its attempts.")
     async def job(
-        self, request: AdminRequest, questions: Given[Questions], job: FromPath[str]
+        self, request: AdminRequest, questions: Given[StoreQuestions], job: FromPath[str]
     ) -> answers.OneJob:
         """By its id or the beginning of it."""
         found = await questions.job(job)
@@ -165,14 +170,14 @@ class RecordRoutes(Controller):
         return answers.OneJob(hidden_job(found.job), tuple(map(hidden_attempt, found.attempts)))
 
     @question("/api/replays/{replay:str}", "One replay.")
-    async def replay(self, operator: Given[OperatorPort], replay: FromPath[str]) -> dict[str, Any]:
+    async def replay(self, verbs: Given[Verbs], replay: FromPath[str]) -> answers.ReplayProgress:
         """How far it is."""
-        return await operator.replayed(replay)
+        return await verbs.replayed(replay)
 
     @question("/api/generations/{generation:str}", "A rules file that was in force.")
     async def generation(
-        self, questions: Given[Questions], generation: FromPath[str]
-    ) -> answers.GenerationText:
+        self, questions: Given[StoreQuestions], generation: FromPath[str]
+    ) -> Generation:
         """By its id or the beginning of it."""
         return await questions.generation(generation)
 
@@ -196,58 +201,58 @@ class ServerRoutes(Controller):
         return answers.Me(who.name, who.role, who.bodies)
 
     @question("/api/status", "What runs here.")
-    async def status(self, operator: Given[OperatorPort]) -> dict[str, Any]:
+    async def status(self, running: Given[Running]) -> answers.ServerState:
         """With the last reload."""
-        return await operator.status()
+        return await running.status()
 
     @question("/api/rules", "The rules, their jobs and counters.")
-    async def rules(self, questions: Given[Questions]) -> answers.RuleList:
+    async def rules(self, questions: Given[StoreQuestions]) -> answers.RuleList:
         """In file order."""
         return await questions.rules()
 
     @question("/api/targets", "Where work goes.")
-    async def targets(self, operator: Given[OperatorPort]) -> answers.TargetList:
+    async def targets(self, questions: Given[StoreQuestions]) -> answers.TargetList:
         """Named ones first."""
-        return answers.TargetList(await operator.targets())
+        return await questions.targets()
 
     @question("/api/endpoints", "Where deliveries arrive.")
-    async def endpoints(self, questions: Given[Questions]) -> answers.Endpoints:
+    async def endpoints(self, questions: Given[StoreQuestions]) -> answers.Endpoints:
         """In file order."""
-        return questions.endpoints()
+        return await questions.endpoints()
 
     @question("/api/subscriptions", "Subscriptions that are known.")
-    async def subscriptions(self, questions: Given[Questions]) -> answers.Remembered:
+    async def subscriptions(self, questions: Given[StoreQuestions]) -> answers.FactList:
         """As the command line found them."""
-        return await questions.remembered(SUBSCRIPTIONS)
+        return await questions.facts(SUBSCRIPTIONS)
 
     @question("/api/ranges", "Published address ranges that are known.")
-    async def ranges(self, questions: Given[Questions]) -> answers.Remembered:
+    async def ranges(self, questions: Given[StoreQuestions]) -> answers.FactList:
         """By sender."""
-        return await questions.remembered(RANGES)
+        return await questions.facts(RANGES)
 
     @question("/api/refusals", "What was refused lately.", LIMIT)
-    async def refusals(
-        self, request: AdminRequest, operator: Given[OperatorPort]
-    ) -> dict[str, Any]:
+    async def refusals(self, request: AdminRequest, running: Given[Running]) -> answers.RefusalList:
         """Newest first."""
-        found = operator.refusals(request.asked.number("limit", REFUSALS_DEFAULT, REFUSALS_MAX))
-        if not request.user.bodies:
-            found = [{**refusal, "hint": None} for refusal in found]
-        return {"refusals": found}
+        found = running.refusals(request.asked.number("limit", REFUSALS_DEFAULT, REFUSALS_MAX))
+        if request.user.bodies:
+            return found
+        return answers.RefusalList([{**refusal, "hint": None} for refusal in found.refusals])
 
     @question("/api/refusal", "One refused request, whole.", *_REFUSAL, payloads=True)
-    async def refusal(self, request: AdminRequest, operator: Given[OperatorPort]) -> dict[str, Any]:
+    async def refusal(
+        self, request: AdminRequest, running: Given[Running]
+    ) -> answers.RefusedRequest:
         """The newest, unless it is named."""
         asked = request.asked
-        return operator.refusal(asked.text("id") or "last", asked.text("endpoint"))
+        return running.refusal(asked.text("id") or "last", asked.text("endpoint"))
 
     @question("/api/output", "What a running command has written.", *_OUTPUT, payloads=True)
-    async def output(self, request: AdminRequest, operator: Given[OperatorPort]) -> dict[str, Any]:
+    async def output(self, request: AdminRequest, running: Given[Running]) -> answers.JobOutput:
         """Since the `next` that is given."""
         job = request.asked.text("job")
         if job is None:
             raise UsageError("name the job: ?job=ID")
-        return operator.output(job, request.asked.text("after") or "")
+        return running.output(job, request.asked.text("after") or "")
 
 
 def _searching(request: AdminRequest, states: tuple[str, ...]) -> Selector:

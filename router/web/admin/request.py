@@ -11,7 +11,7 @@ from litestar.dto import AbstractDTO
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import SkipValidation
 
-from router.operator import By
+from router.operator.requests import By
 from router.web.admin.asking import Query, QueryParameter
 from router.web.admin.browsers import header
 from router.web.admin.callers import Caller

@@ -1,26 +1,28 @@
 """What the handlers of pages work with: the same questions and verbs as the API's."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
 from router.clock import Clock
 from router.errors import UsageError
-from router.operator import By
+from router.model.selector import FIELDS, Criteria
+from router.operator.criteria import criteria
+from router.operator.protocol import Running, Verbs
+from router.operator.questions import StoreQuestions
+from router.operator.requests import By, ReplayRequest
 from router.rules.live import LiveRef
 from router.web.admin.asking import Query, QueryParameter
 from router.web.admin.callers import Callers
-from router.web.admin.reading import Questions
 from router.web.feed import Feed
 from router.web.pages.assets import Assets
 from router.web.pages.frame import Frame
-from router.web.pages.request import Form, PageRequest, Shown
+from router.web.pages.request import Form, PageRequest, Shown, see_other
 from router.web.pages.sessions import Sessions
-from router.web.ports import OperatorPort
 
-SELECTED = ("endpoint", "rule", "event", "state", "since", "until", "where", "replay", "cause")
+SELECTED = tuple([name for name in FIELDS if name != "limit"])
 """The fields of the one selector that go from a page into a plan, and from there into a verb."""
 
 NAMES_SHOWN = 300
@@ -32,8 +34,9 @@ class Services(msgspec.Struct, frozen=True):
     condition is tried.
     """
 
-    reading: Questions
-    operator: OperatorPort
+    questions: StoreQuestions
+    verbs: Verbs
+    running: Running
     live: LiveRef
     feed: Feed
     clock: Clock
@@ -80,10 +83,12 @@ class PageContext(Services, frozen=True):
             raise UsageError("this token may not see payloads, so it may not search in them")
         return query
 
-    def replay_of(self) -> dict[str, Any]:
-        """How a replay was asked for by the form: under which name, and whether once more."""
+    async def replay(self, ids: tuple[str, ...], selector: Criteria | None = None) -> Shown:
+        """Replay as the form wants it: under its name, perhaps once more."""
         name = self.form.get("name") or self.name()
-        return {"name": name, "again": self.form.get("again") == "yes"}
+        recorded, again = (self.form.get(one) == "yes" for one in ("recorded", "again"))
+        request = ReplayRequest(ids, selector, recorded=recorded, name=name, again=again)
+        return see_other(f"/replays/{(await self.verbs.replay(request, self.by)).id}")
 
     def names(self) -> dict[str, list[str]]:
         """What a selector can choose from."""
@@ -94,20 +99,20 @@ class PageContext(Services, frozen=True):
         }
 
 
-def selector_body(given: dict[str, str]) -> dict[str, Any]:
+def selector_of(given: Mapping[str, Any]) -> Criteria:
     """
     The fields of a form as the selector of a verb.
 
     Raises:
         UsageError: a time is none, or nothing is selected.
     """
-    selector: dict[str, Any] = {n: given[n] for n in SELECTED if given.get(n)}
-    for name in ("since", "until"):
-        if name in selector:
-            text = selector[name]
-            if not (text.isascii() and text.isdigit() and len(text) < 16):
-                raise UsageError(f"{name} is a time in Unix milliseconds here")
-            selector[name] = int(text)
-    if not set(selector) - {"until"}:
+    chosen = criteria({n: given[n] for n in SELECTED if given.get(n)}, _milliseconds)
+    if msgspec.structs.replace(chosen, until=None) == Criteria():
         raise UsageError("select some first: an endpoint, a rule, a state, a time")
-    return selector
+    return chosen
+
+
+def _milliseconds(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 16):
+        raise UsageError("since and until are times in Unix milliseconds here")
+    return int(text)

@@ -9,8 +9,8 @@ from litestar.params import FromPath
 
 from router.errors import NotFound, UsageError
 from router.model.delivery import Delivery
+from router.operator.answers import HIDDEN, Deliveries
 from router.store.values import DeliveryRecord
-from router.web.admin.answers import HIDDEN, Deliveries
 from router.web.admin.asking import (
     CURSOR,
     DELIVERY_STATES,
@@ -30,7 +30,7 @@ from router.web.feed_stream import EventStream
 from router.web.pages import shown, traces
 from router.web.pages.context import SELECTED, PageContext
 from router.web.pages.curl import curl
-from router.web.pages.request import Shown, action, page, see_other
+from router.web.pages.request import Shown, action, page
 
 TRACED_BODY_MAX = 1_048_576
 TRACED_RULES_MAX = 1_000
@@ -74,8 +74,8 @@ class DeliveryPages(Controller):
         try:
             query = context.query(*_LIST)
             asked = {n: t for n in ("id", *SELECTED) if (t := query.text(n)) is not None}
-            before = query.cursor("deliveries", str)
-            found = await context.reading.deliveries(query.selector(DELIVERY_STATES), before)
+            before = query.text("cursor")
+            found = await context.questions.deliveries(query.selector(DELIVERY_STATES), before)
         except (UsageError, NotFound) as wrong:
             error = str(wrong)
         more = urlencode({**asked, "cursor": found.next}) if found.next else None
@@ -96,7 +96,7 @@ class DeliveryPages(Controller):
     async def one(self, context: Given[PageContext], delivery: FromPath[str]) -> Shown:
         """Everything that is known of it."""
         query = context.query(*_ONE)
-        record = await context.reading.record(delivery)
+        record = await context.questions.record(delivery)
         if not context.bodies:
             record = _hidden(record)
         d = record.delivery
@@ -119,24 +119,18 @@ class DeliveryPages(Controller):
     @page("/deliveries/{delivery:str}/body", payloads=True)
     async def body_of(self, context: Given[PageContext], delivery: FromPath[str]) -> Shown:
         """Its bytes, to keep."""
-        record = await context.reading.record(delivery)
+        record = await context.questions.record(delivery)
         headers = {"content-disposition": f'attachment; filename="{record.delivery.id}.body"'}
         return Response(record.delivery.body, media_type=BYTES, headers=headers)
 
     @action("/deliveries/{delivery:str}/replay")
     async def replay(self, context: Given[PageContext], delivery: FromPath[str]) -> Shown:
         """New jobs from it."""
-        body = {
-            "ids": [delivery],
-            "recorded": context.form.get("recorded") == "yes",
-            **context.replay_of(),
-        }
-        done = await context.operator.replay(body, context.by)
-        return see_other(f"/replays/{done['id']}")
+        return await context.replay((delivery,))
 
 
 async def _newest(context: PageContext) -> Deliveries:
-    return await context.reading.deliveries(context.query(LIMIT).selector())
+    return await context.questions.deliveries(context.query(LIMIT).selector())
 
 
 async def _trace(context: PageContext, query: Query, record: DeliveryRecord) -> dict[str, Any]:
@@ -152,7 +146,7 @@ async def _trace(context: PageContext, query: Query, record: DeliveryRecord) -> 
     if much and query.text("trace") != "yes":
         return {**told, "ask": True}
     try:
-        found = await context.reading.explain(d.id, number)
+        found = await context.questions.explain(d.id, number)
     except NotFound as error:
         return {**told, "untraced": str(error)}
     if found["reason"] is not None:

@@ -1,17 +1,18 @@
 """Pages of work: jobs, dead ones by cause, replays, and the plan of one before it is made."""
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import urlencode
 
+import msgspec
 from litestar import Controller
 from litestar.params import FromPath
 
 from router.errors import NotFound, UsageError
 from router.model.job import OPEN
-from router.operator import By
+from router.model.operations import Change
+from router.operator.answers import Cancelled, JobOutput, Jobs, Revived
+from router.operator.requests import ChangeRequest, ReplayRequest
 from router.store.values import Selector
-from router.web.admin.answers import Jobs
 from router.web.admin.asking import (
     CURSOR,
     DELIVERY_STATES,
@@ -25,7 +26,7 @@ from router.web.admin.asking import (
 from router.web.admin.hiding import hidden_attempt, hidden_job
 from router.web.admin.request import Given
 from router.web.pages import shown
-from router.web.pages.context import SELECTED, PageContext, selector_body
+from router.web.pages.context import SELECTED, PageContext, selector_of
 from router.web.pages.request import Shown, action, page, see_other
 
 REPLAYS_SHOWN = 50
@@ -34,10 +35,8 @@ _PLAN = (
     QueryParameter("verb", "`revive` or `cancel`; else a replay."),
     QueryParameter("again", "`yes`: also what has been replayed already."),
 )
+_CHANGES: dict[str, Change] = {"revive": "revive", "cancel": "cancel"}
 _VERBS = ("replay", "revive", "cancel")
-
-
-Act = Callable[[dict[str, Any], By], Awaitable[dict[str, Any]]]
 
 
 def _fits(verb: str, state: str | None) -> bool:
@@ -57,8 +56,8 @@ class JobPages(Controller):
         try:
             query = context.query(*_LIST)
             asked = {n: t for n in ("id", *SELECTED) if (t := query.text(n)) is not None}
-            before = query.cursor("jobs", str)
-            found = await context.reading.jobs(query.selector(JOB_STATES), before)
+            before = query.text("cursor")
+            found = await context.questions.jobs(query.selector(JOB_STATES), before)
         except (UsageError, NotFound) as wrong:
             error = str(wrong)
         jobs = found.jobs if context.bodies else tuple(map(hidden_job, found.jobs))
@@ -78,13 +77,13 @@ class JobPages(Controller):
     @page("/jobs/{job:str}")
     async def one(self, context: Given[PageContext], job: FromPath[str]) -> Shown:
         """A job with its attempts, and what it writes while it runs."""
-        found, bodies = await context.reading.job(job), context.bodies
+        found, bodies = await context.questions.job(job), context.bodies
         one, attempts = found.job, found.attempts
         if not bodies:
             one, attempts = hidden_job(one), tuple(map(hidden_attempt, attempts))
         whole = shown.shown_job(one, attempts, bodies=bodies, last=50, most=shown.RESULT_MAX)
         running = one.state == "running" and bodies
-        output = context.operator.output(one.id, "") if running else {"running": False}
+        output = context.running.output(one.id, "") if running else JobOutput(running=False)
         return context.page(
             "job.html", job=one, shown=whole, output=output, open=one.state in OPEN,
             name=context.name(),
@@ -95,19 +94,16 @@ class JobPages(Controller):
         self, context: Given[PageContext], job: FromPath[str], verb: FromPath[str]
     ) -> Shown:
         """Replay, revive or cancel one job."""
-        ids = {"ids": [job]}
         if verb == "replay":
-            body = {**ids, **context.replay_of()}
-            done = await context.operator.replay(body, context.by)
-            return see_other(f"/replays/{done['id']}")
-        await _verb(context, verb)(ids, context.by)
+            return await context.replay((job,))
+        await _changed(context, verb, ChangeRequest((job,)))
         return see_other(f"/jobs/{job}")
 
     @page("/dead")
     async def dead(self, context: Given[PageContext]) -> Shown:
         """Dead jobs by what they died of."""
         query = context.query(*SELECTOR, LIMIT)
-        found = await context.reading.dead(query.selector())
+        found = await context.questions.dead(query.selector())
         causes = [
             (c, c.reason if context.bodies else c.reason.partition(":")[0]) for c in found.causes
         ]
@@ -117,20 +113,20 @@ class JobPages(Controller):
     async def plan(self, context: Given[PageContext]) -> Shown:
         """What a verb would do. Nothing is done by looking."""
         query = context.query(*SELECTOR, WHERE, STATE, *_PLAN)
-        chosen = query.selector((*DELIVERY_STATES, *JOB_STATES))
-        asked: dict[str, Any] = {n: v for n in SELECTED if (v := getattr(chosen, n)) is not None}
-        selector_body({n: str(v) for n, v in asked.items()})
+        given = query.selector((*DELIVERY_STATES, *JOB_STATES))
+        chosen = selector_of({n: str(v) for n in SELECTED if (v := getattr(given, n)) is not None})
+        asked = chosen.as_json()
         verb = query.text("verb") or "replay"
-        body: dict[str, Any] = {"selector": asked, "dry_run": True}
-        form: dict[str, str] = {}
+        form: dict[str, Any] = {}
         if verb == "replay":
-            form["name"] = context.name()
-            if query.text("again") == "yes":
-                form["again"] = "yes"
-                body["again"] = True
-        planned = await _verb(context, verb)(body, context.by)
-        if planned["until"] is not None:
-            form["until"] = planned["until"]
+            again = query.text("again") == "yes"
+            form = {"name": context.name(), **({"again": "yes"} if again else {})}
+            planned = await context.verbs.plan_replay(ReplayRequest((), chosen, again=again))
+        else:
+            request = ChangeRequest((), chosen)
+            planned = await context.verbs.plan_change(_change(verb), request)
+        if planned.until is not None:
+            form["until"] = planned.until
         others = [one for one in _VERBS if one != verb and _fits(one, asked.get("state"))]
         return context.page(
             "plan.html", asked=asked, verb=verb, planned=planned, fields={**asked, **form},
@@ -142,37 +138,36 @@ class JobPages(Controller):
     @action("/plan/{verb:str}")
     async def make(self, context: Given[PageContext], verb: FromPath[str]) -> Shown:
         """What was planned."""
-        body: dict[str, Any] = {"selector": selector_body(dict(context.form))}
+        selector = selector_of(context.form)
         if verb == "replay":
-            body |= context.replay_of()
-            done = await context.operator.replay(body, context.by)
-            return see_other(f"/replays/{done['id']}")
-        done = await _verb(context, verb)(body, context.by)
-        return context.page("done.html", done=done)
+            return await context.replay((), selector)
+        done = await _changed(context, verb, ChangeRequest((), selector))
+        return context.page("done.html", done=msgspec.structs.asdict(done))
 
     @page("/replays")
     async def replays(self, context: Given[PageContext]) -> Shown:
         """The newest."""
-        found = await context.reading.replays(REPLAYS_SHOWN)
+        found = await context.questions.replays(REPLAYS_SHOWN)
         return context.page("replays.html", replays=found.replays)
 
     @page("/replays/{replay:str}")
     async def replay_of(self, context: Given[PageContext], replay: FromPath[str]) -> Shown:
         """One, and what it made."""
-        found = await context.reading.replay(replay)
-        made = await context.reading.jobs(Selector(replay=found.id, limit=50))
+        found = await context.questions.replay(replay)
+        made = await context.questions.jobs(Selector(replay=found.id, limit=50))
         jobs = made.jobs if context.bodies else tuple(map(hidden_job, made.jobs))
         return context.page("replay.html", replay=found, jobs=jobs, more=made.next)
 
 
-def _verb(context: PageContext, verb: str) -> Act:
-    """What does it. Raises NotFound."""
-    if verb not in _VERBS:
+def _change(verb: str) -> Change:
+    """Raises NotFound: it is none."""
+    if verb not in _CHANGES:
         raise NotFound("there is no such page")
-    operator = context.operator
-    acts: dict[str, Act] = {
-        "replay": operator.replay,
-        "revive": operator.revive,
-        "cancel": operator.cancel,
-    }
-    return acts[verb]
+    return _CHANGES[verb]
+
+
+async def _changed(context: PageContext, verb: str, request: ChangeRequest) -> Revived | Cancelled:
+    """Raises NotFound: there is no such verb."""
+    if _change(verb) == "revive":
+        return await context.verbs.revive(request, context.by)
+    return await context.verbs.cancel(request, context.by)

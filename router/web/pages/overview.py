@@ -1,18 +1,14 @@
 """Pages of the router itself: refusals, rules, targets, generations, and who did what."""
 
-import base64
-import binascii
 import contextlib
-from collections.abc import Mapping
-from typing import Any
 
 from litestar import Controller
 from litestar.params import FromPath
 
 from router.errors import NotFound, UsageError
+from router.operator.requests import TargetRequest
 from router.web.admin.asking import CURSOR, LIMIT, SPAN, QueryParameter
 from router.web.admin.openapi import rows
-from router.web.admin.reading import Place
 from router.web.admin.request import Given
 from router.web.pages import shown
 from router.web.pages.context import PageContext
@@ -31,21 +27,21 @@ class OverviewPages(Controller):
     @page("/refused")
     async def refused(self, context: Given[PageContext]) -> Shown:
         """What was refused lately."""
-        found = context.operator.refusals(REFUSALS_SHOWN)
+        found = context.running.refusals(REFUSALS_SHOWN).refusals
         return context.page("refused.html", refusals=found)
 
     @page("/refused/{refusal:str}", payloads=True)
     async def refusal_of(self, context: Given[PageContext], refusal: FromPath[str]) -> Shown:
         """One refused request, whole."""
-        found = context.operator.refusal(refusal, None)
-        body = shown.shown_body(_bytes(found), whole=True)
+        found = context.running.refusal(refusal, None)
+        body = shown.shown_body(found.body_base64, whole=True)
         return context.page("refusal.html", refusal=found, body=body)
 
     @page("/rules")
     async def rules(self, context: Given[PageContext]) -> Shown:
         """Rules by part of their name; a file may have ten thousand of them."""
         find = context.query(FIND).text("find") or ""
-        found = (await context.reading.rules()).rules
+        found = (await context.questions.rules()).rules
         rules = [rule for rule in found if find in rule.rule]
         quiet = [rule for rule in rules if rule.note]
         return context.page(
@@ -61,7 +57,7 @@ class OverviewPages(Controller):
     async def targets(self, context: Given[PageContext]) -> Shown:
         """Targets by part of their name, those in trouble first."""
         find = context.query(FIND).text("find") or ""
-        found = [row for row in await context.operator.targets() if find in row.name]
+        found = [row for row in (await context.questions.targets()).targets if find in row.name]
         found.sort(key=lambda row: row.state == "healthy")
         return context.page(
             "targets.html",
@@ -73,32 +69,32 @@ class OverviewPages(Controller):
     @action("/targets/{verb:str}")
     async def hold(self, context: Given[PageContext], verb: FromPath[str]) -> Shown:
         """Pause or resume a target."""
-        verbs = {"pause": context.operator.pause, "resume": context.operator.resume}
+        verbs = {"pause": context.verbs.pause, "resume": context.verbs.resume}
         act = verbs.get(verb)
         if act is None:
             raise NotFound("there is no such page")
-        body = {n: context.form[n] for n in ("target", "reason") if context.form.get(n)}
-        await act(body, context.by)
+        form = context.form
+        await act(TargetRequest(form.get("target", ""), form.get("reason", "")), context.by)
         return see_other("/targets")
 
     @page("/reload")
     async def generations(self, context: Given[PageContext]) -> Shown:
         """How the last reload went, and the rules files that were in force."""
-        found = await context.reading.generations(GENERATIONS_SHOWN)
-        status = await context.operator.status()
-        return context.page("generations.html", found=found, reload=status["reload"], error=None)
+        found = await context.questions.generations(GENERATIONS_SHOWN)
+        status = await context.running.status()
+        return context.page("generations.html", found=found, reload=status.reload, error=None)
 
     @action("/reload")
     async def reload(self, context: Given[PageContext]) -> Shown:
         """Read the rules file again."""
         with contextlib.suppress(UsageError):  # the page says so, as does every other
-            await context.operator.reload(context.by)
+            await context.running.reload(context.by)
         return see_other("/reload")
 
     @page("/generations/{generation:str}")
     async def generation_of(self, context: Given[PageContext], generation: FromPath[str]) -> Shown:
         """A rules file that was in force."""
-        found = await context.reading.generation(generation)
+        found = await context.questions.generation(generation)
         text = found.text[:TEXT_SHOWN]
         return context.page(
             "generation.html", found=found, text=text, cut=len(found.text) > TEXT_SHOWN
@@ -108,22 +104,12 @@ class OverviewPages(Controller):
     async def audit(self, context: Given[PageContext]) -> Shown:
         """Who changed what."""
         query = context.query(*SPAN, LIMIT, CURSOR)
-        before = query.cursor("audit", Place)
+        before = query.text("cursor")
         since, until = query.time("since"), query.time("until")
-        found = await context.reading.audit(since, until, query.limit(), before)
+        found = await context.questions.audit(since, until, query.limit(), before)
         return context.page("audit.html", found=found)
 
     @page("/reference")
     async def reference(self, context: Given[PageContext]) -> Shown:
         """The API, for those whose browser has no token to show at `/api`."""
         return context.page("reference.html", routes=rows(context.request.app))
-
-
-def _bytes(refusal: Mapping[str, Any]) -> bytes:
-    given = refusal["body_base64"]
-    if isinstance(given, bytes):
-        return given
-    try:
-        return base64.b64decode(given)
-    except (binascii.Error, TypeError):
-        raise NotFound("its body cannot be read") from None

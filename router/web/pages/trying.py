@@ -65,7 +65,7 @@ class TryPages(Controller):
     async def try_one(self, context: Given[PageContext], delivery: FromPath[str]) -> Shown:
         """What it gives, or what is wrong with it."""
         query = context.query(*_ASKED)
-        record = await context.reading.record(delivery)
+        record = await context.questions.record(delivery)
         text = query.text("text") or ""
         number = query.number("event", record.events[0].index if record.events else 0, 1_000_000)
         found: dict[str, Any] = {"tried": None, "wrong": None, "error": None}

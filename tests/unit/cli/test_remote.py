@@ -1,4 +1,4 @@
-"""The records of a router elsewhere: pages, cut searches, tokens that may not see everything."""
+"""An operator's questions to a router elsewhere: pages, cut searches, tokens without bodies."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,15 +6,14 @@ from typing import Any
 import pytest
 
 from router.cli.admin import MayNotSee
-from router.cli.remote import ServerRecords
-from router.errors import NotFound
+from router.cli.remote import LIMIT_MAX, RemoteOperator
+from router.errors import AmbiguousId, NotFound
 from router.model.delivery import DeliverySummary
+from router.operator import answers
 from router.store.values import Selector
-from router.web.admin import answers
-from router.web.admin.asking import LIMIT_MAX
 
 
-class FakeDoor:
+class FakeClient:
     """Answers with what it is given, by path; remembers what it was asked."""
 
     def __init__(self, **by_path: Any) -> None:
@@ -32,8 +31,8 @@ class FakeDoor:
         raise MayNotSee(f"the token wall may not see payloads of {delivery}")
 
 
-def records(door: FakeDoor) -> ServerRecords:
-    return ServerRecords(door)  # type: ignore[arg-type]
+def server(client: FakeClient) -> RemoteOperator:
+    return RemoteOperator(client)  # type: ignore[arg-type]
 
 
 def a_summary(number: int) -> DeliverySummary:
@@ -42,30 +41,39 @@ def a_summary(number: int) -> DeliverySummary:
     )
 
 
-def test_a_limit_beyond_one_page_is_met_page_by_page(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_limit_beyond_one_page_is_met_page_by_page() -> None:
     first = tuple(a_summary(n) for n in range(LIMIT_MAX))
-    door = FakeDoor(
+    client = FakeClient(
         deliveries=[
-            answers.Deliveries(first, next="more"),
-            answers.Deliveries((a_summary(LIMIT_MAX),), cut=True),
+            answers.Deliveries(first, next="more", failed=2, reason="no such field"),
+            answers.Deliveries((a_summary(LIMIT_MAX),), cut=True, failed=1, reason="later"),
         ]
     )
-    found = records(door).deliveries(Selector(rule="r", ids=("dlv_1", "dlv_2"), limit=700))
-    assert len(found) == LIMIT_MAX + 1
+    found = await server(client).deliveries(Selector(rule="r", ids=("dlv_1", "dlv_2"), limit=700))
+    assert len(found.deliveries) == LIMIT_MAX + 1
+    assert (found.cut, found.failed, found.reason) == (True, 3, "no such field")
     asked = {"rule": "r", "id": "dlv_1,dlv_2"}
-    assert [query for _, query in door.asked] == [
+    assert [query for _, query in client.asked] == [
         {**asked, "limit": LIMIT_MAX},
         {**asked, "limit": 200, "cursor": "more"},
     ]
-    assert "the server looked at the newest deliveries only" in capsys.readouterr().err
 
 
-def test_no_page_is_asked_for_that_nobody_wants() -> None:
-    door = FakeDoor(deliveries=[answers.Deliveries((a_summary(1),), next="more")])
-    assert records(door).deliveries(Selector(limit=1)) == (a_summary(1),)
+async def test_no_page_is_asked_for_that_nobody_wants() -> None:
+    client = FakeClient(deliveries=[answers.Deliveries((a_summary(1),), next="more")])
+    found = await server(client).deliveries(Selector(limit=1))
+    assert found.deliveries == (a_summary(1),)
 
 
-def test_without_the_right_to_see_payloads_the_rest_is_shown(
+async def test_causes_by_condition_are_the_servers_to_count() -> None:
+    """It examines all of its dead jobs; from here only so many could be fetched."""
+    client = FakeClient(dead=answers.Dead((), cut=True))
+    selector = Selector(state="dead", where="payload.id == 1")
+    assert (await server(client).dead(selector)).cut
+    assert client.asked == [("/api/dead", {"where": "payload.id == 1", "limit": LIMIT_MAX})]
+
+
+async def test_without_the_right_to_see_payloads_the_rest_is_shown(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     one = answers.OneDelivery(
@@ -73,31 +81,32 @@ def test_without_the_right_to_see_payloads_the_rest_is_shown(
         method="POST", path="/x", query="", headers=(("a", "[hidden]"),), body_bytes=2,
         verified_by=None, generation="g", flags=(), peer="", replay_of=None, duplicates=3,
         last_seen_at=5, event_count=2, damaged=False,
-        events=(answers.ToldEvent(1, "evt_1", "orders/paid"),), jobs=(), attempts=(),
+        events=(answers.EventRow(1, "evt_1", "orders/paid"),), jobs=(), attempts=(),
     )  # fmt: skip
-    found = records(FakeDoor(deliveries__dlv_1=one)).record("dlv_1")
+    found = await server(FakeClient(deliveries__dlv_1=one)).show("dlv_1")
     assert found.delivery.body == b"[hidden]"
     assert (found.duplicates, found.delivery.event_count, found.events[0].index) == (3, 2, 1)
     assert "may not see payloads" in capsys.readouterr().err
 
 
-def test_a_bare_prefix_of_several_deliveries_is_no_job() -> None:
-    """As on the store itself; nor are several jobs nothing."""
+async def test_a_bare_prefix_of_several_deliveries_is_no_job() -> None:
+    """As on the store itself; nor are several jobs nothing. The words do not matter."""
 
-    class Ambiguous(FakeDoor):
+    class Several(FakeClient):
         def read(self, path: str, query: Mapping[str, Any], kind: type[Any]) -> Any:
             if path == f"/api/{self.by_path['several']}/7ABC":
-                raise NotFound("7ABC fits several; write more of it")
+                raise AmbiguousId("no clear answer")
             return super().read(path, query, kind)
 
     for several in ("deliveries", "jobs"):
-        door = Ambiguous(several=several, jobs__7ABC="a job", deliveries__7ABC=None)
-        with pytest.raises(NotFound, match="7ABC fits several"):
-            records(door).record("7ABC")
+        client = Several(several=several, jobs__7ABC="a job", deliveries__7ABC=None)
+        with pytest.raises(AmbiguousId, match="no clear answer"):
+            await server(client).show("7ABC")
 
 
-def test_an_id_that_nothing_has_is_an_error_of_the_server() -> None:
+async def test_an_id_that_nothing_has_is_an_error_of_the_server() -> None:
     for identity in ("dlv_9", "job_9", "9"):
         with pytest.raises(NotFound, match="no /api/"):
-            records(FakeDoor()).record(identity)
-    assert records(FakeDoor()).generation("g") is None
+            await server(FakeClient()).show(identity)
+    with pytest.raises(NotFound):
+        await server(FakeClient()).generation("g")

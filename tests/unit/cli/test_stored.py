@@ -288,7 +288,7 @@ def test_a_selection_is_not_replayed_unasked(ask: Router) -> None:
     """Nobody is at the keyboard."""
     ran = ask("replay", "--state", "dead")
     assert ran.code == 2
-    assert "say --yes" in ran.err
+    assert "Not a terminal: pass --yes or --dry-run" in ran.err
     plan = ask("replay", "--state", "dead", "--dry-run").out.splitlines()
     assert plan[0] == "1 job of 1 delivery would be replayed"
     assert plan[2].split() == ["paid/log", "paid/log", "1"]
@@ -323,7 +323,7 @@ def test_a_selection_is_not_changed_unasked(
     if JOB not in args:
         ran = ask(verb, *args)
         assert (ran.code, ran.out) == (2, "")
-        assert "say --yes, or --dry-run for the plan" in ran.err
+        assert "Not a terminal: pass --yes or --dry-run" in ran.err
     ran = ask(verb, *args, "--dry-run")
     plan = ran.out.splitlines()
     assert (ran.code, plan[0]) == (0, head)

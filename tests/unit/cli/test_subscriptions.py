@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from router.cli import subscription_plan
-from router.provider_calls.subscriptions import Record
+from router.model.subscription import Subscription
 from router.providers import builtin
 from router.wiring.rules import read_rules
 from tests.api_server import TOKEN, Answer, ApiServer, api_server
@@ -221,9 +221,9 @@ def test_the_limit_of_an_app_is_kept(
     assert rule is not None
     access = subscription_plan.Access(rule, api.url, TOKEN)
 
-    def known(count: int) -> dict[str, Record]:
+    def known(count: int) -> dict[str, Subscription]:
         return {
-            f"subscription/{n}": Record("shop", f"a/t{n}", WH, api.url, "made", 1)
+            f"subscription/{n}": Subscription("shop", f"a/t{n}", WH, api.url, "made", 1)
             for n in range(count)
         }
 

@@ -10,7 +10,8 @@ import pytest
 
 from router.model.job import Job, JobState
 from router.model.operations import Replay, ReplayStep
-from router.operator import ReplayRequest
+from router.model.selector import Criteria
+from router.operator.requests import ReplayRequest
 from router.rules.live import LiveRuleset, SecretValues
 from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Selector
@@ -67,22 +68,23 @@ async def test_the_same_selection_again_makes_none(selector: Selector, world: Wo
     made = 3 if selector.rule else 6
     assert (first.jobs, first.passed, first.earlier) == (made, 0, None)
     for _ in range(2):
-        planned, _ = await world.operator.plan(ReplayRequest(selector=selector))
+        planned = await world.operator.plan_replay(ReplayRequest(selector=selector))
         same = await world.operator.replay(ReplayRequest(selector=selector))
         passed = made if selector.rule or selector.state else 3
         assert (planned.jobs, planned.deliveries, planned.passed) == (0, 0, passed)
         assert (same.jobs, same.deliveries, same.passed) == (0, 0, passed)
         assert planned.earlier == same.earlier
-        assert (await world.real.reads.made_by(same.earlier or "")) is not None
+        assert same.earlier is not None
+        assert same.earlier.id == first.id
     assert len(await world.replayed()) == made
     again = ReplayRequest(selector=selector, again=True)
-    assert (await world.operator.plan(again))[0].jobs == made
+    assert (await world.operator.plan_replay(again)).jobs == made
     assert (await world.operator.replay(again)).jobs == made
 
 
 async def test_replays_of_replays_are_of_the_originals(world: World) -> None:
     """Whatever was made of them meanwhile, by job or by delivery."""
-    asked = ReplayRequest(selector=Selector(rule="one"))
+    asked = ReplayRequest(selector=Criteria(rule="one"))
     first = await world.operator.replay(asked)
     again = await world.operator.replay(msgspec.structs.replace(asked, again=True))
     assert await origins(world, first) == await origins(world, again)
@@ -91,31 +93,31 @@ async def test_replays_of_replays_are_of_the_originals(world: World) -> None:
 
 
 async def test_what_came_since_is_made_once(world: World) -> None:
-    await world.operator.replay(ReplayRequest(selector=Selector(rule="one")))
+    await world.operator.replay(ReplayRequest(selector=Criteria(rule="one")))
     await world.take(4)
-    more = await world.operator.replay(ReplayRequest(selector=Selector(rule="one")))
+    more = await world.operator.replay(ReplayRequest(selector=Criteria(rule="one")))
     assert (more.jobs, more.passed) == (1, 3)
 
 
 async def test_dead_are_the_originals_whose_newest_run_is_dead(world: World) -> None:
     """One that succeeded when it was made again is dead no more; one that died again is."""
     dead = await end(world, "dead")
-    state = ReplayRequest(selector=Selector(state="dead"))
+    state = ReplayRequest(selector=Criteria(state="dead"))
     first = await world.operator.replay(state)
     assert await origins(world, first) == dead
     await end(world, "dead", "b.2")
-    assert (await world.operator.plan(state))[0].passed == 3
+    assert (await world.operator.plan_replay(state)).passed == 3
     again = msgspec.structs.replace(state, again=True)
     assert await origins(world, await world.operator.replay(again)) == dead
     await end(world, "succeeded", "b.3")
-    planned, _ = await world.operator.plan(again)
+    planned = await world.operator.plan_replay(again)
     assert (planned.jobs, planned.passed) == (0, 0)
 
 
 async def test_replays_are_made_again_only_by_their_name(world: World) -> None:
-    first = await world.operator.replay(ReplayRequest(selector=Selector(rule="one")))
+    first = await world.operator.replay(ReplayRequest(selector=Criteria(rule="one")))
     mine = sorted(j.id for j in await world.real.reads.jobs(Selector(replay=first.id)))
-    of_these = ReplayRequest(selector=Selector(replay=first.id))
+    of_these = ReplayRequest(selector=Criteria(replay=first.id))
     assert await origins(world, await world.operator.replay(of_these)) == mine
     same = await world.operator.replay(of_these)
     assert (same.jobs, same.passed) == (0, 3)
@@ -134,7 +136,7 @@ async def test_a_named_job_or_delivery_is_made_again_once(world: World) -> None:
 
 async def test_other_rules_route_a_delivery_anew(world: World) -> None:
     """By delivery and generation: a mended rule is a reason to run it again."""
-    everything = ReplayRequest(selector=Selector(endpoint="shop"))
+    everything = ReplayRequest(selector=Criteria(endpoint="shop"))
     await world.operator.replay(everything)
     mended = msgspec.structs.replace(two_rules(), generation="mended")
     world.live.swap(LiveRuleset(mended, SecretValues({}, {})))
@@ -147,17 +149,17 @@ async def test_times_are_those_of_the_originals(world: World, clock: ManualClock
     await clock.advance(60)
     late = Selector(rule="one", since=NOW + 30_000)
     early = Selector(rule="one", until=NOW + 30_000)
-    await world.operator.replay(ReplayRequest(selector=Selector(rule="one")))
-    assert (await world.operator.plan(ReplayRequest(selector=late)))[0].passed == 0
-    assert (await world.operator.plan(ReplayRequest(selector=early)))[0].passed == 3
+    await world.operator.replay(ReplayRequest(selector=Criteria(rule="one")))
+    assert (await world.operator.plan_replay(ReplayRequest(selector=late))).passed == 0
+    assert (await world.operator.plan_replay(ReplayRequest(selector=early))).passed == 3
 
 
 async def test_what_was_routed_anew_for_the_first_time_is_an_original(world: World) -> None:
     """No rule wanted it when it came; what a mended one made of it is all there is."""
     three = msgspec.structs.replace(a_ruleset(a_rule("three")), generation="mended")
     world.live.swap(LiveRuleset(three, SecretValues({}, {})))
-    await world.operator.replay(ReplayRequest(selector=Selector(endpoint="shop")))
-    planned, _ = await world.operator.plan(ReplayRequest(selector=Selector(rule="three")))
+    await world.operator.replay(ReplayRequest(selector=Criteria(endpoint="shop")))
+    planned = await world.operator.plan_replay(ReplayRequest(selector=Criteria(rule="three")))
     assert planned.jobs == 3
 
 
@@ -191,7 +193,7 @@ async def test_of_two_at_once_one_makes_them(selector: Selector, world: World) -
 
 
 async def test_many_at_once_make_each_once(world: World) -> None:
-    asked = ReplayRequest(selector=Selector(rule="one"))
+    asked = ReplayRequest(selector=Criteria(rule="one"))
     done = await asyncio.gather(*[world.another().replay(asked) for _ in range(5)])
     assert sum(replay.jobs for replay in done) == 3
     assert _count(await world.replayed()) == 3

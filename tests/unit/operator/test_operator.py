@@ -13,7 +13,8 @@ from router.intake import acceptance
 from router.model.delivery import as_request
 from router.model.ids import Ids
 from router.model.job import Attempt, Group, Predecessor, Settlement
-from router.operator import Operator, ReplayRequest
+from router.model.selector import Criteria
+from router.operator.requests import ChangeRequest, ReplayRequest
 from router.rules.live import LiveEndpoint, LiveRef, LiveRuleset, SecretValues
 from router.rules.plan import Planner
 from router.rules.ruleset import Ruleset
@@ -22,6 +23,7 @@ from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Selector
 from tests.builders import NOW, a_delivery, a_log, a_rule, a_ruleset
 from tests.clocks import ManualClock
+from tests.operators import verbs_of
 
 
 class World:
@@ -32,10 +34,10 @@ class World:
         self.live = LiveRef(LiveRuleset(ruleset, SecretValues({}, {})))
         self.ids = Ids(random.Random(3))
         self.woken: list[str] = []
-        self.operator = Operator(
-            store=store,
-            live=self.live,
-            clock=ManualClock(NOW + 1000),
+        self.operator = verbs_of(
+            store,
+            self.live,
+            ManualClock(NOW + 1000),
             ids=self.ids,
             wake=lambda target, due_at: self.woken.append(target),
         )
@@ -94,8 +96,8 @@ async def test_recorded_repeats_what_the_delivery_had(world: World) -> None:
     """The old jobs, once each."""
     delivery = await world.take()
     done = await world.operator.replay(ReplayRequest((delivery,), recorded=True))
-    once, _ = await world.operator.plan(ReplayRequest((delivery,), recorded=True))
-    again, _ = await world.operator.plan(ReplayRequest((delivery,), recorded=True, again=True))
+    once = await world.operator.plan_replay(ReplayRequest((delivery,), recorded=True))
+    again = await world.operator.plan_replay(ReplayRequest((delivery,), recorded=True, again=True))
     assert (done.jobs, once.jobs, once.passed, again.jobs) == (2, 0, 2, 2)
     assert sorted(rule for rule, _, _ in await world.jobs()) == ["one", "one", "two", "two"]
 
@@ -103,7 +105,7 @@ async def test_recorded_repeats_what_the_delivery_had(world: World) -> None:
 async def test_a_dry_run_changes_nothing(world: World) -> None:
     """It only counts."""
     delivery = await world.take()
-    planned, _ = await world.operator.plan(ReplayRequest((delivery,)))
+    planned = await world.operator.plan_replay(ReplayRequest((delivery,)))
     assert (planned.jobs, len(await world.jobs())) == (2, 2)
     assert await world.store.reads.replays(9) == ()
 
@@ -150,7 +152,7 @@ async def test_cancelling_a_run_wakes_the_next_of_its_group(world: World) -> Non
     world.live.swap(LiveRuleset(a_ruleset(a_rule("one", concurrency=turns)), SecretValues({}, {})))
     first = await world.take(1)
     await world.take(2)
-    assert await world.operator.cancel([first], None) == 1
+    assert (await world.operator.cancel(ChangeRequest((first,)))).cancelled == 1
     assert world.woken == ["r/log"]
 
 
@@ -159,7 +161,7 @@ async def test_a_selector_with_a_state_makes_only_those_jobs_again(world: World)
     await world.take(1)
     await world.take(2)
     job = await world.kill("two/log")
-    done = await world.operator.replay(ReplayRequest(selector=Selector(state="dead")))
+    done = await world.operator.replay(ReplayRequest(selector=Criteria(state="dead")))
     assert done.jobs == 1
     assert (await world.jobs())[4:] == [("two", "available", job)]
 
@@ -168,7 +170,7 @@ async def test_a_selector_of_deliveries_routes_each_anew(world: World) -> None:
     """By endpoint or time."""
     await world.take(1)
     await world.take(2)
-    done = await world.operator.replay(ReplayRequest(selector=Selector(endpoint="shop")))
+    done = await world.operator.replay(ReplayRequest(selector=Criteria(endpoint="shop")))
     assert (done.deliveries, done.jobs) == (2, 4)
 
 
@@ -176,8 +178,8 @@ async def test_cancel_ends_what_waits_and_revive_opens_what_died(world: World) -
     """Each says how many."""
     await world.take()
     await world.kill("one/log")
-    assert await world.operator.cancel([], Selector(rule="two")) == 1
-    assert await world.operator.revive([], Selector(state="dead")) == 1
+    assert (await world.operator.cancel(ChangeRequest((), Criteria(rule="two")))).cancelled == 1
+    assert (await world.operator.revive(ChangeRequest((), Criteria(state="dead")))).revived == 1
     states = [(rule, state) for rule, state, _ in await world.jobs()]
     assert states == [("one", "available"), ("two", "cancelled")]
     assert world.woken == ["one/log"]
@@ -187,7 +189,7 @@ async def test_nothing_selected_is_a_mistake(world: World) -> None:
     """Never everything by accident."""
     for verb in (world.operator.cancel, world.operator.revive):
         with pytest.raises(UsageError):
-            await verb([], None)
+            await verb(ChangeRequest())
     with pytest.raises(UsageError):
         await world.operator.replay(ReplayRequest())
 

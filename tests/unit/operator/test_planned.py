@@ -3,11 +3,14 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from router.errors import UsageError
 from router.model.operations import Change
-from router.operator import ReplayRequest
+from router.model.selector import Criteria
+from router.operator.answers import OperatorPlan
+from router.operator.requests import ChangeRequest, ReplayRequest
 from router.store.sqlite.store import open_store
 from router.store.values import Selector
 from tests.builders import NOW
@@ -35,65 +38,81 @@ async def world(tmp_path: Path, clock: ManualClock) -> AsyncIterator[World]:
     await store.close()
 
 
+def exactly(selector: Criteria, plan: OperatorPlan) -> ChangeRequest:
+    """What the plan was of, and nothing that came later."""
+    return ChangeRequest((), msgspec.structs.replace(selector, until=plan.until))
+
+
 @pytest.mark.parametrize(
     ("verb", "selector", "jobs"),
     [
-        ("cancel", Selector(rule="one"), 2),
-        ("cancel", Selector(endpoint="shop"), 6),
-        ("cancel", Selector(endpoint="shop", limit=3), 3),
-        ("cancel", Selector(where="payload.id < 3"), 4),
-        ("cancel", Selector(rule="one", where="payload.id < 3", limit=1), 1),
-        ("revive", Selector(rule="one"), 2),
-        ("revive", Selector(rule="two"), 0),
-        ("revive", Selector(where="payload.id == 0"), 1),
-        ("revive", Selector(where="payload.id < 3", limit=1), 1),
+        ("cancel", Criteria(rule="one"), 2),
+        ("cancel", Criteria(endpoint="shop"), 6),
+        ("cancel", Criteria(endpoint="shop", limit=3), 3),
+        ("cancel", Criteria(where="payload.id < 3"), 4),
+        ("cancel", Criteria(rule="one", where="payload.id < 3", limit=1), 1),
+        ("revive", Criteria(rule="one"), 2),
+        ("revive", Criteria(rule="two"), 0),
+        ("revive", Criteria(where="payload.id == 0"), 1),
+        ("revive", Criteria(where="payload.id < 3", limit=1), 1),
     ],
 )
 async def test_it_is_what_is_done(
-    verb: Change, selector: Selector, jobs: int, world: World
+    verb: Change, selector: Criteria, jobs: int, world: World
 ) -> None:
     before = await world.real.reads.jobs(Selector(limit=100))
-    planned, same = await world.operator.planned(verb, (), selector)
+    planned = await world.operator.plan_change(verb, ChangeRequest((), selector))
     assert planned.jobs == sum(part.jobs for part in planned.parts) == jobs
     assert await world.real.reads.jobs(Selector(limit=100)) == before
     assert await world.real.reads.audited(None, None, 9) == ()
-    act = world.operator.cancel if verb == "cancel" else world.operator.revive
-    assert await act((), same) == jobs
+    same = exactly(selector, planned)
+    if verb == "cancel":
+        assert (await world.operator.cancel(same)).cancelled == jobs
+    else:
+        assert (await world.operator.revive(same)).revived == jobs
 
 
 @pytest.mark.parametrize("where", [None, "payload.id < 9"])
 async def test_what_was_made_again_since_is_not_revived(where: str | None, world: World) -> None:
     """It is no part of a limit either; the plan says how many these are."""
     newest, oldest = await world.real.reads.jobs(Selector(state="dead"))
-    await world.operator.replay(ReplayRequest(ids=(newest.id,)))
+    replay = await world.operator.replay(ReplayRequest(ids=(newest.id,)))
     [again] = await world.replayed()
-    selector = Selector(state="dead", where=where, limit=1)
-    plan, same = await world.operator.planned("revive", (), selector)
-    assert (plan.jobs, plan.passed, plan.earlier) == (1, 1, again.id)
-    assert await world.operator.revive((), same) == 1
+    selector = Criteria(state="dead", where=where, limit=1)
+    plan = await world.operator.plan_change("revive", ChangeRequest((), selector))
+    assert plan.earlier is not None
+    assert (plan.jobs, plan.passed, plan.earlier.id) == (1, 1, replay.id)
+    assert (await world.operator.revive(exactly(selector, plan))).revived == 1
     assert [j.id for j in await world.real.reads.jobs(Selector(state="dead"))] == [newest.id]
-    plan, same = await world.operator.planned("revive", (), selector)
-    assert (plan.jobs, await world.operator.revive((), same)) == (0, 0)
-    assert await world.operator.newer((newest.id, oldest.id)) == {newest.id: again}
-    assert await world.operator.revive((newest.id,), None) == 1
+    plan = await world.operator.plan_change("revive", ChangeRequest((), selector))
+    assert plan.jobs == 0
+    assert (await world.operator.revive(exactly(selector, plan))).revived == 0
+    named = ChangeRequest((newest.id, oldest.id))
+    newer = {newest.id: (again.id, again.state)}
+    assert (await world.operator.plan_change("revive", named)).newer == newer
+    revived = await world.operator.revive(ChangeRequest((newest.id,)))
+    assert (revived.revived, revived.newer) == (1, newer)
 
 
 async def test_what_comes_after_the_plan_is_no_part_of_it(world: World, clock: ManualClock) -> None:
-    planned, same = await world.operator.planned("cancel", (), Selector(rule="two"))
+    selector = Criteria(rule="two")
+    planned = await world.operator.plan_change("cancel", ChangeRequest((), selector))
     await clock.advance(60)
     await world.take(5)
-    assert (planned.jobs, await world.operator.cancel((), same)) == (4, 4)
+    assert planned.jobs == 4
+    assert (await world.operator.cancel(exactly(selector, planned))).cancelled == 4
     assert len(await world.real.reads.jobs(Selector(rule="two", state="available"))) == 1
 
 
 async def test_a_replay_is_cancelled_whole(world: World) -> None:
     """Also what it makes between the plan and the yes."""
-    made = await world.operator.replay(ReplayRequest(selector=Selector(rule="two")))
-    planned, same = await world.operator.planned("cancel", (), Selector(replay=made.id))
-    assert (planned.jobs, same) == (4, Selector(replay=made.id))
+    made = await world.operator.replay(ReplayRequest(selector=Criteria(rule="two")))
+    request = ChangeRequest((), Criteria(replay=made.id))
+    planned = await world.operator.plan_change("cancel", request)
+    assert (planned.jobs, planned.until) == (4, None)
 
 
 async def test_what_cannot_be_meant_is_said(world: World) -> None:
-    for selector in (None, Selector(rule="on"), Selector(replay="x", where="payload.id == 1")):
+    for selector in (None, Criteria(rule="on"), Criteria(replay="x", where="payload.id == 1")):
         with pytest.raises(UsageError):
-            await world.operator.planned("cancel", (), selector)
+            await world.operator.plan_change("cancel", ChangeRequest((), selector))

@@ -11,8 +11,9 @@ import pytest
 
 from router.errors import StoreUnavailable, UsageError
 from router.model.operations import Replay, ReplayStep
-from router.operator import ReplayRequest
+from router.model.selector import Criteria
 from router.operator.replay_source import STEP_DELIVERIES
+from router.operator.requests import ReplayRequest
 from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Selector
 from tests.builders import NOW
@@ -101,11 +102,11 @@ async def test_the_same_replay_again_makes_nothing_twice(real: SqliteStore) -> N
     asked = ReplayRequest(selector=EVERYTHING, name="monday")
     first = await world.operator.replay(asked)
     await world.take(2)
-    later = ReplayRequest(selector=Selector(endpoint="shop", since=5), name="monday", rate=None)
+    later = ReplayRequest(selector=Criteria(endpoint="shop", since=5), name="monday", rate=None)
     assert await world.operator.replay(later) == first
     assert len(await world.replayed()) == 2
     with pytest.raises(UsageError, match="another replay"):
-        await world.operator.replay(ReplayRequest(selector=Selector(rule="one"), name="monday"))
+        await world.operator.replay(ReplayRequest(selector=Criteria(rule="one"), name="monday"))
 
 
 @pytest.mark.parametrize("fault", ["before", "after"])
@@ -122,7 +123,7 @@ async def test_a_failing_commit_is_tried_again(fault: str, real: SqliteStore) ->
 @pytest.mark.parametrize("at", [1, 2, 3])
 @pytest.mark.parametrize(
     "asked",
-    [ReplayRequest(selector=EVERYTHING), ReplayRequest(selector=Selector(rule="one", limit=MANY))],
+    [ReplayRequest(selector=EVERYTHING), ReplayRequest(selector=Criteria(rule="one", limit=MANY))],
 )
 async def test_a_killed_replay_goes_on_at_the_next_start(
     at: int, asked: ReplayRequest, real: SqliteStore
@@ -136,7 +137,7 @@ async def test_a_killed_replay_goes_on_at_the_next_start(
     made = len(await world.replayed())
     assert made > 0
     following = world.another()
-    assert await following.resume() == (0 if at == 3 else 1)
+    assert await following.go_on() == (0 if at == 3 else 1)
     [replay] = await real.reads.replays(9)
     done = await following.replay(_named(asked, replay))
     made = len(await world.replayed())
@@ -155,9 +156,9 @@ async def test_a_replay_that_cannot_go_on_does_not_keep_the_router_from_starting
 ) -> None:
     """Its condition names a variable that today's rules do not have."""
     world = World(real)
-    told = ReplayRequest(selector=Selector(where="var.gone == 1")).as_json()
+    told = ReplayRequest(selector=Criteria(where="var.gone == 1")).as_json()
     await real.begin_replay(Replay("rpl_1", told, NOW))
-    assert await world.operator.resume() == 1
+    assert await world.operator.go_on() == 1
     assert [r.state for r in await real.reads.replays(9)] == ["making"]
 
 
@@ -165,8 +166,8 @@ async def test_the_newest_are_taken_up_to_a_limit(real: SqliteStore) -> None:
     """And run in the order in which they came."""
     world = World(real)
     ids = [await world.take(number) for number in range(4)]
-    asked = ReplayRequest(selector=Selector(endpoint="shop", limit=2))
-    assert (await world.operator.plan(asked))[0].jobs == 4
+    asked = ReplayRequest(selector=Criteria(endpoint="shop", limit=2))
+    assert (await world.operator.plan_replay(asked)).jobs == 4
     await world.operator.replay(asked)
     ones = [j.replay_of for j in await world.replayed() if j.target == "one"]
     assert ones == ids[2:]

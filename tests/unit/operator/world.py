@@ -9,7 +9,7 @@ from router.intake import acceptance
 from router.model.delivery import as_request
 from router.model.ids import Ids
 from router.model.job import Job
-from router.operator import Operator
+from router.operator.verbs import StoreVerbs
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.plan import Planner
 from router.rules.ruleset import Ruleset
@@ -17,6 +17,7 @@ from router.store.sqlite.store import SqliteStore
 from router.store.values import Selector
 from tests.builders import NOW, a_delivery, a_log, a_rule, a_ruleset
 from tests.clocks import JumpingClock
+from tests.operators import verbs_of
 
 
 def two_rules() -> Ruleset:
@@ -39,12 +40,12 @@ class World:
         self.woken: list[tuple[str, int]] = []
         self.operator = self.another(store)
 
-    def another(self, store: Any = None) -> Operator:
+    def another(self, store: Any = None) -> StoreVerbs:
         """An operator as the next process would have it."""
-        return Operator(
-            store=store or self.real,
-            live=self.live,
-            clock=self.clock,
+        return verbs_of(
+            store or self.real,
+            self.live,
+            self.clock,
             ids=self.ids,
             wake=lambda target, due_at: self.woken.append((target, due_at)),
         )

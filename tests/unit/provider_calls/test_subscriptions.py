@@ -7,17 +7,19 @@ from typing import Any
 import msgspec
 import pytest
 
+from router.model.subscription import (
+    Subscription,
+    SubscriptionState,
+    fact_name,
+    is_subscription,
+    subscriptions,
+)
 from router.provider_calls.client import Client
 from router.provider_calls.rate_limit import Pace
 from router.provider_calls.subscriptions import (
-    Record,
-    State,
     Subscriber,
     SubscriptionApi,
     SubscriptionResult,
-    fact_name,
-    is_subscription,
-    records,
     send_test,
 )
 from router.providers.management import Access
@@ -44,8 +46,8 @@ class Ledger:
                 del self.facts[name]
 
     @property
-    def records(self) -> list[Record]:
-        return list(records(self.facts).values())
+    def records(self) -> list[Subscription]:
+        return list(subscriptions(self.facts).values())
 
 
 class World:
@@ -57,7 +59,7 @@ class World:
         client: Client,
         *,
         way: SubscriptionApi | None = None,
-        known: Mapping[str, Record] | None = None,
+        known: Mapping[str, Subscription] | None = None,
         **access: Any,
     ) -> None:
         self.clock, self.ledger = JumpingClock(), Ledger()
@@ -88,7 +90,7 @@ async def test_rest_as_the_interface_shows_it(api: ApiServer, client: Client) ->
     assert asked.body == {"webhook": webhook}
     assert world.ledger.states == ["asked", "made"]
     assert world.ledger.records == [
-        Record("shop", "orders/create", ADDRESS, api.url, "made", START_MS, "1000")
+        Subscription("shop", "orders/create", ADDRESS, api.url, "made", START_MS, "1000")
     ]
 
 
@@ -319,9 +321,11 @@ TAKEN_GRAPHQL = Answer(
 WAYS = [(SubscriptionApi(), TAKEN), (SubscriptionApi(graphql=True), TAKEN_GRAPHQL)]
 
 
-def earlier(api: ApiServer, state: State, identity: str | None = None) -> dict[str, Record]:
+def earlier(
+    api: ApiServer, state: SubscriptionState, identity: str | None = None
+) -> dict[str, Subscription]:
     """What a run before this one has left."""
-    record = Record("shop", "orders/create", ADDRESS, api.url, state, START_MS - 9, identity)
+    record = Subscription("shop", "orders/create", ADDRESS, api.url, state, START_MS - 9, identity)
     return {fact_name(api.url, "orders/create", ADDRESS): record}
 
 
@@ -351,7 +355,7 @@ async def test_already_taken_is_a_refusal_where_nothing_is_known(
     "answer", [TAKEN, Answer(401, {}), Answer(404, {}), Answer(422, {"errors": "no"})], ids=str
 )
 async def test_a_refusal_takes_nothing_of_what_was_known(
-    api: ApiServer, client: Client, state: State, answer: Answer
+    api: ApiServer, client: Client, state: SubscriptionState, answer: Answer
 ) -> None:
     api.script.append(answer)
     known = earlier(api, state, "7")
@@ -377,7 +381,9 @@ async def test_nobody_there_takes_nothing_of_what_was_known(api: ApiServer) -> N
         world = World(api, client)
         gone = Access(shop(api).rule, "http://127.0.0.1:1", TOKEN)
         name = fact_name(gone.base, "orders/create", ADDRESS)
-        before = Record("shop", "orders/create", ADDRESS, gone.base, "made", START_MS - 9, "7")
+        before = Subscription(
+            "shop", "orders/create", ADDRESS, gone.base, "made", START_MS - 9, "7"
+        )
         world.subscriber._access, world.subscriber._known = gone, {name: before}
         assert [r.outcome for r in await world.run("orders/create")] == ["refused"]
     assert world.ledger.records == [before]
@@ -437,7 +443,9 @@ def test_records_that_are_none_are_left_out() -> None:
     record = {"endpoint": "e", "topic": "a/b", "address": "x", "base": "y", "state": "made"}
     name = fact_name("y", "a/b", "x")
     good = {**record, "asked_at": 1, "id": None}
-    assert list(records({"subscription/1": record, "subscription/2": 5, name: good})) == [name]
+    assert list(subscriptions({"subscription/1": record, "subscription/2": 5, name: good})) == [
+        name
+    ]
     assert is_subscription((name, good))
     assert is_subscription((name, None))
     assert not is_subscription(("ranges/x", None))

@@ -11,10 +11,10 @@ from router.config import load
 from router.dispatch.rules_port import rereader
 from router.model.ids import Ids
 from router.model.observed import unobserved
+from router.operator.answers import ReloadState
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.own_events import planned
 from router.serving.own_events import OwnEvents, OwnEventWriter
-from router.serving.verbs import ReloadState
 from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Selector
 from router.wiring.own_events import reload_failed

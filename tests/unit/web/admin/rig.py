@@ -10,8 +10,16 @@ from typing import Any
 import msgspec
 from litestar import Litestar
 
-from router.operator import By
-from router.rules.ruleset import Ruleset
+from router.operator.answers import (
+    JobOutput,
+    RefusalList,
+    RefusedRequest,
+    ReloadState,
+    ReplayProgress,
+    ServerState,
+    StoreFile,
+)
+from router.operator.requests import By
 from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Generation
 from router.web.admin.api import admin_api
@@ -21,12 +29,12 @@ from router.web.admin.callers import Caller, Callers, HeldToken
 from router.web.admin.changes import ChangeRoutes
 from router.web.admin.live import LiveRoutes
 from router.web.admin.openapi import ApiRoute, rows
-from router.web.admin.reading import Questions
 from router.web.admin.reads import ListRoutes, RecordRoutes, ServerRoutes
 from router.web.client_address import Peers
 from router.web.feed import Feed, FeedFilter
 from tests.builders import GENERATION, NOW
 from tests.clocks import ManualClock
+from tests.operators import questions_of
 from tests.store_values import a_settlement
 from tests.unit.operator.world import World
 from tests.unit.web.stand_in import StandIns
@@ -42,7 +50,7 @@ STRANGER = ("203.0.113.7", 4711)
 HERE = ("127.0.0.1", 4711)
 
 
-_SERVICES = StandIns("questions", "operator", "render_metrics", "feed", "ledger")
+_SERVICES = StandIns("questions", "verbs", "running", "render_metrics", "feed", "ledger")
 _REST = StandIns("callers", "clock", "mask")
 
 
@@ -67,40 +75,27 @@ class FakeOperator:
     async def ready(self) -> bool:
         return self.is_ready
 
-    async def status(self) -> dict[str, Any]:
-        return self._done("status", None)
+    async def status(self) -> ServerState:
+        self._done("status", None)
+        return ServerState("1", "g", 1, ["shop"], StoreFile("/x", 1), {}, ReloadState())
 
-    async def targets(self) -> list[Any]:
-        self._done("targets", None)
-        return []
-
-    def refusals(self, limit: int) -> list[dict[str, Any]]:
+    def refusals(self, limit: int) -> RefusalList:
         self._done("refusals", limit)
-        return [{"reason": "bad_signature", "hint": "of the body"}]
+        return RefusalList([{"reason": "bad_signature", "hint": "of the body"}])
 
-    def refusal(self, wanted: str, endpoint: str | None) -> dict[str, Any]:
-        return self._done("refusal", (wanted, endpoint))
+    def refusal(self, wanted: str, endpoint: str | None) -> RefusedRequest:
+        self._done("refusal", (wanted, endpoint))
+        return RefusedRequest(
+            "ref_1", 1, "shop", "late", "POST", "/", "", [("a", "b")], b"", 0, True
+        )
 
-    def output(self, job: str, after: str) -> dict[str, Any]:
-        return self._done("output", (job, after))
+    def output(self, job: str, after: str) -> JobOutput:
+        self._done("output", (job, after))
+        return JobOutput(running=False)
 
-    async def replayed(self, id_: str) -> dict[str, Any]:
-        return self._done("replayed", id_)
-
-    async def replay(self, body: dict[str, Any], by: By) -> dict[str, Any]:
-        return self._done("replay", (body, by))
-
-    async def cancel(self, body: dict[str, Any], by: By) -> dict[str, Any]:
-        return self._done("cancel", (body, by))
-
-    async def revive(self, body: dict[str, Any], by: By) -> dict[str, Any]:
-        return self._done("revive", (body, by))
-
-    async def remember(self, body: dict[str, Any], by: By) -> dict[str, Any]:
-        return self._done("remember", (body, by))
-
-    async def prune(self, body: dict[str, Any], by: By) -> dict[str, Any]:
-        return self._done("prune", (body, by))
+    async def replayed(self, id_: str) -> ReplayProgress:
+        self._done("replayed", id_)
+        return ReplayProgress(id_, "made", 1, 1, 0, 0, None, 1, None)
 
     async def reload(self, by: By) -> dict[str, Any]:
         return self._done("reload", by)
@@ -124,7 +119,7 @@ class FakeOperator:
     @property
     def changes(self) -> list[str]:
         """What was changed."""
-        harmless = ("status", "targets", "refusals", "refusal", "output", "replayed")
+        harmless = ("status", "refusals", "refusal", "output", "replayed")
         return [verb for verb, _ in self.calls if verb not in harmless]
 
 
@@ -160,16 +155,14 @@ class Rig:
     ) -> AdminApp:
         """The application; `held` None: no token is asked for."""
 
-        self.reading = Questions(
-            self.world.real.reads, self.world.live, clock=self.clock, rebuild=_not_rebuilt
-        )
+        self.reading = questions_of(self.world.real.reads, self.world.live, self.clock)
         self.feed = Feed(self.clock, boot="b")
         with self.feed.watching(FeedFilter(), None):
             pass  # what happens is kept from the first watcher on
         held: Callable[[], Any] | None = None if self.held is None else self._held
         _SERVICES.take(
-            questions=self.reading, operator=self.operator, render_metrics=_numbers,
-            feed=self.feed, ledger=self.world.real.reads,
+            questions=self.reading, verbs=self.operator, running=self.operator,
+            render_metrics=_numbers, feed=self.feed, ledger=self.world.real.reads,
         )  # fmt: skip
         _REST.take(callers=Callers(held, clock=self.clock), clock=self.clock, mask=mask)
         self.app = _application()
@@ -241,10 +234,6 @@ class Rig:
             "client": client,
         }
         return await called(self.admin, scope, body)
-
-
-def _not_rebuilt(_: Generation) -> Ruleset | None:
-    return None
 
 
 async def called(admin: AdminApp, scope: dict[str, Any], body: bytes = b"") -> Answer:

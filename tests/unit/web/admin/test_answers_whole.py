@@ -79,7 +79,8 @@ async def test_a_refusal_s_own_headers_stand_in_the_answer() -> None:
     answer = await called(admin_of(application), a_scope())
     assert (answer.status, answer.headers["retry-after"]) == (429, "7")
     assert answer.headers["cache-control"] == "own"
-    assert answer.json == {"title": "Too Many Requests", "status": 429, "detail": "wait"}
+    words = {"title": "Too Many Requests", "detail": "wait", "error": "too_many_requests"}
+    assert answer.json == {**words, "status": 429}
 
 
 async def test_a_request_that_is_given_up_is_answered_nothing_and_is_no_fault() -> None:

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from router.errors import NotFound, RouterError, StoreUnavailable, UsageError
+from router.errors import AmbiguousId, NotFound, RouterError, StoreUnavailable, UsageError
+from router.model.selector import Criteria
 from router.model.settings import Limits
-from router.operator import By
+from router.operator.requests import RATE, By
 from router.web.admin.api import admin_api
 from router.web.admin.app import AdminApp
 from router.web.admin.browsers import Hosts
@@ -64,8 +65,9 @@ async def test_a_change_says_who_and_from_where(rig: Rig) -> None:
     for verb in ("cancel", "revive", "replay"):
         answer = await rig.ask("POST", f"/api/{verb}", "operator", body=body)
         assert answer.json == {"did": verb}
-        asked = {"ids": ("job_12345678",), "selector": {"rule": "one"}}
-        assert rig.operator.calls[-1] == (verb, (asked, By("bob", STRANGER[0])))
+        name, (asked, by) = rig.operator.calls[-1]
+        assert (name, by) == (verb, By("bob", STRANGER[0]))
+        assert (asked.ids, asked.selector) == (("job_12345678",), Criteria(rule="one"))
 
 
 async def test_behind_a_proxy_the_caller_is_who_it_says(rig: Rig) -> None:
@@ -89,9 +91,9 @@ async def test_a_body_that_is_not_what_it_takes_is_400(rig: Rig, body: bytes) ->
 
 
 async def test_all_at_once_is_not_the_default_pace(rig: Rig) -> None:
-    for body, rate in ((b'{"rate": null}', {"rate": None}), (b"{}", {}), (b"", {})):
+    for body, rate in ((b'{"rate": null}', None), (b"{}", RATE), (b"", RATE)):
         await rig.ask("POST", "/api/replay", "operator", body=body)
-        assert rig.operator.calls[-1][1][0] == rate
+        assert rig.operator.calls[-1][1][0].rate == rate
 
 
 async def test_a_body_too_large_is_413_and_a_form_415(rig: Rig) -> None:
@@ -103,21 +105,24 @@ async def test_a_body_too_large_is_413_and_a_form_415(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "status", "detail"),
+    ("fault", "status", "detail", "word"),
     [
-        (NotFound("no delivery dlv_1"), 404, "no delivery dlv_1"),
-        (UsageError("say what"), 400, "say what"),
-        (StoreUnavailable("disk"), 503, "disk"),
-        (RouterError("not now"), 409, "not now"),
-        (RuntimeError("s3cret"), 503, "the router failed; its log says why"),
+        (NotFound("no delivery dlv_1"), 404, "no delivery dlv_1", "not_found"),
+        (AmbiguousId("7ABC fits several"), 404, "7ABC fits several", "ambiguous"),
+        (UsageError("say what"), 400, "say what", "usage"),
+        (StoreUnavailable("disk"), 503, "disk", "store_unavailable"),
+        (RouterError("not now"), 409, "not now", "failed"),
+        (RuntimeError("s3cret"), 503, "the router failed; its log says why", "service_unavailable"),
     ],
 )
-async def test_a_fault_is_a_problem(rig: Rig, fault: Exception, status: int, detail: str) -> None:
+async def test_a_fault_is_a_problem(
+    rig: Rig, fault: Exception, status: int, detail: str, word: str
+) -> None:
     rig.operator.fault = fault
     answer = await rig.ask("POST", "/api/reload", "operator")
     assert (answer.status, answer.headers["content-type"]) == (status, "application/problem+json")
     assert answer.json["status"] == status
-    assert answer.json["detail"] == detail
+    assert (answer.json["detail"], answer.json["error"]) == (detail, word)
     assert answer.json["title"]
 
 

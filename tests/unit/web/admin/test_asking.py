@@ -12,7 +12,6 @@ from router.web.admin.asking import (
     STATE,
     WHERE,
     Query,
-    marked,
 )
 from tests.clocks import START_MS
 
@@ -67,16 +66,3 @@ def test_what_is_not_understood_is_refused(text: str, told: str) -> None:
     with pytest.raises(UsageError) as error:
         ask(text).selector(DELIVERY_STATES)
     assert told in str(error.value)
-
-
-def test_a_cursor_is_of_its_list_alone() -> None:
-    mark = marked("events", ("dlv_1", 3))
-    assert ask(f"cursor={mark}").cursor("events", tuple[str, int]) == ("dlv_1", 3)
-    assert ask("").cursor("events", tuple[str, int]) is None
-    for text in (mark[:-3], "AAAA", "%00", "a b", mark + "=", marked("events", 7), "=" * 9):
-        if text == mark + "=":
-            continue
-        with pytest.raises(UsageError, match="this cursor is of no page"):
-            ask(f"cursor={text}").cursor("events", tuple[str, int])
-    with pytest.raises(UsageError, match="this cursor is of no page"):
-        ask(f"cursor={mark}").cursor("jobs", str)

@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 
 from router.errors import NotFound
+from router.model import subscription
 from router.model.job import ENDED
 from router.model.operations import Audit
-from router.provider_calls import ranges, subscriptions
+from router.operator.answers import HIDDEN
+from router.provider_calls import ranges
 from router.rules.live import LiveRuleset, SecretValues
 from router.store.values import Selector
 from router.web.admin import reads
-from router.web.admin.answers import HIDDEN
 from tests.builders import GENERATION, NOW, a_rule, a_ruleset
 from tests.unit.web.admin.rig import Rig
 
@@ -190,4 +191,4 @@ async def test_job_states_are_counted_by_index(rig: Rig) -> None:
 
 
 def test_facts_have_the_names_that_the_rooms_of_management_give_them() -> None:
-    assert (subscriptions.FACTS, ranges.FACTS) == (reads.SUBSCRIPTIONS, reads.RANGES)
+    assert (subscription.FACTS, ranges.FACTS) == (reads.SUBSCRIPTIONS, reads.RANGES)

@@ -6,24 +6,25 @@ from contextlib import asynccontextmanager
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import msgspec
 from litestar import Litestar
 
+from router.model.selector import Criteria
 from router.model.target import TargetRow
-from router.operator import By, ReplayRequest
+from router.operator.answers import ReloadState, TargetList
+from router.operator.requests import By, ReplayRequest, TargetRequest
 from router.refusals import Refusals
-from router.rules.ruleset import Ruleset
-from router.serving.verbs import ReloadState, Verbs
+from router.serving.running import LiveParts, RunningServer
 from router.store.sqlite.store import SqliteStore, open_store
-from router.store.values import Acceptance, Generation, Selector
+from router.store.values import Acceptance, Generation
 from router.web.admin.api import admin_api
 from router.web.admin.app import AdminApp
 from router.web.admin.browsers import Hosts
 from router.web.admin.callers import Caller, Callers, HeldToken
-from router.web.admin.reading import Questions
 from router.web.feed import Feed, FeedFilter
 from router.web.pages.application import PagesRouter
 from router.web.pages.context import Services
@@ -31,6 +32,7 @@ from router.web.pages.guard import COOKIE
 from router.wiring import pages
 from tests.builders import GENERATION, NOW, a_request
 from tests.clocks import ManualClock
+from tests.operators import questions_of
 from tests.store_values import Maker, a_settlement
 from tests.unit.operator.world import World
 from tests.unit.web.admin.rig import HOST, Answer, called
@@ -76,41 +78,38 @@ class Rig:
             "verb": "replay",
             "replay": "again",
         }
-        self.refused: list[dict[str, Any]] = []
         self.rows: tuple[TargetRow, ...] = ()
         self.done: list[tuple[str, Any]] = []
         self.reloads = 0
-        self.verbs = self._verbs()
+        self.refusals = Refusals()
+        self.written: dict[str, Any] | None = None
+        self.verbs = self.world.operator
+        self.running = self._running()
         self._build(Callers((lambda: self.held) if asked else None, clock=self.clock))
         self.jar: dict[str, str] = {}
 
-    def _verbs(self) -> Verbs:
-        verbs = Verbs(
-            operator=self.world.operator,
+    def _running(self) -> RunningServer:
+        return RunningServer(
             store=self.store,
             live=self.world.live,
             clock=self.clock,
-            refusals=lambda limit: self.refused[:limit],
-            reload=self._reload,
-            reload_state=self.state,
+            audit=self.verbs.audit,
+            reloader=SimpleNamespace(reload=self._reload, state=self.state),  # type: ignore[arg-type]
+            parts=LiveParts(self.refusals, lambda: False, lambda _job, _after: self.written, dict),
         )
-        verbs.kept = Refusals()
-        return verbs
 
     async def _reload(self) -> bool:
         self.reloads += 1
         return False
 
-    async def targets(self) -> tuple[TargetRow, ...]:
-        return self.rows
+    async def targets(self) -> TargetList:
+        return TargetList(self.rows)
 
-    async def pause(self, body: dict[str, Any], by: Any) -> dict[str, Any]:
-        self.done.append(("pause", body))
-        return {}
+    async def pause(self, request: TargetRequest, by: Any) -> None:
+        self.done.append(("pause", request))
 
-    async def resume(self, body: dict[str, Any], by: Any) -> dict[str, Any]:
-        self.done.append(("resume", body))
-        return {}
+    async def resume(self, request: TargetRequest, by: Any) -> None:
+        self.done.append(("resume", request))
 
     def __getattr__(self, name: str) -> Any:
         """Every other verb is the real one."""
@@ -118,13 +117,13 @@ class Rig:
 
     def _build(self, callers: Callers) -> None:
         live = self.world.live
-        self.reading = Questions(self.store.reads, live, clock=self.clock, rebuild=_not_rebuilt)
+        self.reading = questions_of(self.store.reads, live, self.clock)
+        self.reading.targets = self.targets  # type: ignore[method-assign]
         self.feed = Feed(self.clock, boot="b")
         with self.feed.watching(FeedFilter(), None):
             pass  # what happens is kept from the first watcher on
         services = pages.services(
-            self.reading,
-            self,  # type: ignore[arg-type]
+            (self.reading, self, self.running),  # type: ignore[arg-type]
             callers,
             live,
             feed=self.feed,
@@ -134,7 +133,7 @@ class Rig:
         _SERVICES.take(**msgspec.structs.asdict(services))
         self.app = _application()
         self.pages = _PAGES
-        self.admin = AdminApp(lambda: self.app, hosts=Hosts(HOST), ready=self.verbs.ready)
+        self.admin = AdminApp(lambda: self.app, hosts=Hosts(HOST), ready=self.running.ready)
 
     def views(self) -> list[PageRow]:
         """Every page and form behind the log-in."""
@@ -171,7 +170,7 @@ class Rig:
         self.ids |= {"delivery": delivery.id, "job": jobs[0].id}
         await self._die(text, inside)
         self._refuse(text, inside, body, header)
-        chosen = Selector(event=text, rule="one", state="dead")
+        chosen = Criteria(event=text, rule="one", state="dead")
         await self.world.operator.replay(
             ReplayRequest(selector=chosen, name="again"), By(text, text)
         )
@@ -198,8 +197,8 @@ class Rig:
             query_string=header.encode("latin-1"),
             headers=((b"x", header.encode("latin-1")),),
         )
-        kept = self.verbs.kept.keep("shop", "bad_signature", NOW, request)
-        self.refused = [
+        kept = self.refusals.keep("shop", "bad_signature", NOW, request)
+        self.refusals.add(
             {
                 "at": NOW,
                 "endpoint": text,
@@ -209,7 +208,7 @@ class Rig:
                 "hint": inside,
                 "kept": kept,
             }
-        ]
+        )
 
     # -- looking -----------------------------------------------------------------------------------
 
@@ -294,10 +293,6 @@ def nodes(page: bytes) -> Nodes:
     parser.feed(page.decode("utf-8"))
     parser.close()
     return parser
-
-
-def _not_rebuilt(_: Generation) -> Ruleset | None:
-    return None
 
 
 @asynccontextmanager

@@ -8,6 +8,7 @@ import pytest
 
 from router.model.job import Attempt, Settlement
 from router.model.target import TargetRow
+from router.operator.requests import TargetRequest
 from router.store.values import Acceptance, Accepted, Selector
 from router.web.pages import overview, shown
 from tests.builders import NOW, a_delivery, a_job
@@ -266,7 +267,8 @@ async def test_targets_are_paused_by_name(rig: Rig) -> None:
     await rig.log_in("operator")
     await rig.post("/targets/pause", on="/targets", target="https://h:1")
     await rig.post("/targets/resume", on="/targets", target="https://h:1")
-    assert rig.done == [("pause", {"target": "https://h:1"}), ("resume", {"target": "https://h:1"})]
+    target = TargetRequest("https://h:1")
+    assert rig.done == [("pause", target), ("resume", target)]
     assert (await rig.post("/targets/burn", on="/targets", target="x")).status == 404
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from router.model.settings import Retention
-from router.serving import retention
+from router.operator import retention
 from router.store.sqlite.pruning import removable
 from router.store.sqlite.reader import open_reader
 from router.store.sqlite.store import SqliteStore, open_store
+from router.store.values import Retain
 from tests.clocks import START_MS, JumpingClock
 from tests.store_values import Maker
 
@@ -30,7 +31,7 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 
 
 async def test_the_file_s_word_alone_removes_nothing_young(store: SqliteStore) -> None:
-    wish = retention.wished(Retention(), NOW, None)
+    wish = retention.retain(Retention(), NOW, None)
     done, more = await retention.prune(store, wish, clock=JumpingClock(NOW))
     assert (done.deliveries, more) == (0, False)
 
@@ -40,7 +41,7 @@ async def test_an_age_removes_what_has_ended_and_nothing_open(
     store: SqliteStore, tmp_path: Path, age: int, gone: int
 ) -> None:
     """The dry look says the same beforehand."""
-    wish = retention.wished(Retention(), NOW, age)
+    wish = retention.retain(Retention(), NOW, age)
     reader = open_reader(str(tmp_path / "router.db"))
     assert (await reader.ask(removable, wish, NOW))[0] == gone
     await reader.close()
@@ -50,8 +51,8 @@ async def test_an_age_removes_what_has_ended_and_nothing_open(
 
 
 async def test_a_call_is_bounded_and_says_that_there_is_more(store: SqliteStore) -> None:
-    wish = retention.wished(Retention(), NOW, 0)
-    one = retention.Retain(**{f: getattr(wish, f) for f in wish.__struct_fields__} | {"limit": 1})
+    wish = retention.retain(Retention(), NOW, 0)
+    one = Retain(**{f: getattr(wish, f) for f in wish.__struct_fields__} | {"limit": 1})
     clock = JumpingClock(NOW)
     done, more = await retention.prune(store, one, clock=clock)
     assert (done.deliveries, more) == (30, False)

@@ -1,23 +1,21 @@
 """Pausing and resuming targets on a real SQLite file."""
 
-import random
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from router.dispatch.breakers import Breakers
 from router.errors import UsageError
-from router.model.ids import Ids
-from router.model.settings import Target, TargetLimits
-from router.model.target import TargetRow
-from router.operator import By, Operator
+from router.model.settings import Target
+from router.model.target import FACT, TargetRow
+from router.operator.answers import TargetChanged
+from router.operator.requests import By, TargetRequest
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
-from router.serving.targets import TargetDesk, remembered
 from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Selector
 from tests.builders import a_ruleset
 from tests.clocks import ManualClock
+from tests.operators import breakers_of, questions_of, verbs_of
 from tests.store_values import Maker
 
 OPS = By("ops", "10.0.0.7")
@@ -35,26 +33,18 @@ class World:
         self.restarted()
 
     def restarted(self) -> None:
-        self.breakers = Breakers(lambda _t, _k: TargetLimits(16), self.clock, random.Random(1))
-        operator = Operator(
-            store=self.store,
-            live=self.live,
-            clock=self.clock,
-            ids=Ids(random.Random(2)),
-            wake=lambda _target, _due_at: None,
-        )
-        self.desk = TargetDesk(
+        self.breakers = breakers_of(self.clock)
+        self.verbs = verbs_of(
+            self.store,
+            self.live,
+            self.clock,
             breakers=self.breakers,
-            store=self.store,
-            live=self.live,
-            operator=operator,
-            clock=self.clock,
-            now=tuple,
-            woken=lambda target, _due_at: self.woken.append(target),
+            wake=lambda target, _due_at: self.woken.append(target),
         )
 
     async def rows(self) -> dict[str, TargetRow]:
-        return {row.name: row for row in await self.desk.rows()}
+        found = await questions_of(self.store.reads, self.live, self.clock).targets()
+        return {row.name: row for row in found.targets}
 
 
 @pytest.fixture
@@ -69,14 +59,14 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 
 
 async def test_paused_and_resumed_with_reason_and_audit(world: World) -> None:
-    answer = await world.desk.pause({"target": "erp", "reason": "they migrate"}, OPS)
-    assert answer == {"target": "erp", "state": "paused", "changed": True, "jobs": 2}
+    answer = await world.verbs.pause(TargetRequest("erp", "they migrate"), OPS)
+    assert answer == TargetChanged("erp", "paused", True, 2)
     jobs = await world.store.reads.jobs(Selector())
     assert sorted(job.state for job in jobs) == ["available", "waiting", "waiting"]
-    again = await world.desk.pause({"target": "erp"}, OPS)
-    assert (again["changed"], again["jobs"]) == (False, 0)
-    answer = await world.desk.resume({"target": "erp"}, OPS)
-    assert answer == {"target": "erp", "state": "recovering", "changed": True, "jobs": 2}
+    again = await world.verbs.pause(TargetRequest("erp"), OPS)
+    assert (again.changed, again.jobs) == (False, 0)
+    answer = await world.verbs.resume(TargetRequest("erp"), OPS)
+    assert answer == TargetChanged("erp", "recovering", True, 2)
     assert world.woken == ["erp"]
     lines = await world.store.reads.audited(None, None, 10)
     assert [(one.verb, one.who, one.peer, one.count, one.asked) for one in lines] == [
@@ -86,43 +76,43 @@ async def test_paused_and_resumed_with_reason_and_audit(world: World) -> None:
 
 
 async def test_a_restart_remembers_who_paused_what_and_why(world: World) -> None:
-    await world.desk.pause({"target": "erp", "reason": "they migrate"}, OPS)
+    await world.verbs.pause(TargetRequest("erp", "they migrate"), OPS)
     world.restarted()
-    await remembered(world.breakers, world.store)
+    world.breakers.restore(await world.store.recall(FACT))
     assert world.breakers.paused() == {"erp"}
     gate = world.breakers.of("erp")
     assert (gate.reason, gate.by, gate.since) == ("they migrate", "ops", world.clock.now())
-    await world.desk.resume({"target": "erp"}, OPS)
+    await world.verbs.resume(TargetRequest("erp"), OPS)
     world.restarted()
-    await remembered(world.breakers, world.store)
+    world.breakers.restore(await world.store.recall(FACT))
     assert world.breakers.paused() == frozenset()
     assert world.breakers.of("erp").ramping
 
 
 async def test_its_jobs_are_let_go_before_its_gate_opens(world: World) -> None:
-    await world.desk.pause({"target": "erp"}, OPS)
+    await world.verbs.pause(TargetRequest("erp"), OPS)
     await world.clock.advance(8 * 86_400)
-    await world.desk.resume({"target": "erp"}, OPS)
+    await world.verbs.resume(TargetRequest("erp"), OPS)
     jobs = [job for job in await world.store.reads.jobs(Selector()) if job.target == "erp"]
     assert {(job.state, job.due_at) for job in jobs} == {("available", world.clock.now())}
 
 
 @pytest.mark.parametrize(
-    ("body", "words"),
+    ("request_", "words"),
     [
-        ({"target": "epr"}, "there is no target 'epr'; did you mean 'erp'?"),
-        ({}, "give a target"),
-        ({"target": "erp", "reason": "x" * 201}, "at most 200 characters"),
+        (TargetRequest("epr"), "there is no target 'epr'; did you mean 'erp'?"),
+        (TargetRequest(""), "there is no target ''"),
+        (TargetRequest("erp", "x" * 201), "at most 200 characters"),
     ],
 )
-async def test_what_cannot_be_paused(world: World, body: dict[str, str], words: str) -> None:
+async def test_what_cannot_be_paused(world: World, request_: TargetRequest, words: str) -> None:
     with pytest.raises(UsageError, match=words.replace("?", r"\?")):
-        await world.desk.pause(body)
+        await world.verbs.pause(request_)
     assert world.breakers.paused() == frozenset()
 
 
 async def test_what_has_only_jobs_can_be_paused_too(world: World) -> None:
-    assert (await world.desk.pause({"target": "gone"}))["jobs"] == 1
+    assert (await world.verbs.pause(TargetRequest("gone"))).jobs == 1
 
 
 async def test_rows_tell_of_named_targets_and_of_others_with_work(world: World) -> None:

@@ -1,4 +1,4 @@
-"""Retention at an operator's word: what the rules file lets go, or more of it, now."""
+"""Retention on request: what the rules file lets go, or more of it, now."""
 
 from router.clock import Clock
 from router.model.settings import Retention
@@ -14,7 +14,7 @@ STEPS = 40
 PAUSE_S = 0.02
 
 
-def wished(keep: Retention, now: int, older_than: int | None) -> Retain:
+def retain(keep: Retention, now: int, older_than: int | None) -> Retain:
     """
     As the rules file says; with `older_than` (milliseconds) also every finished delivery that was
     received longer ago.
@@ -28,12 +28,12 @@ def wished(keep: Retention, now: int, older_than: int | None) -> Retain:
     )
 
 
-async def prune(store: Store, wish: Retain, *, clock: Clock) -> tuple[Pruned, bool]:
+async def prune(store: Store, what: Retain, *, clock: Clock) -> tuple[Pruned, bool]:
     """What a number of steps removed, and whether there may be more."""
     now = clock.now()
     deliveries = keys = generations = fruitless = 0
     for _ in range(STEPS):
-        step = await store.prune(wish, now=now)
+        step = await store.prune(what, now=now)
         deliveries += step.deliveries
         keys += step.keys
         generations += step.generations

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from router.model.job import OPEN, JobState
 from router.model.settings import DAY_MS
+from router.operator.answers import EndpointRow, RuleCounters, RuleRow
 from router.rules.ruleset import Ruleset
 from router.rules.specs import CompiledRule
 from router.store.values import RuleCount
-from router.web.admin.answers import Counted, ToldEndpoint, ToldRule
 
 QUIET_DAYS = 30
 """A rule that has not matched for so long is worth a word."""
@@ -15,14 +15,14 @@ QUIET_DAYS = 30
 JobCounts = Mapping[str, Mapping[JobState, int]]
 
 
-def told_rules(
+def rule_rows(
     ruleset: Ruleset, jobs: JobCounts, counts: Mapping[str, RuleCount], now: int
-) -> tuple[ToldRule, ...]:
+) -> tuple[RuleRow, ...]:
     """The rules in file order, then those that are gone but have open jobs."""
     known = [_rule(rule, jobs.get(rule.id, {}), counts.get(rule.id), now) for rule in ruleset.rules]
     present = {rule.id for rule in ruleset.rules}
     orphans = [
-        ToldRule(rule, "orphan", _plain(states), counted(counts.get(rule)), None)
+        RuleRow(rule, "orphan", _plain(states), counted(counts.get(rule)), None)
         for rule, states in sorted(jobs.items())
         if rule not in present and any(n for state, n in states.items() if state in OPEN)
     ]
@@ -31,8 +31,8 @@ def told_rules(
 
 def _rule(
     rule: CompiledRule, states: Mapping[JobState, int], count: RuleCount | None, now: int
-) -> ToldRule:
-    return ToldRule(
+) -> RuleRow:
+    return RuleRow(
         rule=rule.id,
         mode=rule.mode,
         jobs=_plain(states),
@@ -50,11 +50,11 @@ def _plain(states: Mapping[JobState, int]) -> dict[str, int]:
     return {str(state): number for state, number in states.items()}
 
 
-def counted(count: RuleCount | None) -> Counted | None:
+def counted(count: RuleCount | None) -> RuleCounters | None:
     """What was counted of a rule."""
     if count is None:
         return None
-    return Counted(
+    return RuleCounters(
         count.counted_since,
         count.evaluated,
         count.matched,
@@ -79,9 +79,9 @@ def note_of(rule: CompiledRule, count: RuleCount | None, now: int) -> str | None
     return None
 
 
-def told_endpoints(ruleset: Ruleset) -> tuple[ToldEndpoint, ...]:
+def endpoint_rows(ruleset: Ruleset) -> tuple[EndpointRow, ...]:
     """The endpoints in file order."""
     return tuple(
-        ToldEndpoint(e.name, e.provider, e.addresses, e.secrets, e.unsigned, e.body_max)
+        EndpointRow(e.name, e.provider, e.addresses, e.secrets, e.unsigned, e.body_max)
         for e in ruleset.endpoints.values()
     )

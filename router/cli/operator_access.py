@@ -1,0 +1,131 @@
+"""
+How a command asks and acts: at the server that `--server` names, at the one here, or on the store.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from router.cli.admin import AdminClient, NoServer, NotAdminApi, OtherStore
+from router.cli.generations import rules_to_read
+from router.cli.options import Options
+from router.cli.output import note, visible
+from router.cli.remote import RemoteOperator
+from router.errors import NotFound, RouterError
+
+if TYPE_CHECKING:
+    from router.operator.answers import Dead, Deliveries, Jobs
+    from router.operator.protocol import Questions, Verbs
+    from router.rules.ruleset import Ruleset
+
+T = TypeVar("T")
+
+_COUNTS_WITHIN_S = 2.0
+"""A server that takes longer to write its counts is not waited for: the store tells the rest."""
+
+
+def ask(
+    options: Options,
+    question: "Callable[[Questions], Awaitable[T]]",
+    *,
+    counted: str | None = None,
+    quiet: bool = False,
+) -> T:
+    """
+    The answer of the server that `--server` names, else of the store of the rules file here.
+
+    `counted` is the route before whose answer a server here writes what it counts in memory first.
+    Unless `quiet`, a store that is not there yet is noted.
+    """
+    if options.server is not None:
+        with AdminClient.of(options) as client:
+            return asyncio.run(_answer(question, RemoteOperator(client)))
+    options, ruleset = rules_to_read(options)
+    if counted is not None:
+        _write_counts(options, ruleset, counted)
+    return ask_store(ruleset, question, quiet=quiet)
+
+
+def ask_store(
+    ruleset: "Ruleset", question: "Callable[[Questions], Awaitable[T]]", *, quiet: bool = False
+) -> T:
+    """The answer of the store of these rules; of an empty one, if there is none yet."""
+    from router.wiring.offline import open_questions
+
+    async def asked() -> T:
+        async with open_questions(ruleset) as questions:
+            return await question(questions)
+
+    store = ruleset.server.store
+    if not quiet and not Path(store).exists():
+        note(f"nothing has been received yet (there is no store {store})")
+    return asyncio.run(asked())
+
+
+def act(options: Options, verb: "Callable[[Verbs], Awaitable[T]]") -> tuple[T, bool]:
+    """
+    What a verb answers: of the server, else on the store under its lock; and whether no server
+    runs.
+
+    Raises:
+        NotFound: there is no store yet.
+    """
+    if options.server is not None:
+        with AdminClient.of(options) as client:
+            return asyncio.run(_answer(verb, RemoteOperator(client))), False
+    return asyncio.run(act_here(*options.working(), verb))
+
+
+async def act_here(
+    options: Options,
+    ruleset: "Ruleset",
+    verb: "Callable[[Verbs], Awaitable[T]]",
+    *,
+    makes_store: bool = False,
+) -> tuple[T, bool]:
+    """As `act`, at the server of these rules. `makes_store`: it need not be there yet."""
+    from router.wiring.offline import open_verbs
+
+    with AdminClient.of(options, ruleset) as client:
+        if client.is_there():
+            return await verb(RemoteOperator(client)), False
+    if not makes_store:
+        _check_exists(ruleset)
+    async with open_verbs(ruleset) as verbs:
+        return await verb(verbs), True
+
+
+def _check_exists(ruleset: "Ruleset") -> None:
+    store = ruleset.server.store
+    if not Path(store).exists():
+        raise NotFound(f"nothing has been received yet: there is no store {store}")
+
+
+def note_examined(found: "Deliveries | Jobs | Dead") -> None:
+    """Say what a search by condition could not look at."""
+    if found.cut:
+        note("only the newest deliveries were examined; --until goes further back")
+    if found.failed:
+        reason = visible(found.reason or "")
+        note(f"the condition could not be evaluated on {found.failed} events: {reason}")
+
+
+async def _answer(question: Callable[[RemoteOperator], Awaitable[T]], remote: RemoteOperator) -> T:
+    return await question(remote)
+
+
+def _write_counts(options: Options, ruleset: "Ruleset", route: str) -> None:
+    """
+    A running server counts copies, and what rules do, in memory first: have it write them. If it
+    cannot be asked, say that the counts are older.
+    """
+    try:
+        with AdminClient.of(options, ruleset, timeout_s=_COUNTS_WITHIN_S) as client:
+            client.write_counts(route)
+    except (NoServer, NotAdminApi, OtherStore):
+        return
+    except (click.ClickException, RouterError) as error:
+        note(f"counts may be some seconds old: {error}")

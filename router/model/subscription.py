@@ -1,0 +1,54 @@
+"""Subscriptions at senders as the router remembers them: pure values."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+FACTS = "subscription/"
+"""The names of the facts that hold records begin so."""
+
+SubscriptionState = Literal["asked", "made"]
+
+
+class Subscription(msgspec.Struct, frozen=True):
+    """
+    One subscription as we know it. `asked`: a call went out and nobody has heard its end.
+
+    `base` is the shop's address, `id` the sender's own name for it. Times in Unix milliseconds.
+    """
+
+    endpoint: str
+    topic: str
+    address: str
+    base: str
+    state: SubscriptionState
+    asked_at: int
+    id: str | None = None
+
+
+def fact_name(base: str, topic: str, address: str) -> str:
+    """The name under which one subscription is remembered."""
+    identity = "\0".join((base, topic, address)).encode()
+    return FACTS + hashlib.sha256(identity).hexdigest()[:32]
+
+
+def subscriptions(facts: Mapping[str, Any]) -> dict[str, Subscription]:
+    """What `recall(FACTS)` gave; anything unreadable is left out."""
+    found = {}
+    for name, value in facts.items():
+        try:
+            found[name] = msgspec.convert(value, Subscription)
+        except msgspec.ValidationError:
+            continue
+    return found
+
+
+def is_subscription(fact: tuple[str, Any]) -> bool:
+    """Whether a name and a value may be kept as one: a record, or None to forget it."""
+    name, value = fact
+    if value is None:
+        return name.startswith(FACTS)
+    found = subscriptions({name: value}).get(name)
+    return found is not None and name == fact_name(found.base, found.topic, found.address)

@@ -1,0 +1,42 @@
+"""Lines of the audit, in the store and in the log: who changed what."""
+
+from typing import Any
+
+import msgspec
+
+from router import log
+from router.clock import Clock
+from router.model.ids import Ids
+from router.model.operations import Audit
+from router.operator.requests import By
+from router.store.protocol import Store
+
+
+class AuditTrail:
+    """Makes lines of the audit."""
+
+    def __init__(self, store: Store, clock: Clock, ids: Ids) -> None:
+        self._store = store
+        self._clock = clock
+        self._ids = ids
+        self._log = log.get("audit")
+
+    def line(self, by: By, verb: str, asked: dict[str, Any], id_: str | None = None) -> Audit:
+        """A line, for a verb of the store to write with what it changes."""
+        now = self._clock.now()
+        return Audit(id_ or self._ids.new("aud", now), now, by.who, verb, asked, peer=by.peer)
+
+    def log(self, line: Audit, count: int | None = None) -> None:
+        """Put a line that the store has into the log, too."""
+        values: dict[str, Any] = {"id": line.id, "who": line.who, "asked": line.asked}
+        if line.peer is not None:
+            values["peer"] = line.peer
+        if count is not None:
+            values["count"] = count
+        self._log.info(line.verb, **values)
+
+    async def note(self, by: By, verb: str, asked: dict[str, Any], count: int) -> None:
+        """Add a line for a change that the store itself does not make: a reload, a pause."""
+        line = msgspec.structs.replace(self.line(by, verb, asked), count=count)
+        await self._store.note(line)
+        self.log(line, count)

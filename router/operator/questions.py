@@ -1,0 +1,379 @@
+"""
+An operator's questions: selectors and ids in, values out; nothing of HTTP in between.
+
+The API's JSON, the dashboard's pages and the command line are ways to show the same answers.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from router.clock import Clock
+from router.errors import NotFound
+from router.model.delivery import Delivery, DeliverySummary, as_request
+from router.model.job import Job
+from router.model.operations import Replay
+from router.model.target import TargetNow
+from router.operator import answers, rows
+from router.operator.cursors import cursor_of, reached_by
+from router.operator.id_lookup import look_up, whole_ids
+from router.operator.known_names import check_names
+from router.operator.search import Search
+from router.rules.explain_delivery import explain_events, unrouted
+from router.rules.explain_json import event_json
+from router.rules.live import LiveRef
+from router.rules.ruleset import Ruleset
+from router.rules.target_rows import target_rows
+from router.store.common.death_causes import by_cause
+from router.store.protocol import StoreReads
+from router.store.values import (
+    DeliveryRecord,
+    Generation,
+    Selector,
+    Stored,
+)
+
+T = TypeVar("T")
+
+Place = tuple[str, int]
+"""Where a page of events or attempts ended: an id, and a number within it."""
+
+PAGE = 50
+"""Lines of a list whose selector sets no limit."""
+
+_RULESETS_KEPT = 4
+
+
+class StoreQuestions:
+    """
+    Answers questions about stored work and the rules in force.
+
+    `targets_now` are the targets as dispatch sees them. `rebuild` reads a kept generation again;
+    None: it does not compile any more. It may take seconds and runs in a thread. `write_counts`
+    puts into the store what rules did since it was last written.
+    """
+
+    def __init__(
+        self,
+        store: StoreReads,
+        live: LiveRef,
+        *,
+        clock: Clock,
+        targets_now: Callable[[], Iterable[TargetNow]],
+        rebuild: Callable[[Generation], Ruleset | None],
+        write_counts: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._store = store
+        self._live = live
+        self._clock = clock
+        self._targets_now = targets_now
+        self._rebuild = rebuild
+        self._write_counts = write_counts
+        self._rebuilt: dict[str, Ruleset] = {}
+
+    # -- lists: newest first, a page at a time
+
+    async def deliveries(self, selector: Selector, cursor: str | None = None) -> answers.Deliveries:
+        """Deliveries, with how often each came."""
+        limit, wanted = await self._page_of(selector, cursor, "deliveries")
+        search: Search | None = None
+        if wanted.where is None:
+            found = await self._store.deliveries(wanted)
+        else:
+            search, stored = await self._searched(wanted, jobs=False)
+            found = await self._summaries([one.delivery.id for one in stored])
+        page, last = _cut(found, limit)
+        return answers.Deliveries(
+            page, _next("deliveries", last, lambda d: d.id), *_examined(search)
+        )
+
+    async def events(self, selector: Selector, cursor: str | None = None) -> answers.EventPage:
+        """Events."""
+        limit, wanted = await self._page_of(selector, None, "events")
+        found = await self._store.events(wanted, reached_by(cursor, "events", Place))
+        page, last = _cut(found, limit)
+        return answers.EventPage(page, _next("events", last, lambda e: (e.delivery, e.index)))
+
+    async def jobs(self, selector: Selector, cursor: str | None = None) -> answers.Jobs:
+        """Jobs, each whole."""
+        limit, wanted = await self._page_of(selector, cursor, "jobs")
+        search: Search | None = None
+        found: tuple[Job, ...]
+        if wanted.where is None:
+            found = await self._store.jobs(wanted)
+        else:
+            search, stored = await self._searched(wanted, jobs=True)
+            found = tuple([job for one in stored for job in one.jobs])
+        page, last = _cut(found, limit)
+        return answers.Jobs(page, _next("jobs", last, lambda j: j.id), *_examined(search))
+
+    async def attempts(self, selector: Selector, cursor: str | None = None) -> answers.Attempts:
+        """Ended attempts."""
+        limit, wanted = await self._page_of(selector, None, "attempts")
+        found = await self._store.attempts(wanted, reached_by(cursor, "attempts", Place))
+        page, last = _cut(found, limit)
+        place = _next("attempts", last, lambda a: (a.attempt.job, a.attempt.number))
+        return answers.Attempts(page, place)
+
+    async def dead(self, selector: Selector) -> answers.Dead:
+        """Dead jobs by cause."""
+        wanted = msgspec.structs.replace(await self._meant(selector), state="dead", limit=None)
+        if wanted.where is None:
+            return answers.Dead((await self._store.causes(wanted))[: selector.limit])
+        search, stored = await self._searched(wanted, jobs=True)
+        causes = by_cause(
+            (j.rule, j.action, j.target, j.reason, j.id, j.ended_at or 0)
+            for one in stored
+            for j in one.jobs
+        )
+        return answers.Dead(causes[: selector.limit], *_examined(search))
+
+    async def audit(
+        self, since: int | None, until: int | None, limit: int, cursor: str | None = None
+    ) -> answers.AuditLines:
+        """Lines of the audit."""
+        before = reached_by(cursor, "audit", Place)
+        if before is not None:  # several may have that time: look again from there on
+            until = before[1] + 1 if until is None else min(until, before[1] + 1)
+        found = await self._store.audited(since, until, limit + 100)
+        if before is not None:
+            found = tuple(line for line in found if (line.at, line.id) < (before[1], before[0]))
+        page, last = _cut(found, limit)
+        return answers.AuditLines(page, _next("audit", last, lambda line: (line.id, line.at)))
+
+    async def generations(self, limit: int, cursor: str | None = None) -> answers.Generations:
+        """Kept generations."""
+        after = reached_by(cursor, "generations", str)
+        page, last = _cut(await self._store.generations(limit + 1, after), limit)
+        live = self._live.current.ruleset.generation
+        return answers.Generations(page, live, _next("generations", last, lambda g: g.id))
+
+    async def replays(self, limit: int) -> answers.Replays:
+        """The newest replays."""
+        return answers.Replays(await self._store.replays(limit))
+
+    # -- one thing
+
+    async def show(self, identity: str) -> DeliveryRecord:
+        """
+        The delivery of this id, or the beginning of one; of a job's id, its delivery with that
+        job alone. Without `dlv_` or `job_` it is a delivery, and if there is none a job.
+
+        Raises:
+            NotFound: nothing has it.
+            Ambiguous: several have, or it is too short to tell.
+        """
+        found = await look_up(self._store, identity)
+        if isinstance(found, DeliveryRecord):
+            return found
+        return answers.with_job_alone(await self.record(found.delivery), found)
+
+    async def record(self, prefix: str) -> DeliveryRecord:
+        """A delivery, whole, by its id or the beginning of it. Raises as `show`."""
+        whole = prefix if prefix.startswith("dlv_") else f"dlv_{prefix}"
+        found = await self._store.delivery(whole)
+        if found is None:
+            raise NotFound(f"no delivery {prefix}")
+        return found
+
+    async def delivery(self, prefix: str) -> answers.OneDelivery:
+        """A delivery without its body. Raises as `show`."""
+        return delivery_answer(await self.record(prefix))
+
+    async def job(self, prefix: str) -> answers.OneJob:
+        """A job and its attempts. Raises as `show`."""
+        whole = prefix if prefix.startswith("job_") else f"job_{prefix}"
+        job = await self._store.job(whole)
+        if job is None:
+            raise NotFound(f"no job {prefix}")
+        found = await self._store.attempts(Selector(ids=(job.id,), limit=10_000))
+        return answers.OneJob(job, tuple([a.attempt for a in reversed(found)]))
+
+    async def generation(self, prefix: str) -> Generation:
+        """A generation's text. Raises NotFound."""
+        kept = await self._store.generation(prefix)
+        if kept is None:
+            raise NotFound(f"no generation {prefix}")
+        return kept
+
+    async def replay(self, id_: str) -> Replay:
+        """One replay, without what it named. Raises NotFound."""
+        found = await self._store.replay(id_)
+        if found is None:
+            raise NotFound(f"no replay {id_}")
+        return msgspec.structs.replace(found, items=None)
+
+    # -- the rules in force
+
+    async def rules(self) -> answers.RuleList:
+        """The rules in force, their jobs and what was counted of them until now."""
+        await self._write_counts()
+        ruleset = self._live.current.ruleset
+        jobs, counts = await self._store.counts(), await self._store.rule_counts()
+        return answers.RuleList(
+            ruleset.generation, rows.rule_rows(ruleset, jobs, counts, self._clock.now())
+        )
+
+    async def targets(self) -> answers.TargetList:
+        """Every target, as it stands."""
+        counts = await self._store.target_counts()
+        return answers.TargetList(target_rows(self._live.current, self._targets_now(), counts))
+
+    async def endpoints(self) -> answers.Endpoints:
+        """The receiving addresses."""
+        ruleset = self._live.current.ruleset
+        return answers.Endpoints(ruleset.server.base_url, rows.endpoint_rows(ruleset))
+
+    async def facts(self, prefix: str) -> answers.FactList:
+        """Small facts under names that begin so."""
+        return answers.FactList(dict(await self._store.recall(prefix)))
+
+    async def explain(self, prefix: str, number: int | None = None) -> dict[str, Any]:
+        """
+        A stored delivery by the generation that decided it: every rule beside every event (or
+        beside event `number`), as JSON values for `encode_json`.
+
+        Raises:
+            NotFound: the delivery, the event or the generation is not there.
+        """
+        record = await self.record(prefix)
+        ruleset = await self.ruleset_of(record.delivery.generation)
+        return await asyncio.to_thread(_explained, record, ruleset, number)
+
+    async def ruleset_of(self, generation: str) -> Ruleset:
+        """The rules of a generation. Raises NotFound when they cannot be had any more."""
+        present = self._live.current.ruleset
+        if generation == present.generation:
+            return present
+        known = self._rebuilt.get(generation)
+        if known is not None:
+            return known
+        kept = await self._store.generation(generation)
+        found = await asyncio.to_thread(self._rebuild, kept) if kept else None
+        if found is None:
+            raise NotFound(f"generation {generation[:16]}, which decided, cannot be read any more")
+        while len(self._rebuilt) >= _RULESETS_KEPT:
+            self._rebuilt.pop(next(iter(self._rebuilt)))
+        self._rebuilt[generation] = found
+        return found
+
+    # -- what lists have in common
+
+    async def _page_of(
+        self, selector: Selector, cursor: str | None, name: str
+    ) -> tuple[int, Selector]:
+        """The page's length, and the selector that also finds whether there is another page."""
+        limit = PAGE if selector.limit is None else selector.limit
+        wanted = await self._meant(selector)
+        before = reached_by(cursor, name, str)
+        return limit, msgspec.structs.replace(wanted, limit=limit + 1, before=before)
+
+    async def _meant(self, selector: Selector) -> Selector:
+        """
+        With whole ids.
+
+        Raises:
+            NotFound: an id is unknown, too short, or fits several.
+            UsageError: another name is unknown.
+        """
+        await check_names(selector, self._live.current.ruleset, self._store)
+        return msgspec.structs.replace(selector, ids=await whole_ids(self._store, selector.ids))
+
+    async def _searched(self, wanted: Selector, *, jobs: bool) -> tuple[Search, list[Stored]]:
+        """What the condition of a selector holds for."""
+        ruleset = self._live.current.ruleset
+        search = Search(self._store, wanted, ruleset, jobs=jobs, bounded=True)
+        return search, [one async for one in search.newest()]
+
+    async def _summaries(self, ids: Sequence[str]) -> tuple[DeliverySummary, ...]:
+        """A list's lines of these deliveries."""
+        found: list[DeliverySummary] = []
+        for start in range(0, len(ids), PAGE):
+            some = tuple(ids[start : start + PAGE])
+            found += await self._store.deliveries(Selector(ids=some, limit=PAGE))
+        return tuple(found)
+
+
+def delivery_answer(record: DeliveryRecord) -> answers.OneDelivery:
+    """Everything about a delivery but its body."""
+    d = record.delivery
+    return answers.OneDelivery(
+        id=d.id,
+        endpoint=d.endpoint,
+        provider=d.provider,
+        received_at=d.received_at,
+        state=d.state,
+        method=d.method,
+        path=d.path,
+        query=d.query,
+        headers=d.headers,
+        body_bytes=len(d.body),
+        verified_by=d.verified_by,
+        generation=d.generation,
+        flags=d.flags,
+        peer=d.peer,
+        replay_of=d.replay_of,
+        duplicates=record.duplicates,
+        last_seen_at=record.last_seen_at,
+        event_count=d.event_count,
+        damaged=d.damaged,
+        events=tuple(answers.EventRow(e.index, e.id, e.name, e.action) for e in record.events),
+        jobs=record.jobs,
+        attempts=record.attempts,
+    )
+
+
+def _explained(record: DeliveryRecord, ruleset: Ruleset, number: int | None) -> dict[str, Any]:
+    delivery = record.delivery
+    reason, events = _events(record, ruleset, number)
+    return {
+        "delivery": delivery.id,
+        "endpoint": delivery.endpoint,
+        "provider": delivery.provider,
+        "received_at": delivery.received_at,
+        "verified_by": delivery.verified_by,
+        "state": delivery.state,
+        "flags": list(delivery.flags),
+        "generation": ruleset.generation,
+        "reason": reason,
+        "events": events,
+    }
+
+
+def _events(
+    record: DeliveryRecord, ruleset: Ruleset, number: int | None
+) -> tuple[str | None, list[dict[str, Any]]]:
+    """Why no rule was asked, or the events."""
+    delivery: Delivery = record.delivery
+    provider = ruleset.providers.get(delivery.provider)
+    if provider is None:
+        raise NotFound(f"these rules have no provider {delivery.provider!r}, which sent it")
+    reading = provider.read(as_request(delivery))
+    reason = unrouted(delivery, reading)
+    if reason is not None:
+        return reason, []
+    chosen = reading.events if number is None else reading.events[number : number + 1]
+    if number is not None and not chosen:
+        raise NotFound(f"it has no event {number}: they count from 0 to {len(reading.events) - 1}")
+    ids = {entry.index: entry.id for entry in record.events}
+    return None, [event_json(e) for e in explain_events(delivery, chosen, ruleset, ids)]
+
+
+def _examined(search: Search | None) -> tuple[bool, int, str | None]:
+    """Of a search by condition: `cut`, `failed` and `reason` of its answer."""
+    if search is None or search.where is None:
+        return False, 0, None
+    return search.cut, search.where.failed, search.where.reason
+
+
+def _cut(found: Sequence[T], limit: int) -> tuple[tuple[T, ...], T | None]:
+    """The page, and its last item if more follow."""
+    page = tuple(found[:limit])
+    return page, page[-1] if len(found) > limit else None
+
+
+def _next(of: str, last: T | None, place: Callable[[T], Any]) -> str | None:
+    """The cursor of the page after the one that ends with `last`."""
+    return None if last is None else cursor_of(of, place(last))

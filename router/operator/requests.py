@@ -1,0 +1,138 @@
+"""What an operator's verbs take: the same values on the command line, in JSON and in the store."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, get_args
+
+import msgspec
+
+from router.errors import UsageError
+from router.model.delivery import DeliveryState
+from router.model.selector import Criteria
+from router.model.subscription import Subscription
+from router.store.values import Selector
+
+RATE = 10.0
+"""Jobs a second that a replay gives to one target, unless told otherwise."""
+RATE_MAX = 10_000.0
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_DELIVERY_STATES = frozenset(get_args(DeliveryState))
+
+
+class By(msgspec.Struct, frozen=True):
+    """Who acts: how they proved themselves, and from which address."""
+
+    who: str
+    peer: str | None = None
+
+
+LOCAL = By("local")
+ANYONE = By("anyone")
+
+
+class ChangeRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What to change: deliveries or jobs by id, or those of a selector."""
+
+    ids: tuple[str, ...] = ()
+    selector: Criteria | None = None
+
+    def check(self) -> None:
+        """Raises UsageError: nothing is named or selected."""
+        if not self.ids and self.selector is None:
+            raise UsageError("name a delivery or job, or select some (--rule, --state, --since …)")
+
+    def as_json(self) -> dict[str, Any]:
+        """For the audit: what was given, no more."""
+        given: dict[str, Any] = msgspec.to_builtins(self)
+        return given | ({"ids": list(self.ids)} if self.ids else {})
+
+
+class ReplayRequest(ChangeRequest, frozen=True):
+    """
+    What to replay: `ids` or a `selector`, not both.
+
+    `recorded`: the original jobs again, instead of matching with today's rules. `rate` is jobs a
+    second for each target, null: all at once. `name` is the replay's id: the same name again makes
+    nothing twice. `again`: also what has been replayed already.
+    """
+
+    recorded: bool = False
+    rate: float | None = RATE
+    name: str | None = None
+    again: bool = False
+
+    def check(self) -> None:
+        """Raises UsageError: it cannot be meant."""
+        super().check()
+        if self.ids and self.selector is not None:
+            raise UsageError("name ids or select some, not both")
+        if self.rate is not None and not 0 < self.rate <= RATE_MAX:
+            raise UsageError(f"the rate is over 0 and at most {RATE_MAX:g} jobs a second")
+        if self.name is not None and not _NAME.fullmatch(self.name):
+            raise UsageError(
+                f"a replay's name has up to 64 letters, digits, . _ or -, not {self.name!r}"
+            )
+
+    def as_json(self) -> dict[str, Any]:
+        """For the store and the audit; the name is the replay's id there."""
+        given = {"recorded": self.recorded, "rate": self.rate, **super().as_json()}
+        given.pop("name", None)
+        return given
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> "ReplayRequest":
+        """What `as_json` gave."""
+        return msgspec.convert(kept, cls)
+
+    def is_same(self, other: "ReplayRequest") -> bool:
+        """
+        Whether both are for the same. Times and the rate do not count: `--since 2h` is another
+        moment whenever it is given.
+        """
+        return _timeless(self) == _timeless(other)
+
+    @property
+    def of_jobs(self) -> bool:
+        """Whether it selects jobs to be made again alone; else deliveries, to be routed anew."""
+        selector = self.selector
+        if selector is None or selector.rule or selector.replay or selector.cause:
+            return selector is not None
+        return selector.state is not None and selector.state not in _DELIVERY_STATES
+
+
+def _timeless(request: ReplayRequest) -> tuple[Any, ...]:
+    """Of values alone: what was decoded for the API may be of a type of its own."""
+    selector = request.selector
+    if selector is not None:
+        selector = msgspec.structs.replace(Selector.of(selector), since=None, until=None)
+    return request.ids, selector, request.recorded, request.again
+
+
+class PruneRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """
+    Remove what the rules file's retention lets go; with `older_than` (milliseconds) also every
+    finished delivery received longer ago.
+    """
+
+    older_than: int | None = None
+
+
+class TargetRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The target to pause or resume, and why."""
+
+    target: str
+    reason: str = ""
+
+
+class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A backup that the command line made beside the server: its file, and its size."""
+
+    path: str
+    bytes: int = 0
+
+
+class RememberRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Subscriptions by the names of their facts, as `router subscriptions` found them."""
+
+    facts: dict[str, Subscription | None]

@@ -1,0 +1,93 @@
+"""What operators do to targets: pause, resume; the same with and without a server."""
+
+from collections.abc import Callable
+
+from router.clock import Clock
+from router.dispatch.breakers import Breakers, facts
+from router.errors import UsageError
+from router.operator.answers import TargetChanged
+from router.operator.audit import AuditTrail
+from router.operator.requests import By, TargetRequest
+from router.rules.live import LiveRef
+from router.rules.target_rows import known_targets
+from router.store.protocol import Store
+from router.suggest import did_you_mean
+
+REASON_MAX = 200
+
+
+class TargetVerbs:
+    """
+    Pauses and resumes targets: at their breakers, and in the store.
+
+    `wake` is told of a target whose jobs may start.
+    """
+
+    def __init__(
+        self,
+        *,
+        breakers: Breakers,
+        store: Store,
+        live: LiveRef,
+        clock: Clock,
+        audit: AuditTrail,
+        wake: Callable[[str, int], None],
+    ) -> None:
+        self._breakers = breakers
+        self._store = store
+        self._live = live
+        self._clock = clock
+        self._audit = audit
+        self._wake = wake
+
+    async def pause(self, request: TargetRequest, by: By) -> TargetChanged:
+        """Its jobs wait, and that is remembered. Raises UsageError: there is no such target."""
+        await self._check(request)
+        target = request.target
+        change = self._breakers.pause(target, request.reason or "paused by hand", by.who)
+        await self._keep(target)
+        held = await self._hold(self._breakers.paused())
+        if change is not None:
+            await self._audit.note(by, "pause_target", _asked(request), held)
+        return TargetChanged(target, "paused", change is not None, held)
+
+    async def resume(self, request: TargetRequest, by: By) -> TargetChanged:
+        """It is called again, gently at first. Raises UsageError: there is no such target."""
+        await self._check(request)
+        target = request.target
+        # Its jobs first: the breaker takes an empty queue for the end of the recovery.
+        freed = await self._hold(self._breakers.paused() - {target})
+        change = self._breakers.resume(target, request.reason or "resumed by hand", by.who)
+        await self._keep(target)
+        if change is not None:
+            await self._audit.note(by, "resume_target", _asked(request), freed)
+        self._wake(target, self._clock.now())
+        state = self._breakers.of(target).state
+        return TargetChanged(target, state, change is not None, freed)
+
+    async def _hold(self, paused: frozenset[str]) -> int:
+        return await self._store.hold(self._live.current.paused, paused, now=self._clock.now())
+
+    async def _keep(self, target: str) -> None:
+        memory = {target: self._breakers.of(target).memory()}
+        await self._store.remember(facts(memory))
+        self._breakers.kept(memory)
+
+    async def _check(self, request: TargetRequest) -> None:
+        if len(request.reason) > REASON_MAX:
+            raise UsageError(f"a reason has at most {REASON_MAX} characters")
+        known = {
+            *known_targets(self._live.current),
+            *(one.target for one in self._breakers.known()),
+        }
+        if request.target in known or request.target in await self._store.reads.target_counts():
+            return
+        hint = did_you_mean(request.target, sorted(known))
+        raise UsageError(
+            f"there is no target {request.target!r}; {hint or '`router targets` lists them'}"
+        )
+
+
+def _asked(request: TargetRequest) -> dict[str, str]:
+    reason = {"reason": request.reason} if request.reason else {}
+    return {"target": request.target, **reason}

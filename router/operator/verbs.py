@@ -1,0 +1,387 @@
+"""The operator's verbs on stored work; each leaves a line in the audit."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+
+import msgspec
+
+from router.clock import Clock
+from router.dispatch.breakers import Breakers
+from router.errors import NotFound, UsageError
+from router.model.ids import Ids
+from router.model.job import Job
+from router.model.operations import Change, Item, Planned, Replay
+from router.model.selector import Criteria
+from router.model.subscription import is_subscription
+from router.operator import answers, retention
+from router.operator.audit import AuditTrail
+from router.operator.id_lookup import look_up, whole_ids
+from router.operator.known_names import check_names
+from router.operator.new_jobs import NewJobs
+from router.operator.originals import OriginalRuns
+from router.operator.planning import joined, plan
+from router.operator.replay_source import frozen
+from router.operator.replay_steps import Making, Wake
+from router.operator.requests import (
+    LOCAL,
+    BackupNote,
+    By,
+    ChangeRequest,
+    PruneRequest,
+    RememberRequest,
+    ReplayRequest,
+    TargetRequest,
+)
+from router.operator.search import Search
+from router.operator.target_verbs import TargetVerbs
+from router.rules.live import LiveRef
+from router.store.protocol import Store
+from router.store.values import Selector
+
+IDS_AT_ONCE = 100
+FIRST_REPLAYS = 100
+"""So many of the latest replays are asked which targets they still keep busy."""
+PATH_MAX = 4_096
+
+
+class StoreVerbs:
+    """
+    Acts on stored work.
+
+    `wake` is told of every target that has new due work (a no-op when no server runs).
+    `patience_s` is how long `replay` waits for its jobs to be made, None: until they are. `holds`
+    says whether ages cannot be trusted, because the clock was set far on.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        live: LiveRef,
+        clock: Clock,
+        ids: Ids,
+        wake: Wake,
+        breakers: Breakers,
+        holds: Callable[[], bool],
+        patience_s: float | None = None,
+    ) -> None:
+        self._store = store
+        self._live = live
+        self._clock = clock
+        self._ids = ids
+        self._wake = wake
+        self._holds = holds
+        self._patience_s = patience_s
+        self.audit = AuditTrail(store, clock, ids)
+        self._targets = TargetVerbs(
+            breakers=breakers, store=store, live=live, clock=clock, audit=self.audit, wake=wake
+        )
+        again = NewJobs(live, clock, ids)
+        self._making = Making(store=store, live=live, clock=clock, again=again, wake=wake)
+
+    # -- replays
+
+    async def plan_replay(self, request: ReplayRequest) -> answers.OperatorPlan:
+        """
+        What `replay` would do; changes nothing. With the plan's `until` in its selector `replay`
+        does exactly that: what comes later is no part of it.
+
+        Raises: as `replay`.
+        """
+        request.check()
+        await self._known(request)
+        replay, request = await self._prepared(request)
+        planned = await plan(self._making.finder(request), replay, request.rate)
+        return await self._plan(planned, request.selector)
+
+    async def replay(self, request: ReplayRequest, by: By = LOCAL) -> answers.ReplayProgress:
+        """
+        Make new jobs from stored deliveries, ignoring dedupe.
+
+        A delivery is routed anew by the present rules; a job, or jobs selected by rule, state or
+        cause, are made again as event x rule x action. A replay of a known name goes on where it
+        was; what it has made is not made again.
+
+        Raises:
+            NotFound: an id is unknown.
+            UsageError: nothing was selected, or the name stands for another replay.
+        """
+        request.check()
+        replay = await self._known(request)
+        if replay is None:
+            fresh, request = await self._prepared(request)
+            fresh = msgspec.structs.replace(fresh, due=await self._busy(request))
+            line = self.audit.line(by, "replay", request.as_json(), fresh.id)
+            replay = await self._store.begin_replay(fresh, line)
+            self.audit.log(line)
+        return await self._progress(await self._making.go_on(replay, self._patience_s))
+
+    async def replayed(self, id_: str) -> answers.ReplayProgress:
+        """How far a replay is. Raises NotFound."""
+        replay = await self._store.reads.replay(id_)
+        if replay is None:
+            raise NotFound(f"no replay {id_}")
+        return await self._progress(replay)
+
+    def shift(self, ms: int) -> None:
+        """Somebody set the clock: paces of replays go on by the new one."""
+        self._making.shift(ms)
+
+    async def go_on(self) -> int:
+        """Go on with the replays that an earlier process began; returns how many."""
+        return await self._making.resume()
+
+    async def close(self) -> None:
+        """Stop making jobs of replays; the next start goes on."""
+        await self._making.close()
+
+    async def _known(self, request: ReplayRequest) -> Replay | None:
+        """The replay of this name, if it is this one. Raises UsageError: it is another."""
+        if request.name is None:
+            return None
+        replay = await self._store.reads.replay(request.name)
+        if replay is not None and not request.is_same(ReplayRequest.from_json(replay.asked)):
+            raise UsageError(f"{request.name} is the name of another replay; give this one its own")
+        return replay
+
+    async def _prepared(self, request: ReplayRequest) -> tuple[Replay, ReplayRequest]:
+        """A new replay of this, its selection frozen."""
+        now = self._clock.now()
+        items: tuple[Item, ...] | None = None
+        if request.selector is None:
+            items = await self._items(request)
+        else:
+            await check_names(request.selector, self._live.current.ruleset, self._store.reads)
+            selector = frozen(request.selector, now)
+            request = msgspec.structs.replace(request, selector=selector)
+            finder = self._making.finder(request)  # a wrong condition is told at once
+            if selector.limit is not None:
+                items = await finder.items()
+        return Replay(
+            request.name or self._ids.new("rpl", now), request.as_json(), now, items
+        ), request
+
+    async def _items(self, request: ReplayRequest) -> tuple[Item, ...]:
+        """What the ids name, in their order. Raises NotFound."""
+        whole: dict[str, None] = {}
+        single: dict[str, list[str]] = {}
+        for written in request.ids:
+            found = await look_up(self._store.reads, written)
+            if isinstance(found, Job):
+                single.setdefault(found.delivery, []).append(found.id)
+                continue
+            provider = found.delivery.provider
+            if not request.recorded and provider not in self._live.current.ruleset.providers:
+                raise NotFound(f"the rules file no longer has the provider {provider!r}")
+            whole[found.delivery.id] = None
+        alone = [(d, tuple(jobs)) for d, jobs in single.items() if d not in whole]
+        return (*[(d, None) for d in whole], *alone)
+
+    async def _busy(self, request: ReplayRequest) -> dict[str, float]:
+        """When replays that go on leave each target free; what is named by id waits for none."""
+        if request.ids or request.rate is None:
+            return {}
+        now = self._clock.now()
+        found: dict[str, float] = {}
+        for replay in await self._store.reads.replays(FIRST_REPLAYS):
+            if replay.state != "cancelled":
+                for target, at in replay.due.items():
+                    if at > now:
+                        found[target] = max(at, found.get(target, 0.0))
+        return found
+
+    async def _progress(self, replay: Replay) -> answers.ReplayProgress:
+        return answers.ReplayProgress(
+            replay.id,
+            replay.state,
+            replay.deliveries,
+            replay.jobs,
+            replay.skipped,
+            replay.passed,
+            await self._earlier(replay.earlier),
+            replay.created_at,
+            max(map(int, replay.due.values()), default=None),
+        )
+
+    # -- changes of jobs that there are
+
+    async def plan_change(self, verb: Change, request: ChangeRequest) -> answers.OperatorPlan:
+        """
+        What `cancel` or `revive` would change; as `plan_replay`. A replay is cancelled whole,
+        whatever it makes meanwhile.
+
+        Raises: as they do.
+        """
+        newer = await self._newer(request) if verb == "revive" else {}
+        planned, selector = await self._planned(verb, request)
+        return await self._plan(planned, selector, newer)
+
+    async def cancel(self, request: ChangeRequest, by: By = LOCAL) -> answers.Cancelled:
+        """
+        Cancel jobs that have not ended and are not running.
+
+        Raises:
+            NotFound: there is no such id, or replay.
+            UsageError: nothing was selected.
+        """
+        line = self.audit.line(by, "cancel", request.as_json())
+        now = self._clock.now()
+        count = 0
+        for chosen in await self._chosen("cancel", request):
+            count += await self._store.cancel(
+                chosen, reason="cancelled by operator", now=now, audit=line
+            )
+        if count:  # what they kept waiting may start
+            self.audit.log(line, count)
+            await self._wake_all()
+        return answers.Cancelled(count)
+
+    async def revive(self, request: ChangeRequest, by: By = LOCAL) -> answers.Revived:
+        """
+        Make dead jobs available again with a fresh schedule. One that a replay has made again is
+        revived only if it is named.
+
+        Raises: as `cancel`.
+        """
+        newer = await self._newer(request)
+        planned, _ = await self._planned("revive", request)
+        line = self.audit.line(by, "revive", request.as_json())
+        now = self._clock.now()
+        count = 0
+        for chosen in await self._chosen("revive", request):
+            count += await self._store.revive(chosen, now=now, audit=line)
+        if count:
+            self.audit.log(line, count)
+        await self._wake_all()
+        return answers.Revived(count, planned.passed, await self._earlier(planned.earlier), newer)
+
+    async def _newer(self, request: ChangeRequest) -> dict[str, tuple[str, str]]:
+        """Id and state of the newest run of each job that is named and has been made again."""
+        found: dict[str, tuple[str, str]] = {}
+        for written in request.ids:
+            job = await look_up(self._store.reads, written)
+            record = (
+                await self._store.reads.delivery(job.delivery) if isinstance(job, Job) else None
+            )
+            if isinstance(job, Job) and record is not None:
+                newest = OriginalRuns(record.jobs).newest(job)
+                if newest.id != job.id:
+                    found[job.id] = newest.id, newest.state
+        return found
+
+    async def _planned(
+        self, verb: Change, request: ChangeRequest
+    ) -> tuple[Planned, Criteria | None]:
+        """What would change, and the selection to repeat for exactly that."""
+        selector = request.selector
+        if selector is not None and selector.replay is None:
+            selector = frozen(selector, self._clock.now())
+        chosen = await self._chosen(verb, msgspec.structs.replace(request, selector=selector))
+        return joined([await self._store.reads.planned(one, verb) for one in chosen]), selector
+
+    async def _chosen(self, verb: Change, request: ChangeRequest) -> list[Selector]:
+        """The same as selections that the store can read alone: without a condition."""
+        request.check()
+        chosen = Selector.of(request.selector, await whole_ids(self._store.reads, request.ids))
+        await check_names(chosen, self._live.current.ruleset, self._store.reads)
+        if chosen.where is None:
+            return [chosen]
+        if chosen.replay is not None:
+            raise UsageError("a replay is cancelled whole: leave --where out")
+        found = [job async for job in self._fitting(verb, chosen)]
+        starts = range(0, len(found), IDS_AT_ONCE)
+        state = "dead" if verb == "revive" else chosen.state  # found, not named
+        return [
+            Selector(ids=tuple(found[start : start + IDS_AT_ONCE]), state=state) for start in starts
+        ]
+
+    async def _fitting(self, verb: Change, selector: Selector) -> AsyncIterator[str]:
+        """Ids of the selected jobs that the condition fits and that can be changed so."""
+        states = {"dead"} if verb == "revive" else {"available", "retryable", "waiting"}
+        if selector.ids or selector.state == "dead":  # as without a condition
+            states.add("dead")
+        unlimited = msgspec.structs.replace(selector, limit=None)
+        search = Search(self._store.reads, unlimited, self._live.current.ruleset, jobs=True)
+        count = 0
+        async for stored in search.newest():
+            for job in stored.jobs:
+                if job.state in states and count != selector.limit:
+                    count += verb == "cancel" or await self._revivable(job)
+                    yield job.id
+            if count == selector.limit:
+                return
+
+    async def _revivable(self, job: Job) -> bool:
+        """Whether nothing was made of it since."""
+        plan = await self._store.reads.planned(Selector(ids=(job.id,), state="dead"), "revive")
+        return plan.jobs > 0
+
+    async def _wake_all(self) -> None:
+        for target, due_at in (await self._store.reads.targets()).items():
+            self._wake(target, due_at)
+
+    async def _plan(
+        self,
+        planned: Planned,
+        selector: Criteria | None,
+        newer: Mapping[str, tuple[str, str]] = {},
+    ) -> answers.OperatorPlan:
+        values = msgspec.structs.asdict(planned)
+        values |= {"earlier": await self._earlier(planned.earlier), "newer": newer}
+        return answers.OperatorPlan(**values, until=selector.until if selector else None)
+
+    async def _earlier(self, job: str | None) -> answers.EarlierReplay | None:
+        """The replay that made a job which was passed over for it."""
+        replay = None if job is None else await self._store.reads.made_by(job)
+        return None if replay is None else answers.EarlierReplay(replay.id, replay.created_at)
+
+    # -- the rest
+
+    async def pause(self, request: TargetRequest, by: By = LOCAL) -> answers.TargetChanged:
+        """
+        Call a target no more until it is resumed; its jobs wait, and that is remembered.
+
+        Raises:
+            UsageError: there is no such target.
+        """
+        return await self._targets.pause(request, by)
+
+    async def resume(self, request: TargetRequest, by: By = LOCAL) -> answers.TargetChanged:
+        """Call a paused or failing target again, gently at first. Raises as `pause`."""
+        return await self._targets.resume(request, by)
+
+    async def prune(self, request: PruneRequest, by: By = LOCAL) -> answers.PruneProgress:
+        """
+        A bounded piece of retention, now.
+
+        Raises:
+            UsageError: the age is negative, or the clock was set far on.
+        """
+        if request.older_than is not None and request.older_than < 0:
+            raise UsageError("older_than is a number of milliseconds")
+        if self._holds():
+            raise UsageError("the clock was set on by more than a day: nothing is removed yet")
+        keep = self._live.current.ruleset.server.retention
+        retain = retention.retain(keep, self._clock.now(), request.older_than)
+        done, more = await retention.prune(self._store, retain, clock=self._clock)
+        await self.audit.note(by, "prune", msgspec.to_builtins(request), done.deliveries)
+        return answers.PruneProgress(done.deliveries, done.keys, done.generations, more)
+
+    async def remember(self, request: RememberRequest, by: By = LOCAL) -> answers.Remembered:
+        """
+        Keep what the command line found out, so that it need not wait for the store's lock.
+
+        Raises:
+            UsageError: a name is not that of its subscription.
+        """
+        if not all(map(is_subscription, request.facts.items())):
+            raise UsageError("facts are subscriptions by name")
+        line = self.audit.line(by, "remember", {"facts": sorted(request.facts)})
+        await self._store.remember(msgspec.to_builtins(request.facts), line)
+        self.audit.log(line, len(request.facts))
+        return answers.Remembered(len(request.facts))
+
+    async def backed_up(self, note: BackupNote, by: By = LOCAL) -> answers.Noted:
+        """Note in the audit a backup that was made beside the server."""
+        asked = {"path": note.path[:PATH_MAX], "bytes": note.bytes}
+        await self.audit.note(by, "backup", asked, 0)
+        return answers.Noted(1)

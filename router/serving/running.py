@@ -1,0 +1,156 @@
+"""What the running server tells of itself, and the reload of its rules file."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from router import __version__
+from router.clock import Clock
+from router.errors import StoreUnavailable, UsageError
+from router.operator.answers import (
+    JobOutput,
+    RefusalList,
+    RefusedRequest,
+    Reloaded,
+    ServerState,
+    StoreFile,
+)
+from router.operator.audit import AuditTrail
+from router.operator.requests import LOCAL, By
+from router.refusals import Refusals
+from router.rules.live import LiveRef
+from router.serving.reload import Reloader
+from router.store.protocol import Store
+
+READY_S = 2.0
+"""A store that needs longer for one small commit is not ready: whoever asks waits 3 s or less."""
+
+
+class LiveParts(NamedTuple):
+    """
+    What a running server has beside its store: the last refusals, whether the store is `full`,
+    what a running job has written since a place, and what else its state tells.
+    """
+
+    refusals: Refusals
+    full: Callable[[], bool]
+    written: Callable[[str, str], dict[str, Any] | None]
+    more: Callable[[], dict[str, Any]]
+
+
+class RunningServer:
+    """The running server: whether it is ready, what it is, what it refused, and its rules file."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        live: LiveRef,
+        clock: Clock,
+        audit: AuditTrail,
+        reloader: Reloader,
+        parts: LiveParts,
+    ) -> None:
+        self._store = store
+        self._live = live
+        self._clock = clock
+        self._audit = audit
+        self._reloader = reloader
+        self._parts = parts
+        self._started_at = clock.now()
+        self._beat: asyncio.Future[None] | None = None
+        self._draining = False
+
+    def drain(self) -> None:
+        """From now on it is not ready: it stops."""
+        self._draining = True
+
+    async def ready(self) -> bool:
+        """Whether a delivery could be committed now."""
+        if self._draining or self._parts.full():
+            return False
+        if self._beat is None or self._beat.done():
+            self._beat = asyncio.ensure_future(self._store.ready())
+            self._beat.add_done_callback(_observed)
+        beat = self._beat  # one for all who ask while the disk hangs
+        late = asyncio.ensure_future(self._clock.sleep(READY_S))
+        await asyncio.wait({beat, late}, return_when=asyncio.FIRST_COMPLETED)
+        late.cancel()
+        return beat.done() and _committed(beat)
+
+    async def status(self) -> ServerState:
+        """What runs here."""
+        ruleset = self._live.current.ruleset
+        states: Counter[str] = Counter()
+        for counts in (await self._store.reads.counts()).values():
+            states.update(counts)
+        return ServerState(
+            version=__version__,
+            generation=ruleset.generation,
+            started_at=self._started_at,
+            endpoints=sorted(ruleset.endpoints),
+            store=StoreFile(ruleset.server.store, await self._store.reads.size()),
+            jobs=dict(states),
+            reload=self._reloader.state,
+            **self._parts.more(),
+        )
+
+    def refusals(self, limit: int) -> RefusalList:
+        """The newest refused requests, newest first."""
+        return RefusalList(self._parts.refusals.recent(limit))
+
+    def refusal(self, wanted: str, endpoint: str | None) -> RefusedRequest:
+        """One refused request, by its id; `last`: the newest. Raises NotFound: it is not kept."""
+        kept = self._parts.refusals.get(wanted, endpoint)
+        request = kept.request
+        return RefusedRequest(
+            kept.id,
+            kept.at,
+            kept.endpoint,
+            kept.reason,
+            request.method,
+            request.raw_path.decode("latin-1"),
+            request.query_string.decode("latin-1"),
+            [(n.decode("latin-1"), v.decode("latin-1")) for n, v in request.headers],
+            request.body,
+            kept.body_bytes,
+            kept.cut,
+        )
+
+    def output(self, job: str, after: str) -> JobOutput:
+        """What a job's command has written since `after`, while it runs here."""
+        found = self._parts.written(job, after)
+        return JobOutput(running=False) if found is None else JobOutput(running=True, **found)
+
+    async def reload(self, by: By = LOCAL) -> Reloaded:
+        """
+        Read the rules file again.
+
+        Raises:
+            UsageError: it is wrong, and the previous rules remain active; the text holds the
+                diagnostics. Or it cannot be read now.
+        """
+        changed = await self._reloader.reload()
+        if self._reloader.state.unread is not None:
+            raise UsageError(f"the rules file cannot be read now: {self._reloader.state.unread}")
+        if not self._reloader.state.ok:
+            raise UsageError(self._reloader.state.error or "the rules file is wrong")
+        generation = self._live.current.ruleset.generation
+        if changed:
+            await self._audit.note(by, "reload", {"generation": generation}, 1)
+        return Reloaded(generation, changed)
+
+
+def _committed(beat: "asyncio.Future[None]") -> bool:
+    try:
+        beat.result()
+    except StoreUnavailable:
+        return False
+    return True
+
+
+def _observed(beat: "asyncio.Future[None]") -> None:
+    """Whoever asked may have gone: an error that nobody looks at is no news."""
+    if not beat.cancelled():
+        beat.exception()
