@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from router.diagnosis import causes
-from router.diagnosis.causes import DiagnosisFinding
+from router.diagnosis.causes import ALTERED, DiagnosisFinding, clock, finding, key_fix
 from router.diagnosis.originals import originals
 from router.diagnosis.probe import Probe, Read
 from router.diagnosis.rewriting import is_sorted
@@ -71,14 +70,15 @@ def diagnose(request: InboundRequest, case: Case) -> tuple[DiagnosisFinding, ...
         request, case.live, now_ms=case.at_ms, tolerance_s=case.tolerance_s
     )
     if case.unsigned or isinstance(verdict, Verified):
-        return (causes.genuine(case.endpoint, unsigned=case.unsigned),)
+        return (finding("unsigned" if case.unsigned else "genuine", endpoint=case.endpoint),)
     broken = [f for f in (_unusable(s, case.provider) for s in case.live) if f]
     if not case.live:
-        broken.append(causes.no_secret([s.name for s in case.ended]))
+        names = ", ".join(secret.name for secret in case.ended)
+        broken.append(finding("secrets_ended" if names else "no_secret", names=names))
     if verdict.reason == "ambiguous_header":
-        return (*broken, causes.header_twice(_doubled(request, case.provider)))
+        return (*broken, finding("header_twice", header=_doubled(request, case.provider)))
     if _is_hidden(request, case.provider):
-        return (*broken, causes.hidden())
+        return (*broken, finding("hidden"))
     proved = _proved(request, case, verdict)
     if proved:
         return tuple(proved)
@@ -87,7 +87,9 @@ def diagnose(request: InboundRequest, case: Case) -> tuple[DiagnosisFinding, ...
 
 def _unusable(secret: LiveSecret, provider: Provider) -> DiagnosisFinding | None:
     verdict = provider.check_secret(secret.value)
-    return None if verdict.ok else causes.broken_key(secret.name, verdict.error or "unusable")
+    why = verdict.error or "unusable"
+    fix = key_fix(why)
+    return None if verdict.ok else finding("key_unusable", name=secret.name, why=why, fix=fix)
 
 
 def _doubled(request: InboundRequest, provider: Provider) -> str:
@@ -122,8 +124,8 @@ def _clock(request: InboundRequest, case: Case, verdict: Refused) -> DiagnosisFi
     stamps = [Probe(case.provider.definition, rule, request).timestamp_s for rule in _signed(case)]
     stamp = next((s for s in stamps if s is not None), None)
     if stamp is None:
-        return causes.token_expired(verdict.hint or "")
-    return causes.clock(case.at_ms - stamp * 1000, known=case.came_ms is not None)
+        return finding("token_expired", hint=verdict.hint or "the token has expired")
+    return clock(case.at_ms - stamp * 1000, known=case.came_ms is not None)
 
 
 def _signed(case: Case) -> list[VerifyRule]:
@@ -143,28 +145,29 @@ def _by_own_ways(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
 def _secrets(case: Case) -> Iterator[tuple[LiveSecret, list[DiagnosisFinding]]]:
     """Every secret that may be the right one, and what is wrong if it is."""
     yield from ((secret, []) for secret in case.live)
-    yield from ((secret, [causes.ended(secret.name)]) for secret in case.ended)
-    yield from ((secret, [causes.given(secret.name)]) for secret in case.given)
+    yield from ((secret, [finding("secret_ended", name=secret.name)]) for secret in case.ended)
+    yield from ((secret, [finding("secret_other", name=secret.name)]) for secret in case.given)
     for other in case.others:
         same = other.provider is case.provider
-        cause = causes.other_endpoint if same else causes.swapped
-        told = [cause(other.endpoint, case.endpoint)]
-        yield from ((secret, told) for secret in other.secrets)
+        cause = "other_endpoint" if same else "secret_swapped"
+        found = [finding(cause, other=other.endpoint, endpoint=case.endpoint)]
+        yield from ((secret, found) for secret in other.secrets)
     for secret in (*case.live, *case.ended, *case.given):
         for how, value in guesses(secret.value):
-            yield LiveSecret(secret.name, value), [causes.miscopied(secret.name, how)]
+            found = [finding("secret_miscopied", name=secret.name, how=how)]
+            yield LiveSecret(secret.name, value), found
 
 
 def _by_secret(probe: Probe, request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
-    for secret, told in _secrets(case):
+    for secret, wrong in _secrets(case):
         read = probe.fits(secret.value, request.body)
         if read is not None:
-            return [*told, *_misread(read)]
+            return [*wrong, *_misread(read)]
     return []
 
 
 def _misread(read: Read) -> list[DiagnosisFinding]:
-    return [] if read.how is None else [causes.signature_form(read.how)]
+    return [] if read.how is None else [finding("signature_form", how=read.how)]
 
 
 def _by_body(probe: Probe, request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
@@ -173,12 +176,12 @@ def _by_body(probe: Probe, request: InboundRequest, case: Case) -> list[Diagnosi
         return []
     likely = [(s, t) for s, t in _secrets(case) if not (t and t[0].code == "secret_miscopied")]
     for original in originals(request.body, content_length(request)):
-        for secret, told in likely:
+        for secret, wrong in likely:
             read = probe.fits(secret.value, original.body)
             if read is not None:
-                return [causes.altered(original), *told, *_misread(read)]
+                return [finding(ALTERED[original.kind], how=original.how), *wrong, *_misread(read)]
     if request.body and any(probe.fits(s.value, b"") for s, _ in likely):
-        return [causes.empty_signed()]
+        return [finding("empty_signed")]
     return []
 
 
@@ -186,16 +189,16 @@ def _by_shown_secret(request: InboundRequest, case: Case) -> list[DiagnosisFindi
     """Tokens and passwords: which other secret, or which slip of it, is the one that was shown?"""
     if not any(not rule.signs_body for rule in case.provider.definition.ways):
         return []
-    for secret, told in _secrets(case):
-        if told and _verifies(case.provider, request, (secret,)):
-            return told
+    for secret, wrong in _secrets(case):
+        if wrong and _verifies(case.provider, request, (secret,)):
+            return wrong
     return []
 
 
 def _by_other_endpoints(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
     for other in case.others:
         if _verifies(other.provider, request, other.secrets):
-            return [causes.other_endpoint(other.endpoint, case.endpoint)]
+            return [finding("other_endpoint", other=other.endpoint, endpoint=case.endpoint)]
     return []
 
 
@@ -205,7 +208,7 @@ def _by_other_senders(request: InboundRequest, case: Case) -> list[DiagnosisFind
         if provider.definition.generic or provider.name == case.provider.name:
             continue
         if _verifies(provider, request, (*case.live, *case.ended, *case.given)):
-            return [causes.other_sender(provider.label, provider.name, sure=True)]
+            return [finding("other_provider", label=provider.label, name=provider.name)]
     return []
 
 
@@ -218,7 +221,7 @@ def _elsewhere(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
             for secret in (*case.live, *case.ended, *case.given) if readings else ():
                 read = probe.fits(secret.value, request.body, readings)
                 if read is not None:
-                    return [causes.header_renamed(name.decode("latin-1")), *_misread(read)]
+                    return [finding("header_renamed", name=name.decode("latin-1")), *_misread(read)]
     return []
 
 
@@ -235,7 +238,7 @@ def _suspected(request: InboundRequest, case: Case, verdict: Refused) -> list[Di
     if verdict.reason in ("missing_signature", "malformed_signature", "missing_header"):
         found = [*_odd_headers(request, case, verdict), *found]
     elif not found:
-        found.append(causes.wrong_secret([s.name for s in case.live]))
+        found.append(finding("secret_wrong", names=", ".join(s.name for s in case.live) or "none"))
     return list(dict.fromkeys(found))  # two ways of proof may miss the same header
 
 
@@ -244,17 +247,21 @@ def _odd_headers(
 ) -> Iterator[DiagnosisFinding]:
     other = _look_alike(request, case)
     if other is not None:
-        yield causes.other_sender(other.label, other.name, sure=False)
+        yield finding("looks_like_other", label=other.label, name=other.name)
         return
     for rule in _signed(case):
         missing = Probe(case.provider.definition, rule, request).missing
         if missing and verdict.reason == "missing_header":
-            yield causes.header_missing(missing)
+            yield finding("header_missing", names=", ".join(missing))
     if verdict.reason == "missing_signature":
         places = [name for rule in case.provider.definition.ways for name in spelled(rule.place)]
-        yield causes.no_signature(places, verdict.hint or "")
+        yield finding(
+            "signature_missing",
+            places=" or ".join(dict.fromkeys(places)),
+            hint=verdict.hint or "",
+        )
     elif verdict.reason == "malformed_signature":
-        yield causes.malformed(verdict.hint or "")
+        yield finding("signature_malformed", hint=verdict.hint or "")
 
 
 def _look_alike(request: InboundRequest, case: Case) -> Provider | None:
@@ -276,17 +283,17 @@ def _proofs(provider: Provider) -> set[bytes]:
 def _odd_body(request: InboundRequest) -> Iterable[DiagnosisFinding]:
     body, announced = request.body, content_length(request)
     if announced is not None and announced > len(body):
-        yield causes.truncated(len(body), announced)
+        yield finding("body_truncated", size=len(body), announced=announced)
     elif _is_broken_json(body):
-        yield causes.cut_short(len(body))
+        yield finding("cut_short", size=len(body))
     if not body:
-        yield causes.no_body()
+        yield finding("body_lost")
     if _encoding(request) or body[:2] == b"\x1f\x8b":
-        yield causes.encoded()
+        yield finding("body_encoded")
     if b"\xef\xbf\xbd" in body:
-        yield causes.charset_lost()
+        yield finding("charset_lost")
     if len(body) <= hints.BODY_MAX and is_sorted(body):
-        yield causes.keys_sorted()
+        yield finding("keys_sorted")
 
 
 def _is_broken_json(body: bytes) -> bool:
