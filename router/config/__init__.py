@@ -1,4 +1,4 @@
-"""READING ROOM: text in; a ruleset or diagnostics out."""
+"""Text in; a ruleset or diagnostics out."""
 
 from router.config.diagnostics import render_json, render_text
 from router.config.files import KeptFiles, decode_text

@@ -31,7 +31,7 @@ def render_gitlab(found: Found) -> str:
         identity = "\0".join([d.code, d.file, d.message, d.source or ""])
         issues.append(
             {
-                "description": _told(d),
+                "description": _text(d),
                 "check_name": d.code,
                 "fingerprint": hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest(),
                 "severity": "major" if d.severity == "error" else "minor",
@@ -95,7 +95,7 @@ def render(format_: str, found: Found, files: Sequence[str]) -> str:
     return render_junit(found, files) if format_ == "junit" else _RENDERERS[format_](found)
 
 
-def _told(d: Diagnostic) -> str:
+def _text(d: Diagnostic) -> str:
     return f"{d.message}: {d.hint}" if d.hint else d.message
 
 
@@ -128,16 +128,15 @@ def _command(d: Diagnostic) -> str:
         "endColumn": d.column + d.width,
         "title": d.code,
     }
-    listed = ",".join(f"{name}={_property(str(value))}" for name, value in place.items())
-    return f"::{d.severity} {listed}::{_data(_told(d))}\n"
+    listed = ",".join(
+        f"{name}={_data(str(value)).replace(':', '%3A').replace(',', '%2C')}"
+        for name, value in place.items()
+    )
+    return f"::{d.severity} {listed}::{_data(_text(d))}\n"
 
 
 def _data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 # -- SARIF
@@ -157,15 +156,12 @@ def _sarif_rule(code: str) -> dict[str, Any]:
 
 def _sarif_result(d: Diagnostic) -> dict[str, Any]:
     region = {"startLine": d.line, "startColumn": d.column, "endColumn": d.column + d.width}
-    where = {"artifactLocation": {"uri": _uri(d.file)}, "region": region}
+    path = PurePath(d.file)
+    uri = path.as_uri() if path.is_absolute() else quote(path.as_posix())
+    where = {"artifactLocation": {"uri": uri}, "region": region}
     return {
         "ruleId": d.code,
         "level": d.severity,
-        "message": {"text": _told(d)},
+        "message": {"text": _text(d)},
         "locations": [{"physicalLocation": where}],
     }
-
-
-def _uri(file: str) -> str:
-    path = PurePath(file)
-    return path.as_uri() if path.is_absolute() else quote(path.as_posix())

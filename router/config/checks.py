@@ -75,7 +75,7 @@ def duplicate_rules(file: CompiledFile) -> Found:
     for name in (entry.id for entry in file.entries if entry.id is not None):
         start = first.setdefault(name.value, name.node.start)
         if start != name.node.start:
-            where = file.context.report.source.told(start, name.node.start)
+            where = file.context.report.source.where(start, name.node.start)
             yield name, f"the rule id '{name.value[:60]}' is taken by the rule in {where}"
 
 

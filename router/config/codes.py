@@ -234,10 +234,8 @@ def codes_markdown() -> str:
 
 
 def _section(title: str, table: dict[str, Code]) -> str:
-    rows = [f"| {_linked(code)} | {c.severity} | {c.about} |" for code, c in table.items()]
+    rows = [
+        f"| [`{code}`](codes/{code}.md) | {c.severity} | {c.about} |" for code, c in table.items()
+    ]
     head = [f"## {title}", "", "| code | severity | what is wrong |", "|---|---|---|"]
     return "\n".join([*head, *rows]) + "\n"
-
-
-def _linked(code: str) -> str:
-    return f"[`{code}`](codes/{code}.md)"

@@ -106,7 +106,7 @@ class LoadContext:
 
     def one_of(self, code: str, entry: Entry, names: tuple[str, ...]) -> str | None:
         """The single one of these keys that the entry has; an error if none or several."""
-        given = [n for n in names if self._has(entry, n)]
+        given = [n for n in names if entry.key_at(n) is not entry.node]
         if len(given) == 1:
             return given[0]
         if not given and entry.broken:
@@ -119,10 +119,6 @@ class LoadContext:
             entry.key_at(given[1]) if given else entry.node,
         )
         return None
-
-    @staticmethod
-    def _has(entry: Entry, key: str) -> bool:
-        return entry.key_at(key) is not entry.node
 
     def variable(self, name: SourceText, default: SourceText | None) -> str | None:
         """The value of an environment variable, its default, or None."""

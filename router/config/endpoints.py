@@ -34,10 +34,10 @@ def endpoints(context: LoadContext, base_url: str) -> dict[str, Endpoint]:
     taken: dict[str, str] = {}
     for name, entry in context.file.endpoints or ():
         _name(context, name)
-        if _has_keys(entry):
+        if entry.verify is not None and entry.verify.mode is None:
             own = reworked(context, name.value, entry)
             context.reworked |= {} if own is None else {entry.node.start: own}
-        _mended_away(context, entry)
+        _check(context, entry)
         found[name.value] = _endpoint(
             context, name.value, entry, _addresses(context, entry, prefix)
         )
@@ -77,10 +77,6 @@ def used(context: LoadContext, found: Mapping[str, Endpoint]) -> dict[str, Provi
     return {name: provider for name, provider in each if provider is not None}
 
 
-def _has_keys(entry: EndpointEntry) -> bool:
-    return entry.verify is not None and entry.verify.mode is None
-
-
 def is_open(entry: EndpointEntry) -> bool:
     """Does an endpoint let everybody in?"""
     return entry.verify is not None and entry.verify.mode == "none"
@@ -92,7 +88,7 @@ def _name(context: LoadContext, name: SourceText) -> None:
         context.error("bad-name", f"the endpoint name '{name.value}' is reserved", name)
 
 
-def _mended_away(context: LoadContext, entry: EndpointEntry) -> None:
+def _check(context: LoadContext, entry: EndpointEntry) -> None:
     _known_provider(context, entry)
     _secrets_or_unsigned(context, entry)
     for key in ("body_max", "tolerance", "expect_every"):

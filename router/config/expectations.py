@@ -129,7 +129,9 @@ class Expectations:
             known = list(dict.fromkeys(_texts(rule)))
             if text not in known:
                 message = f"nothing of the rule '{rule.id}' reads '{text[:60]}'"
-                self._bad(message, at, self.context.suggest.hint(text, known) or _could(known))
+                texts = f" or one of its texts: {', '.join(known[:3])}" if known else ""
+                usual = f"write match[0], {SKIPPED[0]!r}{texts}"
+                self._bad(message, at, self.context.suggest.hint(text, known) or usual)
 
     # -- actions --------------------------------------------------------------------------------
 
@@ -174,11 +176,6 @@ def _texts(rule: CompiledRule) -> Iterator[str]:
     for item in items_of(rule, {}):
         yield " ".join(item.source.split())
         yield from (" ".join(leaf.text.split()) for leaf in item.leaves)
-
-
-def _could(known: list[str]) -> str:
-    texts = ", ".join(known[:3])
-    return f"write match[0], {SKIPPED[0]!r}" + (f" or one of its texts: {texts}" if texts else "")
 
 
 def _is_partly_read(entry: RuleEntry) -> bool:

@@ -14,7 +14,7 @@ import msgspec
 from router.config.files import TESTS, Files, UnreadableError, decode_text, is_tests, outside
 from router.config.schema import FileEntry
 from router.config.trial_schema import TestsEntry
-from router.errors import ConfigError, Diagnostic
+from router.errors import ConfigError
 from router.yaml_source import (
     Bounds,
     Decoder,
@@ -132,7 +132,8 @@ class Including:
         try:
             text = decode_text(self._files.read(name), path=path)
         except ConfigError as error:
-            self._refused(error.diagnostics)
+            self._report.found += error.diagnostics
+            self._report.failed = True
             return None
         except UnreadableError as reason:
             self._unreadable(f"cannot read '{name}': {reason}", at)
@@ -141,10 +142,6 @@ class Including:
         node = read(report, bounds=self._bounds)
         self._report.take(report)
         return IncludedFile(name, kind, report.source, node)
-
-    def _refused(self, found: tuple[Diagnostic, ...]) -> None:
-        self._report.found += found
-        self._report.failed = True
 
     def _unreadable(self, message: str, at: SourceText | None) -> None:
         if at is not None:
@@ -182,7 +179,7 @@ class Including:
         for name, (text, value) in theirs.items.items():
             first = mine.items.setdefault(name, (text, value))[0]
             if first is not text:
-                where = self._report.source.told(first.node.start, text.node.start)
+                where = self._report.source.where(first.node.start, text.node.start)
                 self._error("duplicate-name", f"the {what} '{name[:60]}' is taken by {where}", text)
 
     def _error(self, code: str, message: str, at: SourceText, hint: str | None = None) -> None:

@@ -10,8 +10,7 @@ from typing import Any
 import msgspec
 
 from router import providers
-from router.config import endpoints as endpoint_rooms
-from router.config import settings
+from router.config import endpoints, settings
 from router.config.actions import ActionCompiler, check_machine
 from router.config.api import dispatching
 from router.config.checks import CompiledFile, run_checks
@@ -141,19 +140,21 @@ def _compile(context: LoadContext, text: str) -> tuple[CompiledFile, EndpointSen
     secrets = settings.secrets(context)
     variables = settings.variables(context)
     named = targets(context)
-    found = endpoint_rooms.endpoints(context, server.base_url)
-    keys = endpoint_rooms.dedupe_keys(context, language)
+    found = endpoints.endpoints(context, server.base_url)
+    keys = endpoints.dedupe_keys(context, language)
     senders = EndpointSenders(context)
     defined = defines(context, language, senders)
     policies = settings.retries(context)
-    apis = dispatching(found, endpoint_rooms.used(context, found))
+    apis = dispatching(found, endpoints.used(context, found))
     reader = RuleCompiler(language, ActionCompiler(language, named, policies, apis), senders)
     rules = reader.compile(file.rules or [])
     if any(rule.sources is not None and OWN in rule.sources for rule in rules):
         found[OWN] = OWN_ENDPOINT
     typing = Typing(context, language, defined, variables, senders)
     typing.check(reader.texts)
-    resolved = _resolved(context)
+    resolved: dict[str, Any] = {"dev": context.dev, "env": dict(sorted(context.resolved.items()))}
+    if context.included:
+        resolved["files"] = dict(context.included)
     ruleset = Ruleset(
         generation=generation(text, resolved),
         text=text,
@@ -164,17 +165,12 @@ def _compile(context: LoadContext, text: str) -> tuple[CompiledFile, EndpointSen
         variables=variables,
         targets=named,
         endpoints=found,
-        providers=endpoint_rooms.used(context, found),
+        providers=endpoints.used(context, found),
         defines=defined,
         dedupe_keys=keys,
         rules=rules,
     )
     return CompiledFile(context, reader.texts, frozenset(typing.constant), ruleset), senders
-
-
-def _resolved(context: LoadContext) -> dict[str, Any]:
-    values: dict[str, Any] = {"dev": context.dev, "env": dict(sorted(context.resolved.items()))}
-    return {**values, "files": dict(context.included)} if context.included else values
 
 
 def generation(text: str, resolved: Mapping[str, Any]) -> str:

@@ -82,7 +82,9 @@ class Pragmas:
             if pragma is not None:
                 self._pragmas.append(pragma)
                 for reached in _reach(source, about[line], texts):
-                    self._by_line.setdefault(_named(source, reached), []).append(pragma)
+                    start = source.starts[reached - 1]
+                    place = (source.path_at(start), source.position(start)[0])
+                    self._by_line.setdefault(place, []).append(pragma)
 
     def _pragma(self, match: re.Match[str]) -> Pragma | None:
         named = _CODES.match(self._source.text, match.start(1), match.end(1))
@@ -137,12 +139,6 @@ def _about(source: Source, offset: int) -> int:
         if not _NOTHING_ELSE.match(source.text[start:end].rstrip("\r\n")):
             return line
     return line
-
-
-def _named(source: Source, line: int) -> tuple[str, int]:
-    """A line as diagnostics name it: its file, and its number in there."""
-    start = source.starts[line - 1]
-    return source.path_at(start), source.position(start)[0]
 
 
 def _on_lines(report: Report, lines: Iterable[int]) -> list[Written]:

@@ -58,7 +58,7 @@ class Typing:
         self._clean: dict[tuple[int, str, str], bool] = {}
         self._users: dict[str, dict[int, Scene]] = {}
         self._kept: list[tuple[Scene, ...]] = []
-        self._told: set[tuple[int, str, int]] = set()
+        self._reported: set[tuple[int, str, int]] = set()
         self._rule_id: SourceText | None = None
 
     def check(self, rules: Sequence[RuleTexts]) -> None:
@@ -86,7 +86,7 @@ class Typing:
     ) -> None:
         """
         One expression or template at its place in the file: what is wrong for all of these events,
-        and what is surely a mistake for some of them. `known` is asked only if there is anything
+        and what is surely a mistake for some of them. `known` is called only if there is anything
         to say.
         """
         for expression, base in _expressions(written):
@@ -173,7 +173,7 @@ class Typing:
             written = Written(text, expression, "'define'")
             self.check_expression(written, "value", scenes)
 
-    # -- telling --------------------------------------------------------------------------------
+    # -- reporting --------------------------------------------------------------------------------
 
     def _is_clean(self, expression: Expression, reading: Reading, scenes: Sequence[Scene]) -> bool:
         """Whether nothing at all is found for any of these events, whatever the rule says."""
@@ -191,12 +191,12 @@ class Typing:
                 return
             span = self.context.span(text, (base + finding.start, base + finding.end))
             key = (span[0], finding.code, id(text.node))
-            if key in self._told:
+            if key in self._reported:
                 continue
-            self._told.add(key)
-            tell = report.error if finding.severity == "error" else report.warning
+            self._reported.add(key)
+            add = report.error if finding.severity == "error" else report.warning
             hint = hint_with_user(self.context, span[0], finding.hint, self._rule_id)
-            tell(finding.code, finding.message, *span, hint)
+            add(finding.code, finding.message, *span, hint)
 
 
 def known_after(

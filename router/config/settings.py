@@ -1,4 +1,4 @@
-"""`server`, `secrets`, `vars`, `retries` of the file to the settings that rooms above take."""
+"""`server`, `secrets`, `vars`, `retries` of the file to the settings of the router."""
 
 import ipaddress
 import re
@@ -15,7 +15,6 @@ from router.config.server_schema import (
     AdminEntry,
     DoorTlsEntry,
     LimitsEntry,
-    ReloadEntry,
     RetentionEntry,
     ServerEntry,
     SettingEntry,
@@ -70,7 +69,8 @@ def server(context: LoadContext, entry: ServerEntry | None) -> ServerSettings:
     if entry.admin is not None and entry.admin.tls is not None:
         settings["admin_tls"] = _door_tls(context, entry.admin.tls)
     if entry.reload is not None:
-        settings["reload"] = _reload(entry.reload)
+        watch = entry.reload.watch is not False
+        settings["reload"] = Reload(watch, bool(entry.reload.require_tests))
     return ServerSettings(**settings)
 
 
@@ -80,11 +80,6 @@ def _door_tls(context: LoadContext, entry: DoorTlsEntry) -> DoorTls | None:
         return None
     key = str(context.folder / entry.key.value) if entry.key else None
     return DoorTls(cert=str(context.folder / entry.cert.value), key=key)
-
-
-def _reload(entry: ReloadEntry) -> Reload:
-    watch = True if entry.watch is None else entry.watch
-    return Reload(watch=watch, require_tests=bool(entry.require_tests))
 
 
 def setting(context: LoadContext, entry: SettingEntry | None) -> SourceText | None:

@@ -35,7 +35,7 @@ def hint_with_user(
     """The hint of a fault at an offset; within a shared action it says which rule uses that."""
     for _, entry in context.file.actions or ():
         if rule is not None and entry.node.start <= at < entry.node.end:
-            where = context.report.source.told(rule.node.start, at)
+            where = context.report.source.where(rule.node.start, at)
             said = f"used by the rule '{rule.value[:60]}' in {where}"
             return f"{hint}; {said}" if hint else said
     return hint
@@ -154,7 +154,7 @@ class SharedActions:
             return
         for name, scalar in self._read_by(shared).items():
             if name not in given:
-                where = self.context.report.source.told(scalar.start, entry.use.node.start)
+                where = self.context.report.source.where(scalar.start, entry.use.node.start)
                 message = f"the shared action '{entry.use.value[:60]}' needs '{name}'"
                 hint = f"it is read in {where}: give it a value under 'with'"
                 self.context.error("missing-parameter", message, entry.use, hint)

@@ -74,7 +74,7 @@ class CallEntry(OpenEntry):
 
 
 class ExpectEntry(Entry):
-    """What a test expects; what is left out is not judged."""
+    """What a test expects; what is left out is not checked."""
 
     called: ClassVar[str] = "'expect'"
     status: Annotated[list[int] | None, doc("The answer of each delivery; one stands for all.")] = (

@@ -52,7 +52,7 @@ class Trials:
             return ""
         start = self._names.setdefault(entry.name.value, entry.name.node.start)
         if start != entry.name.node.start:
-            where = self.context.report.source.told(start, entry.name.node.start)
+            where = self.context.report.source.where(start, entry.name.node.start)
             message = f"the test in {where} has the same name"
             self.context.error("duplicate-test", message, entry.name)
         return entry.name.value

@@ -56,7 +56,7 @@ class Case(msgspec.Struct, frozen=True):
 
     @property
     def at_ms(self) -> int:
-        """The time to judge the request by."""
+        """The time to verify the request at."""
         return self.now_ms if self.came_ms is None else self.came_ms
 
 

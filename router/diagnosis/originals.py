@@ -69,14 +69,12 @@ def _charsets(body: bytes) -> Iterator[Original]:
     ):
         try:
             yield Original(
-                "charset", f"read as {read} and written as {written}", _as(body, read, written)
+                "charset",
+                f"read as {read} and written as {written}",
+                body.decode(read).encode(written),
             )
         except UnicodeError:
             continue
-
-
-def _as(body: bytes, read: str, written: str) -> bytes:
-    return body.decode(read).encode(written)
 
 
 def _wrappings(body: bytes) -> Iterator[Original]:

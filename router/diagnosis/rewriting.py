@@ -111,17 +111,15 @@ def _lay_list(node: list[Any], how: tuple[str, bool], pieces: Pieces, depth: int
         return
     first, between, last, colon = _breaks(layout, depth, keyed)
     pieces.append(opening + first)
-    for index, item in enumerate(_ordered(node) if keyed and by_name else node):
+    for index, item in enumerate(
+        sorted(node, key=lambda pair: str(pair[0])) if keyed and by_name else node
+    ):
         if index:
             pieces.append(between)
         if keyed:
             pieces += (_Quoted(item[0]), colon)
         _lay(item[1] if keyed else item, how, pieces, depth + 1)
     pieces.append(last + closing)
-
-
-def _ordered(node: list[Any]) -> list[Any]:
-    return sorted(node, key=lambda pair: str(pair[0]))
 
 
 def _breaks(layout: str, depth: int, keyed: bool) -> tuple[str, str, str, str]:

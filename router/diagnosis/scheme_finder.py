@@ -75,7 +75,9 @@ def fits(request: InboundRequest, secret: bytes) -> list[Fit]:
     if len(request.body) <= hints.BODY_MAX:
         bodies += hints.alterations(request.body)
     for note, body in bodies:
-        found = found or list(_signed(_with(request, body), telling, secret, note))
+        found = found or list(
+            _signed(msgspec.structs.replace(request, body=body), telling, secret, note)
+        )
     return found
 
 
@@ -89,10 +91,6 @@ def known_senders(
             verdict = provider.verify(request, live, now_ms=0, tolerance_s=_ANY_AGE_S)
             found += [provider] if isinstance(verdict, Verified) else []
     return found
-
-
-def _with(request: InboundRequest, body: bytes) -> InboundRequest:
-    return msgspec.structs.replace(request, body=body)
 
 
 # -- the secret itself ----------------------------------------------------------------------------

@@ -174,7 +174,7 @@ class Intake:
         now = self._clock.now()
         secrets = live.secrets.verifying(settings.secrets, now)
         if endpoint.provider.particular and request.method not in endpoint.provider.methods:
-            return endpoint.provider.asked(request, secrets)
+            return endpoint.provider.verify_handshake(request, secrets)
         if settings.unsigned:
             return endpoint.provider.accept_unsigned(request)
         return endpoint.provider.verify(

@@ -1,5 +1,5 @@
 """
-JUDGE: kinds of senders as data: how they sign, name, number and batch. No I/O, no clock.
+Kinds of senders as data: how they sign, name, number and batch. No I/O, no clock.
 
 `builtin()` maps every name of the built-in providers to its Provider, `own()` is the router as the
 sender of its own events; `parse_definition` and `Provider` make one of a user's definition.

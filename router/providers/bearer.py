@@ -55,8 +55,8 @@ class Head(msgspec.Struct, frozen=True):
     crit: Any = None
 
 
-class JwtWay(Scheme):
-    """Judges by a bearer token."""
+class JwtScheme(Scheme):
+    """Verifies by a bearer token."""
 
     def __init__(self, definition: Definition, rule: VerifyRule, known: Spellings) -> None:
         super().__init__(definition)
@@ -65,7 +65,7 @@ class JwtWay(Scheme):
         self._lead = rule.lead.encode("ascii")
         self._leeway_s = 0 if rule.tolerance is None else duration_s(rule.tolerance)
 
-    def judge(
+    def verify(
         self,
         found: Found,
         request: InboundRequest,
@@ -102,7 +102,7 @@ class JwtWay(Scheme):
         if rule.issuer is not None and claims.iss != rule.issuer:
             return self.refused("wrong_claims", "the token is another issuer's")
         meant = [claims.aud] if isinstance(claims.aud, str) else claims.aud or []
-        # A token for somebody else must not open our door, even where we name no audience.
+        # A token for somebody else must not pass here, even where we name no audience.
         if (rule.audience is not None or meant) and rule.audience not in meant:
             return self.refused("wrong_claims", "the token is for another audience")
         return None
@@ -137,7 +137,7 @@ _FROM_URL = bytes.maketrans(b"-_", b"+/")
 
 
 def _signed(key_set: bytes, token: bytes, head: Head) -> bool:
-    """Has any key of the set signed the token? All that may have are asked."""
+    """Has any key of the set signed the token? All that may have are tried."""
     meant = [key for key in _cached(key_set) if None in (key.id, head.kid) or key.id == head.kid]
     return True in [_fits(key, token, head.alg) for key in meant if key.algorithm == head.alg]
 

@@ -20,8 +20,8 @@ TOKEN_BYTES_MAX = 4096
 PARAMETERS_MAX = 100
 
 
-class TokenWay(Scheme):
-    """Judges by a token that equals the secret."""
+class TokenScheme(Scheme):
+    """Verifies by a token that equals the secret."""
 
     def __init__(self, definition: Definition, rule: VerifyRule, known: Spellings) -> None:
         super().__init__(definition)
@@ -30,7 +30,7 @@ class TokenWay(Scheme):
         self._lead = rule.lead.encode("ascii")
         self._where = f"the query parameter {rule.query}" if rule.query else "its header"
 
-    def judge(
+    def verify(
         self,
         found: Found,
         request: InboundRequest,
@@ -66,8 +66,8 @@ class TokenWay(Scheme):
         return text
 
 
-class BasicWay(Scheme):
-    """Judges by the user and password of `Authorization`."""
+class BasicScheme(Scheme):
+    """Verifies by the user and password of `Authorization`."""
 
     def __init__(self, definition: Definition, rule: VerifyRule, known: Spellings) -> None:
         super().__init__(definition)
@@ -75,7 +75,7 @@ class BasicWay(Scheme):
         self._lead = rule.lead.encode("ascii")
         self._user = None if rule.user is None else rule.user.encode("utf-8") + b":"
 
-    def judge(
+    def verify(
         self,
         found: Found,
         request: InboundRequest,

@@ -153,7 +153,7 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     handshakes. `body_max` is a size (`5MiB`), `ack_within` a time (`5s`). `notes` are further
     limits and habits of the sender, for people. `shapes` are the payloads' types, see `shapes.py`.
     `api` is how its own API is called. `settings` are the words of its settings screen for events
-    that bear another name there.
+    that have another name there.
     """
 
     names: tuple[str, ...]

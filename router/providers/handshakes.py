@@ -24,9 +24,11 @@ class Greeter:
         self._by_body = [h for h in definition.respond if h.method == "POST"]
         self._status = definition.refuse_with
         # Most bodies hold none of these words, and are not decoded for nothing.
-        self._words = [_word(h) for h in self._by_body]
+        self._words = [next(iter(h.when.values())).encode() for h in self._by_body]
 
-    def asked(self, request: InboundRequest, secrets: Sequence[LiveSecret]) -> Verified | Refused:
+    def verify_handshake(
+        self, request: InboundRequest, secrets: Sequence[LiveSecret]
+    ) -> Verified | Refused:
         """May this GET be answered? By its token, where the handshake has one."""
         values = _values(request)
         handshake = self._asking(values)
@@ -68,10 +70,6 @@ class Greeter:
             if all(dug(payload, name) == value for name, value in handshake.when.items()):
                 return _echo(dug(payload, handshake.echo))
         return None
-
-
-def _word(handshake: Handshake) -> bytes:
-    return next(iter(handshake.when.values())).encode("utf-8")
 
 
 def _values(request: InboundRequest) -> dict[str, str]:

@@ -67,16 +67,12 @@ def shared(secret: bytes, form: str) -> bytes:
     if form == "text":
         return secret
     try:
-        raw = _from_hex(secret) if form == "hex" else _from_base64(secret)
+        raw = binascii.unhexlify(secret.strip()) if form == "hex" else _from_base64(secret)
     except ValueError:
         raise UnusableKeyError(f"the secret is not {form}: copy it again, whole") from None
     if not raw:  # pragma: no cover - no text decodes to nothing, and no empty key may ever count
         raise UnusableKeyError("the secret is empty")
     return raw
-
-
-def _from_hex(secret: bytes) -> bytes:
-    return binascii.unhexlify(secret.strip())
 
 
 def _from_base64(secret: bytes) -> bytes:

@@ -7,7 +7,7 @@ is not understood is said, never guessed.
 
 import re
 from collections.abc import Iterable, Mapping
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import ip_network
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -287,13 +287,9 @@ def _range(text: Any) -> str:
         network = None
     if network is None:
         raise BadAnswerError(f"{_words(str(text))[:60]!r} is not a range of addresses")
-    if network.prefixlen < _least_prefix(network):
+    if network.prefixlen < _WIDEST[network.version]:
         raise BadAnswerError(f"the range {network} is too wide to be believed")
     return str(network)
-
-
-def _least_prefix(network: IPv4Network | IPv6Network) -> int:
-    return _WIDEST[network.version]
 
 
 def _decoded(body: bytes) -> Any:

@@ -1,4 +1,4 @@
-"""A provider: one definition, compiled, and everything that other rooms ask of it."""
+"""A provider: one definition, compiled, and all that other packages use of it."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -92,7 +92,11 @@ class Provider:
         version = definition.fields.get("api_version")
         self._versions = tuple(wire(name) for name in spelled(version.header)) if version else ()
         self.has_versions = bool(self._versions)
-        self.events = _catalogue(definition)
+        self.events = tuple(
+            EventInfo(name, g.group, (*g.actions, *g.assumed_actions), g.assumed, g.assumed_actions)
+            for g in definition.events
+            for name in g.names
+        )
         self.names_freely = definition.event != ValueSource() and not self.events
         self._verifier = Verifier(definition)
         self._reader = Reader(definition)
@@ -115,7 +119,7 @@ class Provider:
         tolerance_s: int | None = None,
     ) -> Verified | Refused:
         """
-        Judge one request; never raises, whatever the bytes.
+        Verify one request; never raises, whatever the bytes.
 
         Without a usable secret, and for a provider that signs nothing, the answer is Refused:
         unsigned requests are let in by `accept_unsigned`, and only where an endpoint says so.
@@ -128,9 +132,11 @@ class Provider:
         """For endpoints with `verify: none`: refused only for an ambiguous event or id header."""
         return self._verifier.unambiguous(request) or Verified(None)
 
-    def asked(self, request: InboundRequest, secrets: Sequence[LiveSecret]) -> Verified | Refused:
+    def verify_handshake(
+        self, request: InboundRequest, secrets: Sequence[LiveSecret]
+    ) -> Verified | Refused:
         """Judge a handshake by a method that no delivery has."""
-        return self._greeter.asked(request, secrets)
+        return self._greeter.verify_handshake(request, secrets)
 
     def answer(self, request: InboundRequest) -> bytes | None:
         """The text to answer a proved handshake with; None for everything else."""
@@ -151,7 +157,7 @@ class Provider:
 
     def check_secret(self, value: bytes) -> SecretVerdict:
         """Could this value verify anything here?"""
-        return secret_kinds.judged(self.definition, value)
+        return secret_kinds.verdict_on(self.definition, value)
 
     def can_sign(self, key: bytes) -> bool:
         """Could a sender prove itself with this? Not with a public key."""
@@ -225,11 +231,3 @@ def _challenge(definition: Definition) -> bytes | None:
     places = [r for r in definition.ways if b"authorization" in map(wire, spelled(r.place))]
     words = dict.fromkeys(rule.lead.strip() for rule in places if _SCHEME.fullmatch(rule.lead))
     return ", ".join(f'{word} realm="webhooks"' for word in words).encode("ascii") or None
-
-
-def _catalogue(definition: Definition) -> tuple[EventInfo, ...]:
-    return tuple(
-        EventInfo(name, g.group, (*g.actions, *g.assumed_actions), g.assumed, g.assumed_actions)
-        for g in definition.events
-        for name in g.names
-    )

@@ -95,7 +95,7 @@ class Reader:
     def read(self, request: InboundRequest, weighed: Weighed | None = None) -> Reading:
         """The delivery's events, or why it has none. `weighed`: what is known of its body."""
         found = self._headers.first(request.headers)
-        name, delivery_id = self._header_name(found), self._header_id(found)
+        name, delivery_id = _named(self._event(found, "", None)), self._header_id(found)
         try:
             events = self._events(found, request, weighed)
         except OddBodyError as odd:
@@ -155,9 +155,6 @@ class Reader:
         encoding = "latin-1" if self._id_header else "utf-8"
         provider_id = number.encode(encoding) if number else None
         return ReadEvent(index, name, action, payload, raw, fields, provider_id)
-
-    def _header_name(self, found: Found) -> str:
-        return _named(self._event(found, "", None))
 
     def _header_id(self, found: Found) -> bytes | None:
         number = self._id(found, "", None) if self._id and self._id_header else None

@@ -9,7 +9,7 @@ from router.providers.headers import Spellings
 Found = dict[bytes, bytes]
 """The headers that play a part, by part."""
 
-Judge = Callable[
+Verify = Callable[
     [Found, InboundRequest, tuple[LiveSecret, ...], int, int | None], Verified | Refused
 ]
 """
@@ -20,7 +20,7 @@ without an early exit, so neither the time nor the answer tells a stranger which
 
 
 class Scheme:
-    """One way of proof, compiled. Subclasses say how it judges."""
+    """One way of proof, compiled. Subclasses say how it verifies."""
 
     def __init__(self, definition: Definition) -> None:
         self._status = definition.refuse_with

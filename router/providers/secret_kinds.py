@@ -33,11 +33,11 @@ class Invented(msgspec.Struct, frozen=True):
 # -- what users give ------------------------------------------------------------------------------
 
 
-def judged(definition: Definition, value: bytes) -> SecretVerdict:
+def verdict_on(definition: Definition, value: bytes) -> SecretVerdict:
     """Could this value verify anything by any of the ways?"""
     if not value.strip():
         return SecretVerdict(False, error="the secret is empty")
-    each = [_judged(rule, value) for rule in definition.ways if rule.scheme != "none"]
+    each = [_verdict(rule, value) for rule in definition.ways if rule.scheme != "none"]
     good = [verdict for verdict in each if verdict.ok]
     if not good:
         return next(iter(each), SecretVerdict(True))
@@ -47,7 +47,7 @@ def judged(definition: Definition, value: bytes) -> SecretVerdict:
     return good[0]
 
 
-def _judged(rule: VerifyRule, value: bytes) -> SecretVerdict:
+def _verdict(rule: VerifyRule, value: bytes) -> SecretVerdict:
     try:
         return SecretVerdict(True, _warning(rule, value))
     except keys.UnusableKeyError as e:

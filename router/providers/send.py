@@ -167,16 +167,12 @@ class Sender:
         if where is None or not where.paths or not isinstance(payload, dict):
             return payload
         payload = _fresh(payload)
-        whole = next((path for path in where.paths if _is_whole(dug(payload, path))), None)
+        whole = next((path for path in where.paths if type(dug(payload, path)) is int), None)
         if whole is not None:
             _put(payload, (whole,), _whole_number(provider_id))
         else:
             _put(payload, where.paths, provider_id)
         return payload
-
-
-def _is_whole(value: JSON) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _whole_number(provider_id: str) -> int:
@@ -216,7 +212,8 @@ def _plain(kind: str, payload: JSON) -> bytes:
         return payload.encode("utf-8")
     if kind == "form" and isinstance(payload, dict):
         fields = {
-            name: value if _is_plain(value) else _text(value) for name, value in payload.items()
+            name: value if _is_plain(value) else encode_json(value).decode("utf-8")
+            for name, value in payload.items()
         }
         return urlencode(fields, doseq=True).encode("ascii")
     return encode_json(payload)
@@ -225,10 +222,6 @@ def _plain(kind: str, payload: JSON) -> bytes:
 def _is_plain(value: JSON) -> bool:
     each = value if isinstance(value, list) else [value]
     return all(isinstance(item, str) for item in each)
-
-
-def _text(value: JSON) -> str:
-    return encode_json(value).decode("utf-8")
 
 
 def _header(names: Names, value: str) -> list[tuple[str, str]]:

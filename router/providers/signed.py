@@ -35,8 +35,8 @@ class SignedMessage(msgspec.Struct, frozen=True):
     timestamp_s: int | None
 
 
-class SignedWay(Scheme):
-    """Judges by a signature over the body."""
+class SignedScheme(Scheme):
+    """Verifies by a signature over the body."""
 
     def __init__(self, definition: Definition, rule: VerifyRule, known: Spellings) -> None:
         super().__init__(definition)
@@ -53,7 +53,7 @@ class SignedWay(Scheme):
         self._check = check_for(rule)
         self._tolerance_s = None if rule.tolerance is None else int(duration_s(rule.tolerance))
 
-    def judge(
+    def verify(
         self,
         found: Found,
         request: InboundRequest,

@@ -217,6 +217,8 @@ def _check_measures(d: Definition) -> Iterator[Problem]:
         unreadable = ["`body_max` is at most 100MiB"]
     for text in unreadable:
         yield Problem(("body_max",), text)
+    if d.form_field is not None and not d.form_field.isascii():
+        yield Problem(("form_field",), "`form_field` is plain ASCII")
     if d.split is not None and not 1 <= d.split <= 1000:
         yield Problem(("split",), "`split` is 1 to 1000 events")
 
@@ -234,11 +236,6 @@ def _check_split(d: Definition) -> Iterator[Problem]:
         yield Problem(("form_field",), "`split` and `form_field` do not go together")
     if d.reads != ("json",):
         yield Problem(("read",), "`split` parts JSON: `read` is json")
-
-
-def _check_form(d: Definition) -> Iterator[Problem]:
-    if d.form_field is not None and not d.form_field.isascii():
-        yield Problem(("form_field",), "`form_field` is plain ASCII")
 
 
 def _check_handshakes(d: Definition) -> Iterator[Problem]:
@@ -281,11 +278,8 @@ def _sources(d: Definition) -> Iterator[tuple[tuple[str, ...], ValueSource]]:
             yield (place,), optional
 
 
-def _check_api(d: Definition) -> Iterator[Problem]:
+def _check_parts(d: Definition) -> Iterator[Problem]:
     yield from (Problem(("api",), text) for text in api.problems(d.api, d.names))
-
-
-def _check_shapes(d: Definition) -> Iterator[Problem]:
     try:
         parse_shapes(d.shapes)
     except ValueError as e:
@@ -298,8 +292,6 @@ _CHECKS = (
     _check_ways,
     _check_measures,
     _check_split,
-    _check_form,
     _check_handshakes,
-    _check_api,
-    _check_shapes,
+    _check_parts,
 )

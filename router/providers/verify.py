@@ -6,14 +6,19 @@ of proof; of several ways one is enough, and all are tried.
 """
 
 from router.model.delivery import InboundRequest, LiveSecret, Refused, Verified
-from router.providers.bearer import JwtWay
-from router.providers.credentials import BasicWay, TokenWay
-from router.providers.definition import Definition, VerifyRule
-from router.providers.headers import Ambiguous, Spellings
-from router.providers.scheme import Found, Judge, spellings
-from router.providers.signed import SignedWay
+from router.providers.bearer import JwtScheme
+from router.providers.credentials import BasicScheme, TokenScheme
+from router.providers.definition import Definition
+from router.providers.headers import Ambiguous
+from router.providers.scheme import spellings
+from router.providers.signed import SignedScheme
 
-_TELLING = (
+_SCHEMES: dict[str, type[TokenScheme | BasicScheme | JwtScheme | SignedScheme]] = {
+    "token": TokenScheme,
+    "basic": BasicScheme,
+    "jwt": JwtScheme,
+}
+_REASONS = (
     "stale_timestamp",
     "expired_token",
     "wrong_claims",
@@ -27,14 +32,17 @@ _TELLING = (
 
 
 class Verifier:
-    """Judges requests by one definition."""
+    """Verifies requests by one definition."""
 
     def __init__(self, definition: Definition) -> None:
         self._status = definition.refuse_with
         self._spellings = spellings(definition)
         signed = [rule for rule in definition.ways if rule.scheme != "none"]
-        self._judges = [_compiled(definition, rule, self._spellings) for rule in signed]
-        self._only = self._judges[0] if len(self._judges) == 1 else None
+        self._schemes = [
+            _SCHEMES.get(rule.scheme, SignedScheme)(definition, rule, self._spellings).verify
+            for rule in signed
+        ]
+        self._only = self._schemes[0] if len(self._schemes) == 1 else None
 
     def verify(
         self,
@@ -48,23 +56,13 @@ class Verifier:
         found = self._spellings.collect(request.headers)
         if isinstance(found, Ambiguous):
             return self._ambiguous(found)
-        if not self._judges:
+        if not self._schemes:
             return self._refused("unsigned_provider", "this provider signs nothing")
         if not secrets:
             return self._refused("no_secret", "the endpoint has no live secret")
         if self._only is not None:
             return self._only(found, request, secrets, now_ms, tolerance_s)
-        return self._any(found, request, secrets, now_ms, tolerance_s)
-
-    def _any(
-        self,
-        found: Found,
-        request: InboundRequest,
-        secrets: tuple[LiveSecret, ...],
-        now_ms: int,
-        tolerance_s: int | None,
-    ) -> Verified | Refused:
-        each = [judge(found, request, secrets, now_ms, tolerance_s) for judge in self._judges]
+        each = [verify(found, request, secrets, now_ms, tolerance_s) for verify in self._schemes]
         good = [verdict for verdict in each if isinstance(verdict, Verified)]
         return good[0] if good else min(each, key=_distance)
 
@@ -80,16 +78,6 @@ class Verifier:
         return Refused(reason, self._status, hint)
 
 
-def _compiled(definition: Definition, rule: VerifyRule, known: Spellings) -> Judge:
-    if rule.scheme == "token":
-        return TokenWay(definition, rule, known).judge
-    if rule.scheme == "basic":
-        return BasicWay(definition, rule, known).judge
-    if rule.scheme == "jwt":
-        return JwtWay(definition, rule, known).judge
-    return SignedWay(definition, rule, known).judge
-
-
 def _distance(verdict: Verified | Refused) -> int:
     reason = verdict.reason if isinstance(verdict, Refused) else ""
-    return _TELLING.index(reason) if reason in _TELLING else len(_TELLING)
+    return _REASONS.index(reason) if reason in _REASONS else len(_REASONS)

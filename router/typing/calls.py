@@ -224,11 +224,11 @@ def _as_given(kinds: list[Type]) -> Type:
 
 def _reversed(kinds: list[Type]) -> Type:
     kind = kinds[0]
-    return list_of(elements(kind)) if kind.surely(LIST) else _some(kind.kinds & (LIST | TEXT))
-
-
-def _some(kinds: int) -> Type:
-    return with_kinds(ANY, kinds or LIST | TEXT)
+    return (
+        list_of(elements(kind))
+        if kind.surely(LIST)
+        else with_kinds(ANY, kind.kinds & (LIST | TEXT) or LIST | TEXT)
+    )
 
 
 def _to_array(kinds: list[Type]) -> Type:

@@ -1,4 +1,4 @@
-"""What was found for several kinds of events, told once."""
+"""What was found for several kinds of events, each once."""
 
 from collections.abc import Sequence
 
@@ -39,7 +39,7 @@ _FOR_SOME = frozenset(
         BARE_WORD,
     }
 )
-"""Told, as a warning, even if it holds for some events only and the others are unknown."""
+"""Reported, as a warning, even if it holds for some events only and the others are unknown."""
 _SOFTER = {MISSPELT: UNKNOWN}
 
 
@@ -60,18 +60,18 @@ def combined(walks: Sequence[WalkResult], *, whole: bool = True) -> list[TypeFin
 
     Not `whole`: there are further events, for which the condition is false.
     """
-    told: dict[tuple[Span, str], TypeFinding] = {}
+    found: dict[tuple[Span, str], TypeFinding] = {}
     spoken: set[Span] = set()
     for seen in walks:
         for finding in seen.run.findings:
             key = (finding.span, _family(finding.code))
-            if key in told or (finding.code in _CONSTANT and (seen.guessed or not whole)):
+            if key in found or (finding.code in _CONSTANT and (seen.guessed or not whole)):
                 continue
-            holds = _judged(finding, walks)
+            holds = _reported(finding, walks)
             if holds is not None:
-                told[key] = holds
+                found[key] = holds
                 spoken.add(finding.span)
-    return list(told.values())
+    return list(found.values())
 
 
 def is_constant(finding: TypeFinding) -> bool:
@@ -83,8 +83,8 @@ def _family(code: str) -> str:
     return UNKNOWN if code in (MISSPELT, UNKNOWN) else code
 
 
-def _judged(finding: TypeFinding, walks: Sequence[WalkResult]) -> TypeFinding | None:
-    """The finding as it is to be told, or None."""
+def _reported(finding: TypeFinding, walks: Sequence[WalkResult]) -> TypeFinding | None:
+    """The finding as it is to be reported, or None."""
     if finding.code == OTHER_NAME:  # whatever the other events are called
         return finding
     span, family = finding.span, _family(finding.code)
@@ -105,10 +105,10 @@ def _judged(finding: TypeFinding, walks: Sequence[WalkResult]) -> TypeFinding | 
     if not near:
         return None
     which = ", ".join(dict.fromkeys(w.events for w, _ in near))
-    told = near[0][1]
-    message = f"{told.message} (for {which})"
+    first = near[0][1]
+    message = f"{first.message} (for {which})"
     return msgspec.structs.replace(
-        told, code=_SOFTER.get(told.code, told.code), message=message, severity="warning"
+        first, code=_SOFTER.get(first.code, first.code), message=message, severity="warning"
     )
 
 

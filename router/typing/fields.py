@@ -70,17 +70,14 @@ def _of_no_object(run: TypeWalk, node: Node, view: TypeScope) -> Type:
         )
     else:
         message = f"{said} is {word(base)} and has no field '{node.value}'"
-        run.note(NO_FIELDS, message, span_of(node), _of_text_hint(base, said))
+        domain = f"domain_of({said}) is its domain" if base.format in ("email", "url") else None
+        run.note(NO_FIELDS, message, span_of(node), domain)
     return _anything(base)
 
 
 def _anything(base: Type) -> Type:
-    """After a mistake nothing more is known, so that it is told once."""
+    """After a mistake nothing more is known, so that it is reported once."""
     return with_kinds(ANY, ANY.kinds | base.kinds & FAULT)
-
-
-def _of_text_hint(base: Type, said: str) -> str | None:
-    return f"domain_of({said}) is its domain" if base.format in ("email", "url") else None
 
 
 # -- unknown names

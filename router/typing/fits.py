@@ -26,7 +26,8 @@ def misfit(kind: Type, value: JSON, place: str = "payload") -> str | None:
     if is_number(value):
         return _wrong_constant(kind.numbers, exact(value), place)
     if isinstance(value, list):
-        return _first(misfit(elements(kind), one, f"{place}[{at}]") for at, one in enumerate(value))
+        each = (misfit(elements(kind), one, f"{place}[{at}]") for at, one in enumerate(value))
+        return next((why for why in each if why is not None), None)
     return _of_object(kind, value, place) if isinstance(value, dict) else None
 
 
@@ -57,7 +58,3 @@ def _of_object(kind: Type, value: dict[str, JSON], place: str) -> str | None:
             return why
     missing = [n for n, k in kind.fields.items() if n not in value and not k.kinds & ABSENT]
     return f"{place} lacks {missing[0]!r}" if missing else None
-
-
-def _first(answers: object) -> str | None:
-    return next((one for one in answers if one is not None), None)  # type: ignore[attr-defined]

@@ -49,6 +49,6 @@ def value_type(
 def verdict_bits(
     expression: Expression, roots: Type, clues: Clues = NO_CLUES
 ) -> tuple[int, TypeWalk]:
-    """What the expression may be judged (TRUE, FALSE, FAULT), and what was found on the way."""
+    """What verdict the expression may have (TRUE, FALSE, FAULT), and what was found on the way."""
     run = TypeWalk(expression.text, TABLES, clues)
     return run.verdict(expression.tree, TypeScope(roots)), run

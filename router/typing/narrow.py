@@ -154,7 +154,8 @@ def _side(
 
 def _to_literal(literal: Node, strict: bool, *, same: bool, holds: bool) -> Change:
     if literal.value is None:
-        return _nothing if same else _something
+        kept = NOTHING | FAULT if same else ~NOTHING
+        return lambda kind: with_kinds(kind, kind.kinds & kept)
     value = constant(literal.value)
     if same and holds:
         return lambda kind: _equal(kind, value)
@@ -164,7 +165,7 @@ def _to_literal(literal: Node, strict: bool, *, same: bool, holds: bool) -> Chan
 
 
 def _equal(kind: Type, other: Type) -> Type:
-    """The kind where it equals the other; if their kinds differ that is told elsewhere."""
+    """The kind where it equals the other; if their kinds differ that is reported elsewhere."""
     return narrowed_to(kind, other) if kind.kinds & other.kinds & JSON_KINDS else kind
 
 
@@ -179,14 +180,6 @@ def _without(kind: Type, value: Type, *, present: bool) -> Type:
         kinds = kind.kinds if left else kind.kinds & ~TEXT
         kind = msgspec.structs.replace(kind, kinds=kinds, texts=left)
     return with_kinds(kind, kind.kinds & ~ABSENT) if present else kind
-
-
-def _nothing(kind: Type) -> Type:
-    return with_kinds(kind, kind.kinds & (NOTHING | FAULT))
-
-
-def _something(kind: Type) -> Type:
-    return with_kinds(kind, kind.kinds & ~NOTHING)
 
 
 def _number(kind: Type) -> Type:
@@ -207,7 +200,7 @@ def _called(run: TypeWalk, node: Node, view: TypeScope) -> TypeScope | None:
     """A function that gave true was given what it takes."""
     function = FUNCTIONS[node.value]
     if function.name == "exists":
-        return _refined(view, node.children[0], _there)
+        return _refined(view, node.children[0], lambda kind: with_kinds(kind, kind.kinds & ~ABSENT))
     if function.lazy:
         return view
     found: TypeScope | None = view
@@ -234,12 +227,8 @@ def _contained(run: TypeWalk, node: Node, view: TypeScope) -> TypeScope | None:
     return _refined(view, searched, lambda mine: _equal(mine, item))
 
 
-def _there(kind: Type) -> Type:
-    return with_kinds(kind, kind.kinds & ~ABSENT)
-
-
 def _only(bits: int) -> Change:
-    """Only these kinds; a kind that has none of them is a mistake, told where it is made."""
+    """Only these kinds; a kind that has none of them is a mistake, reported where it is made."""
 
     def only(kind: Type) -> Type:
         left = kind.kinds & (bits | FAULT)

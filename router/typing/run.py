@@ -93,7 +93,7 @@ class TypeWalk:
         return self._values[node.kind](self, node, view)
 
     def verdict(self, node: Node, view: TypeScope) -> int:
-        """What the node may be judged: bits of TRUE, FALSE, FAULT."""
+        """What verdict the node may have: bits of TRUE, FALSE, FAULT."""
         self.visited.add((node.start, node.end))
         judge = self._verdicts.get(node.kind)
         if judge is not None:

@@ -21,10 +21,10 @@ An object may have more fields than it lists, and any of them may be missing or 
 says `closed: true`.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from router.model.patterns import wildcard
 from router.typing.lattice import (
     ABSENT,
     ANY,
@@ -63,12 +63,12 @@ class Shapes:
     """The payload types of one provider, by event name."""
 
     def __init__(self, payloads: tuple[tuple[tuple[str, ...], Type], ...]) -> None:
-        self._payloads = [(tuple(map(_pattern, names)), kind) for names, kind in payloads]
+        self._payloads = payloads
 
     def payload(self, event: str) -> Type | None:
         """The shape of an event's payload, None if it has none."""
         for patterns, kind in self._payloads:
-            if any(pattern.fullmatch(event) for pattern in patterns):
+            if any(wildcard(pattern, event) for pattern in patterns):
                 return kind
         return None
 
@@ -105,10 +105,6 @@ def _payload(reader: "_ShapeReader", entry: Any, at: int) -> tuple[tuple[str, ..
     if not isinstance(names, list | tuple) or not all(isinstance(n, str) for n in names):
         raise ValueError(f"`{place}.for` is an event's name, or a list of names")
     return tuple(names), reader.object({k: v for k, v in entry.items() if k != "for"}, place, 0)
-
-
-def _pattern(name: str) -> re.Pattern[str]:
-    return re.compile(".*".join(map(re.escape, name.split("*"))), re.DOTALL)
 
 
 def _only(data: Mapping[str, Any], known: frozenset[str] | set[str], place: str) -> None:
@@ -193,7 +189,7 @@ class _ShapeReader:
 
 
 def _field(kind: Type, optional: bool, *, closed: bool) -> Type:
-    """A field's type: what is written may be null or absent is marked, the rest is only borne."""
+    """A field's type: what is written may be null or absent is marked, the rest is only allowed."""
     if optional:
         kind = with_kinds(kind, kind.kinds | ABSENT)
     if kind is not ANY and kind.kinds & NOTHING:

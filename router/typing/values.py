@@ -216,7 +216,14 @@ def of_select_hash(run: TypeWalk, node: Node, view: TypeScope) -> Type:
 
 
 def of_or(run: TypeWalk, node: Node, view: TypeScope) -> Type:
-    return _first_to_decide(run, node, view, FALSE, _truthy, when_false)
+    return _first_to_decide(
+        run,
+        node,
+        view,
+        FALSE,
+        lambda kind: with_kinds(kind, kind.kinds & ~(NOTHING | FALSE)),
+        when_false,
+    )
 
 
 def of_and(run: TypeWalk, node: Node, view: TypeScope) -> Type:
@@ -249,10 +256,6 @@ def _first_to_decide(
             break
         seen = onwards(run, child, seen)
     return joined(found)
-
-
-def _truthy(kind: Type) -> Type:
-    return with_kinds(kind, kind.kinds & ~(NOTHING | FALSE))
 
 
 def _falsy(kind: Type) -> Type:

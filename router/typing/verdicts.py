@@ -1,4 +1,4 @@
-"""What a condition may be judged, and whether its leaves can decide anything at all."""
+"""What verdict a condition may have, and whether its leaves can decide anything at all."""
 
 from itertools import product
 
@@ -139,7 +139,7 @@ def of_compare(run: TypeWalk, node: Node, view: TypeScope) -> int:
     else:
         verdict = _order(node.value, left, right)
         _check_order(run, node, left, right)
-    if _known(left) and _known(right) and not run.found_within(span_of(node)):
+    if not (left.is_any or right.is_any) and not run.found_within(span_of(node)):
         run.fine.add(span_of(node))
     return _decided(run, node, verdict)
 
@@ -149,10 +149,6 @@ def _kept(kind: Type) -> Type:
     fault = kind.kinds & FAULT
     kept = stored(kind)
     return kept if not fault else Type(kept.kinds | fault, rest=kept.rest)
-
-
-def _known(kind: Type) -> bool:
-    return not kind.is_any
 
 
 def _equality(node: Node, left: Type, right: Type) -> int:
@@ -182,12 +178,8 @@ def _order(sign: str, left: Type, right: Type) -> int:
     if len(left.numbers) * len(right.numbers) > _PAIRS_MAX:
         return verdict | BOOLEAN
     for a, b in product(left.numbers, right.numbers):
-        verdict |= TRUE if _ordered(sign, a, b) else FALSE
+        verdict |= TRUE if {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[sign] else FALSE
     return verdict
-
-
-def _ordered(sign: str, a: int, b: int) -> bool:
-    return {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[sign]
 
 
 def _not_first(run: TypeWalk, node: Node) -> None:

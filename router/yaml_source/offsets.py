@@ -65,10 +65,6 @@ def _after(scalar: Scalar, raw: str, last: int | None) -> int:
     return scalar.start + (0 if last is None else last + 1)
 
 
-def _plain(raw: str, _value: str) -> Iterator[Placed]:
-    yield from _folded_flow(raw, 0, len(raw))
-
-
 def _single(raw: str, _value: str) -> Iterator[Placed]:
     at, end = 1, len(raw) - 1
     while at < end:
@@ -157,4 +153,10 @@ def _indent(raw: str, at: int, value: str) -> int:
     return 0
 
 
-_PIECES = {"": _plain, "'": _single, '"': _double, "|": _block, ">": _block}
+_PIECES = {
+    "": lambda raw, _value: _folded_flow(raw, 0, len(raw)),
+    "'": _single,
+    '"': _double,
+    "|": _block,
+    ">": _block,
+}

@@ -121,8 +121,8 @@ class _Builder:
         self._documents = 0
         self._take = {
             yaml.ScalarEvent: self._scalar,
-            yaml.SequenceStartEvent: self._open_sequence,
-            yaml.MappingStartEvent: self._open_mapping,
+            yaml.SequenceStartEvent: self._open,
+            yaml.MappingStartEvent: self._open,
             yaml.SequenceEndEvent: self._close,
             yaml.MappingEndEvent: self._close,
             yaml.AliasEvent: self._alias,
@@ -168,13 +168,9 @@ class _Builder:
         self._stack.clear()
         self._anchors.clear()
 
-    def _open_sequence(self, event: Any) -> None:
-        self._open(Sequence(event.start_mark.index), event)
-
-    def _open_mapping(self, event: Any) -> None:
-        self._open(Mapping(event.start_mark.index), event)
-
-    def _open(self, node: Sequence | Mapping, event: Any) -> None:
+    def _open(self, event: Any) -> None:
+        kind = Sequence if isinstance(event, yaml.SequenceStartEvent) else Mapping
+        node = kind(event.start_mark.index)
         if event.tag is not None:
             tag_fault(self.report, event)
         if len(self._stack) >= DEPTH_MAX:

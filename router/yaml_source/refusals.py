@@ -51,7 +51,7 @@ def explain(error: yaml.YAMLError, report: Report) -> None:
     """Turn PyYAML's error into a diagnostic, with the way to quote an expression if it is one."""
     start = _offset(error, report.source)
     problem = str(getattr(error, "problem", None) or error)
-    if _unprintable(problem):
+    if "acceptable character" in problem or "characters are not allowed" in problem:
         report.error(
             "unreadable-text", "this character cannot stand in a YAML file", start, start + 1
         )
@@ -166,10 +166,6 @@ def _indentation(source: Source, offset: int) -> str | None:
 
 def _in_brackets(before: str) -> bool:
     return before.count("[") + before.count("{") > before.count("]") + before.count("}")
-
-
-def _unprintable(problem: str) -> bool:
-    return "acceptable character" in problem or "characters are not allowed" in problem
 
 
 def _in_our_words(problem: str) -> str:

@@ -65,7 +65,7 @@ class Source:
             line -= bisect_right(self.starts, begin) - 1
         return line, column
 
-    def told(self, offset: int, seen_from: int) -> str:
+    def where(self, offset: int, seen_from: int) -> str:
         """Where an offset is, in a message at another: `line 12`, in another file `a.yaml:12`."""
         line, _ = self.position(offset)
         path = self.path_at(offset)

@@ -210,7 +210,7 @@ def test_no_definition_makes_the_verifier_crash_or_let_nothing_pass_for_a_secret
             found = provider.verify(request, live, now_ms=0)
             assert isinstance(found, Refused | Verified)
             assert values is secrets or isinstance(found, Refused)
-            assert isinstance(provider.asked(request, live), Refused | Verified)
+            assert isinstance(provider.verify_handshake(request, live), Refused | Verified)
         assert isinstance(provider.read(provider.hidden(request)), Reading)
         answer = provider.answer(request)
         assert answer is None or answer.isascii()

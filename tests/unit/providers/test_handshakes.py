@@ -61,14 +61,14 @@ def test_only_short_harmless_tokens_are_echoed(challenge: Any) -> None:
 
 def test_a_question_by_get_is_answered_to_who_knows_the_token() -> None:
     query = b"hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token="
-    assert META.asked(asking(query + b"first-secret"), SECRETS) == Verified("main")
-    assert META.asked(asking(query + b"second"), SECRETS) == Verified("other")
+    assert META.verify_handshake(asking(query + b"first-secret"), SECRETS) == Verified("main")
+    assert META.verify_handshake(asking(query + b"second"), SECRETS) == Verified("other")
     assert META.answer(asking(query + b"second")) == b"1158201444"
     for wrong in (b"", b"third", b"first-secret&hub.verify_token=x"):
-        found = META.asked(asking(query + wrong), SECRETS)
+        found = META.verify_handshake(asking(query + wrong), SECRETS)
         assert isinstance(found, Refused)
         assert (found.reason, found.status) == ("bad_token", 401)
-    assert isinstance(META.asked(asking(query), [a_secret(b"")]), Refused)
+    assert isinstance(META.verify_handshake(asking(query), [a_secret(b"")]), Refused)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_question_by_get_is_answered_to_who_knows_the_token() -> None:
     ],
 )
 def test_what_asks_nothing_known_is_refused(query: bytes) -> None:
-    found = META.asked(asking(query), SECRETS)
+    found = META.verify_handshake(asking(query), SECRETS)
     assert isinstance(found, Refused)
     assert (found.reason, found.status) == ("no_handshake", 400)
     assert META.answer(asking(query)) is None
@@ -92,7 +92,7 @@ def test_what_asks_nothing_known_is_refused(query: bytes) -> None:
 
 def test_a_question_without_a_token() -> None:
     open_one = Provider(a_definition(respond=[{"method": "GET", "echo": "challenge"}]))
-    assert open_one.asked(asking(b"challenge=abc"), []) == Verified(None)
+    assert open_one.verify_handshake(asking(b"challenge=abc"), []) == Verified(None)
     assert open_one.answer(asking(b"challenge=abc")) == b"abc"
 
 
