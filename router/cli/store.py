@@ -161,12 +161,12 @@ def prune(*, place: Options, older_than: str | None, dry_run: bool) -> None:
 
 
 def _age(text: str | None) -> int | None:
-    from router.config.units import duration
+    from router.model.measures import duration_ms
 
     if text is None:
         return None
     try:
-        return duration(text)
+        return duration_ms(text)
     except ValueError as error:
         raise UsageError(f"--older-than: {error}") from None
 

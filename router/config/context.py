@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from router.config.schema import FileEntry
+from router.legible import cut
 from router.providers import Provider
 from router.suggest import Suggester
 from router.yaml_source import Entry, Node, Report, Scalar, SourceText, offsets, opening
@@ -92,7 +93,7 @@ class LoadContext:
         hint = self.suggest.hint(name.value, names)
         if hint is None:
             hint = f"there is no {what} in this file" if not names else _listed(what, names)
-        self.error(code, f"no {what} is called '{_cut(name.value)}'", name, hint)
+        self.error(code, f"no {what} is called '{cut(name.value, 60)}'", name, hint)
 
     def secret(self, name: SourceText | None) -> str:
         """The name of a secret that must exist."""
@@ -138,7 +139,3 @@ def _listed(what: str, names: list[str]) -> str:
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""
     plural = "retry policies" if what == "retry policy" else f"{what}s"
     return f"known {plural}: {shown}{more}"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= 60 else text[:59] + "…"

@@ -6,11 +6,11 @@ says what must hold between them.
 """
 
 import re
-from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
 
+from router.model.measures import duration_ms, size_bytes
 from router.providers.api import ApiRule
 
 Names = str | tuple[str, ...]
@@ -199,23 +199,19 @@ def spelled(names: Names) -> tuple[str, ...]:
 
 
 def duration_s(text: str) -> float:
-    """Seconds in `500ms`, `5s`, `10m`, `2h`, `1d`."""
-    return _measured(text, _TIMES)
+    """Seconds in `500ms`, `5s`, `10m`, `2h`, `1d`; not zero."""
+    return _above_zero(duration_ms(text), text) / 1_000
 
 
-def size_bytes(text: str) -> int:
-    """Bytes in `64KiB`, `25MiB`, `1GiB`."""
-    return int(_measured(text, _SIZES))
+def body_bytes(text: str) -> int:
+    """Bytes in `64KiB`, `25MiB`, `1GiB`; not zero."""
+    return _above_zero(size_bytes(text), text)
 
 
-_TIMES = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
-_SIZES = {"KiB": 1024.0, "MiB": 1024.0**2, "GiB": 1024.0**3}
-_MEASURE = re.compile(r"([1-9][0-9]{0,8})([A-Za-z]+)")
+def _above_zero(number: int, text: str) -> int:
+    if not number:
+        raise ValueError(f"'{text}' is not above zero")
+    return number
+
+
 PLACEHOLDER = re.compile(r"\{(body|timestamp|id|header:[A-Za-z0-9-]{1,100})\}")
-
-
-def _measured(text: str, units: Mapping[str, float]) -> float:
-    found = _MEASURE.fullmatch(text)
-    if found is None or found[2] not in units:
-        raise ValueError(f"{text!r} is not a number with one of {' '.join(units)}")
-    return int(found[1]) * units[found[2]]

@@ -14,6 +14,7 @@ from urllib.parse import quote
 import msgspec
 
 from router.egress import plain_network
+from router.legible import cut
 from router.providers.api import ApiRule
 
 RANGES_MAX = 1000
@@ -336,5 +337,6 @@ def _said(value: Any, levels: int = 4) -> str:
 
 def _words(text: str) -> str:
     """One line of somebody else's text, cut."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= WORDS_MAX else line[: WORDS_MAX - 1] + "…"
+    return cut(
+        " ".join("".join(c if c.isprintable() else " " for c in text).split()), WORDS_MAX - 1
+    )

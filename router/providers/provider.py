@@ -21,8 +21,8 @@ from router.providers.definition import (
     Definition,
     Sample,
     ValueSource,
+    body_bytes,
     duration_s,
-    size_bytes,
     spelled,
 )
 from router.providers.handshakes import Greeter
@@ -81,7 +81,7 @@ class Provider:
         self.particular = bool(self._shown or self._shown_query or definition.respond)
         self.splits = definition.split is not None
         self.has_ids = definition.id is not None
-        self.body_max = size_bytes(definition.body_max)
+        self.body_max = body_bytes(definition.body_max)
         self.refuse_with: int = definition.refuse_with
         self.methods = frozenset(definition.methods)
         self._greeter = Greeter(definition)

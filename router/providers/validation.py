@@ -15,8 +15,8 @@ from router.providers.definition import (
     Handshake,
     ValueSource,
     VerifyRule,
+    body_bytes,
     duration_s,
-    size_bytes,
     spelled,
 )
 from router.typing.shapes import parse_shapes
@@ -212,8 +212,8 @@ def _check_measures(d: Definition) -> Iterator[Problem]:
     if d.ack_within is not None:
         for text in _unreadable(d.ack_within, duration_s):
             yield Problem(("ack_within",), text)
-    unreadable = _unreadable(d.body_max, size_bytes)
-    if not unreadable and size_bytes(d.body_max) > _BODY_MAX:
+    unreadable = _unreadable(d.body_max, body_bytes)
+    if not unreadable and body_bytes(d.body_max) > _BODY_MAX:
         unreadable = ["`body_max` is at most 100MiB"]
     for text in unreadable:
         yield Problem(("body_max",), text)

@@ -6,6 +6,7 @@ import msgspec
 
 from router.errors import Severity
 from router.expressions.nodes import Node
+from router.legible import cut
 from router.typing.lattice import ANY, FALSE, TRUE, Type, truth
 
 Span = tuple[int, int]
@@ -107,8 +108,7 @@ class TypeWalk:
     def source(self, node: Node, view: TypeScope | None = None) -> str:
         """The node as it is written, with the path that leads to it, for messages."""
         begin = node.start if view is None or view.begin is None else view.begin
-        text = " ".join(self.text[begin : node.end].split())
-        return text if len(text) <= 60 else text[:59] + "…"
+        return cut(" ".join(self.text[begin : node.end].split()), 60)
 
     def note(
         self, code: str, message: str, span: Span, hint: str | None = None, *, sure: bool = True

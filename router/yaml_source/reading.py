@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from router.legible import cut
 from router.yaml_source.nodes import Mapping, Node, Scalar, Sequence
 from router.yaml_source.refusals import explain, quoted, tag_fault, template_as_key
 from router.yaml_source.scalars import NumberError, resolve
@@ -293,8 +294,7 @@ class _Builder:
 
 def shown(text: str, limit: int = 60) -> str:
     """A text as messages may show it: one line, bounded, printable."""
-    cut = text if len(text) <= limit else text[: limit - 1] + "…"
-    return "".join(c if c.isprintable() else "·" for c in cut)
+    return "".join(c if c.isprintable() else "·" for c in cut(text, limit))
 
 
 def shift(node: Node, by: int) -> None:

@@ -83,7 +83,7 @@ def test_a_definition_of_ten_lines() -> None:
         ("verify: {scheme: hmacs, header: X-A}", "unknown-value", 1, "'hmacs'"),
         ("event: {field: type}", "missing-key", 1, "'verify'"),
         ("verify: {scheme: hmac}", "bad-provider", 1, "names the signature's header"),
-        ("verify: {scheme: none}\nbody_max: 5MB", "bad-provider", 2, "KiB MiB GiB"),
+        ("verify: {scheme: none}\nbody_max: 5MB", "bad-provider", 2, "KiB, MiB or GiB"),
         ("verify: {scheme: none}\nrefuse_with: 500", "bad-provider", 2, "Invalid enum value 500"),
         ("verify: {scheme: none}\nmethods: [POST, get]", "bad-provider", 2, "not a method"),
         (

@@ -5,16 +5,17 @@ from collections.abc import Callable
 import pytest
 
 from router.config import units
+from router.model.measures import duration_ms, size_bytes
 
 
 @pytest.mark.parametrize(
     ("parse", "text", "value"),
     [
-        (units.duration, "500ms", 500),
-        (units.duration, "20s", 20_000),
-        (units.duration, "7d", 7 * 86_400_000),
-        (units.size, "64KiB", 65_536),
-        (units.size, "10GiB", 10 * 1024**3),
+        (duration_ms, "500ms", 500),
+        (duration_ms, "20s", 20_000),
+        (duration_ms, "7d", 7 * 86_400_000),
+        (size_bytes, "64KiB", 65_536),
+        (size_bytes, "10GiB", 10 * 1024**3),
         (units.rate, "5/s", 5.0),
         (units.rate, "300/m", 5.0),
         (units.day, "2026-12-01", 1_796_083_200_000),
@@ -31,13 +32,13 @@ def test_right(parse: Callable[[str], object], text: str, value: object) -> None
 @pytest.mark.parametrize(
     ("parse", "text"),
     [
-        (units.duration, "20"),
-        (units.duration, "1.5s"),
-        (units.duration, "-1s"),
-        (units.duration, "20 seconds"),
-        (units.duration, "9" * 30 + "d"),
-        (units.size, "10MB"),
-        (units.size, "5"),
+        (duration_ms, "20"),
+        (duration_ms, "1.5s"),
+        (duration_ms, "-1s"),
+        (duration_ms, "20 seconds"),
+        (duration_ms, "9" * 30 + "d"),
+        (size_bytes, "10MB"),
+        (size_bytes, "5"),
         (units.rate, "5"),
         (units.rate, "0/s"),
         (units.rate, "5/d"),

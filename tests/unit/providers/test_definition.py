@@ -6,7 +6,7 @@ import pytest
 
 from router.errors import ConfigError
 from router.providers import parse_definition
-from router.providers.definition import duration_s, size_bytes
+from router.providers.definition import body_bytes, duration_s
 from tests.unit.providers.makers import a_definition
 
 HMAC: dict[str, Any] = {"scheme": "hmac", "header": "X-Acme-Signature"}
@@ -81,9 +81,9 @@ def test_a_small_definition_is_enough() -> None:
         ({"split": 9, "read": "form"}, "`read` is json"),
         ({"split_lines": True}, "needs `split`"),
         ({"form_field": "é"}, "plain ASCII"),
-        ({"body_max": "5MB"}, "KiB MiB GiB"),
+        ({"body_max": "5MB"}, "KiB, MiB or GiB"),
         ({"body_max": "1GiB"}, "at most 100MiB"),
-        ({"ack_within": "soon"}, "ms s m h d"),
+        ({"ack_within": "soon"}, "ms, s, m, h or d"),
         ({"refuse_with": 500}, "Invalid enum value 500"),
         ({"respond": [{"echo": "c"}]}, "needs `when`"),
         ({"respond": [{"echo": "", "method": "GET"}]}, "names what is sent back"),
@@ -123,9 +123,9 @@ def test_durations(text: str, seconds: float) -> None:
     assert duration_s(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "5", "s", "0s", "-1s", "1.5s", "5 s", "5S", "५s"])
+@pytest.mark.parametrize("text", ["", "5", "s", "0s", "-1s", "1.5s", "5S", "५s"])
 def test_no_durations(text: str) -> None:
-    with pytest.raises(ValueError, match="is not a number"):
+    with pytest.raises(ValueError, match=r"not a|unit|above zero"):
         duration_s(text)
 
 
@@ -133,4 +133,4 @@ def test_no_durations(text: str) -> None:
     ("text", "size"), [("64KiB", 65536), ("25MiB", 26214400), ("1GiB", 1073741824)]
 )
 def test_sizes(text: str, size: int) -> None:
-    assert size_bytes(text) == size
+    assert body_bytes(text) == size
