@@ -20,7 +20,7 @@ class DiagnosisFinding(msgspec.Struct, frozen=True):
     fix: str
 
 
-class Cause(msgspec.Struct, frozen=True):
+class CauseText(msgspec.Struct, frozen=True):
     """What a finding of this cause says; names in braces are filled in."""
 
     code: str
@@ -30,170 +30,170 @@ class Cause(msgspec.Struct, frozen=True):
 
 
 CAUSES = {
-    "genuine": Cause(
+    "genuine": CauseText(
         "genuine",
         "it verifies with the secrets of {endpoint} that are set here",
         "the running router has others: restart or reload it with these, and have it sent again",
     ),
-    "unsigned": Cause(
+    "unsigned": CauseText(
         "unsigned",
         "endpoint {endpoint} verifies nothing (`verify: none`)",
         "look at the reason of the refusal instead",
     ),
-    "key_unusable": Cause("key_unusable", "secret {name} cannot be used: {why}", "{fix}"),
-    "secrets_ended": Cause(
+    "key_unusable": CauseText("key_unusable", "secret {name} cannot be used: {why}", "{fix}"),
+    "secrets_ended": CauseText(
         "no_secret",
         "no secret is live: the day of {names} (`until`) has passed",
         "name the secret that the sender uses now",
     ),
-    "no_secret": Cause(
+    "no_secret": CauseText(
         "no_secret",
         "no secret of this endpoint has a value here",
         "set it, or run this with the server's environment",
     ),
-    "header_twice": Cause(
+    "header_twice": CauseText(
         "header_twice",
         "header {header} came twice, with different values",
         "something on the way adds its own: have it replace headers from outside, or leave them",
     ),
-    "hidden": Cause(
+    "hidden": CauseText(
         "hidden",
         "what proves this request is the secret itself, and was removed before it was kept",
         "capture the request where it is sent and give it with --request FILE",
         sure=False,
     ),
-    "clock_unknown": Cause(
+    "clock_unknown": CauseText(
         "clock",
         "the signature is right, but was made {length} {side} now",
         "nobody says when the request came; for an old capture this is no fault",
         sure=False,
     ),
-    "clock_slow": Cause(
+    "clock_slow": CauseText(
         "clock",
         "the signature is right, but was made {length} {side} the request came",
         "our clock is slow, or the sender's fast: keep this machine's by NTP",
     ),
-    "clock_fast": Cause(
+    "clock_fast": CauseText(
         "clock",
         "the signature is right, but was made {length} {side} the request came",
         "our clock is fast (keep it by NTP), or the request lay somewhere or was sent again: "
         "then give the endpoint a longer `tolerance`",
     ),
-    "token_expired": Cause(
+    "token_expired": CauseText(
         "clock",
         "{hint} by our clock",
         "have the sender take a new token; if it is new, keep this machine's clock by NTP",
     ),
-    "secret_ended": Cause(
+    "secret_ended": CauseText(
         "secret_ended",
         "it is signed with {name}, whose day (`until`) has passed",
         "have the sender use the new secret, or move `until` until it does",
     ),
-    "secret_other": Cause(
+    "secret_other": CauseText(
         "secret_other",
         "it fits {name}, which is not what this endpoint has",
         "set that one as the endpoint's secret",
     ),
-    "other_endpoint": Cause(
+    "other_endpoint": CauseText(
         "other_endpoint",
         "it is right for endpoint {other}, not for {endpoint}",
         "give the sender the address of {other} (`router addresses`), or the secret of {endpoint}",
     ),
-    "secret_swapped": Cause(
+    "secret_swapped": CauseText(
         "secret_swapped",
         "it is signed with the secret of endpoint {other}, another sender's",
         "give the sender of {endpoint} its own secret, or set that one here for {endpoint}",
     ),
-    "secret_miscopied": Cause(
+    "secret_miscopied": CauseText(
         "secret_miscopied",
         "it fits secret {name} {how}",
         "set {name} so, or give the sender exactly what is set here",
     ),
-    "signature_form": Cause(
+    "signature_form": CauseText(
         "signature_form",
         "the signature is right but came {how}",
         "something on the way rewrites the header, or the sender signs otherwise than this "
         "provider: describe it under `providers:` (`router new provider` says how)",
     ),
-    "empty_signed": Cause(
+    "empty_signed": CauseText(
         "body_parsed",
         "the signature fits an empty body: the sender signed before it wrote the body",
         "if the sender is yours, sign the bytes that are sent",
     ),
-    "header_renamed": Cause(
+    "header_renamed": CauseText(
         "header_renamed",
         "the signature came in header {name}, not where this provider has it",
         "something on the way renames headers: pass them through as they are, or name that header "
         "in a provider of your own",
     ),
-    "other_provider": Cause(
+    "other_provider": CauseText(
         "other_provider",
         "it is signed as {label} signs",
         "write `provider: {name}` at this endpoint, or give that sender an endpoint of its own",
     ),
-    "looks_like_other": Cause(
+    "looks_like_other": CauseText(
         "other_provider",
         "its headers are those of {label}",
         "write `provider: {name}` at this endpoint, or give that sender an endpoint of its own",
         sure=False,
     ),
-    "header_missing": Cause(
+    "header_missing": CauseText(
         "header_missing",
         "header {names}, which is part of what is signed, did not come",
         "something on the way drops headers: let it pass all of them",
     ),
-    "signature_missing": Cause(
+    "signature_missing": CauseText(
         "signature_missing",
         "no signature came ({places}): {hint}",
         "give the sender the secret, or switch signing on there; if it signs, a proxy drops the "
         "header",
         sure=False,
     ),
-    "signature_malformed": Cause(
+    "signature_malformed": CauseText(
         "signature_malformed",
         "{hint}",
         "something on the way changes the header, or another sender calls here",
         sure=False,
     ),
-    "body_truncated": Cause(
+    "body_truncated": CauseText(
         "body_truncated",
         "{size} bytes of body are here, {announced} were announced (Content-Length)",
         f"the end of the body was cut off, or its length changed: {_RAW}",
         sure=False,
     ),
-    "cut_short": Cause(
+    "cut_short": CauseText(
         "body_truncated",
         "the body ({size} bytes) begins as JSON and is not whole",
         f"something on the way cut it off or rewrote it: {_RAW}",
         sure=False,
     ),
-    "body_lost": Cause(
+    "body_lost": CauseText(
         "body_lost",
         "the body is empty",
         "a redirect (http to https, a slash at the end) turns POST into GET and drops the body: "
         "give the sender the final address",
         sure=False,
     ),
-    "body_encoded": Cause(
+    "body_encoded": CauseText(
         "body_encoded",
         "the body is compressed",
         f"senders sign what they send uncompressed; something on the way compressed it: {_RAW}",
         sure=False,
     ),
-    "charset_lost": Cause(
+    "charset_lost": CauseText(
         "body_charset",
         "the body holds the sign that replaces unreadable characters (U+FFFD)",
         f"something decoded it in the wrong encoding, which cannot be undone: {_RAW}",
         sure=False,
     ),
-    "keys_sorted": Cause(
+    "keys_sorted": CauseText(
         "body_parsed",
         "all keys of the body are in alphabetical order, as senders hardly write them: it was "
         "probably parsed and written anew",
         f"a proxy, function or framework before the router parses the JSON: {_RAW}",
         sure=False,
     ),
-    "secret_wrong": Cause(
+    "secret_wrong": CauseText(
         "secret_wrong",
         "it fits no secret of this endpoint ({names}), nor any alteration that we know",
         "compare the secret here with the one at the sender, character for character, and set it "
@@ -201,29 +201,29 @@ CAUSES = {
         sure=False,
     ),
 }
-ALTERED: dict[Kind, Cause] = {
-    "parsed": Cause(
+ALTERED: dict[Kind, CauseText] = {
+    "parsed": CauseText(
         "body_parsed",
         "the body was parsed and written anew on its way: the signature fits the body {how}",
         f"a proxy, function or framework before the router parses the JSON: {_RAW}",
     ),
-    "line_breaks": Cause(
+    "line_breaks": CauseText(
         "body_line_breaks",
         "line breaks of the body were changed on its way: the signature fits the body {how}",
         f"a proxy, a tool or an editor changed them: {_RAW}",
     ),
-    "charset": Cause(
+    "charset": CauseText(
         "body_charset",
         "the body was written in another encoding on its way: the signature fits the body {how}",
         f"something reads it as text in the wrong encoding: {_RAW}",
     ),
-    "wrapped": Cause(
+    "wrapped": CauseText(
         "body_wrapped",
         "the body was packed, or taken out of its packing, on its way: the signature fits the "
         "body {how}",
         f"a gateway or function wraps or unwraps bodies; set it to pass them through: {_RAW}",
     ),
-    "cut": Cause(
+    "cut": CauseText(
         "body_longer",
         "more bytes are here than were sent: the signature fits the body {how}",
         f"in a file it is the line break that editors add; else something appends: {_RAW}",
@@ -232,7 +232,7 @@ ALTERED: dict[Kind, Cause] = {
 """What was changed, where the signature is true for another body."""
 
 
-def finding(cause: Cause | str, **values: Any) -> DiagnosisFinding:
+def finding(cause: CauseText | str, **values: Any) -> DiagnosisFinding:
     """A cause, or the one of this name in CAUSES, with these values filled in."""
     found = CAUSES[cause] if isinstance(cause, str) else cause
     says, fix = found.says.format_map(values), found.fix.format_map(values)
