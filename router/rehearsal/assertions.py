@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any
 
 from router.kinds import KINDS
-from router.kinds.kind import ActionCall
 from router.model.trial import ActionKey, Expected, ExpectedCall, Trial
 from router.rehearsal.explained import ExplainedEvent, TrialExplainer, explanation, obstacles
 from router.rehearsal.mismatch import cut, mismatches, picture
@@ -104,26 +102,21 @@ def _calls(key: ActionKey, expected: ExpectedCall, seen: TrialRecord) -> Iterato
     if (expected.times is None and not calls) or expected.times not in (None, len(calls)):
         dead = f"; the job is dead: {cut(seen.dead[key])}" if key in seen.dead else ""
         yield f"{place}: times: expected {wanted}, came {len(calls)}{dead}"
-    told: set[str] = set()
+    shown: set[str] = set()
     for number, call in enumerate(calls, 1):
         for name, value in expected.fields.items():
-            new = [line for line in _differences(call, name, value) if line not in told]
+            field = KINDS[call.kind].calls[name]
+            wants = {k.lower(): v for k, v in value.items()} if field.lower else value
+            came = field.read(call)
+            found = mismatches(name, wants, came, subset=field.form in ("table", "json"))
+            new = [line for line in found if line not in shown]
             for line in new:
                 yield f"{place}: {f'call {number}: ' if len(calls) > 1 else ''}{line}"
-            field = KINDS[call.kind].calls[name]
             structured = field.form == "json" and isinstance(value, dict | list)
-            if new and structured and name not in told:
-                yield from (f"  {line}" for line in picture(value, field.read(call)))
-                told.add(name)
-            told.update(new)
-
-
-def _differences(call: ActionCall, name: str, expected: Any) -> Iterator[str]:
-    field = KINDS[call.kind].calls[name]
-    if field.lower:
-        expected = {k.lower(): v for k, v in expected.items()}
-    subset = field.form in ("table", "json")
-    yield from mismatches(name, expected, field.read(call), subset=subset)
+            if new and structured and name not in shown:
+                yield from (f"  {line}" for line in picture(value, came))
+                shown.add(name)
+            shown.update(new)
 
 
 def _listed(names: frozenset[str] | set[str]) -> str:

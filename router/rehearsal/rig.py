@@ -92,13 +92,13 @@ class Rig:
     def receive(self, request: InboundRequest) -> int:
         """The status that answers a request; whatever is due at once has run by then."""
         # The router's own events have no address; over the wire no path is empty.
-        door = self._intake.find(request.raw_path) if request.raw_path else self._live.own
-        if door is None:
+        endpoint = self._intake.find(request.raw_path) if request.raw_path else self._live.own
+        if endpoint is None:
             return 404
-        if len(request.body) > door.body_max:  # which the listener refuses
-            self._intake.refuse(door, "too_large", 413, request.peer)
+        if len(request.body) > endpoint.body_max:  # which the listener refuses
+            self._intake.refuse(endpoint, "too_large", 413, request.peer)
             return 413
-        status = self._do(self._intake.accept(door, request)).status
+        status = self._do(self._intake.accept(endpoint, request)).status
         self.advance(0)
         return status
 
