@@ -6,7 +6,7 @@ import signal
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("default", max_examples=60, deadline=None)
+settings.register_profile("default", max_examples=30, deadline=None)
 settings.register_profile(
     "ci",
     max_examples=200,

@@ -18,6 +18,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from router.providers import builtin
 from tests.acceptance.process import Rig, RouterProcess, free_ports
 
+pytestmark = pytest.mark.long
+
 SHOP = "8c1f0e7a5b6d4c3e9f2a1b0c7d8e6f54"
 CANARIES = {f"c{n:02}": f"canary-{n:02}-sings-{'xyzvw'[n % 5] * 9}" for n in range(20)}
 """Secrets by name. The first are the endpoint's, three are tokens, the rest is sent somewhere."""

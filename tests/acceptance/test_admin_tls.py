@@ -15,6 +15,8 @@ from tests.acceptance.sink import Sink
 from tests.acceptance.test_operate import called
 from tests.certificates import write_certificate
 
+pytestmark = pytest.mark.long
+
 RULES = "\nrules:\n  - {id: all, from: all, actions: {log: hi}}\n"
 
 

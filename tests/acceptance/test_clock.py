@@ -39,7 +39,10 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
 }
 """
 
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler: cc")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler: cc"),
+]
 
 
 class Machine:

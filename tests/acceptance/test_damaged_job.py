@@ -5,10 +5,14 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from tests.acceptance.conftest import MakeRig, Send
 from tests.acceptance.senders import code
 from tests.acceptance.sink import Sink
 from tests.ledger import connect
+
+pytestmark = pytest.mark.long
 
 RULES = """
 rules:

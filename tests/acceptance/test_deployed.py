@@ -6,11 +6,15 @@ import socket
 import ssl
 from pathlib import Path
 
+import pytest
+
 from tests.acceptance.conftest import MakeRig
 from tests.acceptance.process import Rig, RouterProcess
 from tests.acceptance.senders import ENDPOINTS, mail_keys
 from tests.acceptance.test_operate import called
 from tests.certificates import write_certificate
+
+pytestmark = pytest.mark.long
 
 RULES = "rules:\n  - {id: all, from: all, actions: {log: hi}}\n"
 HOST = "hooks.example.com"

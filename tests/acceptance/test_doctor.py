@@ -15,6 +15,8 @@ from router.providers import builtin
 from tests.acceptance.process import ROOT, Rig, RouterProcess, free_ports
 from tests.api_server import Answer, api_server
 
+pytestmark = pytest.mark.long
+
 SECRET = "a shop secret of some length"
 RULES = """\
 secrets:

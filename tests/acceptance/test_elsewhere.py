@@ -14,6 +14,8 @@ from router.cli.main import run
 from tests.acceptance.process import PATIENCE_S, ROOT, Rig
 from tests.acceptance.senders import ENDPOINTS, environ
 
+pytestmark = pytest.mark.long
+
 HERE = "rules: [{id: here, from: shop, actions: {log: hi}}]\n"
 THERE = """
 targets: {{erp: {{url: "http://127.0.0.1:9/"}}}}

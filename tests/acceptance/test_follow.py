@@ -5,9 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.acceptance.conftest import MakeRig
 from tests.acceptance.process import PATIENCE_S, ROOT, Rig
 from tests.acceptance.test_operate import called
+
+pytestmark = pytest.mark.long
 
 RULES = """
 rules:

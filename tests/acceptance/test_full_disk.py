@@ -14,6 +14,8 @@ from tests.acceptance.process import ROOT, free_ports
 from tests.acceptance.senders import ENDPOINTS, environ
 from tests.faults.room import namespace
 
+pytestmark = pytest.mark.long
+
 FILLED = 'cp -r "$1/." "$2"; cat /dev/zero >"$2/ballast" 2>/dev/null; shift 2; exec "$@"'
 
 

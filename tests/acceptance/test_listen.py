@@ -21,6 +21,8 @@ from tests.acceptance.sink import Sink
 from tests.acceptance.test_operate import called
 from tests.faults.listen import Campaign
 
+pytestmark = pytest.mark.long
+
 CYCLES = 4
 RULES = "\nrules:\n  - {id: paid, from: shop, actions: {log: '{{ event }}'}}\n"
 

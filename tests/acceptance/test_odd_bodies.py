@@ -13,6 +13,8 @@ from router.cli.main import run
 from tests.acceptance.process import Rig, RouterProcess
 from tests.acceptance.sink import Sink
 
+pytestmark = pytest.mark.long
+
 MIB = 1024**2
 BODIES = {
     "empty": b"",

@@ -16,6 +16,8 @@ from router.cli.main import run
 from tests.acceptance.conftest import MakeRig
 from tests.acceptance.process import ROOT, Rig, free_ports
 
+pytestmark = pytest.mark.long
+
 RULES = """
 rules:
   - {id: hopeless, from: shop, actions: {shell: {argv: ["false"]}}}

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import httpx
+import pytest
 
 from router.store.sqlite.rows import STATE
 from tests.acceptance.conftest import MakeRig, Send
@@ -11,6 +12,8 @@ from tests.acceptance.process import Rig
 from tests.acceptance.senders import code
 from tests.acceptance.sink import Sink
 from tests.ledger import SUCCEEDED, connect
+
+pytestmark = pytest.mark.long
 
 RULES = """
 rules:

@@ -3,10 +3,14 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests import ledger
 from tests.acceptance.conftest import MakeRig, Send
 from tests.acceptance.process import Rig
 from tests.acceptance.senders import code
+
+pytestmark = pytest.mark.long
 
 PLUGIN = """
 import os

@@ -10,6 +10,8 @@ from tests.acceptance.process import Rig
 from tests.acceptance.senders import CODE_ID, code, environ
 from tests.api_server import Answer, ApiServer, api_server
 
+pytestmark = pytest.mark.long
+
 PROXY = "  trusted_proxies: [127.0.0.0/8]\n"
 RULES = """
 secrets: {code: {env: CODE_SECRET}}

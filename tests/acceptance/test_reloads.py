@@ -6,11 +6,14 @@ import signal
 from pathlib import Path
 
 import httpx
+import pytest
 
 from tests.acceptance.conftest import MakeRig, Send
 from tests.acceptance.process import Rig
 from tests.acceptance.senders import ENDPOINTS, code
 from tests.faults.reloads import Races
+
+pytestmark = pytest.mark.long
 
 RACES = 50
 

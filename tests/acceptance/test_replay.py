@@ -5,6 +5,8 @@ import subprocess
 import sys
 from collections import Counter
 
+import pytest
+
 from router.clock import SystemClock
 from router.model.operations import Replay
 from router.store.sqlite.reader import open_reader
@@ -14,6 +16,8 @@ from tests.acceptance.conftest import MakeRig
 from tests.acceptance.process import ROOT, Rig
 from tests.acceptance.test_operate import called
 from tests.builders import a_delivery
+
+pytestmark = pytest.mark.long
 
 MANY = 4_000
 RULES = """

@@ -12,6 +12,8 @@ from tests.acceptance.process import Rig, RouterProcess, free_ports
 from tests.acceptance.senders import ENDPOINTS, Sender, code, environ, mail, shop
 from tests.acceptance.sink import Sink
 
+pytestmark = pytest.mark.long
+
 LOG_ALL = """
 rules:
   - {id: all, from: all, actions: {log: "saw {{ event }}"}}

@@ -6,12 +6,16 @@ import json
 import time
 from pathlib import Path
 
+import pytest
+
 from tests import ledger
 from tests.acceptance.conftest import MakeRig, Send
 from tests.acceptance.process import Rig
 from tests.acceptance.senders import code, environ
 from tests.acceptance.test_operate import called
 from tests.faults.kill import RULES, Client
+
+pytestmark = pytest.mark.long
 
 CONNECTIONS = 4
 ROUNDS = 3

@@ -20,6 +20,8 @@ from tests.acceptance.senders import code, environ, shop
 from tests.acceptance.test_operate import called
 from tests.faults.kill import RULES, Client
 
+pytestmark = pytest.mark.long
+
 CONNECTIONS = 4
 ENOUGH = 20
 """Deliveries acknowledged before anything is taken away."""

@@ -22,6 +22,8 @@ from benchmarks.pace import connect, read_answer
 from tests.acceptance.process import Rig
 from tests.hostile import site
 
+pytestmark = pytest.mark.long
+
 RATE = 200
 SECONDS = 2
 TIMES = 5

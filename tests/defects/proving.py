@@ -160,7 +160,7 @@ def short(node: str) -> str:
 
 
 _PYTEST: Sequence[str] = (
-    *(sys.executable, "-m", "pytest", "-q", "-n0", "--tb=short", "--no-header"),
+    *(sys.executable, "-m", "pytest", "-q", "-n0", "-m", "", "--tb=short", "--no-header"),
     *("-p", "no:cacheprovider", "-p", "tests.defects.witness"),
     *(f"--timeout={TEST_S}", f"--hypothesis-seed={SEED}"),
 )

@@ -46,6 +46,7 @@ def copy() -> Iterator[Copy]:
         yield one
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", SOME)
 def test_it_is_caught(number: int, copy: Copy) -> None:
     [one] = [one for one in ALL if one.number == number]
@@ -54,6 +55,7 @@ def test_it_is_caught(number: int, copy: Copy) -> None:
     assert verdict.saw == one.caught_by
 
 
+@pytest.mark.long
 def test_without_a_defect_nothing_is_caught_and_the_copy_is_as_before(copy: Copy) -> None:
     harmless = defect(
         0,

@@ -3,9 +3,13 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from router.diagnosis.causes import ALTERED, CAUSES
 from tests.acceptance.process import ROOT
 from tests.docs.pages import reading, steps
+
+pytestmark = pytest.mark.long
 
 PAGE = "doctor.md"
 TEXT = (ROOT / "docs" / PAGE).read_text("utf-8")

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from router.cli.listen import listen
 from router.cli.listening import lines
 from router.cli.listening.screen import KEYS
@@ -10,6 +12,8 @@ from router.cli.listening.source import HEARTBEAT_S
 from router.web import feed
 from tests.acceptance.process import ROOT
 from tests.docs.pages import reading, steps
+
+pytestmark = pytest.mark.long
 
 PAGE = (ROOT / "docs" / "listen.md").read_text("utf-8")
 

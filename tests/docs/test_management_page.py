@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.api_server import TOKEN, api_server
 from tests.docs.pages import reading, steps
+
+pytestmark = pytest.mark.long
 
 PAGE = "management.md"
 

@@ -9,6 +9,8 @@ import pytest
 
 from router.config import load, render_text
 
+pytestmark = pytest.mark.long
+
 PAGE = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text("utf-8")
 FILES = dict(re.findall(r"^```\w+\n# ([\w/.]+)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
 

@@ -169,6 +169,7 @@ def test_the_walk_goes_as_told(stage: Stage) -> None:
         sink.stop()
 
 
+@pytest.mark.long
 def test_the_server_prints_lines_that_work(stage: Stage) -> None:
     """The first terminal says what to paste into another one, and pasting it is enough."""
     hints = [line.strip() for line in stage.server.output().splitlines() if " send " in line]

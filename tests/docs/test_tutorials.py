@@ -12,6 +12,8 @@ from router.providers import builtin
 from tests.acceptance.process import ROOT
 from tests.docs.pages import Reader, lines, reading, steps
 
+pytestmark = pytest.mark.long
+
 Script = list[tuple[str, str | None]]
 """Every shell line of a page and what its answer holds; None: it answers nothing."""
 

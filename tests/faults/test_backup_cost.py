@@ -3,7 +3,11 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from tests.faults.backup_cost import Campaign, Wish
+
+pytestmark = pytest.mark.long
 
 WISH = Wish(rate=100, seconds=2, rounds=1, fill=300)
 

@@ -8,6 +8,8 @@ import pytest
 from tests.faults.bombs import MEMORY, SECONDS, Ended, check
 from tests.faults.hostile_rules import BOMBS, Bomb
 
+pytestmark = pytest.mark.long
+
 QUICK = (
     "a billion laughs",
     "101 aliases",

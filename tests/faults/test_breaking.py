@@ -23,6 +23,8 @@ from tests.faults import (
 )
 from tests.faults.life import needs_strace
 
+pytestmark = pytest.mark.long
+
 
 @needs_strace
 def test_a_kill_at_a_system_call_of_a_life_loses_nothing(tmp_path: Path) -> None:

@@ -2,7 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.faults import once, poison
+
+pytestmark = pytest.mark.long
 
 
 def test_each_job_runs_once(tmp_path: Path) -> None:

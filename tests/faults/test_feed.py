@@ -4,7 +4,11 @@ import asyncio
 import random
 from pathlib import Path
 
+import pytest
+
 from tests.faults.feed import Campaign, Wish
+
+pytestmark = pytest.mark.long
 
 WISH = Wish(stalled=10, flapping=60, rate=200, seconds=2, rounds=1, bound=0)
 MEMORY_MIB = 300

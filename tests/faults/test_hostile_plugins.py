@@ -23,6 +23,8 @@ from tests.hostile.turns import watched
 from tests.plugin_rig import Rig, running_rig
 from tests.waiting import until
 
+pytestmark = pytest.mark.long
+
 SHORT_S = 0.3
 PATIENCE_S = 20.0
 MEMORY = 256 * 1024 * 1024

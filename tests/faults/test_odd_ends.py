@@ -4,12 +4,16 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from router.store.sqlite.store import open_store
 from router.store.values import Recovered
 from tests import ledger
 from tests.clocks import ManualClock
 from tests.faults.kill import odd_ends
 from tests.store_values import FAR, Maker
+
+pytestmark = pytest.mark.long
 
 NOBODY: frozenset[tuple[str, str]] = frozenset()
 

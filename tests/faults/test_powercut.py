@@ -3,9 +3,13 @@
 import random
 from pathlib import Path
 
+import pytest
+
 from tests.faults import disk, powercut
 from tests.faults.life import needs_strace
 from tests.faults.trace import Step
+
+pytestmark = pytest.mark.long
 
 IMAGES = 500
 

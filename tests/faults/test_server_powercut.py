@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
+import pytest
 
 from tests import ledger
 from tests.acceptance.process import Rig, RouterProcess
@@ -16,6 +17,8 @@ from tests.acceptance.senders import code, environ
 from tests.faults import powercut, trace
 from tests.faults.kill import JOBS_EACH, WITH_RUNS
 from tests.faults.life import needs_strace
+
+pytestmark = pytest.mark.long
 
 DELIVERIES, AT_ONCE, IMAGES = 24, 4, 300
 DELIVERY = re.compile(rb'"delivery":\s*"(dlv_\w+)"')

@@ -7,6 +7,8 @@ import pytest
 from tests.faults import paused, starved
 from tests.faults.wanting import Tally
 
+pytestmark = pytest.mark.long
+
 
 def test_too_little_memory_to_start_is_an_end_in_words(tmp_path: Path) -> None:
     tally = Tally()

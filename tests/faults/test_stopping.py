@@ -9,6 +9,8 @@ from tests.faults import steps, stop_load, stop_scenes, stopping
 from tests.faults.drained import Tally
 from tests.faults.life import needs_strace
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("state", stopping.STATES, ids=lambda state: state.name)
 def test_a_sigterm_at_a_named_step_leaves_nothing_behind(

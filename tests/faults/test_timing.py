@@ -21,6 +21,8 @@ from tests.faults.timing import (
     welch,
 )
 
+pytestmark = pytest.mark.long
+
 
 def samples(difference: float, seed: int = 1) -> tuple[list[float], list[float]]:
     rng = random.Random(seed)

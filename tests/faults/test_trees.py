@@ -8,6 +8,8 @@ import pytest
 
 from tests.faults import trees
 
+pytestmark = pytest.mark.long
+
 needs_linux = pytest.mark.skipif(
     not Path("/proc/self/limits").exists(), reason="only on Linux is every descendant known"
 )

@@ -118,7 +118,7 @@ def _state(mutant: Mutant, code: int | None, output: str) -> State:
 
 _NOTHING_PROVED = ("the router that is tested is", "file or directory not found")
 _PYTEST: Sequence[str] = (
-    *(sys.executable, "-m", "pytest", "-x", "-q", "-n0", "--tb=line", "--no-header"),
+    *(sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-m", "", "--tb=line", "--no-header"),
     *("-p", "no:cacheprovider", "-p", "tests.defects.witness"),
     *(f"--timeout={TEST_S}", f"--hypothesis-seed={SEED}"),
     *("-k", "not [model"),  # a store that is not the router's, which the same tests prove

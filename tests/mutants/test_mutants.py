@@ -14,6 +14,8 @@ from tests.mutants.groups import GROUPS, Group
 from tests.mutants.running import Verdict, drawn, judged
 from tests.mutants.sites import Mutant, mutants
 
+pytestmark = pytest.mark.long
+
 SOURCE = b'''"""A docstring, 1."""
 import os
 

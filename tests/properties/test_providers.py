@@ -179,6 +179,7 @@ def made(data: dict[str, Any]) -> Provider:
         reject()
 
 
+@pytest.mark.long
 @settings(
     max_examples=75, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
 )
@@ -216,6 +217,7 @@ def test_no_definition_makes_the_verifier_crash_or_let_nothing_pass_for_a_secret
         assert answer is None or answer.isascii()
 
 
+@pytest.mark.long
 @settings(
     max_examples=75, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
 )

@@ -26,6 +26,7 @@ MEASURED = 24
 """Seeds that together must put every promise to the test."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seeds", _BATCHES, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
 def test_every_promise_holds(seeds: list[int]) -> None:
     for seed in seeds:
@@ -44,6 +45,7 @@ def _lives() -> tuple[Whole, ...]:
     return worlds
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda number: f"I{number}")
 def test_each_promise_is_put_to_the_test(number: int) -> None:
     """A check that nothing ever meets would show nothing."""

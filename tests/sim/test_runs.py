@@ -22,6 +22,8 @@ from tests.sim.loop import simulate
 from tests.sim.makers import a_new_job
 from tests.sim.world import TARGETS, View, World, live_through
 
+pytestmark = pytest.mark.long
+
 _ONE = os.environ.get("SIM_SEED")
 _MANY = int(os.environ.get("SIM_SEEDS", "100"))
 _BATCH = 25

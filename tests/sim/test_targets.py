@@ -21,6 +21,8 @@ from tests.sim.loop import SimClock, simulate
 from tests.sim.makers import a_delivery, a_new_job, an_event, an_http_call
 from tests.sim.recovery import recover, wrong
 
+pytestmark = pytest.mark.long
+
 QUIET = {f"e{n}": f"t{n}" for n in range(6)} | {"shares": "t0"}
 """Endpoints that behave, and where their work goes; one of them where the noisy one also calls."""
 RATE = 2.0

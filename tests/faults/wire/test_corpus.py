@@ -6,6 +6,8 @@ import pytest
 
 from tests.faults.wire import corpus
 
+pytestmark = pytest.mark.long
+
 BUSY_S = 20.0
 """The other tests have the machine meanwhile; the long form is exact."""
 

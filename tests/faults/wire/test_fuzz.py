@@ -2,7 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.faults.wire import fuzz
+
+pytestmark = pytest.mark.long
 
 COUNT, SEED = 2_000, 8
 

@@ -2,7 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.faults.wire import large, loris, overload, storm
+
+pytestmark = pytest.mark.long
 
 MIB = 1024 * 1024
 QUICK = "  limits: {header_timeout: 2s, keep_alive: 2s}\n"

@@ -12,6 +12,8 @@ from router.cli.main import COMMANDS
 from router.providers import builtin
 from tests.unit.cli.conftest import EXAMPLE, ROOT, Router
 
+pytestmark = pytest.mark.long
+
 FIRST = "import sys; from router.cli.main import main; sys.argv[0] = 'router'; main()"
 
 

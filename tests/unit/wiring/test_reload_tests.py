@@ -12,6 +12,8 @@ from router.wiring.reload_tests import prove
 from router.wiring.rules import read_rules
 from tests.waiting import until
 
+pytestmark = pytest.mark.long
+
 HEAD = """\
 version: 1
 endpoints:

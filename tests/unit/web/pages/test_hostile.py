@@ -8,6 +8,8 @@ from router.legible import visible_block
 from tests.hostile_text import HOSTILE
 from tests.unit.web.pages.rig import Nodes, Rig, a_rig, nodes
 
+pytestmark = pytest.mark.long
+
 HARMLESS = ("plain", "x" * 50, "x" * 100, "plain\ntext")
 """Longer answers and those of several lines are folded."""
 SHARES = 6
