@@ -1,4 +1,6 @@
-"""Time as a parameter: wall clock for records, monotonic for waits."""
+"""
+Time as a parameter: wall time for records, ledger time for what is due, monotonic time for waits.
+"""
 
 import asyncio
 import time
@@ -9,20 +11,32 @@ from typing import Protocol
 
 class Clock(Protocol):
     """
-    Where every room gets its time.
+    Where every package gets its time.
 
-    `now` is Unix time in milliseconds (UTC) and goes into records; `monotonic` is in seconds and
-    measures waits; `sleep` ends early only by cancellation.
+    `now` is wall time, Unix milliseconds (UTC), and goes into records: it is what people see.
+    `ledger` is what `now` would say had nobody ever set the clock: due times, ends of keys and
+    ages go by it, so that no job waits longer or shorter when somebody does. `offset` is how far
+    wall time is ahead of it, in milliseconds. `monotonic` is in seconds and measures waits;
+    `sleep` ends early only by cancellation.
     """
 
+    offset: int = 0
+
     def now(self) -> int: ...
+
+    def ledger(self) -> int:
+        return self.now() - self.offset
+
+    def resume(self, offset: int) -> None:
+        """Ledger time is so far behind wall time from here on: what a store remembers of it."""
+        self.offset = offset
 
     def monotonic(self) -> float: ...
 
     async def sleep(self, seconds: float) -> None: ...
 
 
-class SystemClock:
+class SystemClock(Clock):
     """The machine's clock."""
 
     def now(self) -> int:
@@ -35,12 +49,13 @@ class SystemClock:
         await asyncio.sleep(seconds)
 
 
-class SteadyClock:
+class SteadyClock(Clock):
     """
     A clock that goes on evenly when somebody sets the machine's.
 
     What `source` said when this was made, and the time that has passed since by `ticks`, which are
-    nanoseconds that nobody sets. What the machine's clock does later comes in by `adopt` alone.
+    nanoseconds that nobody sets. What the machine's clock does later comes in by `slew` and `step`
+    alone.
     """
 
     monotonic: Callable[[], float]
@@ -52,15 +67,26 @@ class SteadyClock:
         self.monotonic = source.monotonic  # as it is: it is asked too often to be asked twice
 
     def now(self) -> int:
+        return (self._base + self._ticks()) // 1_000_000 + self.offset
+
+    def ledger(self) -> int:
         return (self._base + self._ticks()) // 1_000_000
 
-    def offset(self) -> int:
+    def resume(self, offset: int) -> None:
+        self._base -= (offset - self.offset) * 1_000_000
+        self.offset = offset
+
+    def drift(self) -> int:
         """How far the machine's clock is from this one, in milliseconds; positive: it is ahead."""
         return self._source.now() - self.now()
 
-    def adopt(self, ms: int) -> None:
-        """Be so much later from now on."""
+    def slew(self, ms: int) -> None:
+        """Be so much later from now on, ledger time too: the machine's clock went a little off."""
         self._base += ms * 1_000_000
+
+    def step(self, ms: int) -> None:
+        """Wall time is so much later from now on, ledger time is not: somebody set the clock."""
+        self.offset += ms
 
     async def sleep(self, seconds: float) -> None:
         await self._source.sleep(seconds)

@@ -4,10 +4,12 @@ import asyncio
 import heapq
 from itertools import count
 
+from router.clock import Clock
+
 START_MS = 1_750_000_000_000
 
 
-class ManualClock:
+class ManualClock(Clock):
     """
     Time moves only by `advance`; sleepers wake as it passes them, in order.
 
@@ -74,7 +76,7 @@ async def settle(turns: int = 30) -> None:
         await asyncio.sleep(0)
 
 
-class JumpingClock:
+class JumpingClock(Clock):
     """Every sleep is over at once, and the time has passed; `slept` holds how long each was."""
 
     def __init__(self, now_ms: int = START_MS) -> None:

@@ -27,7 +27,6 @@ def verbs_of(
     ids: Ids | None = None,
     wake: Callable[[str, int], None] = lambda _target, _due_at: None,
     breakers: Breakers | None = None,
-    holds: Callable[[], bool] = lambda: False,
 ) -> StoreVerbs:
     """`store` may be less reliable than a real one."""
     return StoreVerbs(
@@ -37,7 +36,6 @@ def verbs_of(
         ids=ids or Ids(random.Random(2)),
         wake=wake,
         breakers=breakers or breakers_of(clock),
-        holds=holds,
     )
 
 

@@ -7,7 +7,7 @@ One target's circuit breaker: when it is called, when it is left alone, how it c
     healthy ◀──nothing due waits any more── recovering: more calls with every good step
     any ──only failures for days, or by hand──▶ paused ──by hand──▶ recovering
 
-Pure: times are arguments, in Unix milliseconds. What changed is returned.
+Pure: times are arguments, in ledger time. What changed is returned.
 """
 
 import random
@@ -200,16 +200,6 @@ class Breaker:
         else:
             self._slots, self._pace = min(self._slots * 2, 1024), min(self._pace * 2, 1e6)
         self._step_at, self._bad = now, 0
-
-    def shift(self, ms: int) -> None:
-        """Every time is so much later: somebody set the clock."""
-        self.health.shift(ms)
-        self._step_at += ms
-        self._kept_at += ms
-        if self.since:
-            self.since += ms
-        if self.next_probe:
-            self.next_probe += ms
 
     # -- over a restart --------------------------------------------------------------------------
 

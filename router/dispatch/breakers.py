@@ -44,7 +44,7 @@ class Breakers:
         """A target's breaker, made if it has none."""
         breaker = self._all.get(target)
         if breaker is None:
-            breaker = self._all[target] = Breaker(target, self._clock.now())
+            breaker = self._all[target] = Breaker(target, self._clock.ledger())
         return breaker
 
     def known(self) -> tuple[Breaker, ...]:
@@ -55,7 +55,7 @@ class Breakers:
 
     def ended(self, job: Job, outcome: Outcome | Skip | None) -> TargetChange | None:
         """A job's attempt is over; None: broken off by ourselves."""
-        breaker, fault, now = self.of(job.target), _fault(job.kind, outcome), self._clock.now()
+        breaker, fault, now = self.of(job.target), _fault(job.kind, outcome), self._clock.ledger()
         change = None
         if fault is None:
             if _answer(job.kind, outcome):
@@ -78,7 +78,7 @@ class Breakers:
         """Nothing that is due waits for this target."""
         breaker = self.unhealthy.get(target)
         if breaker is not None:
-            self._note(breaker, breaker.drained(self._clock.now()))
+            self._note(breaker, breaker.drained(self._clock.ledger()))
 
     def tick(self, target: str, now: int) -> Breaker | None:
         """The breaker of an unhealthy target, as it is by now."""
@@ -91,11 +91,11 @@ class Breakers:
 
     def pause(self, target: str, reason: str, by: str) -> TargetChange | None:
         """Call a target no more; None: it is paused already."""
-        return self._note(self.of(target), self.of(target).pause(self._clock.now(), reason, by))
+        return self._note(self.of(target), self.of(target).pause(self._clock.ledger(), reason, by))
 
     def resume(self, target: str, reason: str, by: str) -> TargetChange | None:
         """Call it again; None: nothing kept it from being called."""
-        return self._note(self.of(target), self.of(target).resume(self._clock.now(), reason, by))
+        return self._note(self.of(target), self.of(target).resume(self._clock.ledger(), reason, by))
 
     def paused(self) -> frozenset[str]:
         """The paused ones."""
@@ -107,13 +107,9 @@ class Breakers:
         else:
             self.unhealthy[breaker.target] = breaker
         if change is not None:
+            change = msgspec.structs.replace(change, at=change.at + self._clock.offset)
             self._changed(change)
         return change
-
-    def shift(self, ms: int) -> None:
-        """Every time is so much later: somebody set the clock."""
-        for breaker in self._all.values():
-            breaker.shift(ms)
 
     # -- over a restart --------------------------------------------------------------------------
 
@@ -125,12 +121,12 @@ class Breakers:
                 memory = TargetMemory.read(value)
             except msgspec.ValidationError:
                 continue  # it is called, and judged anew
-            breaker = self._all[target] = Breaker(target, self._clock.now(), memory)
+            breaker = self._all[target] = Breaker(target, self._clock.ledger(), memory)
             self._note(breaker, None)
 
     async def save(self, remember: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
         """Have what is new written down; if that fails it stays new."""
-        now = self._clock.now()
+        now = self._clock.ledger()
         found = ((name, breaker.unkept(now)) for name, breaker in self._all.items())
         memories = {name: memory for name, memory in found if memory is not None}
         if memories:
@@ -139,7 +135,7 @@ class Breakers:
 
     def kept(self, memories: Mapping[str, TargetMemory]) -> None:
         """These have been written down."""
-        now = self._clock.now()
+        now = self._clock.ledger()
         for name, memory in memories.items():
             self.of(name).keep(memory, now)
 

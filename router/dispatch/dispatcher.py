@@ -155,7 +155,7 @@ class Dispatcher:
         fresh: tuple[str, str] | None = None,
     ) -> None:
         """
-        A job of `target` was committed `available`, due at `due_at` (Unix milliseconds); `fresh`:
+        A job of `target` was committed `available`, due at `due_at` (ledger time); `fresh`:
         the endpoint and id of that job, so that it need not wait behind a backlog.
         """
         if kind is not None:
@@ -164,17 +164,6 @@ class Dispatcher:
             self._fairness.fresh.put(target, *fresh, due_at)
         if self._plan.put(target, due_at):
             self._alarm.ring()
-
-    def shift(self, ms: int) -> None:
-        """
-        Somebody set the clock by so much, and the jobs in the store have moved with it: move what
-        is remembered of them here, and the targets' times.
-        """
-        self._plan.shift(ms)
-        self._fairness.fresh.shift(ms)
-        self.breakers.shift(ms)
-        self._runner.shift(ms)
-        self._alarm.ring()
 
     # -- the owner's verbs ---------------------------------------------------------------------
 
@@ -188,7 +177,7 @@ class Dispatcher:
         self.breakers.restore(await self._store.recall(FACT))
         return await self._store.recover(
             nodes=await self._store.reads.lost_nodes(self._boot),
-            now=self._clock.now(),
+            now=self._clock.ledger(),
             on_interrupt_dead=self._live.dead_if_interrupted(),
             died=self._runner.died,
         )
@@ -198,7 +187,7 @@ class Dispatcher:
         sweeper = asyncio.get_running_loop().create_task(self._sweep_on())
         try:
             while not self._draining:
-                wanted = self._plan.take(self._clock.now()) if self._may_lease() else {}
+                wanted = self._plan.take(self._clock.ledger()) if self._may_lease() else {}
                 if wanted:
                     self._spawn(self._lease(wanted))
                 else:
@@ -236,14 +225,14 @@ class Dispatcher:
         return target_statuses(
             self.breakers,
             self._live.limits,
-            self._clock.now(),
+            self._clock,
             kind_of=lambda target: self._plan.kind_of(target) or ADDRESSED,
             in_use=self._slots.held_by,
         )
 
     def _changed(self, change: TargetChange) -> None:
         if change.new == "failing" or self.breakers.of(change.target).ramping:
-            self.wake(change.target, self._clock.now())
+            self.wake(change.target, self._clock.ledger())
         self._observe(change)
 
     # -- starting ------------------------------------------------------------------------------
@@ -294,7 +283,7 @@ class Dispatcher:
                 parked.append(work)
 
     def _due_again(self, job: Job, due_at: int) -> None:
-        soon = due_at - self._clock.now() <= SOON_MS
+        soon = due_at - self._clock.ledger() <= SOON_MS
         self.wake(job.target, due_at, job.kind, (job.endpoint, job.id) if soon else None)
 
     def _lease_token(self) -> str:
@@ -323,7 +312,7 @@ class Dispatcher:
         One lease for all of it. Several may be under way, each for slots of its own, so
         that a slot freed meanwhile need not wait for the commit before.
         """
-        lease, now = self._lease_token(), self._clock.now()
+        lease, now = self._lease_token(), self._clock.ledger()
         slots = {target: room for target, (_, room) in wanted.items()}
         try:
             fresh = self._fairness.named(slots, now)
@@ -397,7 +386,7 @@ class Dispatcher:
         due_at = self._plan.next()
         if due_at is None:
             return self._measures.sweep_s
-        wait = (due_at - self._clock.now()) / 1000
+        wait = (due_at - self._clock.ledger()) / 1000
         return min(max(wait, 0.001), self._measures.sweep_s)
 
     async def _sweep_on(self) -> None:
@@ -415,7 +404,7 @@ class Dispatcher:
         if len(self._lost):
             ends = self._runner.interrupted, self._runner.unbegun, self._runner.own_event
             for job in await self._lost.give_back(*ends):
-                self.wake(job.target, self._clock.now(), job.kind)
+                self.wake(job.target, self._clock.ledger(), job.kind)
         for kind in self._parked:
             self._unpark(kind)
         self._slots.forget_full_buckets()

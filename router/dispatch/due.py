@@ -5,7 +5,7 @@ import heapq
 
 class DueTimes:
     """
-    The earliest known due time (Unix milliseconds) of each target.
+    The earliest known due time (ledger time) of each target.
 
     It may be too early (costs one empty lease), never too late: the sweep mends what was missed.
     """
@@ -38,11 +38,6 @@ class DueTimes:
         while self._heap and self._at.get(self._heap[0][1]) != self._heap[0][0]:
             heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else None
-
-    def shift(self, ms: int) -> None:
-        """Every due time is so much later: somebody set the clock."""
-        self._at = {target: due_at + ms for target, due_at in self._at.items()}
-        self._heap = [(due_at + ms, target) for due_at, target in self._heap]  # in order still
 
     def __len__(self) -> int:
         return len(self._at)

@@ -61,13 +61,6 @@ class FreshJobs:
         """Nothing waits there."""
         self._queues.pop(target, None)
 
-    def shift(self, ms: int) -> None:
-        """Every due time is so much later: somebody set the clock."""
-        for endpoints in self._queues.values():
-            for queue in endpoints.values():
-                for job in queue:
-                    queue[job] += ms
-
 
 def _leave_old(queue: dict[str, int], before: int) -> None:
     while queue:

@@ -14,14 +14,13 @@ class Health:
 
     `usual` are attempts a second, None until a whole bucket has been seen; it stands still while
     `learns` is false, and in a bucket where most failed: what is tried again then is not usual.
-    Times are Unix milliseconds; a clock set back stays in its bucket.
+    Times are ledger time.
     """
 
     __slots__ = (
         "_answered",
         "_at",
         "_failed",
-        "_set_by",
         "_whole",
         "failing_since",
         "last_error",
@@ -33,7 +32,6 @@ class Health:
 
     def __init__(self, now: int) -> None:
         self._at = now // BUCKET_MS
-        self._set_by = 0  # by what the clock has been set since: the buckets do not know
         self._answered = [0] * BUCKETS
         self._failed = [0] * BUCKETS
         self._whole = False  # the first bucket began before we looked
@@ -72,16 +70,8 @@ class Health:
         self.refused = 0
         self._whole = False
 
-    def shift(self, ms: int) -> None:
-        """Every time is so much later: somebody set the clock."""
-        self._set_by += ms
-        if self.failing_since is not None:
-            self.failing_since += ms
-        if self.last_error_at is not None:
-            self.last_error_at += ms
-
     def _roll(self, now: int) -> None:
-        passed = (now - self._set_by) // BUCKET_MS - self._at
+        passed = now // BUCKET_MS - self._at
         if passed <= 0:
             return
         place = self._at % BUCKETS

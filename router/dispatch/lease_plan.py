@@ -40,12 +40,8 @@ class LeasePlan:
         self.owed: set[str] = set()
 
     def put(self, target: str, due_at: int) -> bool:
-        """Work of a target is due then (Unix milliseconds); True: sooner than was known."""
+        """Work of a target is due then (ledger time); True: sooner than was known."""
         return self._due.put(target, due_at)
-
-    def shift(self, ms: int) -> None:
-        """Every due time is so much later: somebody set the clock."""
-        self._due.shift(ms)
 
     def learn(self, target: str, kind: ActionKind) -> None:
         """A job of this kind was seen there."""

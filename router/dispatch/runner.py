@@ -10,7 +10,7 @@ from router.clock import Clock
 from router.dispatch.live import DispatchRules, Measures
 from router.dispatch.observed import AttemptEnded, Defect, JobsCancelled, LeaseLost, StoreFailed
 from router.dispatch.protocol import Action, PromptAction, Results
-from router.dispatch.settlement import TOO_OLD, Verdicts, interrupted, moved, too_old
+from router.dispatch.settlement import TOO_OLD, Verdicts, interrupted, too_old
 from router.errors import EvaluationError, RenderError, StoreUnavailable
 from router.kinds import KINDS
 from router.kinds.kind import ActionCall
@@ -71,7 +71,6 @@ class Runner:
         self._measures = measures
         self._acting: set[asyncio.Task[None]] = set()
         self._stopping = False
-        self._set_by = 0  # by what the clock has been set, in milliseconds, all in all
         self._deaths: dict[str, Acceptance] = {}  # own events that the store has written itself
         self.tasks: set[asyncio.Task[None]] = set()
         self.unsettled = 0
@@ -84,22 +83,17 @@ class Runner:
             return
         outcome = self._outcome_now(prompt, work)
         self._ends.landed(work.job)
-        settlement = self._settlement(work.job, outcome)
-        self._spawn(self._settle(work.job, settlement, self._set_by))
+        self._spawn(self._settle(work.job, self._settlement(work.job, outcome)))
 
     def put_back(self, job: Job) -> None:
         """Settle a leased job that was never started: it is available again, whatever it is."""
-        self._spawn(self._settle(job, self.unbegun(job), self._set_by))
+        self._spawn(self._settle(job, self.unbegun(job)))
 
     def interrupt(self) -> None:
         """Cancel every running action; each job is settled as interrupted."""
         self._stopping = True
         for task in self._acting:
             task.cancel()
-
-    def shift(self, ms: int) -> None:
-        """Somebody set the clock: what is unwritten is to be written by the new one."""
-        self._set_by += ms
 
     def abandon(self) -> None:
         """Cancel everything, results included: the store does not answer."""
@@ -109,11 +103,15 @@ class Runner:
     def interrupted(self, job: Job) -> Settlement:
         """The settlement of a job whose attempt we broke off."""
         dead = (job.rule, job.action) in self._live.dead_if_interrupted()
-        return interrupted(job, self._live.generation_of(job), self._clock.now(), dead=dead)
+        return self._broken_off(job, dead=dead)
 
     def unbegun(self, job: Job) -> Settlement:
         """The settlement of a leased job whose action never began: nothing can have been done."""
-        return interrupted(job, self._live.generation_of(job), self._clock.now(), dead=False)
+        return self._broken_off(job, dead=False)
+
+    def _broken_off(self, job: Job, *, dead: bool) -> Settlement:
+        clock, generation = self._clock, self._live.generation_of(job)
+        return interrupted(job, generation, clock.now(), clock.ledger(), dead=dead)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -138,7 +136,7 @@ class Runner:
             if not KINDS[job.kind].local:
                 self._ends.called(job, outcome)
             self._ends.landed(job)
-        await self._settle(job, self._settlement(job, outcome), self._set_by)
+        await self._settle(job, self._settlement(job, outcome))
 
     async def _outcome(self, work: Work) -> Outcome | Skip:
         job = work.job
@@ -188,7 +186,7 @@ class Runner:
     ) -> ActionCall | FailOutcome | RetryOutcome | Skip:
         """The call to run, or the outcome when there is nothing to run."""
         job, delivery = work.job, work.delivery
-        if too_old(job):
+        if too_old(job, self._clock.ledger()):
             return FailOutcome(TOO_OLD)
         try:
             return self._live.render(job, delivery, work.event, results)
@@ -205,8 +203,9 @@ class Runner:
     def _settlement(self, job: Job, outcome: Outcome | Skip | None) -> Settlement:
         if outcome is None:
             return self.interrupted(job)
-        policy, generation = self._terms(job)
-        return self._verdicts.settlement(job, outcome, policy, generation, self._clock.now())
+        return self._verdicts.settlement(
+            job, outcome, *self._terms(job), self._clock.now(), self._clock.ledger()
+        )
 
     def _terms(self, job: Job) -> tuple[RetryPolicy, str]:
         """The job's retry policy, and the ruleset whose action ran."""
@@ -238,10 +237,9 @@ class Runner:
             self._observe(Defect(job, error))
             return None
 
-    async def _settle(self, job: Job, settlement: Settlement, made: int) -> None:
-        """Write a result down; `made`: by what the clock had been set when it was made."""
+    async def _settle(self, job: Job, settlement: Settlement) -> None:
+        """Write a result down."""
         self.unsettled += 1
-        settlement, made = self._by_now(settlement, made), self._set_by
         own = self.own_event(job, settlement)
         try:
             settled = await self._written(job, settlement, own)
@@ -250,15 +248,23 @@ class Runner:
         if settled is None:
             self._ends.lost(job)
             return
-        self._observe(AttemptEnded(job, settlement, own) if settled else LeaseLost(job))
+        shown = self._shown(settlement)
+        self._observe(AttemptEnded(job, shown, own) if settled else LeaseLost(job))
         if settlement.due_at is not None:
-            self._ends.due(job, settlement.due_at + self._set_by - made)
+            self._ends.due(job, settlement.due_at)
         for target, due_at in settled.freed:
             self._ends.freed(target, due_at)
         for new in own.jobs if own is not None and settled else ():
             self._ends.freed(new.target, new.due_at)
         if settled.cancelled:
             self._observe(JobsCancelled(job, settled.cancelled))
+
+    def _shown(self, settlement: Settlement) -> Settlement:
+        """As people see it: a due time plus the clock's offset."""
+        due_at, offset = settlement.due_at, self._clock.offset
+        if due_at is None or not offset:
+            return settlement
+        return msgspec.structs.replace(settlement, due_at=due_at + offset)
 
     async def _written(
         self, job: Job, settlement: Settlement, own: Acceptance | None
@@ -268,10 +274,9 @@ class Runner:
 
         A result that the store chokes on is left out. None: the patience is spent.
         """
-        pause, bare, made = FIRST_PAUSE_S, False, self._set_by
+        pause, bare = FIRST_PAUSE_S, False
         until = self._clock.monotonic() + self._measures.patience_s
         while True:
-            settlement, made = self._by_now(settlement, made), self._set_by
             try:
                 return await self._store.settle(settlement, own)
             except StoreUnavailable as error:
@@ -286,9 +291,6 @@ class Runner:
                 return None
             await self._clock.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE_S)
-
-    def _by_now(self, settlement: Settlement, made: int) -> Settlement:
-        return settlement if made == self._set_by else moved(settlement, self._set_by - made)
 
 
 def _without_result(settlement: Settlement) -> Settlement:

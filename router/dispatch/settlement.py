@@ -3,8 +3,6 @@
 import random
 from typing import Any, Final
 
-import msgspec
-
 from router.model.job import (
     Attempt,
     AttemptOutcome,
@@ -23,15 +21,14 @@ TOO_OLD: Final = "too_old"
 INTERRUPTED: Final = "interrupted"
 
 
-def too_old(job: Job) -> bool:
+def too_old(job: Job, now: int) -> bool:
     """
     Whether a leased job could have run for so long that it must not any more.
 
     Time in which it was made to wait (a paused rule or target, a turn) does not count: whoever
-    lets it go makes it due anew. When it was leased and when it was due are by the same clock,
-    also if somebody sets the clock in between; now may be by another one.
+    lets it go makes it due anew. `now` is ledger time, as is `due_at`.
     """
-    return job.started_at is not None and job.started_at - job.due_at > AGE_LIMIT_MS
+    return job.started_at is not None and now - job.due_at > AGE_LIMIT_MS
 
 
 class Verdicts:
@@ -42,9 +39,15 @@ class Verdicts:
         self._success: AttemptOutcome = "dry" if dry else "succeeded"
 
     def settlement(
-        self, job: Job, outcome: Outcome | Skip, policy: RetryPolicy, generation: str, now: int
+        self,
+        job: Job,
+        outcome: Outcome | Skip,
+        policy: RetryPolicy,
+        generation: str,
+        now: int,
+        ledger: int,
     ) -> Settlement:
-        """The settlement of a finished attempt; `now` is its end."""
+        """The settlement of a finished attempt; its end in wall time and in ledger time."""
         match outcome:
             case Done(result):
                 attempt = _attempt(job, self._success, None, result, (generation, now))
@@ -55,35 +58,29 @@ class Verdicts:
             case Skip(reason):
                 attempt = _attempt(job, "skipped", reason, {}, (generation, now))
                 return _settle(job, attempt, "cancelled", charged=False)
-        return self._retry(job, outcome, policy, (generation, now))
+        return self._retry(job, outcome, policy, (generation, now), ledger)
 
     def _retry(
-        self, job: Job, outcome: RetryOutcome, policy: RetryPolicy, when: tuple[str, int]
+        self,
+        job: Job,
+        outcome: RetryOutcome,
+        policy: RetryPolicy,
+        when: tuple[str, int],
+        ledger: int,
     ) -> Settlement:
         delay = next_delay_ms(policy, job.charged + 1, outcome.failure, outcome.after_s, self._rng)
         if delay is None or sum(policy.schedule_ms[: job.charged + 1]) > AGE_LIMIT_MS:
             return _settle(job, _attempt(job, "dead", outcome.reason, outcome.result, when), "dead")
         attempt = _attempt(job, "failed", outcome.reason, outcome.result, when)
-        return _settle(job, attempt, "retryable", due_at=when[1] + delay)
+        return _settle(job, attempt, "retryable", due_at=ledger + delay)
 
 
-def interrupted(job: Job, generation: str, now: int, *, dead: bool) -> Settlement:
+def interrupted(job: Job, generation: str, now: int, ledger: int, *, dead: bool) -> Settlement:
     """The settlement of an attempt that we broke off ourselves: not the job's fault, uncharged."""
     attempt = _attempt(job, INTERRUPTED, INTERRUPTED, {}, (generation, now))
     if dead:
         return _settle(job, attempt, "dead", charged=False)
-    return _settle(job, attempt, "available", due_at=now, charged=False)
-
-
-def moved(settlement: Settlement, ms: int) -> Settlement:
-    """The same settlement when somebody has set the clock by so much since it was made."""
-    old, due_at = settlement.attempt, settlement.due_at
-    attempt = msgspec.structs.replace(
-        old, started_at=old.started_at + ms, ended_at=old.ended_at + ms
-    )
-    return msgspec.structs.replace(
-        settlement, attempt=attempt, due_at=None if due_at is None else due_at + ms
-    )
+    return _settle(job, attempt, "available", due_at=ledger, charged=False)
 
 
 def _attempt(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from router.clock import Clock
 from router.dispatch.breakers import Breakers
 from router.dispatch.slots import Limits
 from router.kinds import ADDRESSED
@@ -12,7 +13,7 @@ from router.model.target import TargetNow
 def target_statuses(
     breakers: Breakers,
     limits: Limits,
-    now: int,
+    clock: Clock,
     *,
     kind_of: Callable[[str], ActionKind] = lambda _target: ADDRESSED,
     in_use: Callable[[str, ActionKind], int] = lambda _target, _kind: 0,
@@ -23,15 +24,15 @@ def target_statuses(
         target, health = breaker.target, breaker.health
         kind = kind_of(target)
         own = limits(target, kind)
-        answered, failed = health.window(now)
+        answered, failed = health.window(clock.ledger())
         attempts = answered + failed
         status = TargetNow(
             target=target,
             state=breaker.state,
-            since=breaker.since or None,
+            since=_shown(breaker.since, clock),
             reason=breaker.reason,
             by=breaker.by,
-            next_probe=breaker.next_probe if breaker.state == "failing" else None,
+            next_probe=_shown(breaker.next_probe, clock) if breaker.state == "failing" else None,
             in_use=in_use(target, kind),
             concurrency=own.concurrency,
             rate=own.rate,
@@ -39,8 +40,13 @@ def target_statuses(
             attempts=attempts,
             success=answered / attempts if attempts else None,
             last_error=health.last_error,
-            last_error_at=health.last_error_at,
+            last_error_at=_shown(health.last_error_at, clock),
             deferred=breaker.deferred,
         )
         found.append(status)
     return tuple(found)
+
+
+def _shown(at: int | None, clock: Clock) -> int | None:
+    """Ledger time as people see it; a target that was never called has none."""
+    return at + clock.offset if at else None

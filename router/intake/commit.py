@@ -6,9 +6,9 @@ from router.rules.plan import Plan
 from router.store.values import Acceptance, EventEntry
 
 
-def acceptance(delivery: Delivery, plan: Plan, endpoint: LiveEndpoint) -> Acceptance:
-    """A delivery, its events with the keys that are known from now on, and its jobs."""
-    until = delivery.received_at + endpoint.settings.dedupe.window_ms
+def acceptance(delivery: Delivery, plan: Plan, endpoint: LiveEndpoint, now: int) -> Acceptance:
+    """A delivery, its events with the keys that are known from `now` on, and its jobs."""
+    until = now + endpoint.settings.dedupe.window_ms
     entries = tuple(
         [
             EventEntry(e.index, e.id, e.name, e.action, e.keys, until if e.keys else 0)

@@ -146,7 +146,7 @@ class Intake:
         try:
             if large:
                 await self._let_others_go(request.body)
-            accepted = acceptance(delivery, plan, endpoint)
+            accepted = acceptance(delivery, plan, endpoint, self._clock.ledger())
             receipt = await self._store.accept(accepted)
         except StoreUnavailable as error:
             self._release(plan.jobs, unsure=True)
@@ -248,7 +248,9 @@ class Intake:
             generation=live.ruleset.generation,
             peer=request.peer,
         )
-        plan = self._planner(live).plan(draft, reading, endpoint.settings, now)
+        plan = self._planner(live).plan(
+            draft, reading, endpoint.settings, now, self._clock.ledger()
+        )
         if plan.state == "routed" and not plan.flags:
             return draft, plan
         return msgspec.structs.replace(draft, state=plan.state, flags=plan.flags), plan
@@ -272,7 +274,7 @@ class Intake:
         """A redelivery of work that died opens it again; nothing is routed anew."""
         chosen = Selector(ids=(delivery,), state="dead", limit=JOBS_MAX)
         try:
-            if await self._store.revive(chosen, now=self._clock.now()):
+            if await self._store.revive(chosen, now=self._clock.ledger()):
                 for target, due_at in (await self._store.reads.targets()).items():
                     self._dispatch.wake(target, due_at)
         except StoreUnavailable as error:

@@ -27,7 +27,7 @@ FACT = "target/"
 class TargetChange(Observed, frozen=True):
     """
     A target went from one state to another, or, recovering, from probes to more and more calls.
-    `at` in Unix milliseconds, `reason` in words.
+    `at` is wall time, `reason` in words.
     """
 
     target: str
@@ -40,7 +40,7 @@ class TargetChange(Observed, frozen=True):
 
 class TargetMemory(msgspec.Struct, omit_defaults=True):
     """
-    What must outlive a restart. Times are Unix milliseconds.
+    What must outlive a restart. Times are ledger time.
 
     `openings` counts those since it last kept up, `failing_since` is its first failure after its
     last answer, `usual` its calls a second in good days.

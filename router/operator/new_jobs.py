@@ -42,7 +42,7 @@ class NewJobs:
         reading = live.ruleset.providers[delivery.provider].read(as_request(delivery))
         planner = Planner(live, self._ids, _never)
         again = msgspec.structs.replace(delivery, replay_of=delivery.id)
-        plan = planner.plan(again, reading, _UNGUARDED, self._clock.now())
+        plan = planner.plan(again, reading, _UNGUARDED, self._clock.now(), self._clock.ledger())
         generation = live.ruleset.generation
         return [
             msgspec.structs.replace(job, replay_of=delivery.id, generation=generation)
@@ -53,9 +53,8 @@ class NewJobs:
         """The same event x rule x action once more, with today's version of the action."""
         found = self._live.action_of(job)
         target = found[1].target if found else job.target
-        now = self._clock.now()
         return NewJob(
-            self._ids.new("job", now),
+            self._ids.new("job", self._clock.now()),
             job.event_index,
             job.event_id,
             job.event,
@@ -63,7 +62,7 @@ class NewJobs:
             job.action,
             job.kind,
             target,
-            now,
+            self._clock.ledger(),
             replay_of=job.id,
             generation=self._live.current.ruleset.generation,
             covers=job.covers,

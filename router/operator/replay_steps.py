@@ -45,11 +45,6 @@ class Making:
         self._wake = wake
         self._log = log.get("replay")
         self._tasks: dict[str, asyncio.Task[Replay]] = {}
-        self._set_by = 0  # by what the clock has been set, in milliseconds, all in all
-
-    def shift(self, ms: int) -> None:
-        """Somebody set the clock: paces go on by the new one."""
-        self._set_by += ms
 
     def finder(self, asked: ReplayRequest) -> Finder:
         """Finds what was asked for by today's rules. Raises UsageError."""
@@ -99,11 +94,11 @@ class Making:
 
     async def _make(self, replay: Replay) -> Replay:
         asked = ReplayRequest.from_json(replay.asked)
-        finder, paces = self.finder(asked), _Paces(replay.due, self._set_by)
+        finder = self.finder(asked)
         failures = 0
         while replay.state == "making":
             try:
-                replay = await self._step(finder, replay, paces, asked)
+                replay = await self._step(finder, replay, asked)
                 failures = 0
                 if replay.state == "making":
                     await self._clock.sleep(PAUSE_S)
@@ -114,50 +109,27 @@ class Making:
                 await self._clock.sleep(RETRY_S)
         return replay
 
-    async def _step(
-        self, finder: Finder, replay: Replay, paces: "_Paces", asked: ReplayRequest
-    ) -> Replay:
+    async def _step(self, finder: Finder, replay: Replay, asked: ReplayRequest) -> Replay:
         batch = await finder.batch(replay)
-        due = paces.by(self._set_by)
+        due = dict(replay.due)
         step = ReplayStep(
             replay=replay.id,
             after=replay.reached,
             reached=batch.reached,
             last=batch.last,
-            work=_paced(batch, due, self._clock.now(), asked.rate),
+            work=_paced(batch, due, self._clock.ledger(), asked.rate),
             due=due,
             skipped=batch.skipped,
             passed=batch.passed,
             earlier=batch.earlier or None,
             once=not asked.again,
         )
-        done = await self._store.replay_step(step, now=self._clock.now())
+        done = await self._store.replay_step(step, now=self._clock.ledger())
         if done is None:  # cancelled meanwhile, or a commit of unknown outcome was one
-            found = await self._store.reads.replay(replay.id) or _gone(replay)
-            paces.be(found.due, self._set_by)
-            return found
-        paces.due = due
+            return await self._store.reads.replay(replay.id) or _gone(replay)
         for target, due_at in _earliest(step.work).items():
             self._wake(target, due_at)
         return msgspec.structs.replace(done, items=replay.items)
-
-
-class _Paces:
-    """When each target's next job of a replay is due, by the clock as it was when that was said."""
-
-    def __init__(self, due: Mapping[str, float], set_by: int) -> None:
-        self.be(due, set_by)
-
-    def be(self, due: Mapping[str, float], set_by: int) -> None:
-        """Go on from these, which are by the clock as it is now."""
-        self.due, self._set_by = dict(due), set_by
-
-    def by(self, set_by: int) -> dict[str, float]:
-        """A copy by the clock as it is now."""
-        if set_by != self._set_by:
-            self.due = {target: at + set_by - self._set_by for target, at in self.due.items()}
-            self._set_by = set_by
-        return dict(self.due)
 
 
 def _gone(replay: Replay) -> Replay:

@@ -30,7 +30,7 @@ def retain(keep: Retention, now: int, older_than: int | None) -> Retain:
 
 async def prune(store: Store, what: Retain, *, clock: Clock) -> tuple[Pruned, bool]:
     """What a number of steps removed, and whether there may be more."""
-    now = clock.now()
+    now = clock.ledger()
     deliveries = keys = generations = fruitless = 0
     for _ in range(STEPS):
         step = await store.prune(what, now=now)

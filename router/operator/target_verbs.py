@@ -61,12 +61,12 @@ class TargetVerbs:
         await self._keep(target)
         if change is not None:
             await self._audit.note(by, "resume_target", _asked(request), freed)
-        self._wake(target, self._clock.now())
+        self._wake(target, self._clock.ledger())
         state = self._breakers.of(target).state
         return TargetChanged(target, state, change is not None, freed)
 
     async def _hold(self, paused: frozenset[str]) -> int:
-        return await self._store.hold(self._live.current.paused, paused, now=self._clock.now())
+        return await self._store.hold(self._live.current.paused, paused, now=self._clock.ledger())
 
     async def _keep(self, target: str) -> None:
         memory = {target: self._breakers.of(target).memory()}

@@ -1,6 +1,6 @@
 """The operator's verbs on stored work; each leaves a line in the audit."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 
 import msgspec
 
@@ -48,8 +48,7 @@ class StoreVerbs:
     Acts on stored work.
 
     `wake` is told of every target that has new due work (a no-op when no server runs).
-    `patience_s` is how long `replay` waits for its jobs to be made, None: until they are. `holds`
-    says whether ages cannot be trusted, because the clock was set far on.
+    `patience_s` is how long `replay` waits for its jobs to be made, None: until they are.
     """
 
     def __init__(
@@ -61,7 +60,6 @@ class StoreVerbs:
         ids: Ids,
         wake: Wake,
         breakers: Breakers,
-        holds: Callable[[], bool],
         patience_s: float | None = None,
     ) -> None:
         self._store = store
@@ -69,7 +67,6 @@ class StoreVerbs:
         self._clock = clock
         self._ids = ids
         self._wake = wake
-        self._holds = holds
         self._patience_s = patience_s
         self.audit = AuditTrail(store, clock, ids)
         self._targets = TargetVerbs(
@@ -121,10 +118,6 @@ class StoreVerbs:
         if replay is None:
             raise NotFound(f"no replay {id_}")
         return await self._progress(replay)
-
-    def shift(self, ms: int) -> None:
-        """Somebody set the clock: paces of replays go on by the new one."""
-        self._making.shift(ms)
 
     async def go_on(self) -> int:
         """Go on with the replays that an earlier process began; returns how many."""
@@ -180,7 +173,7 @@ class StoreVerbs:
         """When replays that go on leave each target free; what is named by id waits for none."""
         if request.ids or request.rate is None:
             return {}
-        now = self._clock.now()
+        now = self._clock.ledger()
         found: dict[str, float] = {}
         for replay in await self._store.reads.replays(FIRST_REPLAYS):
             if replay.state != "cancelled":
@@ -199,7 +192,7 @@ class StoreVerbs:
             replay.passed,
             await self._earlier(replay.earlier),
             replay.created_at,
-            max(map(int, replay.due.values()), default=None),
+            max(int(at) + self._clock.offset for at in replay.due.values()) if replay.due else None,
         )
 
     # -- changes of jobs that there are
@@ -224,7 +217,7 @@ class StoreVerbs:
             UsageError: nothing was selected.
         """
         line = self.audit.line(by, "cancel", request.as_json())
-        now = self._clock.now()
+        now = self._clock.ledger()
         count = 0
         for chosen in await self._chosen("cancel", request):
             count += await self._store.cancel(
@@ -245,7 +238,7 @@ class StoreVerbs:
         newer = await self._newer(request)
         planned, _ = await self._planned("revive", request)
         line = self.audit.line(by, "revive", request.as_json())
-        now = self._clock.now()
+        now = self._clock.ledger()
         count = 0
         for chosen in await self._chosen("revive", request):
             count += await self._store.revive(chosen, now=now, audit=line)
@@ -354,14 +347,12 @@ class StoreVerbs:
         A bounded piece of retention, now.
 
         Raises:
-            UsageError: the age is negative, or the clock was set far on.
+            UsageError: the age is negative.
         """
         if request.older_than is not None and request.older_than < 0:
             raise UsageError("older_than is a number of milliseconds")
-        if self._holds():
-            raise UsageError("the clock was set on by more than a day: nothing is removed yet")
         keep = self._live.current.ruleset.server.retention
-        retain = retention.retain(keep, self._clock.now(), request.older_than)
+        retain = retention.retain(keep, self._clock.ledger(), request.older_than)
         done, more = await retention.prune(self._store, retain, clock=self._clock)
         await self.audit.note(by, "prune", msgspec.to_builtins(request), done.deliveries)
         return answers.PruneProgress(done.deliveries, done.keys, done.generations, more)

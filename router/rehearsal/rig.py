@@ -83,11 +83,12 @@ class Rig:
 
     def _died(self, job: Job, attempt: Attempt) -> Acceptance | None:
         """The router's own event of a dead job, for rules `from: router`."""
-        planned = own_events.death(self._live, self._ids, job, attempt, str)
+        now = self.clock.ledger()
+        planned = own_events.death(self._live, self._ids, job, attempt, str, now)
         if planned is None or self._live.own is None:
             return None
         self._seen.planned(*planned)
-        return acceptance(*planned, self._live.own)
+        return acceptance(*planned, self._live.own, now)
 
     def receive(self, request: InboundRequest) -> int:
         """The status that answers a request; whatever is due at once has run by then."""

@@ -5,6 +5,8 @@ import selectors
 from collections.abc import Callable
 from typing import Any
 
+from router.clock import Clock
+
 START_MS = 1_767_225_600_000
 """2026-01-01T00:00:00Z: the time of a test that sets no `clock`, so that it stays the same."""
 _ROUNDING = 1e-3
@@ -54,8 +56,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._jumping.elapsed = max(self._jumping.elapsed, time)
 
 
-class VirtualClock:
+class VirtualClock(Clock):
     """A clock on a virtual loop."""
+
+    monotonic: Callable[[], float]
 
     def __init__(self, time: Callable[[], float], start_ms: int = START_MS) -> None:
         self._start = start_ms

@@ -36,12 +36,19 @@ def wants(live: LiveRuleset, event: str) -> bool:
 
 
 def planned(
-    live: LiveRuleset, ids: Ids, event: str, identity: str, payload: Mapping[str, Any], now: int
+    live: LiveRuleset,
+    ids: Ids,
+    event: str,
+    identity: str,
+    payload: Mapping[str, Any],
+    now: int,
+    due_at: int,
 ) -> tuple[Delivery, Plan] | None:
     """
     One of our own events as a delivery with its jobs, all to be leased; None: nobody wants it.
 
-    `identity` is the same text for the same cause: it is the dedupe key. `now` Unix milliseconds.
+    `identity` is the same text for the same cause: it is the dedupe key. `now` is wall time,
+    `due_at` ledger time.
     """
     if live.own is None or not wants(live, event):
         return None
@@ -71,13 +78,13 @@ def planned(
         generation=live.ruleset.generation,
     )
     plan = Planner(live, ids, lambda _target, _kind: None).plan(
-        draft, reading, live.own.settings, now
+        draft, reading, live.own.settings, now, due_at
     )
     return msgspec.structs.replace(draft, state=plan.state, flags=plan.flags), plan
 
 
 def death(
-    live: LiveRuleset, ids: Ids, job: Job, attempt: Attempt, hide: Hide
+    live: LiveRuleset, ids: Ids, job: Job, attempt: Attempt, hide: Hide, due_at: int
 ) -> tuple[Delivery, Plan] | None:
     """
     `job.dead` for a job whose last attempt this is; None: nobody wants it, or the job itself is
@@ -87,7 +94,8 @@ def death(
         return None
     # A revived job may die again: that is another event.
     identity = f"{DEAD}/{job.id}/{attempt.number}"
-    return planned(live, ids, DEAD, identity, of_death(job, attempt, hide), attempt.ended_at)
+    told = of_death(job, attempt, hide)
+    return planned(live, ids, DEAD, identity, told, attempt.ended_at, due_at)
 
 
 def of_death(job: Job, attempt: Attempt, hide: Hide) -> dict[str, Any]:

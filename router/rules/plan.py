@@ -108,8 +108,10 @@ class Planner:
         self._ids = ids
         self._reserve = reserve
 
-    def plan(self, delivery: Delivery, reading: Reading, endpoint: Endpoint, now: int) -> Plan:
-        """Name, key and match every event; make the jobs of those that match."""
+    def plan(
+        self, delivery: Delivery, reading: Reading, endpoint: Endpoint, now: int, due_at: int
+    ) -> Plan:
+        """Name, key and match every event; make the jobs of those that match, due at `due_at`."""
         if reading.state != "routed":
             return self._unrouted(delivery, reading, endpoint, reading.state, reading.reason, now)
         ruleset = self._live.ruleset
@@ -134,12 +136,12 @@ class Planner:
         if sum(len(run.rule.actions) for run in runs) > JOBS_MAX:
             reason = f"more than {JOBS_MAX} jobs"
             return self._unrouted(delivery, reading, endpoint, "too_complex", reason, now)
-        jobs = tuple(job for run in runs for job in self._jobs(run, now))
+        jobs = tuple(job for run in runs for job in self._jobs(run, now, due_at))
         state: DeliveryState = "routed" if jobs else "unmatched"
         ungrouped = tuple([run.rule.id for run in runs if run.rule.concurrency and not run.turn])
         return Plan(state, tuple(events), jobs, tuple(matches), flags, None, ungrouped)
 
-    def _jobs(self, run: _PlannedRun, now: int) -> Iterator[NewJob]:
+    def _jobs(self, run: _PlannedRun, now: int, due_at: int) -> Iterator[NewJob]:
         first = run.events[0]
         covers = tuple(e.index for e in run.events) if run.rule.per_delivery else ()
         paused = run.rule.mode == "paused"
@@ -160,7 +162,7 @@ class Planner:
                 action.id,
                 action.kind,
                 action.target,
-                now,
+                due_at,
                 "waiting" if paused else "running" if lease else "available",
                 lease,
                 covers=covers,

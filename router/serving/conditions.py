@@ -81,7 +81,7 @@ class Refusing:
         self._tell = tell
         self._seen: dict[str, deque[_Counts]] = {}
         self._held: dict[str, int] = {}
-        self._began = clock.now()
+        self._began = clock.ledger()
 
     async def step(self) -> None:
         """Look at every endpoint once."""
@@ -89,7 +89,7 @@ class Refusing:
             await self._look(name)
 
     async def _look(self, name: str) -> None:
-        now = self._clock.now()
+        now = self._clock.ledger()
         accepted, refused = self._lately(name, now)
         fact = f"refusing/{name}"
         since = await self._told.of(fact)

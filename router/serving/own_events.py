@@ -81,13 +81,13 @@ class OwnEvents:
 
     def died(self, job: Job, attempt: Attempt) -> Acceptance | None:
         """`job.dead`, to be committed together with the job's end."""
-        live = self._live.current
-        return self._acceptance(own_events.death(live, self._ids, job, attempt, self.hide))
+        live, now = self._live.current, self._clock.ledger()
+        return self._acceptance(own_events.death(live, self._ids, job, attempt, self.hide, now))
 
     def planned(self, event: str, identity: str, payload: Mapping[str, Any]) -> Acceptance | None:
         """Any other event, to be committed by itself, once for each identity; None: not wanted."""
-        live, now = self._live.current, self._clock.now()
-        found = own_events.planned(live, self._ids, event, identity, payload, now)
+        live, now, due_at = self._live.current, self._clock.now(), self._clock.ledger()
+        found = own_events.planned(live, self._ids, event, identity, payload, now, due_at)
         return self._acceptance(found)
 
     def soon(self, event: str, identity: str, payload: Mapping[str, Any]) -> None:
@@ -112,7 +112,7 @@ class OwnEvents:
         if planned is None or own is None:
             return None
         self._observe(OwnEventPlanned(*planned))
-        return acceptance(*planned, own)
+        return acceptance(*planned, own, self._clock.ledger())
 
 
 class OwnEventWriter:

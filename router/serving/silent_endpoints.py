@@ -43,10 +43,14 @@ class SilentEndpoint(msgspec.Struct, frozen=True):
 
 
 class _Watched(msgspec.Struct):
-    """What is known of one endpoint; only `since` and `told` outlive this process."""
+    """
+    What is known of one endpoint; only `since` and `told` outlive this process. `sign` is the
+    ledger time from which its silence is measured.
+    """
 
     since: int
     last: int | None
+    sign: int
     received: int
     told: bool
 
@@ -90,22 +94,15 @@ class Silence:
             name: {"last": w.last, "since": w.since} for name, w in self._watched.items() if w.told
         }
 
-    def shift(self, ms: int) -> None:
-        """Somebody set the clock: nobody has been silent for longer or shorter for it."""
-        for watched in self._watched.values():
-            watched.since += ms
-            if watched.last is not None:
-                watched.last += ms
-
     async def _look(self, name: str, expect_every: int) -> None:
         now, count = self._clock.now(), self._metrics.received(name)
+        ledger = self._clock.ledger()
         watched = self._watched.get(name)
         if watched is None:
             watched = self._watched[name] = await self._begin(name, now, count)
         elif count != watched.received:
-            watched.received, watched.last = count, now
-        heard = watched.since if watched.last is None else watched.last
-        is_silent = now - heard > expect_every
+            watched.received, watched.last, watched.sign = count, now, ledger
+        is_silent = ledger - watched.sign > expect_every
         self._metrics.silent(name, is_silent)
         if is_silent != watched.told:
             watched.told = is_silent
@@ -121,9 +118,11 @@ class Silence:
         kept = kept if isinstance(kept, dict) else {}
         since = kept.get("since")
         known = isinstance(since, int)
+        begun = since if isinstance(since, int) else now
         watched = _Watched(
-            since=since if isinstance(since, int) else now,
+            since=begun,
             last=last,
+            sign=(begun if last is None else last) - self._clock.offset,
             received=count,
             told=kept.get("told") is True,
         )

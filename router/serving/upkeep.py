@@ -25,7 +25,7 @@ JOURNAL_MOST = 128 * 1024 * 1024
 class Upkeep:
     """
     Keeps the store within `server.retention`; `full`: it is nearly so, deliveries are refused.
-    While `holds` says so nothing is removed: ages cannot be trusted.
+    Ages go by ledger time.
     """
 
     def __init__(
@@ -38,9 +38,8 @@ class Upkeep:
         log: Log,
         silence: Silence | None = None,
         journal_bytes: Callable[[], int] = int,
-        holds: Callable[[], bool] = bool,
     ) -> None:
-        self._journal_bytes, self._holds = journal_bytes, holds
+        self._journal_bytes = journal_bytes
         self._journal_long = False
         self.full = False
         self._silence = silence
@@ -72,10 +71,8 @@ class Upkeep:
             self.full = full
             say = self._log.error if full else self._log.info
             say("store nearly full: refusing" if full else "store has room again", bytes=size)
-        if self._holds():
-            return 0
         removed = await self._store.prune(
-            self._retain(trim=size >= TRIM_AT * cap), now=self._clock.now()
+            self._retain(trim=size >= TRIM_AT * cap), now=self._clock.ledger()
         )
         if removed.deliveries:
             self._log.info("pruned", deliveries=removed.deliveries, keys=removed.keys)
@@ -94,7 +91,7 @@ class Upkeep:
 
     async def apply(self) -> None:
         """What a new generation says of stored jobs: its concurrency groups, its paused rules."""
-        if await self._store.regroup(self._live.current.groups, now=self._clock.now()):
+        if await self._store.regroup(self._live.current.groups, now=self._clock.ledger()):
             for target, due_at in (await self._store.reads.targets()).items():
                 self._dispatch.wake(target, due_at)
         await self.hold()
@@ -105,12 +102,12 @@ class Upkeep:
         rest.
         """
         targets = self._dispatch.breakers.paused()
-        if await self._store.hold(self._live.current.paused, targets, now=self._clock.now()):
+        if await self._store.hold(self._live.current.paused, targets, now=self._clock.ledger()):
             for target, due_at in (await self._store.reads.targets()).items():
                 self._dispatch.wake(target, due_at)
 
     def _retain(self, *, trim: bool) -> Retain:
-        now = self._clock.now()
+        now = self._clock.ledger()
         keep = self._live.current.ruleset.server.retention
         return Retain(
             succeeded_before=now - keep.succeeded,

@@ -361,12 +361,10 @@ class OperatorStore(IntakeStore, FactStore, Protocol):
         """
         ...
 
-    async def shift(self, total: int, *, boot: str, now: int) -> int:
+    async def keep_clock(self) -> int:
         """
-        Move due times of unfinished jobs, and paces of replays, until `boot` has moved them by
-        `total` milliseconds (so never twice); returns how many jobs moved. Fact `clock`: `at` is
-        `now`, by the new clock. Who asks goes by the old one until he has the answer, and by the
-        new one from then on: what was on its way meanwhile is moved too.
+        Keep by how much the store's clock is ahead of ledger time, and the ledger time last seen;
+        returns by how many milliseconds the first has changed. No job moves.
         """
         ...
 

@@ -224,7 +224,7 @@ class Pruned(msgspec.Struct, frozen=True):
 
 class Retain(msgspec.Struct, frozen=True):
     """
-    What upkeep may remove: deliveries whose jobs have all ended before these times.
+    What upkeep may remove: deliveries whose jobs have all ended before these ledger times.
 
     A delivery goes when the longest of the times that apply to its jobs' states has passed
     (`cancelled` as `succeeded`; a delivery without jobs as `unmatched`). `finished_before`, when

@@ -104,7 +104,7 @@ async def _with_store(
     built = Built(options, source, LiveRef(live), store, clock, metrics)
     await store.keep_generation(generation_of(live.ruleset, clock))
     await restore_former(built.live, store, source, built.log)
-    await built.stepping.begin()
+    await built.clock_sync.begin()
     mended = await built.dispatch.recover()
     await built.upkeep.apply()
     await built.published.ranges.load()

@@ -44,7 +44,6 @@ async def open_verbs(ruleset: Ruleset) -> AsyncIterator[StoreVerbs]:
             ids=Ids(_rng()),
             wake=_asleep,
             breakers=breakers,
-            holds=lambda: False,
         )
     finally:
         await store.close()
@@ -71,11 +70,12 @@ async def open_questions(ruleset: Ruleset) -> AsyncIterator[StoreQuestions]:
             limits = target_limits(live)
             breakers = Breakers(limits, clock, _rng())
             breakers.restore(await reader.recall(FACT))
+            clock.resume(await reader.offset())
             yield StoreQuestions(
                 reader,
                 live,
                 clock=clock,
-                targets_now=lambda: target_statuses(breakers, limits, clock.now()),
+                targets_now=lambda: target_statuses(breakers, limits, clock),
                 rebuild=lambda _kept: None,
                 write_counts=_written,
             )

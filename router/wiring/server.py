@@ -23,7 +23,7 @@ from router.operator.questions import StoreQuestions
 from router.operator.verbs import StoreVerbs
 from router.refusals import Refusals
 from router.rules.live import LiveRef
-from router.serving.clock_sync import Stepping
+from router.serving.clock_sync import ClockSync
 from router.serving.memory import settle_collector
 from router.serving.own_events import OwnEvents, OwnEventWriter
 from router.serving.process import Process, Shutdown
@@ -148,7 +148,6 @@ class Built:
             ids=self.ids,
             wake=self.dispatch.wake,
             breakers=self.dispatch.breakers,
-            holds=self._holds,
             patience_s=REPLAY_ANSWER_S,
         )
 
@@ -167,13 +166,8 @@ class Built:
             clock=clock,
             metrics=metrics,
         )
-        self.stepping = Stepping(
-            clock=clock,
-            store=store,
-            boot=self.boot,
-            moves=(self.dispatch.shift, self.verbs.shift, self.silence.shift),
-            log=logs.get("clock"),
-            stepped=metrics.clock_stepped,
+        self.clock_sync = ClockSync(
+            clock=clock, store=store, log=logs.get("clock"), stepped=metrics.clock_stepped
         )
         self.upkeep = Upkeep(
             store=store,
@@ -183,7 +177,6 @@ class Built:
             log=logs.get("upkeep"),
             silence=self.silence,
             journal_bytes=store.journal_bytes,
-            holds=self.stepping.holds,
         )
         self.counting = Counting(
             metrics.rule_totals,
@@ -238,10 +231,6 @@ class Built:
             write_counts=self.counting.flush_soon,
         )
 
-    def _holds(self) -> bool:
-        """For the verbs, which are made before the clock is followed."""
-        return self.stepping.holds()
-
     def _keeps_refused(self) -> bool:
         return self.options.dev or self.live.current.ruleset.server.keep_refused
 
@@ -254,7 +243,7 @@ class Built:
             | {
                 "dispatch": self.dispatch.run,
                 "upkeep": self.upkeep.run,
-                "clock": self.stepping.run,
+                "clock": self.clock_sync.run,
                 "counting": self.counting.run,
                 "own": lambda: self.writer.run(self.watches),
                 "watch": self.reloader.watch,
@@ -308,7 +297,7 @@ class Built:
         await self.verbs.close()
         await self.counting.flush()
         await self.writer.flush()
-        await self.stepping.close()
+        await self.clock_sync.close()
         for action in self.actions.values():
             await action.close()
 

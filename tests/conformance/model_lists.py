@@ -47,6 +47,7 @@ class ModelLists:
         self._rule_counts: dict[str, RuleCount] = {}
         self._ruled: list[tuple[str, str]] = []
         self._facts: dict[str, Any] = {}
+        self._ahead_then: dict[str, int] = {}  # the offset when a delivery came, a job changed last
         self._replays: dict[str, Replay] = {}
         self._made_by: dict[str, str] = {}  # job -> the replay that made it
         self._audit: dict[str, Audit] = {}
@@ -151,7 +152,8 @@ class ModelLists:
             counted = found.setdefault(job.target, {})
             counted[job.state] = counted.get(job.state, 0) + 1
             if job.state in DUE:
-                counted["oldest_due"] = min(job.due_at, counted.get("oldest_due", job.due_at))
+                due_at = job.due_at + self.runs.ahead
+                counted["oldest_due"] = min(due_at, counted.get("oldest_due", due_at))
         return {target: TargetCounts(**counted) for target, counted in found.items()}
 
     async def generation(self, prefix: str) -> Generation | None:

@@ -31,6 +31,7 @@ class ModelRuns:
         self.put = put or (lambda job: jobs.update({job.id: job}))
         self.runs: list[ModelRun] = []
         self.waits: dict[str, set[str]] = {}
+        self.ahead = 0  # of ledger time
         self.freed: list[tuple[str, int]] = []
         self.cancelled: list[str] = []
 
@@ -54,7 +55,7 @@ class ModelRuns:
             words.append("its paused rule")
         if "target" in waits:
             words.append("its paused target")
-        return msgspec.structs.replace(job, waits_for=tuple(words))
+        return msgspec.structs.replace(job, due_at=job.due_at + self.ahead, waits_for=tuple(words))
 
     def of(self, job: str) -> ModelRun | None:
         return next((run for run in self.runs if job in run.jobs), None)
@@ -70,7 +71,7 @@ class ModelRuns:
     def cancel(self, id_: str, reason: str, now: int) -> None:
         self.waits.pop(id_, None)
         self.cancelled.append(reason.partition(":")[0])
-        self._change(id_, state="cancelled", reason=reason, ended_at=now)
+        self._change(id_, state="cancelled", reason=reason, ended_at=now + self.ahead)
 
     def hold(self, id_: str, what: str) -> None:
         self.waits.setdefault(id_, set()).add(what)

@@ -49,7 +49,7 @@ class ModelStore(ModelLists):
     """The verbs that change something."""
 
     async def accept(self, acceptance: Acceptance) -> Accepted | Duplicate:
-        delivery, now = acceptance.delivery, self._clock.now()
+        delivery, now = acceptance.delivery, self._clock.ledger()
         if delivery.id in self._deliveries:
             events = self._deliveries[delivery.id][1]
             some = frozenset(e.index for e in events)
@@ -65,6 +65,7 @@ class ModelStore(ModelLists):
         indexes = frozenset(e.index for e in new)
         everything = len(new) == len(acceptance.events)
         self._deliveries[delivery.id] = (delivery, tuple(new))
+        self._ahead_then[delivery.id] = self._clock.offset
         left = [narrowed(j, acceptance.events, indexes) for j in acceptance.jobs]
         made = [j for j in left if j is not None]
         self._make(delivery, made, now)
@@ -91,7 +92,7 @@ class ModelStore(ModelLists):
 
     def _make(self, delivery: Delivery, jobs: Iterable[NewJob], now: int) -> None:
         for new in jobs:
-            job = self._jobs[new.id] = committed(new, delivery, now)
+            job = self._jobs[new.id] = committed(new, delivery, now + self._clock.offset)
             if new.state == "waiting":
                 self.runs.hold(new.id, "paused")
             self._ruled.append((new.rule, job.generation))
@@ -113,7 +114,13 @@ class ModelStore(ModelLists):
             taken += due[:count]
         taken.sort(key=self._order)
         for job in taken:
-            self._change(job, state="running", attempt=job.attempt + 1, lease=lease, started_at=now)
+            self._change(
+                job,
+                state="running",
+                attempt=job.attempt + 1,
+                lease=lease,
+                started_at=now + self._clock.offset,
+            )
         rest = {target: self._waiting(target) for target in slots}
         return LeaseBatch(
             tuple(Leased(self._jobs[j.id], self._deliveries[j.delivery][0]) for j in taken),
@@ -145,7 +152,7 @@ class ModelStore(ModelLists):
             ended_at=settlement.attempt.ended_at if settlement.state in ENDED else None,
         )
         self.runs.told()
-        self._follow([job.id], settlement.attempt.ended_at)
+        self._follow([job.id], self._clock.ledger())
         told = self.runs.told()
         if own is not None:
             receipt = await self.accept(own)
@@ -173,12 +180,13 @@ class ModelStore(ModelLists):
     ) -> Recovered:
         dead = reclaimed = suspects = 0
         touched, told = [], []
+        ended = now + self._clock.offset
         for job in sorted(self._jobs.values(), key=lambda job: job.id):
             if job.state != "running" or node_of(job.lease or "") not in nodes:
                 continue
             self._attempts.append(
                 Attempt(
-                    job.id, job.attempt, job.started_at or now, now, "interrupted",
+                    job.id, job.attempt, job.started_at or ended, ended, "interrupted",
                     "the router ended", {}, job.generation,
                 )
             )  # fmt: skip
@@ -189,7 +197,7 @@ class ModelStore(ModelLists):
                 freed = self._change(freed, due_at=now + suspects * APART_MS)
                 suspects += 1
             if reason:
-                gone = self._change(freed, state="dead", reason=reason, ended_at=now)
+                gone = self._change(freed, state="dead", reason=reason, ended_at=ended)
                 told.append(died(gone, self._attempts[-1]))
             dead, reclaimed = dead + (reason is not None), reclaimed + (reason is None)
             touched.append(job.id)
@@ -201,12 +209,13 @@ class ModelStore(ModelLists):
 
     def _change(self, job: Job, **values: Any) -> Job:
         self._jobs[job.id] = msgspec.structs.replace(job, **values)
+        self._ahead_then[job.id] = self._clock.offset
         return self._jobs[job.id]
 
     async def add(self, delivery: str, jobs: Sequence[NewJob]) -> int:
         if delivery not in self._deliveries:
             raise NotFound(delivery)
-        now = self._clock.now()
+        now = self._clock.ledger()
         for unit in self._units(jobs):
             self._make(self._deliveries[delivery][0], unit, now)
             origin = self.runs.of(unit[0].replay_of or "")
@@ -252,7 +261,7 @@ class ModelStore(ModelLists):
             passed=replay.passed + step.passed + passed,
             earlier=max(earlier) or None,
             state="made" if step.last else "making",
-            ended_at=now if step.last else None,
+            ended_at=now + self._clock.offset if step.last else None,
         )
         self._replays[replay.id] = done
         if replay.id in self._audit:
@@ -287,7 +296,7 @@ class ModelStore(ModelLists):
             if selector.replay not in self._replays:
                 raise NotFound(selector.replay)
             self._replays[selector.replay] = msgspec.structs.replace(
-                self._replays[selector.replay], state="cancelled", ended_at=now
+                self._replays[selector.replay], state="cancelled", ended_at=now + self._clock.offset
             )
         chosen = self._changeable(selector, "cancel")
         for job in chosen[: selector.limit]:
@@ -369,19 +378,11 @@ class ModelStore(ModelLists):
                     changed += 1
         return changed
 
-    async def shift(self, total: int, *, boot: str, now: int) -> int:
-        fact = self._facts.get("clock", {})
-        ms = total - (fact["moved"] if fact.get("boot") == boot else 0)
-        await self.remember({"clock": {"at": now, "boot": boot, "moved": total}})
-        self._keys = {key: (owner, until + ms) for key, (owner, until) in self._keys.items()}
-        unfinished = [job for job in self._jobs.values() if job.state not in ENDED]
-        for job in unfinished if ms else ():
-            self._change(job, due_at=job.due_at + ms)
-        for replay in self._replays.values():
-            if replay.state != "cancelled":
-                due = {target: at + ms for target, at in replay.due.items()}
-                self._replays[replay.id] = msgspec.structs.replace(replay, due=due)
-        return len(unfinished) if ms else 0
+    async def keep_clock(self) -> int:
+        ms = self._clock.offset - self.runs.ahead
+        self.runs.ahead = self._clock.offset
+        self._facts["clock/seen"] = self._clock.ledger()
+        return ms
 
     async def regroup(self, groups: Mapping[str, Group | None], *, now: int) -> int:
         return self.runs.regroup(groups, now)
@@ -410,7 +411,7 @@ class ModelStore(ModelLists):
         return Pruned(len(gone), len(expired[: retain.limit]), 0)
 
     def _may_go(self, id_: str, retain: Retain) -> bool:
-        received = self._deliveries[id_][0].received_at
+        received = self._deliveries[id_][0].received_at - self._ahead_then[id_]
         jobs = [j for j in self._jobs.values() if j.delivery == id_]
         if any(j.state not in ENDED for j in jobs):
             return False
@@ -421,7 +422,7 @@ class ModelStore(ModelLists):
         before = min(
             retain.dead_before if j.state == "dead" else retain.succeeded_before for j in jobs
         )
-        return max(j.ended_at or 0 for j in jobs) < before
+        return max((j.ended_at or 0) - self._ahead_then.get(j.id, 0) for j in jobs) < before
 
     async def remember(self, facts: Mapping[str, Any], audit: Audit | None = None) -> None:
         self._note(audit, len(facts))

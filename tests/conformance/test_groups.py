@@ -20,7 +20,7 @@ async def test_i23_queue_a_new_run_waits_while_one_is_busy(rig: Rig) -> None:
         await rig.accept(group=Group())
     assert [await rig.state(i) for i in range(3)] == ["available", "waiting", "waiting"]
     assert (await rig.jobs(1))["a"].waits_for == ("its turn in group x",)
-    assert (await rig.run()).freed == (("erp", START_MS + 1_005),)
+    assert (await rig.run()).freed == (("erp", START_MS),)
     assert [await rig.state(i) for i in range(3)] == ["succeeded", "available", "waiting"]
 
 

@@ -44,8 +44,8 @@ class Ledger:
         self.attempts: list[Attempt] = []
         self.ends: dict[str, list[JobState]] = {}
         self.lost = 0
-        self.moved = self.known = 0  # by what due times have moved, and by what whoever asks knows
         self.facts: dict[str, Any] = {}
+        self.ahead: Callable[[], int] = lambda: 0  # of ledger time: the clock's offset
         self.wrong: list[str] = []
         self._queues: dict[str, list[tuple[int, int, str]]] = {}
         self._order = 0
@@ -55,26 +55,23 @@ class Ledger:
 
     async def commit(self, delivery: Delivery, jobs: Sequence[NewJob], now: int) -> list[Job]:
         """Intake's transaction."""
-        known = self.known
         await self.pause()
-        late = self.moved - known
         self.deliveries_[delivery.id] = delivery
-        made = [_later(_job(delivery, new, now + late), late) for new in jobs]
-        for job in made:
-            self._put(job)
+        for new in jobs:
+            self._put(_job(delivery, new, now))
         for run in dict.fromkeys(new.run for new in jobs if new.run is not None):
             members = [new for new in jobs if new.run == run]
             self.runs.add(members, members[0].turn, None, now)
-        made = [self.records[job.id] for job in made]  # as they were committed
+        made = [self.records[new.id] for new in jobs]  # as they were committed
         await self.pause()
         return made
 
-    def _tell(self, own: Acceptance | None, now: int, late: int = 0) -> None:
+    def _tell(self, own: Acceptance | None, now: int) -> None:
         """A delivery of the router's own, in the transaction of what it tells."""
         if own is not None:
             self.deliveries_[own.delivery.id] = own.delivery
             for new in own.jobs:
-                self._put(_later(_job(own.delivery, new, now), late))
+                self._put(_job(own.delivery, new, now))
 
     def _follow(self, job: str, now: int) -> Settled:
         """See to the run of a job, if it has one."""
@@ -106,9 +103,7 @@ class Ledger:
         now: int,
         fresh: Mapping[str, Sequence[str]] = {},
     ) -> LeaseBatch:
-        known = self.known
         await self.pause()
-        now += self.moved - known
         jobs: list[Leased] = []
         next_due: dict[str, int | None] = {}
         for target, room in slots.items():
@@ -139,9 +134,8 @@ class Ledger:
         return None
 
     async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
-        known = self.known
+        now = settlement.attempt.ended_at - self.ahead()
         await self.pause()
-        late = self.moved - known
         job = self.records[settlement.job]
         held = job.state == "running" and job.lease == settlement.lease
         settled = HELD
@@ -154,13 +148,13 @@ class Ledger:
                     state=settlement.state,
                     lease=None,
                     reason=settlement.reason,
-                    due_at=job.due_at if settlement.due_at is None else settlement.due_at + late,
+                    due_at=job.due_at if settlement.due_at is None else settlement.due_at,
                     charged=job.charged + charged,
                     deaths=0 if charged else job.deaths,
                 )
             )
-            settled = self._follow(job.id, settlement.attempt.ended_at + late)
-            self._tell(own, settlement.attempt.ended_at + late, late)
+            settled = self._follow(job.id, now)
+            self._tell(own, now)
         else:
             of = (settlement.job, settlement.attempt.number, settlement.attempt.outcome)
             settled = (
@@ -216,19 +210,6 @@ class Ledger:
             reclaimed += reason is None
         return Recovered(reclaimed, dead)
 
-    async def shift(self, total: int, *, boot: str, now: int) -> int:
-        await self.pause()
-        fact = self.facts.get("clock", {})
-        ms = total - (fact["moved"] if fact.get("boot") == boot else 0)
-        self.facts["clock"] = {"at": now, "boot": boot, "moved": total}
-        unfinished = [job for job in self.records.values() if job.state not in ENDED]
-        for job in unfinished if ms else ():
-            self._put(_later(job, ms))
-        self.moved += ms
-        await self.pause()
-        self.known = self.moved
-        return len(unfinished) if ms else 0
-
     async def targets(self) -> Mapping[str, int]:
         await self.pause()
         firsts = {target: self._first(target) for target in self._queues}
@@ -262,10 +243,6 @@ def _reclaimed(job: Job, now: int, reason: str | None) -> Job:
         deaths=job.deaths + 1,
         due_at=now if reason is None else job.due_at,
     )
-
-
-def _later(job: Job, ms: int) -> Job:
-    return msgspec.structs.replace(job, due_at=job.due_at + ms) if ms else job
 
 
 def _job(delivery: Delivery, new: NewJob, now: int) -> Job:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from router.clock import Clock
 from router.model.job import ENDED, Job, Settlement
 from router.model.operations import ReplayStep
 from router.store.sqlite.reader import open_reader
@@ -27,7 +28,7 @@ TWINNED = frozenset(
 READ = frozenset({"results", "targets", "job", "jobs", "lost_nodes", "lost_leases"})
 
 
-class Then:
+class Then(Clock):
     """A clock that stands where a verb began: the store dates its rows by that."""
 
     def __init__(self) -> None:

@@ -53,9 +53,9 @@ class CheckedLedger(Ledger):
         self.due: dict[str, int] = {}
 
     async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
+        ended = settlement.attempt.ended_at - self.ahead()
         held = await super().settle(settlement, own)
         if settlement.state == "retryable" and held.fate == "held":
-            ended = settlement.attempt.ended_at
             charged = self.records[settlement.job].charged
             schedule = (*POLICY.schedule_ms, 10_000, 60_000)
             if (settlement.due_at or 0) < ended + schedule[charged - 1] * 0.8:
@@ -158,7 +158,7 @@ class World:
     def begins(self, job: Job) -> None:
         for wrong, text in (
             (job.id in self.running, "runs twice at once"),
-            (self.clock.now() < job.due_at, "runs before it is due"),
+            (self.clock.ledger() < job.due_at, "runs before it is due"),
             (self.ledger.records[job.id].attempt != job.attempt, "runs unrecorded"),
             (self.ledger.records[job.id].lease != job.lease, "runs without its lease"),
         ):
@@ -197,7 +197,7 @@ class World:
         name = f"{job.id}/{attempt.number}".replace(POISON, "dead")
         delivery = a_delivery(f"dlv_{name}", endpoint=OWN, path=f"{job.id}/{attempt.number}")
         new = a_new_job(
-            f"job_{name}", target=target, kind=kind, due_at=attempt.ended_at, event="job.dead"
+            f"job_{name}", target=target, kind=kind, due_at=self.clock.ledger(), event="job.dead"
         )
         return Acceptance(delivery, (), (new,))
 
@@ -229,7 +229,7 @@ class World:
             await self.accept(dispatcher, view)
 
     async def accept(self, dispatcher: Dispatcher, view: View) -> None:
-        now = self.clock.now()
+        now = self.clock.ledger()
         new = []
         for _ in range(self.rng.randint(1, 3)):
             self.jobs += 1

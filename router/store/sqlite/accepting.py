@@ -35,7 +35,10 @@ _PAGE = 4096
 
 
 class Prepared(msgspec.Struct, frozen=True):
-    """An acceptance with its encoding done, so that a fault in it is its caller's alone."""
+    """
+    An acceptance with its encoding done, so that a fault in it is its caller's alone; `now` is
+    ledger time.
+    """
 
     acceptance: Acceptance
     names: str
@@ -75,7 +78,7 @@ def accept_all(book: Book, batch: Sequence[Prepared]) -> list[Receipt]:
     if running:
         book.later.append(lambda: book.running.update(running))
     for place, (wanted, rows) in special:
-        receipts[place] = _insert_special(book, receipts[place], wanted, rows)
+        receipts[place] = _insert_special(book, receipts[place], wanted, rows, batch[place].now)
     return receipts
 
 
@@ -131,7 +134,7 @@ def _lay_out(
     book.pages += 2 + len(wanted) + len(delivery.body) // _PAGE
     if not wanted:
         return None
-    rows, begun = job_rows(wanted, number, 0, generation, prepared.now)
+    rows, begun = job_rows(wanted, number, 0, generation, book.wall(prepared.now))
     running.update(begun)
     book.ruled({(job.rule, generation) for job in wanted})
     if any(job.run is not None or job.state == "waiting" for job in wanted):
@@ -141,7 +144,7 @@ def _lay_out(
 
 
 def _insert_special(
-    book: Book, receipt: Receipt, wanted: Sequence[NewJob], rows: Sequence[Row]
+    book: Book, receipt: Receipt, wanted: Sequence[NewJob], rows: Sequence[Row], now: int
 ) -> Receipt:
     """Insert jobs of which some belong to runs or wait; the runs in order, each a turn or none."""
     effects = runs.Effects()
@@ -154,7 +157,7 @@ def _insert_special(
     for places in by_run.values():
         jobs = [wanted[i] for i in places]
         new = runs.New(jobs, [rows[i] for i in places], jobs[0].turn)
-        runs.add(book, new, rows[0][11], effects)
+        runs.add(book, new, now, effects)
     if not effects.cancelled or isinstance(receipt, Duplicate):
         return receipt
     return msgspec.structs.replace(receipt, cancelled=tuple(sorted(effects.cancelled)))
@@ -185,11 +188,10 @@ def _claim(book: Book, batch: Sequence[Prepared]) -> list[Receipt]:
                 claims.setdefault(key, (prepared.acceptance.delivery.id, event.keys_until))
     if not claims:
         return [Accepted(p.acceptance.delivery.id) for p in batch]
-    off = book.unset(0)
-    now = max(p.now for p in batch) + off
+    now = max(p.now for p in batch)
     taken = book.insert(
         "keys",
-        [(key, delivery, until + off) for key, (delivery, until) in claims.items()],
+        [(key, delivery, until) for key, (delivery, until) in claims.items()],
         "ON CONFLICT (key) DO UPDATE SET delivery = excluded.delivery, until = excluded.until "
         f"WHERE until <= {now:d}",
     )
@@ -214,7 +216,7 @@ def _judge(
     book.db.executemany("DELETE FROM keys WHERE key = ?", [(key,) for key in dropped])
     book.db.executemany(
         "UPDATE keys SET delivery = ?, until = ? WHERE key = ?",
-        [(id_, book.unset(until), k) for k, (id_, until) in kept.items() if kept[k] != claims[k]],
+        [(id_, until, k) for k, (id_, until) in kept.items() if kept[k] != claims[k]],
     )
     return receipts
 

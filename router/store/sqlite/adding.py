@@ -45,7 +45,7 @@ def add(book: Book, delivery: str, jobs: Sequence[NewJob], now: int) -> int:
 
 def _add(book: Book, unit: _Unit, where: tuple[int, int, int], now: int) -> None:
     delivery, place, generation = where
-    rows, begun = job_rows(unit.jobs, delivery, place, generation, now)
+    rows, begun = job_rows(unit.jobs, delivery, place, generation, book.wall(now))
     if begun:
         book.later.append(lambda: book.running.update(begun))
     if not unit.linked:

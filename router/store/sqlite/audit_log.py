@@ -5,6 +5,7 @@ import sqlite3
 import msgspec
 
 from router.model.operations import Audit
+from router.store.sqlite.clock_step import ages
 from router.store.sqlite.writer_state import Book
 
 LINES = 100_000
@@ -42,13 +43,15 @@ def count_up(book: Book, id_: str, more: int) -> None:
     book.db.execute("UPDATE audit SET count = count + ? WHERE id = ?", (more, id_))
 
 
-def prune(book: Book, before: int) -> None:
-    """Remove lines from before this time, those beyond the bound, and replays without jobs."""
+def prune(book: Book, before: int, now: int) -> None:
+    """Remove lines from before this ledger time or beyond the bound, and replays without jobs."""
     book.db.execute(
-        "DELETE FROM audit WHERE at < ? OR n <= (SELECT max(n) FROM audit) - ?", (before, LINES)
+        f"DELETE FROM audit WHERE {ages(book.db, 'at', now)} < ? "
+        "OR n <= (SELECT max(n) FROM audit) - ?",
+        (before, LINES),
     )
     book.db.execute(
-        "DELETE FROM replays WHERE state > 0 AND created_at < ? "
+        f"DELETE FROM replays WHERE state > 0 AND {ages(book.db, 'created_at', now)} < ? "
         "AND NOT EXISTS (SELECT 1 FROM jobs WHERE replay = replays.n)",
         (before,),
     )

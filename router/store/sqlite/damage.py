@@ -104,7 +104,7 @@ def _bury(book: Book, number: int, now: int) -> None:
         f"UPDATE jobs SET state = {STATE['dead']}, reason = ?, ended_at = ?, lease = NULL, "
         "waits = NULL, started_at = iif(typeof(started_at) = 'integer', started_at, NULL), "
         f"kind = iif(kind IN ({numbered}), kind, 0), {numbers} WHERE n = ?",
-        (CORRUPT, now, number),
+        (CORRUPT, book.wall(now), number),
     )
     book.pages += 2
     id_ = book.one("SELECT CAST(id AS BLOB) FROM jobs WHERE n = ?", (number,))

@@ -31,8 +31,9 @@ def _followed(book: Book, number: int, now: int) -> accepting.Prepared | None:
     *row, run = book.db.execute(_SEEN, (number,)).fetchone()
     if isinstance(run, int):
         runs.follow(book, run, now, runs.Effects())
-    job = _seen(row, now)
-    own = book.died(job, _end(job, now))
+    ended = book.wall(now)
+    job = _seen(row, ended)
+    own = book.died(job, _end(job, ended))
     return None if own is None else accepting.prepare(own, now)
 
 

@@ -103,8 +103,9 @@ def _hand_out(
         return LeaseBatch((), next_due)
     taken.sort(key=lambda row: (row[_JOB + _DUE], row[0]))
     deliveries = _deliveries(book, {row[0] >> PLACE_BITS: row for row in taken})
-    jobs = tuple([_leased(row, deliveries[row[0] >> PLACE_BITS], token, now) for row in taken])
-    _begin(book, taken, token, now)
+    began = book.wall(now)
+    jobs = tuple([_leased(row, deliveries[row[0] >> PLACE_BITS], token, began) for row in taken])
+    _begin(book, taken, token, began)
     book.later.append(lambda: book.running.update({row[_JOB]: row[0] for row in taken}))
     linked = {row[0]: row[4] for row in taken if row[4] is not None}
     if linked:
@@ -261,7 +262,7 @@ def _reclaim(
     dead_on_interrupt: frozenset[tuple[str, str]],
     died: Died,
 ) -> Recovered:
-    numbers = msgspec.json.encode(lost).decode()
+    numbers, ended = msgspec.json.encode(lost).decode(), book.wall(now)
     found = book.db.execute(
         "SELECT n, rule, action, deaths, run, started_at IS NOT NULL FROM jobs "
         "WHERE n IN (SELECT value FROM json_each(?)) ORDER BY id",
@@ -271,7 +272,7 @@ def _reclaim(
         "INSERT OR IGNORE INTO attempts "
         "SELECT n, attempt, coalesce(started_at, ?1), ?1, 3, ?3, '{}', generation "
         "FROM jobs WHERE n IN (SELECT value FROM json_each(?2))",
-        (now, numbers, ENDED_WITH_US),
+        (ended, numbers, ENDED_WITH_US),
     )
     dead = {row[0]: reason for row in found if (reason := _verdict(row, dead_on_interrupt))}
     book.db.execute(
@@ -286,7 +287,7 @@ def _reclaim(
     )
     book.db.executemany(
         "UPDATE jobs SET state = 4, ended_at = ?, reason = ? WHERE n = ?",
-        [(now, reason, number) for number, reason in dead.items()],
+        [(ended, reason, number) for number, reason in dead.items()],
     )
     book.pages += 2 * len(found)
     effects = runs.Effects()
@@ -307,7 +308,7 @@ def _tell(book: Book, dead: list[int], now: int, died: Died) -> None:
             chunk,
         ).fetchall()
         for job in map(to_job, rows):
-            own = died(job, _broken_off(job, now))
+            own = died(job, _broken_off(job, book.wall(now)))
             if own is not None:
                 told.append(accepting.prepare(own, now))
     if told:

@@ -23,7 +23,7 @@ def cancel(book: Book, selector: Selector, reason: str, now: int, after: int) ->
     """Cancel jobs that are available, waiting or retryable: one step."""
     if selector.replay is not None and after < 0:
         replaying.stop(book, selector.replay, now)
-    change = ("state = 6, ended_at = ?, reason = ?, waits = NULL", [now, reason])
+    change = ("state = 6, ended_at = ?, reason = ?, waits = NULL", [book.wall(now), reason])
     which = selection.changeable(selector, "cancel")
     return _change(book, selector, which, change, after, lambda n: runs.follow_all(book, n, now))
 

@@ -10,9 +10,9 @@ from router.model.job import Job
 from router.store.sqlite import selection
 from router.store.sqlite.rows import (
     DELIVERY_COLUMNS,
-    JOB_COLUMNS,
     PLACE_BITS,
     PLACES,
+    SHOWN_JOB_COLUMNS,
     decode_events,
     to_delivery,
     to_job,
@@ -130,7 +130,7 @@ def _load(db: sqlite3.Connection, key: Key, *, whole: bool) -> Stored:
 def history_of(db: sqlite3.Connection, delivery: int) -> tuple[Job, ...]:
     """All jobs of a delivery, by its number, in the order they were made."""
     rows = db.execute(
-        f"SELECT {JOB_COLUMNS} FROM {JOBS_JOINED} WHERE j.n BETWEEN ? AND ? ORDER BY j.n",
+        f"SELECT {SHOWN_JOB_COLUMNS} FROM {JOBS_JOINED} WHERE j.n BETWEEN ? AND ? ORDER BY j.n",
         (delivery * PLACES, delivery * PLACES + PLACES - 1),
     )
     return tuple([to_job(row) for row in rows])
@@ -140,7 +140,7 @@ def _jobs(db: sqlite3.Connection, numbers: tuple[int, ...]) -> tuple[Job, ...]:
     if not numbers:
         return ()
     rows: Any = db.execute(
-        f"SELECT {JOB_COLUMNS} FROM (SELECT value AS n FROM json_each(?)) chosen "
+        f"SELECT {SHOWN_JOB_COLUMNS} FROM (SELECT value AS n FROM json_each(?)) chosen "
         f"JOIN jobs j ON j.n = chosen.n JOIN deliveries d ON d.n = j.n >> {PLACE_BITS} "
         "JOIN generations g ON g.n = j.generation ORDER BY j.n",
         (msgspec.json.encode(numbers).decode(),),

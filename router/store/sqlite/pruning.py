@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from router.store.sqlite import audit_log, runs
+from router.store.sqlite import audit_log, clock_step, runs
 from router.store.sqlite.selection import JOBS_OF
-from router.store.sqlite.writer_state import Book, set_by
+from router.store.sqlite.writer_state import Book
 from router.store.values import Pruned, Retain
 
 WINDOW = 10_000
@@ -16,21 +16,27 @@ KEYS_EXAMINED = 100_000
 EVERYTHING = 1 << 40
 
 _FINISHED = f"""
-    SELECT d.n FROM %s d LEFT JOIN jobs j ON {JOBS_OF}
-    GROUP BY d.n
-    HAVING coalesce(max(j.state < 4), 0) = 0 AND (
-        d.received_at < :finished OR coalesce(max(j.ended_at), d.received_at) < CASE
+    SELECT n FROM (
+        SELECT d.n, d.received_at, coalesce(max(j.ended_at), d.received_at) AS ended_at, CASE
             WHEN count(j.n) = 0 THEN :unmatched
             ELSE min(CASE j.state WHEN 4 THEN :dead ELSE :succeeded END)
-        END
-    )
+        END AS before
+        FROM %s d LEFT JOIN jobs j ON {JOBS_OF}
+        GROUP BY d.n
+        HAVING coalesce(max(j.state < 4), 0) = 0
+    ) WHERE %s < :finished OR %s < before
 """
+
+
+def _finished(db: sqlite3.Connection, window: str, now: int) -> str:
+    received, ended = (clock_step.ages(db, at, now) for at in ("received_at", "ended_at"))
+    return _FINISHED % (window, received, ended)
 
 
 class PrunePlan(msgspec.Struct, frozen=True):
     """
     What a search found removable: delivery numbers, and a range of keys with some that ended by
-    `ended`, which is a time as if nobody had set the clock.
+    `ended`.
     """
 
     deliveries: tuple[int, ...]
@@ -51,10 +57,9 @@ class PruneSearch:
 
     def plan(self, db: sqlite3.Connection, retain: Retain, now: int) -> PrunePlan:
         """Up to `retain.limit` deliveries, oldest first, and a range of keys."""
-        ended = now - set_by(db)
-        return PrunePlan(self._deliveries(db, retain), self._keys(db, retain.limit, ended), ended)
+        return PrunePlan(self._deliveries(db, retain, now), self._keys(db, retain.limit, now), now)
 
-    def _deliveries(self, db: sqlite3.Connection, retain: Retain) -> tuple[int, ...]:
+    def _deliveries(self, db: sqlite3.Connection, retain: Retain, now: int) -> tuple[int, ...]:
         found: list[int] = []
         newest = max(
             retain.succeeded_before,
@@ -62,9 +67,10 @@ class PruneSearch:
             retain.dead_before,
             retain.finished_before or 0,
         )
+        received = clock_step.ages(db, "received_at", now)
         while len(found) < retain.limit:
             row = db.execute(
-                "SELECT count(*), max(id), min(received_at) FROM (SELECT id, received_at FROM "
+                f"SELECT count(*), max(id), min({received}) FROM (SELECT id, received_at FROM "
                 "deliveries WHERE id > ? ORDER BY id LIMIT ?)",
                 (self._delivery, WINDOW),
             ).fetchone()
@@ -74,7 +80,7 @@ class PruneSearch:
                 found += [
                     n
                     for (n,) in db.execute(
-                        _FINISHED % window,
+                        _finished(db, window, now),
                         {**_times(retain), "after": self._delivery, "last": last},
                     )
                 ]
@@ -114,8 +120,7 @@ class PruneSearch:
 def removable(db: sqlite3.Connection, retain: Retain, now: int) -> tuple[int, int]:
     """How many deliveries, and how many keys, may go now; nothing is removed."""
     plan = PruneSearch().plan(db, msgspec.structs.replace(retain, limit=EVERYTHING), now)
-    expired = (now - set_by(db),)
-    keys = db.execute("SELECT count(*) FROM keys WHERE until <= ?", expired).fetchone()[0]
+    keys = db.execute("SELECT count(*) FROM keys WHERE until <= ?", (now,)).fetchone()[0]
     return len(plan.deliveries), int(keys)
 
 
@@ -126,10 +131,10 @@ def prune(book: Book, plan: PrunePlan, retain: Retain, now: int) -> Pruned:
     if plan.keys is not None:
         keys = book.db.execute(
             "DELETE FROM keys WHERE key BETWEEN ? AND ? AND until <= ?",
-            (*plan.keys, min(plan.ended, book.unset(now))),
+            (*plan.keys, min(plan.ended, now)),
         ).rowcount
         book.pages += keys
-    audit_log.prune(book, retain.audit_before)
+    audit_log.prune(book, retain.audit_before, now)
     return Pruned(removed, keys, _remove_generations(book))
 
 
@@ -140,7 +145,12 @@ def _remove_deliveries(book: Book, numbers: tuple[int, ...], retain: Retain, now
     window = (
         "(SELECT n, received_at FROM deliveries WHERE n IN (SELECT value FROM json_each(:asked)))"
     )
-    gone = [n for (n,) in book.db.execute(_FINISHED % window, {**_times(retain), "asked": asked})]
+    gone = [
+        n
+        for (n,) in book.db.execute(
+            _finished(book.db, window, now), {**_times(retain), "asked": asked}
+        )
+    ]
     if gone:
         book.removed_deliveries(now)
     chosen = {"gone": msgspec.json.encode(gone).decode()}

@@ -13,7 +13,7 @@ from router.model.delivery import DeliverySummary
 from router.model.job import Job, JobState
 from router.model.operations import Audit, Cause, Change, Planned, Replay
 from router.model.target import TargetCounts
-from router.store.sqlite import audit_log, lists, paging, reading, replaying, schema
+from router.store.sqlite import audit_log, clock_step, lists, paging, reading, replaying, schema
 from router.store.sqlite.commit_order import following
 from router.store.sqlite.connection import open_read_only, refusal
 from router.store.values import (
@@ -130,6 +130,10 @@ class SqliteReader:
 
     async def latest_generation_with(self, rule: str) -> tuple[str, ...]:
         return await self.ask(reading.generations_with, rule)
+
+    async def offset(self) -> int:
+        """By how many milliseconds wall time is ahead of ledger time."""
+        return await self.ask(clock_step.offset)
 
     async def recall(self, prefix: str) -> Mapping[str, Any]:
         return await self.ask(reading.recall, prefix)

@@ -20,7 +20,9 @@ from router.store.sqlite.rows import (
     DELIVERY_COLUMNS,
     DELIVERY_STATES,
     JOB_COLUMNS,
+    OFFSET,
     PLACES,
+    SHOWN_JOB_COLUMNS,
     STATES,
     decode_events,
     decode_json,
@@ -116,7 +118,7 @@ def jobs(db: sqlite3.Connection, selector: Selector) -> tuple[Job, ...]:
     sql, asked = selection.jobs(selector)
     limit = PAGE if selector.limit is None else selector.limit
     rows = db.execute(
-        f"SELECT {JOB_COLUMNS} FROM {JOBS_JOINED} WHERE {sql} ORDER BY j.id DESC LIMIT ?",
+        f"SELECT {SHOWN_JOB_COLUMNS} FROM {JOBS_JOINED} WHERE {sql} ORDER BY j.id DESC LIMIT ?",
         [*asked, limit],
     )
     return tuple([to_job(row) for row in rows])
@@ -147,7 +149,7 @@ def job(db: sqlite3.Connection, prefix: str) -> Job | None:
     if number is None:
         return None
     row = db.execute(
-        f"SELECT {JOB_COLUMNS} FROM {JOBS_JOINED} WHERE j.n = ?",
+        f"SELECT {SHOWN_JOB_COLUMNS} FROM {JOBS_JOINED} WHERE j.n = ?",
         (number,),
     ).fetchone()
     return to_job(row)
@@ -227,8 +229,8 @@ def rule_counts(db: sqlite3.Connection) -> Mapping[str, RuleCount]:
 def target_counts(db: sqlite3.Connection) -> Mapping[str, TargetCounts]:
     """Open and dead jobs by target."""
     rows = db.execute(
-        "SELECT target, state, count(*), min(due_at) FROM jobs WHERE state < 2 GROUP BY 1, 2 "
-        "UNION ALL SELECT target, state, count(*), NULL FROM jobs "
+        f"SELECT target, state, count(*), min(due_at) + {OFFSET} FROM jobs "
+        "WHERE state < 2 GROUP BY 1, 2 UNION ALL SELECT target, state, count(*), NULL FROM jobs "
         "WHERE state > 1 AND state < 5 GROUP BY 1, 2"
     )
     found: dict[str, dict[str, int]] = {}

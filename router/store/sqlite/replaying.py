@@ -67,12 +67,12 @@ def step(book: Book, wanted: ReplayStep, now: int) -> Replay | None:
         "earlier = nullif(max(coalesce(earlier, ''), ?), '') WHERE n = ?",
         (
             wanted.reached,
-            msgspec.json.encode({target: at + book.behind for target, at in wanted.due.items()}),
+            msgspec.json.encode(wanted.due),
             len(made) - gone - sum(left.nothing for left in work),
             jobs,
             wanted.skipped + gone,
             MADE if wanted.last else MAKING,
-            now if wanted.last else None,
+            book.wall(now) if wanted.last else None,
             wanted.passed + sum(left.passed for left in work),
             max([wanted.earlier or "", *[left.earlier for left in work]]),
             number,
@@ -136,7 +136,7 @@ def _make(book: Book, replay: int, delivery: str, jobs: Sequence[Any], now: int)
 def stop(book: Book, id_: str, now: int) -> None:
     """The replay makes no more jobs. Raises NotFound."""
     changed = book.db.execute(
-        "UPDATE replays SET state = 2, ended_at = ? WHERE id = ?", (now, id_)
+        "UPDATE replays SET state = 2, ended_at = ? WHERE id = ?", (book.wall(now), id_)
     ).rowcount
     if not changed:
         raise NotFound(f"no replay {id_}")

@@ -65,6 +65,12 @@ JOB_COLUMNS = """
 In the order of Job's fields, then what it waits for, the group's value as bytes: a disk may have
 spoilt it, and the job is sound. j jobs, d deliveries, g generations.
 """
+OFFSET = "(SELECT ahead FROM clock_steps ORDER BY n DESC LIMIT 1)"
+"""By how many milliseconds wall time is ahead of ledger time now, as SQL."""
+
+SHOWN_JOB_COLUMNS = JOB_COLUMNS.replace("j.due_at", f"j.due_at + {OFFSET}")
+"""As people see them: what is due goes by ledger time."""
+
 _JOB_FIELDS = 22
 """Those of JOB_COLUMNS that every job fills, before `covers`."""
 

@@ -56,7 +56,7 @@ class Run:
         for n, member, before in zip(self.numbers, self.members, self._before, strict=True):
             if msgspec.structs.astuple(member) == before:
                 continue
-            rows.append(_changed(n, member, now))
+            rows.append(_changed(n, member, book.wall(now)))
             if member.state == "cancelled":
                 effects.cancelled.append((member.reason or "").partition(":")[0])
             elif member.state in ("available", "retryable"):

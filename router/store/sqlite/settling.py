@@ -10,13 +10,13 @@ from router.store.sqlite.rows import OUTCOME, PLACE_BITS, STATE, encode_json
 from router.store.sqlite.writer_state import ROWS, Book, Row, values
 from router.store.values import ALREADY, HELD, LOST, Accepted, Settled
 
-Ending = tuple[Settlement, bytes, accepting.Prepared | None]
-"""A settlement, its attempt's result, encoded, and what is told of it."""
+Ending = tuple[Settlement, bytes, int, accepting.Prepared | None]
+"""A settlement, its attempt's result, encoded, the ledger time, and what is told of it."""
 
 
-def prepare(settlement: Settlement, own: accepting.Prepared | None = None) -> Ending:
+def prepare(settlement: Settlement, now: int, own: accepting.Prepared | None = None) -> Ending:
     """Encode what can be encoded without the store."""
-    return settlement, encode_json(settlement.attempt.result), own
+    return settlement, encode_json(settlement.attempt.result), now, own
 
 
 def settle_all(book: Book, batch: Sequence[Ending]) -> list[Settled]:
@@ -30,7 +30,7 @@ def settle_all(book: Book, batch: Sequence[Ending]) -> list[Settled]:
     attempts: list[Row] = []
     linked: list[tuple[int, int]] = []
     lost = 0
-    for index, (settlement, result, _) in enumerate(batch):
+    for index, (settlement, result, *_) in enumerate(batch):
         number, run = _place(book, settlement.job)
         if number is None:
             lost += 1
@@ -49,7 +49,7 @@ def settle_all(book: Book, batch: Sequence[Ending]) -> list[Settled]:
         if followed is None:
             return _not_held(book, batch)
         answers[index] = followed
-    told = [index for index, ending in enumerate(batch) if ending[2] is not None]
+    told = [index for index, ending in enumerate(batch) if ending[3] is not None]
     if told:
         _tell(book, batch, told, answers)
     book.pages += 1 + len(batch)
@@ -59,7 +59,7 @@ def settle_all(book: Book, batch: Sequence[Ending]) -> list[Settled]:
 
 def _tell(book: Book, batch: Sequence[Ending], told: Sequence[int], answers: list[Settled]) -> None:
     """Accept what is told of these ends: every lease held, so all of them are true."""
-    wanted = [own for index in told if (own := batch[index][2]) is not None]
+    wanted = [own for index in told if (own := batch[index][3]) is not None]
     for index, receipt in zip(told, accepting.accept_all(book, wanted), strict=True):
         if isinstance(receipt, Accepted) and receipt.cancelled:
             cancelled = tuple(sorted((*answers[index].cancelled, *receipt.cancelled)))
@@ -81,14 +81,14 @@ def _not_held(book: Book, batch: Sequence[Ending]) -> list[Settled]:
 
 def _settle_linked(book: Book, ending: Ending, run: int) -> Settled | None:
     """Settle a job of a run, then see to the others of the run and to its group."""
-    settlement, result, _ = ending
+    settlement, result, now, _ = ending
     number, _ = _place(book, settlement.job)
     if number is None or not _update(book, [_update_row(number, settlement)]):
         return None
     attempt = _attempt_row(book, number, settlement, result)
     book.insert("attempts", [attempt], "ON CONFLICT DO NOTHING")
     effects = runs.Effects()
-    runs.follow(book, run, settlement.attempt.ended_at, effects)
+    runs.follow(book, run, now, effects)
     if not effects.freed and not effects.cancelled:
         return HELD
     return Settled(freed=tuple(sorted(effects.freed)), cancelled=tuple(sorted(effects.cancelled)))

@@ -100,15 +100,17 @@ class SqliteStore:
         return book
 
     async def accept(self, acceptance: Acceptance) -> Accepted | Duplicate:
-        prepared = accepting.prepare(acceptance, self._clock.now())
+        prepared = accepting.prepare(acceptance, self._clock.ledger())
         receipt: Accepted | Duplicate = await self._writer.submit("accept", prepared)
         if type(receipt) is Duplicate:
             self._count_later()
         return receipt
 
     async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
-        told = None if own is None else accepting.prepare(own, self._clock.now())
-        settled: Settled = await self._writer.submit("settle", settling.prepare(settlement, told))
+        now = self._clock.ledger()
+        told = None if own is None else accepting.prepare(own, now)
+        ending = settling.prepare(settlement, now, told)
+        settled: Settled = await self._writer.submit("settle", ending)
         if told is not None:
             self._count_later()
         return settled
@@ -121,9 +123,7 @@ class SqliteStore:
         now: int,
         fresh: Mapping[str, Sequence[str]] = {},
     ) -> LeaseBatch:
-        return await self._work(
-            lambda book: leasing.lease(book, slots, lease, now + book.behind, fresh)
-        )
+        return await self._work(lambda book: leasing.lease(book, slots, lease, now, fresh))
 
     async def recover(
         self,
@@ -140,7 +140,7 @@ class SqliteStore:
         return recovered
 
     async def add(self, delivery: str, jobs: Sequence[NewJob]) -> int:
-        now = self._clock.now()
+        now = self._clock.ledger()
         return await self._work(lambda book: adding.add(book, delivery, jobs, now))
 
     async def begin_replay(self, replay: Replay, audit: Audit | None = None) -> Replay:
@@ -171,10 +171,8 @@ class SqliteStore:
             changed += step
         return changed
 
-    async def shift(self, total: int, *, boot: str, now: int) -> int:
-        moved = await self._work(lambda book: clock_step.shift(book, total, boot, now))
-        self._writer.caught_up()
-        return moved
+    async def keep_clock(self) -> int:
+        return await self._work(clock_step.keep)
 
     async def regroup(self, groups: Mapping[str, Group | None], *, now: int) -> int:
         return await self._work(lambda book: runs.regroup(book, groups, now))
@@ -299,6 +297,7 @@ def _open_book(path: Path, clock: Clock) -> Book:
     db = open_writer(path)
     try:
         schema.migrate(db)
+        clock_step.resume(db, clock)
         return Book(db, path, clock)
     except (sqlite3.Error, ValueError, TypeError) as error:
         db.close()

@@ -5,12 +5,11 @@ import contextlib
 import queue
 import sqlite3
 import threading
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from router.errors import RouterError, StoreRefused, StoreUnavailable
-from router.store.sqlite import accepting, clock_step, damage_events, operations, settling
+from router.store.sqlite import accepting, damage_events, operations, settling
 from router.store.sqlite.connection import DAMAGED, open_read_only
 from router.store.sqlite.writer_state import Book
 
@@ -96,7 +95,6 @@ class Writer:
         self._gone = gone
         self._loop = asyncio.get_running_loop()
         self._queue: queue.SimpleQueue[Operation | None] = queue.SimpleQueue()
-        self._marks: deque[None] = deque()
         self._closed: str | None = None
         self._failure: str | None = None
         self._ended: asyncio.Future[None] = self._loop.create_future()
@@ -116,12 +114,6 @@ class Writer:
         future: asyncio.Future[Any] = self._loop.create_future()
         self._queue.put(Operation(kind, payload, future))
         return future
-
-    def caught_up(self) -> None:
-        """What is submitted from here on is by the clock that the jobs have been moved to."""
-        if self._closed is None:
-            self._marks.append(None)  # tells this one from the last
-            self._queue.put(None)
 
     async def close(self) -> None:
         """Finish what is queued, checkpoint, close the connection, end the thread."""
@@ -150,10 +142,6 @@ class Writer:
                 self._answer(answers, book.clock.monotonic() - began)
             elif not last:
                 self._look()
-            if last and self._marks:
-                self._marks.pop()
-                clock_step.caught_up(book)
-                last = False
             is_due = book.pages >= min(CHECKPOINT_PAGES * len(batch), CHECKPOINT_MOST)
             if is_due and not self._is_waited_for(book.pages - before):
                 self._checkpoint(book)
@@ -165,8 +153,8 @@ class Writer:
 
     def _take(self) -> tuple[Batch, bool]:
         """
-        Wait for one operation, not for ever, then take what has gathered; True: up to a mark or
-        the last call.
+        Wait for one operation, not for ever, then take what has gathered; True: up to the last
+        call.
         """
         batch: Batch = []
         try:
@@ -312,8 +300,6 @@ def _see_to(book: Book) -> None:
     """What follows of that, whichever verb it was."""
     if book.open:
         damage_events.see_to(book)
-    if book.behind:
-        clock_step.catch_up(book)
 
 
 def _alone(book: Book, operation: Operation) -> Any:

@@ -18,9 +18,6 @@ LAST_DELIVERY_STEP = 4096
 LAST_DELIVERY = "ledger/last_delivery"
 """The fact that keeps the last number given, when the delivery that had it may be gone."""
 
-SET_BY = "clock/set_by"
-"""The fact that keeps by how many milliseconds the clock has been set since the store was made."""
-
 Row = Sequence[Any]
 
 
@@ -45,7 +42,6 @@ class Book:
         self.died: Died = untold  # what the router says of a job that is found dead
         self.aside: list[str] = []  # ids of jobs found unreadable, of which no lease has told
         self.open: list[tuple[int, int]] = []  # those of this transaction, to be seen to
-        self.behind = 0  # what the clock of whoever asks lags behind the jobs: see `shifting`
         self.unsure: list[Callable[[], object]] = []  # what only the file tells: see `commit`
         self.broken = False  # a sync failed: nothing is written any more
         self.pages = 0  # written since the last checkpoint, estimated
@@ -64,11 +60,10 @@ class Book:
         # Whoever is not found here is looked up in the file, once each.
         self.running.clear()
         self.linked.clear()
-        self.set_by = set_by(db)
 
-    def unset(self, at: int) -> int:
-        """A time by the clock of whoever asks, as if nobody had ever set the clock."""
-        return at - self.set_by + self.behind
+    def wall(self, at: int) -> int:
+        """A ledger time as it is recorded."""
+        return at + self.clock.offset
 
     def begin(self) -> None:
         """Open a transaction; after one of which nobody knows its end, read everything anew."""
@@ -218,12 +213,6 @@ def values(rows: int, columns: int) -> str:
 
 def _first(db: sqlite3.Connection, sql: str) -> int:
     return int(db.execute(sql).fetchone()[0] or 0)
-
-
-def set_by(db: sqlite3.Connection) -> int:
-    """By how many milliseconds the clock has been set since the store was made, all in all."""
-    row = db.execute("SELECT value FROM facts WHERE name = ?", (SET_BY,)).fetchone()
-    return 0 if row is None else int(row[0])
 
 
 def last_number(db: sqlite3.Connection) -> int:

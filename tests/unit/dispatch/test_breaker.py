@@ -208,21 +208,6 @@ def test_resumed_by_hand_its_failures_are_forgotten() -> None:
     assert gate.ramping
 
 
-def test_a_clock_that_is_set_moves_what_waits() -> None:
-    gate = opened()
-    probe = gate.next_probe
-    gate.shift(7_000)
-    assert (gate.since, gate.next_probe) == (T + 7_000, probe + 7_000)
-    assert gate.health.failing_since == T + 7_000
-    assert gate.tick(probe + 6_999) is None
-    ordinary = Breaker("crm", T)
-    ordinary.shift(7_000)
-    assert (ordinary.since, ordinary.next_probe) == (0, 0)
-    fail(ordinary, T + 7_000)
-    assert ordinary.unkept(T + 7_000 + SAVE_MS - 1) is None
-    assert ordinary.unkept(T + 7_000 + SAVE_MS) is not None
-
-
 def test_a_gate_begins_in_order() -> None:
     gate = Breaker("erp", T)
     assert gate.healthy

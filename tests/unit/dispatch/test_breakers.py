@@ -7,13 +7,15 @@ from typing import Any
 import msgspec
 import pytest
 
+from router.dispatch.breaker import REFUSALS
 from router.dispatch.breakers import Breakers, facts
+from router.dispatch.target_status import target_statuses
 from router.kinds import KINDS
 from router.model.job import ActionKind, Done, FailOutcome, Outcome, RetryOutcome, Skip
 from router.model.observed import unobserved
 from router.model.settings import TargetLimits
 from router.model.target import FACT, TargetChange, TargetMemory
-from tests.clocks import START_MS, ManualClock
+from tests.clocks import START_MS, ManualClock, SetClock
 from tests.sim.makers import a_job
 
 GUARDED, FREE = TargetLimits(4, None, True), TargetLimits(4, None, False)
@@ -194,9 +196,23 @@ def test_what_a_disk_has_spoilt_is_not_remembered() -> None:
     assert one.paused() == {"crm"}
 
 
-def test_a_clock_that_is_set_moves_every_gate() -> None:
-    one = gates()
-    one.pause("erp", "x", "ann")
-    one.pause("crm", "x", "ann")
-    one.shift(5_000)
-    assert [gate.since for gate in one.known()] == [START_MS + 5_000] * 2
+@pytest.mark.parametrize("ms", [86_400_000, -86_400_000])
+def test_a_clock_that_is_set_neither_ends_a_wait_nor_makes_it_longer(ms: int) -> None:
+    """The times of a target are ledger time, and shown as the clock is now."""
+    clock = SetClock()
+    told: list[TargetChange] = []
+    one = Breakers(lambda _target, _kind: GUARDED, clock, random.Random(1), told.append)
+    for _ in range(REFUSALS):
+        one.ended(a_job(), RetryOutcome("network", "no connection"))
+    probe = one.of("erp").next_probe
+    clock.set(ms)
+    clock.resume(ms)
+    one.tick("erp", probe - 1)
+    [shown] = target_statuses(one, lambda _target, _kind: GUARDED, clock)
+    assert (shown.state, shown.since, shown.next_probe) == ("failing", START_MS + ms, probe + ms)
+    assert shown.last_error_at == START_MS + ms
+    one.tick("erp", probe)
+    assert [(change.new, change.at) for change in told] == [
+        ("failing", START_MS),
+        ("recovering", probe + ms),
+    ]

@@ -32,21 +32,6 @@ def test_never_later_than_told(steps: list[tuple[str, int, bool]]) -> None:
         assert len(due) == len(model)
 
 
-def test_a_clock_that_is_set_moves_every_time() -> None:
-    due = DueTimes()
-    for target, at in (("a", 20), ("b", 10), ("a", 15)):
-        due.put(target, at)
-    due.shift(100)
-    assert (due.next(), len(due)) == (110, 2)
-    assert due.take(109) == []
-    assert due.take(114) == ["b"]
-    assert due.take(115) == ["a"]
-    due.put("a", 50)
-    due.shift(-20)
-    assert due.next() == 30
-    assert due.take(30) == ["a"]
-
-
 def test_the_first_of_all_is_told() -> None:
     due = DueTimes()
     assert due.put("a", 10)

@@ -109,18 +109,3 @@ def test_judged_anew() -> None:
     before = health.usual
     health.window(T + 2 * BUCKET_MS)
     assert health.usual == before, "a half minute that was not seen whole teaches nothing"
-
-
-@pytest.mark.parametrize("ms", [-86_400_000, 86_400_000])
-def test_a_clock_that_is_set_changes_no_count(ms: int) -> None:
-    health = Health(T)
-    health.answered(T)
-    health.failed(T + 1, "no", connecting=False)
-    health.shift(ms)
-    health.shift(0)
-    assert (health.failing_since, health.last_error_at) == (T + 1 + ms, T + 1 + ms)
-    assert health.window(T + ms + BUCKET_MS) == (1, 1)
-    assert health.window(T + ms + BUCKETS * BUCKET_MS) == (0, 0)
-    never = Health(T)
-    never.shift(ms)
-    assert (never.failing_since, never.last_error_at) == (None, None)

@@ -162,12 +162,3 @@ def test_an_ordinary_gate_that_is_drained_stays_as_it_is() -> None:
     gate = opened()
     assert gate.drained(T) is None
     assert (gate.state, gate.openings, gate.health.learns) == ("failing", 1, False)
-
-
-def test_a_clock_that_is_set_neither_shortens_a_step_nor_makes_it_longer() -> None:
-    gate, now = _recovering()
-    gate.shift(1_000_000)
-    gate.answered("j", now + 1_000_000 + STEP_MS - 1)
-    assert gate.narrowed(OWN).rate == 5.0
-    gate.answered("j", now + 1_000_000 + STEP_MS)
-    assert gate.narrowed(OWN).rate == 10.0

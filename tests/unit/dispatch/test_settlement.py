@@ -5,18 +5,20 @@ import random
 import msgspec
 import pytest
 
-from router.dispatch.settlement import Verdicts, interrupted, moved, too_old
+from router.dispatch.settlement import Verdicts, interrupted, too_old
 from router.model.job import Done, FailOutcome, Outcome, RetryOutcome, Settlement, Skip
 from router.model.retry import AGE_LIMIT_MS, NONE, STANDARD, RetryPolicy
 from router.model.settings import DAY_MS
 from tests.sim.makers import NOW, a_job
 
 END = NOW + 250
+AHEAD = 7 * DAY_MS
+"""Of ledger time, by which is due what an attempt that ended then is followed by."""
 
 
 def _settled(outcome: Outcome, charged: int = 0, policy: RetryPolicy = STANDARD) -> Settlement:
     verdicts = Verdicts(random.Random(1), dry=False)
-    return verdicts.settlement(a_job(charged=charged), outcome, policy, "g2", END)
+    return verdicts.settlement(a_job(charged=charged), outcome, policy, "g2", END + AHEAD, END)
 
 
 def test_done() -> None:
@@ -24,14 +26,14 @@ def test_done() -> None:
     assert (settlement.state, settlement.reason, settlement.due_at) == ("succeeded", None, None)
     attempt = settlement.attempt
     assert (attempt.outcome, attempt.number, attempt.generation) == ("succeeded", 1, "g2")
-    assert (attempt.started_at, attempt.ended_at) == (NOW, END)
+    assert (attempt.started_at, attempt.ended_at) == (NOW, END + AHEAD)
     assert attempt.result == {"status": 200}
     assert settlement.lease == "boot/1"
 
 
 def test_dry() -> None:
     settlement = Verdicts(random.Random(1), dry=True).settlement(
-        a_job(), Done({}), STANDARD, "g", END
+        a_job(), Done({}), STANDARD, "g", END, END
     )
     assert (settlement.state, settlement.attempt.outcome) == ("succeeded", "dry")
 
@@ -57,7 +59,9 @@ def test_a_delay_is_spread_both_ways() -> None:
     delays = set()
     for seed in range(200):
         verdicts = Verdicts(random.Random(seed), dry=False)
-        settlement = verdicts.settlement(a_job(), RetryOutcome("server", "no"), STANDARD, "g", END)
+        settlement = verdicts.settlement(
+            a_job(), RetryOutcome("server", "no"), STANDARD, "g", END, END
+        )
         assert settlement.due_at is not None
         delays.add(settlement.due_at - END)
     usual = STANDARD.schedule_ms[0]
@@ -94,32 +98,23 @@ def test_a_targets_wish_is_clamped(after_s: float, least: float, most: float) ->
 
 
 def test_an_interruption_is_not_charged() -> None:
-    settlement = interrupted(a_job(), "g", END, dead=False)
+    settlement = interrupted(a_job(), "g", END, END, dead=False)
     assert (settlement.state, settlement.charged, settlement.due_at) == ("available", False, END)
     assert settlement.attempt.outcome == "interrupted"
-    settlement = interrupted(a_job(), "g", END, dead=True)
+    settlement = interrupted(a_job(), "g", END, END, dead=True)
     assert (settlement.state, settlement.reason) == ("dead", "interrupted")
 
 
 def test_the_age_limit() -> None:
     """What counts is when it was leased: somebody may have set the clock since."""
     job = a_job()
-    assert not too_old(msgspec.structs.replace(job, started_at=job.due_at + AGE_LIMIT_MS))
-    assert too_old(msgspec.structs.replace(job, started_at=job.due_at + AGE_LIMIT_MS + 1))
-
-
-def test_a_settlement_moves_as_a_whole() -> None:
-    settlement = _settled(RetryOutcome("throttled", "HTTP 429", 60))
-    later = moved(settlement, -DAY_MS)
-    assert settlement.due_at is not None
-    assert later.due_at == settlement.due_at - DAY_MS
-    assert later.attempt.ended_at == settlement.attempt.ended_at - DAY_MS
-    assert moved(_settled(Done()), DAY_MS).due_at is None
+    assert not too_old(job, job.due_at + AGE_LIMIT_MS)
+    assert too_old(job, job.due_at + AGE_LIMIT_MS + 1)
 
 
 def test_what_was_skipped_is_cancelled_and_not_charged() -> None:
     verdicts = Verdicts(random.Random(1), dry=False)
-    settlement = verdicts.settlement(a_job(), Skip("not wanted"), STANDARD, "g2", END)
+    settlement = verdicts.settlement(a_job(), Skip("not wanted"), STANDARD, "g2", END, END)
     assert (settlement.state, settlement.reason) == ("cancelled", "not wanted")
     assert settlement.charged is False
     attempt = settlement.attempt
@@ -146,19 +141,13 @@ def test_no_attempt_is_planned_beyond_the_age_limit() -> None:
 
 def test_a_job_without_a_beginning_is_not_too_old_and_began_at_its_end() -> None:
     job = msgspec.structs.replace(a_job(), started_at=None, lease=None)
-    assert not too_old(job)
-    settlement = interrupted(job, "g", END, dead=False)
+    assert not too_old(job, END)
+    settlement = interrupted(job, "g", END, END, dead=False)
     assert (settlement.attempt.started_at, settlement.lease) == (END, "")
     assert settlement.attempt.reason == "interrupted"
     assert settlement.reason is None
 
 
-def test_a_settlement_that_moves_began_earlier_too() -> None:
-    settlement = _settled(Done())
-    later = moved(settlement, DAY_MS).attempt
-    assert later.started_at == settlement.attempt.started_at + DAY_MS
-
-
 def test_an_interruption_that_ends_a_job_is_not_charged_either() -> None:
-    settlement = interrupted(a_job(), "g", END, dead=True)
+    settlement = interrupted(a_job(), "g", END, END, dead=True)
     assert (settlement.charged, settlement.due_at) == (False, None)

@@ -48,7 +48,7 @@ class World:
         door = live.doors[b"/wh_x"]
         delivery = a_delivery(id=self.ids.new("dlv", NOW), body=b'{"id": %d}' % number)
         plan = planned(live, door, self.ids, delivery)
-        await self.store.accept(acceptance(delivery, plan, door))
+        await self.store.accept(acceptance(delivery, plan, door, NOW))
         return delivery.id
 
     async def kill(self, target: str) -> str:
@@ -69,7 +69,7 @@ class World:
 def planned(live: LiveRuleset, door: LiveEndpoint, ids: Ids, delivery: object) -> object:
     """The plan of a delivery without dedupe surprises."""
     reading = door.provider.read(as_request(delivery))
-    return Planner(live, ids, lambda _t, _k: None).plan(delivery, reading, door.settings, NOW)
+    return Planner(live, ids, lambda _t, _k: None).plan(delivery, reading, door.settings, NOW, NOW)
 
 
 @pytest.fixture

@@ -184,9 +184,9 @@ class Shifting(Failing):
     async def replay_step(self, step: ReplayStep, *, now: int) -> Replay | None:
         done = await super().replay_step(step, now=now)
         if self._steps == 1:
-            await self._real.shift(self._ms, boot="b", now=0)
             self.world.clock.elapsed += self._ms / 1000
-            self.world.operator.shift(self._ms)
+            self.world.clock.resume(self._ms)
+            await self._real.keep_clock()
         return done
 
 

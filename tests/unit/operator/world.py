@@ -59,9 +59,9 @@ class World:
         delivery = a_delivery(id=self.ids.new("dlv", at), received_at=at, body=body)
         reading = door.provider.read(as_request(delivery))
         plan = Planner(live, self.ids, lambda _t, _k: None).plan(
-            delivery, reading, door.settings, NOW
+            delivery, reading, door.settings, NOW, NOW
         )
-        await self.real.accept(acceptance(delivery, plan, door))
+        await self.real.accept(acceptance(delivery, plan, door, NOW))
         return delivery.id
 
     async def replayed(self) -> list[Job]:

@@ -38,7 +38,7 @@ def planned(
     place = ruleset.endpoints[endpoint]
     guard = given.pop("replay_guard", False)
     place = msgspec.structs.replace(place, dedupe=dedupe or Dedupe(), replay_guard=guard)
-    return planner.plan(delivery, reading, place, NOW)
+    return planner.plan(delivery, reading, place, NOW, NOW)
 
 
 def mail_rules(*rules: Any) -> Ruleset:

@@ -69,15 +69,6 @@ async def test_what_is_past_its_time_goes_and_open_jobs_stay(world: World) -> No
     assert [d.jobs for d in await world.store.reads.deliveries(Selector())] == [{"available": 1}]
 
 
-async def test_nothing_goes_while_ages_cannot_be_trusted(world: World) -> None:
-    await world.store.accept(Maker().acceptance(jobs=[]))
-    await world.clock.advance(8 * DAY)
-    holds = [True, False]
-    world = World(world.store, world.clock, holds=lambda: holds.pop(0))
-    assert await world.upkeep.step() == 0
-    assert await world.upkeep.step() == 1
-
-
 async def test_a_full_store_refuses_until_there_is_room(world: World) -> None:
     """At 95 % of the cap; the cap may be raised by a reload."""
     await world.store.accept(Maker().acceptance())

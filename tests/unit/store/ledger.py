@@ -50,7 +50,7 @@ class Ledger:
         return leased.job
 
     def settle(self, job: Job, state: JobState = "succeeded", **given: Any) -> Settled:
-        ending = settling.prepare(a_settlement(job, state, **given))
+        ending = settling.prepare(a_settlement(job, state, **given), START_MS)
         (settled,) = settling.settle_all(self.book, [ending])
         self.book.committed()
         return settled

@@ -45,7 +45,9 @@ class Ledger:
         """The job that is due ends dead."""
         (leased,) = leasing.lease(self.book, {"erp": 1}, "b/1", FAR).jobs
         self.book.committed()
-        settling.settle_all(self.book, [settling.prepare(a_settlement(leased.job, "dead"))])
+        settling.settle_all(
+            self.book, [settling.prepare(a_settlement(leased.job, "dead"), START_MS)]
+        )
         self.book.committed()
 
     def rows(self, columns: str) -> list[tuple[Any, ...]]:

@@ -116,13 +116,6 @@ async def test_what_was_written_before_it_makes_no_batch_a_large_one(rig: Rig) -
     assert rig.happened == ["checkpoint", "next"]
 
 
-async def test_a_mark_of_the_clock_is_no_transaction(rig: Rig) -> None:
-    await rig.write(0)
-    rig.writer.caught_up()
-    await rig.write(0)
-    assert rig.told == [1, 1]
-
-
 async def test_after_a_large_batch_that_kept_nobody_waiting_it_is_made_at_once(rig: Rig) -> None:
     await rig.write(5_000)
     await until(lambda: rig.happened)

@@ -11,7 +11,7 @@ from router.errors import StoreRefused
 from router.model.delivery import Delivery
 from router.store.sqlite import upgrading
 from router.store.sqlite.store import SqliteStore, open_store
-from tests.clocks import START_MS, ManualClock
+from tests.clocks import ManualClock
 from tests.store_values import Maker
 
 
@@ -92,7 +92,7 @@ async def test_a_first_start_that_was_cut_off_is_finished(
 @pytest.mark.parametrize(
     "change",
     [
-        "INSERT INTO facts VALUES ('clock/set_by', x'ff', 0)",
+        "DELETE FROM clock_steps",
         "INSERT INTO facts VALUES ('ledger/last_delivery', x'31ff', 0)",
         (
             "INSERT INTO generations (n, id, text, context, created_at) "
@@ -123,16 +123,3 @@ async def test_a_spoilt_fact_is_forgotten(store: SqliteStore, path: Path, change
     with closing(sqlite3.connect(path)) as db, db:
         assert db.execute(change).rowcount == 1
     assert await store.recall("") == {"b": 2}
-
-
-@pytest.mark.parametrize(
-    "value", ["x'ff'", "'x'", "'[]'", """'{"moved": "x"}'""", "CAST(x'ff' AS TEXT)"]
-)
-async def test_a_spoilt_time_last_seen_is_noted_anew(
-    store: SqliteStore, path: Path, value: str
-) -> None:
-    await store.shift(5, boot="old", now=START_MS)
-    with closing(sqlite3.connect(path)) as db, db:
-        db.execute(f"UPDATE facts SET value = {value} WHERE name = 'clock'")  # noqa: S608
-    assert await store.shift(0, boot="new", now=START_MS + 7) == 0
-    assert (await store.recall("clock"))["clock"] == {"at": START_MS + 7, "boot": "new", "moved": 0}

@@ -7,6 +7,7 @@ import pytest
 from router.model.job import Group, Predecessor, Turn
 from router.store.sqlite.store import SqliteStore
 from router.store.values import HELD, Acceptance, Accepted, Settled
+from tests.clocks import START_MS
 from tests.store_values import FAR, Maker, a_settlement
 from tests.unit.store.spoiling import LATER, Teller, begun_run, ends, own, spoil
 
@@ -34,7 +35,7 @@ async def test_a_spoilt_job_of_a_run_is_dead_alone_and_the_others_settle(
     spoil(path, f"UPDATE jobs SET {change} WHERE id = ?", ids["c"])  # noqa: S608
     settled = await store.settle(a_settlement(job))
     assert settled
-    assert ("erp", LATER) in settled.freed, "b may start"
+    assert ("erp", START_MS) in settled.freed, "b may start"
     assert await ends(store, ids) == {
         "a": ("succeeded", None),
         "b": ("available", None),
@@ -56,7 +57,7 @@ async def test_a_settlement_wakes_the_target_of_a_spoilt_job_so_that_a_lease_tel
     await store.accept(make.acceptance(jobs=jobs))
     (leased,) = (await store.lease({"erp": 1}, lease="b/1", now=FAR)).jobs
     spoil(path, "UPDATE jobs SET target = x'6d' WHERE id = ?", jobs[1].id)
-    assert await store.settle(a_settlement(leased.job)) == Settled(freed=(("m", LATER),))
+    assert await store.settle(a_settlement(leased.job)) == Settled(freed=(("m", START_MS),))
 
 
 async def test_who_waits_for_a_job_whose_name_is_spoilt_does_not_run(

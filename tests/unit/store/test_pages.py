@@ -61,7 +61,7 @@ def test_jobs_that_are_leased_and_settled(ledger: Ledger) -> None:
     batch = leasing.lease(ledger.book, {"erp": 3}, "b/1", START_MS)
     ledger.book.committed()
     assert ledger.since() == 4
-    ends = [settling.prepare(a_settlement(one.job)) for one in batch.jobs]
+    ends = [settling.prepare(a_settlement(one.job), START_MS) for one in batch.jobs]
     settling.settle_all(ledger.book, ends)
     ledger.book.committed()
     assert ledger.since() == 4
@@ -114,7 +114,7 @@ def test_what_has_begun_is_found_without_looking(ledger: Ledger) -> None:
     assert len(ledger.book.running) == 1
     ledger.book.committed()
     assert ledger.book.running == {job.id: 1 << 20, leased.job.id: (1 << 20) + 1}
-    settling.settle_all(ledger.book, [settling.prepare(a_settlement(leased.job))])
+    settling.settle_all(ledger.book, [settling.prepare(a_settlement(leased.job), START_MS)])
     ledger.book.committed()
     assert ledger.book.running == {job.id: 1 << 20}
 
@@ -122,7 +122,11 @@ def test_what_has_begun_is_found_without_looking(ledger: Ledger) -> None:
 def test_a_settlement_of_a_job_that_is_not_there_is_lost(ledger: Ledger) -> None:
     ledger.accept(jobs=1)
     (leased,) = leasing.lease(ledger.book, {"erp": 1}, "b/1", START_MS).jobs
-    gone = settling.prepare(a_settlement(msgspec.structs.replace(leased.job, id="job_gone")))
+    gone = settling.prepare(
+        a_settlement(msgspec.structs.replace(leased.job, id="job_gone")), START_MS
+    )
     assert [bool(one) for one in settling.settle_all(ledger.book, [gone])] == [False]
     with pytest.raises(accepting.Anomaly):
-        settling.settle_all(ledger.book, [gone, settling.prepare(a_settlement(leased.job))])
+        settling.settle_all(
+            ledger.book, [gone, settling.prepare(a_settlement(leased.job), START_MS)]
+        )

@@ -34,7 +34,7 @@ class Counted:
         batch = leasing.lease(self.book, {"erp": 1}, "b/1", START_MS + 9_000)
         self.book.committed()
         (leased,) = batch.jobs
-        settling.settle_all(self.book, [settling.prepare(a_settlement(leased.job))])
+        settling.settle_all(self.book, [settling.prepare(a_settlement(leased.job), START_MS)])
         self.db.set_progress_handler(None, 0)
         self.db.set_trace_callback(None)
 

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 
 from router.errors import NotFound, StoreUnavailable
 from router.model.job import NewJob, Predecessor
-from router.store.sqlite import accepting, clock_step, leasing, operations, settling
+from router.store.sqlite import accepting, leasing, operations, settling
 from router.store.sqlite.connection import open_writer
 from router.store.sqlite.store import SqliteStore, open_store
 from router.store.sqlite.writer import Kind, Operation, Writer
@@ -187,7 +186,7 @@ async def test_after_a_commit_in_doubt_running_jobs_are_looked_up(
     stored = accepting.prepare(make.acceptance(jobs=chain), START_MS)
     await doubtful.ask("accept", stored)
     batch = await doubtful.ask("work", lambda book: leasing.lease(book, {"erp": 1}, "b/1", FAR))
-    ending = settling.prepare(a_settlement(batch.jobs[0].job))
+    ending = settling.prepare(a_settlement(batch.jobs[0].job), START_MS)
     assert doubtful.book.linked
     await doubtful.in_doubt("work", operations.beat)
     assert (await doubtful.ask("settle", ending)).freed, "the run is known again"
@@ -202,18 +201,6 @@ async def test_copies_in_doubt_are_counted_once(doubtful: Doubtful, make: Maker)
     await doubtful.ask("accept", accepting.prepare(make.acceptance(b"k"), START_MS))
     await doubtful.ask("work", operations.write_copies)
     assert await doubtful.ask("work", lambda book: book.one("SELECT count FROM copies")) == 3
-
-
-async def test_a_move_of_the_clock_in_doubt_is_still_caught_up(
-    doubtful: Doubtful, make: Maker
-) -> None:
-    await doubtful.ask("accept", accepting.prepare(make.acceptance(), START_MS))
-    move = partial(clock_step.shift, total=5_000, boot="b", now=START_MS)
-    await doubtful.in_doubt("work", move)
-    await doubtful.ask("accept", accepting.prepare(make.acceptance(), START_MS))
-    assert await doubtful.ask("work", move) == 0
-    due = await doubtful.ask("work", lambda book: book.db.execute("SELECT due_at FROM jobs"))
-    assert [at for (at,) in due] == [START_MS + 5_000] * 2
 
 
 async def test_a_closed_store_says_so(path: Path, make: Maker) -> None:
@@ -336,12 +323,11 @@ async def test_an_item_that_fails_alone_spoils_no_other_and_says_why(
     assert [s.id for s in await store.reads.deliveries(ALL)] == [kept.delivery.id]
 
 
-async def test_closing_twice_and_catching_up_after_it_do_nothing(path: Path) -> None:
+async def test_closing_twice_does_nothing(path: Path) -> None:
     store = await open_store(str(path), clock=ManualClock())
     await store.close()
     await store.close()
     await store._writer.close()
-    store._writer.caught_up()
     assert store._writer._queue.empty()
 
 

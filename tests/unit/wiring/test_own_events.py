@@ -39,7 +39,9 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 
 def test_its_events_can_be_read_again_when_no_rule_wants_any_more() -> None:
     live, ids = calling(), Ids(random.Random(1))
-    found = planned(live.current, ids, "target.failing", "id", {"target": "erp"}, START_MS)
+    found = planned(
+        live.current, ids, "target.failing", "id", {"target": "erp"}, START_MS, START_MS
+    )
     assert found is not None
     live.swap(LiveRuleset(a_ruleset(), SecretValues({}, {})))
     event = rereader(live)(found[0], 0)
