@@ -56,8 +56,12 @@ def _token(context: LoadContext, name: SourceText, entry: AdminTokenEntry) -> Ad
 
 def _host(context: LoadContext, text: SourceText) -> str:
     if not _HOST.fullmatch(text.value) and not _is_address(text.value):
-        message = f"'{text.value[:60]}' is not the name of a host"
-        context.error("bad-address", message, text, "write it without scheme and port")
+        context.error(
+            "bad-address",
+            f"'{text.value[:60]}' is not the name of a host",
+            text,
+            "write it without scheme and port",
+        )
     return text.value.lower()
 
 

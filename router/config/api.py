@@ -36,8 +36,9 @@ def api_version(
 ) -> str | None:
     """`api_version:`, for senders whose deliveries name theirs."""
     if entry.api_version is not None and provider is not None and not provider.has_versions:
-        message = f"deliveries of {provider.label} name no API version"
-        _foreign(context, message, entry, "api_version")
+        _foreign(
+            context, f"deliveries of {provider.label} name no API version", entry, "api_version"
+        )
     return entry.api_version
 
 
@@ -49,8 +50,12 @@ def allow_from(
     published = [text for text in texts if text.value == PUBLISHED]
     rule = provider.definition.api if provider else None
     if published and provider is not None and (rule is None or rule.ranges is None):
-        message = f"{provider.label} publishes no address ranges"
-        _foreign_at(context, message, published[0], "list them: [192.0.2.0/24, …]")
+        _foreign_at(
+            context,
+            f"{provider.label} publishes no address ranges",
+            published[0],
+            "list them: [192.0.2.0/24, …]",
+        )
     others = ranges(context, [text for text in texts if text.value != PUBLISHED])
     return (*others, PUBLISHED) if published else others
 
@@ -61,13 +66,17 @@ def _graphql(context: LoadContext, given: ApiEntry, rule: ApiRule) -> None:
             context.error("not-for-provider", f"this provider knows no '{key}'", given.key_at(key))
     path = given.graphql_path
     if path is not None and not path.value.startswith("/"):
-        message = (
-            f"'{path.value[:60]}' is not a path like '/admin/api/{{api_version}}/graphql.json'"
+        context.error(
+            "bad-path",
+            f"'{path.value[:60]}' is not a path like '/admin/api/{{api_version}}/graphql.json'",
+            path,
         )
-        context.error("bad-path", message, path)
     if path is not None and given.graphql is False:
-        message = "'graphql_path' says where GraphQL is, 'graphql: false' that it is not used"
-        context.error("bad-value", message, path)
+        context.error(
+            "bad-value",
+            "'graphql_path' says where GraphQL is, 'graphql: false' that it is not used",
+            path,
+        )
 
 
 def _base(context: LoadContext, given: ApiEntry) -> str | None:
@@ -105,8 +114,11 @@ def checked_base(context: LoadContext, text: SourceText) -> str:
     """The address of an API, without the slash at its end."""
     url = parsed_url(text.value)
     if url is None or url.query or url.fragment or url.username is not None or "{" in text.value:
-        message = f"'{text.value[:60]}' is not an address like 'https://example-shop.test'"
-        context.error("bad-url", message, text)
+        context.error(
+            "bad-url",
+            f"'{text.value[:60]}' is not an address like 'https://example-shop.test'",
+            text,
+        )
     return text.value.rstrip("/")
 
 

@@ -65,8 +65,7 @@ class Chains:
                 what = "other action of this rule"
                 self._context.unknown("unknown-predecessor", what, name, others)
             elif name.value in found:
-                message = f"'{name.value}' stands here twice"
-                self._context.error("bad-value", message, name)
+                self._context.error("bad-value", f"'{name.value}' stands here twice", name)
             else:
                 found[name.value] = Predecessor(name.value, wants)
         if len(self._context.report.found) > reported:
@@ -84,8 +83,7 @@ class Chains:
             for item in node.items:
                 yield from self._pairs(item, "an action's id or a mapping")
         else:
-            message = f"expected {expected}, found {described(node)}"
-            self._context.error("wrong-type", message, node)
+            self._context.error("wrong-type", f"expected {expected}, found {described(node)}", node)
 
     def _wanted(self, node: Mapping) -> Iterator[tuple[SourceText, Wanted]]:
         for key, value in node:
@@ -94,8 +92,12 @@ class Chains:
                 yield SourceText(key.value, key), word  # type: ignore[misc]
                 continue
             listed = " or ".join(f"'{end}'" for end in _ENDS)
-            hint = self._context.suggest.hint(word, _ENDS)
-            self._context.error("unknown-value", f"expected {listed}", value, hint)
+            self._context.error(
+                "unknown-value",
+                f"expected {listed}",
+                value,
+                self._context.suggest.hint(word, _ENDS),
+            )
 
     # -- cycles ---------------------------------------------------------------------------------
 
@@ -108,8 +110,9 @@ class Chains:
             if circle and not reported & set(circle):
                 reported |= set(circle)
                 shown = " after ".join([*circle, circle[0]])
-                message = f"an action would wait for itself: {shown}"
-                self._context.error("chain-cycle", message, entry.at("after"))
+                self._context.error(
+                    "chain-cycle", f"an action would wait for itself: {shown}", entry.at("after")
+                )
 
     def _suspects(self) -> set[str]:
         """Actions that stand in a circle or behind one: all others can be put in an order."""
@@ -161,10 +164,12 @@ def concurrency(
     value = None if entry.group is None else language.expression(entry.group, place)
     limit = 1 if entry.limit is None else entry.limit
     if not 1 <= limit <= LIMIT_MAX:
-        message = f"'limit' is a number from 1 to {LIMIT_MAX}"
-        context.error("bad-value", message, entry.at("limit"))
+        context.error("bad-value", f"'limit' is a number from 1 to {LIMIT_MAX}", entry.at("limit"))
     busy, dead = entry.on_busy or "queue", entry.on_dead or "continue"
     if dead == "halt" and busy != "queue":
-        message = f"'on_dead: halt' keeps a queue waiting, and 'on_busy: {busy}' has none"
-        context.error("halt-without-queue", message, entry.at("on_dead"))
+        context.error(
+            "halt-without-queue",
+            f"'on_dead: halt' keeps a queue waiting, and 'on_busy: {busy}' has none",
+            entry.at("on_dead"),
+        )
     return None if value is None else Concurrency(value, Group(limit, busy, dead))

@@ -83,16 +83,21 @@ def otherwise_with_match(file: CompiledFile) -> Found:
     """A condition that nothing else may meet."""
     for entry in file.entries:
         if entry.otherwise and entry.match:
-            message = "'otherwise' runs when nothing else matched, so it cannot have a 'match'"
-            yield entry.key_at("match"), message
+            yield (
+                entry.key_at("match"),
+                "'otherwise' runs when nothing else matched, so it cannot have a 'match'",
+            )
 
 
 def empty_matches(file: CompiledFile) -> Found:
     """Conditions that are none."""
     for entry in file.entries:
         if entry.match == [] and "match" not in entry.broken:
-            message = "'match' holds no condition, so this rule would take every event"
-            yield entry.key_at("match"), message, "leave it out if that is meant"
+            yield (
+                entry.key_at("match"),
+                "'match' holds no condition, so this rule would take every event",
+                "leave it out if that is meant",
+            )
 
 
 def never_matching(file: CompiledFile) -> Found:
@@ -100,8 +105,7 @@ def never_matching(file: CompiledFile) -> Found:
     for entry in file.entries:
         for key, value in (("from", entry.sources), ("events", entry.events)):
             if value == []:
-                message = f"'{key}' is an empty list, so this rule can never match"
-                yield entry.key_at(key), message
+                yield entry.key_at(key), f"'{key}' is an empty list, so this rule can never match"
         for condition in _conditions(entry.match or []):
             if condition.any_of == []:
                 yield condition.key_at("any"), "'any' of nothing is never true"

@@ -101,9 +101,12 @@ def _known_provider(context: LoadContext, entry: EndpointEntry) -> None:
     if entry.provider is None or (own is not None and entry.provider.value in own):
         return  # what is wrong with the file's own definition has been reported there
     if entry.provider.value == OWN:
-        message = "no sender is the router itself"
-        hint = f"a rule `from: {OWN}` gets its events, without an endpoint"
-        context.error("unknown-provider", message, entry.provider, hint)
+        context.error(
+            "unknown-provider",
+            "no sender is the router itself",
+            entry.provider,
+            f"a rule `from: {OWN}` gets its events, without an endpoint",
+        )
     elif entry.provider.value not in context.providers:
         context.unknown("unknown-provider", "provider", entry.provider, context.providers)
 
@@ -114,18 +117,27 @@ def _secrets_or_unsigned(context: LoadContext, entry: EndpointEntry) -> None:
     if entry.broken & {"secrets", "verify"}:
         return
     if is_open(entry) and entry.secrets:
-        message = "'verify: none' and 'secrets' contradict each other"
-        context.error("verify-conflict", message, entry.key_at("verify"))
+        context.error(
+            "verify-conflict",
+            "'verify: none' and 'secrets' contradict each other",
+            entry.key_at("verify"),
+        )
     provider = provider_of(context, entry)
     if not is_open(entry) and provider is not None and not provider.signed:
         named = entry.provider.value if entry.provider else provider.name
-        message = f"the provider '{named}' verifies nothing"
-        hint = "write 'verify: none' to accept everybody"
-        context.error("nothing-verified", message, entry.at("provider"), hint)
+        context.error(
+            "nothing-verified",
+            f"the provider '{named}' verifies nothing",
+            entry.at("provider"),
+            "write 'verify: none' to accept everybody",
+        )
     elif not is_open(entry) and not entry.secrets:
-        message = "this endpoint has no 'secrets', so nothing could be verified"
-        hint = "name a secret, or write 'verify: none' to accept everybody"
-        context.error("nothing-verified", message, entry.node, hint)
+        context.error(
+            "nothing-verified",
+            "this endpoint has no 'secrets', so nothing could be verified",
+            entry.node,
+            "name a secret, or write 'verify: none' to accept everybody",
+        )
 
 
 def _addresses(context: LoadContext, entry: EndpointEntry, prefix: str) -> tuple[str, ...]:
@@ -140,26 +152,31 @@ def _addresses(context: LoadContext, entry: EndpointEntry, prefix: str) -> tuple
             _path(context, text)
             found.append(prefix + text.value)
     if entry.id is None and entry.paths is None and not entry.broken & {"id", "paths"}:
-        message = "this endpoint has no address"
-        context.error("no-address", message, entry.node, "give it an 'id' or 'paths'")
+        context.error(
+            "no-address", "this endpoint has no address", entry.node, "give it an 'id' or 'paths'"
+        )
     return tuple(found)
 
 
 def _endpoint_id(context: LoadContext, text: SourceText) -> None:
     if not _ENDPOINT_ID.fullmatch(text.value):
-        message = f"'{text.value[:60]}' cannot be an endpoint id: use 16 to 128 of A-Z a-z 0-9 _ -"
-        context.error("bad-endpoint-id", message, text)
+        context.error(
+            "bad-endpoint-id",
+            f"'{text.value[:60]}' cannot be an endpoint id: use 16 to 128 of A-Z a-z 0-9 _ -",
+            text,
+        )
     elif len(text.value) < _ID_MIN:
-        message = f"the endpoint id is shorter than {_ID_MIN} characters, so it can be guessed"
         context.warning(
-            "short-endpoint-id", message, text, "`router new endpoint` makes a good one"
+            "short-endpoint-id",
+            f"the endpoint id is shorter than {_ID_MIN} characters, so it can be guessed",
+            text,
+            "`router new endpoint` makes a good one",
         )
 
 
 def _path(context: LoadContext, text: SourceText) -> None:
     if not _PATH.fullmatch(text.value) or set(text.value) & set("?#{}"):
-        message = f"'{text.value[:60]}' is not a path like '/webhooks/shop'"
-        context.error("bad-path", message, text)
+        context.error("bad-path", f"'{text.value[:60]}' is not a path like '/webhooks/shop'", text)
 
 
 def _shared(
@@ -215,15 +232,21 @@ def _answer(context: LoadContext, entry: AnswerEntry | None) -> FixedAnswer | No
         return None
     usual = FixedAnswer()
     if entry.status is not None and entry.status not in range(200, 300):
-        message = f"an answer's status must be 200 to 299, {entry.status} tells of a failure"
-        context.error("bad-value", message, entry.at("status"))
+        context.error(
+            "bad-value",
+            f"an answer's status must be 200 to 299, {entry.status} tells of a failure",
+            entry.at("status"),
+        )
     kind = entry.type.value if entry.type else usual.type
     if entry.type is not None and not _MEDIA_TYPE.fullmatch(kind):
         context.error("bad-value", f"'{kind[:60]}' is not a media type", entry.type)
     body = _DELIVERY_ID.split(entry.body.value if entry.body else "")
     if entry.body is not None and any("{{" in piece for piece in body):
-        message = "an answer is static text; only {{ delivery.id }} may stand in it"
-        context.error("template-not-here", message, entry.body)
+        context.error(
+            "template-not-here",
+            "an answer is static text; only {{ delivery.id }} may stand in it",
+            entry.body,
+        )
     return FixedAnswer(entry.status or usual.status, kind, tuple(body))
 
 

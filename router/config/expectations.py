@@ -64,8 +64,7 @@ class Expectations:
             return Expected()
         keys = [key for key in ExpectEntry.__struct_fields__ if key not in ("node", "broken")]
         if not entry.broken and all(getattr(entry, key) is None for key in keys):
-            message = "nothing is expected, so this test could not fail"
-            self._bad(message, trial.key_at("expect"))
+            self._bad("nothing is expected, so this test could not fail", trial.key_at("expect"))
         return Expected(
             status=self._statuses(trial, sends),
             matched=self._rules(entry.matched),
@@ -85,15 +84,16 @@ class Expectations:
             return None
         for status in entry.status:
             if status not in range(100, 600):
-                message = f"{status} is no HTTP status"
-                self.context.error("bad-value", message, entry.at("status"))
+                self.context.error("bad-value", f"{status} is no HTTP status", entry.at("status"))
         sent = sum(step.requests for step in sends)
         if any(step.broken for step in trial.send or ()):
             return tuple(entry.status)  # how many are sent cannot be told
         if isinstance(entry.at("status"), Sequence) and len(entry.status) not in (1, sent):
-            message = f"{len(entry.status)} statuses are expected of {sent} deliveries"
-            hint = "one status stands for all, a list has one for each"
-            self._bad(message, entry.at("status"), hint)
+            self._bad(
+                f"{len(entry.status)} statuses are expected of {sent} deliveries",
+                entry.at("status"),
+                "one status stands for all, a list has one for each",
+            )
         return tuple(entry.status)
 
     def _rules(self, names: list[SourceText] | None) -> frozenset[str] | None:
@@ -113,8 +113,7 @@ class Expectations:
             if rule is not None and text not in SKIPPED:
                 self._reason(rule, text, reason)
             if entry.matched and name.value in {m.value for m in entry.matched}:
-                message = f"'{name.value[:60]}' is expected under 'matched' too"
-                self._bad(message, name)
+                self._bad(f"'{name.value[:60]}' is expected under 'matched' too", name)
             found[name.value] = text
         return found
 
@@ -123,8 +122,7 @@ class Expectations:
         item = _ITEM.fullmatch(text)
         if item and int(item[1]) >= len(rule.match):
             message = f"the rule '{rule.id}' has no {text}"
-            hint = f"its 'match' has {len(rule.match)} items, numbered from 0"
-            self._bad(message, at, hint)
+            self._bad(message, at, f"its 'match' has {len(rule.match)} items, numbered from 0")
         elif not item:
             known = list(dict.fromkeys(_texts(rule)))
             if text not in known:
@@ -152,12 +150,14 @@ class Expectations:
     def _call(self, name: SourceText, entry: CallEntry, kind: ActionKind) -> ExpectedCall:
         has = KINDS[kind].calls
         for key in entry.chosen.keys() - has:
-            message = f"'{name.value}' is {KINDS[kind].title} action: its calls have no '{key}'"
-            self._bad(message, entry.key_at(key), f"they have {', '.join(has)}")
+            self._bad(
+                f"'{name.value}' is {KINDS[kind].title} action: its calls have no '{key}'",
+                entry.key_at(key),
+                f"they have {', '.join(has)}",
+            )
         fields = {key: self._value(value) for key, value in entry.chosen.items()}
         if entry.times is not None and entry.times < 0:
-            message = "'times' cannot be below zero"
-            self.context.error("bad-value", message, entry.at("times"))
+            self.context.error("bad-value", "'times' cannot be below zero", entry.at("times"))
         line, _ = self.context.report.source.position(name.node.start)
         return ExpectedCall(entry.times, fields, line)
 

@@ -110,11 +110,17 @@ class Including:
     def _nothing(self, pattern: SourceText) -> None:
         start, end = pattern.node.start, pattern.node.end
         if glob.has_magic(pattern.value):
-            message = f"no file fits '{pattern.value[:60]}'"
-            self._report.warning("includes-nothing", message, start, end)
+            self._report.warning(
+                "includes-nothing", f"no file fits '{pattern.value[:60]}'", start, end
+            )
         else:
-            message = f"there is no file '{pattern.value[:60]}' to include"
-            self._report.error("bad-include", message, start, end, "relative to the rules file")
+            self._report.error(
+                "bad-include",
+                f"there is no file '{pattern.value[:60]}' to include",
+                start,
+                end,
+                "relative to the rules file",
+            )
 
     def _siblings(self, names: list[str]) -> Iterator[str]:
         """The files of tests: NAME.test.yaml beside each NAME.yaml."""
@@ -152,8 +158,12 @@ class Including:
     def _take(self, file: FileEntry, entry: FileEntry | TestsEntry) -> None:
         if None not in (entry.version, file.version) and entry.version != file.version:
             at = entry.at("version")
-            message = f"expected 'version: {file.version}' as in the rules file"
-            self._report.error("unknown-version", message, at.start, at.end)
+            self._report.error(
+                "unknown-version",
+                f"expected 'version: {file.version}' as in the rules file",
+                at.start,
+                at.end,
+            )
         if isinstance(entry, FileEntry):
             self._refuse_main_only(entry)
         for name in (key.field for key in keys_of(type(entry)) if key.name not in _OWN):
@@ -171,8 +181,12 @@ class Including:
         for name in _MAIN_ONLY:
             key = entry.key_at(name)
             if key is not entry.node:
-                message = f"'{name}' stands in the rules file itself, not in an included one"
-                self._report.error("bad-include", message, key.start, key.end)
+                self._report.error(
+                    "bad-include",
+                    f"'{name}' stands in the rules file itself, not in an included one",
+                    key.start,
+                    key.end,
+                )
 
     def _merge_table(self, mine: Table[Any], theirs: Table[Any], section: str) -> None:
         what = _CALLED.get(section, section.removesuffix("s"))

@@ -91,8 +91,9 @@ class Language:
             if isinstance(part, Expression):
                 self._names(text, part, compiled.offset_of(index), place)
         if place.secrets == "whole" and "secret" in compiled.roots and compiled.whole is None:
-            message = f"in {place.name} a secret must be the whole text"
-            self.context.error("secret-not-whole", message, text)
+            self.context.error(
+                "secret-not-whole", f"in {place.name} a secret must be the whole text", text
+            )
         return compiled
 
     @staticmethod
@@ -159,9 +160,12 @@ class Language:
             return False
         line, start = source.line_at(node.end)
         whole = line[max(0, node.start - start) :].rstrip()
-        message = "a ' #' in a text without quotes begins a comment, so the text ends before it"
-        hint = f"quote it: {quoted(whole)}" if len(whole) <= SHOWN_MAX else None
-        self.context.report.error("cut-by-comment", message, *found.span(1), hint)
+        self.context.report.error(
+            "cut-by-comment",
+            "a ' #' in a text without quotes begins a comment, so the text ends before it",
+            *found.span(1),
+            f"quote it: {quoted(whole)}" if len(whole) <= SHOWN_MAX else None,
+        )
         return True
 
     # -- names ----------------------------------------------------------------------------------
@@ -191,15 +195,24 @@ class Language:
         written = expression.text[start:end]
         span = (base + start, base + end)
         if root in ("secret", "results", "with"):
-            message = f"'{root}' cannot be read in {place.name}"
-            self.context.error_within("root-not-here", message, text, span, _SECRET_HINT.get(root))
+            self.context.error_within(
+                "root-not-here",
+                f"'{root}' cannot be read in {place.name}",
+                text,
+                span,
+                _SECRET_HINT.get(root),
+            )
             return
         if written.startswith('"') or _COMPARISON.search(expression.text[:start]):
             self._bare_word(text, root, span, quoted_name=written.startswith('"'))
             return
-        message = f"'{root}' is not a name that {place.name} can read"
-        hint = self.context.suggest.hint(root, place.roots) or self._elsewhere(root, place)
-        self.context.error_within("unknown-root", message, text, span, hint)
+        self.context.error_within(
+            "unknown-root",
+            f"'{root}' is not a name that {place.name} can read",
+            text,
+            span,
+            self.context.suggest.hint(root, place.roots) or self._elsewhere(root, place),
+        )
 
     def _elsewhere(self, root: str, place: ExpressionSite) -> str:
         """Where an unknown root might have been meant to come from."""
@@ -217,8 +230,13 @@ class Language:
             message = f'"{root}" in double quotes is the name of a field, not a text'
         else:
             message = f"'{root}' is a bare word and means a field, not a text"
-        hint = f"if the text is meant, write '{root}' in single quotes"
-        self.context.error_within("bare-word", message, text, span, hint)
+        self.context.error_within(
+            "bare-word",
+            message,
+            text,
+            span,
+            f"if the text is meant, write '{root}' in single quotes",
+        )
 
     def _use(
         self, text: SourceText, expression: Expression, base: int, use: tuple[str, str]
@@ -233,8 +251,9 @@ class Language:
         hint = self.context.suggest.hint(field, known)
         if hint is None and known:
             hint = "known names: " + ", ".join(sorted(known)[:8])
-        message = f"no '{field}' in '{root}'"
-        self.context.error_within("unknown-name", message, text, (base + start, base + end), hint)
+        self.context.error_within(
+            "unknown-name", f"no '{field}' in '{root}'", text, (base + start, base + end), hint
+        )
 
     def _fields(self, root: str) -> Iterable[str] | None:
         """The closed set of names below a root, or None if anything may stand there."""
@@ -255,8 +274,12 @@ class Language:
             return
         start, end = expression.spans.get(root, (0, len(expression.text)))
         code, what, name = _NAMED[root]
-        message = f"{what} must be named directly, as in {root}.{name}"
-        self.context.error_within(code, message, text, (base + start, base + end))
+        self.context.error_within(
+            code,
+            f"{what} must be named directly, as in {root}.{name}",
+            text,
+            (base + start, base + end),
+        )
 
 
 _NAMED = {

@@ -54,11 +54,16 @@ class Plugins:
         if file is None:
             self._installed(call, name, function, given)
         elif not _CALL.fullmatch(call.value):
-            hint = f"write {name}:FUNCTION"
-            self._context.error("bad-plugin-call", "'call' names no function", call, hint)
+            self._context.error(
+                "bad-plugin-call", "'call' names no function", call, f"write {name}:FUNCTION"
+            )
         elif hidden := self._hides(name.partition(".")[0]):
-            message = f"{FOLDER}/{name} has the name of {hidden}, which would be imported instead"
-            self._context.error("plugin-name-taken", message, call, "give the plugin another name")
+            self._context.error(
+                "plugin-name-taken",
+                f"{FOLDER}/{name} has the name of {hidden}, which would be imported instead",
+                call,
+                "give the plugin another name",
+            )
         else:
             shown = str(file.relative_to(self._context.folder))
             self._function(call, self._parsed(file, shown), function, given)
@@ -77,8 +82,9 @@ class Plugins:
     ) -> None:
         """A call of an entry point: a module, or the function itself."""
         if not _ENTRY.fullmatch(call.value):
-            message = f"'{call.value[:60]}' is not written MODULE:FUNCTION"
-            self._context.error("bad-plugin-call", message, call)
+            self._context.error(
+                "bad-plugin-call", f"'{call.value[:60]}' is not written MODULE:FUNCTION", call
+            )
             return
         points = self._entry_points()
         point = next((p for p in points if p.name == name), None)
@@ -87,8 +93,12 @@ class Plugins:
             return
         function = function or point.attr
         if not function:
-            message = f"the entry point '{name}' is a module; 'call' names no function of it"
-            self._context.error("bad-plugin-call", message, call, f"write {name}:FUNCTION")
+            self._context.error(
+                "bad-plugin-call",
+                f"the entry point '{name}' is a module; 'call' names no function of it",
+                call,
+                f"write {name}:FUNCTION",
+            )
             return
         file = _source_of(point.module)
         if file is not None:
@@ -100,8 +110,7 @@ class Plugins:
         if hint is None:
             listed = f"; known: {', '.join(known[:8])}" if known else ""
             hint = f"a plugin is a file {FOLDER}/NAME.py beside the rules file{listed}"
-        message = f"there is no plugin '{name[:60]}'"
-        self._context.error("unknown-plugin", message, call, hint)
+        self._context.error("unknown-plugin", f"there is no plugin '{name[:60]}'", call, hint)
 
     def _in_folder(self) -> Iterator[str]:
         for pattern in ("*.py", "*/__init__.py"):
@@ -132,8 +141,9 @@ class Plugins:
         self, call: SourceText, module: Module, function: str, given: Table[Any] | None
     ) -> None:
         if module.fault is not None:
-            message = f"{module.shown} cannot be read: {module.fault}"
-            self._context.error("plugin-unreadable", message, call)
+            self._context.error(
+                "plugin-unreadable", f"{module.shown} cannot be read: {module.fault}", call
+            )
             return
         found = module.functions.get(function)
         if found is not None:
@@ -145,8 +155,12 @@ class Plugins:
         if hint is None:
             listed = ", ".join(n for n in module.functions if not n.startswith("_"))
             hint = f"functions there: {listed[:200] or 'none'}"
-        message = f"{module.shown} has no function '{function[:60]}'"
-        self._context.error("unknown-plugin-function", message, call, hint)
+        self._context.error(
+            "unknown-plugin-function",
+            f"{module.shown} has no function '{function[:60]}'",
+            call,
+            hint,
+        )
 
     def _arguments(self, call: SourceText, found: _Function, given: Table[Any] | None) -> None:
         if found.decorator_list:
@@ -155,14 +169,22 @@ class Plugins:
         takes = found.args
         positional = [*takes.posonlyargs, *takes.args]
         if len(positional) < 2 and takes.vararg is None:
-            hint = f"def {found.name}(event, context, …)"
-            error(code, f"'{found.name}' does not take an event and a context", call, hint)
+            error(
+                code,
+                f"'{found.name}' does not take an event and a context",
+                call,
+                f"def {found.name}(event, context, …)",
+            )
             return
         required, known = _parameters(takes)
         names = {name.value: name for name, _ in given or ()}
         for name in names.keys() - known if takes.kwarg is None else ():
-            hint = self._context.suggest.hint(name, known) or _listed(known)
-            error(code, f"'{found.name}' has no argument '{name[:60]}'", names[name], hint)
+            error(
+                code,
+                f"'{found.name}' has no argument '{name[:60]}'",
+                names[name],
+                self._context.suggest.hint(name, known) or _listed(known),
+            )
         if missing := [name for name in required if name not in (given or ())]:
             error(code, f"'{found.name}' needs {_listed(missing)}, which 'args' lacks", call)
 

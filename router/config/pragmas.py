@@ -66,8 +66,12 @@ class Pragmas:
         for pragma in self._pragmas:
             for code, span in pragma.codes.items():
                 if code not in pragma.used:
-                    message = f"'{code}' is not said here, so there is nothing to ignore"
-                    self._report.warning("pragma-unused", message, *span, "take it out")
+                    self._report.warning(
+                        "pragma-unused",
+                        f"'{code}' is not said here, so there is nothing to ignore",
+                        *span,
+                        "take it out",
+                    )
 
     def _read(self, written: list[re.Match[str]]) -> None:
         """Find the pragmas that are comments, and the lines that each is about."""
@@ -90,27 +94,39 @@ class Pragmas:
         named = _CODES.match(self._source.text, match.start(1), match.end(1))
         whole = (match.start(), match.end())
         if named is None:
-            hint = "write # check: ignore CODE REASON"
-            self._report.warning("pragma-bad", "this pragma names no code", *whole, hint)
+            self._report.warning(
+                "pragma-bad",
+                "this pragma names no code",
+                *whole,
+                "write # check: ignore CODE REASON",
+            )
             return None
         codes = {m[0]: m.span() for m in _CODE.finditer(named[0])}
         base = named.start()
         codes = {code: (base + start, base + end) for code, (start, end) in codes.items()}
         if not self._source.text[named.end() : match.end(1)].strip():
-            hint = "say behind the code why this is meant"
-            self._report.warning("pragma-bad", "this pragma gives no reason", *whole, hint)
+            self._report.warning(
+                "pragma-bad",
+                "this pragma gives no reason",
+                *whole,
+                "say behind the code why this is meant",
+            )
             return None
         return Pragma({code: span for code, span in codes.items() if self._allowed(code, span)})
 
     def _allowed(self, code: str, span: Span) -> bool:
         known = CODES.get(code)
         if known is None:
-            hint = did_you_mean(code, CODES) or "a reason goes behind the codes"
-            message = f"there is no code '{code[:60]}'"
-            self._report.warning("pragma-bad", message, *span, hint)
+            self._report.warning(
+                "pragma-bad",
+                f"there is no code '{code[:60]}'",
+                *span,
+                did_you_mean(code, CODES) or "a reason goes behind the codes",
+            )
         elif not known.ignorable:
-            message = f"'{code}' cannot be ignored: the file could not be used"
-            self._report.warning("pragma-bad", message, *span)
+            self._report.warning(
+                "pragma-bad", f"'{code}' cannot be ignored: the file could not be used", *span
+            )
         return known is not None and known.ignorable
 
 

@@ -70,9 +70,12 @@ def reworked(context: LoadContext, name: str, entry: EndpointEntry) -> Provider 
         return None
     if not base.definition.generic or not base.signed:
         named = entry.provider.value if entry.provider else base.name
-        message = f"the provider '{named}' says itself how its sender signs"
-        hint = "write your own under 'providers', or use hmac, token, basic or jwt"
-        context.error("verify-fixed", message, entry.key_at("verify"), hint)
+        context.error(
+            "verify-fixed",
+            f"the provider '{named}' says itself how its sender signs",
+            entry.key_at("verify"),
+            "write your own under 'providers', or use hmac, token, basic or jwt",
+        )
         return None
     rule = msgspec.convert(plain(context, verify) | {"scheme": base.name}, VerifyRule)
     faults = list(rule_problems(rule, base.definition))

@@ -31,8 +31,10 @@ def unreachable(rules: Iterable[Both], constant: Collection[int]) -> Iterator[tu
             ]
             if None not in each:
                 names = ", ".join(f"'{name}'" for name in dict.fromkeys(each))
-                message = f"this rule can never run, because {names} always matches"
-                yield entry.key_at("otherwise"), message
+                yield (
+                    entry.key_at("otherwise"),
+                    f"this rule can never run, because {names} always matches",
+                )
 
 
 def _covers(taker: CompiledRule, rule: CompiledRule) -> bool:

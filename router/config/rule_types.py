@@ -195,8 +195,12 @@ class Typing:
                 continue
             self._reported.add(key)
             add = report.error if finding.severity == "error" else report.warning
-            hint = hint_with_user(self.context, span[0], finding.hint, self._rule_id)
-            add(finding.code, finding.message, *span, hint)
+            add(
+                finding.code,
+                finding.message,
+                *span,
+                hint_with_user(self.context, span[0], finding.hint, self._rule_id),
+            )
 
 
 def known_after(

@@ -106,9 +106,11 @@ def from_env(
         return None
     value = context.variable(name, default)
     if value is None:
-        message = f"environment variable '{name.value}' is not set and has no default"
         context.error(
-            "variable-not-set", message, name, "set it, or write a 'default' beside 'env'"
+            "variable-not-set",
+            f"environment variable '{name.value}' is not set and has no default",
+            name,
+            "set it, or write a 'default' beside 'env'",
         )
         return None
     return SourceText(value, name.node)
@@ -120,8 +122,11 @@ def _base_url(context: LoadContext, entry: SettingEntry | None) -> str:
         return ServerSettings().base_url
     url = parsed_url(text.value)
     if url is None or url.query or url.fragment or url.username is not None:
-        message = f"'{text.value[:60]}' is not an address like 'https://hooks.example.com'"
-        context.error("bad-url", message, text)
+        context.error(
+            "bad-url",
+            f"'{text.value[:60]}' is not an address like 'https://hooks.example.com'",
+            text,
+        )
     return text.value.rstrip("/")
 
 
@@ -145,8 +150,11 @@ def _address(context: LoadContext, entry: SettingEntry | None, default: str) -> 
         return default
     found = _ADDRESS.fullmatch(text.value)
     if not found or int(found[1]) > 65_535:
-        message = f"'{text.value[:60]}' is not an address to listen on, like '127.0.0.1:8001'"
-        context.error("bad-address", message, text)
+        context.error(
+            "bad-address",
+            f"'{text.value[:60]}' is not an address to listen on, like '127.0.0.1:8001'",
+            text,
+        )
     return text.value
 
 
@@ -158,8 +166,12 @@ def _store(context: LoadContext, entry: SettingEntry | None) -> str:
     if scheme in ("postgresql", "postgres"):
         context.error(POSTGRES.code, POSTGRES.message, text, POSTGRES.hint)
     elif scheme != "sqlite" or not path:
-        message = f"'{text.value[:60]}' is not a store"
-        context.error("bad-store", message, text, "write 'sqlite:router.db', relative to this file")
+        context.error(
+            "bad-store",
+            f"'{text.value[:60]}' is not a store",
+            text,
+            "write 'sqlite:router.db', relative to this file",
+        )
     return str(context.folder / path)
 
 
@@ -196,8 +208,11 @@ def ranges(context: LoadContext, texts: list[SourceText] | None) -> tuple[str, .
         try:
             found.append(str(plain_network(ipaddress.ip_network(text.value, strict=False))))
         except ValueError:
-            message = f"'{text.value[:60]}' is not a range of addresses like '10.0.0.0/8'"
-            context.error("bad-range", message, text)
+            context.error(
+                "bad-range",
+                f"'{text.value[:60]}' is not a range of addresses like '10.0.0.0/8'",
+                text,
+            )
     return tuple(found)
 
 
@@ -217,9 +232,12 @@ def _secret(context: LoadContext, name: str, entry: SecretEntry) -> SecretRef:
     if not entry.broken & {"env", "file", "credential"}:
         context.one_of("exactly-one", entry, ("env", "file", "credential"))
     if entry.env is not None and not VARIABLE.fullmatch(entry.env.value):
-        message = f"'{entry.env.value[:60]}' cannot be the name of a variable"
-        hint = "secrets are named here, never written"
-        context.error("bad-variable", message, entry.env, hint)
+        context.error(
+            "bad-variable",
+            f"'{entry.env.value[:60]}' cannot be the name of a variable",
+            entry.env,
+            "secrets are named here, never written",
+        )
     return SecretRef(
         name=name,
         env=entry.env.value if entry.env else None,
@@ -238,8 +256,9 @@ def shape(context: LoadContext, name: SourceText, pattern: re.Pattern[str], what
         allowed = "small letters, digits, '_' and '-'"
     message = f"'{name.value[:60]}' cannot be the name of {what}: use {allowed}"
     mended = re.sub(r"[^a-z0-9_-]" if pattern is ID else r"[^a-z0-9_]", "_", name.value.lower())
-    hint = f"for example '{mended}'" if pattern.fullmatch(mended) else None
-    context.error("bad-name", message, name, hint)
+    context.error(
+        "bad-name", message, name, f"for example '{mended}'" if pattern.fullmatch(mended) else None
+    )
 
 
 def variables(context: LoadContext) -> dict[str, Any]:
@@ -291,8 +310,9 @@ def policy(context: LoadContext, entry: RetryEntry, name: str) -> RetryPolicy:
         context.error("wrong-type", "expected a mapping with 'schedule', found a name", entry.name)
     schedule = tuple(entry.schedule or ())
     if len(schedule) > SCHEDULE_MAX:
-        message = f"a schedule has at most {SCHEDULE_MAX} delays"
-        context.error("bad-value", message, entry.at("schedule"))
+        context.error(
+            "bad-value", f"a schedule has at most {SCHEDULE_MAX} delays", entry.at("schedule")
+        )
     jitter = RetryPolicy("", ()).jitter if entry.jitter is None else entry.jitter
     return RetryPolicy(name, schedule, jitter)
 

@@ -58,16 +58,20 @@ class SharedActions:
         """What no rule uses; each is warned about."""
         for name, shared in self._table or ():
             if name.value not in self._used:
-                message = f"the shared action '{name.value[:60]}' is used nowhere"
-                self.context.warning("unused-action", message, name)
+                self.context.warning(
+                    "unused-action", f"the shared action '{name.value[:60]}' is used nowhere", name
+                )
                 yield Use(msgspec.structs.replace(shared, id=name), (), shared)
 
     def used_by(self, entry: ActionEntry, roots: frozenset[str]) -> Use | None:
         """What a step of a rule comes to; None when it uses something that is not there."""
         if entry.use is None:
             if entry.given is not None and "use" not in entry.broken:
-                message = "'with' hands values to a shared action; this step uses none"
-                self.context.error("with-without-use", message, entry.key_at("with"))
+                self.context.error(
+                    "with-without-use",
+                    "'with' hands values to a shared action; this step uses none",
+                    entry.key_at("with"),
+                )
             return Use(entry)
         name = entry.use.value
         self._used.add(name)
@@ -101,8 +105,11 @@ class SharedActions:
                 key = (found.file, found.line, found.column, found.code, found.message)
                 if key not in self._reported:
                     self._reported.add(key)
-                    hint = hint_with_user(self.context, at, found.hint, user)
-                    report.found.append(msgspec.structs.replace(found, hint=hint))
+                    report.found.append(
+                        msgspec.structs.replace(
+                            found, hint=hint_with_user(self.context, at, found.hint, user)
+                        )
+                    )
 
     def alone(self, use: Use, compile_: Callable[[], object]) -> None:
         """Compile a shared action that no rule uses: only for its faults."""
@@ -117,8 +124,11 @@ class SharedActions:
         shape(self.context, name, NAME, "a shared action")
         for key in _PLACES_OF_USE:
             if entry.key_at(key) is not entry.node:
-                message = f"'{key}' belongs to the rule that uses a shared action"
-                self.context.error("not-shared", message, entry.key_at(key))
+                self.context.error(
+                    "not-shared",
+                    f"'{key}' belongs to the rule that uses a shared action",
+                    entry.key_at(key),
+                )
 
     def _parameters(self, shared: SharedActionEntry) -> frozenset[str]:
         return frozenset({*self._read_by(shared), *(shared.given.items if shared.given else ())})
@@ -155,9 +165,12 @@ class SharedActions:
         for name, scalar in self._read_by(shared).items():
             if name not in given:
                 where = self.context.report.source.where(scalar.start, entry.use.node.start)
-                message = f"the shared action '{entry.use.value[:60]}' needs '{name}'"
-                hint = f"it is read in {where}: give it a value under 'with'"
-                self.context.error("missing-parameter", message, entry.use, hint)
+                self.context.error(
+                    "missing-parameter",
+                    f"the shared action '{entry.use.value[:60]}' needs '{name}'",
+                    entry.use,
+                    f"it is read in {where}: give it a value under 'with'",
+                )
 
     def _unknown(self, entry: ActionEntry, shared: SharedActionEntry) -> None:
         known = self._parameters(shared)

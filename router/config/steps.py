@@ -43,8 +43,7 @@ class StepCompiler:
         for entry in entries:
             step = self._step(entry)
             if isinstance(step, RepeatStep) and not any(isinstance(s, Sending) for s in found):
-                message = "nothing was sent before that could be sent again"
-                self._bad(message, entry.key_at("again"))
+                self._bad("nothing was sent before that could be sent again", entry.key_at("again"))
             found.append(step)
         return tuple(found)
 
@@ -64,18 +63,23 @@ class StepCompiler:
     def _alone(self, entry: SendEntry, key: str) -> None:
         for other in SendEntry.__struct_fields__:
             if other not in ("node", "broken", key, *_BESIDE[key]) and _has(entry, other):
-                message = f"'{key}' is a step of its own: '{other}' cannot stand beside it"
-                self._bad(message, entry.key_at(other))
+                self._bad(
+                    f"'{key}' is a step of its own: '{other}' cannot stand beside it",
+                    entry.key_at(other),
+                )
 
     def _repeated(self, entry: SendEntry) -> None:
         above_zero(self.context, entry.repeat, entry.at("repeat"), "repeat")
         if entry.repeat is not None and entry.repeat > REPEAT_MAX:
-            message = f"a step sends at most {REPEAT_MAX} deliveries"
-            self.context.error("bad-value", message, entry.at("repeat"))
+            self.context.error(
+                "bad-value", f"a step sends at most {REPEAT_MAX} deliveries", entry.at("repeat")
+            )
         self._bounded(entry, "every", entry.every)
         if _has(entry, "every") and not _has(entry, "repeat"):
-            message = "'every' is the time between deliveries: it goes with 'repeat'"
-            self._bad(message, entry.key_at("every"))
+            self._bad(
+                "'every' is the time between deliveries: it goes with 'repeat'",
+                entry.key_at("every"),
+            )
 
     def _bounded(self, entry: SendEntry, key: str, value: int | None) -> None:
         above_zero(self.context, value, entry.at(key), key)
@@ -87,8 +91,9 @@ class StepCompiler:
     def _sending(self, entry: SendEntry) -> Sending:
         for key in ("endpoint", "event"):
             if not _has(entry, key):
-                message = f"{entry.called} needs the key '{key}'"
-                self.context.error("missing-key", message, entry.node)
+                self.context.error(
+                    "missing-key", f"{entry.called} needs the key '{key}'", entry.node
+                )
         provider = self._provider(entry)
         if entry.event is not None and entry.endpoint is not None and provider is not None:
             self._event(entry.event, self._senders.behind((entry.endpoint.value,)))
@@ -121,8 +126,10 @@ class StepCompiler:
         if endpoint is None:
             return None
         if is_open(endpoint) and entry.tamper is not None:
-            message = f"the endpoint '{name.value}' verifies nothing, so nothing can be forged"
-            self._bad(message, entry.key_at("tamper"))
+            self._bad(
+                f"the endpoint '{name.value}' verifies nothing, so nothing can be forged",
+                entry.key_at("tamper"),
+            )
         return provider_of(self.context, endpoint)
 
     def _event(self, event: SourceText, behind: SenderSet) -> None:
@@ -158,22 +165,30 @@ class StepCompiler:
         for name, node in entry.headers or ():
             lower = name.value.lower()
             if not HEADER_NAME.fullmatch(name.value):
-                message = f"'{name.value[:60]}' cannot be the name of a header"
-                self.context.error("bad-header", message, name)
+                self.context.error(
+                    "bad-header", f"'{name.value[:60]}' cannot be the name of a header", name
+                )
             elif lower in proving:
-                message = f"the header '{name.value[:60]}' is the sender's signature"
-                self._bad(message, name, "a forgery is sent by 'tamper'")
+                self._bad(
+                    f"the header '{name.value[:60]}' is the sender's signature",
+                    name,
+                    "a forgery is sent by 'tamper'",
+                )
             found[lower] = self._header(node)
         return found
 
     def _header(self, node: Node) -> str | None:
         """A header's value; null leaves it out."""
         if not isinstance(node, Scalar):
-            message = f"expected text or null, found {described(node)}"
-            self.context.error("wrong-type", message, node)
+            self.context.error(
+                "wrong-type", f"expected text or null, found {described(node)}", node
+            )
         elif not node.value.isprintable() or max(node.value, default="") > "\xff":
-            message = "a header's value is one line of printable characters up to U+00FF"
-            self.context.error("bad-header", message, node)
+            self.context.error(
+                "bad-header",
+                "a header's value is one line of printable characters up to U+00FF",
+                node,
+            )
         elif node.style or node.value not in ("", "~", "null"):
             return node.value
         return None

@@ -78,9 +78,11 @@ def _url_from_env(context: LoadContext, name: str, entry: UrlEntry) -> SourceTex
 
 def _static_url(context: LoadContext, text: SourceText) -> None:
     if "{{" in text.value:
-        message = "a target's 'url' holds no templates"
         context.error(
-            "template-not-here", message, text, "put the changing part into the action's 'path'"
+            "template-not-here",
+            "a target's 'url' holds no templates",
+            text,
+            "put the changing part into the action's 'path'",
         )
     else:
         checked_url(context, text, text.value)
@@ -90,11 +92,16 @@ def checked_url(context: LoadContext, text: SourceText, url: str) -> SplitResult
     """The parts of an address that may be called, or None with the fault reported."""
     parts: SplitResult | None = parsed_url(url)
     if parts is None:
-        message = f"'{url[:60]}' is not an address like 'https://erp.example.net/orders'"
-        context.error("bad-url", message, text)
+        context.error(
+            "bad-url", f"'{url[:60]}' is not an address like 'https://erp.example.net/orders'", text
+        )
     elif parts.username is not None:
-        message = "an address holds no user or password"
-        context.error("password-in-url", message, text, "use 'auth' with the name of a secret")
+        context.error(
+            "password-in-url",
+            "an address holds no user or password",
+            text,
+            "use 'auth' with the name of a secret",
+        )
     return parts
 
 
@@ -136,8 +143,12 @@ def tls(context: LoadContext, entry: TlsEntry | None, url: str | None) -> Tls | 
     if entry is None:
         return None
     if (url or "").lower().startswith("http:"):
-        message = "'tls' goes with an https address"
-        context.error("tls-incomplete", message, entry.node, "write https:// in 'url'")
+        context.error(
+            "tls-incomplete",
+            "'tls' goes with an https address",
+            entry.node,
+            "write https:// in 'url'",
+        )
     if entry.ca is None and entry.cert is None and not entry.broken:
         context.error("tls-incomplete", "'tls' needs a 'ca', a 'cert' or both", entry.node)
     if entry.key is not None and entry.cert is None and "cert" not in entry.broken:
@@ -166,8 +177,11 @@ def sign(context: LoadContext, entry: SignEntry | None) -> Sign | None:
         context.error("sign-incomplete", "'secrets' names none", entry.key_at("secrets"))
     for key in ("algorithm", "encoding", "prefix"):
         if given == "scheme" and getattr(entry, key) is not None:
-            message = f"'{key}' goes with a 'header' of your own; the scheme has its own"
-            context.error("sign-incomplete", message, entry.key_at(key))
+            context.error(
+                "sign-incomplete",
+                f"'{key}' goes with a 'header' of your own; the scheme has its own",
+                entry.key_at(key),
+            )
     if entry.header is not None:
         header_name(context, entry.header)
     return Sign(

@@ -53,8 +53,9 @@ class Trials:
         start = self._names.setdefault(entry.name.value, entry.name.node.start)
         if start != entry.name.node.start:
             where = self.context.report.source.where(start, entry.name.node.start)
-            message = f"the test in {where} has the same name"
-            self.context.error("duplicate-test", message, entry.name)
+            self.context.error(
+                "duplicate-test", f"the test in {where} has the same name", entry.name
+            )
         return entry.name.value
 
     # -- how the world answers ------------------------------------------------------------------
@@ -75,11 +76,17 @@ class Trials:
             return SimulatedAnswer()
         numbered = isinstance(reply.values, range)
         if entry.code is not None and not numbered:
-            hint = "write {raises: Retry}, {raises: Fail}, or {} for success"
-            self._bad_reply(f"{title} is not answered by a number", entry.node, hint)
+            self._bad_reply(
+                f"{title} is not answered by a number",
+                entry.node,
+                "write {raises: Retry}, {raises: Fail}, or {} for success",
+            )
         for key in entry.chosen.keys() - {reply.key}:
-            message = f"'{key}' is no answer to {title}"
-            self._bad_reply(message, entry.key_at(key), f"expected {reply.key} or error")
+            self._bad_reply(
+                f"'{key}' is no answer to {title}",
+                entry.key_at(key),
+                f"expected {reply.key} or error",
+            )
         value = entry.chosen.get(reply.key)
         if value is not None and entry.error is not None:
             self._bad_reply(f"'{reply.key}' and 'error' exclude each other", entry.node)
@@ -89,8 +96,7 @@ class Trials:
             self._bad_reply(f"{value} is {reply.otherwise}", entry.node)
         elif entry.after is not None and value not in reply.waits:
             afters = [k.reply.after for k in KINDS.values() if k.reply and k.reply.after]
-            message = f"'after' goes with {' or '.join(afters)}"
-            self._bad_reply(message, entry.key_at("after"))
+            self._bad_reply(f"'after' goes with {' or '.join(afters)}", entry.key_at("after"))
         return SimulatedAnswer(
             value, entry.error, None if entry.after is None else entry.after / 1_000
         )

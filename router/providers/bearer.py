@@ -76,16 +76,20 @@ class JwtScheme(Scheme):
         """Verified by the first key set that holds the token's key, or why not."""
         text = found.get(self._header)
         if not text:
-            hint = hints.for_missing(found, request.headers, what="no bearer token came")
-            return self.refused("missing_signature", hint)
+            return self.refused(
+                "missing_signature",
+                hints.for_missing(found, request.headers, what="no bearer token came"),
+            )
         token = led(text, self._lead)
         parts = _parts(token) if token is not None and len(token) <= TOKEN_BYTES_MAX else None
         if token is None or parts is None:
             return self.refused("malformed_signature", "malformed: not a bearer token (JWT)")
         head, claims = parts
         if head.alg not in self._rule.algorithms or head.crit is not None:
-            hint = f"the token's algorithm is none of {' '.join(self._rule.algorithms)}"
-            return self.refused("malformed_signature", hint)
+            return self.refused(
+                "malformed_signature",
+                f"the token's algorithm is none of {' '.join(self._rule.algorithms)}",
+            )
         fitting = [s for s in secrets if _signed(s.value, token, head)]
         if not fitting:
             return self.refused("bad_signature", "no key of the key set has signed this token")

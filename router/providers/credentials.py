@@ -44,8 +44,10 @@ class TokenScheme(Scheme):
             return shown
         token = led(shown, self._lead)
         if token is None or len(token) > TOKEN_BYTES_MAX:
-            hint = f"malformed token: it does not begin with `{self._lead.decode()}`"
-            return self.refused("malformed_signature", hint)
+            return self.refused(
+                "malformed_signature",
+                f"malformed token: it does not begin with `{self._lead.decode()}`",
+            )
         winner = equal_one(token, secrets)
         if winner is None:
             return self.refused("bad_signature", hints.for_token(token, self._lead, secrets))
@@ -57,12 +59,15 @@ class TokenScheme(Scheme):
         else:
             values = {v for n, v in parameters(request.query_string) if n == self._query}
             if len(values) > 1:
-                hint = f"{self._query.decode()} came twice and differs"
-                return self.refused("ambiguous_header", hint)
+                return self.refused(
+                    "ambiguous_header", f"{self._query.decode()} came twice and differs"
+                )
             text = values.pop() if values else b""
         if not text:
-            hint = hints.for_missing(found, request.headers, what=f"no token came in {self._where}")
-            return self.refused("missing_signature", hint)
+            return self.refused(
+                "missing_signature",
+                hints.for_missing(found, request.headers, what=f"no token came in {self._where}"),
+            )
         return text
 
 
@@ -86,12 +91,15 @@ class BasicScheme(Scheme):
         """Verified by the first secret that is this password, or why not."""
         text = found.get(self._header)
         if not text:
-            hint = hints.for_missing(found, request.headers, what="no user and password came")
-            return self.refused("missing_signature", hint)
+            return self.refused(
+                "missing_signature",
+                hints.for_missing(found, request.headers, what="no user and password came"),
+            )
         pair = _pair(led(text, self._lead))
         if pair is None:
-            hint = "malformed: not `Basic` and the base64 of user:password"
-            return self.refused("malformed_signature", hint)
+            return self.refused(
+                "malformed_signature", "malformed: not `Basic` and the base64 of user:password"
+            )
         winner = equal_one(pair, secrets, self._user)
         if winner is None:
             return self.refused("bad_signature", "wrong user or password")

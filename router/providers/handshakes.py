@@ -40,8 +40,11 @@ class Greeter:
         shown = values.get(handshake.token, "").encode("utf-8", "surrogateescape")
         winner = equal_one(shown, usable)
         if winner is None:
-            hint = f"handshake: `{handshake.token}` equals no live secret of this endpoint"
-            return Refused("bad_token", self._status, hint)
+            return Refused(
+                "bad_token",
+                self._status,
+                f"handshake: `{handshake.token}` equals no live secret of this endpoint",
+            )
         return Verified(winner.name)
 
     def answer(self, request: InboundRequest) -> bytes | None:

@@ -81,8 +81,9 @@ class SignedScheme(Scheme):
         """What there is to check, if it is whole."""
         signatures = self._several(text, found) if self._separator else self._single(text)
         if not signatures:
-            hint = hints.for_malformed(text, self._prefix, self._rule.encoding)
-            return self.refused("malformed_signature", hint)
+            return self.refused(
+                "malformed_signature", hints.for_malformed(text, self._prefix, self._rule.encoding)
+            )
         message = filled(self._template, found, body)
         if message is None:
             return self.refused("missing_header", "something that is signed did not come")

@@ -110,8 +110,9 @@ def _check_argument(
     said = run.source(argument)
     message = f"{said} may be null or not there, and {function.name}() then fails"
     instead = f"say what counts instead: default({said}, …)"
-    hint = instead if bits & TEXT else f"put {said} && before it"
-    run.warn(NULLABLE, message, span_of(argument), hint)
+    run.warn(
+        NULLABLE, message, span_of(argument), instead if bits & TEXT else f"put {said} && before it"
+    )
 
 
 def _wrong_kind(
@@ -150,8 +151,12 @@ def _check_elements(
     what = "numbers" if wanted == NUMBER else "texts" if wanted == TEXT else "numbers or texts"
     message = f"{function.name}() wants a list of {what}, and an element of {said} is {word(item)}"
     if wanted == NUMBER and item.surely(TEXT):
-        hint = f"write {function.name}(map(&decimal(@), {said}))"
-        run.note(TEXT_AS_NUMBER, message, span_of(argument), hint)
+        run.note(
+            TEXT_AS_NUMBER,
+            message,
+            span_of(argument),
+            f"write {function.name}(map(&decimal(@), {said}))",
+        )
     else:
         run.note(ARGUMENT, message, span_of(argument))
 
@@ -167,12 +172,14 @@ def _check_contains(run: TypeWalk, node: Node, kinds: list[Type]) -> None:
         said, part = run.source(subject), run.source(searched)
         if searched.kind == "literal" and "," in str(searched.value):
             return
-        message = f"{said} is one text of several parts, so {part} is also found inside a part"
-        hint = f"write contains(split({said}, ','), {part})"
-        run.warn(JOINED, message, span_of(node), hint)
+        run.warn(
+            JOINED,
+            f"{said} is one text of several parts, so {part} is also found inside a part",
+            span_of(node),
+            f"write contains(split({said}, ','), {part})",
+        )
     elif held.surely(TEXT) and not sought.kinds & TEXT:
-        message = f"a text never holds {word(sought)}"
-        run.note(NEVER_EQUAL, message, span_of(node))
+        run.note(NEVER_EQUAL, f"a text never holds {word(sought)}", span_of(node))
 
 
 def _check_element(run: TypeWalk, node: Node, item: Type, sought: Type) -> None:
@@ -189,8 +196,11 @@ def _check_element(run: TypeWalk, node: Node, item: Type, sought: Type) -> None:
     if run.found_within(span_of(node)) or not item.kinds & PRESENT:
         return
     if not may_equal(item, sought) and not item.kinds & sought.kinds & PRESENT:
-        message = f"an element of {run.source(subject)} is {word(item)} and never {word(sought)}"
-        run.note(NEVER_EQUAL, message, span_of(node))
+        run.note(
+            NEVER_EQUAL,
+            f"an element of {run.source(subject)} is {word(item)} and never {word(sought)}",
+            span_of(node),
+        )
 
 
 # -- results

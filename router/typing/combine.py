@@ -106,9 +106,11 @@ def _reported(finding: TypeFinding, walks: Sequence[WalkResult]) -> TypeFinding 
         return None
     which = ", ".join(dict.fromkeys(w.events for w, _ in near))
     first = near[0][1]
-    message = f"{first.message} (for {which})"
     return msgspec.structs.replace(
-        first, code=_SOFTER.get(first.code, first.code), message=message, severity="warning"
+        first,
+        code=_SOFTER.get(first.code, first.code),
+        message=f"{first.message} (for {which})",
+        severity="warning",
     )
 
 

@@ -95,8 +95,12 @@ def _unknown(run: TypeWalk, node: Node, view: TypeScope, *, first: bool) -> None
     message = f"{said} has no field '{name}'"
     if base.rest is None:
         known = ", ".join(sorted(base.fields)[:_SHOWN_MAX])
-        hint = f"did you mean '{near}'?" if near else f"known names: {known}" if known else None
-        run.note(CLOSED, message, span, hint)
+        run.note(
+            CLOSED,
+            message,
+            span,
+            f"did you mean '{near}'?" if near else f"known names: {known}" if known else None,
+        )
     elif near is not None:
         sure = len(name) >= _LONG or edit_distance(name, near, 2) <= 1
         run.note(MISSPELT, message, span, f"did you mean '{near}'?", sure=sure)

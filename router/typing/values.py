@@ -95,8 +95,12 @@ def _listed(run: TypeWalk, node: Node, view: TypeScope, kind: Type, *, what: str
             run.fine.add(span_of(node))
         return
     said = run.source(node, view)
-    message = f"{said} is {word(kind)}, not a list, so {what}"
-    run.note(NOT_A_LIST, message, span_of(node), _list_hint(kind, said))
+    run.note(
+        NOT_A_LIST,
+        f"{said} is {word(kind)}, not a list, so {what}",
+        span_of(node),
+        _list_hint(kind, said),
+    )
 
 
 def _list_hint(kind: Type, said: str) -> str | None:
@@ -173,8 +177,11 @@ def of_value_projection(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     kind = run.value(source, view)
     if not kind.kinds & OBJECT:
         if kind.kinds & PRESENT:
-            message = f"{run.source(source, view)} is {word(kind)} and has no fields"
-            run.note(NOT_A_LIST, message, span_of(source))
+            run.note(
+                NOT_A_LIST,
+                f"{run.source(source, view)} is {word(kind)} and has no fields",
+                span_of(source),
+            )
         return Type(ABSENT | kind.kinds & FAULT)
     item = joined([*kind.fields.values(), *([kind.rest] if kind.rest is not None else [])])
     read = run.value(right, view.at(stored(item), f"{run.source(source)}.*"))

@@ -189,8 +189,12 @@ def _not_first(run: TypeWalk, node: Node) -> None:
     inner, right = run.source(left.children[0]), run.source(node.children[1])
     opposite = {"==": "!=", "!=": "=="}.get(node.value)
     meant = f"{inner} {opposite} {right}" if opposite else f"!({inner} {node.value} {right})"
-    message = f"'!' takes only {inner}, so this compares true or false with {right}"
-    run.warn(NOT_FIRST, message, span_of(node), f"write {meant}")
+    run.warn(
+        NOT_FIRST,
+        f"'!' takes only {inner}, so this compares true or false with {right}",
+        span_of(node),
+        f"write {meant}",
+    )
 
 
 # -- equality that cannot hold
@@ -292,9 +296,12 @@ def _check_order(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
         _text_as_number(run, node, left)
     elif texts and texts[0][1].format == "timestamp":
         said = run.source(texts[0][0])
-        message = f"{said} is a text, and only numbers are ordered"
-        hint = f"age({said}) is its age in seconds"
-        run.note(NEVER_ORDERED, message, span_of(node), hint)
+        run.note(
+            NEVER_ORDERED,
+            f"{said} is a text, and only numbers are ordered",
+            span_of(node),
+            f"age({said}) is its age in seconds",
+        )
     elif len(texts) == 1 and numbers:
         _text_as_number(run, node, left)
     elif len(texts) == 2:
@@ -313,8 +320,12 @@ def _two_texts(run: TypeWalk, node: Node) -> None:
         else f"decimal({run.source(child)})"
         for child in node.children
     ]
-    hint = f"if both show numbers, write {sides[0]} {node.value} {sides[1]}"
-    run.note(NEVER_ORDERED, message, span_of(node), hint)
+    run.note(
+        NEVER_ORDERED,
+        message,
+        span_of(node),
+        f"if both show numbers, write {sides[0]} {node.value} {sides[1]}",
+    )
 
 
 def _no_number(run: TypeWalk, node: Node, wrong: list[tuple[Node, Type]]) -> None:
@@ -322,6 +333,9 @@ def _no_number(run: TypeWalk, node: Node, wrong: list[tuple[Node, Type]]) -> Non
         return
     child, kind = wrong[0]
     said = run.source(child)
-    message = f"{said} is {word(kind)}, and only numbers are ordered"
-    hint = f"write length({said})" if kind.surely(LIST) else None
-    run.note(NEVER_ORDERED, message, span_of(node), hint)
+    run.note(
+        NEVER_ORDERED,
+        f"{said} is {word(kind)}, and only numbers are ordered",
+        span_of(node),
+        f"write length({said})" if kind.surely(LIST) else None,
+    )

@@ -242,9 +242,11 @@ class Decoder:
         if text is FAULTY or text.value in words:
             return text if text is FAULTY else text.value
         listed = " or ".join(f"'{w}'" for w in words)
-        hint = self._suggest.hint(text.value, words)
         return self._fault(
-            "unknown-value", f"expected {listed}, found '{shown(text.value)}'", node, hint
+            "unknown-value",
+            f"expected {listed}, found '{shown(text.value)}'",
+            node,
+            self._suggest.hint(text.value, words),
         )
 
     def _parsed(self, node: Node, parse: Parser) -> Any:
@@ -332,8 +334,9 @@ class Decoder:
         missing = [name for name in shape.kind.required if name not in node.entries]
         for name in missing:
             if name not in meant:
-                message = f"{shape.kind.called} needs the key '{name}'"
-                self._fault("missing-key", message, node, first=True)
+                self._fault(
+                    "missing-key", f"{shape.kind.called} needs the key '{name}'", node, first=True
+                )
         return [shape.readers[n][0] if n in shape.readers else n for n in {*missing, *meant}]
 
     def _unknown(self, key: Scalar, shape: "_Shape") -> str:
@@ -347,8 +350,7 @@ class Decoder:
         near = self._suggest.nearest(name, names)
         hint = f"did you mean '{near}'?" if near else self._home(name)
         hint = hint or f"known keys: {', '.join(names)}"
-        message = f"unknown key '{shown(name)}' in {shape.kind.called}"
-        self._fault("unknown-key", message, key, hint)
+        self._fault("unknown-key", f"unknown key '{shown(name)}' in {shape.kind.called}", key, hint)
         return near or "?"
 
     def _home(self, name: str) -> str | None:
@@ -397,9 +399,13 @@ class Decoder:
         if first is None or first[0].start != node.start or _KEY.fullmatch(first[0].value):
             return False
         whole = collision(self.report.source, node.start)
-        message = "YAML cannot read this text without quotes around all of it"
-        hint = f"quote it: {quoted(whole)}"
-        self.report.error("needs-quotes", message, node.start, node.start + len(whole), hint)
+        self.report.error(
+            "needs-quotes",
+            "YAML cannot read this text without quotes around all of it",
+            node.start,
+            node.start + len(whole),
+            f"quote it: {quoted(whole)}",
+        )
         return True
 
     def _fault(

@@ -155,8 +155,13 @@ class _Builder:
             start = self._content_start(start, end)
         if style == "" and "?" in value and self._stack and self._stack[-1].flow:
             # PyYAML's own parser refuses what its C parser takes: a file must be right on both.
-            message = "not every YAML parser takes a '?' here without quotes around the text"
-            self.report.error("needs-quotes", message, start, end, f"quote it: {quoted(value)}")
+            self.report.error(
+                "needs-quotes",
+                "not every YAML parser takes a '?' here without quotes around the text",
+                start,
+                end,
+                f"quote it: {quoted(value)}",
+            )
         node = Scalar(value, style, start, end)
         self._count(1)
         if event.anchor is not None:
@@ -264,9 +269,13 @@ class _Builder:
             text = False
         if not text:
             shown_key = shown(key.value)
-            message = f"a key must be text, but {shown_key or 'nothing'} is not"
-            hint = f'write "{shown_key}"' if shown_key else None
-            self.report.error("key-not-text", message, key.start, max(key.end, key.start + 1), hint)
+            self.report.error(
+                "key-not-text",
+                f"a key must be text, but {shown_key or 'nothing'} is not",
+                key.start,
+                max(key.end, key.start + 1),
+                f'write "{shown_key}"' if shown_key else None,
+            )
 
     def _refuse_as_key(self, start: int) -> None:
         if not self._stack:

@@ -66,8 +66,13 @@ def explain(error: yaml.YAMLError, report: Report) -> None:
         return
     hint = f"quote it: {quoted(value)}"
     if all(other.hint != hint for other in report.found):
-        message = "YAML cannot read this text without quotes around all of it"
-        report.error("needs-quotes", message, start, start + 1, hint)
+        report.error(
+            "needs-quotes",
+            "YAML cannot read this text without quotes around all of it",
+            start,
+            start + 1,
+            hint,
+        )
 
 
 def tag_fault(report: Report, event: Any) -> str | None:

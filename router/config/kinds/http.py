@@ -97,8 +97,11 @@ class HttpCompiler:
         if entry.short is None and not entry.broken & {"target", "url"}:
             self._context.one_of("exactly-one", entry, ("target", "url"))
         if entry.path is not None and entry.url is not None:
-            message = "'path' is appended to a target's address; with 'url' write it there"
-            self._context.error("path-without-target", message, entry.key_at("path"))
+            self._context.error(
+                "path-without-target",
+                "'path' is appended to a target's address; with 'url' write it there",
+                entry.key_at("path"),
+            )
 
     def _place_of_call(
         self, entry: HttpEntry, around: Surroundings
@@ -120,9 +123,12 @@ class HttpCompiler:
         literal = url.parts[0] if url.parts and isinstance(url.parts[0], str) else ""
         dynamic = len(url.parts) > 1 or url.whole is not None
         if dynamic and not _AUTHORITY.match(literal):
-            message = "scheme and host of a url cannot come from a template"
-            hint = "name a target whose url comes from env or a secret"
-            self._context.error("template-not-here", message, text, hint)
+            self._context.error(
+                "template-not-here",
+                "scheme and host of a url cannot come from a template",
+                text,
+                "name a target whose url comes from env or a secret",
+            )
             return None
         parts = addresses.checked_url(self._context, text, literal)
         return addresses.limit_name(parts) if parts else None
@@ -132,8 +138,12 @@ class HttpCompiler:
             return "POST"
         if text.value not in METHODS:
             found = text.value.upper() if text.value.upper() in METHODS else None
-            hint = f"did you mean '{found}'?" if found else f"known: {', '.join(METHODS)}"
-            self._context.error("unknown-value", f"'{text.value[:40]}' is not a method", text, hint)
+            self._context.error(
+                "unknown-value",
+                f"'{text.value[:40]}' is not a method",
+                text,
+                f"did you mean '{found}'?" if found else f"known: {', '.join(METHODS)}",
+            )
         return text.value
 
     def _headers(
@@ -155,9 +165,12 @@ class HttpCompiler:
         """The sender's headers to pass on, in lower case; never those of the connection or ours."""
         for text in entry.forward_headers or ():
             if not addresses.forwardable(text.value):
-                message = f"the header '{text.value[:40]}' cannot be forwarded"
-                hint = "headers of the connection, credentials and the router's own stay here"
-                self._context.error("bad-header", message, text, hint)
+                self._context.error(
+                    "bad-header",
+                    f"the header '{text.value[:40]}' cannot be forwarded",
+                    text,
+                    "headers of the connection, credentials and the router's own stay here",
+                )
         return tuple(text.value.lower() for text in entry.forward_headers or ())
 
     def _body(
@@ -166,8 +179,11 @@ class HttpCompiler:
         place = ExpressionSite("a body", around.roots, "any")
         given = [kind for kind in _BODIES if getattr(entry, kind) is not None]
         if len(given) > 1:
-            message = f"'{given[0]}' and '{given[1]}' cannot both be the body"
-            self._context.error("two-bodies", message, entry.key_at(given[1]))
+            self._context.error(
+                "two-bodies",
+                f"'{given[0]}' and '{given[1]}' cannot both be the body",
+                entry.key_at(given[1]),
+            )
         if entry.json is not None:
             return "json", self._file.language.json(entry.json, place)
         if entry.form is not None:

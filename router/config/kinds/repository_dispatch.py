@@ -71,9 +71,13 @@ class DispatchCompiler:
         token = entry.token.value if entry.token else ""
         bases = bases_of(token, sources, self._file.apis, rule.base or "")
         if len(bases) > 1:
-            message = f"{entry.called} needs the key 'api_base': its token could belong to any of "
-            hint = "name the address that may see the token"
-            self._context.error("missing-key", message + ", ".join(bases), entry.node, hint)
+            self._context.error(
+                "missing-key",
+                f"{entry.called} needs the key 'api_base': its token could belong to any of "
+                + ", ".join(bases),
+                entry.node,
+                "name the address that may see the token",
+            )
         return bases[0]
 
     def _url(
@@ -96,8 +100,9 @@ class DispatchCompiler:
             hint = None
             if template.whole is not None and not slashes:
                 hint = "write owner and name apart: '{{ … }}/{{ … }}'"
-            message = f"'{text.value[:60]}' is not written OWNER/REPO"
-            self._context.error("bad-repository", message, text, hint)
+            self._context.error(
+                "bad-repository", f"'{text.value[:60]}' is not written OWNER/REPO", text, hint
+            )
             return "", "", ""
         return _split(template)
 

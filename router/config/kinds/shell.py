@@ -110,8 +110,9 @@ class ShellCompiler:
         for name, node in entry.files or ():
             self._variable_name(name)
             if name.value in (entry.env or ()):
-                message = f"'{name.value[:60]}' stands in 'env' as well"
-                self._context.error("bad-variable", message, name)
+                self._context.error(
+                    "bad-variable", f"'{name.value[:60]}' stands in 'env' as well", name
+                )
             whole = isinstance(node, Scalar) and node.value == "body"
             found.append((name.value, "body" if whole else self._file.language.json(node, place)))
         return tuple(found)
@@ -121,8 +122,9 @@ class ShellCompiler:
         for found in _TEMPLATE.finditer(text.value if text else ""):
             template = self._file.language.quiet_template(found[0])
             if text is not None and template is not None and template.roots:
-                message = f"{what} never holds a template"
-                self._context.error_within("template-not-here", message, text, found.span(), hint)
+                self._context.error_within(
+                    "template-not-here", f"{what} never holds a template", text, found.span(), hint
+                )
 
     def _argv(self, entry: ShellEntry, around: Surroundings) -> tuple[Template, ...] | None:
         texts = entry.argv
@@ -133,16 +135,18 @@ class ShellCompiler:
         place = ExpressionSite("an argument", around.roots)
         found = [self._file.language.template(text, place) for text in texts]
         if found and found[0] is not None and found[0].roots - {"var"}:
-            message = "the program to run cannot come from the event"
-            self._context.error("bad-program", message, texts[0])
+            self._context.error(
+                "bad-program", "the program to run cannot come from the event", texts[0]
+            )
         return tuple(template for template in found if template is not None)
 
     def _interpreter(self, entry: ShellEntry) -> tuple[str, ...]:
         if entry.script is None:
             if entry.interpreter is not None:
-                message = "'interpreter' goes with 'script' only"
                 self._context.error(
-                    "interpreter-without-script", message, entry.key_at("interpreter")
+                    "interpreter-without-script",
+                    "'interpreter' goes with 'script' only",
+                    entry.key_at("interpreter"),
                 )
             return ()
         return tuple(text.value for text in entry.interpreter or ()) or ("sh", "-eu")
@@ -157,11 +161,15 @@ class ShellCompiler:
 
     def _variable_name(self, name: SourceText) -> None:
         if not VARIABLE.fullmatch(name.value):
-            message = f"'{name.value[:60]}' cannot be the name of a variable"
-            self._context.error("bad-variable", message, name)
+            self._context.error(
+                "bad-variable", f"'{name.value[:60]}' cannot be the name of a variable", name
+            )
         elif name.value.startswith("WEBHOOK_"):
-            message = f"the variable '{name.value[:60]}' is set by the router itself"
-            self._context.error("bad-variable", message, name)
+            self._context.error(
+                "bad-variable",
+                f"the variable '{name.value[:60]}' is set by the router itself",
+                name,
+            )
 
 
 def check_programs(context: LoadContext, entry: ShellEntry) -> None:
@@ -174,8 +182,12 @@ def check_programs(context: LoadContext, entry: ShellEntry) -> None:
     folder = context.folder / entry.cwd.value if entry.cwd else context.folder
     if entry.cwd is not None and not folder.is_dir():
         if not entry.cwd.value.startswith("/"):
-            message = f"there is no folder '{entry.cwd.value[:60]}'"
-            context.warning("folder-not-there", message, entry.cwd, "relative to this file")
+            context.warning(
+                "folder-not-there",
+                f"there is no folder '{entry.cwd.value[:60]}'",
+                entry.cwd,
+                "relative to this file",
+            )
         return
     for words in (entry.argv, entry.interpreter):
         if words:
