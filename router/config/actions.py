@@ -42,8 +42,7 @@ class ActionCompiler:
         found: dict[str, CompiledAction] = {}
         chains = Chains(self.context, entries)
         for entry in entries:
-            action = self._chained(entry, around, chains)
-            if action is None:
+            if (action := self._chained(entry, around, chains)) is None:
                 continue
             if action.id in found:
                 hint = None if entry.id else "give each an 'id'; an omitted id is the action's kind"
@@ -80,8 +79,7 @@ class ActionCompiler:
             return None
         if self.context.one_of("action-kind", entry, (*SCHEMAS, "use")) is None:
             return None
-        use = self.shared.used_by(entry, around.roots)
-        if use is None:
+        if (use := self.shared.used_by(entry, around.roots)) is None:
             return None
         return self.shared.within(use, around.rule, entry, lambda: self._step(use, around))
 
@@ -112,6 +110,5 @@ def check_machine(context: LoadContext) -> None:
     for rule in context.file.rules or ():
         for action in rule.actions or ():
             for key, given in action.chosen.items():
-                look = SCHEMAS[key].look
-                if look is not None:
+                if (look := SCHEMAS[key].look) is not None:
                     look(context, given)

@@ -100,8 +100,7 @@ def _text(d: Diagnostic) -> str:
 
 
 def _json(value: Any) -> str:
-    encoded = msgspec.json.encode(_whole(value))
-    return msgspec.json.format(encoded, indent=2).decode() + "\n"
+    return msgspec.json.format(msgspec.json.encode(_whole(value)), indent=2).decode() + "\n"
 
 
 def _whole(value: Any) -> Any:

@@ -64,8 +64,7 @@ def _graphql(context: LoadContext, given: ApiEntry, rule: ApiRule) -> None:
     for key, value in (("graphql", given.graphql), ("graphql_path", given.graphql_path)):
         if value and rule.graphql is None:
             context.error("not-for-provider", f"this provider knows no '{key}'", given.key_at(key))
-    path = given.graphql_path
-    if path is not None and not path.value.startswith("/"):
+    if (path := given.graphql_path) is not None and not path.value.startswith("/"):
         context.error(
             "bad-path",
             f"'{path.value[:60]}' is not a path like '/admin/api/{{api_version}}/graphql.json'",
@@ -80,8 +79,7 @@ def _graphql(context: LoadContext, given: ApiEntry, rule: ApiRule) -> None:
 
 
 def _base(context: LoadContext, given: ApiEntry) -> str | None:
-    text = setting(context, given.base)
-    if text is None:
+    if (text := setting(context, given.base)) is None:
         return None
     return checked_base(context, text)
 

@@ -76,8 +76,7 @@ class LoadContext:
     def span(self, text: SourceText, span: tuple[int, int]) -> tuple[int, int]:
         """Offsets within a text's value as offsets of the file."""
         start = self._offset(text.node, span[0])
-        last = self._offset(text.node, max(span[0], span[1] - 1))
-        return start, max(last, start) + 1
+        return start, max(self._offset(text.node, max(span[0], span[1] - 1)), start) + 1
 
     def _offset(self, node: Node, offset: int) -> int:
         if not isinstance(node, Scalar):
@@ -90,8 +89,7 @@ class LoadContext:
     def unknown(self, code: str, what: str, name: SourceText, known: Iterable[str]) -> None:
         """An error for a name that nothing in the file has."""
         names = list(known)
-        hint = self.suggest.hint(name.value, names)
-        if hint is None:
+        if (hint := self.suggest.hint(name.value, names)) is None:
             hint = f"there is no {what} in this file" if not names else _listed(what, names)
         self.error(code, f"no {what} is called '{cut(name.value, 60)}'", name, hint)
 
@@ -100,8 +98,7 @@ class LoadContext:
         if name is None:
             return ""
         self.used_secrets.add(name.value)
-        known = self.file.secrets
-        if known is None or name.value not in known:
+        if (known := self.file.secrets) is None or name.value not in known:
             self.unknown("unknown-secret", "secret", name, known.items if known else ())
         return name.value
 
@@ -125,9 +122,7 @@ class LoadContext:
         """The value of an environment variable, its default, or None."""
         value = self.env.get(name.value)
         self.resolved[name.value] = value
-        if value is None and default is not None:
-            return default.value
-        return value
+        return default.value if value is None and default is not None else value
 
 
 def _node(node: Node | SourceText) -> Node:

@@ -28,8 +28,7 @@ def render_json(diagnostics: Iterable[Diagnostic]) -> str:
         )
         for d in diagnostics
     ]
-    encoded = msgspec.json.encode(cut)
-    return msgspec.json.format(encoded, indent=2).decode() + "\n"
+    return msgspec.json.format(msgspec.json.encode(cut), indent=2).decode() + "\n"
 
 
 def _one(diagnostic: Diagnostic) -> str:

@@ -54,8 +54,7 @@ def dedupe_keys(context: LoadContext, language: Language) -> dict[str, Expressio
         provider = provider_of(context, entry)
         own = provider.root_fields if provider else frozenset()
         place = ExpressionSite("a dedupe key", (ROOTS - {"delivery"}) | own)
-        expression = language.expression(entry.dedupe.key, place)
-        if expression is not None:
+        if (expression := language.expression(entry.dedupe.key, place)) is not None:
             found[name.value] = expression
     return found
 
@@ -92,8 +91,7 @@ def _check(context: LoadContext, entry: EndpointEntry) -> None:
     _known_provider(context, entry)
     _secrets_or_unsigned(context, entry)
     for key in ("body_max", "tolerance", "expect_every"):
-        value = getattr(entry, key)
-        above_zero(context, value, entry.at(key), key)
+        above_zero(context, getattr(entry, key), entry.at(key), key)
 
 
 def _known_provider(context: LoadContext, entry: EndpointEntry) -> None:
@@ -142,13 +140,11 @@ def _secrets_or_unsigned(context: LoadContext, entry: EndpointEntry) -> None:
 
 def _addresses(context: LoadContext, entry: EndpointEntry, prefix: str) -> tuple[str, ...]:
     found = []
-    text = setting(context, entry.id)
-    if text is not None:
+    if (text := setting(context, entry.id)) is not None:
         _endpoint_id(context, text)
         found.append(f"{prefix}/wh_{text.value}")
     for path in entry.paths or ():
-        text = setting(context, path)
-        if text is not None:
+        if (text := setting(context, path)) is not None:
             _path(context, text)
             found.append(prefix + text.value)
     if entry.id is None and entry.paths is None and not entry.broken & {"id", "paths"}:

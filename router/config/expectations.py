@@ -38,13 +38,11 @@ class KnownActions:
     def action(self, name: SourceText) -> tuple[ActionKey, ActionKind] | None:
         """The action that a text written `rule/action` names; reported if there is none."""
         rule, _, action = name.value.partition("/")
-        actions = self.kinds.get(rule)
-        if actions is None:
+        if (actions := self.kinds.get(rule)) is None:
             known = [f"{r}/{a}" for r, found in self.kinds.items() for a in found]
             self.context.unknown("unknown-rule", "rule and action", name, known)
             return None
-        kind = actions.get(action)
-        if kind is None and rule not in self._partly:
+        if (kind := actions.get(action)) is None and rule not in self._partly:
             known = [f"{rule}/{a}" for a in actions]
             self.context.unknown("unknown-action", "action", name, known)
         return None if kind is None else ((rule, action), kind)
@@ -59,8 +57,7 @@ class Expectations:
 
     def compile(self, trial: TrialEntry, sends: tuple[Step, ...]) -> Expected:
         """What this test expects; of no key at all nothing could fail, which is reported."""
-        entry = trial.expect
-        if entry is None:
+        if (entry := trial.expect) is None:
             return Expected()
         keys = [key for key in ExpectEntry.__struct_fields__ if key not in ("node", "broken")]
         if not entry.broken and all(getattr(entry, key) is None for key in keys):
@@ -79,8 +76,7 @@ class Expectations:
         self.context.error("bad-expectation", message, at, hint)
 
     def _statuses(self, trial: TrialEntry, sends: tuple[Step, ...]) -> tuple[int, ...] | None:
-        entry = trial.expect
-        if entry is None or entry.status is None:
+        if (entry := trial.expect) is None or entry.status is None:
             return None
         for status in entry.status:
             if status not in range(100, 600):
@@ -119,8 +115,7 @@ class Expectations:
 
     def _reason(self, rule: CompiledRule, text: str, at: SourceText) -> None:
         """A reason that can come: a number or a text of what the rule's `match` holds."""
-        item = _ITEM.fullmatch(text)
-        if item and int(item[1]) >= len(rule.match):
+        if (item := _ITEM.fullmatch(text)) and int(item[1]) >= len(rule.match):
             message = f"the rule '{rule.id}' has no {text}"
             self._bad(message, at, f"its 'match' has {len(rule.match)} items, numbered from 0")
         elif not item:
@@ -142,8 +137,7 @@ class Expectations:
     def _calls(self, table: Table[CallEntry] | None) -> dict[ActionKey, ExpectedCall]:
         found = {}
         for name, entry in table or ():
-            action = self._actions.action(name)
-            if action is not None:
+            if (action := self._actions.action(name)) is not None:
                 found[action[0]] = self._call(name, entry, action[1])
         return found
 

@@ -102,9 +102,7 @@ def outside(pattern: str) -> str | None:
     parts = pattern.split("/")
     if ".." in parts:
         return "only files in the rules file's folder and below it can be included"
-    if "**" in parts:
-        return "'**' is not supported: name each folder"
-    return None
+    return "'**' is not supported: name each folder" if "**" in parts else None
 
 
 def included_names(text: str, files: Files) -> list[str]:

@@ -65,8 +65,7 @@ class Including:
             own = PurePosixPath(self._report.source.path).name
             parts += [self._part(name, TestsEntry) for name in self._siblings([own, *names])]
         found = [part for part in parts if part is not None]
-        taken = self._taken(file, found)
-        if taken < len(parts):
+        if self._taken(file, found) < len(parts):
             return None
         return {part.name: part.source.text for part in found if part.kind is FileEntry}
 
@@ -80,8 +79,7 @@ class Including:
             if part.node is None:
                 continue
             shift(part.node, begin)
-            entry = self._decoder.decode(part.node, part.kind)
-            if entry is not None:
+            if (entry := self._decoder.decode(part.node, part.kind)) is not None:
                 self._take(file, entry)
                 taken += 1
         return taken
@@ -93,8 +91,7 @@ class Including:
         own = PurePosixPath(self._report.source.path).name
         found: dict[str, SourceText] = {}
         for pattern in file.include or ():
-            fault = outside(pattern.value)
-            if fault is not None:
+            if (fault := outside(pattern.value)) is not None:
                 self._error("bad-include", fault, pattern, "for example 'rules/*.yaml'")
                 continue
             names = [n for n in self._files.fitting(pattern.value) if n != own and not is_tests(n)]
@@ -168,8 +165,7 @@ class Including:
             self._refuse_main_only(entry)
         for name in (key.field for key in keys_of(type(entry)) if key.name not in _OWN):
             theirs = getattr(entry, name)
-            mine = getattr(file, name)
-            if mine is None:
+            if (mine := getattr(file, name)) is None:
                 setattr(file, name, theirs)
             elif isinstance(theirs, Table):
                 self._merge_table(mine, theirs, name)

@@ -78,10 +78,9 @@ class _Maker:
     """Makes one schema; each class becomes one definition."""
 
     def __init__(self, providers: Mapping[str, Provider]) -> None:
-        events = dict.fromkeys(n for p in providers.values() for n in event_names(p))
         offered = {
             "a provider": list(providers),
-            "an event": list(events),
+            "an event": list(dict.fromkeys(n for p in providers.values() for n in event_names(p))),
             "a method": list(METHODS),
             "a retry policy": list(BUILT_IN),
         }

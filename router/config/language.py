@@ -121,8 +121,7 @@ class Language:
         self, compile_: Callable[[str], Expression | Template], text: SourceText
     ) -> Expression | Template | None:
         key = (compile_.__name__, text.value)
-        found = self._compiled.get(key)
-        if found is None:
+        if (found := self._compiled.get(key)) is None:
             try:
                 found = compile_(text.value)
             except ExpressionError as error:
@@ -248,8 +247,7 @@ class Language:
         if known is None or field in known:
             return
         start, end = expression.spans.get(use, expression.spans.get(root, (0, 1)))
-        hint = self.context.suggest.hint(field, known)
-        if hint is None and known:
+        if (hint := self.context.suggest.hint(field, known)) is None and known:
             hint = "known names: " + ", ".join(sorted(known)[:8])
         self.context.error_within(
             "unknown-name", f"no '{field}' in '{root}'", text, (base + start, base + end), hint

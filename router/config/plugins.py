@@ -50,8 +50,7 @@ class Plugins:
     def check(self, call: SourceText, given: Table[Any] | None) -> None:
         """Report what is wrong with a call and the names of its arguments."""
         name, _, function = call.value.partition(":")
-        file = self._file(name)
-        if file is None:
+        if (file := self._file(name)) is None:
             self._installed(call, name, function, given)
         elif not _CALL.fullmatch(call.value):
             self._context.error(
@@ -87,8 +86,7 @@ class Plugins:
             )
             return
         points = self._entry_points()
-        point = next((p for p in points if p.name == name), None)
-        if point is None:
+        if (point := next((p for p in points if p.name == name), None)) is None:
             self._unknown(call, name, points)
             return
         function = function or point.attr
@@ -100,14 +98,12 @@ class Plugins:
                 f"write {name}:FUNCTION",
             )
             return
-        file = _source_of(point.module)
-        if file is not None:
+        if (file := _source_of(point.module)) is not None:
             self._function(call, self._parsed(file, point.module), function, given)
 
     def _unknown(self, call: SourceText, name: str, points: "list[EntryPoint]") -> None:
         known = sorted({*self._in_folder(), *(p.name for p in points)})
-        hint = self._context.suggest.hint(name, known)
-        if hint is None:
+        if (hint := self._context.suggest.hint(name, known)) is None:
             listed = f"; known: {', '.join(known[:8])}" if known else ""
             hint = f"a plugin is a file {FOLDER}/NAME.py beside the rules file{listed}"
         self._context.error("unknown-plugin", f"there is no plugin '{name[:60]}'", call, hint)
@@ -145,14 +141,12 @@ class Plugins:
                 "plugin-unreadable", f"{module.shown} cannot be read: {module.fault}", call
             )
             return
-        found = module.functions.get(function)
-        if found is not None:
+        if (found := module.functions.get(function)) is not None:
             self._arguments(call, found, given)
             return
         if function.partition(".")[0] in module.names:
             return  # bound some other way: its parameters cannot be seen
-        hint = self._context.suggest.hint(function, module.functions)
-        if hint is None:
+        if (hint := self._context.suggest.hint(function, module.functions)) is None:
             listed = ", ".join(n for n in module.functions if not n.startswith("_"))
             hint = f"functions there: {listed[:200] or 'none'}"
         self._context.error(
@@ -251,8 +245,7 @@ def _source_of(module: str) -> Path | None:
     path, spec, whole = list(sys.path), None, ""
     for part in module.split("."):
         whole = f"{whole}.{part}" if whole else part
-        spec = PathFinder.find_spec(whole, path)
-        if spec is None:
+        if (spec := PathFinder.find_spec(whole, path)) is None:
             return None
         path = list(spec.submodule_search_locations or ())
     origin = Path(spec.origin) if spec is not None and spec.origin else None

@@ -48,8 +48,7 @@ class Pragmas:
         self._source = report.source
         self._pragmas: list[Pragma] = []
         self._by_line: dict[tuple[str, int], list[Pragma]] = {}
-        written = list(_PRAGMA.finditer(self._source.text))
-        if written:
+        if written := list(_PRAGMA.finditer(self._source.text)):
             self._read(written)
             report.leave_out(self._silent)
 
@@ -82,8 +81,7 @@ class Pragmas:
             line = _line(source, match.start())
             if match.start() != _comment_start(source, line, texts):
                 continue
-            pragma = self._pragma(match)
-            if pragma is not None:
+            if (pragma := self._pragma(match)) is not None:
                 self._pragmas.append(pragma)
                 for reached in _reach(source, about[line], texts):
                     start = source.starts[reached - 1]
@@ -115,8 +113,7 @@ class Pragmas:
         return Pragma({code: span for code, span in codes.items() if self._allowed(code, span)})
 
     def _allowed(self, code: str, span: Span) -> bool:
-        known = CODES.get(code)
-        if known is None:
+        if (known := CODES.get(code)) is None:
             self._report.warning(
                 "pragma-bad",
                 f"there is no code '{code[:60]}'",
@@ -192,8 +189,7 @@ def _written(source: Source, scalar: Scalar) -> Written:
     """Behind the sign of a block text a comment may stand; below it everything is text."""
     if scalar.style not in ("|", ">"):
         return scalar.start, scalar.start, scalar.end
-    first_end = _span(source, _line(source, scalar.start))[1]
-    return scalar.start, min(first_end, scalar.end), scalar.end
+    return scalar.start, min(_span(source, _line(source, scalar.start))[1], scalar.end), scalar.end
 
 
 def _comment_start(source: Source, line: int, texts: list[Written]) -> int | None:

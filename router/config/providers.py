@@ -52,8 +52,7 @@ def with_own(context: LoadContext) -> Mapping[str, Provider]:
         if name.value in context.providers or name.value == OWN:
             context.error("built-in-name", f"the provider '{name.value}' is built in", name)
             continue
-        definition = _definition(context, name.value, entry)
-        if definition is not None:
+        if (definition := _definition(context, name.value, entry)) is not None:
             own[name.value] = Provider(definition)
     return _Both(own, context.providers) if own else context.providers
 

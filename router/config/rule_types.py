@@ -94,15 +94,13 @@ class Typing:
             if self._is_clean(expression, reading, scenes):
                 continue
             views = known() if known is not None else opened(scenes)
-            seen = walked(expression, reading, scenes, views)
-            self._report(written.text, base, combined(seen))
+            self._report(written.text, base, combined(walked(expression, reading, scenes, views)))
 
     # -- rules ----------------------------------------------------------------------------------
 
     def _rule(self, texts: RuleTexts) -> None:
         self._rule_id = texts.entry.id
-        scenes = self.scenes.of(texts.senders, texts.rule.events)
-        if not scenes:
+        if not (scenes := self.scenes.of(texts.senders, texts.rule.events)):
             return
         compiled = {id(w.text): w for w in texts.written if w.place == "'match'"}
         entries = texts.entry.match or []
@@ -164,22 +162,19 @@ class Typing:
     def _definitions(self) -> None:
         table = self.context.file.define
         for name, text in table or ():
-            expression = self._defines.get(name.value)
-            if expression is None:
+            if (expression := self._defines.get(name.value)) is None:
                 continue
             users = tuple(self._users.get(name.value, {}).values())
             self._kept.append(users)  # what is known of a tuple is kept by its identity
             scenes = users or self.scenes.of(self._senders.behind(None).senders, None)
-            written = Written(text, expression, "'define'")
-            self.check_expression(written, "value", scenes)
+            self.check_expression(Written(text, expression, "'define'"), "value", scenes)
 
     # -- reporting --------------------------------------------------------------------------------
 
     def _is_clean(self, expression: Expression, reading: Reading, scenes: Sequence[Scene]) -> bool:
         """Whether nothing at all is found for any of these events, whatever the rule says."""
         key = (id(scenes), expression.text, reading)
-        found = self._clean.get(key)
-        if found is None:
+        if (found := self._clean.get(key)) is None:
             seen = walked(expression, reading, scenes, opened(scenes))
             found = self._clean[key] = not any(one.run.findings for one in seen)
         return found

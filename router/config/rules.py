@@ -29,11 +29,9 @@ def defines(
     found = {}
     for name, entry in context.file.define or ():
         shape(context, name, NAME, "a definition")
-        refusal = RESERVED_WORDS.get(name.value)
-        if refusal:
+        if refusal := RESERVED_WORDS.get(name.value):
             context.error(refusal.code, refusal.message, name, refusal.hint)
-        expression = language.expression(entry, place)
-        if expression is not None:
+        if (expression := language.expression(entry, place)) is not None:
             found[name.value] = expression
     return found
 
@@ -64,9 +62,13 @@ class RuleCompiler:
         """One rule; what it evaluates is kept for the check of types."""
         begun = len(self.language.written)
         rule = self._rule(entry)
-        written = tuple(self.language.written[begun:])
         self.texts.append(
-            RuleTexts(entry, rule, self.senders.behind(rule.sources).senders, written)
+            RuleTexts(
+                entry,
+                rule,
+                self.senders.behind(rule.sources).senders,
+                tuple(self.language.written[begun:]),
+            )
         )
         return rule
 
@@ -120,8 +122,7 @@ class RuleCompiler:
 
     def _condition(self, entry: ConditionEntry, place: ExpressionSite) -> Condition | None:
         if entry.test is not None:
-            test = self.language.expression(entry.test, place)
-            return Condition(entry.test.value, test=test)
+            return Condition(entry.test.value, test=self.language.expression(entry.test, place))
         if not entry.broken and self.context.one_of("exactly-one", entry, ("not", "any")) is None:
             return None
         if entry.negated is not None:

@@ -95,8 +95,7 @@ def _say(
     advised = _ADVISED.fullmatch(fault.reason)
     reason, hint = (advised[1], advised[2]) if advised else (fault.reason, None)
     message = f"on the sample of {name}{more}: {reason}"
-    where = context.span(text, span)
-    context.report.warning("template-fails-on-sample", message, *where, hint)
+    context.report.warning("template-fails-on-sample", message, *context.span(text, span), hint)
 
 
 def _expression(template: Template, part: int) -> Expression:
@@ -193,8 +192,7 @@ def _defined(expression: Expression, defines: Any) -> Iterator[Expression]:
         for root, field in pending.pop().uses:
             if root == "def" and field not in seen and defines is not None:
                 seen.add(field)
-                found = defines.expressions.get(field)
-                if found is not None:
+                if (found := defines.expressions.get(field)) is not None:
                     pending.append(found)
                     yield found
 
@@ -264,14 +262,12 @@ class _Samples:
                 key = (provider.name, event)
                 if key not in self._scopes:
                     self._scopes[key] = self._made(endpoint, provider, event)
-                scope = self._scopes[key]
-                if scope is not None:
+                if (scope := self._scopes[key]) is not None:
                     batch = {"events": [scope["payload"]]} if rule.per_delivery else {}
                     yield event, {**scope, **batch}
 
     def _made(self, endpoint: Endpoint, provider: Provider, event: str) -> Scope | None:
-        sample = provider.sample(event)
-        if sample is None:
+        if (sample := provider.sample(event)) is None:
             return None
         headers = provider.unsigned(event, _ID)
         wire = tuple((name.lower().encode(), value.encode("latin-1")) for name, value in headers)
@@ -284,8 +280,7 @@ class _Samples:
         made = DeliveryEvent(
             "evt_" + _ID, 0, first.name, first.action, first.payload, None, first.fields
         )
-        shared = self._ruleset.roots(delivery)
-        scope = event_scope(shared, delivery, made, self._ruleset.defines)
+        scope = event_scope(self._ruleset.roots(delivery), delivery, made, self._ruleset.defines)
         return {**scope, "secret": self._secrets}
 
 

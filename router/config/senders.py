@@ -37,8 +37,7 @@ class EndpointSenders:
 
     def behind(self, endpoints: tuple[str, ...] | None) -> SenderSet:
         """The senders of these endpoints; None means of every one that senders reach."""
-        found = self._behind.get(endpoints)
-        if found is None:
+        if (found := self._behind.get(endpoints)) is None:
             found = self._behind[endpoints] = self._find(endpoints)
         return found
 

@@ -49,10 +49,11 @@ SCHEDULE_MAX = 100
 def server(context: LoadContext, entry: ServerEntry | None) -> ServerSettings:
     """`server:` with everything left out filled in."""
     entry = entry or ServerEntry(node=context.file.node)
-    default_listen = "127.0.0.1:8000" if context.dev else "0.0.0.0:8000"
     settings: dict[str, Any] = {
         "base_url": _base_url(context, entry.base_url),
-        "listen": _address(context, entry.listen, default_listen),
+        "listen": _address(
+            context, entry.listen, "127.0.0.1:8000" if context.dev else "0.0.0.0:8000"
+        ),
         **admin_listener.settings(context, entry.admin, partial(_address, context)),
         "store": _store(context, entry.store),
         "trusted_proxies": ranges(context, entry.trusted_proxies),
@@ -104,8 +105,7 @@ def from_env(
     if not VARIABLE.fullmatch(name.value):
         context.error("bad-variable", f"'{name.value}' cannot be the name of a variable", name)
         return None
-    value = context.variable(name, default)
-    if value is None:
+    if (value := context.variable(name, default)) is None:
         context.error(
             "variable-not-set",
             f"environment variable '{name.value}' is not set and has no default",
@@ -117,8 +117,7 @@ def from_env(
 
 
 def _base_url(context: LoadContext, entry: SettingEntry | None) -> str:
-    text = setting(context, entry)
-    if text is None:
+    if (text := setting(context, entry)) is None:
         return ServerSettings().base_url
     url = parsed_url(text.value)
     if url is None or url.query or url.fragment or url.username is not None:
@@ -148,8 +147,7 @@ def _address(context: LoadContext, entry: SettingEntry | None, default: str) -> 
     )
     if text is None:
         return default
-    found = _ADDRESS.fullmatch(text.value)
-    if not found or int(found[1]) > 65_535:
+    if not (found := _ADDRESS.fullmatch(text.value)) or int(found[1]) > 65_535:
         context.error(
             "bad-address",
             f"'{text.value[:60]}' is not an address to listen on, like '127.0.0.1:8001'",
@@ -159,8 +157,7 @@ def _address(context: LoadContext, entry: SettingEntry | None, default: str) -> 
 
 
 def _store(context: LoadContext, entry: SettingEntry | None) -> str:
-    text = setting(context, entry)
-    if text is None:
+    if (text := setting(context, entry)) is None:
         return str(context.folder / ("router-dev.db" if context.dev else "router.db"))
     scheme, _, path = text.value.partition(":")
     if scheme in ("postgresql", "postgres"):
@@ -179,8 +176,7 @@ def _retention(entry: RetentionEntry | None) -> Retention:
     if entry is None:
         return Retention()
     names = ("succeeded", "unmatched", "dead", "max_size")
-    given = {n: getattr(entry, n) for n in names if getattr(entry, n) is not None}
-    return Retention(**given)
+    return Retention(**{n: getattr(entry, n) for n in names if getattr(entry, n) is not None})
 
 
 def _limits(context: LoadContext, entry: LimitsEntry | None) -> Limits:
@@ -188,8 +184,7 @@ def _limits(context: LoadContext, entry: LimitsEntry | None) -> Limits:
         return Limits()
     given: dict[str, Any] = {}
     for key, (field, divisor) in _LIMITS.items():
-        value = getattr(entry, key)
-        if value is not None:
+        if (value := getattr(entry, key)) is not None:
             above_zero(context, value, entry.at(key), key)
             given[field] = value if divisor == 1 else value / divisor
     return Limits(**given)
@@ -325,7 +320,6 @@ def chosen_retry(
         return None
     if entry.name is None:
         return policy(context, entry, "inline")
-    found = policies.get(entry.name.value)
-    if found is None:
+    if (found := policies.get(entry.name.value)) is None:
         context.unknown("unknown-retry", "retry policy", entry.name, policies)
     return found

@@ -75,13 +75,11 @@ class SharedActions:
             return Use(entry)
         name = entry.use.value
         self._used.add(name)
-        table = self._table
-        if table is None or name not in table:
+        if (table := self._table) is None or name not in table:
             known = table.items if table else ()
             self.context.unknown("unknown-shared-action", "shared action", entry.use, known)
             return None
-        shared = table.items[name][1]
-        if shared is None:
+        if (shared := table.items[name][1]) is None:
             return None  # reported where it stands
         own = {f: getattr(entry, f) for f in entry.__struct_fields__ if f not in _OF_THE_USE}
         own = {field: value for field, value in own.items() if value is not None}
@@ -142,8 +140,7 @@ class SharedActions:
 
     def _readings(self, shared: SharedActionEntry) -> Iterator[tuple[str, Scalar]]:
         for scalar in reversed(list(scalars(shared.node))):  # of several the first counts
-            template = self._language.quiet_template(scalar.value)
-            if template is not None:
+            if (template := self._language.quiet_template(scalar.value)) is not None:
                 yield from ((field, scalar) for root, field in template.uses if root == ROOT)
 
     def _given(self, entry: ActionEntry, shared: SharedActionEntry, roots: frozenset[str]) -> Given:

@@ -122,8 +122,7 @@ class StepCompiler:
         if known is None or name.value not in known:
             self.context.unknown("unknown-endpoint", "endpoint", name, known.items if known else ())
             return None
-        endpoint = known.items[name.value][1]
-        if endpoint is None:
+        if (endpoint := known.items[name.value][1]) is None:
             return None
         if is_open(endpoint) and entry.tamper is not None:
             self._bad(

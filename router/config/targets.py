@@ -56,10 +56,9 @@ def _url(context: LoadContext, name: str, entry: UrlEntry | None) -> tuple[str |
     """The address of a target and the secret that holds it, one of them None."""
     if entry is None:
         return None, None
-    if entry.text is None and not entry.broken:
-        given = context.one_of("exactly-one", entry, ("env", "secret"))
-        if given is None:
-            return None, None
+    known = entry.text is not None or entry.broken
+    if not known and context.one_of("exactly-one", entry, ("env", "secret")) is None:
+        return None, None
     if entry.secret is not None:
         return None, context.secret(entry.secret)
     text = entry.text or _url_from_env(context, name, entry)
@@ -153,8 +152,7 @@ def tls(context: LoadContext, entry: TlsEntry | None, url: str | None) -> Tls | 
         context.error("tls-incomplete", "'tls' needs a 'ca', a 'cert' or both", entry.node)
     if entry.key is not None and entry.cert is None and "cert" not in entry.broken:
         context.error("tls-incomplete", "a 'key' goes with a 'cert'", entry.key_at("key"))
-    key = entry.key
-    if key is not None and key.path is None and not key.broken:
+    if (key := entry.key) is not None and key.path is None and not key.broken:
         context.one_of("exactly-one", key, ("secret",))
     return Tls(
         ca=_path(context, entry.ca),
@@ -211,8 +209,7 @@ def headers(language: Language, table: Table[SourceText] | None, place: Expressi
     found = []
     for name, text in table or ():
         header_name(language.context, name)
-        template = language.template(text, place)
-        if template is not None:
+        if (template := language.template(text, place)) is not None:
             found.append((name.value, template))
     return tuple(found)
 

@@ -63,8 +63,7 @@ class Trials:
     def _replies(self, entry: TrialEntry) -> dict[ActionKey, tuple[SimulatedAnswer, ...]]:
         found = {}
         for name, answers in entry.replies or ():
-            action = self._actions.action(name)
-            if action is not None:
+            if (action := self._actions.action(name)) is not None:
                 key, kind = action
                 found[key] = tuple(self._answer(a, kind, name) for a in answers)
         return found
@@ -87,8 +86,7 @@ class Trials:
                 entry.key_at(key),
                 f"expected {reply.key} or error",
             )
-        value = entry.chosen.get(reply.key)
-        if value is not None and entry.error is not None:
+        if (value := entry.chosen.get(reply.key)) is not None and entry.error is not None:
             self._bad_reply(f"'{reply.key}' and 'error' exclude each other", entry.node)
         if entry.code is not None and numbered:
             value = entry.code

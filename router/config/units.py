@@ -84,8 +84,7 @@ def fraction(text: str) -> float:
 
 def statuses(text: str) -> tuple[int, int]:
     """First and last status of `2xx`, `409` or `500-504`."""
-    found = _STATUS.fullmatch(text)
-    if not found:
+    if not (found := _STATUS.fullmatch(text)):
         raise ValueError(f"'{cut(text, 40)}' is no status; expected one like 409, 2xx or 500-504")
     if found[2] is None:
         return int(found[1]) * 100, int(found[1]) * 100 + 99

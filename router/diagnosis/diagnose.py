@@ -79,8 +79,7 @@ def diagnose(request: InboundRequest, case: Case) -> tuple[DiagnosisFinding, ...
         return (*broken, finding("header_twice", header=_doubled(request, case.provider)))
     if _is_hidden(request, case.provider):
         return (*broken, finding("hidden"))
-    proved = _proved(request, case, verdict)
-    if proved:
+    if proved := _proved(request, case, verdict):
         return tuple(proved)
     return (*broken, *_suspected(request, case, verdict))
 
@@ -114,16 +113,14 @@ def _proved(request: InboundRequest, case: Case, verdict: Refused) -> list[Diagn
         return [_clock(request, case, verdict)]
     searches = (_by_own_ways, _by_shown_secret, _by_other_endpoints, _by_other_senders, _elsewhere)
     for search in searches:
-        found = search(request, case)
-        if found:
+        if found := search(request, case):
             return found
     return []
 
 
 def _clock(request: InboundRequest, case: Case, verdict: Refused) -> DiagnosisFinding:
     stamps = [Probe(case.provider.definition, rule, request).timestamp_s for rule in _signed(case)]
-    stamp = next((s for s in stamps if s is not None), None)
-    if stamp is None:
+    if (stamp := next((s for s in stamps if s is not None), None)) is None:
         return finding("token_expired", hint=verdict.hint or "the token has expired")
     return clock(case.at_ms - stamp * 1000, known=case.came_ms is not None)
 
@@ -148,8 +145,7 @@ def _secrets(case: Case) -> Iterator[tuple[LiveSecret, list[DiagnosisFinding]]]:
     yield from ((secret, [finding("secret_ended", name=secret.name)]) for secret in case.ended)
     yield from ((secret, [finding("secret_other", name=secret.name)]) for secret in case.given)
     for other in case.others:
-        same = other.provider is case.provider
-        cause = "other_endpoint" if same else "secret_swapped"
+        cause = "other_endpoint" if other.provider is case.provider else "secret_swapped"
         found = [finding(cause, other=other.endpoint, endpoint=case.endpoint)]
         yield from ((secret, found) for secret in other.secrets)
     for secret in (*case.live, *case.ended, *case.given):
@@ -160,8 +156,7 @@ def _secrets(case: Case) -> Iterator[tuple[LiveSecret, list[DiagnosisFinding]]]:
 
 def _by_secret(probe: Probe, request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
     for secret, wrong in _secrets(case):
-        read = probe.fits(secret.value, request.body)
-        if read is not None:
+        if (read := probe.fits(secret.value, request.body)) is not None:
             return [*wrong, *_misread(read)]
     return []
 
@@ -177,8 +172,7 @@ def _by_body(probe: Probe, request: InboundRequest, case: Case) -> list[Diagnosi
     likely = [(s, t) for s, t in _secrets(case) if not (t and t[0].code == "secret_miscopied")]
     for original in originals(request.body, content_length(request)):
         for secret, wrong in likely:
-            read = probe.fits(secret.value, original.body)
-            if read is not None:
+            if (read := probe.fits(secret.value, original.body)) is not None:
                 return [finding(ALTERED[original.kind], how=original.how), *wrong, *_misread(read)]
     if request.body and any(probe.fits(s.value, b"") for s, _ in likely):
         return [finding("empty_signed")]
@@ -203,8 +197,7 @@ def _by_other_endpoints(request: InboundRequest, case: Case) -> list[DiagnosisFi
 
 
 def _by_other_senders(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
-    distinct = {provider.name: provider for provider in case.known.values()}
-    for provider in distinct.values():
+    for provider in {provider.name: provider for provider in case.known.values()}.values():
         if provider.definition.generic or provider.name == case.provider.name:
             continue
         if _verifies(provider, request, (*case.live, *case.ended, *case.given)):
@@ -219,8 +212,7 @@ def _elsewhere(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
         for name, value in () if probe.text else request.headers[:HEADERS_MAX]:
             readings = probe.read(value)
             for secret in (*case.live, *case.ended, *case.given) if readings else ():
-                read = probe.fits(secret.value, request.body, readings)
-                if read is not None:
+                if (read := probe.fits(secret.value, request.body, readings)) is not None:
                     return [finding("header_renamed", name=name.decode("latin-1")), *_misread(read)]
     return []
 
@@ -245,8 +237,7 @@ def _suspected(request: InboundRequest, case: Case, verdict: Refused) -> list[Di
 def _odd_headers(
     request: InboundRequest, case: Case, verdict: Refused
 ) -> Iterator[DiagnosisFinding]:
-    other = _look_alike(request, case)
-    if other is not None:
+    if (other := _look_alike(request, case)) is not None:
         yield finding("looks_like_other", label=other.label, name=other.name)
         return
     for rule in _signed(case):

@@ -70,8 +70,7 @@ class Probe:
     ) -> Read | None:
         """The reading of the signature that this secret and body make true."""
         chosen = self.readings if readings is None else readings
-        message = filled(self._template, self._found, body)
-        if message is None or not chosen:
+        if (message := filled(self._template, self._found, body)) is None or not chosen:
             return None
         if not self._check(secret, tuple(one.raw for one in chosen), message):
             return None
@@ -85,8 +84,7 @@ class Probe:
 
     def _take_stamp(self, text: bytes) -> None:
         """Put the timestamp that is part of a list where the template looks for it."""
-        lead = self._rule.timestamp_part.encode("ascii")
-        if lead and self._stamp is not None:
+        if (lead := self._rule.timestamp_part.encode("ascii")) and self._stamp is not None:
             for entry in text.split(self._rule.separator.encode("ascii")):
                 if entry.strip(_AROUND).startswith(lead):
                     self._found[self._stamp] = entry.strip(_AROUND)[len(lead) :]
@@ -96,10 +94,9 @@ def _readings(text: bytes, rule: VerifyRule) -> Iterator[tuple[bytes, str | None
     prefix = rule.prefix.encode("ascii")
     entries = text.split(rule.separator.encode("ascii")) if rule.separator else [text]
     for entry in entries[:32]:
-        if entry.startswith(prefix):
-            raw = DECODERS[rule.encoding](entry[len(prefix) :])
-            if raw is not None:
-                yield raw, None
+        raw = DECODERS[rule.encoding](entry[len(prefix) :]) if entry.startswith(prefix) else None
+        if raw is not None:
+            yield raw, None
     for entry in entries[:32]:
         yield from _odd(entry, prefix, rule.encoding)
 
@@ -124,16 +121,14 @@ def _without_lead(text: bytes, prefix: bytes) -> Iterator[tuple[bytes, str]]:
         yield text[len(prefix) :], ""
     else:
         yield text, f"without its `{shown}`" if prefix else ""
-    lead = _LEAD.match(text)
-    if lead and lead[0] != prefix:
+    if (lead := _LEAD.match(text)) and lead[0] != prefix:
         yield text[lead.end() :], f"after `{lead[0].decode('ascii')}`"
 
 
 def _decoded(value: bytes, due: str) -> Iterator[tuple[bytes, str]]:
     for encoding, decode in DECODERS.items():
         said = "" if encoding == due else f"in {encoding} where {due} is due"
-        raw = decode(value)
-        if raw is not None:
+        if (raw := decode(value)) is not None:
             yield raw, said
         elif encoding == "hex" and decode(value.lower()) is not None:
             yield decode(value.lower()) or b"", f"{said} and in capitals".removeprefix(" and ")
@@ -142,6 +137,5 @@ def _decoded(value: bytes, due: str) -> Iterator[tuple[bytes, str]]:
                 (value + b"=" * (-len(value) % 4), "without its padding `=`"),
                 (value.replace(b" ", b"+"), "with spaces for `+`"),
             ):
-                raw = decode(mended)
-                if raw is not None:
+                if (raw := decode(mended)) is not None:
                     yield raw, f"{said} and {how}".removeprefix(" and ")

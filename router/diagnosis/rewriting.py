@@ -45,8 +45,7 @@ def writings(body: bytes) -> Iterator[tuple[str, bytes]]:
     Each other way in which this JSON may have been written, with words for it; none twice, none
     for a body that is no JSON or is too large.
     """
-    tree = _parsed(body)
-    if tree is None:
+    if (tree := _parsed(body)) is None:
         return
     seen = {hashlib.sha256(body).digest()}
     for layout, by_name in itertools.product(_LAYOUTS, (False, True)):
@@ -64,8 +63,7 @@ def writings(body: bytes) -> Iterator[tuple[str, bytes]]:
 
 def is_sorted(body: bytes) -> bool:
     """Are all keys in alphabetical order, three of an object at least? Senders hardly do so."""
-    tree = _parsed(body)
-    found = list(_objects(tree))
+    found = list(_objects(_parsed(body)))
     long = [names for names in found if len(names) >= 3]
     return bool(long) and all(names == sorted(names) for names in found)
 
@@ -126,8 +124,7 @@ def _breaks(layout: str, depth: int, keyed: bool) -> tuple[str, str, str, str]:
     """What stands after the opening, between items, before the closing, and after a key."""
     if layout == "spaced":
         return "", ", ", "", ": "
-    indent = _INDENTS.get(layout)
-    if indent is not None:
+    if (indent := _INDENTS.get(layout)) is not None:
         inner = "\n" + indent * (depth + 1)
         return inner, "," + inner, "\n" + indent * depth, ": "
     lines = layout == "in lines" and depth == 0 and not keyed

@@ -130,8 +130,7 @@ def _basic(value: str) -> Iterator[dict[str, Any]]:
 
 
 def _bearer(value: str) -> Iterator[dict[str, Any]]:
-    claims = bearer.claims_of(value[7:].strip().encode("latin-1"))
-    if claims is None:
+    if (claims := bearer.claims_of(value[7:].strip().encode("latin-1"))) is None:
         return
     audience = claims.aud if isinstance(claims.aud, str) else next(iter(claims.aud or ()), None)
     named = {"audience": audience, "issuer": claims.iss}
@@ -196,9 +195,7 @@ def _is_public(secret: bytes) -> bool:
 
 def _rule(proof: SignatureCandidate, way: dict[str, Any], message: Message) -> dict[str, Any]:
     rule = way | proof.place | _unusual("encoding", proof.encoding, "hex") | message.keys
-    if "timestamp_part" in rule and rule.get("header") is None:
-        return {}
-    return rule
+    return {} if "timestamp_part" in rule and rule.get("header") is None else rule
 
 
 def _unusual(key: str, value: str, usual: str) -> dict[str, Any]:
@@ -209,13 +206,11 @@ def _proofs(headers: Headers) -> Iterator[SignatureCandidate]:
     for name, value in headers:
         place = {"header": titled(name)}
         yield from _decoded(place, value)
-        lead = _LEAD.match(value)
-        if lead:
+        if lead := _LEAD.match(value):
             yield from _decoded(place | {"prefix": lead[0]}, value[lead.end() :])
         for separator in _SEPARATORS:
             for entry in value.split(separator) if separator in value else ():
-                lead = _LEAD.match(entry)
-                if lead:
+                if lead := _LEAD.match(entry):
                     listed = {"separator": separator, "prefix": lead[0]}
                     yield from _decoded(place | listed, entry[lead.end() :])
 
@@ -230,8 +225,7 @@ def _decoded(place: dict[str, Any], text: str) -> Iterator[SignatureCandidate]:
 def _messages(body: bytes, headers: Headers) -> Iterator[Message]:
     """What may be signed, the plainest first."""
     yield Message({}, body)
-    stamps = list(_stamps(headers))
-    for key, place, stamp in stamps:
+    for key, place, stamp in list(_stamps(headers)):
         now_s, b = int(stamp), stamp.encode()
         for between in _BETWEEN:
             said = {key: place, "tolerance": "300s"}
@@ -269,8 +263,7 @@ def _stamps(headers: Headers) -> Iterator[tuple[str, str, str]]:
             yield "timestamp", titled(name), value
         for separator in (",", ";"):
             for entry in value.split(separator) if separator in value else ():
-                part = _STAMP_PART.fullmatch(entry)
-                if part:
+                if part := _STAMP_PART.fullmatch(entry):
                     yield "timestamp_part", part[1], part[2]
 
 
@@ -288,9 +281,11 @@ def _proves(
     except ConfigError:
         return False
     # A token that has expired since was genuine all the same.
-    long_s = _ANY_AGE_S if rule["scheme"] == "jwt" else None
     found = provider.verify(
-        request, [LiveSecret("given", secret)], now_ms=now_s * 1000, tolerance_s=long_s
+        request,
+        [LiveSecret("given", secret)],
+        now_ms=now_s * 1000,
+        tolerance_s=_ANY_AGE_S if rule["scheme"] == "jwt" else None,
     )
     return isinstance(found, Verified)
 

@@ -75,7 +75,6 @@ def _path_problems(key: str, path: str | None, allowed: frozenset[str]) -> Itera
         return
     if not _PATH.fullmatch(path):
         yield f"`api.{key}` is a path like '/admin/webhooks.json'"
-    unknown = set(_PLACEHOLDER.findall(path)) - allowed
-    if unknown:
+    if set(_PLACEHOLDER.findall(path)) - allowed:
         known = ", ".join(f"{{{name}}}" for name in sorted(allowed)) or "no placeholder"
         yield f"`api.{key}` knows {known}"

@@ -74,8 +74,7 @@ class JwtScheme(Scheme):
         tolerance_s: int | None,
     ) -> Verified | Refused:
         """Verified by the first key set that holds the token's key, or why not."""
-        text = found.get(self._header)
-        if not text:
+        if not (text := found.get(self._header)):
             return self.refused(
                 "missing_signature",
                 hints.for_missing(found, request.headers, what="no bearer token came"),
@@ -213,8 +212,7 @@ def _from_pem(text: bytes) -> Key:
         value = load_pem_public_key(text)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         raise UnusableKeyError("the PEM holds no public key") from None
-    algorithm = _kind(value)
-    if algorithm is None:
+    if (algorithm := _kind(value)) is None:
         raise UnusableKeyError("the key is not RSA (2048 bits), P-256 or Ed25519")
     return Key(None, algorithm, value)
 
@@ -236,8 +234,7 @@ def load_private(pem: bytes) -> tuple[str, Any]:
         key = load_pem_private_key(pem, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         raise UnusableKeyError("this is no private key in PEM form") from None
-    algorithm = _kind(key.public_key())
-    if algorithm is None:
+    if (algorithm := _kind(key.public_key())) is None:
         raise UnusableKeyError("the key is not RSA (2048 bits), P-256 or Ed25519")
     return algorithm, key
 

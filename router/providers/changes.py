@@ -21,8 +21,7 @@ def steps(path: str) -> Path:
     found: list[str | int] = []
     position = 0
     while position < len(path):
-        step = _STEP.match(path, position)
-        if step is None:
+        if (step := _STEP.match(path, position)) is None:
             raise ValueError(f"{path!r} is not a path like a.b or items[0].sku")
         found.append(step[1] if step[1] is not None else int(step[2]))
         position = step.end()

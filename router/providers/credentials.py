@@ -42,14 +42,12 @@ class TokenScheme(Scheme):
         shown = self._shown(found, request)
         if isinstance(shown, Refused):
             return shown
-        token = led(shown, self._lead)
-        if token is None or len(token) > TOKEN_BYTES_MAX:
+        if (token := led(shown, self._lead)) is None or len(token) > TOKEN_BYTES_MAX:
             return self.refused(
                 "malformed_signature",
                 f"malformed token: it does not begin with `{self._lead.decode()}`",
             )
-        winner = equal_one(token, secrets)
-        if winner is None:
+        if (winner := equal_one(token, secrets)) is None:
             return self.refused("bad_signature", hints.for_token(token, self._lead, secrets))
         return Verified(winner.name)
 
@@ -89,19 +87,16 @@ class BasicScheme(Scheme):
         _tolerance_s: int | None,
     ) -> Verified | Refused:
         """Verified by the first secret that is this password, or why not."""
-        text = found.get(self._header)
-        if not text:
+        if not (text := found.get(self._header)):
             return self.refused(
                 "missing_signature",
                 hints.for_missing(found, request.headers, what="no user and password came"),
             )
-        pair = _pair(led(text, self._lead))
-        if pair is None:
+        if (pair := _pair(led(text, self._lead))) is None:
             return self.refused(
                 "malformed_signature", "malformed: not `Basic` and the base64 of user:password"
             )
-        winner = equal_one(pair, secrets, self._user)
-        if winner is None:
+        if (winner := equal_one(pair, secrets, self._user)) is None:
             return self.refused("bad_signature", "wrong user or password")
         return Verified(winner.name)
 

@@ -78,8 +78,7 @@ def _cached(text: bytes) -> "Ed25519PublicKey | None":
 
 def verifies(text: bytes, signature: bytes, message: bytes) -> bool:
     """Did the key's owner sign this? False for a broken key or signature."""
-    key = _cached(text)
-    if key is None:
+    if (key := _cached(text)) is None:
         return False
     from cryptography.exceptions import InvalidSignature  # noqa: PLC0415
 

@@ -31,15 +31,13 @@ class Greeter:
     ) -> Verified | Refused:
         """May this GET be answered? By its token, where the handshake has one."""
         values = _values(request)
-        handshake = self._asking(values)
-        if handshake is None:
+        if (handshake := self._asking(values)) is None:
             return Refused("no_handshake", 400, "a GET that asks nothing this sender would ask")
         if handshake.token is None:
             return Verified(None)
         usable = tuple(s for s in secrets if s.value)
         shown = values.get(handshake.token, "").encode("utf-8", "surrogateescape")
-        winner = equal_one(shown, usable)
-        if winner is None:
+        if (winner := equal_one(shown, usable)) is None:
             return Refused(
                 "bad_token",
                 self._status,

@@ -52,7 +52,6 @@ class Spellings:
         found: dict[bytes, bytes] = {}
         part = self._part
         for name, value in headers:
-            key = part.get(name)
-            if key is not None:
+            if (key := part.get(name)) is not None:
                 found.setdefault(key, value)
         return found

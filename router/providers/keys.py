@@ -98,8 +98,7 @@ def mend(text: bytes) -> MendedKey:
         raise UnusableKeyError(f"a public key is shorter than {KEY_BYTES_MAX} bytes")
     if b"-----BEGIN" not in text:
         return _bare(text)
-    armour = _ARMOUR.search(text)
-    if armour is None or armour[1] != armour[3]:
+    if (armour := _ARMOUR.search(text)) is None or armour[1] != armour[3]:
         raise UnusableKeyError("the PEM has no end: its last line is `-----END PUBLIC KEY-----`")
     _require_public(armour[1])
     warning = None if _WHOLE_PEM.fullmatch(text) else "the PEM lost its line breaks; mended"
@@ -169,8 +168,7 @@ def _cached(text: bytes) -> "EllipticCurvePublicKey | None":
 
 def verifies(text: bytes, signature: bytes, sha256: bytes) -> bool:
     """Did the key's owner sign this digest? False for a broken key or signature."""
-    key = _cached(text)
-    if key is None:
+    if (key := _cached(text)) is None:
         return False
     from cryptography.exceptions import InvalidSignature  # noqa: PLC0415
 

@@ -275,8 +275,7 @@ def read_problem(body: bytes) -> str:
     except BadAnswerError:
         return _words(body.decode("utf-8", "replace"))
     for name in ("errors", "error", "message", "detail"):
-        value = _member(answer, name)
-        if value:
+        if value := _member(answer, name):
             return _words(_said(value))
     return _words(_said(answer)) if answer else ""
 

@@ -139,8 +139,7 @@ class Reader:
             return (self._one(0, found, payload, body.strip(_SPACE)),)
         if self._split is not None and len(payload) > self._split:
             raise OddBodyError("too_complex", f"over {self._split:,} events")
-        raws = _SLICES.decode(body)
-        each = zip(payload, raws, strict=True)
+        each = zip(payload, _SLICES.decode(body), strict=True)
         return tuple(self._one(i, found, p, bytes(raw)) for i, (p, raw) in enumerate(each))
 
     def _one(self, index: int, found: Found, payload: JSON, raw: bytes | None) -> ReadEvent:
@@ -149,8 +148,7 @@ class Reader:
         number = self._id(found, name, payload) if self._id else None
         fields = {}
         for root, get in self._fields:
-            value = get(found, name, payload)
-            if value is not None:
+            if (value := get(found, name, payload)) is not None:
                 fields[root] = value
         encoding = "latin-1" if self._id_header else "utf-8"
         provider_id = number.encode(encoding) if number else None

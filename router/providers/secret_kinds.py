@@ -85,8 +85,7 @@ def _unclear(definition: Definition, value: bytes) -> bool:
     schemes = {rule.scheme for rule in definition.ways}
     if "ed25519" not in schemes or not schemes & set(SHARED):
         return False
-    marks = (keys.SHARED_MARK, keys.PUBLIC_MARK, b"-----BEGIN")
-    if value.strip().startswith(marks):
+    if value.strip().startswith((keys.SHARED_MARK, keys.PUBLIC_MARK, b"-----BEGIN")):
         return False
     try:
         return len(keys.bare_base64(value)) == ed25519.KEY_BYTES

@@ -96,8 +96,7 @@ class Sender:
     ) -> str:
         found: dict[bytes, bytes] = {}
         for name, value in headers:
-            part = self._spellings.part(name)
-            if part is not None:
+            if (part := self._spellings.part(name)) is not None:
                 found.setdefault(part, value.encode("latin-1"))
         stamp = str(now_ms // 1000)
         if rule.timestamp_part:
@@ -119,8 +118,7 @@ class Sender:
         _put(payload, self._definition.event.paths, name)
         _name_by_key(payload, spelled(self._definition.event.key), name)
         if self._definition.action is not None:
-            chosen = action or self._action(name, payload)
-            _put(payload, self._definition.action.paths, chosen)
+            _put(payload, self._definition.action.paths, action or self._action(name, payload))
         return payload
 
     def _sample(self, name: str) -> Sample | None:
@@ -190,8 +188,7 @@ def _signed(rule: VerifyRule, key: bytes, message: Sequence[bytes]) -> bytes:
         return keys.sign(key, digest(message))
     if rule.scheme == "ed25519":
         return ed25519.sign(key, b"".join(message))
-    raw = hmac_digest(rule.algorithm, rule.key, key, message)
-    if raw is None:
+    if (raw := hmac_digest(rule.algorithm, rule.key, key, message)) is None:
         keys.shared(key, rule.key)  # says what is wrong with it
     return raw or b""
 

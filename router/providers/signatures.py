@@ -76,8 +76,7 @@ def hmac_digest(algorithm: str, form: str, secret: bytes, message: Message) -> b
     Hashing over 2,047 bytes in one call lets other threads in and then waits for them: many times
     the work itself for a small body, and right for a large one.
     """
-    keyed = _keyed(secret, algorithm, form)
-    if keyed is None:
+    if (keyed := _keyed(secret, algorithm, form)) is None:
         return None
     mac = keyed.copy()
     for part in message:
@@ -103,8 +102,7 @@ def hmac_check(algorithm: str, form: str) -> Check:
     equal = hmac.compare_digest
 
     def check(secret: bytes, signatures: Candidates, message: Message) -> bool:
-        right = hmac_digest(algorithm, form, secret, message)
-        if right is None:
+        if (right := hmac_digest(algorithm, form, secret, message)) is None:
             return False
         if len(signatures) == 1:
             return equal(right, signatures[0])

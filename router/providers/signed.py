@@ -62,14 +62,12 @@ class SignedScheme(Scheme):
         tolerance_s: int | None,
     ) -> Verified | Refused:
         """Verified by the first secret that fits, or why not."""
-        text = found.get(self._header)
-        if not text:
+        if not (text := found.get(self._header)):
             return self.refused("missing_signature", hints.for_missing(found, request.headers))
         proof = self._proof(text, found, request.body)
         if isinstance(proof, Refused):
             return proof
-        winner = _winner(self._check, secrets, proof)
-        if winner is None:
+        if (winner := _winner(self._check, secrets, proof)) is None:
             known = (proof.signatures, proof.message, self._body_at)
             return self.refused("bad_signature", hints.for_bad(self._check, secrets, known))
         allowed = self._tolerance_s if tolerance_s is None else tolerance_s
@@ -84,8 +82,7 @@ class SignedScheme(Scheme):
             return self.refused(
                 "malformed_signature", hints.for_malformed(text, self._prefix, self._rule.encoding)
             )
-        message = filled(self._template, found, body)
-        if message is None:
+        if (message := filled(self._template, found, body)) is None:
             return self.refused("missing_header", "something that is signed did not come")
         if self._timestamp is None:
             return SignedMessage(signatures, message, None)
@@ -162,8 +159,7 @@ def filled(
         if part.kind in ("header", "due"):
             if part.value not in found:
                 return None
-            value = found[part.value]
-            if not value and part.kind == "due":
+            if not (value := found[part.value]) and part.kind == "due":
                 return None
         message.append(value)
     return tuple(message)

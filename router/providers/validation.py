@@ -64,8 +64,7 @@ def parse_definition(data: Mapping[str, object], *, file: str = "") -> Definitio
         definition = msgspec.convert(data, Definition)
     except msgspec.ValidationError as e:
         raise _config_error(file, [str(e)]) from None
-    found = problems(definition)
-    if found:
+    if found := problems(definition):
         raise _config_error(file, [problem.message for problem in found])
     return definition
 
@@ -184,8 +183,7 @@ def _check_names(d: Definition) -> Iterator[Problem]:
 
 def _check_sources(d: Definition) -> Iterator[Problem]:
     for place, source in _sources(d):
-        given = [bool(source.header), bool(source.paths), bool(source.key), source.event]
-        if sum(given) != 1:
+        if sum([bool(source.header), bool(source.paths), bool(source.key), source.event]) != 1:
             text = f"`{'.'.join(place)}` needs exactly one of header, field, key, event"
             yield Problem(place, text)
         for name in spelled(source.header):

@@ -63,8 +63,7 @@ _TYPE_WORDS = Type(
 def of_call(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     """The result of a call; what its arguments cannot be is found on the way."""
     function = FUNCTIONS[node.value]
-    special = _LAZY.get(function.name)
-    if special is not None:
+    if (special := _LAZY.get(function.name)) is not None:
         return special(run, node, view)
     mark_words(run, node.children, right_is_word=False)
     kinds = _arguments(run, node, view)

@@ -67,8 +67,7 @@ def combined(walks: Sequence[WalkResult], *, whole: bool = True) -> list[TypeFin
             key = (finding.span, _family(finding.code))
             if key in found or (finding.code in _CONSTANT and (seen.guessed or not whole)):
                 continue
-            holds = _reported(finding, walks)
-            if holds is not None:
+            if (holds := _reported(finding, walks)) is not None:
                 found[key] = holds
                 spoken.add(finding.span)
     return list(found.values())

@@ -153,8 +153,7 @@ def _word_meant(run: TypeWalk, node: Node) -> bool:
 
 def _found_at(root: Type, name: str) -> str | None:
     """The shortest path of the payload that ends in this name."""
-    payload = root.fields.get("payload")
-    if payload is None:
+    if (payload := root.fields.get("payload")) is None:
         return None
     for path, kind in _tree(payload):
         if name in kind.fields:

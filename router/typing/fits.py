@@ -51,8 +51,7 @@ def _wrong_constant(known: frozenset[object] | None, value: object, place: str) 
 
 def _of_object(kind: Type, value: dict[str, JSON], place: str) -> str | None:
     for name, one in value.items():
-        field = kind.fields.get(name, kind.rest)
-        if field is None:
+        if (field := kind.fields.get(name, kind.rest)) is None:
             return f"{place} has no field {name!r}"
         if (why := misfit(field, one, f"{place}.{name}")) is not None:
             return why

@@ -87,9 +87,7 @@ def faulty(kind: Type) -> Type:
 
 def with_kinds(kind: Type, kinds: int) -> Type:
     """The same with other kinds."""
-    if kinds == kind.kinds:
-        return kind
-    return msgspec.structs.replace(kind, kinds=kinds)
+    return kind if kinds == kind.kinds else msgspec.structs.replace(kind, kinds=kinds)
 
 
 def elements(kind: Type) -> Type:
@@ -213,8 +211,7 @@ def _fields(a: Type, b: Type) -> Mapping[str, Type]:
 
 
 def _field(kind: Type, name: str) -> Type:
-    found = kind.fields.get(name)
-    if found is not None:
+    if (found := kind.fields.get(name)) is not None:
         return found
     return ABSENT_TYPE if kind.rest is None else with_kinds(kind.rest, kind.rest.kinds | ABSENT)
 
@@ -283,8 +280,7 @@ def truth(kind: Type) -> int:
     if kind.kinds & LIST:
         verdict |= BOOLEAN
     if kind.kinds & OBJECT:
-        filled = any(not field.kinds & ABSENT for field in kind.fields.values())
-        empty = not filled
+        empty = all(field.kinds & ABSENT for field in kind.fields.values())
         verdict |= (TRUE if kind.fields or kind.rest is not None else 0) | (FALSE if empty else 0)
     return verdict
 
@@ -362,6 +358,4 @@ def word(kind: Type) -> str:
     found = [text for bits, text in _WORDS if kind.kinds & bits]
     if not found:
         return "null"
-    if len(found) == len(_WORDS):
-        return "a value"
-    return " or ".join(found)
+    return "a value" if len(found) == len(_WORDS) else " or ".join(found)

@@ -242,8 +242,7 @@ def _only(bits: int) -> Change:
 
 def _refined(view: TypeScope, node: Node, change: Change) -> TypeScope | None:
     """The view with the type of a plain path changed; None if nothing is left of it."""
-    path = path_of(node)
-    if path is None or not path[1]:
+    if (path := path_of(node)) is None or not path[1]:
         return view
     rooted, keys = path
     if rooted or view.here is None:
@@ -268,11 +267,10 @@ def _changed(base: Type, keys: tuple[str | int, ...], change: Change) -> Type:
     if not inner.kinds & ~FAULT:
         return NEVER
     sure = not inner.kinds & (NOTHING | FAULT)
-    fields = {key: inner}
     return msgspec.structs.replace(
         base,
         kinds=base.kinds & OBJECT if sure else base.kinds,
-        fields=_with(base, fields),
+        fields=_with(base, {key: inner}),
         stated=base.stated and not sure,
     )
 

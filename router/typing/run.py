@@ -96,8 +96,7 @@ class TypeWalk:
     def verdict(self, node: Node, view: TypeScope) -> int:
         """What verdict the node may have: bits of TRUE, FALSE, FAULT."""
         self.visited.add((node.start, node.end))
-        judge = self._verdicts.get(node.kind)
-        if judge is not None:
+        if (judge := self._verdicts.get(node.kind)) is not None:
             return judge(self, node, view)
         return self._verdicts["truth"](self, node, view)
 

@@ -139,8 +139,7 @@ class Scenes:
         """One scene for each kind of event that these patterns (None: all) let in."""
         listed = tuple(senders)
         key = (tuple(map(id, listed)), patterns)
-        found = self._made.get(key)
-        if found is None:
+        if (found := self._made.get(key)) is None:
             found = tuple(scene for one in listed for scene in self._of_one(one, patterns))
             self._made[key] = found
         return found
@@ -148,8 +147,7 @@ class Scenes:
     def after(self, scenes: tuple[Scene, ...], results: Results) -> tuple[Scene, ...]:
         """The same, with the results of these actions; each kind of them has one mapping."""
         key = (id(scenes), tuple((name, id(types)) for name, types in results.items()))
-        found = self._after.get(key)
-        if found is None:
+        if (found := self._after.get(key)) is None:
             root = results_of(results)
             found = self._after[key] = tuple(
                 msgspec.structs.replace(
@@ -165,8 +163,7 @@ class Scenes:
     def _of_one(self, sender: TypedSender, patterns: Patterns) -> Iterator[Scene]:
         known = frozenset(sender.events)
         for kind in _kinds(sender, patterns):
-            event = Type(TEXT, texts=frozenset(kind.names), known=known)
-            yield self._scene(sender, kind, event)
+            yield self._scene(sender, kind, Type(TEXT, texts=frozenset(kind.names), known=known))
         for pattern in patterns or ():
             if any(
                 _let_in(name, actions, (pattern,))[0] for name, actions in sender.events.items()
@@ -279,8 +276,7 @@ def _payload(sender: TypedSender, kind: _Kind, action: Type) -> Type:
     if payload is None or field is None or not (action.known or action.texts):
         return payload or ANY
     field = msgspec.structs.replace(field, texts=action.texts, known=action.known)
-    fields = {**payload.fields, sender.action or "": field}
-    return msgspec.structs.replace(payload, fields=fields)
+    return msgspec.structs.replace(payload, fields={**payload.fields, sender.action or "": field})
 
 
 def _own_root(field: RootField, event: Type, payload: Type) -> Type:

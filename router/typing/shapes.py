@@ -129,8 +129,7 @@ class _ShapeReader:
             known = ", ".join([*_BASIC, *self._written])
             raise ValueError(f"`{place}`: no type {name!r}; known: {known}")
         if name in self._pieces:
-            found = self._pieces[name]
-            if found is None:
+            if (found := self._pieces[name]) is None:
                 raise ValueError(f"`shapes.types.{name}` holds itself")
             return found
         self._pieces[name] = None
@@ -206,6 +205,4 @@ def _words(data: Mapping[str, Any], place: str) -> Type:
         raise ValueError(f"`{place}.{key}` is a list of texts")
     texts = frozenset(word for word in words if word is not None)
     kinds = TEXT | (NULL if None in words else 0)
-    if key == "values":
-        return Type(kinds, texts=texts)
-    return Type(kinds, known=texts)
+    return Type(kinds, texts=texts) if key == "values" else Type(kinds, known=texts)

@@ -106,9 +106,7 @@ def _listed(run: TypeWalk, node: Node, view: TypeScope, kind: Type, *, what: str
 def _list_hint(kind: Type, said: str) -> str | None:
     if kind.format == "joined":
         return f"its parts are split({said}, ',')"
-    if kind.kinds & OBJECT:
-        return f"the values of all its fields are {said}.*"
-    return None
+    return f"the values of all its fields are {said}.*" if kind.kinds & OBJECT else None
 
 
 def of_index(run: TypeWalk, node: Node, view: TypeScope) -> Type:
@@ -257,8 +255,7 @@ def _first_to_decide(
         if seen is None:
             break
         kind = run.value(child, seen)
-        last = at == len(node.children) - 1
-        found.append(kind if last else deciding(kind))
+        found.append(kind if at == len(node.children) - 1 else deciding(kind))
         if not truth(kind) & passes:
             break
         seen = onwards(run, child, seen)
@@ -276,16 +273,14 @@ def _falsy(kind: Type) -> Type:
 def of_not(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     if view.strict:
         return Type(run.verdict(node, view))
-    kind = run.value(node.children[0], view)
-    return Type(denied(truth(kind)))
+    return Type(denied(truth(run.value(node.children[0], view))))
 
 
 def of_compare(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     verdict = run.verdict(node, view)
     if view.strict:
         return Type(verdict)
-    ordered = node.value not in ("==", "!=")
-    return Type(verdict | (NULL if ordered else 0))
+    return Type(verdict | (NULL if node.value not in ("==", "!=") else 0))
 
 
 def of_expref(_run: TypeWalk, _node: Node, _view: TypeScope) -> Type:

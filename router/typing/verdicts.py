@@ -78,8 +78,7 @@ def of_or(run: TypeWalk, node: Node, view: TypeScope) -> int:
         all_false = all_false and bool(verdict & FALSE)
         if verdict == TRUE:
             return TRUE
-        narrowed = when_false(run, child, seen)
-        if narrowed is None:
+        if (narrowed := when_false(run, child, seen)) is None:
             return BOOLEAN | fault
         seen = narrowed
     return true | fault | (FALSE if all_false else 0)

@@ -181,8 +181,7 @@ class Decoder:
         return None if value is FAULTY else value
 
     def _reader(self, kind: Any) -> Read:
-        reader = self._readers.get(kind)
-        if reader is None:
+        if (reader := self._readers.get(kind)) is None:
             reader = self._readers[kind] = self._make(kind)
         return reader
 
@@ -319,8 +318,7 @@ class Decoder:
                     meant.add(self._unknown(key, shape))
                 continue
             field, read = known
-            refusal = self._refused_value(shape, key, child)
-            value = FAULTY if refusal else read(child)
+            value = FAULTY if self._refused_value(shape, key, child) else read(child)
             if value is FAULTY:
                 broken.append(field)
             elif field not in shape.kind.__struct_fields__:
@@ -342,8 +340,7 @@ class Decoder:
     def _unknown(self, key: Scalar, shape: "_Shape") -> str:
         """Report a key; gives the one that was probably meant, '?' if none can be told."""
         name = key.value
-        refusal = self._refused.get((shape.kind.__name__, name))
-        if refusal:
+        if refusal := self._refused.get((shape.kind.__name__, name)):
             self._fault(refusal.code, refusal.message, key, refusal.hint)
             return "?"
         names = [n for n in shape.readers if n != shape.shorthand]
@@ -363,8 +360,7 @@ class Decoder:
     def _refused_value(self, shape: "_Shape", key: Scalar, child: Node) -> bool:
         if not isinstance(child, Scalar):
             return False
-        refusal = self._refused.get((shape.kind.__name__, key.value, child.value))
-        if refusal:
+        if refusal := self._refused.get((shape.kind.__name__, key.value, child.value)):
             self._fault(refusal.code, refusal.message, child, refusal.hint)
         return refusal is not None
 
@@ -378,8 +374,7 @@ class Decoder:
             hint = "if it is an expression or a template, put the whole text in quotes"
         if isinstance(node, Scalar) and node.style == "" and node.value in _NOTHING:
             hint = "leave the key out if nothing is meant, else indent its value below it"
-            anchor = self._bare_anchor(node)
-            if anchor is not None:
+            if (anchor := self._bare_anchor(node)) is not None:
                 found = f"only an anchor, {anchor}, and nothing after it"
                 hint = (
                     f"write its value after it; if this text is meant, quote it: {quoted(anchor)}"
@@ -437,10 +432,9 @@ def _a(called: str) -> str:
 
 def opening(node: Node) -> tuple[int, int]:
     """What to underline of a node that may span many lines: its first key, or its first sign."""
-    if isinstance(node, Mapping):
-        first = next(iter(node), None)
-        if first is not None and first[0].start == node.start:
-            return first[0].start, first[0].end
+    first = next(iter(node), None) if isinstance(node, Mapping) else None
+    if first is not None and first[0].start == node.start:
+        return first[0].start, first[0].end
     if isinstance(node, Scalar):
         return node.start, max(node.end, node.start + 1)
     return node.start, node.start + 1

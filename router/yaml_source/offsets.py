@@ -79,8 +79,7 @@ def _single(raw: str, _value: str) -> Iterator[Placed]:
 def _folded_flow(raw: str, at: int, end: int) -> Iterator[Placed]:
     """Characters of a plain or single-quoted scalar; line breaks fold as YAML says."""
     while at < end:
-        fold = _FOLD.match(raw, at, end)
-        if fold:
+        if fold := _FOLD.match(raw, at, end):
             yield _fold(fold[0]), at
             at = fold.end()
         else:
@@ -110,8 +109,7 @@ def _double(raw: str, value: str) -> Iterator[Placed]:
 
 def _escape(raw: str, at: int, value: str, done: int) -> tuple[str, int]:
     """What an escape stands for (read off the value) and how long it is written."""
-    joined = _FOLD.match(raw, at + 1)
-    if joined and raw[at + 1] not in " \t":
+    if (joined := _FOLD.match(raw, at + 1)) and raw[at + 1] not in " \t":
         return "\n" * (len(_BREAKS.findall(joined[0])) - 1), 1 + len(joined[0])
     return value[done : done + 1], 2 + _ESCAPE_LENGTH.get(raw[at + 1], 0)
 
@@ -128,8 +126,7 @@ def _block(raw: str, value: str) -> Iterator[Placed]:
     indent = _indent(raw, at, value)
     done = 0
     while at < len(raw) and done < len(value):
-        line = _LINE.match(raw, at)
-        if line is None:
+        if (line := _LINE.match(raw, at)) is None:
             return
         content = line[1][indent:]
         for i, c in enumerate(content):

@@ -58,8 +58,7 @@ def read(report: Report, loader: Any = None, bounds: Bounds | None = None) -> No
     if _too_big(text, bounds):
         report.error("too-big", f"{together} larger than 16 MiB", 0, 1)
         return None
-    lone = _SURROGATE.search(text)
-    if lone:
+    if lone := _SURROGATE.search(text):
         report.error("unreadable-text", "this is half a character", *lone.span())
         return None
     builder, full = _Builder(report, bounds), False
@@ -131,18 +130,16 @@ class _Builder:
         }
 
     def take(self, event: Any) -> None:
-        handler = self._take.get(type(event))
-        if handler:
+        if handler := self._take.get(type(event)):
             handler(event)
 
     def _document(self, event: Any) -> None:
         self._documents += 1
         if self._documents > 1:
-            start = event.start_mark.index
             self._stop(
                 "second-document",
                 "a second document starts here; a rules file is one document",
-                start,
+                event.start_mark.index,
             )
 
     def _scalar(self, event: Any) -> None:
@@ -200,8 +197,7 @@ class _Builder:
         start, end = event.start_mark.index, event.end_mark.index
         if self._bounds.aliases > ALIASES_MAX:
             self._stop("too-big", f"more than {ALIASES_MAX} aliases", start)
-        known = self._anchors.get(event.anchor)
-        if known is None:
+        if (known := self._anchors.get(event.anchor)) is None:
             self._unknown_alias(event.anchor, start, end)
         node, size, height = known  # type: ignore[misc]
         if len(self._stack) + height > DEPTH_MAX:

@@ -151,8 +151,7 @@ def _offset(error: yaml.YAMLError, source: Source) -> int:
 def _indentation(source: Source, offset: int) -> str | None:
     """How far a key or a list item should be indented to go with those above it."""
     number = bisect_right(source.starts, offset)
-    own = _LAYOUT.match(source.line(offset))
-    if own is None:
+    if (own := _LAYOUT.match(source.line(offset))) is None:
         return None
     item = bool(own["dash"])
     for before in range(number - 1, max(0, number - _LINES_ABOVE), -1):

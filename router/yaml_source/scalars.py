@@ -37,16 +37,13 @@ def resolve(text: str) -> Plain:
         return None
     if text in _BOOLEAN:
         return _BOOLEAN[text]
-    if text[0] in "+-.0123456789":
-        return _number(text)
-    return text
+    return _number(text) if text[0] in "+-.0123456789" else text
 
 
 def _number(text: str) -> Plain:
     if _INTEGER.fullmatch(text):
         return int(_bounded(text))
-    based = _BASED.fullmatch(text)
-    if based:
+    if based := _BASED.fullmatch(text):
         octal, hexadecimal = based.groups()
         return int(_bounded(octal), 8) if octal else int(_bounded(hexadecimal), 16)
     if _NOT_FINITE.fullmatch(text):

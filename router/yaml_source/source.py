@@ -134,15 +134,13 @@ class Report:
             return True
         line, column = self.source.position(span[0])
         text = self.source.line(span[0])
-        room = len(text) - column + 1
-        width = max(1, min(span[1] - span[0], room))
         diagnostic = Diagnostic(
             code=code,
             message=message,
             file=self.source.path_at(span[0]),
             line=line,
             column=column,
-            width=width,
+            width=max(1, min(span[1] - span[0], len(text) - column + 1)),
             severity=severity,
             hint=hint,
             source=text,
@@ -166,10 +164,9 @@ class Report:
     def sorted(self) -> tuple[Diagnostic, ...]:
         """Everything found, in the order of the files and their lines, each once."""
         rank = {path: number for number, path in enumerate(self.source.paths)}
-        unique = dict.fromkeys(self.found)
         return tuple(
             sorted(
-                unique,
+                dict.fromkeys(self.found),
                 key=lambda d: (rank.get(d.file, len(rank)), d.line, d.column, d.code, d.message),
             )
         )

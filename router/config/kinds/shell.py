@@ -127,8 +127,7 @@ class ShellCompiler:
                 )
 
     def _argv(self, entry: ShellEntry, around: Surroundings) -> tuple[Template, ...] | None:
-        texts = entry.argv
-        if texts is None:
+        if (texts := entry.argv) is None:
             return None
         if not texts:
             self._context.error("bad-program", "'argv' names no program", entry.key_at("argv"))
@@ -152,8 +151,7 @@ class ShellCompiler:
         return tuple(text.value for text in entry.interpreter or ()) or ("sh", "-eu")
 
     def _stdin(self, entry: ShellEntry, around: Surroundings) -> Any:
-        node = entry.stdin
-        if node is None:
+        if (node := entry.stdin) is None:
             return "default"
         if isinstance(node, Scalar) and node.value in ("none", "default"):
             return node.value
