@@ -111,12 +111,12 @@ PUBLISHED = (
         "the body written anew is what is signed",
         Edit(
             "router/providers/signed.py",
-            "        message = filled(self._template, found, body)\n",
+            "        if (message := filled(self._template, found, body)) is None:\n",
             "        try:\n"
             "            body = msgspec.json.encode(msgspec.json.decode(body))\n"
             "        except ValueError:\n"
             "            pass\n"
-            "        message = filled(self._template, found, body)\n",
+            "        if (message := filled(self._template, found, body)) is None:\n",
         ),
         "unit/providers/test_signed.py::test_the_body_is_signed_byte_for_byte",
     ),
