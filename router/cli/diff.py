@@ -13,8 +13,14 @@ from router.cli.output import note
 from router.cli.selection import DELIVERY_STATES, selector_options
 from router.errors import ConfigError, NotFound, UsageError
 from router.model.selector import Criteria
-from router.rehearsal.diff import Comparison, Effect, rule_changes, setting_changes
-from router.rehearsal.diff_report import Difference, Skipped
+from router.rehearsal.diff import (
+    Comparison,
+    Difference,
+    Effect,
+    Skipped,
+    rule_changes,
+    setting_changes,
+)
 from router.rules.ruleset import Ruleset
 from router.store.values import Generation, Selector
 
@@ -70,7 +76,7 @@ def _refused(error: ConfigError | NotFound) -> int:
 def _answer(place: Options, found: Difference) -> None:
     if place.as_json:
         from router.expressions import encode_json
-        from router.rehearsal.diff_report import difference_json
+        from router.rehearsal.diff import difference_json
 
         text = msgspec.json.format(encode_json(difference_json(found)), indent=2)
         click.echo(text.decode("utf-8"))

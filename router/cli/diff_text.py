@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from router.cli.output import moment, visible
 from router.expressions import JSON, encode_json
-from router.rehearsal.diff import CallChange, Effect
-from router.rehearsal.diff_report import Difference
+from router.rehearsal.diff import CallChange, Difference, Effect
 from router.rehearsal.plain import Change
 
 EXAMPLES_SHOWN = 3

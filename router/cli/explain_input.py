@@ -11,7 +11,7 @@ from router.cli.simulated_delivery import as_arriving
 from router.errors import NotFound, UsageError
 from router.model.delivery import Delivery, as_request
 from router.providers import Provider, Reading
-from router.rules.explain_delivery import EventReading, explain_events, unrouted
+from router.rules.explain import EventReading, explain_events, unrouted
 from router.rules.ruleset import Ruleset
 from router.store.values import DeliveryRecord
 from router.suggest import did_you_mean

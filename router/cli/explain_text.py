@@ -6,8 +6,7 @@ from router.cli.explain_input import Explanation
 from router.cli.explain_leaves import one_line, rule_lines, verdict
 from router.cli.flags import told
 from router.cli.output import moment, visible
-from router.rules.explain import MATCHED, Passed, RuleReading, near_misses
-from router.rules.explain_delivery import EventReading
+from router.rules.explain import MATCHED, EventReading, Passed, RuleReading, near_misses
 from router.rules.explain_words import passed_words, short
 
 EVENTS_SHOWN = 5

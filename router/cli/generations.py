@@ -58,7 +58,7 @@ def ruleset_of(kept: Generation, place: Options) -> Ruleset:
     Raises:
         NotFound: this router reads them no more.
     """
-    from router.wiring.generations import read_generation
+    from router.wiring.live import read_generation
 
     dev = bool(kept.context.get("dev", place.dev))
     loaded = read_generation(kept, path=place.rules, environ=place.environ, dev=dev)

@@ -21,7 +21,7 @@ from router.operator.cursors import cursor_of, reached_by
 from router.operator.id_lookup import look_up, whole_ids
 from router.operator.known_names import check_names
 from router.operator.search import Search
-from router.rules.explain_delivery import explain_events, unrouted
+from router.rules.explain import explain_events, unrouted
 from router.rules.explain_json import event_json
 from router.rules.live import LiveRef
 from router.rules.ruleset import Ruleset

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from typing import Any
 
+from router.expressions import encode_json
+from router.expressions.compare import same
 from router.kinds import KINDS
 from router.model.trial import ActionKey, Expected, ExpectedCall, Trial
 from router.rehearsal.explained import ExplainedEvent, TrialExplainer, explanation, obstacles
-from router.rehearsal.mismatch import cut, mismatches, picture
 from router.rehearsal.record import TrialRecord
 
 
@@ -125,3 +127,75 @@ def _listed(names: frozenset[str] | set[str]) -> str:
 
 def _key(key: ActionKey) -> str:
     return "/".join(key)
+
+
+SHOWN_MAX = 200
+LINES_MAX = 60
+NOTHING = object()
+_STEP = "  "
+
+
+def mismatches(path: str, expected: Any, came: Any, *, subset: bool) -> Iterator[str]:
+    """A line for each place where they differ; keys that are not expected do not count."""
+    if subset and isinstance(expected, dict) and isinstance(came, dict):
+        for name, value in expected.items():
+            yield from mismatches(f"{path}.{name}", value, came.get(name, NOTHING), subset=True)
+    elif isinstance(expected, list) and isinstance(came, list) and len(expected) == len(came):
+        for i, (left, right) in enumerate(zip(expected, came, strict=True)):
+            yield from mismatches(f"{path}[{i}]", left, right, subset=subset)
+    elif came is NOTHING or not same(expected, came):
+        yield f"{path}: expected {shown(expected)}, came {shown(came)}"
+
+
+def picture(expected: Any, came: Any) -> list[str]:
+    """
+    Both as JSON, one line over the other: `-` what was expected, `+` what came in its place.
+
+    Of what came but was not expected only the number of keys is shown.
+    """
+    lines = list(_pictured(expected, came, "", ""))
+    more = len(lines) - LINES_MAX
+    return [*lines[:LINES_MAX], f"  … {more} more lines"] if more > 0 else lines
+
+
+def _pictured(expected: Any, came: Any, indent: str, label: str) -> Iterator[str]:
+    inner = indent + _STEP
+    if isinstance(expected, dict) and isinstance(came, dict):
+        yield f"  {indent}{label}{{"
+        for name, value in expected.items():
+            yield from _pictured(value, came.get(name, NOTHING), inner, f"{_text(name)}: ")
+        more = len(came.keys() - expected.keys())
+        if more:
+            yield f"  {inner}… {more} more {'key' if more == 1 else 'keys'}"
+        yield f"  {indent}}}"
+    elif isinstance(expected, list) and isinstance(came, list):
+        yield f"  {indent}{label}["
+        for i in range(max(len(expected), len(came))):
+            left, right = (side[i] if i < len(side) else NOTHING for side in (expected, came))
+            yield from _pictured(left, right, inner, "")
+        yield f"  {indent}]"
+    else:
+        yield from _line(expected, came, indent + label)
+
+
+def _line(expected: Any, came: Any, head: str) -> Iterator[str]:
+    if NOTHING not in (expected, came) and same(expected, came):
+        yield f"  {head}{shown(came)}"
+        return
+    for sign, value in (("-", expected), ("+", came)):
+        if value is not NOTHING:
+            yield f"{sign} {head}{shown(value)}"
+
+
+def shown(value: Any) -> str:
+    """A value in a line of JSON, cut."""
+    return "nothing" if value is NOTHING else cut(_text(value))
+
+
+def cut(text: str) -> str:
+    """At most as much of a text as one line shows."""
+    return text if len(text) <= SHOWN_MAX else text[: SHOWN_MAX - 1] + "…"
+
+
+def _text(value: Any) -> str:
+    return encode_json(value).decode("utf-8")

@@ -12,10 +12,9 @@ from router.model.job import ActionKind, FailOutcome, Job, Outcome
 from router.model.trial import ActionKey, Advance, SimulatedAnswer, Step, Trial
 from router.rehearsal.assertions import failures
 from router.rehearsal.explained import TrialExplainer
-from router.rehearsal.keys import RandomBytes, invented
 from router.rehearsal.record import TrialRecord
 from router.rehearsal.rig import Rig
-from router.rehearsal.senders import Senders
+from router.rehearsal.senders import RandomBytes, Senders, invented
 from router.rehearsal.virtual_time import START_MS
 from router.rules.live import LiveRuleset
 from router.rules.ruleset import Ruleset

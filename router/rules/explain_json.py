@@ -6,8 +6,7 @@ from msgspec.structs import asdict
 
 from router.expressions import Failed
 from router.expressions.trace import Leaf
-from router.rules.explain import ItemReading, Passed, RuleReading
-from router.rules.explain_delivery import EventReading
+from router.rules.explain import EventReading, ItemReading, Passed, RuleReading
 from router.rules.explain_words import verdict_word
 
 

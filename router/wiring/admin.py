@@ -3,9 +3,8 @@
 import contextlib
 import os
 import secrets
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
@@ -13,36 +12,22 @@ from router import log as logs
 from router.clock import Clock
 from router.errors import StoreUnavailable, UsageError
 from router.metrics import Metrics
-from router.model.settings import ServerSettings
 from router.rules.live import LiveRef
-from router.rules.ruleset import Ruleset
-from router.store.values import Generation
-from router.web.admin.app import AdminApp, Application
-from router.web.admin.browsers import Hosts, is_local_name
+from router.store.protocol import StoreReads
+from router.web.admin.browsers import is_local_name
 from router.web.admin.callers import Caller, Callers, HeldToken
-from router.web.client_address import Peers
-from router.wiring.generations import read_generation
-from router.wiring.live import GenerationSource
 
 LOCAL_NAME = "token"
 """Who holds the token beside the store, in the audit."""
 
 
-class Gauged(Protocol):
-    """What is asked of the store when somebody looks at the metrics."""
-
-    async def open_states(self) -> Mapping[str, int]: ...
-
-    async def targets(self) -> Mapping[str, int]: ...
-
-
-class Numbers:
+class MetricsPage:
     """
     The metrics, with what only the store knows: asked for at most every so often, and the less
     often the longer it takes.
     """
 
-    def __init__(self, metrics: Metrics, store: Gauged, *, clock: Clock) -> None:
+    def __init__(self, metrics: Metrics, store: StoreReads, *, clock: Clock) -> None:
         self._metrics = metrics
         self._store = store
         self._clock = clock
@@ -54,26 +39,12 @@ class Numbers:
         if began >= self._fresh_until:
             self._fresh_until = began + 1.0
             with contextlib.suppress(StoreUnavailable):  # the other numbers are wanted then, too
-                await self._ask()
+                states, due = await self._store.open_states(), await self._store.targets()
+                now = self._clock.now()
+                self._metrics.work_stands(states, max(0, now - min(due.values(), default=now)))
             self._fresh_until = began + max(1.0, 20 * (self._clock.monotonic() - began))
         self._metrics.log_lines_lost(logs.lost())
         return self._metrics.render()
-
-    async def _ask(self) -> None:
-        states, due = await self._store.open_states(), await self._store.targets()
-        now = self._clock.now()
-        self._metrics.work_stands(states, max(0, now - min(due.values(), default=now)))
-
-
-def rebuilds(source: GenerationSource) -> Callable[[Generation], Ruleset | None]:
-    """Reads a kept generation again; None: it does not compile any more."""
-
-    def rebuild(kept: Generation) -> Ruleset | None:
-        dev = source.dev_file is not None
-        path, environ = source.path, source.environ
-        return read_generation(kept, path=path, environ=environ, dev=dev).ruleset
-
-    return rebuild
 
 
 def callers(live: LiveRef, *, dev: bool, clock: Clock) -> Callers:
@@ -85,7 +56,7 @@ def callers(live: LiveRef, *, dev: bool, clock: Clock) -> Callers:
         UsageError: it is open beyond this machine, and the file names no token.
     """
     server = live.current.ruleset.server
-    if is_local_name(_host(server)):
+    if is_local_name(server.admin.rpartition(":")[0].strip("[]").lower()):
         if dev:
             return Callers(None, clock=clock)
     elif not server.admin_tokens:
@@ -96,30 +67,17 @@ def callers(live: LiveRef, *, dev: bool, clock: Clock) -> Callers:
     local = own_token(server.store)
     logs.keep_secret([local])
     own = HeldToken(Caller(LOCAL_NAME, "operator"), local.encode("ascii"))
-    return Callers(lambda: [own, *_named(live, clock.now())], clock=clock)
 
+    def held() -> list[HeldToken]:
+        """Ours, and the tokens of the rules file as far as their secrets still count."""
+        current, now = live.current, clock.now()
+        return [own] + [
+            HeldToken(Caller(token.name, token.role, token.bodies), found.value)
+            for token in current.ruleset.server.admin_tokens
+            for found in current.secrets.verifying((token.secret,), now)
+        ]
 
-def _named(live: LiveRef, now: int) -> Sequence[HeldToken]:
-    """The tokens of the rules file, as far as their secrets still count."""
-    current = live.current
-    return [
-        HeldToken(Caller(token.name, token.role, token.bodies), found.value)
-        for token in current.ruleset.server.admin_tokens
-        for found in current.secrets.verifying((token.secret,), now)
-    ]
-
-
-def admin(
-    live: LiveRef,
-    build: Callable[[], Application],
-    *,
-    peers: Peers,
-    ready: Callable[[], Awaitable[bool]],
-) -> AdminApp:
-    """The admin listener's application."""
-    server = live.current.ruleset.server
-    hosts = Hosts(server.admin, server.admin_hosts)
-    return AdminApp(build, hosts=hosts, peers=peers, ready=ready)
+    return Callers(held, clock=clock)
 
 
 def masked(body: bytes) -> bytes:
@@ -128,10 +86,6 @@ def masked(body: bytes) -> bytes:
     if not logs.REDACTOR.hits(text):
         return body
     return msgspec.json.encode(logs.REDACTOR.value(msgspec.json.decode(body)))
-
-
-def _host(server: ServerSettings) -> str:
-    return server.admin.rpartition(":")[0].strip("[]").lower()
 
 
 def own_token(store: str, make: Callable[[], str] = lambda: secrets.token_urlsafe(32)) -> str:

@@ -4,13 +4,19 @@ The Litestar application of the admin listener, put together.
 Importing this takes half a second: it is imported when the public listener already answers.
 """
 
+import asyncio
+import secrets
 from collections.abc import Awaitable, Callable
 
 from litestar import Litestar
 
+from router import __version__
+from router import log as logs
 from router.clock import Clock
+from router.operator.answers import ReloadState
 from router.operator.protocol import Running, Verbs
 from router.operator.questions import StoreQuestions
+from router.rules.live import LiveRef
 from router.serving.memory import keep_from_collector
 from router.web.admin.api import admin_api
 from router.web.admin.callers import Callers
@@ -19,37 +25,78 @@ from router.web.admin.live import FeedStore, LiveRoutes
 from router.web.admin.reads import ListRoutes, RecordRoutes, ServerRoutes
 from router.web.feed import Feed
 from router.web.pages.application import PagesRouter
+from router.web.pages.assets import Assets
 from router.web.pages.context import Services
+from router.web.pages.frame import Frame, Standing
+from router.web.pages.rendering import Renderer
+from router.web.pages.sessions import Sessions
 from router.wiring.admin import masked
 
 
 def api(
-    operator: tuple[StoreQuestions, Verbs, Running],
-    *,
-    feed: Feed,
-    ledger: FeedStore,
-    render_metrics: Callable[[], Awaitable[bytes]],
-    callers: Callers,
-    clock: Clock,
-    pages: Services,
+    pages: Services, *, reads: FeedStore, render_metrics: Callable[[], Awaitable[bytes]]
 ) -> Litestar:
     """Everything that every router answers there."""
-    questions, verbs, running = operator
-    services = {
-        "questions": questions,
-        "verbs": verbs,
-        "running": running,
-        "feed": feed,
-        "ledger": ledger,
-        "render_metrics": render_metrics,
-    }
     made = admin_api(
         [ListRoutes, RecordRoutes, ServerRoutes, ChangeRoutes, LiveRoutes],
-        services,
-        callers=callers,
-        clock=clock,
+        {
+            "questions": pages.questions,
+            "verbs": pages.verbs,
+            "running": pages.running,
+            "feed": pages.feed,
+            "ledger": reads,
+            "render_metrics": render_metrics,
+        },
+        callers=pages.callers,
+        clock=pages.clock,
         pages=PagesRouter(pages),
         mask=masked,
     )
     keep_from_collector()
     return made
+
+
+def standing(
+    live: LiveRef, state: ReloadState, *, dev: bool = False, dry: bool = False
+) -> Callable[[], Standing]:
+    """How the router is now, for every page."""
+
+    def now() -> Standing:
+        return Standing(
+            __version__,
+            live.current.ruleset.generation,
+            dev=dev,
+            dry=dry,
+            failed=None if state.ok else state.error or "the log says why",
+            failed_at=None if state.ok else state.at,
+        )
+
+    return now
+
+
+def page_services(
+    operator: tuple[StoreQuestions, Verbs, Running],
+    callers: Callers,
+    live: LiveRef,
+    *,
+    feed: Feed,
+    clock: Clock,
+    standing: Callable[[], Standing],
+) -> Services:
+    """What all pages work with."""
+    assets = Assets()
+    questions, verbs, running = operator
+    return Services(
+        questions=questions,
+        verbs=verbs,
+        running=running,
+        live=live,
+        feed=feed,
+        clock=clock,
+        frame=Frame(Renderer(assets, mask=logs.REDACTOR.text), standing),
+        name=lambda: f"web-{secrets.token_hex(8)}",
+        callers=callers,
+        sessions=Sessions(clock=clock, random=secrets.token_bytes),
+        assets=assets,
+        trying=asyncio.Lock(),
+    )

@@ -70,8 +70,7 @@ def leaving_at_once() -> Iterator[None]:
 async def _serve(
     options: ServeOptions, source: GenerationSource, live: LiveRuleset, warnings: list[str]
 ) -> int:
-    clock = steady()
-    metrics = Metrics()
+    clock, metrics, log = steady(), Metrics(), logs.get("router")
     path = live.ruleset.server.store
     store = await open_store(path, clock=clock, on_commit=metrics.committed)
     try:
@@ -79,9 +78,9 @@ async def _serve(
     finally:
         await store.close()
     if code == 0 and store.failure.done():  # by the very last write; the next start mends it
-        logs.get("router").error("stopping", reason=f"the store failed: {store.failure.result()}")
+        log.error("stopping", reason=f"the store failed: {store.failure.result()}")
         code = 1
-    logs.get("router").info("stopped", exit=code)
+    log.info("stopped", exit=code)
     return code
 
 

@@ -1,18 +1,19 @@
 """Builds generations: the file's, and older ones that jobs still need."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from router.clock import Clock
+from router.config import KeptFiles, Loaded, load
 from router.errors import ConfigError, Diagnostic, SecretMissing
 from router.log import Log
 from router.model.job import OPEN
-from router.rules.live import LiveRef, LiveRuleset, SecretValues
+from router.rules.live import LiveRef, LiveRuleset
 from router.rules.ruleset import Ruleset
 from router.store.protocol import Store
 from router.store.values import Generation
 from router.wiring.dev import DevFile
-from router.wiring.generations import read_generation
 from router.wiring.rules import Overrides, read_rules, texts
 from router.wiring.secret_values import resolve_secrets, unset_variables
 
@@ -47,6 +48,11 @@ class GenerationSource:
             loaded.ruleset, environ=self.environ, dev_file=self.dev_file, path=self.path
         )
         return LiveRuleset(loaded.ruleset, secrets), warnings
+
+    def rebuild(self, kept: Generation) -> Ruleset | None:
+        """A generation of the store, compiled again; None: it does not compile any more."""
+        dev = self.dev_file is not None
+        return read_generation(kept, path=self.path, environ=self.environ, dev=dev).ruleset
 
     def _with_unset_secrets(self, found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
         """Where only variables are missing, those of secrets belong to the same list."""
@@ -86,16 +92,22 @@ def _rebuilt(
     kept: Generation, current: LiveRuleset, source: GenerationSource
 ) -> LiveRuleset | None:
     """An old generation, with its own variables and today's secrets, limits and egress."""
-    loaded = read_generation(
-        kept, path=source.path, environ=source.environ, dev=source.dev_file is not None
-    )
-    if loaded.ruleset is None:
+    ruleset = source.rebuild(kept)
+    if ruleset is None:
         return None
-    return LiveRuleset(loaded.ruleset, _todays(current.secrets, loaded.ruleset, source))
+    secrets = current.secrets
+    with suppress(SecretMissing):
+        secrets, _ = resolve_secrets(ruleset, environ=source.environ, dev_file=source.dev_file)
+    return LiveRuleset(ruleset, secrets)
 
 
-def _todays(secrets: SecretValues, ruleset: Ruleset, source: GenerationSource) -> SecretValues:
-    try:
-        return resolve_secrets(ruleset, environ=source.environ, dev_file=source.dev_file)[0]
-    except SecretMissing:
-        return secrets
+def read_generation(
+    kept: Generation, *, path: Path, environ: Mapping[str, str], dev: bool
+) -> Loaded:
+    """
+    A generation's text with the included files and variables of its day; `path` is where the
+    rules file lies today.
+    """
+    then = {k: v for k, v in kept.context.get("env", {}).items() if isinstance(v, str)}
+    files = KeptFiles(kept.context.get("files", {}))
+    return load(kept.text, path=str(path), env={**environ, **then}, dev=dev, files=files)

@@ -76,11 +76,11 @@ class Published:
 
     def _needed(self) -> list[Access]:
         live = self._live.current
-        found = []
-        for endpoint in live.ruleset.endpoints.values():
-            if PUBLISHED in endpoint.allow_from:
-                token = live.secrets.texts.get(endpoint.api.token or "")
-                found.append(access_of(live.ruleset, endpoint, token))
+        found = (
+            access_of(live.ruleset, endpoint, live.secrets.texts.get(endpoint.api.token or ""))
+            for endpoint in live.ruleset.endpoints.values()
+            if PUBLISHED in endpoint.allow_from
+        )
         return [access for access in found if access is not None]
 
     def _client(self, base: str) -> AbstractAsyncContextManager[Sends]:

@@ -64,14 +64,18 @@ class IntakeObserver:
     def handlers(self) -> Handlers:
         """By the type of what is observed."""
         return {
-            CommitFailed: self._commit_failed,
+            CommitFailed: lambda e: self._log.error(
+                "store unavailable", endpoint=e.endpoint, error=str(e.error)
+            ),
             DeliveryRouted: lambda e: self._metrics.routed(e.seconds),
             DeliveryStored: self._stored,
             HandshakeAnswered: self._handshake,
             OwnEventPlanned: self._own_planned,
             OwnEventStored: lambda e: self._cancelled(e.receipt),
             RequestRefused: self._refused,
-            ReviveFailed: self._revive_failed,
+            ReviveFailed: lambda e: self._log.error(
+                "could not revive", delivery=e.delivery, error=str(e.error)
+            ),
             VersionDiffered: self._version_differed,
         }
 
@@ -100,8 +104,8 @@ class IntakeObserver:
     def _own_planned(self, e: OwnEventPlanned) -> None:
         self._metrics.delivered(OWN, e.delivery.state)
         self._count(e.delivery, e.plan, self._own)
-        names, rules = [one.name for one in e.plan.events], [job.rule for job in e.plan.jobs]
-        rules = list(dict.fromkeys(rules))
+        names = [one.name for one in e.plan.events]
+        rules = list(dict.fromkeys(job.rule for job in e.plan.jobs))
         self._own.info("own event", delivery=e.delivery.id, events=names, rules=rules)
 
     def _count(self, delivery: Delivery, plan: Plan, log: Log) -> None:
@@ -131,14 +135,13 @@ class IntakeObserver:
         self._metrics.refused(e.endpoint, PROBE if e.probe else refused.reason)
         if e.probe:
             return
-        fields = {"endpoint": e.endpoint, "reason": refused.reason}
+        fields: dict[str, Any] = {"endpoint": e.endpoint, "reason": refused.reason}
         if e.judged:
             fields |= {"hint": refused.hint, "peer": e.peer}
             self._log.at("warning", "refused", fields)
         else:  # strangers can be many: only for who looks closely
-            self._log.at(
-                "debug", "turned away", fields | {"status": refused.status, "peer": e.peer}
-            )
+            fields |= {"status": refused.status, "peer": e.peer}
+            self._log.at("debug", "turned away", fields)
 
     def _version_differed(self, e: VersionDiffered) -> None:
         """Logged once each: a sender that has moved on says the same with every delivery."""
@@ -148,12 +151,6 @@ class IntakeObserver:
             self._odd_versions[odd] = None
             fields = {"endpoint": e.endpoint, "version": e.version, "expected": e.expected}
             self._log.at("warning", "another api version", fields)
-
-    def _commit_failed(self, e: CommitFailed) -> None:
-        self._log.error("store unavailable", endpoint=e.endpoint, error=str(e.error))
-
-    def _revive_failed(self, e: ReviveFailed) -> None:
-        self._log.error("could not revive", delivery=e.delivery, error=str(e.error))
 
 
 class DispatchObserver:
@@ -167,26 +164,30 @@ class DispatchObserver:
         """By the type of what is observed."""
         return {
             AttemptEnded: self._ended,
-            Defect: self._defect,
-            JobCorrupt: self._corrupt,
+            # The traceback goes to the log, never to a result.
+            Defect: lambda e: self._log.error(
+                "defect", job=e.job.id, rule=e.job.rule, exc_info=e.error
+            ),
+            JobCorrupt: lambda e: self._log.error(
+                "dead letter", job=e.job, reason="corrupt", why="its row cannot be read"
+            ),
             JobsCancelled: self._cancelled,
             LeaseLost: self._lease_lost,
-            StoreFailed: self._store_failed,
+            StoreFailed: lambda e: self._log.error("store failed", verb=e.verb, error=str(e.error)),
             TargetChange: self._target_changed,
         }
 
     def _ended(self, e: AttemptEnded) -> None:
-        job, settlement = e.job, e.settlement
+        job, settlement, state = e.job, e.settlement, e.settlement.state
         self._metrics.attempted(job.kind, settlement.attempt.outcome)
-        if settlement.state == "succeeded":
-            self._metrics.job_ended(job.kind, "succeeded")
+        if state in ("succeeded", "dead", "cancelled"):
+            self._metrics.job_ended(job.kind, state)
+        if state == "succeeded":
             self._log_success(job, settlement)
-        elif settlement.state == "dead":
-            self._metrics.job_ended(job.kind, "dead")
+        elif state == "dead":
             self._log_end("error", "dead letter", job, settlement)
-        elif settlement.state == "cancelled":
+        elif state == "cancelled":
             word = (settlement.reason or "").partition(":")[0]
-            self._metrics.job_ended(job.kind, "cancelled")
             self._metrics.cancelled(word)
             level = "warning" if word == "when_error" else "debug"
             self._log_end(level, "not run", job, settlement)
@@ -219,22 +220,12 @@ class DispatchObserver:
         reasons = sorted(set(e.reasons))
         self._log.info("cancelled", after=e.job.id, rule=e.job.rule, reasons=reasons)
 
-    def _corrupt(self, e: JobCorrupt) -> None:
-        self._log.error("dead letter", job=e.job, reason="corrupt", why="its row cannot be read")
-
     def _target_changed(self, change: TargetChange) -> None:
         self._log.at(
             "info" if change.new in ("healthy", "recovering") else "error",
             f"target {change.new}",
             {"target": change.target, "was": change.old, "reason": change.reason, "by": change.by},
         )
-
-    def _defect(self, e: Defect) -> None:
-        """The traceback goes to the log, never to a result."""
-        self._log.error("defect", job=e.job.id, rule=e.job.rule, exc_info=e.error)
-
-    def _store_failed(self, e: StoreFailed) -> None:
-        self._log.error("store failed", verb=e.verb, error=str(e.error))
 
 
 def feed_handlers(feed: Feed) -> Handlers:

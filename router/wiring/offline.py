@@ -1,5 +1,6 @@
 """An operator's questions and verbs when no server is asked: on the store itself."""
 
+import asyncio
 import random
 import secrets
 from collections.abc import AsyncIterator
@@ -7,7 +8,7 @@ from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from router.clock import SystemClock
+from router.clock import Clock, SystemClock
 from router.dispatch.breakers import Breakers
 from router.dispatch.rules_port import target_limits
 from router.dispatch.target_status import target_statuses
@@ -17,6 +18,7 @@ from router.operator.questions import StoreQuestions
 from router.operator.verbs import StoreVerbs
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.ruleset import Ruleset
+from router.store.protocol import FactReads
 from router.store.sqlite.reader import open_reader
 from router.store.sqlite.store import open_store
 from router.wiring.live import generation_of
@@ -35,15 +37,13 @@ async def open_verbs(ruleset: Ruleset) -> AsyncIterator[StoreVerbs]:
     try:
         live = LiveRef(LiveRuleset(ruleset, SecretValues({}, {})))
         await store.keep_generation(generation_of(ruleset, clock))
-        breakers = Breakers(target_limits(live), clock, _rng())
-        breakers.restore(await store.recall(FACT))
         yield StoreVerbs(
             store=store,
             live=live,
             clock=clock,
             ids=Ids(_rng()),
-            wake=_asleep,
-            breakers=breakers,
+            wake=lambda _target, _due_at: None,  # the next `serve` finds what is due
+            breakers=await _breakers(live, clock, store),
         )
     finally:
         await store.close()
@@ -61,21 +61,19 @@ async def open_questions(ruleset: Ruleset) -> AsyncIterator[StoreQuestions]:
     clock = SystemClock()
     with ExitStack() as stack:
         path = ruleset.server.store
-        if not _exists(path):
+        if not await asyncio.to_thread(Path(path).exists):
             path = f"{stack.enter_context(TemporaryDirectory())}/empty.db"
             await (await open_store(path, clock=clock)).close()
         reader = open_reader(path)
         try:
             live = LiveRef(LiveRuleset(ruleset, SecretValues({}, {})))
-            limits = target_limits(live)
-            breakers = Breakers(limits, clock, _rng())
-            breakers.restore(await reader.recall(FACT))
+            breakers = await _breakers(live, clock, reader)
             clock.resume(await reader.offset())
             yield StoreQuestions(
                 reader,
                 live,
                 clock=clock,
-                targets_now=lambda: target_statuses(breakers, limits, clock),
+                targets_now=lambda: target_statuses(breakers, target_limits(live), clock),
                 rebuild=lambda _kept: None,
                 write_counts=_written,
             )
@@ -83,17 +81,16 @@ async def open_questions(ruleset: Ruleset) -> AsyncIterator[StoreQuestions]:
             await reader.close()
 
 
-def _exists(path: str) -> bool:
-    return Path(path).exists()
-
-
 async def _written() -> None:
     """A server counts what its rules do; the file has no more than it has written."""
 
 
+async def _breakers(live: LiveRef, clock: Clock, store: FactReads) -> Breakers:
+    """The circuit breakers as the last server left them."""
+    breakers = Breakers(target_limits(live), clock, _rng())
+    breakers.restore(await store.recall(FACT))
+    return breakers
+
+
 def _rng() -> random.Random:
     return random.Random(secrets.randbits(128))  # noqa: S311 - ids, not secrets
-
-
-def _asleep(_target: str, _due_at: int) -> None:
-    """Nothing runs: the next `serve` finds what is due."""

@@ -13,12 +13,11 @@ from pathlib import Path
 import msgspec
 
 from router.errors import RouterError, UsageError
-from router.rehearsal import TrialResult
 from router.wiring.rules import read_rules
 from router.wiring.test_runner import tried
 
 TIMEOUT_S = 60.0
-TOLD = 10
+SHOWN = 10
 """Failed tests that a failed reload names."""
 
 _HOUSE = str(Path(__file__).parents[2])
@@ -73,7 +72,16 @@ async def prove(
     except msgspec.DecodeError:
         last = complaint.decode("utf-8", "replace").strip().splitlines()[-1:]
         raise UsageError(f"the tests of {rules} could not run: {' '.join(last)}") from None
-    _judge(rules, proof, generation)
+    if proof.generation != generation:
+        raise UsageError(f"{rules} was changed again while its tests ran")
+    if not proof.tests:
+        raise UsageError(f"{rules} has no tests, and server.reload.require_tests wants some")
+    if proof.failed:
+        lines = [f"{one.name}: {one.why}" for one in proof.failed[:SHOWN]]
+        more = len(proof.failed) - len(lines)
+        lines += [f"and {more} more"] if more else []
+        count = f"{len(proof.failed)} of {proof.tests}"
+        raise UsageError(f"{count} tests of {rules} failed:\n  " + "\n  ".join(lines))
     return proof.tests
 
 
@@ -101,23 +109,6 @@ async def _run(
             await child.wait()
 
 
-def _judge(rules: Path, proof: ReloadTestRun, generation: str) -> None:
-    if proof.generation != generation:
-        raise UsageError(f"{rules} was changed again while its tests ran")
-    if not proof.tests:
-        raise UsageError(f"{rules} has no tests, and server.reload.require_tests wants some")
-    if proof.failed:
-        told = [f"{one.name}: {one.why}" for one in proof.failed[:TOLD]]
-        more = len(proof.failed) - len(told)
-        told += [f"and {more} more"] if more else []
-        count = f"{len(proof.failed)} of {proof.tests}"
-        raise UsageError(f"{count} tests of {rules} failed:\n  " + "\n  ".join(told))
-
-
-def _failure(result: TrialResult) -> Failure:
-    return Failure(result.trial.name, result.failures[0].splitlines()[0])
-
-
 def _block(environ: Mapping[str, str]) -> bytes:
     """An environment as a process is given it, which any text that can be in one survives."""
     return b"\0".join(os.fsencode(f"{name}={value}") for name, value in environ.items())
@@ -139,7 +130,11 @@ def main(arguments: list[str], block: bytes) -> int:
         proof = ReloadTestRun(None)
     else:
         results = tried(loaded.ruleset, loaded.trials, environ=environ).results
-        failed = tuple(_failure(result) for result in results if result.failures)
+        failed = tuple(
+            Failure(one.trial.name, one.failures[0].splitlines()[0])
+            for one in results
+            if one.failures
+        )
         proof = ReloadTestRun(loaded.ruleset.generation, len(results), failed)
     sys.stdout.buffer.write(msgspec.json.encode(proof))
     return 0

@@ -19,13 +19,11 @@ from router.wiring import reload_tests
 from router.wiring.live import GenerationSource, generation_of
 from router.wiring.rules import content_hash
 
-Fresh = list[tuple[Certificate, ssl.SSLContext]]
-
 
 class Parts(NamedTuple):
     """
-    Whatever a reload touches. `after`: what a new generation says of stored jobs; `failed` hears
-    of a reload that changed nothing because it could not.
+    Whatever a reload touches. `after` applies to stored jobs what a new generation says of them;
+    `failed` is called after a reload that could not be done and so changed nothing.
     """
 
     rules: Path
@@ -55,43 +53,40 @@ def reloader(parts: Parts) -> Reloader:
             certificate.serve(context)
         return await parts.after()
 
-    fresh: Fresh = []
+    def built() -> LiveRuleset:
+        live, warnings = parts.source.build()
+        for warning in warnings:
+            parts.log.warning(warning)
+        fresh[:] = [(one, one.read()) for one in parts.certificates]
+        return live
+
+    def ended() -> None:
+        parts.manager.ready()
+        if not made.state.ok:
+            parts.failed(made.state)
+        failed = "" if made.state.ok else "; THE LAST RELOAD FAILED, see the log"
+        parts.manager.status(f"rules {parts.live.current.ruleset.generation[:12]}{failed}")
+
+    # The certificates that come into force with the generation built last.
+    fresh: list[tuple[Certificate, ssl.SSLContext]] = []
     steps = ReloadSteps(
         fingerprint=lambda: content_hash(parts.rules, folder, watched),
-        build=lambda: _built(parts, fresh),
+        build=built,
         prove=lambda new: _prove(parts, new),
         keep=keep,
         after=after,
         render=lambda error: render_text(error.diagnostics),
         begins=parts.manager.reloading,
-        ends=lambda: _tell(parts, made),
+        ends=ended,
     )
     made = Reloader(steps, live=parts.live, clock=parts.clock, log=parts.log, metrics=parts.metrics)
     return made
-
-
-def _built(parts: Parts, fresh: Fresh) -> LiveRuleset:
-    """A generation; `fresh` gets the certificates that come into force with it."""
-    live, warnings = parts.source.build()
-    for warning in warnings:
-        parts.log.warning(warning)
-    fresh[:] = [(one, one.read()) for one in parts.certificates]
-    return live
 
 
 async def _prove(parts: Parts, new: LiveRuleset) -> None:
     # The file in force has a word too: else the tests could be switched off unseen.
     both = (parts.live.current.ruleset, new.ruleset)
     if any(ruleset.server.reload.require_tests for ruleset in both):
-        generation = new.ruleset.generation
         await reload_tests.prove(
-            parts.rules, generation, environ=parts.source.environ, dev=parts.dev
+            parts.rules, new.ruleset.generation, environ=parts.source.environ, dev=parts.dev
         )
-
-
-def _tell(parts: Parts, made: Reloader) -> None:
-    parts.manager.ready()
-    if not made.state.ok:
-        parts.failed(made.state)
-    failed = "" if made.state.ok else "; THE LAST RELOAD FAILED, see the log"
-    parts.manager.status(f"rules {parts.live.current.ruleset.generation[:12]}{failed}")

@@ -125,9 +125,7 @@ def settled(ruleset: Ruleset, dev: bool, overrides: Overrides) -> Ruleset:
             admin_tls=None,
             store=str(Path(ruleset.folder) / DEV_STORE),
         )
-    given = {
-        k: v for k, v in (("listen", overrides.listen), ("admin", overrides.admin)) if v is not None
-    }
+    given = {k: v for k, v in msgspec.structs.asdict(overrides).items() if v is not None}
     if overrides.store is not None:
         given["store"] = str(Path(overrides.store.removeprefix("sqlite:")).absolute())
     return msgspec.structs.replace(ruleset, server=msgspec.structs.replace(server, **given))

@@ -35,7 +35,7 @@ def resolve_secrets(
     problems: dict[str, str] = {}
     for ref in ruleset.secrets.values():
         try:
-            values[ref.name] = _value(ref, environ)
+            values[ref.name] = secret_value(ref, environ)
         except SecretMissing as error:
             problems[ref.name] = str(error)
     if dev_file is not None:
@@ -44,20 +44,15 @@ def resolve_secrets(
         problems = {}
     warnings = _judge(ruleset, values, problems)
     if problems:
-        raise SecretMissing(_told(problems, ruleset, path))
+        places = _places(ruleset, path) if path else {}
+        lines = (
+            f"{f'{places.get(name, path)}: ' if path else ''}secrets.{name}: {problems[name]}"
+            for name in ruleset.secrets
+            if name in problems
+        )
+        raise SecretMissing("\n".join(lines))
     logs.keep_secret(values.values())
     return SecretValues(values, {n: r.until for n, r in ruleset.secrets.items()}), warnings
-
-
-def _told(problems: Mapping[str, str], ruleset: Ruleset, path: Path | None) -> str:
-    """A line for each problem, in the order of the file."""
-    places = _places(ruleset, path) if path else {}
-    lines = []
-    for name in ruleset.secrets:
-        if name in problems:
-            where = f"{places.get(name, path)}: " if path else ""
-            lines.append(f"{where}secrets.{name}: {problems[name]}")
-    return "\n".join(lines)
 
 
 def _places(ruleset: Ruleset, path: Path) -> dict[str, str]:
@@ -84,7 +79,7 @@ def unset_variables(
 ) -> tuple[Diagnostic, ...]:
     """
     The variables of secrets that are not set, for files that give no ruleset because others are
-    not: so that all of them are told in one run.
+    not: so that one run names all of them.
     """
     found: list[Diagnostic] = []
     for path, text in files:
@@ -103,9 +98,7 @@ def _judge(ruleset: Ruleset, values: dict[str, bytes], problems: dict[str, str])
     warnings = []
     for endpoint in ruleset.endpoints.values():
         provider = ruleset.providers[endpoint.provider]
-        for name in endpoint.secrets:
-            if name not in values:
-                continue
+        for name in (one for one in endpoint.secrets if one in values):
             verdict = provider.check_secret(values[name])
             if not verdict.ok:
                 place = _place(ruleset.secrets[name])
@@ -144,7 +137,7 @@ def signing_key(
     public_key = False
     for name in names:
         try:
-            value = _value(ruleset.secrets[name], environ)
+            value = secret_value(ruleset.secrets[name], environ)
         except SecretMissing:
             pass  # not set in this shell: the dev file may have it
         else:
@@ -171,10 +164,6 @@ def secret_value(ref: SecretRef, environ: Mapping[str, str]) -> bytes:
     Raises:
         SecretMissing: it is not set or empty; the text says what to set.
     """
-    return _value(ref, environ)
-
-
-def _value(ref: SecretRef, environ: Mapping[str, str]) -> bytes:
     return resolve(
         env=ref.env,
         file=ref.file,

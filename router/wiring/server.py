@@ -4,7 +4,6 @@ import asyncio
 import random
 import secrets
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -35,16 +34,18 @@ from router.serving.silent_endpoints import Silence
 from router.serving.upkeep import Upkeep
 from router.serving.watchdog import Overdue
 from router.store.sqlite.store import SqliteStore
-from router.web.admin.app import Application
+from router.web.admin.app import AdminApp, Application
+from router.web.admin.browsers import Hosts
 from router.web.client_address import Peers
 from router.web.connections import Wire
 from router.web.feed import Feed
 from router.web.ingest import IngestApp
 from router.web.server import Listener
 from router.web.tls import Certificate
-from router.wiring import admin, reloading
 from router.wiring import own_events as own
+from router.wiring import reloading
 from router.wiring.action_table import tools
+from router.wiring.admin import MetricsPage, callers
 from router.wiring.live import GenerationSource
 from router.wiring.management import Published
 from router.wiring.observers import (
@@ -227,7 +228,7 @@ class Built:
             live,
             clock=clock,
             targets_now=self.dispatch.targets,
-            rebuild=admin.rebuilds(self.source),
+            rebuild=self.source.rebuild,
             write_counts=self.counting.flush_soon,
         )
 
@@ -329,10 +330,12 @@ class Built:
         peers = Peers(server.trusted_proxies)
         door = IngestApp(self.intake, clock=self.clock, limits=server.limits, peers=peers)
         wire = Wire(server.limits, peers=peers, refused=door.refused_on_wire)
-        self.callers = admin.callers(self.live, dev=self.options.dev, clock=self.clock)
-        numbers = admin.Numbers(self.metrics, self.store.reads, clock=self.clock)
-        self.admin_app = admin.admin(
-            self.live, lambda: self._admin_api(numbers), peers=peers, ready=self.running.ready
+        self.callers = callers(self.live, dev=self.options.dev, clock=self.clock)
+        self.admin_app = AdminApp(
+            self._admin_api,
+            hosts=Hosts(server.admin, server.admin_hosts),
+            peers=peers,
+            ready=self.running.ready,
         )
         patient = msgspec.structs.replace(server.limits, answer_s=ADMIN_ANSWER_S)
         return (
@@ -350,23 +353,22 @@ class Built:
             ),
         )
 
-    def _admin_api(self, numbers: admin.Numbers) -> Application:
+    def _admin_api(self) -> Application:
         """Built in a thread when the public listener answers."""
-        from router.wiring import admin_api, pages  # noqa: PLC0415 - takes half a second
+        from router.wiring import admin_api  # noqa: PLC0415 - takes half a second
 
-        standing = pages.standing(
-            self.live, self.reloader.state, dev=self.options.dev, dry=self.options.dry
+        services = admin_api.page_services(
+            (self.questions, self.verbs, self.running),
+            live=self.live,
+            standing=admin_api.standing(
+                self.live, self.reloader.state, dev=self.options.dev, dry=self.options.dry
+            ),
+            callers=self.callers,
+            feed=self.feed,
+            clock=self.clock,
         )
-        shared: dict[str, Any] = {"feed": self.feed, "callers": self.callers, "clock": self.clock}
-        operator = (self.questions, self.verbs, self.running)
-        shown = pages.services(operator, live=self.live, standing=standing, **shared)
-        return admin_api.api(
-            operator,
-            ledger=self.store.reads,
-            render_metrics=numbers.render,
-            pages=shown,
-            **shared,
-        )
+        numbers = MetricsPage(self.metrics, self.store.reads, clock=self.clock)
+        return admin_api.api(services, reads=self.store.reads, render_metrics=numbers.render)
 
 
 def _certificate(tls: DoorTls | None, setting: str) -> Certificate | None:

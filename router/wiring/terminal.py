@@ -63,8 +63,8 @@ class TerminalObserver(DispatchObserver):
 
 def _result(kind: ActionKind, result: Mapping[str, Any]) -> str | None:
     """The part of a result that says most: an HTTP status, an exit code."""
-    code, shown = KINDS[kind].result.code, KINDS[kind].result.shown
-    return shown.format(result[code]) if code is not None and code in result else None
+    facts = KINDS[kind].result
+    return facts.shown.format(result[facts.code]) if facts.code and facts.code in result else None
 
 
 def colours(environ: Mapping[str, str]) -> bool:
@@ -74,42 +74,35 @@ def colours(environ: Mapping[str, str]) -> bool:
 
 def phrasing(*, colour: bool) -> Callable[[Fields], str | None]:
     """What `log.configure` asks for its lines."""
-    paint = _painted if colour else _plain
+
+    def paint(text: str, shade: str) -> str:
+        return f"\x1b[{_CODES[shade]}m{text}\x1b[0m" if text and colour else text
 
     def phrase(fields: Fields) -> str | None:
-        teller = _TELLERS.get((fields.get("logger", ""), fields.get("event", "")))
-        if teller is None and fields.get("logger") == "action":
-            teller = _logged
-        if teller is None or "exception" in fields:
+        logger = fields.get("logger", "")
+        line = _logged if logger == "action" else _LINES.get((logger, fields.get("event", "")))
+        if line is None or "exception" in fields:
             return None
         stamp = paint(str(fields.get("timestamp", ""))[11:19], "dim")
-        return f"{stamp}  {teller(fields, paint)}".rstrip()
+        return f"{stamp}  {line(fields, paint)}".rstrip()
 
     return phrase
-
-
-def _painted(text: str, colour: str) -> str:
-    return f"\x1b[{_CODES[colour]}m{text}\x1b[0m" if text else text
-
-
-def _plain(text: str, _: str) -> str:
-    return text
 
 
 def _delivery(fields: Fields, paint: Paint) -> str:
     verdict, state = _word(fields.get("verdict")), _word(fields.get("state"))
     rules = ", ".join(_word(r) for r in fields.get("rules") or ())
     if verdict == "duplicate":
-        told = "known already, nothing runs"
+        outcome = "known already, nothing runs"
     elif state != "routed":
-        told = {"unmatched": "no rule matched"}.get(state, state)
+        outcome = {"unmatched": "no rule matched"}.get(state, state)
     else:
-        told = rules
+        outcome = rules
     shade = "green" if verdict == "accepted" and rules else "yellow"
     return _row(
         _where(fields, ", ".join(_word(e) for e in fields.get("events") or ()) or "-"),
         paint(f"{verdict:<9}", shade),
-        _cut(told),
+        _cut(outcome),
         paint(f"{fields.get('ms')} ms  {_word(fields.get('delivery'))}", "dim"),
     )
 
@@ -122,9 +115,9 @@ def _refused(fields: Fields, paint: Paint) -> str:
 
 
 def _turned_away(fields: Fields, paint: Paint) -> str:
-    """By the door: no such address, too large, too slow."""
-    said = f"{_word(fields.get('status'))} {_word(fields.get('reason'))}"
-    said += f", from {_word(fields.get('peer'))}"
+    """By the listener: no such address, too large, too slow."""
+    why = f"{_word(fields.get('status'))} {_word(fields.get('reason'))}"
+    said = f"{why}, from {_word(fields.get('peer'))}"
     return _row(_where(fields, "-"), paint(f"{'refused':<9}", "red"), said)
 
 
@@ -134,30 +127,27 @@ def _rule_error(fields: Fields, paint: Paint) -> str:
 
 
 def _ended(shade: str) -> Callable[[Fields, Paint], str]:
-    def told(fields: Fields, paint: Paint) -> str:
-        word, again = _word(fields.get("event")), fields.get("again_in_s")
+    def line(fields: Fields, paint: Paint) -> str:
+        again, why = fields.get("again_in_s"), fields.get("reason") or fields.get("result")
         parts = [f"{_word(fields.get('rule'))}/{_word(fields.get('action'))}"]
-        if fields.get("result") is not None and not fields.get("reason"):
-            parts.append(_word(fields["result"]))
-        if fields.get("reason"):
-            parts.append(_word(fields["reason"]))
+        parts += [] if why is None else [_word(why)]
         if again is not None:
             parts.append(f"(attempt {fields.get('attempt')}, again in {again} s)")
-        where = _where(fields, _word(fields.get("name")))
         return _row(
-            where,
-            paint(f"  {word:<7}", shade),
+            _where(fields, _word(fields.get("name"))),
+            paint(f"  {_word(fields.get('event')):<7}", shade),
             " ".join(parts),
             paint(f"{fields.get('ms')} ms", "dim"),
         )
 
-    return told
+    return line
 
 
 def _logged(fields: Fields, paint: Paint) -> str:
     shade = {"warning": "yellow", "error": "red"}.get(str(fields.get("level")), "cyan")
     message = visible(str(fields.get("event", "")))
-    message = message if len(message) <= MESSAGE_MAX else message[:MESSAGE_MAX] + "…"
+    if len(message) > MESSAGE_MAX:
+        message = message[:MESSAGE_MAX] + "…"
     return _row(f"{_word(fields.get('rule')):<34}", paint(f"  {'log':<7}", shade), message)
 
 
@@ -177,7 +167,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= WORD_MAX else text[: WORD_MAX - 1] + "…"
 
 
-_TELLERS: Mapping[tuple[str, str], Callable[[Fields, Paint], str]] = {
+_LINES: Mapping[tuple[str, str], Callable[[Fields, Paint], str]] = {
     ("intake", "delivery"): _delivery,
     ("intake", "refused"): _refused,
     ("intake", "turned away"): _turned_away,

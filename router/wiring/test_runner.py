@@ -56,7 +56,8 @@ def acting(ruleset: Ruleset) -> Iterator[Act]:
 
     They have a loop of their own, in real time, in a thread.
     """
-    resources = Resources(_unwritten, private=lambda: ruleset.server.egress_allow)
+    # Lines of a test's actions are compared, not written.
+    resources = Resources(lambda *_: None, private=lambda: ruleset.server.egress_allow)
     actions = {name: ACTIONS[name](resources) for name, kind in KINDS.items() if kind.real}
 
     async def run(call: ActionCall, job: Job) -> Outcome:
@@ -66,29 +67,16 @@ def acting(ruleset: Ruleset) -> Iterator[Act]:
         except TimeoutError:
             return RetryOutcome("timeout", f"not done within {call.timeout_s:g} s")
 
-    async def close() -> None:
-        for action in actions.values():
-            await action.close()
-
-    with _loop_in_a_thread() as loop:
-        try:
-            yield lambda call, job: asyncio.run_coroutine_threadsafe(run(call, job), loop).result()
-        finally:
-            asyncio.run_coroutine_threadsafe(close(), loop).result()
-
-
-@contextmanager
-def _loop_in_a_thread() -> Iterator[asyncio.AbstractEventLoop]:
     with asyncio.Runner() as runner:
         loop = runner.get_loop()
         thread = threading.Thread(target=loop.run_forever, name="real-actions")
         thread.start()
         try:
-            yield loop
+            try:
+                yield lambda *of: asyncio.run_coroutine_threadsafe(run(*of), loop).result()
+            finally:
+                for action in actions.values():
+                    asyncio.run_coroutine_threadsafe(action.close(), loop).result()
         finally:
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
-
-
-def _unwritten(level: str, message: str, job: Job) -> None:
-    """Lines of a test's actions are compared, not written."""

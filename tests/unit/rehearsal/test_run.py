@@ -12,7 +12,7 @@ from router.kinds.shell import ShellCall
 from router.model.job import Done, Job, Outcome, RetryOutcome
 from router.model.trial import Trial
 from router.rehearsal import Coverage, TrialResult, TrialRunner
-from router.rehearsal.mismatch import picture
+from router.rehearsal.assertions import picture
 from router.rehearsal.run import Act
 
 HEAD = """\

@@ -15,7 +15,7 @@ from router.metrics import Metrics
 from router.model.settings import AdminToken, ServerSettings
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.web.admin.callers import ANYONE, Caller, WrongToken
-from router.wiring.admin import Numbers, callers, masked, own_token
+from router.wiring.admin import MetricsPage, callers, masked, own_token
 from tests.builders import a_ruleset
 from tests.clocks import START_MS, ManualClock
 
@@ -95,7 +95,7 @@ class Store:
 
 async def test_what_the_store_knows_is_asked_for_now_and_then() -> None:
     store, metrics, clock = Store(), Metrics(), ManualClock()
-    numbers = Numbers(metrics, store, clock=clock)
+    numbers = MetricsPage(metrics, store, clock=clock)  # type: ignore[arg-type] # it stands in
     for _ in range(5):
         await numbers.render()
     assert store.asked == 1

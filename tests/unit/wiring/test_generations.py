@@ -4,7 +4,7 @@ from pathlib import Path
 
 from router.expressions import decode_json, encode_json
 from router.store.values import Generation
-from router.wiring.generations import read_generation
+from router.wiring.live import read_generation
 from router.wiring.rules import read_rules
 
 MAIN = """

@@ -29,7 +29,7 @@ from router.web.feed import Feed, FeedFilter
 from router.web.pages.application import PagesRouter
 from router.web.pages.context import Services
 from router.web.pages.guard import COOKIE
-from router.wiring import pages
+from router.wiring.admin_api import page_services, standing
 from tests.builders import GENERATION, NOW, a_request
 from tests.clocks import ManualClock
 from tests.operators import questions_of
@@ -122,13 +122,13 @@ class Rig:
         self.feed = Feed(self.clock, boot="b")
         with self.feed.watching(FeedFilter(), None):
             pass  # what happens is kept from the first watcher on
-        services = pages.services(
+        services = page_services(
             (self.reading, self, self.running),  # type: ignore[arg-type]
             callers,
             live,
             feed=self.feed,
             clock=self.clock,
-            standing=pages.standing(live, self.state),
+            standing=standing(live, self.state),
         )
         _SERVICES.take(**msgspec.structs.asdict(services))
         self.app = _application()
