@@ -49,7 +49,7 @@ ALIKE = (
         "an IPv4 address lies in no IPv6 range and has no bits above the 32nd: nothing is found",
     ),
     Alike(
-        "web/admin/guessing.py",
+        "web/admin/token_throttle.py",
         "Guesses.wait_s",
         "return math.ceil(left) if left > 0 and len(window.tried) >= ALLOWED else 0",
         "left > 0",

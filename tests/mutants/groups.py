@@ -162,7 +162,7 @@ GROUPS = (
         "auth",
         {
             "web/admin/callers.py": _ADMIN,
-            "web/admin/guessing.py": _ADMIN,
+            "web/admin/token_throttle.py": _ADMIN,
             "web/admin/browsers.py": _ADMIN,
             "web/admin/app.py": _ADMIN,
             "web/admin/api.py": _ADMIN,

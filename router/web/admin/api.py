@@ -17,14 +17,14 @@ from litestar.handlers import BaseRouteHandler
 from router import log
 from router.clock import Clock
 from router.errors import RouterError
-from router.web.admin.asking import Query
+from router.web.admin.query import Query
 from router.web.admin.browsers import check_origin, header, is_on_this_machine
 from router.web.admin.callers import (
     ANYONE,
     NOBODY,
     Caller,
     Callers,
-    TooManyGuesses,
+    TooManyWrongTokens,
     WrongToken,
 )
 from router.web.admin.openapi import DocumentRoutes, described
@@ -139,7 +139,7 @@ class Admission:
             if error.fresh:
                 self._log.warning("wrong token", peer=peer)
             raise Rejected(401, "Invalid token.", _CHALLENGE) from None
-        except TooManyGuesses as error:
+        except TooManyWrongTokens as error:
             raise Rejected(429, str(error), {"retry-after": str(error.wait_s)}) from None
 
 

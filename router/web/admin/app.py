@@ -13,7 +13,7 @@ from typing import Any
 
 from router import log
 from router.errors import UsageError
-from router.web.admin.asking import Query
+from router.web.admin.query import Query
 from router.web.admin.browsers import Hosts, check_origin
 from router.web.admin.problems import PROBLEM, Rejected, problem_body, rejection
 from router.web.client_address import Peers

@@ -8,7 +8,7 @@ import msgspec
 
 from router.clock import Clock
 from router.model.settings import AdminRole
-from router.web.admin.guessing import Guesses
+from router.web.admin.token_throttle import TokenThrottle
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -45,7 +45,7 @@ class WrongToken(Exception):
         self.fresh = fresh
 
 
-class TooManyGuesses(Exception):
+class TooManyWrongTokens(Exception):
     """It is no token of ours, after too many others; `wait_s` says how long wrong ones are slow."""
 
     def __init__(self, wait_s: int) -> None:
@@ -60,7 +60,7 @@ class Callers:
 
     def __init__(self, held: Callable[[], Sequence[HeldToken]] | None, *, clock: Clock) -> None:
         self._held = held
-        self._guesses = Guesses(clock)
+        self._guesses = TokenThrottle(clock)
 
     @property
     def required(self) -> bool:
@@ -81,7 +81,7 @@ class Callers:
         if not wait_s:
             raise WrongToken(fresh=self._guesses.wrong(peer, _digest(token)))
         await self._guesses.pause()
-        raise TooManyGuesses(wait_s)
+        raise TooManyWrongTokens(wait_s)
 
     def holder(self, token: bytes) -> Caller | None:
         """Whose token this is, if anybody's. All are compared, each in constant time."""

@@ -7,7 +7,7 @@ from litestar import Controller
 
 from router.errors import UsageError
 from router.store.values import LIMIT_MAX, FeedQuery, Followed, Following
-from router.web.admin.asking import Query, QueryParameter
+from router.web.admin.query import Query, QueryParameter
 from router.web.admin.problems import Rejected
 from router.web.admin.request import AdminRequest, Given, question
 from router.web.feed import KINDS, WITHOUT_BODIES, Feed, FeedFilter

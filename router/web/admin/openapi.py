@@ -14,7 +14,7 @@ from litestar.routes import HTTPRoute
 from litestar.types import Method
 
 from router import __version__
-from router.web.admin.asking import QueryParameter
+from router.web.admin.query import QueryParameter
 from router.web.admin.request import AdminRequest, question
 
 HTML = "text/html"

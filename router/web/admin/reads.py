@@ -14,7 +14,7 @@ from router.operator import answers
 from router.operator.protocol import Running, Verbs
 from router.operator.questions import StoreQuestions
 from router.store.values import Generation, Selector
-from router.web.admin.asking import (
+from router.web.admin.query import (
     CURSOR,
     DELIVERY_STATES,
     JOB_STATES,
@@ -25,7 +25,7 @@ from router.web.admin.asking import (
     WHERE,
     QueryParameter,
 )
-from router.web.admin.hiding import hidden_attempt, hidden_delivery, hidden_job, hidden_listed
+from router.web.admin.redaction import hidden_attempt, hidden_delivery, hidden_job, hidden_listed
 from router.web.admin.problems import Rejected
 from router.web.admin.request import AdminRequest, Given, question
 

@@ -12,7 +12,7 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import SkipValidation
 
 from router.operator.requests import By
-from router.web.admin.asking import Query, QueryParameter
+from router.web.admin.query import Query, QueryParameter
 from router.web.admin.browsers import header
 from router.web.admin.callers import Caller
 from router.web.admin.problems import JSON, PROBLEM, ProblemDetails, Rejected

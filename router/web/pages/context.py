@@ -14,7 +14,7 @@ from router.operator.protocol import Running, Verbs
 from router.operator.questions import StoreQuestions
 from router.operator.requests import By, ReplayRequest
 from router.rules.live import LiveRef
-from router.web.admin.asking import Query, QueryParameter
+from router.web.admin.query import Query, QueryParameter
 from router.web.admin.callers import Callers
 from router.web.feed import Feed
 from router.web.pages.assets import Assets

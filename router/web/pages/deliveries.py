@@ -11,7 +11,7 @@ from router.errors import NotFound, UsageError
 from router.model.delivery import Delivery
 from router.operator.answers import HIDDEN, Deliveries
 from router.store.values import DeliveryRecord
-from router.web.admin.asking import (
+from router.web.admin.query import (
     CURSOR,
     DELIVERY_STATES,
     LIMIT,
@@ -21,7 +21,7 @@ from router.web.admin.asking import (
     Query,
     QueryParameter,
 )
-from router.web.admin.hiding import hidden_attempt, hidden_job
+from router.web.admin.redaction import hidden_attempt, hidden_job
 from router.web.admin.problems import Rejected
 from router.web.admin.reads import BYTES
 from router.web.admin.request import Given

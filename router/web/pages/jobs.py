@@ -13,7 +13,7 @@ from router.model.operations import Change
 from router.operator.answers import Cancelled, JobOutput, Jobs, Revived
 from router.operator.requests import ChangeRequest, ReplayRequest
 from router.store.values import Selector
-from router.web.admin.asking import (
+from router.web.admin.query import (
     CURSOR,
     DELIVERY_STATES,
     JOB_STATES,
@@ -23,7 +23,7 @@ from router.web.admin.asking import (
     WHERE,
     QueryParameter,
 )
-from router.web.admin.hiding import hidden_attempt, hidden_job
+from router.web.admin.redaction import hidden_attempt, hidden_job
 from router.web.admin.request import Given
 from router.web.pages import shown
 from router.web.pages.context import SELECTED, PageContext, selector_of

@@ -6,7 +6,7 @@ from litestar import Controller, Response, post, route
 from litestar.params import FromPath
 
 from router import log
-from router.web.admin.callers import TooManyGuesses, WrongToken
+from router.web.admin.callers import TooManyWrongTokens, WrongToken
 from router.web.admin.problems import Rejected
 from router.web.admin.request import Given
 from router.web.pages.context import PageContext
@@ -49,7 +49,7 @@ class Login(Controller):
             log.get("web.pages").warning("wrong token", peer=request.state.peer)
             error = "Invalid token."
             return context.frame.page("login.html", None, 401, next=onward, error=error)
-        except TooManyGuesses as many:
+        except TooManyWrongTokens as many:
             raise Rejected(429, str(many), {"retry-after": str(many.wait_s)}) from None
         context.sessions.end(cookie(request.scope["headers"], COOKIE))
         id_ = context.sessions.begin(token)

@@ -7,7 +7,7 @@ from litestar.params import FromPath
 
 from router.errors import NotFound, UsageError
 from router.operator.requests import TargetRequest
-from router.web.admin.asking import CURSOR, LIMIT, SPAN, QueryParameter
+from router.web.admin.query import CURSOR, LIMIT, SPAN, QueryParameter
 from router.web.admin.openapi import rows
 from router.web.admin.request import Given
 from router.web.pages import shown

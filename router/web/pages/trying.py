@@ -20,7 +20,7 @@ from router.rules.explain_words import found_words, verdict_word
 from router.rules.ruleset import Ruleset
 from router.rules.scope import event_scope
 from router.store.values import DeliveryRecord
-from router.web.admin.asking import QueryParameter
+from router.web.admin.query import QueryParameter
 from router.web.admin.request import Given
 from router.web.pages.context import PageContext
 from router.web.pages.rendering import value_text

@@ -12,10 +12,10 @@ from router.web.admin.callers import (
     Caller,
     Callers,
     HeldToken,
-    TooManyGuesses,
+    TooManyWrongTokens,
     WrongToken,
 )
-from router.web.admin.guessing import ALLOWED, HELD_MAX, KEPT, PAUSE_S, WINDOW_S, Guesses
+from router.web.admin.token_throttle import ALLOWED, HELD_MAX, KEPT, PAUSE_S, WINDOW_S, TokenThrottle
 from router.web.admin.problems import Rejected
 from tests.clocks import ManualClock, settle
 from tests.unit.web.admin.rig import TOKENS, Rig
@@ -35,7 +35,7 @@ async def slowed(clock: ManualClock, callers: Callers, peer: str) -> int:
     await clock.advance(PAUSE_S - 0.01)
     assert not asked.done()
     await clock.advance(0.01)
-    with pytest.raises(TooManyGuesses) as error:
+    with pytest.raises(TooManyWrongTokens) as error:
         await asked
     return error.value.wait_s
 
@@ -95,13 +95,13 @@ async def test_so_many_answers_are_held_back_and_no_more() -> None:
     held = [asyncio.ensure_future(callers.of(b"one more", "192.0.2.1")) for _ in range(HELD_MAX)]
     await settle()
     assert not any(asked.done() for asked in held)
-    with pytest.raises(TooManyGuesses):
+    with pytest.raises(TooManyWrongTokens):
         await callers.of(b"one more", "192.0.2.1")
     assert await passes(callers, "192.0.2.1")
     held.pop().cancel()
     await clock.advance(PAUSE_S)
     ends = await asyncio.gather(*held, return_exceptions=True)
-    assert {type(end) for end in ends} == {TooManyGuesses}
+    assert {type(end) for end in ends} == {TooManyWrongTokens}
     await slowed(clock, callers, "192.0.2.1")
 
 
@@ -123,7 +123,7 @@ async def test_an_ipv6_network_is_one_guesser() -> None:
 
 async def test_memory_is_bounded_and_a_crowd_shares_one_window() -> None:
     clock = ManualClock()
-    guesses = Guesses(clock)
+    guesses = TokenThrottle(clock)
     for number in range(KEPT + 5_000):
         guesses.wrong(f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}", b"%d" % number)
     held = guesses._windows
@@ -211,7 +211,7 @@ def test_how_many_guesses_of_how_many_in_how_long() -> None:
 async def test_an_address_whose_minute_is_over_begins_anew() -> None:
     """Others' windows are still open then; it does not go among the crowd."""
     clock = ManualClock()
-    guesses = Guesses(clock)
+    guesses = TokenThrottle(clock)
     for number in range(ALLOWED):
         assert guesses.wrong("192.0.2.1", b"%d" % number)
     assert not guesses.wrong("192.0.2.1", b"0")

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from router.web.admin.callers import HeldToken
-from router.web.admin.guessing import ALLOWED, PAUSE_S, WINDOW_S
+from router.web.admin.token_throttle import ALLOWED, PAUSE_S, WINDOW_S
 from router.web.pages.sessions import LASTS_S
 from tests.clocks import settle
 from tests.unit.web.pages.rig import TOKENS, Rig

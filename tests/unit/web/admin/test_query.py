@@ -4,7 +4,7 @@ import pytest
 
 from router.errors import UsageError
 from router.store.values import Selector
-from router.web.admin.asking import (
+from router.web.admin.query import (
     CURSOR,
     DELIVERY_STATES,
     LIMIT,

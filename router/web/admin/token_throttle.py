@@ -29,7 +29,7 @@ class _Window:
         self.tried: set[bytes] = set()
 
 
-class Guesses:
+class TokenThrottle:
     """
     Wrong tokens of the last minute, by address (of IPv6: by /64).
 
