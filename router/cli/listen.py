@@ -164,7 +164,10 @@ def _condition(place: Options, wanted: ListenOptions) -> "ListenCondition | None
         return ListenCondition(wanted.where, builtin())
     _, ruleset = place.beside()
     return ListenCondition(
-        wanted.where, ruleset.providers, variables=ruleset.variables, defines=ruleset.defines
+        wanted.where,
+        {**builtin(), **ruleset.providers},
+        variables=ruleset.variables,
+        defines=ruleset.defines,
     )
 
 

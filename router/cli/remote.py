@@ -21,6 +21,7 @@ from router.operator.requests import (
     ReplayRequest,
     TargetRequest,
 )
+from router.providers import builtin
 from router.store.values import DeliveryRecord, EventEntry, Generation, Selector
 
 LIMIT_DEFAULT, LIMIT_MAX = 50, 500
@@ -170,6 +171,8 @@ class RemoteOperator:
             body = answers.HIDDEN.encode()
         given = msgspec.structs.asdict(found)
         kept = {name: given[name] for name in Delivery.__struct_fields__ if name in given}
+        provider = builtin().get(found.provider)  # a server shows the name its endpoint has
+        kept["provider"] = provider.name if provider else found.provider
         return DeliveryRecord(
             delivery=Delivery(**kept, body=body),
             events=tuple(

@@ -181,6 +181,11 @@ class Endpoint(msgspec.Struct, frozen=True):
     api_version: str | None = None
     expect_every: int | None = None
 
+    @property
+    def shown_provider(self) -> str:
+        """Its provider by the name that the rules file gives it (`github`, not `code-host`)."""
+        return self.api.spelling or self.provider
+
 
 OWN = "router"
 """The reserved endpoint, and provider, of the router's own events: `from: router`."""

@@ -85,8 +85,10 @@ class StoreQuestions:
             search, stored = await self._searched(wanted, jobs=False)
             found = await self._summaries([one.delivery.id for one in stored])
         page, last = _cut(found, limit)
+        name = self._live.current.ruleset.provider_name
+        named = [msgspec.structs.replace(d, provider=name(d.endpoint, d.provider)) for d in page]
         return answers.Deliveries(
-            page, _next("deliveries", last, lambda d: d.id), *_examined(search)
+            tuple(named), _next("deliveries", last, lambda d: d.id), *_examined(search)
         )
 
     async def events(self, selector: Selector, cursor: str | None = None) -> answers.EventPage:
@@ -180,7 +182,7 @@ class StoreQuestions:
 
     async def delivery(self, prefix: str) -> answers.OneDelivery:
         """A delivery without its body. Raises as `show`."""
-        return delivery_answer(await self.record(prefix))
+        return delivery_answer(await self.record(prefix), self._live.current.ruleset)
 
     async def job(self, prefix: str) -> answers.OneJob:
         """A job and its attempts. Raises as `show`."""
@@ -296,13 +298,13 @@ class StoreQuestions:
         return tuple(found)
 
 
-def delivery_answer(record: DeliveryRecord) -> answers.OneDelivery:
+def delivery_answer(record: DeliveryRecord, ruleset: Ruleset) -> answers.OneDelivery:
     """Everything about a delivery but its body."""
     d = record.delivery
     return answers.OneDelivery(
         id=d.id,
         endpoint=d.endpoint,
-        provider=d.provider,
+        provider=ruleset.provider_name(d.endpoint, d.provider),
         received_at=d.received_at,
         state=d.state,
         method=d.method,
@@ -331,7 +333,7 @@ def _explained(record: DeliveryRecord, ruleset: Ruleset, number: int | None) -> 
     return {
         "delivery": delivery.id,
         "endpoint": delivery.endpoint,
-        "provider": delivery.provider,
+        "provider": ruleset.provider_name(delivery.endpoint, delivery.provider),
         "received_at": delivery.received_at,
         "verified_by": delivery.verified_by,
         "state": delivery.state,

@@ -82,6 +82,6 @@ def note_of(rule: CompiledRule, count: RuleCount | None, now: int) -> str | None
 def endpoint_rows(ruleset: Ruleset) -> tuple[EndpointRow, ...]:
     """The endpoints in file order."""
     return tuple(
-        EndpointRow(e.name, e.provider, e.addresses, e.secrets, e.unsigned, e.body_max)
+        EndpointRow(e.name, e.shown_provider, e.addresses, e.secrets, e.unsigned, e.body_max)
         for e in ruleset.endpoints.values()
     )

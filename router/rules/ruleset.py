@@ -41,9 +41,7 @@ class Ruleset(msgspec.Struct, frozen=True):
         endpoint is gone, or has another sender today.
         """
         found = self.endpoints.get(endpoint)
-        if found is None or found.provider != provider:
-            return provider
-        return found.api.spelling or provider
+        return found.shown_provider if found and found.provider == provider else provider
 
     def roots(self, delivery: Delivery) -> dict[str, Any]:
         """The roots that all events of a delivery share."""

@@ -195,7 +195,7 @@ class Reloader:
     def _in_force(self, live: LiveRuleset, now: int) -> None:
         self._metrics.in_force(live.ruleset.generation, now)
         doors = [door for door in live.doors.values() if door.provider.ack_within_s is not None]
-        self._metrics.awaited(door.settings.provider for door in doors)
+        self._metrics.awaited(door.settings.shown_provider for door in doors)
 
     async def _tell(self, old: Ruleset, live: LiveRuleset) -> None:
         state, new, now = self.state, live.ruleset, self._clock.now()

@@ -50,7 +50,7 @@ class FeedFull(StoreUnavailable):
 
 
 class FeedFilter(msgspec.Struct, frozen=True):
-    """What a watcher wants to hear of. Empty: all of them."""
+    """What a watcher wants to see. Empty: all of it."""
 
     endpoints: frozenset[str] = frozenset()
     events: frozenset[str] = frozenset()
@@ -142,8 +142,13 @@ class Feed:
 
     # -- what happens ---------------------------------------------------------------------------
 
-    def delivered(self, accepted: Acceptance, receipt: Accepted | Duplicate) -> None:
-        """A delivery was committed, or known already; nothing of its body is kept."""
+    def delivered(
+        self, accepted: Acceptance, receipt: Accepted | Duplicate, provider: str | None = None
+    ) -> None:
+        """
+        A delivery was committed, or known already; nothing of its body is kept. `provider`: as its
+        endpoint writes it, if that is another name.
+        """
         if not self._live:
             return
         delivery, jobs = accepted.delivery, accepted.jobs
@@ -153,7 +158,7 @@ class Feed:
         content = {
             "id": receipt.delivery,
             "endpoint": delivery.endpoint,
-            "provider": delivery.provider,
+            "provider": provider or delivery.provider,
             "received_at": delivery.received_at,
             "state": delivery.state,
             "events": names[:NAMES_MAX],

@@ -7,7 +7,7 @@ from router.model.delivery import InboundRequest
 
 
 class EndpointPort(Protocol):
-    """One endpoint as the door sees it. `body_max` in bytes, `methods` in upper case."""
+    """One endpoint as the listener sees it. `body_max` in bytes, `methods` in upper case."""
 
     @property
     def name(self) -> str: ...
@@ -45,7 +45,7 @@ class ReplyPort(Protocol):
 
 
 class IntakePort(Protocol):
-    """The corridor behind the public door. `Any` stands for the intake's own entry type."""
+    """The intake behind the public listener. `Any` stands for the intake's own entry type."""
 
     def find(self, raw_path: bytes) -> Any:
         """The Entry of exactly this path, or None."""
@@ -63,5 +63,5 @@ class IntakePort(Protocol):
         peer: str,
         headers: Sequence[tuple[bytes, bytes]] = (),
     ) -> None:
-        """Count a request that the door itself refused; `entry` None: no such endpoint."""
+        """Count a request that the listener itself refused; `entry` None: no such endpoint."""
         ...

@@ -18,10 +18,11 @@ from router.operator.protocol import Running, Verbs
 from router.operator.questions import StoreQuestions
 from router.rules.live import LiveRef
 from router.serving.memory import keep_from_collector
+from router.store.protocol import StoreReads
 from router.web.admin.api import admin_api
 from router.web.admin.callers import Callers
 from router.web.admin.changes import ChangeRoutes
-from router.web.admin.live import FeedStore, LiveRoutes
+from router.web.admin.live import LiveRoutes
 from router.web.admin.reads import ListRoutes, RecordRoutes, ServerRoutes
 from router.web.feed import Feed
 from router.web.pages.application import PagesRouter
@@ -34,7 +35,7 @@ from router.wiring.admin import masked
 
 
 def api(
-    pages: Services, *, reads: FeedStore, render_metrics: Callable[[], Awaitable[bytes]]
+    pages: Services, *, reads: StoreReads, render_metrics: Callable[[], Awaitable[bytes]]
 ) -> Litestar:
     """Everything that every router answers there."""
     made = admin_api(
@@ -44,7 +45,8 @@ def api(
             "verbs": pages.verbs,
             "running": pages.running,
             "feed": pages.feed,
-            "ledger": reads,
+            "store": reads,
+            "live": pages.live,
             "render_metrics": render_metrics,
         },
         callers=pages.callers,

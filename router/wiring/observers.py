@@ -88,8 +88,8 @@ class IntakeObserver:
         if not known:
             self._cancelled(e.receipt)
             self._count(delivery, plan, self._log)
-        provider = e.endpoint.provider
-        self._metrics.acked(e.endpoint.settings.provider, e.seconds, provider.ack_within_s)
+        sender, most = e.endpoint.settings.shown_provider, e.endpoint.provider.ack_within_s
+        self._metrics.acked(sender, e.seconds, most)
         self._log.info(
             "delivery",
             endpoint=name,
@@ -241,7 +241,9 @@ def feed_handlers(feed: Feed) -> Handlers:
 
     return {
         AttemptEnded: attempted,
-        DeliveryStored: lambda e: feed.delivered(e.accepted, e.receipt),
+        DeliveryStored: lambda e: feed.delivered(
+            e.accepted, e.receipt, e.endpoint.settings.shown_provider
+        ),
         JobCorrupt: lambda e: own(e.own),
         OwnEventStored: lambda e: feed.delivered(e.accepted, e.receipt),
     }

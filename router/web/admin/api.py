@@ -17,7 +17,6 @@ from litestar.handlers import BaseRouteHandler
 from router import log
 from router.clock import Clock
 from router.errors import RouterError
-from router.web.admin.query import Query
 from router.web.admin.browsers import check_origin, header, is_on_this_machine
 from router.web.admin.callers import (
     ANYONE,
@@ -29,6 +28,7 @@ from router.web.admin.callers import (
 )
 from router.web.admin.openapi import DocumentRoutes, described
 from router.web.admin.problems import JSON, PROBLEM, Rejected, problem_body, rejection
+from router.web.admin.query import Query
 from router.web.admin.request import BODY_MAX, AdminRequest
 
 _CHALLENGE = {"www-authenticate": "Bearer"}
@@ -113,7 +113,7 @@ class Admission:
         state = scope["state"]
         check_origin(scope["headers"], scope["scheme"], state["host"])
         scope["user"] = await self._caller(scope, row, state["peer"])
-        state["asked"] = Query(scope["query_string"], row["query"], self._clock.now())
+        state["query"] = Query(scope["query_string"], row["query"], self._clock.now())
 
     async def _caller(self, scope: Any, row: Mapping[str, Any], peer: str) -> Caller:
         access = row["access"]

@@ -13,9 +13,9 @@ from typing import Any
 
 from router import log
 from router.errors import UsageError
-from router.web.admin.query import Query
 from router.web.admin.browsers import Hosts, check_origin
 from router.web.admin.problems import PROBLEM, Rejected, problem_body, rejection
+from router.web.admin.query import Query
 from router.web.client_address import Peers
 
 STRICT = b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

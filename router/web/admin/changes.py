@@ -1,13 +1,43 @@
 """The verbs of the API: POST only, for operators only, each with its line of audit."""
 
+import msgspec
 from litestar import Controller
 from litestar.params import JSONBody
 
 from router.operator import answers
 from router.operator.protocol import Running, Verbs
-from router.operator.requests import BackupNote, PruneRequest, RememberRequest, TargetRequest
-from router.web.admin.asked import ChangeBody, EmptyBody, ReplayBody
+from router.operator.requests import (
+    BackupNote,
+    ChangeRequest,
+    PruneRequest,
+    RememberRequest,
+    ReplayRequest,
+    TargetRequest,
+)
 from router.web.admin.request import AdminRequest, Given, verb
+
+
+class ChangeBody(ChangeRequest, frozen=True):
+    """
+    What to change: deliveries or jobs by id, or those of a selector. `dry_run`: only the plan.
+    """
+
+    dry_run: bool = False
+
+
+class ReplayBody(ReplayRequest, frozen=True):
+    """
+    What to replay. `recorded`: the original jobs again, instead of matching with today's rules.
+    `rate` is jobs a second for each target, null: all at once. `name` is the replay's id: the same
+    again makes nothing twice. `again`: also what has been replayed already. `dry_run`: only the
+    plan.
+    """
+
+    dry_run: bool = False
+
+
+class EmptyBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """No key at all."""
 
 
 class ChangeRoutes(Controller):

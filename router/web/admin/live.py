@@ -1,14 +1,15 @@
-"""The routes of those who follow: what happens as it happens, and the ledger in its own order."""
-
-from typing import Protocol
+"""Routes to follow the router by: its live feed, and deliveries in the order of storing."""
 
 import msgspec
 from litestar import Controller
 
 from router.errors import UsageError
-from router.store.values import LIMIT_MAX, FeedQuery, Followed, Following
-from router.web.admin.query import Query, QueryParameter
+from router.operator.answers import EventRow
+from router.rules.live import LiveRef
+from router.store.protocol import StoreReads
+from router.store.values import LIMIT_MAX, FeedQuery, Followed
 from router.web.admin.problems import Rejected
+from router.web.admin.query import Query, QueryParameter
 from router.web.admin.request import AdminRequest, Given, question
 from router.web.feed import KINDS, WITHOUT_BODIES, Feed, FeedFilter
 from router.web.feed_stream import CONTENT_TYPE, EventStream
@@ -26,15 +27,6 @@ _PLACE = (
     QueryParameter("since", "Where to begin without one: start, now, or Unix milliseconds."),
     QueryParameter("limit", f"At most so many; default {LIMIT_DEFAULT}, most {LIMIT_MAX}."),
 )
-
-
-class FollowedEvent(msgspec.Struct, frozen=True):
-    """An event of a delivery."""
-
-    index: int
-    id: str
-    name: str
-    action: str | None
 
 
 class FollowedDelivery(msgspec.Struct, frozen=True, rename={"body": "body_base64"}):
@@ -58,7 +50,7 @@ class FollowedDelivery(msgspec.Struct, frozen=True, rename={"body": "body_base64
     body: bytes
     verified_by: str | None
     event_count: int
-    events: tuple[FollowedEvent, ...]
+    events: tuple[EventRow, ...]
     flags: tuple[str, ...]
     replay_of: str | None
 
@@ -78,14 +70,8 @@ class After(msgspec.Struct, frozen=True):
     other: bool
 
 
-class FeedStore(Protocol):
-    """What is asked of the store."""
-
-    async def following(self, asked: FeedQuery) -> Following: ...
-
-
 class LiveRoutes(Controller):
-    """What happens, and the ledger in its own order."""
+    """What happens, and deliveries in the order they were stored."""
 
     @question(
         "/api/feed",
@@ -94,13 +80,13 @@ class LiveRoutes(Controller):
     )  # fmt: skip
     async def feed_of(self, request: AdminRequest, feed: Given[Feed]) -> EventStream:
         """Attempts only to those who may see payloads: a reason may quote an answer."""
-        kinds = _kinds(request.asked)
+        query = request.query
+        kinds = _kinds(query)
         if not request.user.bodies:
             kinds = (kinds or WITHOUT_BODIES) & WITHOUT_BODIES
             if not kinds:
                 raise Rejected(403, f"the token {request.user.name} may not see attempts here")
-        asked = request.asked
-        wanted = FeedFilter(_names(asked, "endpoint"), _names(asked, "event"), kinds)
+        wanted = FeedFilter(_names(query, "endpoint"), _names(query, "event"), kinds)
         return EventStream(feed, wanted, request.header(b"last-event-id"))
 
     @question(
@@ -108,43 +94,45 @@ class LiveRoutes(Controller):
         "Whole deliveries in the order in which they were stored, after a place.",
         *_FILTERS, *_PLACE, payloads=True,
     )  # fmt: skip
-    async def after(self, request: AdminRequest, ledger: Given[FeedStore]) -> After:
+    async def after(
+        self, request: AdminRequest, store: Given[StoreReads], live: Given[LiveRef]
+    ) -> After:
         """For those who must miss none."""
-        query = request.asked
-        asked = FeedQuery(
+        query, ruleset = request.query, live.current.ruleset
+        wanted = FeedQuery(
             cursor=query.text("cursor"),
             since=query.text("since") or "start",
             endpoints=_names(query, "endpoint"),
             events=_names(query, "event"),
             limit=max(1, query.number("limit", LIMIT_DEFAULT, LIMIT_MAX)),
         )
-        return _told(await ledger.following(asked))
+        found = await store.following(wanted)
+        deliveries = tuple(
+            _delivery(one, ruleset.provider_name(one.delivery.endpoint, one.delivery.provider))
+            for one in found.deliveries
+        )
+        return After(deliveries, found.cursor, found.more, found.removed, found.other)
 
 
-def _told(found: Following) -> After:
-    deliveries = tuple(_delivery(one) for one in found.deliveries)
-    return After(deliveries, found.cursor, found.more, found.removed, found.other)
-
-
-def _delivery(one: Followed) -> FollowedDelivery:
-    delivery = one.delivery
+def _delivery(one: Followed, provider: str) -> FollowedDelivery:
+    d = one.delivery
     return FollowedDelivery(
         cursor=one.cursor,
-        id=delivery.id,
-        endpoint=delivery.endpoint,
-        provider=delivery.provider,
-        received_at=delivery.received_at,
-        state=delivery.state,
-        method=delivery.method,
-        path=delivery.path,
-        query=delivery.query,
-        headers=delivery.headers,
-        body=delivery.body,
-        verified_by=delivery.verified_by,
-        event_count=delivery.event_count,
-        events=tuple(FollowedEvent(e.index, e.id, e.name, e.action) for e in one.events),
-        flags=delivery.flags,
-        replay_of=delivery.replay_of,
+        id=d.id,
+        endpoint=d.endpoint,
+        provider=provider,
+        received_at=d.received_at,
+        state=d.state,
+        method=d.method,
+        path=d.path,
+        query=d.query,
+        headers=d.headers,
+        body=d.body,
+        verified_by=d.verified_by,
+        event_count=d.event_count,
+        events=tuple(EventRow(e.index, e.id, e.name, e.action) for e in one.events),
+        flags=d.flags,
+        replay_of=d.replay_of,
     )
 
 

@@ -1,4 +1,4 @@
-"""Query parameters of the admin door: the one selector, pages, and nothing that is not known."""
+"""Query parameters of the admin API: the one selector, pages, and nothing that is not known."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, get_args
@@ -45,7 +45,7 @@ SELECTOR = (
 
 class Query:
     """
-    What a request asked by its query string. `now` is Unix milliseconds.
+    The query string of a request. `now` is Unix milliseconds.
 
     Raises:
         UsageError: it is malformed, or has what the route does not take.
@@ -72,10 +72,12 @@ class Query:
         """How many are wanted."""
         return max(1, self.number("limit", LIMIT_DEFAULT, LIMIT_MAX))
 
-    def time(self, name: str) -> int | None:
-        """A time in Unix milliseconds."""
-        text = self.text(name)
-        return None if text is None else _instant(text, self._now)
+    def span(self) -> tuple[int | None, int | None, int]:
+        """Since, until (Unix milliseconds) and how many at most."""
+        since, until = (
+            None if text is None else _instant(text, self._now) for text in map(self.text, TIMES)
+        )
+        return since, until, self.limit()
 
     def selector(self, states: tuple[str, ...] = ()) -> Selector:
         """The selector; `states` are those that may be asked for."""

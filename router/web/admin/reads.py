@@ -14,6 +14,7 @@ from router.operator import answers
 from router.operator.protocol import Running, Verbs
 from router.operator.questions import StoreQuestions
 from router.store.values import Generation, Selector
+from router.web.admin.problems import Rejected
 from router.web.admin.query import (
     CURSOR,
     DELIVERY_STATES,
@@ -25,8 +26,6 @@ from router.web.admin.query import (
     WHERE,
     QueryParameter,
 )
-from router.web.admin.redaction import hidden_attempt, hidden_delivery, hidden_job, hidden_listed
-from router.web.admin.problems import Rejected
 from router.web.admin.request import AdminRequest, Given, question
 
 REFUSALS_DEFAULT, REFUSALS_MAX = 100, 1_000
@@ -54,73 +53,57 @@ class ListRoutes(Controller):
         self, request: AdminRequest, questions: Given[StoreQuestions]
     ) -> answers.Deliveries:
         """Newest first."""
-        before = request.asked.text("cursor")
-        return await questions.deliveries(_searching(request, DELIVERY_STATES), before)
+        selector = _searching(request, DELIVERY_STATES)
+        return await questions.deliveries(selector, request.query.text("cursor"))
 
     @question("/api/events", "What happened, by event.", *_LIST)
     async def events(
         self, request: AdminRequest, questions: Given[StoreQuestions]
     ) -> answers.EventPage:
         """Those of the newest delivery first."""
-        after = request.asked.text("cursor")
-        return await questions.events(request.asked.selector(DELIVERY_STATES), after)
+        query = request.query
+        return await questions.events(query.selector(DELIVERY_STATES), query.text("cursor"))
 
     @question("/api/jobs", "Work, by job.", *_LIST, WHERE)
     async def jobs(self, request: AdminRequest, questions: Given[StoreQuestions]) -> answers.Jobs:
         """Newest first."""
-        before = request.asked.text("cursor")
-        found = await questions.jobs(_searching(request, JOB_STATES), before)
-        if request.user.bodies:
-            return found
-        return msgspec.structs.replace(found, jobs=tuple(map(hidden_job, found.jobs)))
+        selector = _searching(request, JOB_STATES)
+        return request.visible(await questions.jobs(selector, request.query.text("cursor")))
 
     @question("/api/attempts", "Work, by attempt.", *_LIST)
     async def attempts(
         self, request: AdminRequest, questions: Given[StoreQuestions]
     ) -> answers.Attempts:
         """Those of the newest job first."""
-        after = request.asked.text("cursor")
-        found = await questions.attempts(request.asked.selector(JOB_STATES), after)
-        if request.user.bodies:
-            return found
-        return msgspec.structs.replace(found, attempts=tuple(map(hidden_listed, found.attempts)))
+        query = request.query
+        found = await questions.attempts(query.selector(JOB_STATES), query.text("cursor"))
+        return request.visible(found)
 
     @question("/api/dead", "Dead jobs by what they died of.", *SELECTOR, LIMIT, WHERE)
     async def dead(self, request: AdminRequest, questions: Given[StoreQuestions]) -> answers.Dead:
         """The latest cause first."""
-        found = await questions.dead(_searching(request, ()))
-        if request.user.bodies:
-            return found
-        causes = tuple(
-            msgspec.structs.replace(c, reason=c.reason.partition(":")[0]) for c in found.causes
-        )
-        return msgspec.structs.replace(found, causes=causes)
+        return request.visible(await questions.dead(_searching(request, ())))
 
     @question("/api/audit", "Who changed what.", *SPAN, LIMIT, CURSOR)
     async def audit(
         self, request: AdminRequest, questions: Given[StoreQuestions]
     ) -> answers.AuditLines:
         """Newest first."""
-        asked = request.asked
-        before = asked.text("cursor")
-        return await questions.audit(
-            asked.time("since"), asked.time("until"), asked.limit(), before
-        )
+        return await questions.audit(*request.query.span(), request.query.text("cursor"))
 
     @question("/api/replays", "Replays and how far they are.", LIMIT)
     async def replays(
         self, request: AdminRequest, questions: Given[StoreQuestions]
     ) -> answers.Replays:
         """Newest first."""
-        return await questions.replays(request.asked.limit())
+        return await questions.replays(request.query.limit())
 
     @question("/api/generations", "Rules files that were in force.", LIMIT, CURSOR)
     async def generations(
         self, request: AdminRequest, questions: Given[StoreQuestions]
     ) -> answers.Generations:
         """Newest first."""
-        after = request.asked.text("cursor")
-        return await questions.generations(request.asked.limit(), after)
+        return await questions.generations(request.query.limit(), request.query.text("cursor"))
 
 
 class RecordRoutes(Controller):
@@ -131,8 +114,7 @@ class RecordRoutes(Controller):
         self, request: AdminRequest, questions: Given[StoreQuestions], delivery: FromPath[str]
     ) -> answers.OneDelivery:
         """By its id or the beginning of it."""
-        found = await questions.delivery(delivery)
-        return found if request.user.bodies else hidden_delivery(found)
+        return request.visible(await questions.delivery(delivery))
 
     @question(
         "/api/deliveries/{delivery:str}/body", "Its body, byte for byte.",
@@ -154,8 +136,8 @@ class RecordRoutes(Controller):
         self, request: AdminRequest, questions: Given[StoreQuestions], delivery: FromPath[str]
     ) -> dict[str, Any]:
         """By the generation that decided."""
-        asked = request.asked
-        number = asked.number("event", 0, 1_000_000) if asked.text("event") else None
+        query = request.query
+        number = query.number("event", 0, 1_000_000) if query.text("event") else None
         # its numbers are the payload's own: our encoder writes them as they came
         return msgspec.Raw(encode_json(await questions.explain(delivery, number)))  # type: ignore[return-value]
 
@@ -164,10 +146,7 @@ class RecordRoutes(Controller):
         self, request: AdminRequest, questions: Given[StoreQuestions], job: FromPath[str]
     ) -> answers.OneJob:
         """By its id or the beginning of it."""
-        found = await questions.job(job)
-        if request.user.bodies:
-            return found
-        return answers.OneJob(hidden_job(found.job), tuple(map(hidden_attempt, found.attempts)))
+        return request.visible(await questions.job(job))
 
     @question("/api/replays/{replay:str}", "One replay.")
     async def replay(self, verbs: Given[Verbs], replay: FromPath[str]) -> answers.ReplayProgress:
@@ -233,31 +212,29 @@ class ServerRoutes(Controller):
     @question("/api/refusals", "What was refused lately.", LIMIT)
     async def refusals(self, request: AdminRequest, running: Given[Running]) -> answers.RefusalList:
         """Newest first."""
-        found = running.refusals(request.asked.number("limit", REFUSALS_DEFAULT, REFUSALS_MAX))
-        if request.user.bodies:
-            return found
-        return answers.RefusalList([{**refusal, "hint": None} for refusal in found.refusals])
+        most = request.query.number("limit", REFUSALS_DEFAULT, REFUSALS_MAX)
+        return request.visible(running.refusals(most))
 
     @question("/api/refusal", "One refused request, whole.", *_REFUSAL, payloads=True)
     async def refusal(
         self, request: AdminRequest, running: Given[Running]
     ) -> answers.RefusedRequest:
         """The newest, unless it is named."""
-        asked = request.asked
-        return running.refusal(asked.text("id") or "last", asked.text("endpoint"))
+        query = request.query
+        return running.refusal(query.text("id") or "last", query.text("endpoint"))
 
     @question("/api/output", "What a running command has written.", *_OUTPUT, payloads=True)
     async def output(self, request: AdminRequest, running: Given[Running]) -> answers.JobOutput:
         """Since the `next` that is given."""
-        job = request.asked.text("job")
+        job = request.query.text("job")
         if job is None:
             raise UsageError("name the job: ?job=ID")
-        return running.output(job, request.asked.text("after") or "")
+        return running.output(job, request.query.text("after") or "")
 
 
 def _searching(request: AdminRequest, states: tuple[str, ...]) -> Selector:
-    """The selector. A condition tells of payloads, so a caller without bodies may give none."""
-    selector = request.asked.selector(states)
+    """The selector. A condition reveals payloads, so a caller without bodies may give none."""
+    selector = request.query.selector(states)
     if selector.where is not None and not request.user.bodies:
         raise Rejected(403, f"the token {request.user.name} may not see payloads, so no `where`")
     return selector

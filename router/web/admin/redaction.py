@@ -1,48 +1,53 @@
 """What a caller without bodies sees: the shape of work, nothing that came in or was sent."""
 
-from typing import Any
+from typing import Any, TypeVar, cast
 
-import msgspec
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from router.kinds import CODES
+from router.model.delivery import Delivery
 from router.model.job import Attempt, Job
-from router.operator.answers import HIDDEN, OneDelivery
-from router.store.values import ListedAttempt
+from router.model.operations import Cause
+from router.operator.answers import HIDDEN, OneDelivery, RefusalList
+
+T = TypeVar("T")
 
 
-def hidden_delivery(found: OneDelivery) -> OneDelivery:
-    """Without the values of headers and query, and without what jobs and attempts hold."""
-    return msgspec.structs.replace(
-        found,
-        query=HIDDEN if found.query else "",
-        headers=tuple((name, HIDDEN) for name, _ in found.headers),
-        jobs=tuple(map(hidden_job, found.jobs)),
-        attempts=tuple(map(hidden_attempt, found.attempts)),
-    )
+def redacted(found: T) -> T:
+    """
+    An answer without the values of headers and query, and without what jobs and attempts quote;
+    however deep it holds them.
+    """
+    kept: Any = found
+    match found:
+        case tuple():
+            kept = tuple(map(redacted, found))
+        case Delivery() | OneDelivery():
+            gone: dict[str, Any] = {"body": b""} if isinstance(found, Delivery) else {}
+            gone["query"] = HIDDEN if found.query else ""
+            gone["headers"] = tuple((name, HIDDEN) for name, _ in found.headers)
+            kept = replace(_inner(found), **gone)
+        case Job():
+            waits = tuple(HIDDEN for _ in found.waits_for)
+            kept = replace(found, reason=_word(found.reason), waits_for=waits)
+        case Attempt():
+            codes = {n: v for n in CODES if isinstance(v := found.result.get(n), int)}
+            kept = replace(found, reason=_word(found.reason), result=codes)
+        case Cause():
+            kept = replace(found, reason=found.reason.partition(":")[0])
+        case RefusalList():
+            kept = RefusalList([{**refusal, "hint": None} for refusal in found.refusals])
+        case Struct():
+            kept = _inner(found)
+    return cast("T", kept)
 
 
-def hidden_job(job: Job) -> Job:
-    """Without what its reason and its group's value quote."""
-    waits = tuple(HIDDEN for _ in job.waits_for)
-    return msgspec.structs.replace(job, reason=_word(job.reason), waits_for=waits)
-
-
-def hidden_attempt(attempt: Attempt) -> Attempt:
-    """Without output, answer and rendered call."""
-    kept: dict[str, Any] = {
-        name: attempt.result[name] for name in CODES if isinstance(attempt.result.get(name), int)
-    }
-    return msgspec.structs.replace(attempt, reason=_word(attempt.reason), result=kept)
-
-
-def hidden_listed(found: ListedAttempt) -> ListedAttempt:
-    """The same, in a list."""
-    return msgspec.structs.replace(found, attempt=hidden_attempt(found.attempt))
+def _inner(found: Struct) -> Struct:
+    return replace(found, **{name: redacted(value) for name, value in asdict(found).items()})
 
 
 def _word(reason: str | None) -> str | None:
     """A reason begins with fixed words; what follows a colon may quote a payload or an answer."""
-    if reason is None:
-        return None
-    word, colon, _ = reason.partition(":")
-    return f"{word}: {HIDDEN}" if colon else word
+    word, colon, _ = (reason or "").partition(":")
+    return f"{word}: {HIDDEN}" if colon else reason

@@ -12,10 +12,11 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import SkipValidation
 
 from router.operator.requests import By
-from router.web.admin.query import Query, QueryParameter
 from router.web.admin.browsers import header
 from router.web.admin.callers import Caller
 from router.web.admin.problems import JSON, PROBLEM, ProblemDetails, Rejected
+from router.web.admin.query import Query, QueryParameter
+from router.web.admin.redaction import redacted
 
 T = TypeVar("T")
 Given = NamedDependency[SkipValidation[T]]
@@ -58,10 +59,14 @@ class AdminRequest(Request[Caller, Any, State]):
     """`user` is who calls, as the guard found out."""
 
     @property
-    def asked(self) -> Query:
+    def query(self) -> Query:
         """The query string; what is not known is refused already."""
-        found: Query = self.state.asked
+        found: Query = self.state.query
         return found
+
+    def visible(self, found: T) -> T:
+        """An answer, or what this caller may see of it."""
+        return found if self.user.bodies else redacted(found)
 
     @property
     def by(self) -> By:

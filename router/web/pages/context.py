@@ -1,21 +1,32 @@
 """What the handlers of pages work with: the same questions and verbs as the API's."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 import msgspec
 
 from router.clock import Clock
-from router.errors import UsageError
+from router.errors import NotFound, UsageError
 from router.model.selector import FIELDS, Criteria
+from router.operator.answers import Deliveries, Jobs
 from router.operator.criteria import criteria
 from router.operator.protocol import Running, Verbs
 from router.operator.questions import StoreQuestions
 from router.operator.requests import By, ReplayRequest
 from router.rules.live import LiveRef
-from router.web.admin.query import Query, QueryParameter
+from router.store.values import Selector
 from router.web.admin.callers import Callers
+from router.web.admin.query import (
+    CURSOR,
+    LIMIT,
+    SELECTOR,
+    STATE,
+    WHERE,
+    Query,
+    QueryParameter,
+)
 from router.web.feed import Feed
 from router.web.pages.assets import Assets
 from router.web.pages.frame import Frame
@@ -26,6 +37,9 @@ SELECTED = tuple([name for name in FIELDS if name != "limit"])
 """The fields of the one selector that go from a page into a plan, and from there into a verb."""
 
 NAMES_SHOWN = 300
+
+Listing = Callable[[Selector, str | None], Awaitable[Deliveries | Jobs]]
+"""A question whose answer is a page of a list."""
 
 
 class Services(msgspec.Struct, frozen=True):
@@ -82,6 +96,28 @@ class PageContext(Services, frozen=True):
         if not self.bodies and query.text("where") is not None:
             raise UsageError("this token may not see payloads, so it may not search in them")
         return query
+
+    async def listing(self, name: str, states: tuple[str, ...], ask: Listing) -> Shown:
+        """A page of what the selector of the address finds; a wrong one is said beside its form."""
+        error, found, given = None, None, dict[str, str]()
+        try:
+            query = self.query(*SELECTOR, WHERE, STATE, LIMIT, CURSOR)
+            given = {n: text for n in ("id", *SELECTED) if (text := query.text(n)) is not None}
+            answer = await ask(query.selector(states), query.text("cursor"))
+            found = self.request.visible(answer)
+        except (UsageError, NotFound) as wrong:
+            error = str(wrong)
+        return self.page(
+            f"{name}.html",
+            400 if error else 200,
+            found=found,
+            asked={n: given.get(n, "") for n in ("id", *SELECTED)},
+            error=error,
+            states=states,
+            names=self.names(),
+            more=urlencode({**given, "cursor": found.next}) if found and found.next else None,
+            plan=urlencode({n: v for n, v in given.items() if n != "id"}),
+        )
 
     async def replay(self, ids: tuple[str, ...], selector: Criteria | None = None) -> Shown:
         """Replay as the form wants it: under its name, perhaps once more."""

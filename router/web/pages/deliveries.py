@@ -1,34 +1,21 @@
 """Pages of deliveries: as they come, as a list, and each by itself."""
 
 from typing import Any
-from urllib.parse import urlencode
 
-import msgspec
 from litestar import Controller, Response
 from litestar.params import FromPath
 
-from router.errors import NotFound, UsageError
-from router.model.delivery import Delivery
-from router.operator.answers import HIDDEN, Deliveries
+from router.errors import NotFound
+from router.operator.answers import Deliveries
 from router.store.values import DeliveryRecord
-from router.web.admin.query import (
-    CURSOR,
-    DELIVERY_STATES,
-    LIMIT,
-    SELECTOR,
-    STATE,
-    WHERE,
-    Query,
-    QueryParameter,
-)
-from router.web.admin.redaction import hidden_attempt, hidden_job
 from router.web.admin.problems import Rejected
+from router.web.admin.query import DELIVERY_STATES, LIMIT, Query, QueryParameter
 from router.web.admin.reads import BYTES
 from router.web.admin.request import Given
 from router.web.feed import WITHOUT_BODIES, FeedFilter, FeedFull
 from router.web.feed_stream import EventStream
 from router.web.pages import shown, traces
-from router.web.pages.context import SELECTED, PageContext
+from router.web.pages.context import PageContext
 from router.web.pages.curl import curl
 from router.web.pages.request import Shown, action, page
 
@@ -36,7 +23,6 @@ TRACED_BODY_MAX = 1_048_576
 TRACED_RULES_MAX = 1_000
 """Beyond these a trace costs so much that it is made only when asked for."""
 
-_LIST = (*SELECTOR, WHERE, STATE, LIMIT, CURSOR)
 _ONE = (
     QueryParameter("event", "Trace the event of this index, counted from 0."),
     QueryParameter("body", "`all`: show more of the body."),
@@ -69,49 +55,29 @@ class DeliveryPages(Controller):
 
     @page("/deliveries")
     async def list(self, context: Given[PageContext]) -> Shown:
-        """A wrong selector is told beside the form that has it."""
-        error, found, asked = None, Deliveries(()), {}
-        try:
-            query = context.query(*_LIST)
-            asked = {n: t for n in ("id", *SELECTED) if (t := query.text(n)) is not None}
-            before = query.text("cursor")
-            found = await context.questions.deliveries(query.selector(DELIVERY_STATES), before)
-        except (UsageError, NotFound) as wrong:
-            error = str(wrong)
-        more = urlencode({**asked, "cursor": found.next}) if found.next else None
-        return context.page(
-            "deliveries.html",
-            400 if error else 200,
-            found=found,
-            asked={name: asked.get(name, "") for name in ("id", *SELECTED)},
-            error=error,
-            cut=found.cut,
-            states=DELIVERY_STATES,
-            names=context.names(),
-            more=more,
-            plan=urlencode({n: v for n, v in asked.items() if n != "id"}),
-        )
+        """Deliveries by a selector."""
+        ask = context.questions.deliveries
+        return await context.listing("deliveries", DELIVERY_STATES, ask)
 
     @page("/deliveries/{delivery:str}")
     async def one(self, context: Given[PageContext], delivery: FromPath[str]) -> Shown:
         """Everything that is known of it."""
         query = context.query(*_ONE)
-        record = await context.questions.record(delivery)
-        if not context.bodies:
-            record = _hidden(record)
-        d = record.delivery
+        record = context.request.visible(await context.questions.record(delivery))
+        d, ruleset = record.delivery, context.live.current.ruleset
+        address = ruleset.server.base_url.rstrip("/") + d.path
         return context.page(
             "delivery.html",
             record=record,
             d=d,
-            provider=context.live.current.ruleset.provider_name(d.endpoint, d.provider),
+            provider=ruleset.provider_name(d.endpoint, d.provider),
             body=shown.shown_body(d.body, whole=query.text("body") == "all"),
             headers=d.headers[: shown.HEADERS_SHOWN],
             verified=shown.verified(d),
             dedupe=shown.dedupe(record),
             events=record.events[: shown.EVENTS_SHOWN],
             jobs=shown.shown_jobs(record, bodies=context.bodies),
-            curl=curl(d, _address(context, d)) if context.bodies else None,
+            curl=curl(d, address) if context.bodies else None,
             name=context.name(),
             **await _trace(context, query, record),
         )
@@ -134,47 +100,22 @@ async def _newest(context: PageContext) -> Deliveries:
 
 
 async def _trace(context: PageContext, query: Query, record: DeliveryRecord) -> dict[str, Any]:
-    """What the rules said of one event of it."""
-    number = query.number("event", _first(record), 1_000_000)
-    told: dict[str, Any] = {"number": number, "trace": None, "copy": False}
-    told |= {"untraced": None, "ask": False}
+    """What the rules found of one event of it."""
+    first = record.events[0].index if record.events else 0
+    number = query.number("event", first, 1_000_000)
+    values = {"number": number, "trace": None, "copy": False, "untraced": None, "ask": False}
     d = record.delivery
     rules = len(context.live.current.ruleset.rules)
     if not context.bodies:
-        return {**told, "untraced": "this token may not see payloads, which traces quote"}
+        return {**values, "untraced": "this token may not see payloads, which traces quote"}
     much = len(d.body) > TRACED_BODY_MAX or rules > TRACED_RULES_MAX
     if much and query.text("trace") != "yes":
-        return {**told, "ask": True}
+        return {**values, "ask": True}
     try:
         found = await context.questions.explain(d.id, number)
     except NotFound as error:
-        return {**told, "untraced": str(error)}
+        return {**values, "untraced": str(error)}
     if found["reason"] is not None:
-        return {**told, "untraced": f"no rule was asked: {found['reason']}"}
+        return {**values, "untraced": f"no rule was asked: {found['reason']}"}
     event = found["events"][0]
-    return {**told, "trace": traces.arranged(event["rules"]), "copy": event["known_before"]}
-
-
-def _address(context: PageContext, d: Delivery) -> str:
-    return context.live.current.ruleset.server.base_url.rstrip("/") + d.path
-
-
-def _first(record: DeliveryRecord) -> int:
-    return record.events[0].index if record.events else 0
-
-
-def _hidden(record: DeliveryRecord) -> DeliveryRecord:
-    """Without what came in or was sent."""
-    d = record.delivery
-    plain = msgspec.structs.replace(
-        d,
-        body=b"",
-        query=HIDDEN if d.query else "",
-        headers=tuple((name, HIDDEN) for name, _ in d.headers),
-    )
-    return msgspec.structs.replace(
-        record,
-        delivery=plain,
-        jobs=tuple(map(hidden_job, record.jobs)),
-        attempts=tuple(map(hidden_attempt, record.attempts)),
-    )
+    return {**values, "trace": traces.arranged(event["rules"]), "copy": event["known_before"]}

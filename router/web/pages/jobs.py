@@ -7,14 +7,13 @@ import msgspec
 from litestar import Controller
 from litestar.params import FromPath
 
-from router.errors import NotFound, UsageError
+from router.errors import NotFound
 from router.model.job import OPEN
 from router.model.operations import Change
-from router.operator.answers import Cancelled, JobOutput, Jobs, Revived
+from router.operator.answers import Cancelled, JobOutput, Revived
 from router.operator.requests import ChangeRequest, ReplayRequest
 from router.store.values import Selector
 from router.web.admin.query import (
-    CURSOR,
     DELIVERY_STATES,
     JOB_STATES,
     LIMIT,
@@ -23,14 +22,12 @@ from router.web.admin.query import (
     WHERE,
     QueryParameter,
 )
-from router.web.admin.redaction import hidden_attempt, hidden_job
 from router.web.admin.request import Given
 from router.web.pages import shown
 from router.web.pages.context import SELECTED, PageContext, selector_of
 from router.web.pages.request import Shown, action, page, see_other
 
 REPLAYS_SHOWN = 50
-_LIST = (*SELECTOR, WHERE, STATE, LIMIT, CURSOR)
 _PLAN = (
     QueryParameter("verb", "`revive` or `cancel`; else a replay."),
     QueryParameter("again", "`yes`: also what has been replayed already."),
@@ -51,37 +48,15 @@ class JobPages(Controller):
 
     @page("/jobs")
     async def list(self, context: Given[PageContext]) -> Shown:
-        """Jobs by a selector; a wrong one is said beside the form that has it."""
-        error, found, asked = None, Jobs(()), {}
-        try:
-            query = context.query(*_LIST)
-            asked = {n: t for n in ("id", *SELECTED) if (t := query.text(n)) is not None}
-            before = query.text("cursor")
-            found = await context.questions.jobs(query.selector(JOB_STATES), before)
-        except (UsageError, NotFound) as wrong:
-            error = str(wrong)
-        jobs = found.jobs if context.bodies else tuple(map(hidden_job, found.jobs))
-        return context.page(
-            "jobs.html",
-            400 if error else 200,
-            jobs=jobs,
-            asked={name: asked.get(name, "") for name in ("id", *SELECTED)},
-            error=error,
-            cut=found.cut,
-            states=JOB_STATES,
-            names=context.names(),
-            more=urlencode({**asked, "cursor": found.next}) if found.next else None,
-            plan=urlencode({n: v for n, v in asked.items() if n != "id"}),
-        )
+        """Jobs by a selector."""
+        return await context.listing("jobs", JOB_STATES, context.questions.jobs)
 
     @page("/jobs/{job:str}")
     async def one(self, context: Given[PageContext], job: FromPath[str]) -> Shown:
         """A job with its attempts, and what it writes while it runs."""
-        found, bodies = await context.questions.job(job), context.bodies
-        one, attempts = found.job, found.attempts
-        if not bodies:
-            one, attempts = hidden_job(one), tuple(map(hidden_attempt, attempts))
-        whole = shown.shown_job(one, attempts, bodies=bodies, last=50, most=shown.RESULT_MAX)
+        found, bodies = context.request.visible(await context.questions.job(job)), context.bodies
+        one = found.job
+        whole = shown.shown_job(one, found.attempts, bodies=bodies, last=50, most=shown.RESULT_MAX)
         running = one.state == "running" and bodies
         output = context.running.output(one.id, "") if running else JobOutput(running=False)
         return context.page(
@@ -103,11 +78,8 @@ class JobPages(Controller):
     async def dead(self, context: Given[PageContext]) -> Shown:
         """Dead jobs by what they died of."""
         query = context.query(*SELECTOR, LIMIT)
-        found = await context.questions.dead(query.selector())
-        causes = [
-            (c, c.reason if context.bodies else c.reason.partition(":")[0]) for c in found.causes
-        ]
-        return context.page("dead.html", causes=causes)
+        found = context.request.visible(await context.questions.dead(query.selector()))
+        return context.page("dead.html", causes=found.causes)
 
     @page("/plan", access="operator")
     async def plan(self, context: Given[PageContext]) -> Shown:
@@ -155,7 +127,7 @@ class JobPages(Controller):
         """One, and what it made."""
         found = await context.questions.replay(replay)
         made = await context.questions.jobs(Selector(replay=found.id, limit=50))
-        jobs = made.jobs if context.bodies else tuple(map(hidden_job, made.jobs))
+        jobs = context.request.visible(made.jobs)
         return context.page("replay.html", replay=found, jobs=jobs, more=made.next)
 
 

@@ -7,8 +7,8 @@ from litestar.params import FromPath
 
 from router.errors import NotFound, UsageError
 from router.operator.requests import TargetRequest
-from router.web.admin.query import CURSOR, LIMIT, SPAN, QueryParameter
 from router.web.admin.openapi import rows
+from router.web.admin.query import CURSOR, LIMIT, SPAN, QueryParameter
 from router.web.admin.request import Given
 from router.web.pages import shown
 from router.web.pages.context import PageContext
@@ -104,9 +104,7 @@ class OverviewPages(Controller):
     async def audit(self, context: Given[PageContext]) -> Shown:
         """Who changed what."""
         query = context.query(*SPAN, LIMIT, CURSOR)
-        before = query.text("cursor")
-        since, until = query.time("since"), query.time("until")
-        found = await context.questions.audit(since, until, query.limit(), before)
+        found = await context.questions.audit(*query.span(), query.text("cursor"))
         return context.page("audit.html", found=found)
 
     @page("/reference")

@@ -21,7 +21,7 @@ from router.operator.requests import (
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Selector
-from router.web.admin.asked import ReplayBody
+from router.web.admin.changes import ReplayBody
 from tests.builders import a_rule, a_ruleset
 from tests.clocks import ManualClock
 from tests.operators import verbs_of

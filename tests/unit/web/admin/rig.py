@@ -50,7 +50,7 @@ STRANGER = ("203.0.113.7", 4711)
 HERE = ("127.0.0.1", 4711)
 
 
-_SERVICES = StandIns("questions", "verbs", "running", "render_metrics", "feed", "ledger")
+_SERVICES = StandIns("questions", "verbs", "running", "render_metrics", "feed", "store", "live")
 _REST = StandIns("callers", "clock", "mask")
 
 
@@ -162,7 +162,8 @@ class Rig:
         held: Callable[[], Any] | None = None if self.held is None else self._held
         _SERVICES.take(
             questions=self.reading, verbs=self.operator, running=self.operator,
-            render_metrics=_numbers, feed=self.feed, ledger=self.world.real.reads,
+            render_metrics=_numbers, feed=self.feed,
+            store=self.world.real.reads, live=self.world.live,
         )  # fmt: skip
         _REST.take(callers=Callers(held, clock=self.clock), clock=self.clock, mask=mask)
         self.app = _application()

@@ -15,8 +15,15 @@ from router.web.admin.callers import (
     TooManyWrongTokens,
     WrongToken,
 )
-from router.web.admin.token_throttle import ALLOWED, HELD_MAX, KEPT, PAUSE_S, WINDOW_S, TokenThrottle
 from router.web.admin.problems import Rejected
+from router.web.admin.token_throttle import (
+    ALLOWED,
+    HELD_MAX,
+    KEPT,
+    PAUSE_S,
+    WINDOW_S,
+    TokenThrottle,
+)
 from tests.clocks import ManualClock, settle
 from tests.unit.web.admin.rig import TOKENS, Rig
 
