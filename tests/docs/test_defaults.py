@@ -136,7 +136,7 @@ def test_the_server_s_block_shows_the_defaults() -> None:
         ("operations.md", r"^\| `server\.listen` \| `(.*?)` \|", "listen"),
         ("operations.md", r"^\| `server\.admin` \| `(.*?)` \|", "admin"),
         ("api.md", r"`server\.admin`, default `(.*?)`", "admin"),
-        ("dashboard.md", r"`server\.admin`, `(.*?)` unless", "admin"),
+        ("dashboard.md", r"`server\.admin`, by default `(.*?)`", "admin"),
     ],
 )
 def test_where_it_listens_is_told_alike_everywhere(page: str, told: str, key: str) -> None:
