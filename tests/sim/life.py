@@ -265,7 +265,7 @@ class Process:
             )
             settlement = Settlement(job.id, job.lease or "", attempt, "succeeded")
             try:
-                if await self.view.settle(settlement):
+                if (await self.view.settle(settlement)).fate == "held":
                     self.world.history.broken(18, f"{job.id} took a late result")
             except StoreUnavailable:
                 continue

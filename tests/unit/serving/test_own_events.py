@@ -188,7 +188,8 @@ async def test_two_deaths_of_one_job_are_two_events(store: SqliteStore) -> None:
 async def test_what_the_last_attempt_said_is_bounded_and_masked(
     store: SqliteStore, result: dict[str, Any], last: dict[str, Any]
 ) -> None:
-    world, job = World(store), a_job(target="http://hunter2.example")
+    kind = "shell" if "exit" in result else "http"
+    world, job = World(store), a_job(kind=kind, target="http://hunter2.example")
     event = world.own.died(job, an_attempt(job, result=result, reason="hunter2 " * 900))
     assert event is not None
     payload = msgspec.json.decode(event.delivery.body)
