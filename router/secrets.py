@@ -71,8 +71,9 @@ def resolve(
         raise SecretMissing(f"credential {credential!r} is not a plain name")
     if not credentials_directory:
         raise SecretMissing(f"credential {credential}: CREDENTIALS_DIRECTORY is not set")
-    path = f"{credentials_directory.rstrip('/')}/{credential}"
-    return _from_file(f"credential {credential}", path, read_file)
+    return _from_file(
+        f"credential {credential}", f"{credentials_directory.rstrip('/')}/{credential}", read_file
+    )
 
 
 def weak(value: bytes) -> bool:

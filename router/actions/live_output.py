@@ -46,8 +46,12 @@ class Watching:
         out_from, err_from = _places(after, attempt)
         out, out_next = _since(child.stdout, out_from, secrets)
         err, err_next = _since(child.stderr, err_from, secrets)
-        mark = f"{attempt}.{out_next}.{err_next}"
-        return {"attempt": attempt, "stdout": out, "stderr": err, "next": mark}
+        return {
+            "attempt": attempt,
+            "stdout": out,
+            "stderr": err,
+            "next": f"{attempt}.{out_next}.{err_next}",
+        }
 
 
 def secrets_of(call: ShellCall) -> tuple[str, ...]:

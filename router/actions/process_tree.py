@@ -138,8 +138,7 @@ def in_turns(steps: Iterator[int]) -> "asyncio.Future[int]":
             if not done.cancelled():
                 done.set_exception(error)
         finally:
-            now = time.monotonic()
-            _free_at = 2 * now - began
+            _free_at = 2 * time.monotonic() - began
 
     turn()
     return done

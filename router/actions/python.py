@@ -106,8 +106,9 @@ class PythonAction:
         except TimeoutError:
             await child.end()
             await child.drained()
-            reason = f"stopped after {call.timeout_s:g} s"
-            return RetryOutcome("timeout", reason, None, self._result(call, child)), False
+            return RetryOutcome(
+                "timeout", f"stopped after {call.timeout_s:g} s", None, self._result(call, child)
+            ), False
         except Broken:
             return await self._broken(call, child), False
         if ended is None:
@@ -131,8 +132,9 @@ class PythonAction:
     async def _broken(self, call: PythonCall, child: PluginChild) -> Outcome:
         await child.end()
         await child.drained()
-        reason = "the plugin's process sent no proper answer"
-        return RetryOutcome("error", reason, None, self._result(call, child))
+        return RetryOutcome(
+            "error", "the plugin's process sent no proper answer", None, self._result(call, child)
+        )
 
     def _classed(self, call: PythonCall, child: PluginChild, ended: Ended) -> Outcome:
         masks = self._redactor.with_(call.secrets.values())
@@ -187,8 +189,9 @@ class PythonAction:
         await child.end()
         await child.drained()
         how = f"killed by {signal_name(-child.code)}" if child.code < 0 else f"exit {child.code}"
-        reason = f"the plugin ended its process: {how}"
-        return RetryOutcome("error", reason, None, self._result(call, child))
+        return RetryOutcome(
+            "error", f"the plugin ended its process: {how}", None, self._result(call, child)
+        )
 
     # -- the pool -------------------------------------------------------------------------------
 
@@ -207,8 +210,7 @@ class PythonAction:
         return child
 
     def _kept(self, child: PluginChild) -> None:
-        stale = child.version != self._version() or child.calls >= self._jobs_max
-        if stale or not child.usable:
+        if (child.version != self._version() or child.calls >= self._jobs_max) or not child.usable:
             self._dropped(child)
             return
         self._idle.append(child)

@@ -79,8 +79,12 @@ class ShellAction:
                 await child.exited()
         except TimeoutError:
             await self._end(child)
-            reason = f"stopped after {call.timeout_s:g} s"
-            return RetryOutcome("timeout", reason, None, await self._result(call, child))
+            return RetryOutcome(
+                "timeout",
+                f"stopped after {call.timeout_s:g} s",
+                None,
+                await self._result(call, child),
+            )
         except asyncio.CancelledError:
             await self._end(child)
             raise

@@ -117,8 +117,7 @@ def _one(function: Function, run: Run) -> Run:
 
 def _plain_classes(parameter: Parameter) -> frozenset[type]:
     """The classes that need no further look."""
-    kinds = (_CLASSES.get(kind, ()) for kind in parameter.types)
-    return frozenset(kind for some in kinds for kind in some)
+    return frozenset(one for kind in parameter.types for one in _CLASSES.get(kind, ()))
 
 
 def _several(function: Function, runs: list[Run]) -> Run:
@@ -130,8 +129,7 @@ def _several(function: Function, runs: list[Run]) -> Run:
     ]
 
     def call(x: Any, s: Any) -> Any:
-        arguments = []
-        lacking = []
+        arguments, lacking = [], []
         for run, parameter, allowed in checks:
             value = run(x, s)
             if value.__class__ not in allowed:
@@ -151,8 +149,7 @@ def _scoped(function: Function, runs: list[Run]) -> Run:
     work = _WORK[function.name]
     if not runs:
         return lambda _x, s: work(s)
-    at_time = runs[0]
-    parameter = function.parameters[0]
+    at_time, parameter = runs[0], function.parameters[0]
     allowed = _plain_classes(parameter)
 
     def call(x: Any, s: Any) -> Any:
@@ -173,18 +170,10 @@ def _admit(function: Function, parameter: Parameter, value: Any) -> JSON:
     for kind in parameter.types:
         if kind in ("any", word) or (kind == "expref" and callable(value)):
             return value
-        if word == "array" and kind == f"array[{_element_word(value, kind)}]":
+        if word == "array" == kind[:5] and all(f"array[{type_word(x)}]" == kind for x in value):
             return value
     wanted = " or ".join(parameter.types)
     raise EvaluationError(f"{function.name}() needs {wanted} as '{parameter.name}', got {word}")
-
-
-def _element_word(items: list[JSON], kind: str) -> str:
-    """The one type of all elements; an empty list has the wanted one."""
-    words = {type_word(item) for item in items}
-    if not words:
-        return kind[len("array[") : -1]
-    return words.pop() if len(words) == 1 else "mixed"
 
 
 # -- those that evaluate only what they need

@@ -128,8 +128,7 @@ def compile(text: str) -> Expression:  # noqa: A001 - the public name, as in re.
     try:
         return checked(text, parse(text))
     except RecursionError:
-        message = "this is nested too deeply"
-        raise ExpressionError(TOO_COMPLEX, message, 0, len(text)) from None
+        raise ExpressionError(TOO_COMPLEX, "this is nested too deeply", 0, len(text)) from None
 
 
 def checked(text: str, tree: Node) -> Expression:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from operator import itemgetter
 from typing import Any
 
 from router.errors import EvaluationError
@@ -16,46 +17,15 @@ def _key(value: JSON) -> Any:
     return value if isinstance(value, str) else exact(value)
 
 
-def largest(items: list[JSON]) -> JSON:
-    return max(items, key=_key) if items else None
-
-
-def smallest(items: list[JSON]) -> JSON:
-    return min(items, key=_key) if items else None
-
-
-def sort(items: list[JSON]) -> JSON:
-    return sorted(items, key=_key)
-
-
-def _keys(name: str, items: list[JSON], by: By) -> list[Any]:
-    """The sort key of each element; all numbers or all texts."""
+def _keyed(name: str, items: list[JSON], by: By) -> list[tuple[Any, JSON]]:
+    """Each element behind its sort key; the keys are all numbers or all texts."""
     keys = [by(item) for item in items]
     if all(map(is_number, keys)):
-        return [exact(key) for key in keys]
+        return [(exact(key), item) for key, item in zip(keys, items, strict=True)]
     if all(isinstance(key, str) for key in keys):
-        return keys
+        return list(zip(keys, items, strict=True))
     found = sorted({type_word(key) for key in keys})
     raise EvaluationError(f"{name}() needs all numbers or all strings, got {', '.join(found)}")
-
-
-def sort_by(items: list[JSON], by: By) -> list[JSON]:
-    keys = _keys("sort_by", items, by)
-    return [items[at] for at in sorted(range(len(items)), key=keys.__getitem__)]
-
-
-def max_by(items: list[JSON], by: By) -> JSON:
-    keys = _keys("max_by", items, by)
-    return items[max(range(len(items)), key=keys.__getitem__)] if items else None
-
-
-def min_by(items: list[JSON], by: By) -> JSON:
-    keys = _keys("min_by", items, by)
-    return items[min(range(len(items)), key=keys.__getitem__)] if items else None
-
-
-def map_list(by: By, items: list[JSON]) -> list[JSON]:
-    return [by(item) for item in items]
 
 
 def contains(subject: list[JSON] | str, search: JSON) -> bool:
@@ -64,49 +34,17 @@ def contains(subject: list[JSON] | str, search: JSON) -> bool:
     return any(same(item, search) for item in subject)
 
 
-def merge(*objects: dict[str, JSON]) -> dict[str, JSON]:
-    merged: dict[str, JSON] = {}
-    for item in objects:
-        merged.update(item)
-    return merged
-
-
-def not_null(*values: JSON) -> JSON:
-    return next((value for value in values if value is not None), None)
-
-
-def reverse(subject: list[JSON] | str) -> JSON:
-    return subject[::-1]
-
-
-def to_array(value: JSON) -> list[JSON]:
-    return value if isinstance(value, list) else [value]
-
-
-def keys_of(item: dict[str, JSON]) -> list[str]:
-    return list(item)
-
-
-def values_of(item: dict[str, JSON]) -> list[JSON]:
-    return list(item.values())
-
-
 def lookup(table: dict[str, JSON] | None, key: JSON, fallback: JSON = ABSENT) -> JSON:
-    if table is None or key is None:
-        return fallback
-    return table.get(plain_text(key), fallback)
+    return fallback if table is None or key is None else table.get(plain_text(key), fallback)
 
 
 def cidr(ip: str, ranges: str | list[str]) -> bool:
     try:
-        address = _unmapped(ip_address(ip.strip()))
+        address = ip_address(ip.strip())
     except ValueError:
         raise EvaluationError(f"cidr() cannot read {ip[:60]!r} as an address") from None
+    address = getattr(address, "ipv4_mapped", None) or address
     return any(_inside(address, one) for one in ([ranges] if isinstance(ranges, str) else ranges))
-
-
-def _unmapped(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
-    return getattr(address, "ipv4_mapped", None) or address
 
 
 def _inside(address: IPv4Address | IPv6Address, text: str) -> bool:
@@ -117,21 +55,25 @@ def _inside(address: IPv4Address | IPv6Address, text: str) -> bool:
     return address.version == network.version and address in network
 
 
+_FIRST = itemgetter(0)
+_NONE = (None, None)
 LIST_FUNCTIONS: dict[str, Any] = {
-    "max": largest,
-    "min": smallest,
-    "sort": sort,
-    "sort_by": sort_by,
-    "max_by": max_by,
-    "min_by": min_by,
-    "map": map_list,
+    "max": lambda items: max(items, key=_key, default=None),
+    "min": lambda items: min(items, key=_key, default=None),
+    "sort": lambda items: sorted(items, key=_key),
+    "max_by": lambda items, by: max(_keyed("max_by", items, by), key=_FIRST, default=_NONE)[1],
+    "min_by": lambda items, by: min(_keyed("min_by", items, by), key=_FIRST, default=_NONE)[1],
+    "sort_by": lambda items, by: [
+        one for _, one in sorted(_keyed("sort_by", items, by), key=_FIRST)
+    ],
+    "map": lambda by, items: [by(item) for item in items],
     "contains": contains,
-    "merge": merge,
-    "not_null": not_null,
-    "reverse": reverse,
-    "to_array": to_array,
-    "keys": keys_of,
-    "values": values_of,
+    "merge": lambda *objects: {name: value for item in objects for name, value in item.items()},
+    "not_null": lambda *values: next((value for value in values if value is not None), None),
+    "reverse": lambda subject: subject[::-1],
+    "to_array": lambda value: value if isinstance(value, list) else [value],
+    "keys": list,
+    "values": lambda item: list(item.values()),
     "length": len,
     "type": type_word,
     "lookup": lookup,

@@ -4,6 +4,7 @@ import decimal as _decimal
 import math
 import re
 from decimal import Decimal
+from functools import reduce
 from typing import Any
 
 from router.errors import EvaluationError
@@ -18,6 +19,7 @@ _EXACT = _decimal.Context(prec=4 * (DIGITS_MAX + EXPONENT_MAX), rounding=_decima
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?0*[0-9]{1,4})?")
 _SHORT = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{1,30})?")
 _LIMIT = 10**DIGITS_MAX
+_NONE_YET: Number = 0
 
 
 def bounded(number: Number) -> Number:
@@ -90,8 +92,7 @@ def div(a: Number, b: Number) -> Number:
         return a // b
     over, under = Decimal(a), Decimal(b)
     digits = len(over.as_tuple().digits) + len(under.as_tuple().digits)
-    context = _decimal.Context(prec=_DIVISION_DIGITS + digits)
-    return bounded(context.divide(over, under))
+    return bounded(_decimal.Context(prec=_DIVISION_DIGITS + digits).divide(over, under))
 
 
 def round_half_even(number: Number, places: Number = 0) -> Number:
@@ -110,10 +111,7 @@ def _places(places: Number) -> int:
 
 
 def sum_of(numbers: list[Number]) -> Number:
-    total: Number = 0
-    for number in numbers:
-        total = add(total, number)
-    return total
+    return reduce(add, numbers, _NONE_YET)
 
 
 def avg(numbers: list[Number]) -> Number | None:
@@ -123,14 +121,6 @@ def avg(numbers: list[Number]) -> Number | None:
 def absolute(number: Number) -> Number:
     value = exact(number)
     return value.copy_abs() if isinstance(value, Decimal) else abs(value)
-
-
-def ceil(number: Number) -> int:
-    return math.ceil(bounded(exact(number)))
-
-
-def floor(number: Number) -> int:
-    return math.floor(bounded(exact(number)))
 
 
 NUMBER_FUNCTIONS: dict[str, Any] = {
@@ -144,6 +134,6 @@ NUMBER_FUNCTIONS: dict[str, Any] = {
     "sum": sum_of,
     "avg": avg,
     "abs": absolute,
-    "ceil": ceil,
-    "floor": floor,
+    "ceil": lambda number: math.ceil(bounded(exact(number))),
+    "floor": lambda number: math.floor(bounded(exact(number))),
 }

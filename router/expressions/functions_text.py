@@ -12,38 +12,27 @@ from router.expressions.json_text import encode_json
 TEXT_MAX = 1_048_576
 
 
-def _room(size: int) -> None:
+def _check_size(size: int) -> None:
     if size > TEXT_MAX:
         raise EvaluationError(f"a text would grow beyond {TEXT_MAX:,} characters")
 
 
-def lower(text: str) -> str:
-    _room(len(text))
-    return text.lower()
-
-
-def upper(text: str) -> str:
-    _room(len(text))
-    return text.upper()
-
-
-def trim(text: str) -> str:
-    return text.strip()
+def _bounded(text: str) -> str:
+    _check_size(len(text))
+    return text
 
 
 def split(text: str, separator: str) -> list[str]:
     if not separator:
         raise EvaluationError("split() needs a separator that is not empty")
-    if not text.strip():
-        return []
-    return [part.strip() for part in text.split(separator)]
+    return [part.strip() for part in text.split(separator)] if text.strip() else []
 
 
 def replace(text: str, old: str, new: str) -> str:
     if not old:
         raise EvaluationError("replace() needs an `old` that is not empty")
     if len(new) > len(old):
-        _room(len(text) + text.count(old) * (len(new) - len(old)))
+        _check_size(len(text) + text.count(old) * (len(new) - len(old)))
     return text.replace(old, new)
 
 
@@ -60,13 +49,11 @@ def plain_text(value: JSON) -> str:
 
 
 def concat(*parts: JSON) -> str:
-    texts = [plain_text(part) for part in parts]
-    _room(sum(map(len, texts)))
-    return "".join(texts)
+    return join("", [plain_text(part) for part in parts])
 
 
 def join(glue: str, texts: list[str]) -> str:
-    _room(sum(map(len, texts)) + len(glue) * len(texts))
+    _check_size(sum(map(len, texts)) + len(glue) * len(texts))
     return glue.join(texts)
 
 
@@ -96,19 +83,7 @@ def glob(text: str, pattern: str) -> bool:
 
 
 def to_string(value: JSON) -> str:
-    if isinstance(value, str):
-        return value
-    text = encode_json(value).decode()
-    _room(len(text))
-    return text
-
-
-def starts_with(text: str, part: str) -> bool:
-    return text.startswith(part)
-
-
-def ends_with(text: str, part: str) -> bool:
-    return text.endswith(part)
+    return value if isinstance(value, str) else _bounded(encode_json(value).decode())
 
 
 def domain_of(text: str) -> str:
@@ -126,12 +101,8 @@ def domain_of(text: str) -> str:
 
 
 def base64(text: str) -> str:
-    _room(len(text) * 4 // 3)
+    _check_size(len(text) * 4 // 3)
     return _base64.b64encode(_utf8(text)).decode()
-
-
-def sha256(text: str) -> str:
-    return hashlib.sha256(_utf8(text)).hexdigest()
 
 
 def _utf8(text: str) -> bytes:
@@ -139,9 +110,9 @@ def _utf8(text: str) -> bytes:
 
 
 TEXT_FUNCTIONS: dict[str, Any] = {
-    "lower": lower,
-    "upper": upper,
-    "trim": trim,
+    "lower": lambda text: _bounded(text).lower(),
+    "upper": lambda text: _bounded(text).upper(),
+    "trim": str.strip,
     "split": split,
     "replace": replace,
     "concat": concat,
@@ -149,9 +120,9 @@ TEXT_FUNCTIONS: dict[str, Any] = {
     "lines": lines,
     "glob": glob,
     "to_string": to_string,
-    "starts_with": starts_with,
-    "ends_with": ends_with,
+    "starts_with": str.startswith,
+    "ends_with": str.endswith,
     "domain_of": domain_of,
     "base64": base64,
-    "sha256": sha256,
+    "sha256": lambda text: hashlib.sha256(_utf8(text)).hexdigest(),
 }

@@ -74,8 +74,7 @@ def now(scope: Any) -> JSON:
 
 
 def age(scope: Any, time: str | int | Decimal) -> int | Decimal:
-    passed = _moment(now(scope)) - _moment(time)
-    microseconds = passed // timedelta(microseconds=1)
+    microseconds = (_moment(now(scope)) - _moment(time)) // timedelta(microseconds=1)
     if microseconds % 1_000_000 == 0:
         return microseconds // 1_000_000
     return (Decimal(microseconds) / 1_000_000).normalize()

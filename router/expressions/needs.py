@@ -67,8 +67,7 @@ def unusable_of(
         if node.kind == "and":
             spine.extend(reversed(node.children))
         elif not reader.needs(node):
-            text = expression.text[node.start : node.end]
-            found.append(Unusable(text, reader.obstacle(node)))
+            found.append(Unusable(expression.text[node.start : node.end], reader.obstacle(node)))
     return tuple(found)
 
 

@@ -48,8 +48,9 @@ _WORDS = {"true": True, "false": False, "null": None}
 def parse(text: str) -> Node:
     """The tree of a whole expression. Raises ExpressionError with offsets into `text`."""
     if len(text) > LENGTH_MAX:
-        message = f"an expression has at most {LENGTH_MAX} characters"
-        raise ExpressionError(TOO_COMPLEX, message, 0, len(text))
+        raise ExpressionError(
+            TOO_COMPLEX, f"an expression has at most {LENGTH_MAX} characters", 0, len(text)
+        )
     return parse_tokens(tokens(text), text)
 
 
@@ -90,8 +91,9 @@ class _Parser:
         self._nesting = 0
         self._kind = stream[0][0]
         if len(stream) > TOKENS_MAX:
-            message = f"an expression has at most {TOKENS_MAX} words and signs"
-            raise ExpressionError(TOO_COMPLEX, message, 0, len(text))
+            raise ExpressionError(
+                TOO_COMPLEX, f"an expression has at most {TOKENS_MAX} words and signs", 0, len(text)
+            )
 
     def whole(self) -> Node:
         tree = self._expression(0)
@@ -124,8 +126,7 @@ class _Parser:
         token = self._tokens[min(self._at, len(self._tokens) - 1)]
         if token[0] == "end":
             return incomplete(self._text, token, wanted)
-        before = self._tokens[self._at - 1] if self._at else None
-        return unexpected(token, before, wanted)
+        return unexpected(token, self._tokens[self._at - 1] if self._at else None, wanted)
 
     # -- the loop
 
@@ -153,8 +154,9 @@ class _Parser:
 
     def _quoted(self, token: Token) -> Node:
         if self._kind == "(":
-            message = "a function's name stands without quotes"
-            raise ExpressionError(SYNTAX, message, token[2], token[3])
+            raise ExpressionError(
+                SYNTAX, "a function's name stands without quotes", token[2], token[3]
+            )
         return Node("field", token[2], token[3], token[1])
 
     def _literal(self, token: Token) -> Node:
@@ -267,8 +269,7 @@ class _Parser:
             self._expect("]")
             return self._node("list_projection", left, self._projected(_POWER["*"]))
         if self._kind == ":" or self._peek(":"):
-            piece = self._slice(left)
-            return self._node("list_projection", piece, self._projected(_POWER["*"]))
+            return self._node("list_projection", self._slice(left), self._projected(_POWER["*"]))
         position = self._position()
         self._expect("]")
         return Node("index", left.start, self._end(), position, (left,))

@@ -32,8 +32,13 @@ def unexpected(token: Token, before: Token | None, wanted: str | None) -> Expres
     if kind == "number" and str(value).startswith("-"):
         return ExpressionError(SYNTAX, "there is no operator '-'", start, end, MINUS_HINT)
     if kind == "quoted" and before is not None and before[0] in ("name", "text"):
-        hint = "a text goes in single quotes; in double quotes stands a field's name"
-        return ExpressionError(SYNTAX, "this name cannot stand here", start, end, hint)
+        return ExpressionError(
+            SYNTAX,
+            "this name cannot stand here",
+            start,
+            end,
+            "a text goes in single quotes; in double quotes stands a field's name",
+        )
     return ExpressionError(SYNTAX, _message(kind, value, wanted), start, end, _hint(kind, before))
 
 

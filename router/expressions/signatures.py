@@ -48,9 +48,7 @@ class Function(msgspec.Struct, frozen=True):
     @property
     def most(self) -> int | None:
         """How many arguments it takes; None for any number."""
-        if self.parameters and self.parameters[-1].repeated:
-            return None
-        return len(self.parameters)
+        return None if self.parameters and self.parameters[-1].repeated else len(self.parameters)
 
     def parameter(self, position: int) -> Parameter:
         """The parameter that the argument at this position (from 0) belongs to."""

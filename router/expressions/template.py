@@ -134,8 +134,9 @@ def compile_template(text: str) -> Template:
     position = 0
     while (opened := text.find("{{", position)) >= 0:
         if len(parts) > PARTS_MAX:
-            message = f"a text has at most {PARTS_MAX:,} parts"
-            raise ExpressionError(TOO_COMPLEX, message, opened, opened + 2)
+            raise ExpressionError(
+                TOO_COMPLEX, f"a text has at most {PARTS_MAX:,} parts", opened, opened + 2
+            )
         if opened > position:
             parts.append(text[position:opened])
             offsets.append(position)
@@ -169,8 +170,9 @@ def _expression_at(text: str, opened: int, begin: int) -> tuple[Expression, int]
         start, stop = fault.start + begin, fault.end + begin
         raise ExpressionError(fault.code, fault.message, start, stop, fault.hint) from None
     except RecursionError:
-        message = "this is nested too deeply"
-        raise ExpressionError(TOO_COMPLEX, message, opened, begin + len(piece)) from None
+        raise ExpressionError(
+            TOO_COMPLEX, "this is nested too deeply", opened, begin + len(piece)
+        ) from None
     return expression, begin + end + 2
 
 

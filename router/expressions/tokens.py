@@ -6,7 +6,7 @@ A token is (kind, value, start, end). The kinds are the symbols themselves, and 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -80,14 +80,11 @@ def _unreadable(text: str, position: int) -> ExpressionError:
     return ExpressionError(SYNTAX, message, position, position + 1, hint)
 
 
-def _read_text(raw: str, _: int) -> str:
-    return raw[1:-1].replace("\\'", "'")
-
-
 def _read_number(raw: str, start: int) -> int | Decimal:
     if len(raw) > DIGITS_MAX:
-        message = f"a number has at most {DIGITS_MAX} digits"
-        raise ExpressionError(SYNTAX, message, start, start + len(raw))
+        raise ExpressionError(
+            SYNTAX, f"a number has at most {DIGITS_MAX} digits", start, start + len(raw)
+        )
     return Decimal(raw) if "." in raw else int(raw)
 
 
@@ -95,8 +92,9 @@ def _read_quoted(raw: str, start: int) -> str:
     try:
         name = decode_json(raw.encode())
     except (NotJson, UnicodeEncodeError):
-        message = "this name is not a JSON text"
-        raise ExpressionError(SYNTAX, message, start, start + len(raw)) from None
+        raise ExpressionError(
+            SYNTAX, "this name is not a JSON text", start, start + len(raw)
+        ) from None
     assert isinstance(name, str)  # noqa: S101 - it stands in double quotes
     return name
 
@@ -110,13 +108,17 @@ def _read_json(raw: str, start: int) -> Any:
     try:  # JMESPath still takes a word in backticks as a text
         return decode_json(b'"' + inner.lstrip().encode() + b'"')
     except (NotJson, UnicodeEncodeError):
-        message = "what stands in backticks must be JSON"
-        hint = "a text goes in single quotes"
-        raise ExpressionError(SYNTAX, message, start, start + len(raw), hint) from None
+        raise ExpressionError(
+            SYNTAX,
+            "what stands in backticks must be JSON",
+            start,
+            start + len(raw),
+            "a text goes in single quotes",
+        ) from None
 
 
-_READ = {
-    "text": _read_text,
+_READ: dict[str, Callable[[str, int], Any]] = {
+    "text": lambda raw, _: raw[1:-1].replace("\\'", "'"),
     "number": _read_number,
     "quoted": _read_quoted,
     "json": _read_json,

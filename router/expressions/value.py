@@ -39,9 +39,7 @@ class Semantics(msgspec.Struct, frozen=True):
 def build(node: Node, reading: Semantics) -> Run:
     """The closure that reads this node."""
     path = path_of(node)
-    if path is not None:
-        return build_path(path)
-    return _BUILD[node.kind](node, reading)
+    return build_path(path) if path is not None else _BUILD[node.kind](node, reading)
 
 
 def present(value: JSON) -> JSON:
@@ -89,9 +87,7 @@ def _build_keys(keys: tuple[str | int, ...]) -> Run:
 
 def _build_one(a: str) -> Run:
     def one(x: Any, _s: Any) -> Any:
-        if x.__class__ is dict:
-            return x.get(a, ABSENT)
-        return step(x, a)
+        return x.get(a, ABSENT) if x.__class__ is dict else step(x, a)
 
     return one
 
@@ -99,9 +95,7 @@ def _build_one(a: str) -> Run:
 def _build_two(a: str, b: str) -> Run:
     def two(x: Any, _s: Any) -> Any:
         x = x.get(a, ABSENT) if x.__class__ is dict else step(x, a)
-        if x.__class__ is dict:
-            return x.get(b, ABSENT)
-        return step(x, b)
+        return x.get(b, ABSENT) if x.__class__ is dict else step(x, b)
 
     return two
 
@@ -110,9 +104,7 @@ def _build_three(a: str, b: str, c: str) -> Run:
     def three(x: Any, _s: Any) -> Any:
         x = x.get(a, ABSENT) if x.__class__ is dict else step(x, a)
         x = x.get(b, ABSENT) if x.__class__ is dict else step(x, b)
-        if x.__class__ is dict:
-            return x.get(c, ABSENT)
-        return step(x, c)
+        return x.get(c, ABSENT) if x.__class__ is dict else step(x, c)
 
     return three
 
@@ -205,8 +197,7 @@ def _list_projection(node: Node, reading: Semantics) -> Run:
         value = source(x, s)
         if not isinstance(value, list):
             return ABSENT
-        read = [right(item, s) for item in value]
-        return [item for item in read if item is not None and item is not ABSENT]
+        return [one for item in value if (one := right(item, s)) is not None and one is not ABSENT]
 
     return project
 
@@ -220,8 +211,11 @@ def _value_projection(node: Node, reading: Semantics) -> Run:
             value = value.everything()
         if not isinstance(value, dict):
             return ABSENT
-        read = [right(item, s) for item in value.values()]
-        return [item for item in read if item is not None and item is not ABSENT]
+        return [
+            one
+            for item in value.values()
+            if (one := right(item, s)) is not None and one is not ABSENT
+        ]
 
     return project
 
@@ -234,8 +228,11 @@ def _filter(node: Node, reading: Semantics) -> Run:
         value = source(x, s)
         if not isinstance(value, list):
             return ABSENT
-        read = [right(item, s) for item in value if keeps(item, s) is True]
-        return [item for item in read if item is not None and item is not ABSENT]
+        return [
+            one
+            for item in value
+            if keeps(item, s) is True and (one := right(item, s)) is not None and one is not ABSENT
+        ]
 
     return select
 
@@ -247,9 +244,7 @@ def _select_list(node: Node, reading: Semantics) -> Run:
     runs = [build(child, reading) for child in node.children]
 
     def select(x: Any, s: Any) -> Any:
-        if x is None or x is ABSENT:
-            return ABSENT
-        return [present(run(x, s)) for run in runs]
+        return ABSENT if x is None or x is ABSENT else [present(run(x, s)) for run in runs]
 
     return select
 

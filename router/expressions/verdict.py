@@ -29,8 +29,7 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 def build_verdict(node: Node) -> Run:
     """The closure that judges this node."""
-    builder = _VERDICT.get(node.kind, _truth)
-    return builder(node)
+    return _VERDICT.get(node.kind, _truth)(node)
 
 
 # -- joined
@@ -43,22 +42,25 @@ def _flat(kind: str, node: Node) -> list[Run]:
     return runs
 
 
-def all_of(runs: list[Run]) -> Run:
-    """One false is false, else one failure is that failure, else true."""
-    if len(runs) == 2:
-        return _both(*runs)
+def _joined(runs: list[Run], decisive: bool) -> Run:
+    """One decisive verdict settles it, else one failure is that failure, else the other verdict."""
 
-    def every(x: Any, s: Any) -> Any:
+    def joined(x: Any, s: Any) -> Any:
         failed = None
         for run in runs:
             verdict = run(x, s)
-            if verdict is False:
-                return False
-            if verdict is not True and failed is None:
+            if verdict is decisive:
+                return decisive
+            if failed is None and verdict.__class__ is Failed:
                 failed = verdict
-        return True if failed is None else failed
+        return (not decisive) if failed is None else failed
 
-    return every
+    return joined
+
+
+def _and(node: Node) -> Run:
+    runs = _flat("and", node)
+    return _both(*runs) if len(runs) == 2 else _joined(runs, decisive=False)
 
 
 def _both(first: Run, second: Run) -> Run:
@@ -71,22 +73,6 @@ def _both(first: Run, second: Run) -> Run:
         return False if second(x, s) is False else left
 
     return both
-
-
-def any_of(runs: list[Run]) -> Run:
-    """One true is true, else one failure is that failure, else false."""
-
-    def some(x: Any, s: Any) -> Any:
-        failed = None
-        for run in runs:
-            verdict = run(x, s)
-            if verdict is True:
-                return True
-            if verdict is not False and failed is None:
-                failed = verdict
-        return False if failed is None else failed
-
-    return some
 
 
 def _not(node: Node) -> Run:
@@ -167,9 +153,7 @@ def _equals_literal(left: Node, literal: JSON, wanted: bool) -> Run:
     def equals_literal(x: Any, s: Any) -> Any:
         try:
             value = run(x, s)
-            if value is ABSENT:
-                return absent
-            return same(value, literal) is wanted
+            return absent if value is ABSENT else same(value, literal) is wanted
         except FAULTS as fault:
             return Failed(reason_of(fault))
 
@@ -190,9 +174,7 @@ def _equals_text_at(a: str, b: str, literal: str, wanted: bool, absent: Failed) 
     def equals(x: Any, _s: Any) -> Any:
         x = x.get(a, ABSENT) if x.__class__ is dict else step(x, a)
         x = x.get(b, ABSENT) if x.__class__ is dict else step(x, b)
-        if x is ABSENT:
-            return absent
-        return (x == literal) is wanted
+        return absent if x is ABSENT else (x == literal) is wanted
 
     return equals
 
@@ -205,9 +187,7 @@ def _equals_text(left: Node, literal: str, wanted: bool) -> Run:
             value = run(x, s)
         except FAULTS as fault:
             return Failed(reason_of(fault))
-        if value is ABSENT:
-            return absent
-        return (value == literal) is wanted
+        return absent if value is ABSENT else (value == literal) is wanted
 
     return equals_text
 
@@ -288,8 +268,8 @@ def _not_a_number(name: str, value: JSON, sign: str) -> Failed:
 
 
 _VERDICT: dict[str, Callable[[Node], Run]] = {
-    "and": lambda node: all_of(_flat("and", node)),
-    "or": lambda node: any_of(_flat("or", node)),
+    "and": _and,
+    "or": lambda node: _joined(_flat("or", node), decisive=True),
     "not": _not,
     "pipe": _pipe,
     "compare": _compare,
@@ -326,9 +306,7 @@ def _value_logic(node: Node, reading: Semantics) -> Run:
 def _value_order(first: Run, second: Run, compare: Callable[[Any, Any], bool]) -> Run:
     def order(x: Any, s: Any) -> Any:
         one, two = first(x, s), second(x, s)
-        if is_number(one) and is_number(two):
-            return compare(exact(one), exact(two))
-        return None
+        return compare(exact(one), exact(two)) if is_number(one) and is_number(two) else None
 
     return order
 

@@ -33,8 +33,7 @@ def encoded(template: Template, scope: Scope, place: str) -> str:
     be another place than the operator wrote.
     """
     marked = template.render(scope, place=place, encode=lambda t: _MARK + quote(t, safe="") + _MARK)
-    path = marked.partition("?")[0]
-    for segment in path.split("/"):
+    for segment in marked.partition("?")[0].split("/"):
         if _MARK in segment and segment.replace(_MARK, "") in _DOTTED:
             raise RenderError(place, f"a path segment comes out as {segment.strip(_MARK)!r}")
     return marked.replace(_MARK, "")

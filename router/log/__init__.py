@@ -245,9 +245,7 @@ def _render_human(event: EventDict) -> str:
     trace = f" | {visible(str(exception))}" if exception else ""
     line = f"{stamp} {level:<7} {message}{rest}{trace}"
     cut = line.encode("utf-8", "replace")
-    if len(cut) < LINE_BYTES:
-        return line
-    return cut[: LINE_BYTES - 8].decode("utf-8", "ignore") + " …"
+    return line if len(cut) < LINE_BYTES else cut[: LINE_BYTES - 8].decode("utf-8", "ignore") + " …"
 
 
 def _shown(value: Any) -> str:

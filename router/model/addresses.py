@@ -16,6 +16,5 @@ def in_ranges(address: str, ranges: tuple[str, ...]) -> bool:
         ip = ipaddress.ip_address(address)
     except ValueError:
         return False
-    mapped = getattr(ip, "ipv4_mapped", None)
-    ip = mapped or ip
+    ip = getattr(ip, "ipv4_mapped", None) or ip
     return any(ip.version == net.version and ip in net for net in _networks(ranges))

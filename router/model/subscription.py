@@ -30,8 +30,7 @@ class Subscription(msgspec.Struct, frozen=True):
 
 def fact_name(base: str, topic: str, address: str) -> str:
     """The name under which one subscription is remembered."""
-    identity = "\0".join((base, topic, address)).encode()
-    return FACTS + hashlib.sha256(identity).hexdigest()[:32]
+    return FACTS + hashlib.sha256("\0".join((base, topic, address)).encode()).hexdigest()[:32]
 
 
 def subscriptions(facts: Mapping[str, Any]) -> dict[str, Subscription]:

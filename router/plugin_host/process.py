@@ -79,8 +79,7 @@ class Host:
 def memory_used() -> int:
     """The resident memory of this process in bytes."""
     try:
-        pages = Path("/proc/self/statm").read_text().split()[1]
-        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         import resource  # noqa: PLC0415 - where there is no /proc
 

@@ -24,8 +24,7 @@ def encode_result(value: Any) -> bytes:
     Raises:
         NotJson: it is none, or over 64 KiB.
     """
-    room = [RESULT_MAX]
-    _check(value, "the result", DEPTH_MAX, room)
+    _check(value, "the result", DEPTH_MAX, [RESULT_MAX])
     try:
         text = to_json(value)
     except (ValueError, TypeError, RecursionError) as error:

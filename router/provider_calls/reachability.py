@@ -162,8 +162,11 @@ def _ours(seen: ReachAnswer, answer: str) -> Judged:
             "another rules file: reload it",
         )
     if seen.status == 503:
-        fix = "see its log: the store cannot commit, or is full"
-        return Judged(False, f"the router answers, but takes nothing now ({answer})", fix)
+        return Judged(
+            False,
+            f"the router answers, but takes nothing now ({answer})",
+            "see its log: the store cannot commit, or is full",
+        )
     return Judged(True, f"a request from this machine reached the router ({answer})")
 
 
