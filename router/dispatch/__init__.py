@@ -2,13 +2,12 @@
 
 from router.dispatch.dispatcher import Dispatcher
 from router.dispatch.live import DispatchRules, Measures
-from router.dispatch.protocol import Action, PromptAction, Render
+from router.dispatch.protocol import Action, Render
 
 __all__ = [
     "Action",
     "DispatchRules",
     "Dispatcher",
     "Measures",
-    "PromptAction",
     "Render",
 ]

@@ -1,7 +1,7 @@
 """What dispatch asks of the rooms above it: actions that run calls."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from router.kinds.kind import ActionCall
 from router.model.delivery import Delivery, DeliveryEvent
@@ -22,16 +22,11 @@ class Action(Protocol):
     async def close(self) -> None: ...
 
 
-@runtime_checkable
-class PromptAction(Action, Protocol):
-    """
-    An action that never waits: dispatch calls `run_now` in passing, without a task.
-
-    It takes microseconds, and so needs no slot while it runs.
-    """
-
-    def run_now(self, call: ActionCall, job: Job) -> Outcome: ...
-
+RunNow = Callable[[ActionCall, Job], Outcome]
+"""
+The `run_now` of an action that never waits: dispatch calls it in passing, without a task. It takes
+microseconds, and so needs no slot.
+"""
 
 Results = Mapping[str, Any]
 """What the actions that a job comes after have left, by their ids."""

@@ -9,7 +9,7 @@ import msgspec
 from router.clock import Clock
 from router.dispatch.live import DispatchRules, Measures
 from router.dispatch.observed import AttemptEnded, Defect, JobsCancelled, LeaseLost, StoreFailed
-from router.dispatch.protocol import Action, PromptAction, Results
+from router.dispatch.protocol import Action, Results, RunNow
 from router.dispatch.settlement import TOO_OLD, Verdicts, interrupted, too_old
 from router.errors import EvaluationError, RenderError, StoreUnavailable
 from router.kinds import KINDS
@@ -66,7 +66,9 @@ class Runner:
         measures: Measures,
     ) -> None:
         self._store, self._actions, self._live, self._clock = store, actions, live, clock
-        self._prompt = {k: a for k, a in actions.items() if isinstance(a, PromptAction)}
+        self._prompt: dict[ActionKind, RunNow] = {
+            kind: now for kind, a in actions.items() if (now := getattr(a, "run_now", None))
+        }
         self._verdicts, self._ends, self._observe = verdicts, ends, observe
         self._measures = measures
         self._acting: set[asyncio.Task[None]] = set()
@@ -172,12 +174,12 @@ class Runner:
             await self._clock.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE_S)
 
-    def _outcome_now(self, action: PromptAction, work: Work) -> Outcome | Skip:
+    def _outcome_now(self, run_now: RunNow, work: Work) -> Outcome | Skip:
         call = self._prepared(work, _NOTHING)
         if isinstance(call, FailOutcome | RetryOutcome | Skip):
             return call
         try:
-            return action.run_now(call, work.job)
+            return run_now(call, work.job)
         except Exception as error:  # noqa: BLE001 - whatever leaks, the job must end its attempt
             return self._leaked(work.job, error)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from router.errors import EvaluationError, ExpressionError, RenderError
 from router.expressions.absent import JSON
-from router.expressions.compare import a_type, type_word
+from router.expressions.compare import a_type, is_number, type_word
 from router.expressions.expression import Expression, Scope, checked
 from router.expressions.functions_text import plain_text
 from router.expressions.json_text import encode_json
@@ -104,16 +104,16 @@ def _value_of(expression: Expression, scope: Scope, place: str) -> JSON:
 def _text_of(expression: Expression, value: JSON, place: str, lenient: bool) -> str:
     if isinstance(value, str):
         return value
-    word = type_word(value)
     try:
-        if word in ("boolean", "number"):
+        if is_number(value) or isinstance(value, bool):
             return plain_text(value)
         if lenient:
             return encode_json(value).decode()
     except (EvaluationError, TypeError, ValueError, RecursionError) as fault:
         raise RenderError(place, f"{{{{ {expression.text} }}}}: {fault}") from None
     raise RenderError(
-        place, f"{{{{ {expression.text} }}}} is {a_type(value)}: {_advice(word, expression)}"
+        place,
+        f"{{{{ {expression.text} }}}} is {a_type(value)}: {_advice(type_word(value), expression)}",
     )
 
 

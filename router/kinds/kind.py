@@ -43,7 +43,7 @@ class SecretTexts(Protocol):
         """A secret's bytes, empty when there is none."""
 
 
-class Rendering(msgspec.Struct, frozen=True):
+class Rendering(msgspec.Struct, frozen=True, gc=False):
     """
     All that a spec is rendered with. `covered` are the events of a run for a whole batch
     (`per: delivery`), `event` their first. `scope` is what expressions see, `reads` the roots that

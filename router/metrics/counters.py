@@ -1,10 +1,10 @@
 """What the router counts: one verb a thing that happens."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from router.metrics.registry import Maker
-from router.metrics.samples import Bound, Evaluations, MatchCandidate
+from router.metrics.samples import Bound, Evaluations
 
 ACK_BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 COMMIT_BUCKETS = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 2.5)
@@ -35,6 +35,8 @@ class Metrics:
 
     def __init__(self) -> None:
         self._made = Maker()
+        self.render = self._made.text
+        """All of it, in the Prometheus text format."""
         self._make_arrivals(self._made)
         self._make_rules(self._made)
         self._make_jobs(self._made)
@@ -44,6 +46,8 @@ class Metrics:
         self._deliveries = made.counter(
             "router_deliveries", "Genuine deliveries, by what became of them", "endpoint", "result"
         )
+        self.delivered = self._deliveries.add
+        """One genuine delivery: accepted, duplicate, unmatched, unparsed or too_complex."""
         self._refused = made.counter(
             "router_refused", "Requests refused, by reason", "endpoint", "reason"
         )
@@ -57,9 +61,10 @@ class Metrics:
             "2xx later than the sender waits for one (its ack_within)",
             "provider",
         )
-        self._versions = made.counter(
+        self.version_differed = made.counter(
             "router_api_version_differs", "Deliveries of another API version", "endpoint"
-        )
+        ).add
+        """A delivery bore another API version than its endpoint expects."""
         self._silent = made.gauge(
             "router_endpoint_silent", "1: nothing came for longer than expect_every", "endpoint"
         )
@@ -76,46 +81,62 @@ class Metrics:
         )
 
     def _make_rules(self, made: Maker) -> None:
-        self._match = made.histogram(
+        self.routed = made.histogram(
             "router_match_seconds", "Reading and routing one delivery, every 16th", MATCH_BUCKETS
-        )
+        ).observe
+        """One delivery was read and routed in so long."""
         self._matched = made.counter("router_rule_matches", "Events a rule matched", "rule")
         self._matched_at: dict[str, int] = {}
         self._errors = made.counter("router_rule_errors", "Events a rule erred on", "rule")
+        self.rule_erred = self._errors.add
+        """A rule's condition failed on an event, so it did not match."""
         self._shadowed = made.counter(
             "router_rule_shadow_matches", "Events a rule in shadow matched", "rule"
         )
+        self.rule_shadowed = self._shadowed.add
+        """One of its matches was in shadow."""
         self._asked = Evaluations()
+        self.rules_asked = self._asked.add
+        """The rules that one event was held against; a tuple is one that other events share."""
         made.counted(
             "router_rule_evaluations", "Events a rule was asked", "rule", self._asked.samples
         )
 
     def _make_jobs(self, made: Maker) -> None:
-        self._jobs = made.counter("router_jobs", "Jobs ended, by outcome", "kind", "outcome")
-        self._attempts = made.counter("router_attempts", "Attempts ended", "kind", "outcome")
-        self._cancelled = made.counter(
+        self.job_ended = made.counter(
+            "router_jobs", "Jobs ended, by outcome", "kind", "outcome"
+        ).add
+        """One job ended: succeeded, dead or cancelled."""
+        self.attempted = made.counter("router_attempts", "Attempts ended", "kind", "outcome").add
+        """One attempt ended: succeeded, failed, dead, interrupted, dry or skipped."""
+        self.cancelled = made.counter(
             "router_cancelled", "Jobs that will not run, by reason", "reason"
-        )
-        self._ungrouped = made.counter(
+        ).add
+        """A job will not run: superseded, busy, predecessor_dead, not_needed, when and the like."""
+        self.ungrouped = made.counter(
             "router_ungrouped", "Runs whose concurrency group has no value", "rule"
-        )
+        ).add
+        """The concurrency group of a run had no value, or failed: it takes no turn."""
         self._standing = made.gauge(
             "router_jobs_standing", "Jobs that have not ended, and dead ones, by state", "state"
         )
         self._lag = made.gauge(
             "router_lag_seconds", "How long the job that is due the longest has been so"
         )
-        self._leases = made.counter(
+        self.lease_lost = made.counter(
             "router_leases_lost", "Results dropped: the lease was another's"
-        )
+        ).add
+        """A result came from a holder that no longer held the job."""
 
     def _make_running(self, made: Maker) -> None:
-        self._lost_lines = made.counter(
+        self.log_lines_lost = made.counter(
             "router_log_lines_lost", "Lines of the log that could not be written"
-        )
-        self._clock_steps = made.counter(
+        ).stands_at
+        """So many lines of the log were lost since the start."""
+        self.clock_stepped = made.counter(
             "router_clock_steps", "How often the machine's clock was set, not just slewed"
-        )
+        ).add
+        """Somebody set the machine's clock."""
         self._batch = made.histogram("router_commit_batch", "Writes in one commit", BATCH_BUCKETS)
         self._commit = made.histogram(
             "router_commit_seconds", "One commit and sync", COMMIT_BUCKETS
@@ -131,10 +152,6 @@ class Metrics:
             "router_reload_timestamp_seconds", "When the rules in force were read"
         )
 
-    def delivered(self, endpoint: str, result: str) -> None:
-        """One genuine delivery: accepted, duplicate, unmatched, unparsed or too_complex."""
-        self._deliveries.add(endpoint, result)
-
     def refused(self, endpoint: str | None, reason: str) -> None:
         """One request refused; None: it named no endpoint of ours."""
         self._refused.add(endpoint or NO_ENDPOINT, reason)
@@ -146,10 +163,6 @@ class Metrics:
     def received(self, endpoint: str) -> int:
         """Genuine deliveries of an endpoint so far, duplicates too."""
         return self._deliveries.under(endpoint)
-
-    def version_differed(self, endpoint: str) -> None:
-        """A delivery bore another API version than its endpoint expects."""
-        self._versions.add(endpoint)
 
     def silent(self, endpoint: str, is_silent: bool) -> None:
         """Whether an endpoint has heard nothing for too long."""
@@ -170,36 +183,16 @@ class Metrics:
         for provider in providers:
             self._late.begin(provider)
 
-    def routed(self, seconds: float) -> None:
-        """One delivery was read and routed in so long."""
-        self._match.observe(seconds)
-
     def work_stands(self, states: Mapping[str, int], lag_ms: int) -> None:
         """Jobs that have not ended, or are dead, by state; how late the latest is."""
         for state in STANDING:
             self._standing.labels(state).set(states.get(state, 0))
         self._lag.set(lag_ms / 1000)
 
-    def job_ended(self, kind: str, outcome: str) -> None:
-        """One job ended: succeeded, dead or cancelled."""
-        self._jobs.add(kind, outcome)
-
-    def attempted(self, kind: str, outcome: str) -> None:
-        """One attempt ended: succeeded, failed, dead, interrupted, dry or skipped."""
-        self._attempts.add(kind, outcome)
-
     def rule_matched(self, rule: str, at: int) -> None:
         """One event, received at that Unix millisecond, matched a rule."""
         self._matched.add(rule)
         self._matched_at[rule] = at
-
-    def rule_shadowed(self, rule: str) -> None:
-        """One of its matches was in shadow."""
-        self._shadowed.add(rule)
-
-    def rules_asked(self, pieces: Iterable[Sequence[MatchCandidate]]) -> None:
-        """The rules that one event was held against; a tuple is one that other events share."""
-        self._asked.add(pieces)
 
     def rule_totals(self) -> Mapping[str, RuleTotals]:
         """What each rule did since this process began, by its id."""
@@ -216,18 +209,6 @@ class Metrics:
             for rule in dict.fromkeys((*asked, *matched, *erred))
         }
 
-    def rule_erred(self, rule: str) -> None:
-        """A rule's condition failed on an event, so it did not match."""
-        self._errors.add(rule)
-
-    def cancelled(self, reason: str) -> None:
-        """A job will not run: superseded, busy, predecessor_dead, not_needed, when and the like."""
-        self._cancelled.add(reason)
-
-    def ungrouped(self, rule: str) -> None:
-        """The concurrency group of a run had no value, or failed: it takes no turn."""
-        self._ungrouped.add(rule)
-
     def secret_used(self, secret: str, at: int | None = None) -> None:
         """A secret, by its name, proved a delivery genuine, at that Unix millisecond."""
         self._secrets.add(secret)
@@ -238,18 +219,6 @@ class Metrics:
         """One transaction was committed and synced."""
         self._batch.observe(writes)
         self._commit.observe(seconds)
-
-    def lease_lost(self) -> None:
-        """A result came from a holder that no longer held the job."""
-        self._leases.add()
-
-    def log_lines_lost(self, count: int) -> None:
-        """So many lines of the log were lost since the start."""
-        self._lost_lines.stands_at(count)
-
-    def clock_stepped(self) -> None:
-        """Somebody set the machine's clock."""
-        self._clock_steps.add()
 
     def reloaded(self) -> None:
         """A reload succeeded."""
@@ -276,10 +245,6 @@ class Metrics:
     def watch(self, name: str, about: str, read: Callable[[], float]) -> None:
         """A gauge whose value is asked for when somebody looks (`router_NAME`)."""
         self._made.gauge(f"router_{name}", about).set_function(read)
-
-    def render(self) -> bytes:
-        """All of it, in the Prometheus text format."""
-        return self._made.text()
 
     def value(self, sample: str, **labels: str) -> float:
         """What one sample stands at (0 if it never moved), for status pages and tests."""

@@ -46,7 +46,7 @@ class Ruleset(msgspec.Struct, frozen=True):
     def roots(self, delivery: Delivery) -> dict[str, Any]:
         """The roots that all events of a delivery share."""
         provider = self.provider_name(delivery.endpoint, delivery.provider)
-        return {**delivery_roots(delivery, self.variables), "provider": provider}
+        return delivery_roots(delivery, self.variables, provider)
 
     @property
     def addressed(self) -> dict[str, Endpoint]:

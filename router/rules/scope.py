@@ -10,13 +10,15 @@ from router.model.delivery import Delivery, DeliveryEvent
 _QUERY_FIELDS_MAX = 1000
 
 
-def delivery_roots(delivery: Delivery, variables: Mapping[str, Any]) -> dict[str, Any]:
-    """The roots that all events of one delivery share."""
+def delivery_roots(
+    delivery: Delivery, variables: Mapping[str, Any], provider: str | None = None
+) -> dict[str, Any]:
+    """The roots that all events of one delivery share; `provider` is as its endpoint calls it."""
     return {
         "headers": joined_headers(delivery.headers),
         "query": query_fields(delivery.query),
         "endpoint": delivery.endpoint,
-        "provider": delivery.provider,
+        "provider": provider or delivery.provider,
         "var": variables,
     }
 
