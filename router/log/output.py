@@ -32,7 +32,6 @@ class Sink(Protocol):
         Raises:
             OSError, ValueError: what is left of them cannot be written at all.
         """
-        ...
 
 
 class TextStream:

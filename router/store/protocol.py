@@ -44,7 +44,6 @@ class FactReads(Protocol):
 
     async def recall(self, prefix: str) -> Mapping[str, Any]:
         """Everything remembered under names that begin so, in the order of the names."""
-        ...
 
 
 class FactStore(FactReads, Protocol):
@@ -55,7 +54,6 @@ class FactStore(FactReads, Protocol):
         Keep small JSON values by name, until they are given anew; None forgets one. All or none
         of those given together are kept.
         """
-        ...
 
 
 class DispatchReads(FactReads, Protocol):
@@ -66,22 +64,18 @@ class DispatchReads(FactReads, Protocol):
         The results of these actions of the job's run, each of its last attempt that ran. One that
         a replay left out is looked up in the run that was replayed. Absent: it never ran.
         """
-        ...
 
     async def targets(self) -> Mapping[str, int]:
         """Every target with an available or retryable job, and its earliest due time."""
-        ...
 
     async def lost_nodes(self, node: str) -> frozenset[str]:
         """Nodes that hold leases and run no more; `node` is who asks, and runs."""
-        ...
 
     async def lost_leases(self, leases: Collection[str]) -> tuple[Job, ...]:
         """
         The jobs that run under these leases, of which the node that took them knows that nobody
         holds them: their grant was never heard, or the end of their job could not be written.
         """
-        ...
 
 
 class StoreReads(DispatchReads, Protocol):
@@ -89,7 +83,6 @@ class StoreReads(DispatchReads, Protocol):
 
     async def deliveries(self, selector: Selector) -> tuple[DeliverySummary, ...]:
         """Newest first."""
-        ...
 
     async def delivery(self, prefix: str) -> DeliveryRecord | None:
         """
@@ -98,27 +91,22 @@ class StoreReads(DispatchReads, Protocol):
         Raises:
             NotFound: the prefix fits several, or is too short to tell.
         """
-        ...
 
     async def jobs(self, selector: Selector) -> tuple[Job, ...]:
         """Newest first."""
-        ...
 
     async def job(self, prefix: str) -> Job | None:
         """As `delivery`, for a job."""
-        ...
 
     async def events(
         self, selector: Selector, after: tuple[str, int] | None = None
     ) -> tuple[ListedEvent, ...]:
         """Events of the selected deliveries, newest delivery first."""
-        ...
 
     async def attempts(
         self, selector: Selector, after: tuple[str, int] | None = None
     ) -> tuple[ListedAttempt, ...]:
         """Ended attempts of the selected jobs, newest job first."""
-        ...
 
     async def page(
         self,
@@ -137,7 +125,6 @@ class StoreReads(DispatchReads, Protocol):
         for each job. `whole`: with the deliveries' histories; then a job is selected by `until`
         if it or its delivery came before that.
         """
-        ...
 
     async def following(self, asked: FeedQuery) -> Following:
         """
@@ -146,69 +133,53 @@ class StoreReads(DispatchReads, Protocol):
         Raises:
             UsageError: the cursor is none.
         """
-        ...
 
     async def causes(self, selector: Selector) -> tuple[Cause, ...]:
         """The selected dead jobs by cause, the latest first."""
-        ...
 
     async def names(self, kind: NameKind) -> tuple[str, ...]:
         """Every name of this kind that stored work has, in order; a cause's name is its key."""
-        ...
 
     async def planned(self, selector: Selector, change: Change) -> Planned:
         """What that verb would change, counted as a plan; nothing is changed."""
-        ...
 
     async def replay(self, id_: str) -> Replay | None:
         """A replay, by its whole id."""
-        ...
 
     async def made_by(self, job: str) -> Replay | None:
         """The replay that made a job, without its items."""
-        ...
 
     async def replays(self, limit: int, *, making: bool = False) -> tuple[Replay, ...]:
         """Replays without their items, newest first; those still `making` jobs alone."""
-        ...
 
     async def audited(self, since: int | None, until: int | None, limit: int) -> tuple[Audit, ...]:
         """Lines of the audit, newest first."""
-        ...
 
     async def generation(self, prefix: str) -> Generation | None:
         """The generation with this id, or with this unique prefix of it."""
-        ...
 
     async def latest_generation_with(self, rule: str) -> tuple[str, ...]:
         """Ids of kept generations that jobs of this rule name, newest first."""
-        ...
 
     async def generations(
         self, limit: int, after: str | None = None
     ) -> tuple[ListedGeneration, ...]:
         """Kept generations, newest first."""
-        ...
 
     async def target_counts(self) -> Mapping[str, TargetCounts]:
         """Open and dead jobs by target."""
-        ...
 
     async def counts(self) -> Mapping[str, Mapping[JobState, int]]:
         """Jobs by rule and state."""
-        ...
 
     async def open_states(self) -> Mapping[str, int]:
         """Jobs that have not ended, and dead ones, by state."""
-        ...
 
     async def rule_counts(self) -> Mapping[str, RuleCount]:
         """What was counted, by rule; also of rules that are gone."""
-        ...
 
     async def size(self) -> int:
         """Bytes the store holds on disk, journal included."""
-        ...
 
 
 class IntakeStore(Protocol):
@@ -228,7 +199,6 @@ class IntakeStore(Protocol):
         A delivery that is there already, by its id, is answered as it was when it was stored: a
         call of unknown outcome may be made again.
         """
-        ...
 
     async def revive(self, selector: Selector, *, now: int, audit: Audit | None = None) -> int:
         """
@@ -238,7 +208,6 @@ class IntakeStore(Protocol):
         Of the runs of one original only the newest: one that a replay has made again is passed
         over, unless it is named by its own id and no state is selected.
         """
-        ...
 
 
 class DispatchStore(FactStore, Protocol):
@@ -263,7 +232,6 @@ class DispatchStore(FactStore, Protocol):
         `fresh` names jobs of a target that go before all others; one that is not due is passed
         over.
         """
-        ...
 
     async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
         """
@@ -275,7 +243,6 @@ class DispatchStore(FactStore, Protocol):
         that has ended goes to the next one of its group. So is `own` accepted, a delivery of the
         router's own about this end; what its jobs cancel is among the answer's.
         """
-        ...
 
     async def recover(
         self,
@@ -295,7 +262,6 @@ class DispatchStore(FactStore, Protocol):
         says of each dead one is accepted with it, and with any job that a verb of this store finds
         unreadable from then on: it is dead, `corrupt`.
         """
-        ...
 
 
 class OperatorStore(IntakeStore, FactStore, Protocol):
@@ -309,7 +275,6 @@ class OperatorStore(IntakeStore, FactStore, Protocol):
         Keep a new replay; if one of this id is known, that one is returned and nothing changes.
         The audit's line gets the replay's id, so that each step adds to its count.
         """
-        ...
 
     async def replay_step(self, step: ReplayStep, *, now: int) -> Replay | None:
         """
@@ -320,7 +285,6 @@ class OperatorStore(IntakeStore, FactStore, Protocol):
         Of a step that makes things `once`, a job is passed over if the one it repeats has been
         made again meanwhile; or, of a delivery routed anew, if one of its generation is there.
         """
-        ...
 
     async def add(self, delivery: str, jobs: Sequence[NewJob]) -> int:
         """
@@ -330,7 +294,6 @@ class OperatorStore(IntakeStore, FactStore, Protocol):
         predecessor that is not among them counts as having ended as wanted. The replay of a run
         that halts its group takes its turn over.
         """
-        ...
 
     async def cancel(
         self, selector: Selector, *, reason: str, now: int, audit: Audit | None = None
@@ -342,7 +305,6 @@ class OperatorStore(IntakeStore, FactStore, Protocol):
         Dead jobs that halt a group are cancelled too if they are named, or selected as `dead`:
         then the group goes on.
         """
-        ...
 
     async def hold(
         self, paused: frozenset[str], targets: frozenset[str] = frozenset(), *, now: int = 0
@@ -352,39 +314,32 @@ class OperatorStore(IntakeStore, FactStore, Protocol):
         wait for nothing else; returns how many changed. Running ones go on. What is released is
         due at `now` at the earliest.
         """
-        ...
 
     async def regroup(self, groups: Mapping[str, Group | None], *, now: int) -> int:
         """
         Apply the concurrency groups of today's rules (None: the rule has none) to the runs that
         have or await a turn; returns how many changed. Rules not named keep what they had.
         """
-        ...
 
     async def keep_clock(self) -> int:
         """
         Keep by how much the store's clock is ahead of ledger time, and the ledger time last seen;
         returns by how many milliseconds the first has changed. No job moves.
         """
-        ...
 
     async def keep_generation(self, generation: Generation) -> None:
         """Keep a ruleset's text; a known id changes nothing."""
-        ...
 
     async def count_rules(self, counts: Sequence[RuleCount]) -> None:
         """Add these to what is kept of the same rules; the earlier `counted_since` stays."""
-        ...
 
     async def prune(self, retain: Retain, *, now: int) -> Pruned:
         """
         One bounded step of retention. Never removes a delivery with an open job, nor a live key.
         """
-        ...
 
     async def note(self, audit: Audit) -> None:
         """Add a line to the audit, for a change that is none of the ledger."""
-        ...
 
 
 class Store(DispatchStore, OperatorStore, Protocol):
@@ -403,12 +358,9 @@ class Store(DispatchStore, OperatorStore, Protocol):
 
     async def ready(self) -> None:
         """Prove that a write can commit now, else raise StoreUnavailable."""
-        ...
 
     def journal_bytes(self) -> int:
         """How long the journal is."""
-        ...
 
     async def close(self) -> None:
         """Finish queued writes, checkpoint, release the lock."""
-        ...

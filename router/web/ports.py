@@ -49,11 +49,9 @@ class IntakePort(Protocol):
 
     def find(self, raw_path: bytes) -> Any:
         """The Entry of exactly this path, or None."""
-        ...
 
     async def accept(self, entry: Any, request: InboundRequest) -> ReplyPort:
         """Judge, store and answer one whole request. Never raises."""
-        ...
 
     def refuse(
         self,
@@ -64,4 +62,3 @@ class IntakePort(Protocol):
         headers: Sequence[tuple[bytes, bytes]] = (),
     ) -> None:
         """Count a request that the listener itself refused; `entry` None: no such endpoint."""
-        ...

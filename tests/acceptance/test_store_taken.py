@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from router.store.sqlite import copying
-from router.store.sqlite.rows import STATE
+from router.store.sqlite.fragments import STATE
 from tests import ledger
 from tests.acceptance.conftest import Send
 from tests.acceptance.process import PATIENCE_S, Rig, RouterProcess

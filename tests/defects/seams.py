@@ -112,8 +112,8 @@ SEAMS = (
         "a start gives running jobs a fresh schedule",
         Edit(
             "router/store/sqlite/leasing.py",
-            '"UPDATE jobs SET state = 0, lease = NULL, deaths',
-            '"UPDATE jobs SET state = 0, lease = NULL, charged = 0, deaths',
+            'f"UPDATE jobs SET state = {AVAILABLE}, lease = NULL, "',
+            'f"UPDATE jobs SET state = {AVAILABLE}, lease = NULL, charged = 0, "',
         ),
         "conformance/test_leasing.py::test_what_was_charged_stays_charged_when_the_process_dies",
     ),

@@ -30,7 +30,7 @@ from pathlib import Path
 from benchmarks import peers, pushes, seed
 from benchmarks.store import a_settlement
 from router.clock import SystemClock
-from router.store.sqlite.rows import OUTCOME, STATE
+from router.store.sqlite.fragments import OUTCOME, STATE
 from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Leased
 from tests import ledger

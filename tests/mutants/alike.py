@@ -32,10 +32,6 @@ class Alike:
         )
 
 
-_RUNNING = (
-    '"SELECT n, CAST(lease AS BLOB) FROM jobs WHERE state > 1 AND state < 5 AND state = 3 " '
-    '"ORDER BY id"'
-)
 _UNNAMED = f'""" {" ".join(pruning._UNNAMED.split())} """'
 _TABLES = {"d": "deliveries", "j": "jobs", "a": "attempts"}
 
@@ -155,15 +151,7 @@ ALIKE = (
     Alike(
         "store/sqlite/accepting.py",
         "_insert_special",
-        "runs.add(book, new, rows[0][11], effects)",
-        "0",
-        "(-1)",
-        "every row of one delivery bears the same time",
-    ),
-    Alike(
-        "store/sqlite/accepting.py",
-        "_insert_special",
-        "new = runs.New(jobs, [rows[i] for i in places], jobs[0].turn)",
+        "changes.add(runs.NewRun(jobs, [rows[i] for i in places], jobs[0].turn))",
         "0",
         "(-1)",
         "the jobs of one run have one turn",
@@ -195,9 +183,9 @@ ALIKE = (
     Alike(
         "store/sqlite/accepting.py",
         "_insert_special",
-        "if not effects.cancelled or isinstance(receipt, Duplicate):",
-        "not effects.cancelled or isinstance(receipt, Duplicate)",
-        "(not effects.cancelled and isinstance(receipt, Duplicate))",
+        "if not changes.cancelled or isinstance(receipt, Duplicate):",
+        "not changes.cancelled or isinstance(receipt, Duplicate)",
+        "(not changes.cancelled and isinstance(receipt, Duplicate))",
         "jobs of a copy never come here, and a receipt with nothing cancelled put in is as it was",
     ),
     Alike(
@@ -220,10 +208,10 @@ ALIKE = (
         for new in ("(15)", "(17)")
     ),
     Alike(
-        "store/sqlite/leasing.py",
-        "_tell",
-        "if told:",
-        "told",
+        "store/sqlite/accepting.py",
+        "accept_of_dead",
+        "if owns:",
+        "owns",
         "True",
         "to accept nothing is to store nothing: only its cost differs",
     ),
@@ -361,21 +349,6 @@ ALIKE = (
         "pass",
         "a name that is not used any more",
     ),
-    *(
-        Alike(
-            "store/sqlite/reading.py",
-            "holders",
-            _RUNNING.partition(' "ORDER')[0],
-            _RUNNING,
-            _RUNNING.replace(old, new),
-            "what is asked besides `state = 3` only lets an index be used",
-        )
-        for old, new in (
-            ("state > 1", "state > 2"),
-            ("state > 1", "state >= 1"),
-            ("state < 5", "state <= 5"),
-        )
-    ),
     Alike(
         "store/sqlite/writer.py",
         "_alone",
@@ -395,9 +368,9 @@ ALIKE = (
     Alike(
         "store/sqlite/holding.py",
         "_hold",
-        "if not names:",
-        "not names",
-        "False",
+        "if names",
+        "names",
+        "True",
         "of no names nothing is held: two statements that change nothing",
     ),
     Alike(

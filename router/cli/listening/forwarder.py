@@ -25,23 +25,18 @@ class ListenView(Protocol):
 
     def forwarded(self, forwarded: Forwarded) -> None:
         """A delivery was forwarded, or tried to be."""
-        ...
 
     def connection(self, why_not: str | None, again_in_s: float) -> None:
         """The router is heard (None), or is not, and why."""
-        ...
 
     def target_down(self, to: str, why: str) -> None:
         """At the start: nobody is there to forward to, though the router is heard."""
-        ...
 
     def gap(self, removed: int, *, other: bool) -> None:
         """Deliveries are missing that nobody can bring back."""
-        ...
 
     def note(self, text: str) -> None:
         """A word beside all that."""
-        ...
 
 
 class ForwardOptions(msgspec.Struct, frozen=True):

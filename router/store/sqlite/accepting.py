@@ -1,13 +1,13 @@
 """Making deliveries durable: keys decide what is new, then delivery and jobs follow."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from router.model.job import NewJob
-from router.store.sqlite import runs
+from router.model.job import Attempt, Job, NewJob
+from router.store.sqlite import damage, runs
+from router.store.sqlite.fragments import DELIVERY_STATE
 from router.store.sqlite.rows import (
-    DELIVERY_STATE,
     decode_events,
     encode_events,
     encode_meta,
@@ -92,6 +92,25 @@ def accepted_before(book: Book, prepared: Prepared) -> Accepted | None:
     return Accepted(acceptance.delivery.id, None if len(new) == len(acceptance.events) else new)
 
 
+def accept_of_dead(book: Book, ended: Iterable[tuple[Job, Attempt]], now: int) -> None:
+    """Accept what the router itself has to say of jobs that have been found dead."""
+    owns = [prepare(own, now) for job, end in ended if (own := book.died(job, end)) is not None]
+    if owns:
+        accept_all(book, owns)
+
+
+def report_damaged(book: Book) -> None:
+    """Runs of jobs that were found unreadable go on, and the router reports them: all at once."""
+    while book.open:
+        number, now = book.open.pop(0)
+        at = book.wall(now)
+        job, run = damage.dead_job(book, number, at)
+        if run is not None:
+            runs.RunChanges(book, now).follow(run)
+        end = Attempt(job.id, job.attempt, at, at, "dead", damage.CORRUPT, {}, job.generation)
+        accept_of_dead(book, [(job, end)], now)
+
+
 def insert_jobs(book: Book, rows: Sequence[Row]) -> None:
     """Insert rows made by `job_rows`."""
     book.insert(_JOB, rows)
@@ -147,7 +166,7 @@ def _insert_special(
     book: Book, receipt: Receipt, wanted: Sequence[NewJob], rows: Sequence[Row], now: int
 ) -> Receipt:
     """Insert jobs of which some belong to runs or wait; the runs in order, each a turn or none."""
-    effects = runs.Effects()
+    changes = runs.RunChanges(book, now)
     by_run: dict[str | None, list[int]] = {}
     for place, job in enumerate(wanted):
         by_run.setdefault(job.run, []).append(place)
@@ -156,11 +175,10 @@ def _insert_special(
     runs.insert_waiting(book, [rows[i] for i in alone if wanted[i].state == "waiting"])
     for places in by_run.values():
         jobs = [wanted[i] for i in places]
-        new = runs.New(jobs, [rows[i] for i in places], jobs[0].turn)
-        runs.add(book, new, now, effects)
-    if not effects.cancelled or isinstance(receipt, Duplicate):
+        changes.add(runs.NewRun(jobs, [rows[i] for i in places], jobs[0].turn))
+    if not changes.cancelled or isinstance(receipt, Duplicate):
         return receipt
-    return msgspec.structs.replace(receipt, cancelled=tuple(sorted(effects.cancelled)))
+    return msgspec.structs.replace(receipt, cancelled=tuple(sorted(changes.cancelled)))
 
 
 def _count_copy(book: Book, prepared: Prepared, fate: Duplicate) -> None:

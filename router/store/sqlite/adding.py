@@ -6,9 +6,10 @@ import msgspec
 
 from router.errors import NotFound
 from router.model.job import NewJob, Turn
-from router.store.sqlite import runs, selection
+from router.store.sqlite import runs
 from router.store.sqlite.accepting import insert_jobs
-from router.store.sqlite.rows import PLACES, job_rows
+from router.store.sqlite.fragments import JOBS_OF, PLACES
+from router.store.sqlite.rows import job_rows
 from router.store.sqlite.writer_state import Book
 
 
@@ -28,9 +29,7 @@ def add(book: Book, delivery: str, jobs: Sequence[NewJob], now: int) -> int:
     if row is None:
         raise NotFound(f"no delivery {delivery}")
     number, own = row
-    last = book.one(
-        f"SELECT max(j.n) FROM jobs j, (SELECT ? AS n) d WHERE {selection.JOBS_OF}", [number]
-    )
+    last = book.one(f"SELECT max(j.n) FROM jobs j, (SELECT ? AS n) d WHERE {JOBS_OF}", [number])
     place = 0 if last is None else last % PLACES + 1
     for unit in _units(book, jobs):
         wanted = unit.jobs[0].generation
@@ -54,8 +53,8 @@ def _add(book: Book, unit: _Unit, where: tuple[int, int, int], now: int) -> None
         return
     turn = unit.jobs[0].turn or _turn_of(book, unit.origin)
     takes_over = None if turn is None else _halted(book, turn, unit, delivery)
-    new = runs.New(unit.jobs, rows, turn, unit.origin, takes_over)
-    runs.add(book, new, now, runs.Effects())
+    new = runs.NewRun(unit.jobs, rows, turn, unit.origin, takes_over)
+    runs.RunChanges(book, now).add(new)
 
 
 def _units(book: Book, jobs: Sequence[NewJob]) -> list[_Unit]:

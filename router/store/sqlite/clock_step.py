@@ -8,7 +8,7 @@ goes by ledger time; `ages` finds it for a recorded time.
 import sqlite3
 
 from router.clock import Clock
-from router.store.sqlite.rows import OFFSET
+from router.store.sqlite.fragments import OFFSET
 from router.store.sqlite.writer_state import Book
 
 SEEN = "clock/seen"

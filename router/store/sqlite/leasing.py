@@ -7,9 +7,21 @@ import msgspec
 
 from router.model.delivery import Delivery
 from router.model.job import Attempt, Job
-from router.store.sqlite import accepting, damage, reading, runs
-from router.store.sqlite.rows import JOB_COLUMNS, PLACE_BITS, to_delivery, to_job
-from router.store.sqlite.selection import JOBS_JOINED
+from router.store.sqlite import accepting, damage, reading
+from router.store.sqlite.fragments import (
+    AVAILABLE,
+    DEAD,
+    DUE,
+    JOB_COLUMNS,
+    JOBS_JOINED,
+    LISTED,
+    OUTCOME,
+    PLACE_BITS,
+    RUNNING,
+    listed,
+)
+from router.store.sqlite.rows import to_delivery, to_job
+from router.store.sqlite.runs import RunChanges
 from router.store.sqlite.writer_state import Book
 from router.store.values import APART_MS, Died, LeaseBatch, Leased, Recovered
 
@@ -34,22 +46,20 @@ def _due_jobs(lanes: str) -> str:
         j.n, length(d.body), d.received_at, d.state, j.run, j.replay IS NOT NULL, {JOB_COLUMNS}
     )) FROM ({lanes}) due
     JOIN jobs j ON j.n = due.n
-    JOIN deliveries d ON d.n = j.n >> 20
+    JOIN deliveries d ON d.n = j.n >> {PLACE_BITS}
     JOIN generations g ON g.n = j.generation
 )"""
 
 
 def _lane(replayed: int) -> str:
     return (
-        f"SELECT n FROM jobs WHERE state < 2 AND target = ? AND (replay IS NOT NULL) = {replayed} "
+        f"SELECT n FROM jobs WHERE {DUE} AND target = ? AND (replay IS NOT NULL) = {replayed} "
         "ORDER BY due_at, n LIMIT ?"
     )
 
 
 _ALONE = _due_jobs("SELECT ? AS n")
-_NAMED = _due_jobs(
-    "SELECT n FROM jobs WHERE state < 2 AND due_at <= ? AND id IN (SELECT value FROM json_each(?))"
-)
+_NAMED = _due_jobs(f"SELECT n FROM jobs WHERE {DUE} AND due_at <= ? AND id {LISTED}")
 _DUE_JOBS = _due_jobs(_lane(0))
 _DUE_AND_REPLAYED = _due_jobs(f"SELECT * FROM ({_lane(0)}) UNION ALL SELECT * FROM ({_lane(1)})")
 
@@ -120,11 +130,11 @@ def _numbers(book: Book, slots: Mapping[str, int], fresh: Mapping[str, Sequence[
     for target, count in slots.items():
         for replayed in (0, 1):
             found += [n for (n,) in book.db.execute(_lane(replayed), (target, count + 1))]
-        ids = msgspec.json.encode(fresh.get(target, ())).decode()
+        ids = listed(fresh.get(target, ()))
         found += [
             n
             for (n,) in book.db.execute(
-                "SELECT n FROM jobs WHERE state < 2 AND id IN (SELECT value FROM json_each(?))",
+                f"SELECT n FROM jobs WHERE {DUE} AND id {LISTED}",
                 (ids,),
             )
         ]
@@ -158,7 +168,7 @@ def _candidates(book: Book, slots: Mapping[str, int]) -> list[tuple[str, list[li
 def _named(book: Book, ids: Sequence[str], now: int) -> list[list[Any]]:
     """Those of these jobs that are due, in the order named."""
     place = {id_: i for i, id_ in enumerate(ids)}
-    text = book.one(f"SELECT {_NAMED}", (now, msgspec.json.encode(ids).decode()))
+    text = book.one(f"SELECT {_NAMED}", (now, listed(ids)))
     return sorted(_decode.decode(text), key=lambda row: place[row[_JOB]])
 
 
@@ -186,15 +196,15 @@ def _choose(
 
 def _begin(book: Book, taken: Sequence[list[Any]], token: str, now: int) -> None:
     book.db.execute(
-        "UPDATE jobs SET state = 3, attempt = attempt + 1, started_at = ?, lease = ? "
-        "WHERE n IN (SELECT value FROM json_each(?))",
-        (now, token, msgspec.json.encode([row[0] for row in taken]).decode()),
+        f"UPDATE jobs SET state = {RUNNING}, attempt = attempt + 1, started_at = ?, lease = ? "
+        f"WHERE n {LISTED}",
+        (now, token, listed(row[0] for row in taken)),
     )
 
 
 def _leased(row: list[Any], delivery: Delivery, token: str, now: int) -> Leased:
     values = row[_JOB:]
-    values[_STATE] = 3
+    values[_STATE] = RUNNING
     values[_ATTEMPT] += 1
     values[_LEASE] = token
     values[_STARTED] = now
@@ -239,7 +249,7 @@ def recover(
     mark = book.mark()
     book.db.execute("SAVEPOINT recover")
     try:
-        recovered = _reclaim(book, lost, now, dead_on_interrupt, died)
+        recovered = _reclaim(book, lost, now, dead_on_interrupt)
     except Exception as error:
         if not damage.is_unreadable(error):
             raise
@@ -249,35 +259,31 @@ def recover(
         if not aside:
             raise
         left = [n for n in lost if n not in aside]
-        recovered = _reclaim(book, left, now, dead_on_interrupt, died)
+        recovered = _reclaim(book, left, now, dead_on_interrupt)
         recovered = Recovered(recovered.reclaimed, recovered.dead + len(aside))
     book.db.execute("RELEASE recover")
     return recovered
 
 
 def _reclaim(
-    book: Book,
-    lost: Sequence[int],
-    now: int,
-    dead_on_interrupt: frozenset[tuple[str, str]],
-    died: Died,
+    book: Book, lost: Sequence[int], now: int, dead_on_interrupt: frozenset[tuple[str, str]]
 ) -> Recovered:
-    numbers, ended = msgspec.json.encode(lost).decode(), book.wall(now)
+    numbers, ended = listed(lost), book.wall(now)
     found = book.db.execute(
         "SELECT n, rule, action, deaths, run, started_at IS NOT NULL FROM jobs "
-        "WHERE n IN (SELECT value FROM json_each(?)) ORDER BY id",
+        f"WHERE n {LISTED} ORDER BY id",
         (numbers,),
     ).fetchall()
     book.db.execute(
         "INSERT OR IGNORE INTO attempts "
-        "SELECT n, attempt, coalesce(started_at, ?1), ?1, 3, ?3, '{}', generation "
-        "FROM jobs WHERE n IN (SELECT value FROM json_each(?2))",
-        (ended, numbers, ENDED_WITH_US),
+        "SELECT n, attempt, coalesce(started_at, ?1), ?1, ?2, ?3, '{}', generation "
+        "FROM jobs WHERE n IN (SELECT value FROM json_each(?4))",
+        (ended, OUTCOME["interrupted"], ENDED_WITH_US, numbers),
     )
     dead = {row[0]: reason for row in found if (reason := _verdict(row, dead_on_interrupt))}
     book.db.execute(
-        "UPDATE jobs SET state = 0, lease = NULL, deaths = deaths + (started_at IS NOT NULL) "
-        "WHERE n IN (SELECT value FROM json_each(?))",
+        f"UPDATE jobs SET state = {AVAILABLE}, lease = NULL, "
+        f"deaths = deaths + (started_at IS NOT NULL) WHERE n {LISTED}",
         (numbers,),
     )
     suspects = [n for n, _, _, deaths, _, begun in found if begun and deaths + 2 == MAX_DEATHS]
@@ -286,33 +292,20 @@ def _reclaim(
         [(now + i * APART_MS, n) for i, n in enumerate(n for n in suspects if n not in dead)],
     )
     book.db.executemany(
-        "UPDATE jobs SET state = 4, ended_at = ?, reason = ? WHERE n = ?",
+        f"UPDATE jobs SET state = {DEAD}, ended_at = ?, reason = ? WHERE n = ?",
         [(ended, reason, number) for number, reason in dead.items()],
     )
     book.pages += 2 * len(found)
-    effects = runs.Effects()
+    changes = RunChanges(book, now)
     for run in sorted({row[4] for row in found if row[4] is not None}):
-        runs.follow(book, run, now, effects)
-    _tell(book, list(dead), now, died)
+        changes.follow(run)
+    jobs = book.db.execute(
+        f"SELECT {JOB_COLUMNS} FROM {JOBS_JOINED} WHERE j.n {LISTED} ORDER BY j.id",
+        (listed(dead),),
+    ).fetchall()
+    ends = [(job, _broken_off(job, ended)) for job in map(to_job, jobs)]
+    accepting.accept_of_dead(book, ends, now)
     return Recovered(len(found) - len(dead), len(dead))
-
-
-def _tell(book: Book, dead: list[int], now: int, died: Died) -> None:
-    """Accept what is to be said of jobs that have just been found dead, in the order of ids."""
-    told: list[accepting.Prepared] = []
-    for start in range(0, len(dead), _BATCH):
-        chunk = dead[start : start + _BATCH]
-        rows = book.db.execute(
-            f"SELECT {JOB_COLUMNS} FROM {JOBS_JOINED} "
-            f"WHERE j.n IN ({','.join('?' * len(chunk))}) ORDER BY j.id",
-            chunk,
-        ).fetchall()
-        for job in map(to_job, rows):
-            own = died(job, _broken_off(job, book.wall(now)))
-            if own is not None:
-                told.append(accepting.prepare(own, now))
-    if told:
-        accepting.accept_all(book, told)
 
 
 def _broken_off(job: Job, now: int) -> Attempt:

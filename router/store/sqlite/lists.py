@@ -7,8 +7,9 @@ from typing import Any
 
 from router.model.operations import ActionJobs, Change, Planned
 from router.store.sqlite import selection
-from router.store.sqlite.rows import STATES, decode_events, to_attempt
-from router.store.sqlite.selection import JOBS_JOINED, PAGE
+from router.store.sqlite.fragments import DUE, HELD, JOBS_JOINED, STATES
+from router.store.sqlite.rows import decode_events, to_attempt
+from router.store.sqlite.selection import PAGE
 from router.store.values import EventEntry, ListedAttempt, ListedEvent, ListedGeneration, Selector
 
 
@@ -119,7 +120,7 @@ def _passed(db: sqlite3.Connection, selector: Selector) -> tuple[int, str | None
 def open_states(db: sqlite3.Connection) -> dict[str, int]:
     """Jobs that have not ended, and dead ones, by state: what an index alone can count."""
     rows = db.execute(
-        "SELECT state, count(*) FROM jobs WHERE state < 2 GROUP BY state UNION ALL "
-        "SELECT state, count(*) FROM jobs WHERE state > 1 AND state < 5 GROUP BY state"
+        f"SELECT state, count(*) FROM jobs WHERE {DUE} GROUP BY state UNION ALL "
+        f"SELECT state, count(*) FROM jobs WHERE {HELD} GROUP BY state"
     )
     return {STATES[state]: count for state, count in rows}

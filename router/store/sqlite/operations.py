@@ -5,9 +5,11 @@ from typing import Any
 
 import msgspec
 
-from router.model.operations import Audit
-from router.store.sqlite import audit_log, replaying, runs, selection
+from router.model.operations import Audit, Change
+from router.store.sqlite import audit_log, replaying, selection
+from router.store.sqlite.fragments import AVAILABLE, CANCELLED, JOBS_JOINED, LISTED, listed
 from router.store.sqlite.rows import encode_json
+from router.store.sqlite.runs import RunChanges
 from router.store.sqlite.writer_state import Book
 from router.store.values import Generation, RuleCount, Selector
 
@@ -23,30 +25,28 @@ def cancel(book: Book, selector: Selector, reason: str, now: int, after: int) ->
     """Cancel jobs that are available, waiting or retryable: one step."""
     if selector.replay is not None and after < 0:
         replaying.stop(book, selector.replay, now)
-    change = ("state = 6, ended_at = ?, reason = ?, waits = NULL", [book.wall(now), reason])
-    which = selection.changeable(selector, "cancel")
-    return _change(book, selector, which, change, after, lambda n: runs.follow_all(book, n, now))
+    sets = f"state = {CANCELLED}, ended_at = ?, reason = ?, waits = NULL"
+    follow = RunChanges(book, now).follow_jobs
+    return _change(book, selector, "cancel", (sets, [book.wall(now), reason]), after, follow)
 
 
 def revive(book: Book, selector: Selector, now: int, after: int) -> Step:
     """Make dead jobs available again, but those that nobody can read: one step."""
-    change = (
-        "state = 0, due_at = ?, charged = 0, deaths = 0, ended_at = NULL, reason = NULL",
-        [now],
-    )
-    which = selection.changeable(selector, "revive")
-    return _change(book, selector, which, change, after, lambda n: runs.reopen(book, n, now))
+    sets = "due_at = ?, charged = 0, deaths = 0, ended_at = NULL, reason = NULL"
+    reopen = RunChanges(book, now).reopen
+    return _change(book, selector, "revive", (f"state = {AVAILABLE}, {sets}", [now]), after, reopen)
 
 
 def _change(
     book: Book,
     selector: Selector,
-    which: selection.Condition,
-    change: selection.Condition,
+    verb: Change,
+    sets: selection.Condition,
     after: int,
     see_to_runs: Callable[[str], None],
 ) -> Step:
     """Everything at once if it is named or counted, else by steps that hold up nobody long."""
+    which = selection.changeable(selector, verb)
     sql, asked = selection.all_of([which, selection.jobs(selector)])
     whole = selector.limit is not None or bool(selector.ids)
     if whole:
@@ -57,15 +57,12 @@ def _change(
     numbers = [
         n
         for (n,) in book.db.execute(
-            f"SELECT j.n FROM {selection.JOBS_JOINED} WHERE {sql} ORDER BY {order} LIMIT ?",
+            f"SELECT j.n FROM {JOBS_JOINED} WHERE {sql} ORDER BY {order} LIMIT ?",
             [*asked, limit],
         )
     ]
-    changed = msgspec.json.encode(numbers).decode()
-    book.db.execute(
-        f"UPDATE jobs SET {change[0]} WHERE n IN (SELECT value FROM json_each(?))",
-        [*change[1], changed],
-    )
+    changed = listed(numbers)
+    book.db.execute(f"UPDATE jobs SET {sets[0]} WHERE n {LISTED}", [*sets[1], changed])
     book.pages += len(numbers)
     see_to_runs(changed)
     return len(numbers), numbers[-1] if not whole and len(numbers) == STEP else None

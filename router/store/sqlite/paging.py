@@ -8,16 +8,15 @@ import msgspec
 
 from router.model.job import Job
 from router.store.sqlite import selection
-from router.store.sqlite.rows import (
+from router.store.sqlite.fragments import (
     DELIVERY_COLUMNS,
+    JOBS_JOINED,
     PLACE_BITS,
     PLACES,
     SHOWN_JOB_COLUMNS,
-    decode_events,
-    to_delivery,
-    to_job,
 )
-from router.store.sqlite.selection import JOBS_JOINED, Condition
+from router.store.sqlite.rows import decode_events, to_delivery, to_job
+from router.store.sqlite.selection import Condition
 from router.store.values import Page, Selector, Stored
 
 ROWS = 200

@@ -5,8 +5,9 @@ from typing import Any
 
 import msgspec
 
-from router.store.sqlite import audit_log, clock_step, runs
-from router.store.sqlite.selection import JOBS_OF
+from router.store.sqlite import audit_log, clock_step
+from router.store.sqlite.fragments import DEAD, JOBS_OF
+from router.store.sqlite.runs import RunChanges
 from router.store.sqlite.writer_state import Book
 from router.store.values import Pruned, Retain
 
@@ -19,11 +20,11 @@ _FINISHED = f"""
     SELECT n FROM (
         SELECT d.n, d.received_at, coalesce(max(j.ended_at), d.received_at) AS ended_at, CASE
             WHEN count(j.n) = 0 THEN :unmatched
-            ELSE min(CASE j.state WHEN 4 THEN :dead ELSE :succeeded END)
+            ELSE min(CASE j.state WHEN {DEAD} THEN :dead ELSE :succeeded END)
         END AS before
         FROM %s d LEFT JOIN jobs j ON {JOBS_OF}
         GROUP BY d.n
-        HAVING coalesce(max(j.state < 4), 0) = 0
+        HAVING coalesce(max(j.state < {DEAD}), 0) = 0
     ) WHERE %s < :finished OR %s < before
 """
 
@@ -155,7 +156,7 @@ def _remove_deliveries(book: Book, numbers: tuple[int, ...], retain: Retain, now
         book.removed_deliveries(now)
     chosen = {"gone": msgspec.json.encode(gone).decode()}
     jobs = f"SELECT j.n FROM (SELECT value AS n FROM json_each(:gone)) d JOIN jobs j ON {JOBS_OF}"
-    runs.forget(book, jobs, chosen, now)
+    RunChanges(book, now).forget(jobs, chosen)
     book.db.execute(f"DELETE FROM attempts WHERE job IN ({jobs})", chosen)
     book.db.execute(f"DELETE FROM jobs WHERE n IN ({jobs})", chosen)
     for table, column in (("copies", "delivery"), ("deliveries", "n")):

@@ -15,15 +15,25 @@ from router.model.target import TargetCounts
 from router.store.common.death_causes import by_cause
 from router.store.sqlite import selection
 from router.store.sqlite.damage import is_unreadable, legible
-from router.store.sqlite.paging import history_of
-from router.store.sqlite.rows import (
+from router.store.sqlite.fragments import (
     DELIVERY_COLUMNS,
     DELIVERY_STATES,
+    DUE,
+    HELD,
     JOB_COLUMNS,
+    JOBS_JOINED,
+    JOBS_OF,
+    LISTED,
     OFFSET,
+    OUTCOME,
     PLACES,
     SHOWN_JOB_COLUMNS,
     STATES,
+    listed,
+    state_is,
+)
+from router.store.sqlite.paging import history_of
+from router.store.sqlite.rows import (
     decode_events,
     decode_json,
     decode_meta,
@@ -32,7 +42,7 @@ from router.store.sqlite.rows import (
     to_delivery,
     to_job,
 )
-from router.store.sqlite.selection import JOBS_JOINED, PAGE
+from router.store.sqlite.selection import PAGE
 from router.store.values import DeliveryRecord, Generation, NameKind, RuleCount, Selector, node_of
 
 
@@ -77,8 +87,8 @@ def _job_counts(db: sqlite3.Connection, numbers: list[int]) -> dict[int, dict[st
     counts: dict[int, dict[str, int]] = {}
     rows = db.execute(
         "SELECT d.n, j.state, count(*) FROM (SELECT value AS n FROM json_each(?)) d "
-        f"JOIN jobs j ON {selection.JOBS_OF} GROUP BY d.n, j.state",
-        (msgspec.json.encode(numbers).decode(),),
+        f"JOIN jobs j ON {JOBS_OF} GROUP BY d.n, j.state",
+        (listed(numbers),),
     )
     for number, state, count in rows:
         counts.setdefault(number, {})[STATES[state]] = count
@@ -127,8 +137,7 @@ def jobs(db: sqlite3.Connection, selector: Selector) -> tuple[Job, ...]:
 def holders(db: sqlite3.Connection) -> list[tuple[int, str]]:
     """Each running job's number, and the node that holds it, however spoilt the rest is."""
     rows = db.execute(
-        "SELECT n, CAST(lease AS BLOB) FROM jobs WHERE state > 1 AND state < 5 AND state = 3 "
-        "ORDER BY id"
+        f"SELECT n, CAST(lease AS BLOB) FROM jobs WHERE {state_is('running')} ORDER BY id"
     )
     return [(n, node_of(legible(lease))) for n, lease in rows.fetchall()]
 
@@ -136,9 +145,9 @@ def holders(db: sqlite3.Connection) -> list[tuple[int, str]]:
 def under(db: sqlite3.Connection, leases: Collection[str]) -> tuple[Job, ...]:
     """The jobs that run under these leases."""
     rows = db.execute(
-        f"SELECT {JOB_COLUMNS} FROM {JOBS_JOINED} WHERE j.state > 1 AND j.state < 5 "
-        "AND j.state = 3 AND j.lease IN (SELECT value FROM json_each(?))",
-        (msgspec.json.encode(list(leases)).decode(),),
+        f"SELECT {JOB_COLUMNS} FROM {JOBS_JOINED} "
+        f"WHERE {state_is('running', 'j.')} AND j.lease {LISTED}",
+        (listed(leases),),
     )
     return tuple([to_job(row) for row in rows])
 
@@ -179,9 +188,9 @@ def _results_of(
     """Of each action the last attempt that ran: neither interrupted nor skipped."""
     rows = db.execute(
         "SELECT j.action, a.result FROM jobs j JOIN attempts a ON a.job = j.n "
-        "WHERE j.n BETWEEN ? AND ? AND a.outcome NOT IN (3, 5) "
-        "AND j.action IN (SELECT value FROM json_each(?)) ORDER BY j.n, a.number",
-        (first, last, msgspec.json.encode(sorted(actions)).decode()),
+        "WHERE j.n BETWEEN ? AND ? AND a.outcome NOT IN (?, ?) "
+        f"AND j.action {LISTED} ORDER BY j.n, a.number",
+        (first, last, OUTCOME["interrupted"], OUTCOME["skipped"], listed(sorted(actions))),
     )
     return {action: decode_json(result) for action, result in rows}
 
@@ -230,8 +239,8 @@ def target_counts(db: sqlite3.Connection) -> Mapping[str, TargetCounts]:
     """Open and dead jobs by target."""
     rows = db.execute(
         f"SELECT target, state, count(*), min(due_at) + {OFFSET} FROM jobs "
-        "WHERE state < 2 GROUP BY 1, 2 UNION ALL SELECT target, state, count(*), NULL FROM jobs "
-        "WHERE state > 1 AND state < 5 GROUP BY 1, 2"
+        f"WHERE {DUE} GROUP BY 1, 2 UNION ALL SELECT target, state, count(*), NULL FROM jobs "
+        f"WHERE {HELD} GROUP BY 1, 2"
     )
     found: dict[str, dict[str, int]] = {}
     for target, state, count, due_at in rows:
@@ -262,8 +271,8 @@ def targets(db: sqlite3.Connection) -> Mapping[str, int]:
 def _targets(name: str) -> str:
     return (
         "WITH RECURSIVE t (target) AS ("
-        "SELECT min(target) FROM jobs WHERE state < 2 UNION ALL "
-        "SELECT (SELECT min(target) FROM jobs WHERE state < 2 AND target > t.target) FROM t "
+        f"SELECT min(target) FROM jobs WHERE {DUE} UNION ALL "
+        f"SELECT (SELECT min(target) FROM jobs WHERE {DUE} AND target > t.target) FROM t "
         "WHERE t.target IS NOT NULL) "
         f"SELECT {name}, {_earliest(0)}, {_earliest(1)} FROM t WHERE target IS NOT NULL"
     )
@@ -272,7 +281,7 @@ def _targets(name: str) -> str:
 def _earliest(replayed: int) -> str:
     """Of a target t, by the index of due jobs, in which those of replays are apart."""
     return (
-        "(SELECT due_at FROM jobs WHERE state < 2 AND jobs.target = t.target "
+        f"(SELECT due_at FROM jobs WHERE {DUE} AND jobs.target = t.target "
         f"AND (replay IS NOT NULL) = {replayed} ORDER BY due_at LIMIT 1)"
     )
 

@@ -11,7 +11,7 @@ from router.model.job import NewJob
 from router.model.operations import Audit, Item, Replay, ReplayState, ReplayStep
 from router.store.sqlite import audit_log
 from router.store.sqlite.adding import add
-from router.store.sqlite.selection import JOBS_OF
+from router.store.sqlite.fragments import JOBS_OF
 from router.store.sqlite.writer_state import Book
 
 STATES: tuple[ReplayState, ...] = ("making", "made", "cancelled")

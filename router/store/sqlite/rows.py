@@ -8,73 +8,23 @@ from zlib import crc32
 import msgspec
 
 from router.kinds import KINDS, NUMBERED
-from router.model.delivery import Delivery, DeliveryState
-from router.model.job import (
-    Attempt,
-    AttemptOutcome,
-    Job,
-    JobState,
-    NewJob,
-    Predecessor,
-)
+from router.model.delivery import Delivery
+from router.model.job import Attempt, Job, NewJob, Predecessor
 from router.store.common.chains import PAUSED, PREDECESSORS, TARGET, TURN
+from router.store.sqlite.fragments import (
+    DELIVERY_STATES,
+    OUTCOMES,
+    PLACE_BITS,
+    STATE,
+    STATES,
+)
 from router.store.values import EventEntry
-
-STATES: tuple[JobState, ...] = (
-    "available",
-    "retryable",
-    "waiting",
-    "running",
-    "dead",
-    "succeeded",
-    "cancelled",
-)
-OUTCOMES: tuple[AttemptOutcome, ...] = (
-    "succeeded",
-    "failed",
-    "dead",
-    "interrupted",
-    "dry",
-    "skipped",
-)
-DELIVERY_STATES: tuple[DeliveryState, ...] = ("routed", "unmatched", "unparsed", "too_complex")
-
-STATE = {name: number for number, name in enumerate(STATES)}
-OUTCOME = {name: number for number, name in enumerate(OUTCOMES)}
-DELIVERY_STATE = {name: number for number, name in enumerate(DELIVERY_STATES)}
-
-PLACE_BITS = 20
-"""A job's number is its delivery's number shifted by this, plus its place among the jobs."""
-PLACES = 1 << PLACE_BITS
 
 MARK = "\x1f"
 """Stands around each event name in the names column, so that a whole name can be searched."""
 
-JOB_COLUMNS = """
-    j.id, d.id, d.endpoint, j.event_index, j.event_id, j.event, j.rule, j.action, j.kind,
-    j.target, j.state, j.due_at, j.created_at, g.id, j.attempt, j.charged, j.deaths, j.lease,
-    j.started_at, j.ended_at, j.reason, j.replay_of, j.covers, j.needs, j.waits,
-    CASE WHEN j.waits & 2 THEN (
-        SELECT CAST(r.value || CASE WHEN EXISTS (
-            SELECT 1 FROM runs h WHERE h.key = r.key AND h.turn = 2
-        ) THEN ' (halted by a dead job)' ELSE '' END AS BLOB)
-        FROM runs r WHERE r.n = j.run
-    ) END
-"""
-"""
-In the order of Job's fields, then what it waits for, the group's value as bytes: a disk may have
-spoilt it, and the job is sound. j jobs, d deliveries, g generations.
-"""
-OFFSET = "(SELECT ahead FROM clock_steps ORDER BY n DESC LIMIT 1)"
-"""By how many milliseconds wall time is ahead of ledger time now, as SQL."""
-
-SHOWN_JOB_COLUMNS = JOB_COLUMNS.replace("j.due_at", f"j.due_at + {OFFSET}")
-"""As people see them: what is due goes by ledger time."""
-
 _JOB_FIELDS = 22
 """Those of JOB_COLUMNS that every job fills, before `covers`."""
-
-DELIVERY_COLUMNS = "d.id, d.endpoint, d.received_at, d.state, g.id, d.meta, d.body"
 
 
 class Meta(msgspec.Struct, frozen=True, array_like=True):

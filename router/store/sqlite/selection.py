@@ -5,7 +5,17 @@ from typing import Any
 from router.errors import UsageError
 from router.model.operations import Change
 from router.store.sqlite.damage import CORRUPT
-from router.store.sqlite.rows import DELIVERY_STATE, MARK, PLACE_BITS, PLACES, STATES
+from router.store.sqlite.fragments import (
+    DEAD,
+    DELIVERY_STATE,
+    JOBS_OF,
+    PLACE_BITS,
+    PLACES,
+    RUNNING,
+    TURN_HALTED,
+    state_is,
+)
+from router.store.sqlite.rows import MARK
 from router.store.values import Selector
 
 SHORTEST_PREFIX = 4
@@ -13,15 +23,7 @@ PAGE = 50
 """Rows of a list whose selector sets no limit."""
 
 _TOP = "\U0010ffff"
-JOBS_OF = f"j.n BETWEEN d.n << {PLACE_BITS} AND (d.n << {PLACE_BITS}) + {PLACES - 1}"
-JOBS_JOINED = (
-    f"jobs j JOIN deliveries d ON {JOBS_OF} AND d.n = j.n >> {PLACE_BITS} "
-    "JOIN generations g ON g.n = j.generation"
-)
-"""Both directions are offered, so that either side can lead."""
-
-_DEAD = "j.state > 1 AND j.state < 5 AND j.state = 4"
-"""In the words of the partial index, so that it is used."""
+_DEAD = state_is("dead", "j.")
 _LEGIBLE = f"{_DEAD} AND j.reason IS NOT '{CORRUPT}'"
 NEWER = (
     f"FROM jobs newer WHERE newer.n > j.n AND newer.n <= j.n | {PLACES - 1} "
@@ -61,7 +63,7 @@ def deliveries(selector: Selector) -> Condition:
     if selector.event is not None:
         parts.append(("instr(d.names, ?) > 0", [f"{MARK}{selector.event}{MARK}"]))
     if selector.state is not None and selector.state not in DELIVERY_STATE:
-        inner.append(_job_state(selector.state))
+        inner.append((state_is(selector.state, "j."), []))
     sql, values = all_of(inner)
     if values or sql != "1":
         parts.append((f"EXISTS (SELECT 1 FROM jobs j WHERE {JOBS_OF} AND {sql})", values))
@@ -85,7 +87,7 @@ def jobs(selector: Selector, *, whole: bool = False) -> Condition:
         *_caused(selector),
     ]
     if selector.state is not None:
-        parts.append(_job_state(selector.state))
+        parts.append((state_is(selector.state, "j."), []))
     return all_of(parts)
 
 
@@ -95,8 +97,9 @@ def changeable(selector: Selector, change: Change) -> Condition:
         named, values = _named(selector)
         return f"{_LEGIBLE} AND (NOT EXISTS (SELECT 1 {NEWER}) OR {named})", values
     if selector.ids or selector.state == "dead":  # chosen by somebody who knows what they halt
-        return "(j.state < 3 OR j.state = 4 AND j.run IN (SELECT n FROM runs WHERE turn = 2))", []
-    return "j.state < 3", []
+        halts = f"j.state = {DEAD} AND j.run IN (SELECT n FROM runs WHERE turn = {TURN_HALTED})"
+        return f"(j.state < {RUNNING} OR {halts})", []
+    return f"j.state < {RUNNING}", []
 
 
 def made_again(selector: Selector) -> Condition:
@@ -128,17 +131,7 @@ def _made_by(selector: Selector) -> list[Condition]:
 def _caused(selector: Selector) -> list[Condition]:
     if selector.cause is None:
         return []
-    dead, _ = _job_state("dead")
-    return [(f"{dead} AND cause_of(j.rule, j.action, j.target, j.reason) = ?", [selector.cause])]
-
-
-def _job_state(name: str) -> Condition:
-    number = STATES.index(name) if name in STATES else -1
-    if number in (2, 3, 4):  # the words of the partial index, so that it is used
-        return f"j.state > 1 AND j.state < 5 AND j.state = {number}", []
-    if number in (0, 1):
-        return f"j.state < 2 AND j.state = {number}", []
-    return f"j.state = {number}", []
+    return [(f"{_DEAD} AND cause_of(j.rule, j.action, j.target, j.reason) = ?", [selector.cause])]
 
 
 def _delivery_id(prefix: str) -> Condition:

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from router.model.job import ENDED, Settlement
-from router.store.sqlite import accepting, runs
+from router.store.sqlite import accepting
 from router.store.sqlite.accepting import Anomaly
-from router.store.sqlite.rows import OUTCOME, PLACE_BITS, STATE, encode_json
+from router.store.sqlite.fragments import OUTCOME, PLACE_BITS, RUNNING, STATE
+from router.store.sqlite.rows import encode_json
+from router.store.sqlite.runs import RunChanges
 from router.store.sqlite.writer_state import ROWS, Book, Row, values
 from router.store.values import ALREADY, HELD, LOST, Accepted, Settled
 
@@ -87,11 +89,11 @@ def _settle_linked(book: Book, ending: Ending, run: int) -> Settled | None:
         return None
     attempt = _attempt_row(book, number, settlement, result)
     book.insert("attempts", [attempt], "ON CONFLICT DO NOTHING")
-    effects = runs.Effects()
-    runs.follow(book, run, now, effects)
-    if not effects.freed and not effects.cancelled:
+    changes = RunChanges(book, now)
+    changes.follow(run)
+    if not changes.freed and not changes.cancelled:
         return HELD
-    return Settled(freed=tuple(sorted(effects.freed)), cancelled=tuple(sorted(effects.cancelled)))
+    return Settled(freed=tuple(sorted(changes.freed)), cancelled=tuple(sorted(changes.cancelled)))
 
 
 def _forget(book: Book, batch: Sequence[Ending]) -> None:
@@ -121,7 +123,7 @@ def _ending(rows: int) -> str:
         "ended_at = v.column5, reason = v.column6, charged = charged + v.column7, "
         "deaths = CASE WHEN v.column7 THEN 0 ELSE deaths END, lease = NULL "
         f"FROM ({values(rows, 7)}) AS v "
-        "WHERE jobs.n = v.column1 AND jobs.lease = v.column2 AND jobs.state = 3"
+        f"WHERE jobs.n = v.column1 AND jobs.lease = v.column2 AND jobs.state = {RUNNING}"
     )
 
 

@@ -175,7 +175,7 @@ class SqliteStore:
         return await self._work(clock_step.keep)
 
     async def regroup(self, groups: Mapping[str, Group | None], *, now: int) -> int:
-        return await self._work(lambda book: runs.regroup(book, groups, now))
+        return await self._work(lambda book: runs.RunChanges(book, now).regroup(groups))
 
     async def keep_generation(self, generation: Generation) -> None:
         await self._work(lambda book: operations.keep_generation(book, generation))

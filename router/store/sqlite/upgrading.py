@@ -9,7 +9,7 @@ import msgspec
 from router.errors import StoreRefused
 from router.store.sqlite import journal, location, schema
 from router.store.sqlite.connection import open_read_only, open_writer, refusal
-from router.store.sqlite.rows import OFFSET, STATES
+from router.store.sqlite.fragments import DUE, OFFSET, STATES
 
 
 class About(msgspec.Struct, frozen=True):
@@ -74,7 +74,7 @@ def _about(db: sqlite3.Connection, path: Path, version: int) -> About:
         newest_at=one("SELECT received_at FROM deliveries ORDER BY n DESC LIMIT 1"),
         keys=one("SELECT count(*) FROM keys") or 0,
         jobs={STATES[state]: count for state, count in jobs},
-        oldest_due_at=one(f"SELECT min(due_at) + {offset} FROM jobs WHERE state < 2"),
+        oldest_due_at=one(f"SELECT min(due_at) + {offset} FROM jobs WHERE {DUE}"),
     )
 
 

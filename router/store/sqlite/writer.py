@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from router.errors import RouterError, StoreRefused, StoreUnavailable
-from router.store.sqlite import accepting, damage_events, operations, settling
+from router.store.sqlite import accepting, operations, settling
 from router.store.sqlite.connection import DAMAGED, open_read_only
 from router.store.sqlite.writer_state import Book
 
@@ -285,21 +285,12 @@ def _perform(book: Book, batch: Batch) -> Answers:
     if settles:
         held = settling.settle_all(book, [one.payload for one in settles])
         answers += zip(settles, held, strict=True)
-    _see_to(book)
-    answers += [(one, _worked(book, one)) for one in batch if one.kind == "work"]
+    accepting.report_damaged(book)
+    for one in batch:
+        if one.kind == "work":
+            answers.append((one, one.payload(book)))
+            accepting.report_damaged(book)
     return answers
-
-
-def _worked(book: Book, operation: Operation) -> Any:
-    answer = operation.payload(book)
-    _see_to(book)
-    return answer
-
-
-def _see_to(book: Book) -> None:
-    """What follows of that, whichever verb it was."""
-    if book.open:
-        damage_events.see_to(book)
 
 
 def _alone(book: Book, operation: Operation) -> Any:

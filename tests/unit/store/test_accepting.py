@@ -10,7 +10,8 @@ from router.model.job import Group, NewJob, Predecessor, Turn
 from router.store.common.chains import PAUSED, PREDECESSORS, TURN
 from router.store.sqlite import accepting, schema
 from router.store.sqlite.accepting import Receipt
-from router.store.sqlite.rows import STATE, decode_events, decode_names
+from router.store.sqlite.fragments import STATE
+from router.store.sqlite.rows import decode_events, decode_names
 from router.store.sqlite.writer_state import ROWS, Book
 from router.store.values import Acceptance, Accepted, Duplicate
 from tests.clocks import START_MS, ManualClock

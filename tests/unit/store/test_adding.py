@@ -123,7 +123,7 @@ def test_a_replay_of_a_run_is_a_run_with_its_turn(ledger: Ledger) -> None:
     ledger.add(delivery, queued)
     assert ledger.state(queued) == 2, "the run that it replays has the turn"
     keys = ledger.db.execute("SELECT key, value, at_once, on_busy, on_dead FROM runs").fetchall()
-    assert keys == [("r\x1fx", "x", 1, runs.QUEUE, 1)] * 2
+    assert keys == [("r\x1fx", "x", 1, runs.ON_BUSY["queue"], 1)] * 2
 
 
 def test_a_replay_of_a_run_without_a_turn_has_none(ledger: Ledger) -> None:

@@ -69,7 +69,7 @@ async def test_who_waits_for_a_job_whose_name_is_spoilt_does_not_run(
     assert await store.settle(a_settlement(job, "dead", reason="no"))
     assert await ends(store, ids) == {
         "a": ("dead", "no"),
-        "b": ("cancelled", "predecessor_dead: a"),
+        "b": ("cancelled", "predecessor_dead: \ufffd"),
         "c": ("available", None),
         "d": ("waiting", None),
     }
@@ -78,18 +78,21 @@ async def test_who_waits_for_a_job_whose_name_is_spoilt_does_not_run(
 async def test_nor_when_a_lease_is_what_finds_it(
     store: SqliteStore, path: Path, make: Maker
 ) -> None:
-    """A spoilt name is the likest that others need and nobody has; a replay left `first` out."""
+    """It stands for every need that no other meets, be it of one that a replay left out."""
     jobs = [make.job(action=name, run="r", target=name) for name in ("fetch", "fetcg")]
     needed = ("fetch", "fetcg", "first")
     jobs += [make.job(action=f"of-{name}", run="r", after=(Predecessor(name),)) for name in needed]
+    both = (Predecessor("fetcg"), Predecessor("first"))
+    jobs.append(make.job(action="of-both", run="r", after=both))
     await store.accept(make.acceptance(jobs=jobs))
     spoil(path, "UPDATE jobs SET action = CAST(? AS TEXT) WHERE id = ?", b"fetc\xff", jobs[0].id)
     assert (await store.lease({"fetch": 1}, lease="b/1", now=FAR)).corrupt == (jobs[0].id,)
     assert await ends(store, {job.action: job.id for job in jobs[1:]}) == {
         "fetcg": ("available", None),
-        "of-fetch": ("cancelled", "predecessor_dead: fetch"),
+        "of-fetch": ("cancelled", "predecessor_dead: fetc\ufffd"),
         "of-fetcg": ("waiting", None),
         "of-first": ("available", None),
+        "of-both": ("cancelled", "predecessor_dead: fetc\ufffd"),
     }
 
 

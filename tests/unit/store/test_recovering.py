@@ -3,8 +3,8 @@
 import pytest
 
 from router.model.job import Predecessor
+from router.store.sqlite.fragments import OUTCOME, STATE
 from router.store.sqlite.leasing import ENDED_WITH_US
-from router.store.sqlite.rows import OUTCOME, STATE
 from router.store.values import APART_MS, Recovered
 from tests.clocks import START_MS
 from tests.store_values import FAR
