@@ -26,11 +26,12 @@ def hints(place: Options, ruleset: Ruleset, *, program: str | None = None) -> li
     called = program if program is not None else program_name(sys.argv[0], os.environ.get("PATH"))
     options = "".join(f" {option} {shlex.quote(value)}" for option, value in _options(place))
     dev = " --dev" if _needs_dev(place) else ""
+    known = ruleset.providers
     return [
         f"{called} send{options}{dev} {shlex.quote(endpoint.name)} {shlex.quote(event)}{force}"
         for endpoint in ruleset.addressed.values()
         if (event := _event(ruleset, endpoint)) is not None
-        for force in [" --force" if unknown(ruleset.providers[endpoint.provider], event) else ""]
+        for force in [" --force" if unknown(known[endpoint.provider], event, "") else ""]
     ]
 
 

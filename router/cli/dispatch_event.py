@@ -79,7 +79,7 @@ def dispatch_event(
 def _access(place: Options, given: dict[str, Any]) -> "tuple[Access, tuple[str, ...]]":
     """How the API is reached, and the ranges that names may resolve to beside public ones."""
     from router.cli.subscription_plan import (
-        ApiWish,
+        ApiOptions,
         checked_address,
         token_for,
         token_from_variable,
@@ -97,8 +97,8 @@ def _access(place: Options, given: dict[str, Any]) -> "tuple[Access, tuple[str, 
         return Access(rule, base or usual, token, PROVIDER), ()
     ruleset = place.ruleset()
     endpoint = _endpoint(ruleset, given["endpoint"], needed=given["token"] is None)
-    wish = ApiWish(endpoint.name if endpoint else "", base, None, given["token"], variable)
-    token = token_for(place, ruleset, wish, endpoint, usual)
+    options = ApiOptions(endpoint.name if endpoint else "", base, None, given["token"], variable)
+    token = token_for(place, ruleset, options, endpoint, usual)
     base = base or _base(ruleset, endpoint, given["token"], usual)
     return Access(rule, base, token, PROVIDER), ruleset.server.egress_allow
 

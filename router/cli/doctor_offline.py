@@ -1,4 +1,4 @@
-"""What `router doctor` checks without asking anybody: the file, its secrets, what it promises."""
+"""What `router doctor` checks without a server: the file, its secrets, its events."""
 
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
@@ -17,31 +17,27 @@ from router.secrets import WEAK_BYTES, weak
 from router.wiring.dev import DevFile
 from router.wiring.secret_values import secret_value
 
-_QUOTES = (b'"', b"'")
-
 
 def of_file(loaded: Loaded, rules: str) -> Check:
     """Is the file right?"""
     errors = [d for d in loaded.diagnostics if d.severity == "error"]
-    warnings = len(loaded.diagnostics) - len(errors)
-    fix = f"`router check {rules}` shows each with its place"
     if errors:
         says = f"{len(errors)} errors, the first: {errors[0].message}"
-        return problem("file", says, fix)
+        return problem("file", says, f"`router check {rules}` shows where each of them is")
+    warnings = len(loaded.diagnostics)
     return ok("file", "no errors" + (f", {warnings} warnings" if warnings else ""))
 
 
-# -- what senders are told ------------------------------------------------------------------------
+# -- the address that senders get -----------------------------------------------------------------
 
 
 def of_base_url(base_url: str, *, dev: bool) -> Check:
     """Could a sender on the internet call it?"""
     url = urlsplit(base_url)
-    host = url.hostname or ""
-    inner = _inner(host)
-    fix = "set `server.base_url` to the https address that the world knows (a proxy or a tunnel)"
+    inner = _inner(url.hostname or "")
+    fix = "set `server.base_url` to the public https address (of a proxy or a tunnel)"
     if inner is not None and dev:
-        return unknown("base_url", f"{base_url} {inner}, as --dev has it", fix)
+        return unknown("base_url", f"{base_url} {inner}, as usual with --dev", fix)
     if inner is not None:
         return problem("base_url", f"{base_url} {inner}: no sender can reach it", fix)
     if url.scheme != "https":
@@ -53,14 +49,12 @@ def of_base_url(base_url: str, *, dev: bool) -> Check:
 
 def _inner(host: str) -> str | None:
     """Why nobody outside can call a host, by its spelling alone."""
-    if is_local_name(host):
-        return "is this machine only"
     address = literal_address(host)
+    if is_local_name(host) or (address and (address.is_loopback or address.is_unspecified)):
+        return "is this machine only"
     if address is None:
         plain = "." not in host or host.endswith((".local", ".internal", ".lan"))
-        return "is a name of an inner network" if plain else None
-    if address.is_loopback or address.is_unspecified:
-        return "is this machine only"
+        return "is a name of a private network" if plain else None
     try:
         EgressPolicy().check(host)
     except EgressRefused:
@@ -84,70 +78,75 @@ def of_secrets(
     Is every secret of the endpoint there, and usable? `running`: a server runs with this file, so
     it has those that this shell may not have.
     """
-    provider = ruleset.providers[endpoint.provider]
     if endpoint.unsigned:
         most = size_text(endpoint.body_max)
         says = f"nothing is verified (`verify: none`): anybody may send up to {most} here"
-        yield unknown("secrets", says, None, endpoint.name)
-    for name in endpoint.secrets:
-        ref = ruleset.secrets[name]
-        check = of_secret(ref, provider, environ, dev_file, now_ms, endpoint.name)
+        yield unknown("secrets", says)
+    refs = [ruleset.secrets[name] for name in endpoint.secrets]
+    for ref in refs:
         if running and ref.env is not None and not environ.get(ref.env):
             says = f"{ref.env} is not set in this shell; the running server has it"
-            how = "run this with the server's environment"
-            check = unknown(f"secret {name}", says, how, endpoint.name)
-        yield check
-    ends = [ruleset.secrets[name].until for name in endpoint.secrets]
-    if ends and all(end is not None and end <= now_ms for end in ends):
-        says = "the day (`until`) of every secret has passed: nothing is let in"
-        fix = "name the secret that the sender uses now"
-        yield problem("secrets", says, fix, endpoint.name)
+            yield unknown(f"secret {ref.name}", says, "run this with the server's environment")
+        else:
+            provider = ruleset.providers[endpoint.provider]
+            yield _of_secret(ref, provider, environ, dev_file, now_ms)
+    if refs and all(ref.until is not None and ref.until <= now_ms for ref in refs):
+        says = "every secret has ended (`until`): all deliveries are refused"
+        yield problem("secrets", says, "name the secret that the sender uses now")
     if endpoint.api.token is not None:
-        yield _of_token(ruleset.secrets[endpoint.api.token], environ, endpoint.name)
+        ref = ruleset.secrets[endpoint.api.token]
+        try:
+            secret_value(ref, environ)
+        except SecretMissing as error:
+            fix = f"set {_where(ref)} to the access token"
+            yield problem(f"token {ref.name}", str(error), fix)
+        else:
+            yield ok(f"token {ref.name}", f"{_where(ref)} is set")
 
 
-def of_secret(
+def _where(ref: SecretRef) -> str:
+    return ref.env or ref.file or ref.credential or ref.name
+
+
+def _of_secret(
     ref: SecretRef,
     provider: Provider,
     environ: Mapping[str, str],
     dev_file: DevFile | None,
     now_ms: int,
-    endpoint: str | None,
 ) -> Check:
     """One secret, for a provider that is to verify with it."""
-    name, where = f"secret {ref.name}", ref.env or ref.file or ref.credential or ref.name
+    name = f"secret {ref.name}"
     try:
         value = secret_value(ref, environ)
     except SecretMissing as error:
         if dev_file is not None:
-            return ok(name, f"{error}; --dev invents one", endpoint)
-        return problem(name, str(error), f"set {where} to what the sender shows", endpoint)
+            return ok(name, f"{error}; --dev invents one")
+        return problem(name, str(error), f"set {_where(ref)} to what the sender shows")
     if ref.until is not None and ref.until <= now_ms:
-        return ok(name, "its day (`until`) has passed: it verifies nothing any more", endpoint)
-    return _of_value(value, ref, provider, endpoint)
+        return ok(name, "it has ended (`until`) and verifies nothing any more")
+    return _of_value(name, value, ref, provider)
 
 
-def _of_value(value: bytes, ref: SecretRef, provider: Provider, endpoint: str | None) -> Check:
-    name, where = f"secret {ref.name}", ref.env or ref.file or ref.credential or ref.name
-    verdict = provider.check_secret(value)
+def _of_value(name: str, value: bytes, ref: SecretRef, provider: Provider) -> Check:
+    where, verdict = _where(ref), provider.check_secret(value)
     if not verdict.ok:
         why = verdict.error or "unusable"
-        return problem(name, f"{where}: {why}", key_fix(why), endpoint)
+        return problem(name, f"{where}: {why}", key_fix(why))
     slip = _slip(value, ref)
     if slip is not None:
-        fix = "set it again, exactly as the sender has it"
-        return problem(name, f"{where} {slip}", fix, endpoint)
+        return problem(name, f"{where} {slip}", "set it again, exactly as the sender has it")
     if weak(value):
         says = f"{where} is shorter than {WEAK_BYTES} bytes: it can be guessed"
         fix = "make a longer one (`openssl rand -hex 32`), here and at the sender"
-        return problem(name, says, fix, endpoint)
+        return problem(name, says, fix)
     warned = f": {verdict.warning}" if verdict.warning else ""
-    return ok(name, f"{where} is set and usable{warned}", endpoint)
+    return ok(name, f"{where} is set and usable{warned}")
 
 
 def _slip(value: bytes, ref: SecretRef) -> str | None:
     """A sign that something besides the secret was copied."""
-    quoted = value[:1] in _QUOTES and value[:1] == value[-1:] and len(value) > 1
+    quoted = value[:1] in (b'"', b"'") and value[:1] == value[-1:] and len(value) > 1
     marked = value.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"))
     named = ref.env is not None and value.startswith(ref.env.encode() + b"=")
     armoured = b"-----BEGIN" in value
@@ -161,17 +160,6 @@ def _slip(value: bytes, ref: SecretRef) -> str | None:
     return next((words for slipped, words in slips if slipped), None)
 
 
-def _of_token(ref: SecretRef, environ: Mapping[str, str], endpoint: str) -> Check:
-    where = ref.env or ref.file or ref.credential or ref.name
-    try:
-        secret_value(ref, environ)
-    except SecretMissing as error:
-        return problem(
-            f"token {ref.name}", str(error), f"set {where} to the access token", endpoint
-        )
-    return ok(f"token {ref.name}", f"{where} is set", endpoint)
-
-
 # -- events and versions --------------------------------------------------------------------------
 
 
@@ -180,14 +168,14 @@ def of_events(ruleset: Ruleset, endpoint: Endpoint) -> Iterator[Check]:
     provider = ruleset.providers[endpoint.provider]
     if not rules_of(ruleset, endpoint):
         fix = f"write a rule with `from: {endpoint.name}`"
-        yield problem("events", "no rule wants anything of this endpoint", fix, endpoint.name)
+        yield problem("events", "no rule matches events of this endpoint", fix)
         return
     found = wanted(ruleset, endpoint)
     for rule, pattern in found.unknown:
         says = f"rule {rule} waits for {pattern!r}, which {provider.label} does not list"
-        fix = f"`router providers {provider.name}` lists its events"
-        yield problem("events", says, fix, endpoint.name)
-    yield ok("events", to_select(found, provider), endpoint.name)
+        fix = f"`router providers {endpoint.api.spelling}` lists its events"
+        yield problem("events", says, fix)
+    yield ok("events", to_select(found, provider))
 
 
 def to_select(found: WantedEvents, provider: Provider) -> str:
@@ -205,19 +193,18 @@ def of_version(ruleset: Ruleset, endpoint: Endpoint) -> Iterator[Check]:
         return
     if endpoint.api_version is None:
         says = "no version is pinned, so a change of payloads is not noticed"
-        yield unknown("api_version", says, "write `api_version: 2024-01`", endpoint.name)
+        yield unknown("api_version", says, "write `api_version: 2024-01`")
     else:
-        yield ok("api_version", f"{endpoint.api_version} is expected", endpoint.name)
+        yield ok("api_version", f"{endpoint.api_version} is expected")
 
 
 def of_senders(ruleset: Ruleset, endpoint: Endpoint) -> Iterator[Check]:
     """Can `allow_from` see who really sends?"""
     if not endpoint.allow_from:
         return
-    server = ruleset.server
-    if server.base_url.startswith("https:") and not server.trusted_proxies:
+    if ruleset.server.base_url.startswith("https:") and not ruleset.server.trusted_proxies:
         says = "`allow_from` sees the proxy that speaks https, not the sender behind it"
         fix = "name the proxy's range in `server.trusted_proxies`"
-        yield problem("allow_from", says, fix, endpoint.name)
+        yield problem("allow_from", says, fix)
     else:
-        yield ok("allow_from", f"only {', '.join(endpoint.allow_from)} may send", endpoint.name)
+        yield ok("allow_from", f"only {', '.join(endpoint.allow_from)} may send")

@@ -1,4 +1,4 @@
-"""What `router doctor` asks the running server, its store, and the way from here to its door."""
+"""What `router doctor` finds at the running server, in its store, and on the way to it."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import click
 import msgspec
 
-from router.cli.admin import AdminClient, NoServer
+from router.cli.admin import AdminClient
 from router.cli.doctor_check import Check, ok, problem, unknown
 from router.cli.doctor_offline import to_select
 from router.cli.options import Options
@@ -23,7 +23,10 @@ from router.model.subscription import Subscription, subscriptions
 from router.operator.answers import ServerState
 from router.provider_calls import reachability
 from router.providers.provider import Provider
+from router.refusals import KEPT_MAX
 from router.rules.ruleset import Ruleset
+from router.serving.silent_endpoints import FACTS, newest_of
+from router.store.sqlite.reader import SqliteReader
 from router.store.values import Selector
 
 LOOKED_AT = 200
@@ -35,7 +38,7 @@ ADDRESSES_AT_ONCE = 8
 
 
 class ServerStatus(msgspec.Struct, frozen=True):
-    """What the running server says; `status` None: it says nothing."""
+    """What the running server answers; `status` None: it does not, `trouble` says why."""
 
     status: ServerState | None
     refusals: tuple[dict[str, Any], ...] = ()
@@ -43,29 +46,26 @@ class ServerStatus(msgspec.Struct, frozen=True):
 
 
 def ask_server(place: Options, ruleset: Ruleset) -> ServerStatus:
-    """Ask the admin door what runs behind it."""
+    """What the admin API of the running server answers."""
     try:
-        with AdminClient.of(place, ruleset) as door:
-            return ServerStatus(door.status(), tuple(door.refusals(500).refusals))
-    except NoServer as error:
-        return ServerStatus(None, trouble=error.message)
+        with AdminClient.of(place, ruleset) as client:
+            return ServerStatus(client.status(), tuple(client.refusals(500).refusals))
     except click.ClickException as error:
         return ServerStatus(None, trouble=error.message)
 
 
-def of_server(told: ServerStatus, ruleset: Ruleset, *, here: bool = True) -> Iterator[Check]:
+def of_server(server: ServerStatus, ruleset: Ruleset, *, here: bool = True) -> Iterator[Check]:
     """Does a server run, with this file? `here`: it is to run the file that we read."""
-    status = told.status
+    status = server.status
     if status is None:
-        fix = "start it: `router serve`; or name its admin door with --admin or --server"
-        yield problem("server", told.trouble or "it does not answer", fix)
-        return
-    if not status.reload.ok:
+        fix = "start it: `router serve`; or name its admin address with --admin or --server"
+        yield problem("server", server.trouble or "it does not answer", fix)
+    elif not status.reload.ok:
         first = (status.reload.error or "").partition("\n")[0]
-        says = f"it runs, with older rules: the file could not be loaded: {first}"
+        says = f"it runs with older rules, for the file could not be loaded: {first}"
         yield problem("server", says, "`router check`, mend the file; it is read again by itself")
     elif here and status.generation != ruleset.generation:
-        says = "it runs, with other rules than this file has (or other variables)"
+        says = "it runs with other rules than this file has (or other variables)"
         yield problem("server", says, "is it the right file (-f)? else restart it")
     else:
         yield ok("server", f"runs since {moment(status.started_at)}, with this file")
@@ -75,25 +75,22 @@ def of_server(told: ServerStatus, ruleset: Ruleset, *, here: bool = True) -> Ite
 
 
 async def of_addresses(ruleset: Ruleset, endpoints: Sequence[Endpoint]) -> dict[str, list[Check]]:
-    """Knock at every address that senders are told."""
+    """Does every address that senders get lead to this router? One request to each."""
     base = urlsplit(ruleset.server.base_url)
-    egress = ruleset.server.egress_allow
     turn = asyncio.Semaphore(ADDRESSES_AT_ONCE)
 
     async def one(endpoint: Endpoint, address: str) -> tuple[str, Check]:
         url = f"{base.scheme}://{base.netloc}{address}"
-        async with turn, reachability.client(url, egress) as http:
+        async with turn, reachability.client(url, ruleset.server.egress_allow) as http:
             seen = await reachability.look(http, url, method=_method(ruleset, endpoint))
         judged = reachability.judge(seen)
         says = f"{url}: {judged.says}"
-        verdict = ok("address", says, endpoint.name)
-        if not judged.ok:
-            verdict = problem("address", says, judged.fix or "", endpoint.name)
-        return endpoint.name, verdict
+        good = ok("address", says)
+        return endpoint.name, good if judged.ok else problem("address", says, judged.fix or "")
 
     found: dict[str, list[Check]] = {}
-    asked = [one(endpoint, address) for endpoint in endpoints for address in endpoint.addresses]
-    for name, check in await asyncio.gather(*asked):
+    requests = [one(endpoint, address) for endpoint in endpoints for address in endpoint.addresses]
+    for name, check in await asyncio.gather(*requests):
         found.setdefault(name, []).append(check)
     return found
 
@@ -111,8 +108,9 @@ def _method(ruleset: Ruleset, endpoint: Endpoint) -> str:
 
 class EndpointHistory(msgspec.Struct, frozen=True):
     """
-    What the store knows of one endpoint: its newest deliveries, when the newest was heard of,
-    which of the events that rules name it has, and how long after its signature the newest came.
+    What the store has of one endpoint: its newest deliveries, when the last one came (or since
+    when one is awaited), which of the events that rules name it has, and how long after its
+    signature the newest came.
     """
 
     newest: tuple[DeliverySummary, ...] = ()
@@ -122,24 +120,21 @@ class EndpointHistory(msgspec.Struct, frozen=True):
     skew_ms: int | None = None
 
 
-async def read_kept(reader: Any, ruleset: Ruleset, endpoint: Endpoint) -> EndpointHistory:
-    """Read it."""
-    from router.serving.silent_endpoints import FACTS, newest_of
-
+async def history_of(reader: SqliteReader, ruleset: Ruleset, endpoint: Endpoint) -> EndpointHistory:
+    """What the store has of it."""
     newest = await reader.deliveries(Selector(endpoint=endpoint.name, limit=LOOKED_AT))
     patterns = wanted(ruleset, endpoint).patterns[:PATTERNS_MAX]
-    events = {pattern: await _has_come(reader, endpoint.name, pattern) for pattern in patterns}
     fact = (await reader.recall(FACTS)).get(FACTS + endpoint.name) or {}
     return EndpointHistory(
         newest,
         await newest_of(reader, endpoint.name),
         fact.get("since"),
-        events,
+        {pattern: await _has_come(reader, endpoint.name, pattern) for pattern in patterns},
         await _skew(reader, ruleset.providers[endpoint.provider], newest),
     )
 
 
-async def _has_come(reader: Any, endpoint: str, pattern: str) -> bool:
+async def _has_come(reader: SqliteReader, endpoint: str, pattern: str) -> bool:
     """Does the store hold an event of a pattern, as the event's name or with its action?"""
     names = [pattern, pattern.rpartition(".")[0] or pattern]
     for name in dict.fromkeys([None] if "*" in pattern else names):
@@ -149,7 +144,9 @@ async def _has_come(reader: Any, endpoint: str, pattern: str) -> bool:
     return False
 
 
-async def _skew(reader: Any, provider: Provider, newest: Sequence[DeliverySummary]) -> int | None:
+async def _skew(
+    reader: SqliteReader, provider: Provider, newest: Sequence[DeliverySummary]
+) -> int | None:
     """How long after its signed time the newest delivery came, where a time is signed."""
     record = await reader.delivery(newest[0].id) if newest else None
     if record is None:
@@ -166,68 +163,65 @@ async def _skew(reader: Any, provider: Provider, newest: Sequence[DeliverySummar
 
 
 def of_deliveries(kept: EndpointHistory, endpoint: Endpoint, now_ms: int) -> Iterator[Check]:
-    """Has it been heard lately, by the version and the clock that are expected?"""
-    yield _heard(kept, endpoint, now_ms)
+    """Did the last delivery come lately, by the version and the clock that are expected?"""
+    yield _last(kept, endpoint, now_ms)
     odd = sum("api_version" in d.flags for d in kept.newest)
     if odd:
-        says = f"{odd} of the last {len(kept.newest)} deliveries bear another API version"
+        says = f"{odd} of the last {len(kept.newest)} deliveries have another API version"
         fix = (
-            "`router deliveries --endpoint` shows them; update the sender's, or `api_version` here"
+            "`router deliveries --endpoint` lists them; update the sender's, or `api_version` here"
         )
-        yield problem("versions", says, fix, endpoint.name)
+        yield problem("versions", says, fix)
     if kept.skew_ms is not None:
-        yield _clock(kept.skew_ms, endpoint)
+        yield _clock(kept.skew_ms)
 
 
-def _heard(kept: EndpointHistory, endpoint: Endpoint, now_ms: int) -> Check:
-    fix = (
-        "look whether the sender has switched the webhook off (many do after failures), and at "
-        "its list of recent deliveries"
-    )
+def _last(kept: EndpointHistory, endpoint: Endpoint, now_ms: int) -> Check:
     expected = endpoint.expect_every
     waiting = kept.since if kept.last is None else kept.last
     if expected is not None and waiting is not None and now_ms - waiting > expected:
-        says = f"silent for {span(now_ms - waiting)}, more than {span(expected)} (`expect_every`)"
-        return problem("heard", says, fix, endpoint.name)
+        return problem(
+            "heard",
+            f"nothing for {span(now_ms - waiting)}, more than {span(expected)} (`expect_every`)",
+            "look whether the sender has switched the webhook off (many do after failures), and "
+            "at its list of recent deliveries",
+        )
     if kept.last is None:
-        says = "nothing has come yet"
-        how = f"have the sender send a test, or try `router send {endpoint.name} EVENT`"
-        return unknown("heard", says, how, endpoint.name)
-    says = f"the last delivery came {span(now_ms - kept.last)} ago"
-    return ok("heard", says, endpoint.name)
+        fix = f"have the sender send a test, or try `router send {endpoint.name} EVENT`"
+        return unknown("heard", "nothing has come yet", fix)
+    return ok("heard", f"the last delivery came {span(now_ms - kept.last)} ago")
 
 
-def _clock(skew_ms: int, endpoint: Endpoint) -> Check:
+def _clock(skew_ms: int) -> Check:
     if skew_ms < -SKEW_MS:
         says = f"the newest delivery was signed {span(-skew_ms)} after it came: our clock is slow"
-        return problem("clock", says, "keep this machine's clock by NTP", endpoint.name)
+        return problem("clock", says, "keep this machine's clock by NTP")
     if skew_ms > SKEW_MS:
         says = f"the newest delivery came {span(skew_ms)} after it was signed"
         fix = "a redelivery may do that; else our clock is fast: keep it by NTP"
-        return unknown("clock", says, fix, endpoint.name)
-    return ok("clock", f"agrees with the sender's within {span(SKEW_MS)}", endpoint.name)
+        return unknown("clock", says, fix)
+    return ok("clock", f"agrees with the sender's within {span(SKEW_MS)}")
 
 
 def of_topics(kept: EndpointHistory, endpoint: Endpoint, provider: Provider) -> Iterator[Check]:
-    """Which events that rules name are not in the store? Nobody can be asked about scopes."""
+    """Which events that rules name are not in the store? No call shows a sender's scopes."""
     never = [name for name, came in kept.events.items() if not came]
     if not never:
         if kept.events:
-            yield ok("topics", "every event that rules name has come", endpoint.name)
+            yield ok("topics", "every event that rules name has come")
         return
-    says = f"not among what the store holds: {', '.join(never)}"
+    says = f"not among the stored events: {', '.join(never)}"
     others = list(dict.fromkeys(name for d in kept.newest for name in d.events))
     if others and not any(kept.events.values()):
-        says += f" (what came lately: {', '.join(others[:NAMES_SHOWN])})"
+        says += f" (the last events: {', '.join(others[:NAMES_SHOWN])})"
+    fix = "if they happen there: select them in the sender's settings"
     if provider.has_versions:
         first = next(iter(events_of(provider, never[0])), never[0])
         fix = (
             "if they happen there: a missing access scope or permission, or another API version; "
             f"`router subscriptions test {endpoint.name} {first}` asks for a test notification"
         )
-    else:
-        fix = "if they happen there: select them in the sender's settings"
-    yield unknown("topics", says, fix, endpoint.name)
+    yield unknown("topics", says, fix)
 
 
 # -- subscriptions, ranges ------------------------------------------------------------------------
@@ -243,47 +237,91 @@ def of_subscriptions(
         says = f"{provider.label} is subscribed to in its settings, which no call shows"
         selected = to_select(wanted(ruleset, endpoint), provider)
         fix = f"compare there: the address of `router addresses`; {selected}"
-        yield unknown("subscription", says, fix, endpoint.name)
+        yield unknown("subscription", says, fix)
         return
     mine = [r for r in subscriptions(facts).values() if r.endpoint == endpoint.name]
     fix = f"`router subscriptions create {endpoint.name} --from-rules --dry-run` shows a plan"
-    if not mine:
-        says = "nothing was subscribed from here; it may have been by hand"
-        yield unknown("subscription", says, fix, endpoint.name)
-        return
-    yield from _against(ruleset, endpoint, mine, fix)
+    if mine:
+        yield from _against(ruleset, endpoint, mine, fix)
+    else:
+        yield unknown("subscription", "nothing was subscribed from here (perhaps by hand)", fix)
 
 
 def _against(
     ruleset: Ruleset, endpoint: Endpoint, mine: Sequence[Subscription], fix: str
 ) -> Iterator[Check]:
-    unsure = [r.topic for r in mine if r.state != "made"]
+    unsure = sorted({r.topic for r in mine if r.state != "made"})
     if unsure:
-        says = f"asked for, and no answer came: {', '.join(sorted(set(unsure)))}"
-        how = "look in the shop's admin whether it is there; `create --again` asks again"
-        yield problem("subscription", says, how, endpoint.name)
+        says = f"requested, and no answer came: {', '.join(unsure)}"
+        how = "look in the shop's admin whether it is there; `create --again` requests it again"
+        yield problem("subscription", says, how)
     names, _ = topics_of_rules(ruleset, endpoint)
     here = {r.topic for r in mine if r.address == address_for(ruleset, endpoint, r.topic)}
     elsewhere = sorted({r.topic for r in mine} - here)
     missing = [name for name in names if name not in here]
     if elsewhere:
         says = f"subscribed for another address than base_url gives now: {', '.join(elsewhere)}"
-        yield problem("subscription", says, fix, endpoint.name)
+        yield problem("subscription", says, fix)
     elif missing:
         says = f"wanted by rules, not subscribed from here: {', '.join(missing)}"
-        yield problem("subscription", says, fix, endpoint.name)
+        yield problem("subscription", says, fix)
     elif not unsure:
-        yield ok("subscription", f"{len(here)} topics, made from here", endpoint.name)
+        yield ok("subscription", f"{len(here)} topics, made from here")
 
 
-def of_ranges(told: ServerStatus, endpoint: Endpoint, base: str | None) -> Iterator[Check]:
+def of_ranges(server: ServerStatus, endpoint: Endpoint, base: str | None) -> Iterator[Check]:
     """Are the address ranges that the sender publishes known?"""
-    if PUBLISHED not in endpoint.allow_from or told.status is None:
+    if PUBLISHED not in endpoint.allow_from or server.status is None:
         return
-    at = None if base is None else told.status.ranges.get(base)
+    at = None if base is None else server.status.ranges.get(base)
     if at is None:
-        says = f"the address ranges of {base} are not known yet: every sender gets 503"
-        fix = "the router's log says why they cannot be fetched"
-        yield problem("ranges", says, fix, endpoint.name)
+        says = f"the address ranges of {base} are not known yet: every delivery gets 503"
+        yield problem("ranges", says, "the router's log says why they cannot be fetched")
     else:
-        yield ok("ranges", f"as {base} published them, fetched {moment(at)}", endpoint.name)
+        yield ok("ranges", f"as {base} published them, fetched {moment(at)}")
+
+
+# -- refusals -------------------------------------------------------------------------------------
+
+
+def of_refusals(
+    server: ServerStatus, endpoint: Endpoint, kept: EndpointHistory, *, keeping: bool
+) -> Iterator[Check]:
+    """Was a request refused since the last delivery? `keeping`: refused ones are kept whole."""
+    since = kept.last or 0
+    mine = [
+        r
+        for r in server.refusals
+        if r.get("endpoint") == endpoint.name and int(r.get("at") or 0) > since
+    ]
+    if not mine:
+        if server.status is not None:
+            yield ok("refusals", "none since the last delivery")
+        return
+    newest = mine[0]
+    hint = f": {newest['hint']}" if newest.get("hint") else ""
+    says = f"{len(mine)} refused since the last delivery, the newest {newest['reason']}{hint}"
+    whole = [r["kept"] for r in server.refusals if r.get("kept")][:KEPT_MAX]
+    found = next((r["kept"] for r in mine if r.get("kept") in whole), None)
+    fix = "`router deliveries --refused` lists them; none of them is kept whole"
+    if found is not None:
+        fix = f"`router doctor {endpoint.name} --refused {found}` finds the cause"
+    elif newest["reason"] in _PLAIN:
+        fix = _PLAIN[newest["reason"]]
+    elif not keeping:
+        fix = (
+            "`router deliveries --refused` lists them; with `server: {refusals: {bodies: true}}` "
+            "the next one is kept, and `--refused last` finds its cause; or capture one: --request"
+        )
+    yield problem("refusals", says, fix)
+
+
+_PLAIN = {
+    "method_not_allowed": "the sender must use POST; a redirect before the router turns it into "
+    "GET: give the sender the final address",
+    "too_large": "the body is larger than this sender's may be: `router providers` says how large",
+    "unsupported_encoding": "a proxy on the way compresses bodies: let it pass them unchanged",
+    "address_not_allowed": "compare `allow_from` with the addresses that the sender uses",
+    "ranges_unknown": "the router's log says why the sender's ranges cannot be fetched",
+}
+"""Refusals whose reason is the cause, and which are never kept whole."""

@@ -9,8 +9,9 @@ import msgspec
 
 from router.cli.admin import AdminClient
 from router.cli.captured_request import read_captured, request_of
-from router.cli.options import Options
-from router.cli.output import moment, visible
+from router.cli.new_provider import given_secret
+from router.cli.options import Options, addressed
+from router.cli.output import dates, moment, print_json, visible
 from router.clock import SystemClock
 from router.diagnosis.causes import DiagnosisFinding
 from router.diagnosis.diagnose import Case, Other, diagnose
@@ -31,7 +32,27 @@ class ExaminedRequest(msgspec.Struct, frozen=True):
     cut: bool = False
 
 
-def from_file(file: Path, ruleset: Ruleset, endpoint: str | None) -> ExaminedRequest:
+def has_cause(place: Options, endpoint: str | None, given: dict[str, Any]) -> bool:
+    """Examine the request that the options name, print the causes; True: it should be refused."""
+    place, ruleset = place.beside()
+    if endpoint is not None:
+        addressed(ruleset, endpoint)
+    secret = given_secret(given["secret_env"], given["secret_file"])
+    if given["file"]:
+        examined = _from_file(given["file"], ruleset, endpoint)
+    else:
+        examined = _from_server(place, ruleset, given["refused"], endpoint)
+    findings = _findings(examined, place, ruleset, secret)
+    if place.as_json:
+        at, reason = examined.request.received_at or None, examined.reason
+        answer = {"endpoint": examined.endpoint, "at": at, "reason": reason}
+        print_json(dates(answer) | {"findings": findings})
+    else:
+        _print_findings(examined, findings)
+    return any(finding.code not in ("genuine", "unsigned") for finding in findings)
+
+
+def _from_file(file: Path, ruleset: Ruleset, endpoint: str | None) -> ExaminedRequest:
     """
     The request in a file; its endpoint by name, by its address, or the only one there is.
 
@@ -40,19 +61,15 @@ def from_file(file: Path, ruleset: Ruleset, endpoint: str | None) -> ExaminedReq
     """
     request = read_captured(file)
     path = request.raw_path.decode("latin-1")
-    fitting = [e.name for e in ruleset.addressed.values() if path in e.addresses]
-    name = endpoint or next(iter(fitting or _only(ruleset)), None)
-    if name is None:
+    named = [e.name for e in ruleset.addressed.values() if path in e.addresses]
+    fitting = named or list(ruleset.addressed)
+    if endpoint is None and len(fitting) != 1:
         known = ", ".join(ruleset.addressed)
         raise UsageError(f"name the endpoint that the request is for: {known}")
-    return ExaminedRequest(name, request)
+    return ExaminedRequest(endpoint or fitting[0], request)
 
 
-def _only(ruleset: Ruleset) -> list[str]:
-    return list(ruleset.addressed) if len(ruleset.addressed) == 1 else []
-
-
-def from_server(
+def _from_server(
     place: Options, ruleset: Ruleset, wanted: str, endpoint: str | None
 ) -> ExaminedRequest:
     """
@@ -61,41 +78,32 @@ def from_server(
     Raises:
         click.ClickException: none runs, or it keeps none; the text says how to have it keep them.
     """
-    with AdminClient.of(place, ruleset) as door:
+    with AdminClient.of(place, ruleset) as client:
         try:
-            found = door.refusal(wanted, endpoint)
+            found = client.refusal(wanted, endpoint)
         except (click.ClickException, NotFound) as error:
-            raise click.ClickException(str(error) + _hinted(door, endpoint)) from None
+            raise click.ClickException(str(error) + _newest_hint(client, endpoint)) from None
     request = request_of(msgspec.to_builtins(found), Path("the server's answer"))
     return ExaminedRequest(found.endpoint, request, found.reason, found.cut)
 
 
-def _hinted(door: AdminClient, endpoint: str | None) -> str:
-    """What the ring says at least: the reason and hint of the newest refusal."""
-    for one in door.refusals(500).refusals:
+def _newest_hint(client: AdminClient, endpoint: str | None) -> str:
+    """The reason and hint of the newest refusal: what is known of it at least."""
+    for one in client.refusals(500).refusals:
         if endpoint in (None, one.get("endpoint")) and one.get("hint"):
             return f"; the newest refusal was {one['reason']}: {one['hint']}"
     return ""
 
 
-def findings_of(
-    asked: ExaminedRequest,
-    place: Options,
-    ruleset: Ruleset,
-    given: bytes | None,
+def _findings(
+    examined: ExaminedRequest, place: Options, ruleset: Ruleset, given: bytes | None
 ) -> tuple[DiagnosisFinding, ...]:
-    """
-    The causes.
-
-    Raises:
-        UsageError: the file has no such endpoint.
-    """
-    endpoint = ruleset.addressed.get(asked.endpoint)
+    endpoint = ruleset.addressed.get(examined.endpoint)
     if endpoint is None:
-        raise UsageError(f"the rules file has no endpoint {asked.endpoint!r}")
-    if asked.cut:
+        raise UsageError(f"the rules file has no endpoint {examined.endpoint!r}")
+    if examined.cut:
         return (_CUT,)
-    return diagnose(asked.request, _case(asked.request, place, ruleset, endpoint, given))
+    return diagnose(examined.request, _case(examined.request, place, ruleset, endpoint, given))
 
 
 _CUT = DiagnosisFinding(
@@ -115,10 +123,9 @@ def _case(
 ) -> Case:
     now = SystemClock().now()
     came = request.received_at or None
-    judged_at = came or now
     dev_file = DevFile.load(DevFile.path_for(place.rules)) if place.dev else None
     values = _values(ruleset, place.environ, dev_file)
-    live, ended = _split(ruleset, endpoint, values, judged_at)
+    live, ended = _split(ruleset, endpoint, values, came or now)
     return Case(
         endpoint.name,
         ruleset.providers[endpoint.provider],
@@ -126,7 +133,7 @@ def _case(
         now,
         ended=ended,
         others=tuple(
-            Other(e.name, ruleset.providers[e.provider], _split(ruleset, e, values, judged_at)[0])
+            Other(e.name, ruleset.providers[e.provider], _split(ruleset, e, values, came or now)[0])
             for e in ruleset.addressed.values()
             if e.name != endpoint.name and e.secrets
         ),
@@ -155,36 +162,23 @@ def _values(
 def _split(
     ruleset: Ruleset, endpoint: Endpoint, values: Mapping[str, bytes], at_ms: int
 ) -> tuple[tuple[LiveSecret, ...], tuple[LiveSecret, ...]]:
-    """The endpoint's secrets that verified then, and those whose day had passed."""
-    live: list[LiveSecret] = []
-    ended: list[LiveSecret] = []
-    for name in endpoint.secrets:
-        until = ruleset.secrets[name].until
-        if name in values:
-            side = ended if until is not None and until <= at_ms else live
-            side.append(LiveSecret(name, values[name]))
-    return tuple(live), tuple(ended)
+    """The endpoint's secrets that were valid then, and those that had ended (`until`)."""
+    known = [ruleset.secrets[name] for name in endpoint.secrets if name in values]
+    live = [ref for ref in known if ref.until is None or ref.until > at_ms]
+    both = live, [ref for ref in known if ref not in live]
+    first, second = (tuple(LiveSecret(ref.name, values[ref.name]) for ref in one) for one in both)
+    return first, second
 
 
-def print_findings(asked: ExaminedRequest, findings: tuple[DiagnosisFinding, ...]) -> None:
+def _print_findings(examined: ExaminedRequest, findings: tuple[DiagnosisFinding, ...]) -> None:
     """Words for people: what it is, then each cause and its fix."""
-    request = asked.request
+    request = examined.request
     when = f" of {moment(request.received_at)}" if request.received_at else ""
-    said = f", refused as {asked.reason}" if asked.reason else ""
-    size = f"{len(request.body)} bytes of body"
+    refused = f", refused as {examined.reason}" if examined.reason else ""
     path = visible(request.raw_path.decode("latin-1"))
-    click.echo(f"request{when} to endpoint {asked.endpoint} ({path}, {size}){said}")
+    size = f"{len(request.body)} bytes of body"
+    click.echo(f"request{when} to endpoint {examined.endpoint} ({path}, {size}){refused}")
     for finding in findings:
         sure = "found" if finding.sure else "perhaps"
         click.echo(f"  {sure:<8} {finding.code}: {visible(finding.says)}")
         click.echo(f"  {'':<8} → {visible(finding.fix)}")
-
-
-def as_json(asked: ExaminedRequest, findings: tuple[DiagnosisFinding, ...]) -> dict[str, Any]:
-    """For `--json`."""
-    return {
-        "endpoint": asked.endpoint,
-        "at": asked.request.received_at or None,
-        "reason": asked.reason,
-        "findings": msgspec.to_builtins(list(findings)),
-    }

@@ -10,9 +10,11 @@ import click
 import msgspec
 
 from router.errors import ConfigError, UsageError
+from router.suggest import did_you_mean
 
 if TYPE_CHECKING:  # commands that need no rules file must not pay for reading one
     from router.config import Loaded
+    from router.model.settings import Endpoint
     from router.rules.ruleset import Ruleset
     from router.wiring.rules import Overrides
 
@@ -227,6 +229,19 @@ def _place(given: dict[str, Any], argument: str | None) -> Options:
         token=os.environ.get("ROUTER_TOKEN"),
         environ=os.environ,
     )
+
+
+def addressed(ruleset: "Ruleset", name: str) -> "Endpoint":
+    """
+    The endpoint of this name that senders can call.
+
+    Raises:
+        UsageError: the file has none.
+    """
+    if name not in ruleset.addressed:
+        known = f"the file has: {', '.join(ruleset.addressed) or 'none'}"
+        raise UsageError(f"no endpoint {name!r}; {did_you_mean(name, ruleset.addressed) or known}")
+    return ruleset.addressed[name]
 
 
 def is_given(name: str) -> bool:

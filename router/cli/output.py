@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 _WHOLE = frozenset({"received", "ended", "at", "delivery", "job", "endpoint", "rule", "url"})
-_TIMES = frozenset({"at", "since", "until", "next_probe"})
+_TIMES = frozenset({"at", "since", "until", "next_probe", "last_received"})
 _SHORT_MIN = 16  # `dlv_` and twelve characters
 
 

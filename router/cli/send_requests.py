@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 _TIMEOUT_S = 60.0
 _EVENT_BYTES_MAX = 256
 
-Bodies = Callable[[], bytes]
-"""Makes the body of one more request, its ids new."""
-
 
 class SendResult(msgspec.Struct, frozen=True):
     """One request's answer. `took_ms` runs from the first byte out to the last byte in."""
@@ -43,7 +41,7 @@ class SendResult(msgspec.Struct, frozen=True):
 
 
 class SendOptions(msgspec.Struct, frozen=True):
-    """What the command line asks of the request."""
+    """What the command line says of the request."""
 
     endpoint: str
     event: str | None
@@ -62,11 +60,12 @@ class SendOptions(msgspec.Struct, frozen=True):
 class Signer:
     """Makes requests to one endpoint, really signed (or really forged) with one key."""
 
-    def __init__(self, place: Options, ruleset: Ruleset, wish: SendOptions) -> None:
-        self._endpoint = ruleset.endpoints[wish.endpoint]
+    def __init__(self, place: Options, ruleset: Ruleset, options: SendOptions) -> None:
+        self._endpoint = ruleset.endpoints[options.endpoint]
+        self.spelling = self._endpoint.api.spelling or self._endpoint.provider
         self.provider = ruleset.providers[self._endpoint.provider]
-        self._wish = wish
-        self._key = _key(place, ruleset, self._endpoint, wish)
+        self._options = options
+        self._key = _key(place, ruleset, self._endpoint, options)
 
     def request(self, event: str, body: bytes) -> SentRequest:
         """
@@ -85,58 +84,56 @@ class Signer:
             )
         except ValueError as error:
             raise UsageError(f"cannot sign: {error}") from None
-        sent = body + b" " if self._wish.tamper == "body" else body
-        address, query = _address(self._endpoint, event), self.provider.query(self._key)
+        sent = body + b" " if self._options.tamper == "body" else body
+        address, query = self._endpoint.address_of(event), self.provider.query(self._key)
         method = self.provider.definition.methods[0]
         return SentRequest(method, f"{address}?{query}" if query else address, headers, sent)
 
     def sample(self, event: str) -> bytes:
-        """The body of a sample of this event, with what `--set` says, in new ids."""
-        return _composed(self.provider, self.provider.sample(event), self._wish)
+        """The body of a sample of this event, with the changes of `--set` and new ids."""
+        return _composed(self.provider, self.provider.sample(event), self._options)
 
 
-def fresh(signer: Signer, wish: SendOptions) -> Callable[[], SentRequest]:
-    """Makes the request that is wished for, new each time."""
-    event = wish.event or ""
-    _judge_event(signer.provider, event, force=wish.force)
-    bodies = _bodies(signer.provider, event, wish)
-    return lambda: signer.request(event, bodies())
-
-
-def _judge_event(provider: Provider, event: str, *, force: bool) -> None:
+def fresh(signer: Signer, options: SendOptions) -> Iterator[SentRequest]:
     """
-    An impossible name never goes out, an unknown one only by force.
+    The requests that the options describe, each with new ids.
 
     Raises:
-        UsageError: it is one of these.
+        UsageError: the event's name is impossible, or unknown and not forced.
     """
+    event = options.event or ""
     printable = event.isascii() and event.isprintable() and event.strip() == event
     if not printable or not 0 < len(event) <= _EVENT_BYTES_MAX:
-        raise UsageError(f"{event!r} cannot stand in a header as an event's name")
-    wrong = None if force else unknown(provider, event)
+        raise UsageError(f"{event!r} cannot be an event's name in a header")
+    wrong = None if options.force else unknown(signer.provider, event, signer.spelling)
     if wrong is not None:
         raise UsageError(f"{wrong} (--force sends it anyway)")
+    body = _bodies(signer.provider, event, options)
+    return (signer.request(event, body()) for _ in range(options.count))
 
 
-def unknown(provider: Provider, event: str) -> str | None:
-    """What is wrong with an event that its sender's catalogue does not have; None: it has it."""
+def unknown(provider: Provider, event: str, spelling: str) -> str | None:
+    """
+    What is wrong with an event that its sender's catalogue does not have; None: it has it.
+    `spelling` is the sender's name as its endpoint writes it.
+    """
     name, action = provider.split_name(event)
     known = {info.name: info.actions for info in provider.events}
     if known and name not in known:
-        hint = did_you_mean(name, known) or f"`router providers {provider.name}` lists them"
-        return f"{provider.label} has no event {event!r} that we know of; {hint}"
+        hint = did_you_mean(name, known) or f"`router providers {spelling}` lists them"
+        return f"{provider.label} has no event {event!r} in its list; {hint}"
     actions = known.get(name, ())
     if action is not None and action not in actions:
         meant = did_you_mean(action, actions)
-        if meant is not None:  # else it may well be one that we do not know
+        if meant is not None:  # else it may be an action that the catalogue does not list
             return f"{provider.label} has no {name} with the action {action!r}; {meant}"
     return None
 
 
-def _key(place: Options, ruleset: Ruleset, endpoint: Endpoint, wish: SendOptions) -> bytes:
+def _key(place: Options, ruleset: Ruleset, endpoint: Endpoint, options: SendOptions) -> bytes:
     provider = ruleset.providers[endpoint.provider]
-    if wish.tamper == "signature" or endpoint.unsigned:
-        # A stranger's key; where nothing is verified the headers must only look right.
+    if options.tamper == "signature" or endpoint.unsigned:
+        # An invented key; where nothing is verified the headers must only look right.
         return provider.invent_secret(secrets.token_bytes).sign
     from router.wiring.dev import DevFile
     from router.wiring.secret_values import signing_key
@@ -146,44 +143,41 @@ def _key(place: Options, ruleset: Ruleset, endpoint: Endpoint, wish: SendOptions
         endpoint.name,
         environ=place.environ,
         dev_file=DevFile.load(DevFile.path_for(place.rules)),
-        key_file=wish.key,
+        key_file=options.key,
     )
 
 
-def _bodies(provider: Provider, event: str, wish: SendOptions) -> Bodies:
-    from router.expressions import encode_json
+def _bodies(provider: Provider, event: str, options: SendOptions) -> Callable[[], bytes]:
+    """Makes the body of one more request, its ids new."""
+    from router.expressions import NotJson, decode_json, encode_json
 
-    if wish.payload is not None:
-        given = read_named(wish.payload)
-        if not wish.assignments:
+    if options.payload is not None:
+        given = read_named(options.payload)
+        if not options.assignments:
             return lambda: given
-        changed = _changed(_json(given, wish.payload), wish)
+        try:
+            changed = _changed(decode_json(given), options)
+        except NotJson as error:
+            raise UsageError(
+                f"{options.payload} is not JSON, so --set cannot change it: {error}"
+            ) from None
         return lambda: encode_json(changed)
     sample = provider.sample(event)
     if sample is None:
-        note("there is no sample of this event: an empty object goes; give one with --payload")
+        note("there is no sample of this event: sending an empty object; --payload sends another")
         sample = {}
-    changed = _changed(sample, wish)
-    return lambda: _composed(provider, changed, wish)
+    changed = _changed(sample, options)
+    return lambda: _composed(provider, changed, options)
 
 
-def _composed(provider: Provider, payload: Any, wish: SendOptions) -> bytes:
-    """The body in new ids; what `--set` says stands over these, too."""
-    ids = [_new_id(provider) for _ in range(wish.batch or 1)]
-    return provider.body([_changed(provider.numbered(payload, one), wish) for one in ids])
+def _composed(provider: Provider, payload: Any, options: SendOptions) -> bytes:
+    """The body with new ids; `--set` may change these, too."""
+    ids = [_new_id(provider) for _ in range(options.batch or 1)]
+    return provider.body([_changed(provider.numbered(payload, one), options) for one in ids])
 
 
-def _json(data: bytes, name: str) -> Any:
-    from router.expressions import NotJson, decode_json
-
-    try:
-        return decode_json(data)
-    except NotJson as error:
-        raise UsageError(f"{name} is not JSON, so --set has no place in it: {error}") from None
-
-
-def _changed(payload: Any, wish: SendOptions) -> Any:
-    for path, value in wish.assignments:
+def _changed(payload: Any, options: SendOptions) -> Any:
+    for path, value in options.assignments:
         payload = set_value(payload, path, value)
     return payload
 
@@ -194,12 +188,6 @@ def _new_id(provider: Provider) -> str:
         return secrets.token_urlsafe(16)
     h = secrets.token_hex(16)
     return f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
-
-
-def _address(endpoint: Endpoint, event: str) -> str:
-    """Of several paths the one that is named after the event."""
-    fitting = (a for a in endpoint.addresses if a.endswith("/" + event))
-    return next(fitting, endpoint.addresses[0])
 
 
 def url_of(to: str | None, ruleset: Ruleset, path: str) -> str:
@@ -213,7 +201,7 @@ def url_of(to: str | None, ruleset: Ruleset, path: str) -> str:
 
 
 def send_each(
-    requests: Iterable[SentRequest], wish: SendOptions, ruleset: Ruleset
+    requests: Iterable[SentRequest], options: SendOptions, ruleset: Ruleset
 ) -> Iterator[SendResult]:
     """
     Send them one after the other.
@@ -223,12 +211,12 @@ def send_each(
     """
     import httpx
 
-    # What goes to our own door goes there and not through a proxy; its certificate is for the name
-    # that senders know and not for loopback.
-    headers, away = {"user-agent": f"router-send/{__version__}"}, wish.to is not None
+    # To this machine's own listener: never through a proxy, and its certificate is for the public
+    # name and not for loopback.
+    headers, away = {"user-agent": f"router-send/{__version__}"}, options.to is not None
     with httpx.Client(timeout=_TIMEOUT_S, headers=headers, trust_env=away, verify=away) as client:
         for request in requests:
-            yield _send(client, url_of(wish.to, ruleset, request.path), request)
+            yield _send(client, url_of(options.to, ruleset, request.path), request)
 
 
 def _send(client: "httpx.Client", url: str, request: SentRequest) -> SendResult:
@@ -247,20 +235,15 @@ def _send(client: "httpx.Client", url: str, request: SentRequest) -> SendResult:
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise click.ClickException(f"{url}: {type(error).__name__}: {error}") from None
     took = round((clock.monotonic() - began) * 1000, 1)
-    return SendResult(response.status_code, response.text, _delivery(response), took)
+    found = None
+    with suppress(ValueError, AttributeError):  # no JSON, or no object
+        found = response.json().get("delivery")
+    delivery = found if isinstance(found, str) else None
+    return SendResult(response.status_code, response.text, delivery, took)
 
 
-def _delivery(response: "httpx.Response") -> str | None:
-    try:
-        answer = response.json()
-    except ValueError:
-        return None
-    found = answer.get("delivery") if isinstance(answer, dict) else None
-    return found if isinstance(found, str) else None
-
-
-def as_hoped(result: SendResult, wish: SendOptions) -> bool:
+def is_expected(result: SendResult, options: SendOptions) -> bool:
     """A 2xx; for a forgery, its refusal."""
-    if wish.tamper is not None:
+    if options.tamper is not None:
         return result.status in (401, 403)
     return 200 <= result.status < 300

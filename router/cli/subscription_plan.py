@@ -1,16 +1,17 @@
-"""What `router subscriptions` works with: the endpoint, its sender's API, the plan, the ledger."""
+"""What `router subscriptions` works with: the endpoint, its sender's API, the plan, the store."""
 
-import asyncio
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import msgspec
 
+from router.cli.open_store import read_store
 from router.cli.operator_access import act_here
-from router.cli.options import Options
+from router.cli.options import Options, addressed
+from router.cli.wanted_events import rules_of
 from router.config.settings import parsed_url
+from router.egress import is_local_name
 from router.errors import SecretMissing, UsageError
 from router.model.patterns import wildcard
 from router.model.settings import Endpoint
@@ -21,14 +22,12 @@ from router.providers import Provider
 from router.providers.api import VERSION
 from router.providers.management import Access, is_topic, topic_table
 from router.rules.ruleset import Ruleset
-from router.rules.specs import CompiledRule
-from router.suggest import did_you_mean
 from router.web.client_address import is_loopback
 
 _PORTS = {"http": 80, "https": 443}
 
 
-class ApiWish(msgspec.Struct, frozen=True):
+class ApiOptions(msgspec.Struct, frozen=True):
     """What the command line says in place of the endpoint's `api:`."""
 
     endpoint: str
@@ -49,7 +48,7 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class SubscriptionPlan(msgspec.Struct, frozen=True):
-    """What would be asked for, where; `known` are all records, by the names of their facts."""
+    """What would be requested, where; `known` are all records, by the names of their facts."""
 
     endpoint: str
     access: Access
@@ -70,11 +69,7 @@ def endpoint_of(ruleset: Ruleset, name: str) -> Endpoint:
     Raises:
         UsageError: there is none, or it does not.
     """
-    endpoint = ruleset.addressed.get(name)
-    if endpoint is None:
-        hint = did_you_mean(name, ruleset.addressed)
-        known = ", ".join(ruleset.addressed) or "none"
-        raise UsageError(f"no endpoint {name!r}; {hint or f'the file has: {known}'}")
+    endpoint = addressed(ruleset, name)
     provider = ruleset.providers[endpoint.provider]
     rule = provider.definition.api
     if rule is None or rule.subscribe is None:
@@ -85,7 +80,7 @@ def endpoint_of(ruleset: Ruleset, name: str) -> Endpoint:
     return endpoint
 
 
-def access_for(place: Options, ruleset: Ruleset, endpoint: Endpoint, wish: ApiWish) -> Access:
+def access_for(place: Options, ruleset: Ruleset, endpoint: Endpoint, options: ApiOptions) -> Access:
     """
     Whose API is called, where and as whom: flags first, then `api:`, then the definition.
 
@@ -94,22 +89,28 @@ def access_for(place: Options, ruleset: Ruleset, endpoint: Endpoint, wish: ApiWi
     """
     rule = ruleset.providers[endpoint.provider].definition.api
     assert rule is not None  # noqa: S101 - `endpoint_of` has seen to it
-    base = checked_address(wish.shop_base) if wish.shop_base else endpoint.api.base or rule.base
+    base = (
+        checked_address(options.shop_base) if options.shop_base else endpoint.api.base or rule.base
+    )
     if base is None:
         raise UsageError(
-            f"nobody says where the API is: add --shop-base https://…, or "
+            f"the API's address is unknown: add --shop-base https://…, or "
             f"`api: {{base: …}}` to endpoint {endpoint.name}"
         )
-    version = wish.api_version or endpoint.api_version or rule.version
+    version = options.api_version or endpoint.api_version or rule.version
     if version is not None and not VERSION.fullmatch(version):
         raise UsageError(f"--api-version is written YYYY-MM, like 2024-01, not {version!r}")
-    spelling = wish.spelling or endpoint.api.spelling
-    token = token_for(place, ruleset, wish, endpoint, rule.base)
+    spelling = options.spelling or endpoint.api.spelling
+    token = token_for(place, ruleset, options, endpoint, rule.base)
     return Access(rule, base, token, spelling, version)
 
 
 def token_for(
-    place: Options, ruleset: Ruleset, wish: ApiWish, endpoint: Endpoint | None, usual: str | None
+    place: Options,
+    ruleset: Ruleset,
+    options: ApiOptions,
+    endpoint: Endpoint | None,
+    usual: str | None,
 ) -> str:
     """
     The access token: of `--token-env`, `--token`, or the endpoint's, which goes to the endpoint's
@@ -121,21 +122,26 @@ def token_for(
     """
     from router.wiring.management import token_of
 
-    if wish.token is not None and wish.token_env is not None:
+    if options.token is not None and options.token_env is not None:
         raise UsageError("--token and --token-env both name a token; give one")
-    if wish.token_env is not None:
-        return token_from_variable(place.environ, wish.token_env)
-    name = wish.token or (endpoint.api.token if endpoint else None)
+    if options.token_env is not None:
+        return token_from_variable(place.environ, options.token_env)
+    name = options.token or (endpoint.api.token if endpoint else None)
     if name is None:
         raise UsageError(
             "no access token is named: add --token-env VARIABLE, --token SECRET, or "
-            f"`api: {{token: SECRET}}` to endpoint {wish.endpoint}"
+            f"`api: {{token: SECRET}}` to endpoint {options.endpoint}"
         )
     own = (endpoint.api.base if endpoint else None) or usual
-    if wish.token is None and own and wish.shop_base and _origin(own) != _origin(wish.shop_base):
+    if (
+        options.token is None
+        and own
+        and options.shop_base
+        and _origin(own) != _origin(options.shop_base)
+    ):
         raise UsageError(
-            f"the token of endpoint {wish.endpoint} is for {own}: name the one for "
-            f"{wish.shop_base} with --token-env VARIABLE or --token SECRET"
+            f"the token of endpoint {options.endpoint} is for {own}: name the one for "
+            f"{options.shop_base} with --token-env VARIABLE or --token SECRET"
         )
     if name not in ruleset.secrets:
         known = ", ".join(ruleset.secrets) or "none"
@@ -208,9 +214,7 @@ def topics_of_rules(ruleset: Ruleset, endpoint: Endpoint) -> tuple[list[str], li
     catalogue = [info.name for info in ruleset.providers[endpoint.provider].events]
     topics: dict[str, None] = {}
     wanting_all = []
-    for rule in ruleset.rules:
-        if not _concerns(rule, endpoint):
-            continue
+    for rule in rules_of(ruleset, endpoint):
         if rule.events is None:
             wanting_all += [] if rule.otherwise else [rule.id]
             continue
@@ -218,10 +222,6 @@ def topics_of_rules(ruleset: Ruleset, endpoint: Endpoint) -> tuple[list[str], li
             fitting = [name for name in catalogue if wildcard(pattern, name)]
             topics |= dict.fromkeys(fitting or ([pattern] if is_topic(pattern) else []))
     return list(topics), wanting_all
-
-
-def _concerns(rule: CompiledRule, endpoint: Endpoint) -> bool:
-    return rule.sources is None or endpoint.name in rule.sources
 
 
 # -- the plan
@@ -251,7 +251,11 @@ def planned(
         if record is not None and not again:
             do = "keep" if record.state == "made" else "unsure"
         rows.append(Row(topic, address, do, record))
-    _reachable(rows, access)
+    local = [row.address for row in rows if _is_local(row.address)]
+    if local and not _is_local(access.base):  # of use to a sender on this machine alone
+        raise UsageError(
+            f"the sender cannot reach {local[0]}: set `server.base_url` to the public address"
+        )
     made = sum(record.base == access.base for record in known.values())
     new = sum(row.do == "create" and row.record is None for row in rows)
     if made + new > access.rule.subscriptions_max:
@@ -265,62 +269,32 @@ def planned(
 def address_for(ruleset: Ruleset, endpoint: Endpoint, topic: str) -> str:
     """Where a topic is to be sent: of several paths the one that is named after it."""
     base = urlsplit(ruleset.server.base_url)
-    fitting = (a for a in endpoint.addresses if a.endswith("/" + topic))
-    return f"{base.scheme}://{base.netloc}{next(fitting, endpoint.addresses[0])}"
-
-
-def _reachable(rows: Iterable[Row], access: Access) -> None:
-    """An address of this machine is of use to a sender on it alone."""
-    if _is_local(access.base):
-        return
-    for row in rows:
-        if _is_local(row.address):
-            raise UsageError(
-                f"the sender cannot reach {row.address}: set `server.base_url` to the address "
-                "that the world knows"
-            )
+    return f"{base.scheme}://{base.netloc}{endpoint.address_of(topic)}"
 
 
 def _is_local(address: str) -> bool:
     host = urlsplit(address).hostname or ""
-    return host == "localhost" or host.endswith(".localhost") or is_loopback(host)
+    return is_local_name(host) or is_loopback(host)
 
 
-# -- the ledger
+# -- the store
 
 
 def read_records(path: str) -> dict[str, Subscription]:
-    """The subscriptions that the store knows of, by the names of their facts."""
-    return subscriptions(asyncio.run(_recalled(path))) if Path(path).exists() else {}
+    """The subscriptions that the store has, by the names of their facts."""
+    facts: Mapping[str, Any] = {}
+    return subscriptions(
+        read_store(path, lambda reader: reader.recall(FACTS), absent=facts, quiet=True)
+    )
 
 
-async def _recalled(path: str) -> Mapping[str, Any]:
-    from router.store.sqlite.reader import open_reader
-
-    reader = open_reader(path)
-    try:
-        return await reader.recall(FACTS)
-    finally:
-        await reader.close()
-
-
-class Keeper:
+async def remember(place: Options, ruleset: Ruleset, facts: Mapping[str, Any]) -> None:
     """
-    Writes records: through the running server, else under the store's lock, which is held no
-    longer than one write takes.
+    Make these durable; None as a value forgets one. Through the running server, else under the
+    store's lock, which is held no longer than one write takes.
+
+    Raises:
+        StoreRefused: neither a server nor we could write them.
     """
-
-    def __init__(self, place: Options, ruleset: Ruleset) -> None:
-        self._place = place
-        self._ruleset = ruleset
-
-    async def keep(self, facts: Mapping[str, Any]) -> None:
-        """
-        Make these durable; None as a value forgets one.
-
-        Raises:
-            StoreRefused: neither a server nor we could write them.
-        """
-        request = msgspec.convert({"facts": dict(facts)}, RememberRequest)
-        place, ruleset = self._place, self._ruleset
-        await act_here(place, ruleset, lambda verbs: verbs.remember(request), makes_store=True)
+    request = msgspec.convert({"facts": dict(facts)}, RememberRequest)
+    await act_here(place, ruleset, lambda verbs: verbs.remember(request), makes_store=True)

@@ -161,8 +161,8 @@ class Endpoint(msgspec.Struct, frozen=True):
 
     `secrets` name what verifies; `unsigned` is true only by `verify: none`. `body_max` in bytes.
     `allow_from` are CIDRs, or PUBLISHED, empty for everybody. `tolerance_s` None: the provider's
-    own. `api_version` is what deliveries should bear (YYYY-MM), None for any. `expect_every` is
-    the longest silence that is no news, in milliseconds, None for any.
+    own. `api_version` is what deliveries should have (YYYY-MM), None for any. `expect_every` is
+    the longest time between two deliveries in milliseconds, None for any.
     """
 
     name: str
@@ -186,6 +186,11 @@ class Endpoint(msgspec.Struct, frozen=True):
         """Its provider by the name that the rules file gives it (`github`, not `code-host`)."""
         return self.api.spelling or self.provider
 
+    def address_of(self, event: str) -> str:
+        """Where its sender sends an event: of several addresses the one that ends with it."""
+        fitting = (a for a in self.addresses if a.endswith(f"/{event}"))
+        return next(fitting, self.addresses[0])
+
 
 OWN = "router"
 """The reserved endpoint, and provider, of the router's own events: `from: router`."""
@@ -193,7 +198,7 @@ OWN = "router"
 OWN_ENDPOINT = Endpoint(
     name=OWN, provider=OWN, addresses=(), unsigned=True, dedupe=Dedupe(window_ms=60 * DAY_MS)
 )
-"""It has no address, so nobody can send to it. Its keys keep an event from being told twice."""
+"""It has no address, so nobody can send to it. Its keys keep an event from being received twice."""
 
 
 class Auth(msgspec.Struct, frozen=True):

@@ -170,8 +170,7 @@ def test_events_that_came_are_known_by_name_and_action(rig: Rig) -> None:
         found = {(c["endpoint"], c["name"]): c for c in doctor(rig)[1]["checks"]}
     assert found["pay", "topics"]["says"] == "every event that rules name has come"
     assert found["code", "topics"]["says"] == (
-        "not among what the store holds: push, workflow_run.completed "
-        "(what came lately: workflow_run)"
+        "not among the stored events: push, workflow_run.completed (the last events: workflow_run)"
     )
     wanted = "select at the sender: Pushes (push), Workflow runs (workflow_run)"
     assert found["code", "events"]["says"] == wanted
@@ -194,7 +193,7 @@ def test_a_sender_of_another_version(rig: Rig, router: RouterProcess) -> None:
     found = checked(rig)["versions"]
     assert (found["verdict"], found["says"]) == (
         "problem",
-        "1 of the last 1 deliveries bear another API version",
+        "1 of the last 1 deliveries have another API version",
     )
 
 

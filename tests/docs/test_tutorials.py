@@ -18,7 +18,7 @@ Script = list[tuple[str, str | None]]
 """Every shell line of a page and what its answer holds; None: it answers nothing."""
 
 OUR_URL = "https://hooks.example.com/wh_"
-FORGED = "refused, as it should be"
+FORGED = "refused, as expected"
 DOCS = ROOT / "docs"
 
 SHOPIFY: Script = [

@@ -1,13 +1,13 @@
-"""How far a listener has come: one small file that one listener at a time may hold."""
+"""How far a listener has come: one small file that one listener at a time may lock."""
 
 import fcntl
 import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
+import click
 import msgspec
 
 from router.errors import UsageError
@@ -19,9 +19,9 @@ _SHOWN_MAX = 200
 
 class CheckpointRecord(msgspec.Struct, frozen=True):
     """
-    What the file holds: the place behind the last delivery that was dealt with, and that delivery.
+    What the file holds: the position after the last delivery that was dealt with, and its id.
 
-    `server` and `store` say whose place it is; `pid` who holds the file, or held it last.
+    `server` and `store` say whose position it is; `pid` who has the file locked, or had it last.
     """
 
     server: str
@@ -37,7 +37,8 @@ class Checkpoint:
     A file, 0600, that is locked while this is open. A context manager.
 
     Raises:
-        UsageError: another listener holds it, or it is damaged or of another ledger.
+        click.ClickException: another listener has it.
+        UsageError: it is damaged or of another store.
     """
 
     def __init__(self, path: Path, *, server: str, store: str) -> None:
@@ -49,7 +50,7 @@ class Checkpoint:
             if self._kept.store != store:
                 raise UsageError(
                     f"{path} is the checkpoint of another router ({self._kept.server}, store "
-                    f"{self._kept.store}); name another file, or remove it to begin anew"
+                    f"{self._kept.store}); name another file, or remove it to start again"
                 )
             self._kept = msgspec.structs.replace(self._kept, server=server, pid=os.getpid())
             self._write()
@@ -60,17 +61,12 @@ class Checkpoint:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         os.close(self._file)
 
     @property
     def cursor(self) -> str | None:
-        """Where to go on; None: this is the first start."""
+        """Where to continue; None: this is the first start."""
         return self._kept.cursor
 
     @property
@@ -95,9 +91,9 @@ class Checkpoint:
                 holder = f"process {self._read(CheckpointRecord('', '')).pid}"
             except UsageError:
                 holder = "another process"
-            raise UsageError(
-                f"another `router listen` ({holder}) holds {self.path}; two would each forward "
-                "half: end it, or give this one its own with --checkpoint FILE"
+            raise click.ClickException(
+                f"another `router listen` ({holder}) uses the checkpoint {self.path}: end it, or "
+                "give this one its own with --checkpoint FILE"
             ) from None
 
     def _read(self, absent: CheckpointRecord) -> CheckpointRecord:
@@ -108,8 +104,7 @@ class Checkpoint:
             return msgspec.json.decode(data, type=CheckpointRecord)
         except msgspec.DecodeError:
             raise UsageError(
-                f"the checkpoint {self.path} is damaged; remove it and say with --since where to "
-                "begin"
+                f"the checkpoint {self.path} is damaged; remove it and start with --since TIME"
             ) from None
 
     def _write(self) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from router.cli.listening.delivery import Arrived
 from router.errors import ExpressionError, UsageError
-from router.expressions import Expression, compile  # noqa: A004 - the room's own word
+from router.expressions import Expression, compile  # noqa: A004 - the package's own word
 from router.model.delivery import as_request
 from router.providers import Provider
 from router.rules.scope import delivery_roots, event_scope

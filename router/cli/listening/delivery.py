@@ -17,7 +17,7 @@ class ArrivedEvent(msgspec.Struct, frozen=True):
 
 
 class Arrived(msgspec.Struct, frozen=True, rename={"body": "body_base64"}):
-    """A delivery of the router, whole; `cursor` is the place behind it."""
+    """A delivery of the router, whole; `cursor` is the position after it."""
 
     cursor: str
     id: str
@@ -43,7 +43,7 @@ class Arrived(msgspec.Struct, frozen=True, rename={"body": "body_base64"}):
         return f"{shown} ({self.event_count})" if self.event_count > 1 else shown or "-"
 
     def delivery(self) -> Delivery:
-        """As the other rooms know it."""
+        """As the rest of the router knows it."""
         return Delivery(
             id=self.id,
             endpoint=self.endpoint,
@@ -63,7 +63,7 @@ class Arrived(msgspec.Struct, frozen=True, rename={"body": "body_base64"}):
 
 
 class FeedPage(msgspec.Struct, frozen=True):
-    """What the router answers when asked for what comes after a place."""
+    """The deliveries after a cursor, as the router answers."""
 
     deliveries: tuple[Arrived, ...]
     cursor: str
@@ -74,8 +74,8 @@ class FeedPage(msgspec.Struct, frozen=True):
 
 class Forwarded(msgspec.Struct, frozen=True):
     """
-    One try to forward a delivery. `status` None: nobody answered, `error` says why; `unsendable`:
-    and nobody ever will, for it cannot be put into a request.
+    One try to forward a delivery. `status` None: no answer came, `error` says why; `unsendable`:
+    and none ever will, for it cannot be put into a request.
 
     `at` is Unix milliseconds; `again_in_s` is set when it will be tried again by itself.
     """
@@ -93,10 +93,10 @@ class Forwarded(msgspec.Struct, frozen=True):
 
     @property
     def ok(self) -> bool:
-        """Whether the local target took it."""
+        """Whether the local target accepted it."""
         return self.status is not None and 200 <= self.status < 300
 
-    def told(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """As one JSON object; no body."""
         arrived = self.arrived
         return {

@@ -1,4 +1,4 @@
-"""The listener: page after page of the ledger, each delivery forwarded before the next."""
+"""Forwards page after page of the store's deliveries, each before the next."""
 
 import asyncio
 import contextlib
@@ -10,14 +10,14 @@ import msgspec
 from router.cli.listening.checkpoint import Checkpoint
 from router.cli.listening.condition import ListenCondition
 from router.cli.listening.delivery import Arrived, FeedPage, Forwarded
-from router.cli.listening.source import DeliverySource, Ears, Lost, Waits
+from router.cli.listening.source import Backoff, DeliverySource, FeedWatcher, Lost
 from router.cli.listening.target import LocalTarget
 from router.clock import Clock
 
 OnError = Literal["continue", "stop", "retry"]
 
 POLL_S = 5.0
-"""While the feed is not heard, what has come is asked for as often."""
+"""How often the next page is requested while the feed is not connected."""
 
 
 class ListenView(Protocol):
@@ -27,81 +27,84 @@ class ListenView(Protocol):
         """A delivery was forwarded, or tried to be."""
 
     def connection(self, why_not: str | None, again_in_s: float) -> None:
-        """The router is heard (None), or is not, and why."""
+        """The feed is connected (None), or is not, and why."""
 
     def target_down(self, to: str, why: str) -> None:
-        """At the start: nobody is there to forward to, though the router is heard."""
+        """At the start: the router answers, but the target does not."""
 
     def gap(self, removed: int, *, other: bool) -> None:
-        """Deliveries are missing that nobody can bring back."""
+        """Deliveries are missing, for good."""
 
     def note(self, text: str) -> None:
-        """A word beside all that."""
+        """Anything else."""
 
 
 class ForwardOptions(msgspec.Struct, frozen=True):
-    """How to go about it. `since` counts at the first start. `once`: end when all is forwarded."""
+    """
+    `since` counts at the first start. `once`: end when all is forwarded. `condition`: only
+    deliveries that meet it; `save` saves each of them first and returns where.
+    """
 
     since: str = "now"
     on_error: OnError = "continue"
     once: bool = False
+    condition: ListenCondition | None = None
+    save: Callable[[Arrived], str] | None = None
 
 
 class Forwarder:
-    """Forwards what comes, in the order of the router's ledger."""
+    """Forwards what comes, in the order of the router's store."""
 
     def __init__(
         self,
         source: DeliverySource,
-        ears: Ears,
+        feed: FeedWatcher,
         target: LocalTarget,
         checkpoint: Checkpoint,
         view: ListenView,
         *,
-        wish: ForwardOptions,
+        options: ForwardOptions,
         clock: Clock,
-        waits: Callable[[], Waits],
+        backoff: Callable[[], Backoff],
     ) -> None:
         self._source = source
-        self._ears = ears
+        self._feed = feed
         self._target = target
         self._checkpoint = checkpoint
         self._view = view
-        self._wish = wish
+        self._options = options
         self._clock = clock
-        self._waits = waits
+        self._backoff = backoff
         self._hurried = asyncio.Event()
         self._failed = 0
-        self.condition: ListenCondition | None = None
-        self.save: Callable[[Arrived], str] | None = None
 
     async def run(self) -> int:
         """
-        Until it is told to end; the exit code: 1 if something was not taken and it stops for that.
+        Until it is cancelled; the exit code: 1 if a delivery failed and it stops for that.
 
         Raises:
             UsageError: the router refuses us.
         """
-        if self._wish.once:
+        if self._options.once:
             return await self._follow()
-        hearing = asyncio.ensure_future(self._ears.run())
+        watching = asyncio.ensure_future(self._feed.run())
         following = asyncio.ensure_future(self._follow())
         try:
-            await asyncio.wait({hearing, following}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({watching, following}, return_when=asyncio.FIRST_COMPLETED)
             if not following.done():
-                hearing.result()  # it ends by an error alone
+                watching.result()  # it ends by an error alone
             return await following
         finally:
-            for task in (hearing, following):
+            for task in (watching, following):
                 task.cancel()
-            await asyncio.gather(hearing, following, return_exceptions=True)
+            await asyncio.gather(watching, following, return_exceptions=True)
 
     def hurry(self) -> None:
         """Do not wait any longer to try again."""
         self._hurried.set()
 
     async def again(self, arrived: Arrived, attempt: int) -> Forwarded:
-        """Forward one again because somebody wants it; changes no place."""
+        """Forward one again by hand; the checkpoint stays."""
         forwarded = await self._target.forward(arrived, attempt)
         self._view.forwarded(forwarded)
         return forwarded
@@ -109,7 +112,7 @@ class Forwarder:
     async def _follow(self) -> int:
         cursor = self._checkpoint.cursor
         while True:
-            self._ears.woken.clear()
+            self._feed.woken.clear()
             page = await self._page(cursor)
             if page.removed or page.other:
                 self._view.gap(page.removed, other=page.other)
@@ -121,39 +124,37 @@ class Forwarder:
             self._checkpoint.advance(cursor, at=self._clock.now())
             if page.more:
                 continue
-            if self._wish.once:
+            if self._options.once:
                 return 1 if self._failed else 0
-            await self._wait()
+            # Until the feed says that something has come; without it, for a while.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(None if self._feed.connected else POLL_S):
+                    await self._feed.woken.wait()
 
     async def _page(self, cursor: str | None) -> FeedPage:
-        """What comes next; a router that cannot be asked is asked again."""
-        waits, failed = self._waits(), False
+        """What comes next; a router that does not answer is called again."""
+        backoff, failed = self._backoff(), False
         while True:
             try:
-                page = await self._source.after(cursor=cursor, since=self._wish.since)
+                page = await self._source.after(cursor=cursor, since=self._options.since)
             except Lost as lost:
-                if self._wish.once:
+                if self._options.once:
                     raise
-                failed, wait_s = True, waits.next_s()
+                failed, wait_s = True, backoff.next_s()
                 self._view.connection(str(lost), wait_s)
                 await asyncio.sleep(wait_s)
                 continue
-            if failed and self._ears.connected:
+            if failed and self._feed.connected:
                 self._view.connection(None, 0.0)
             return page
 
-    async def _wait(self) -> None:
-        """Until the feed says that something has come; without it, for a while."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(None if self._ears.connected else POLL_S):
-                await self._ears.woken.wait()
-
     async def _deal_with(self, arrived: Arrived) -> bool:
         """Forward it if it is wanted, as often as it takes; False: stop before it."""
-        if self.condition is not None and not self.condition.takes(arrived):
+        condition, save = self._options.condition, self._options.save
+        if condition is not None and not condition.takes(arrived):
             return True
-        saved = self.save(arrived) if self.save is not None else None
-        waits = self._waits()
+        saved = save(arrived) if save is not None else None
+        backoff = self._backoff()
         attempt = 0
         while True:
             attempt += 1
@@ -162,23 +163,20 @@ class Forwarder:
                 self._view.forwarded(msgspec.structs.replace(forwarded, saved=saved))
                 self._failed += not forwarded.ok
                 judged = forwarded.status is not None or forwarded.unsendable
-                return forwarded.ok or (judged and self._wish.on_error != "stop")
-            wait_s = waits.next_s()
+                return forwarded.ok or (judged and self._options.on_error != "stop")
+            wait_s = backoff.next_s()
             self._view.forwarded(
                 msgspec.structs.replace(forwarded, again_in_s=round(wait_s, 1), saved=saved)
             )
-            await self._pause(wait_s)
+            self._hurried.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait_s):
+                    await self._hurried.wait()
 
     def _tries_again(self, forwarded: Forwarded) -> bool:
-        """A target that is not there has judged nothing: it is waited for."""
-        if forwarded.ok or forwarded.unsendable or self._wish.on_error == "stop":
+        """An unreachable target has answered nothing: it is tried again."""
+        if forwarded.ok or forwarded.unsendable or self._options.on_error == "stop":
             return False
         if forwarded.status is None:
-            return not self._wish.once
-        return self._wish.on_error == "retry"
-
-    async def _pause(self, seconds: float) -> None:
-        self._hurried.clear()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._hurried.wait()
+            return not self._options.once
+        return self._options.on_error == "retry"

@@ -1,4 +1,4 @@
-"""What is said of a delivery, a gap and the connection; the same words in every view."""
+"""The texts of a delivery, a gap and the connection; the same in every view."""
 
 import base64
 import shlex
@@ -11,12 +11,10 @@ _TEXT_MAX = 65_536
 
 
 def line(forwarded: Forwarded) -> list[str]:
-    """The cells of one line: time, endpoint, event, status, latency, delivery, and what to say."""
+    """The cells of one line: time, endpoint, event, status, latency, delivery, and a remark."""
     arrived = forwarded.arrived
     status = "-" if forwarded.status is None else str(forwarded.status)
-    said = forwarded.error or ""
-    if forwarded.again_in_s is not None:
-        said = f"{said + ', ' if said else ''}again in {forwarded.again_in_s:g} s"
+    again = None if forwarded.again_in_s is None else f"again in {forwarded.again_in_s:g} s"
     cells = [
         moment(forwarded.at)[11:],
         arrived.endpoint,
@@ -24,7 +22,7 @@ def line(forwarded: Forwarded) -> list[str]:
         status,
         f"{forwarded.took_ms:.0f} ms",
         arrived.id,
-        said,
+        ", ".join(part for part in (forwarded.error, again) if part),
     ]
     return [visible(cell) for cell in cells]
 
@@ -33,23 +31,23 @@ def gap(removed: int, *, other: bool) -> str:
     """What is missing, and why."""
     if other:
         return (
-            "GAP: the router's ledger is not the one of the checkpoint (a backup was put back, or "
-            "the store is new); going on with what came after the last delivery seen"
+            "GAP: the router's store is not the one of the checkpoint (a backup was restored, or "
+            "the store is new); continuing with what came after the last delivery seen"
         )
     what = "1 delivery was" if removed == 1 else f"{removed} deliveries were"
     return f"GAP: {what} removed by retention before this listener came to them (all endpoints)"
 
 
 def connection(why_not: str | None, again_in_s: float) -> str:
-    """Whether the router is heard."""
+    """Whether the router is connected."""
     if why_not is None:
         return "connected to the router"
     return f"reconnecting: {visible(why_not)}; again in {again_in_s:.1f} s"
 
 
 def target_down(to: str, why: str) -> str:
-    """Nobody takes what is forwarded."""
-    return f"{visible(to)}: {visible(why)}; what arrives waits until something takes it"
+    """The target does not answer."""
+    return f"{visible(to)}: {visible(why)}; deliveries wait until it accepts them"
 
 
 def shown(arrived: Arrived) -> str:

@@ -7,7 +7,7 @@ import msgspec
 
 from router.cli.listening import lines
 from router.cli.listening.delivery import Forwarded
-from router.cli.output import note
+from router.cli.output import dates, note
 
 
 class Plain:
@@ -23,17 +23,20 @@ class Plain:
         click.echo(text.rstrip())
 
     def connection(self, why_not: str | None, again_in_s: float) -> None:
-        """Said when it changes, not at every try."""
+        """Printed when it changes, not at every try."""
         if why_not != self._connection:
             self._connection = why_not
-            note(lines.connection(why_not, again_in_s))
+            self._connected(why_not, again_in_s)
+
+    def _connected(self, why_not: str | None, again_in_s: float) -> None:
+        note(lines.connection(why_not, again_in_s))
 
     def target_down(self, to: str, why: str) -> None:
         """On stderr."""
         note(lines.target_down(to, why))
 
     def gap(self, removed: int, *, other: bool) -> None:
-        """Said loudly."""
+        """On stderr, too."""
         note(lines.gap(removed, other=other))
 
     def note(self, text: str) -> None:
@@ -41,22 +44,16 @@ class Plain:
         note(text)
 
 
-class Json:
+class Json(Plain):
     """One JSON object a line: deliveries, gaps and changes of the connection alike."""
-
-    def __init__(self) -> None:
-        self._connection: str | None = ""
 
     def forwarded(self, forwarded: Forwarded) -> None:
         """One object a try."""
-        _print(forwarded.told())
+        _print(dates(forwarded.as_json()))
 
-    def connection(self, why_not: str | None, again_in_s: float) -> None:
-        """Said when it changes, not at every try."""
-        if why_not != self._connection:
-            self._connection = why_not
-            state = "connected" if why_not is None else "reconnecting"
-            _print({"connection": state, "why": why_not, "again_in_s": round(again_in_s, 1)})
+    def _connected(self, why_not: str | None, again_in_s: float) -> None:
+        state = "connected" if why_not is None else "reconnecting"
+        _print({"connection": state, "why": why_not, "again_in_s": round(again_in_s, 1)})
 
     def target_down(self, to: str, why: str) -> None:
         """One object."""
@@ -65,10 +62,6 @@ class Json:
     def gap(self, removed: int, *, other: bool) -> None:
         """What is missing."""
         _print({"gap": {"removed": removed, "other_ledger": other}})
-
-    def note(self, text: str) -> None:
-        """On stderr: it is for people."""
-        note(text)
 
 
 def _print(value: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The view for a terminal: a line a delivery, and below them how it stands and what to press."""
+"""The view for a terminal: a line a delivery, below them the state and the keys."""
 
 from collections import deque
 from typing import TYPE_CHECKING
@@ -66,7 +66,7 @@ class Screen:
         self._refresh()
 
     def connection(self, why_not: str | None, again_in_s: float) -> None:
-        """In the last line: it is so until it is said otherwise."""
+        """In the last line, until it changes."""
         del again_in_s  # it would stand still while it passes
         self._why_not = why_not
         self._refresh()
@@ -81,7 +81,7 @@ class Screen:
         self.note(lines.gap(removed, other=other), "bold red")
 
     def note(self, text: str, style: str = "dim") -> None:
-        """Words among the lines."""
+        """A text among the lines."""
         from rich.text import Text
 
         self._console.print(Text(text, style), soft_wrap=True)
@@ -93,15 +93,15 @@ class Screen:
     def _state(self) -> "Text":
         from rich.text import Text
 
-        heard = self._why_not is None
-        state = (
-            "connected to the router" if heard else f"reconnecting ({visible(self._why_not or '')})"
-        )
+        connected = self._why_not is None
+        state = "connected to the router"
+        if not connected:
+            state = f"reconnecting ({visible(self._why_not or '')})"
         text = Text(overflow="ellipsis", no_wrap=True)
-        text.append(f"{'●' if heard else '○'} {state}", "green" if heard else "yellow")
+        text.append(f"{'●' if connected else '○'} {state}", "green" if connected else "yellow")
         if self._no_target is not None:
             text.append(f"  ○ target: {visible(self._no_target)}", "yellow")
-        text.append(f"  {self._taken} taken")
+        text.append(f"  {self._taken} accepted")
         text.append(f"  {self._failed} failed", "red" if self._failed else "")
         chosen = self.selected
         if chosen is not None:

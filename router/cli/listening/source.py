@@ -1,9 +1,9 @@
-"""The router that is listened to: what came after a place, and the feed that says when to ask."""
+"""The router that is listened to: what came after a cursor, and the feed that says when to look."""
 
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import httpx
 
 HEARTBEAT_S = 15.0
-"""As often the router gives a sign of life."""
-SILENCE_S = 2 * HEARTBEAT_S
+"""How often the router sends a heartbeat."""
+IDLE_S = 2 * HEARTBEAT_S
 CONNECT_S = 10.0
 ANSWER_S = 60.0
 PAGE = 50
@@ -26,11 +26,11 @@ _CHUNK_TAIL = 64
 
 
 class Lost(RouterError):
-    """The router cannot be asked just now; the text says why."""
+    """The router cannot be reached just now; the text says why."""
 
 
-class Waits:
-    """Longer and longer waits, each with jitter, until something has gone well."""
+class Backoff:
+    """Longer and longer waits, each with jitter, until a call succeeds."""
 
     def __init__(
         self, rng: random.Random, first_s: float = FIRST_WAIT_S, longest_s: float = LONGEST_WAIT_S
@@ -47,15 +47,15 @@ class Waits:
         return most * self._rng.uniform(0.5, 1.0)
 
     def over(self) -> None:
-        """It went well."""
+        """A call succeeded."""
         self._failures = 0
 
 
 class DeliverySource:
     """
-    The ledger behind an admin door. `endpoints` and `events`: only those; empty: all.
+    The deliveries of a router, by its admin API. `endpoints` and `events`: only those; empty: all.
 
-    Its client's base URL is the door's, with the token in its headers.
+    The client's base URL is the admin address, with the token in its headers.
     """
 
     def __init__(
@@ -67,11 +67,11 @@ class DeliverySource:
 
     async def after(self, *, cursor: str | None, since: str) -> FeedPage:
         """
-        The deliveries after a place, in the order of the ledger.
+        The deliveries after a cursor, in the order of the store.
 
         Raises:
             Lost: not just now.
-            UsageError: never: the router refuses the token or the question.
+            UsageError: for good: the router refuses the token or the request.
         """
         import httpx
 
@@ -85,12 +85,12 @@ class DeliverySource:
         try:
             return msgspec.json.decode(response.content, type=FeedPage)
         except msgspec.DecodeError:
-            raise UsageError("the server answers, but not as a router's admin door") from None
+            raise UsageError("the server answers, but not as a router's admin API") from None
 
     @asynccontextmanager
-    async def feed(self, silence_s: float) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def feed(self, idle_s: float) -> AsyncIterator[AsyncIterator[bytes]]:
         """
-        The live feed of deliveries, piece by piece; longer silence is a loss.
+        The live feed of deliveries, piece by piece; `idle_s` without one is a loss.
 
         Raises:
             Lost, UsageError: as `after`.
@@ -98,7 +98,7 @@ class DeliverySource:
         import httpx
 
         query = {**self._filters, "kinds": "delivery"}
-        timeout = httpx.Timeout(CONNECT_S, read=silence_s)
+        timeout = httpx.Timeout(CONNECT_S, read=idle_s)
         try:
             async with self._client.stream(
                 "GET", "/api/feed", params=query, timeout=timeout
@@ -107,16 +107,16 @@ class DeliverySource:
                     _check(response.status_code, await response.aread())
                 yield response.aiter_raw()
         except httpx.ReadTimeout:
-            raise Lost(f"no sign of life for {silence_s:g} s") from None
+            raise Lost(f"no heartbeat for {idle_s:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise Lost(_words(error)) from None
 
 
-class Ears:
+class FeedWatcher:
     """
-    Keeps the feed open, for ever. `woken` is set when it is time to ask what has come.
+    Keeps the feed open, for ever. `woken` is set when it is time to look what has come.
 
-    `connected` is true only while the feed has been heard within `silence_s`; `told` hears of each
+    `connected` is true only while the feed sent something within `idle_s`; `on_change` gets each
     change: None for connected, else why not, and in how many seconds it is tried again.
     """
 
@@ -124,14 +124,14 @@ class Ears:
         self,
         source: DeliverySource,
         *,
-        waits: Waits,
-        told: Callable[[str | None, float], None],
-        silence_s: float = SILENCE_S,
+        backoff: Backoff,
+        on_change: Callable[[str | None, float], None],
+        idle_s: float = IDLE_S,
     ) -> None:
         self._source = source
-        self._waits = waits
-        self._told = told
-        self._silence_s = silence_s
+        self._backoff = backoff
+        self._on_change = on_change
+        self._idle_s = idle_s
         self.connected = False
         self.woken = asyncio.Event()
 
@@ -144,26 +144,26 @@ class Ears:
         """
         while True:
             try:
-                await self._hear()
+                await self._watch()
                 why = "the router has closed the connection"
             except Lost as lost:
                 why = str(lost)
             self.connected = False
-            self.woken.set()  # who waits for us must now look for himself
-            wait_s = self._waits.next_s()
-            self._told(why, wait_s)
+            self.woken.set()  # whoever waits must now look without the feed
+            wait_s = self._backoff.next_s()
+            self._on_change(why, wait_s)
             await asyncio.sleep(wait_s)
 
-    async def _hear(self) -> None:
-        async with self._source.feed(self._silence_s) as pieces:
+    async def _watch(self) -> None:
+        async with self._source.feed(self._idle_s) as pieces:
             tail = b""
             async for piece in pieces:
                 if not self.connected:
                     self.connected = True
-                    self._waits.over()
-                    self._told(None, 0.0)
+                    self._backoff.over()
+                    self._on_change(None, 0.0)
                     self.woken.set()
-                # Not only signs of life: something has come, or was missed.
+                # Not only heartbeats: something has come, or was missed.
                 if b"event:" in tail + piece:
                     self.woken.set()
                 tail = piece[-_CHUNK_TAIL:] if b"event:" not in piece[-_CHUNK_TAIL:] else b""
@@ -172,22 +172,17 @@ class Ears:
 def _check(status: int, body: bytes) -> None:
     if status == 200:
         return
-    words = _detail(body) or f"it answers {status}"
+    words = f"it answers {status}"
+    with suppress(msgspec.DecodeError):
+        answer = msgspec.json.decode(body, type=dict[str, object])
+        words = str(answer.get("detail") or answer.get("error") or words)[:300]
     if status in (408, 425, 429) or status >= 500:
         raise Lost(words)
     if status == 401:
         raise UsageError(f"the server does not accept the token ({words}); set ROUTER_TOKEN")
     if status == 404:
-        raise UsageError("the server has no live feed: it is no router, or an older one")
+        raise UsageError("the server has no live feed: it is not a router, or an older one")
     raise UsageError(f"the server refuses: {words}")
-
-
-def _detail(body: bytes) -> str:
-    try:
-        told = msgspec.json.decode(body, type=dict[str, object])
-    except msgspec.DecodeError:
-        return ""
-    return str(told.get("detail") or told.get("error") or "")[:300]
 
 
 def _words(error: Exception) -> str:

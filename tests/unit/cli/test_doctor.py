@@ -37,9 +37,9 @@ GOLDEN = """\
 {rules}
   ok           file         no errors
   problem      base_url     http://127.0.0.1:8000 is this machine only: no sender can reach it
-                            → set `server.base_url` to the https address that the world knows \
-(a proxy or a tunnel)
-  not checked  server       --offline asks nobody
+                            → set `server.base_url` to the public https address \
+(of a proxy or a tunnel)
+  not checked  server       --offline calls nobody
                             → leave --offline out
 endpoint shop
   ok           secret shop  SHOP_SECRET is set and usable
@@ -74,8 +74,8 @@ def test_all_is_well(router: Router, rules: Path) -> None:
         ("https://127.0.0.1", "problem", "this machine only"),
         ("https://10.0.0.7", "problem", "private address"),
         ("https://[fd00::1]", "problem", "private address"),
-        ("https://hooks", "problem", "inner network"),
-        ("https://hooks.corp.internal", "problem", "inner network"),
+        ("https://hooks", "problem", "private network"),
+        ("https://hooks.corp.internal", "problem", "private network"),
     ],
 )
 def test_what_senders_are_told(
@@ -162,7 +162,7 @@ def test_a_day_that_has_passed(router: Router, rules: Path) -> None:
     edited(rules, "shop: {env: SHOP_SECRET}", "shop: {env: SHOP_SECRET, until: 2020-01-01}")
     found = verdicts(router, rules, "shop")
     assert found["shop", "secret shop"]["verdict"] == "ok"
-    assert "nothing is let in" in found["shop", "secrets"]["says"]
+    assert "all deliveries are refused" in found["shop", "secrets"]["says"]
 
 
 def test_events_that_the_sender_does_not_have(router: Router, rules: Path) -> None:

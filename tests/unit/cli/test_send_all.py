@@ -56,7 +56,7 @@ def test_one_failure_among_all_is_a_problem(router: Router, rules: Path, sink: M
     it = sink(200, 503, 200)
     ran = router("send", "-f", rules, "shop", "--all", "--to", it.url)
     assert ran.code == 1
-    assert ran.out.splitlines()[-1].endswith("1 not as hoped")
+    assert ran.out.splitlines()[-1].endswith("1 not as expected")
     ran = router("send", "-f", rules, "code", "--all", "--to", it.url, "--json")
     tried = {row["event"]: row for row in json.loads(ran.out)}
     assert (tried["pull_request"]["action"], tried["push"]["action"]) == ("opened", None)

@@ -246,7 +246,7 @@ def test_the_limit_of_an_app_is_kept(
     [
         ([], "name topics with --topic, or use --from-rules or --all"),
         (["--topic", "orders"], "'orders' is not a topic; write one like orders/create"),
-        (["--topic", "a/b"], "nobody is here to be asked"),
+        (["--topic", "a/b"], "Not a terminal: pass --yes or --dry-run"),
         (["--topic", "a/b", "--api-version", "2024-13"], "--api-version is written YYYY-MM"),
         (["--topic", "a/b", "--shop-base", "shop"], "is not an address"),
         (["--topic", "a/b", "--token", "nope"], "--token names a secret of the rules file"),
@@ -269,7 +269,7 @@ def test_wrong_words_name_the_fix(
     [
         ("code", "GitHub is subscribed to in its settings screen"),
         ("shpo", "did you mean 'shop'?"),
-        ("other", "nobody says where the API is: add --shop-base"),
+        ("other", "the API's address is unknown: add --shop-base"),
     ],
 )
 def test_endpoints_that_cannot_be_subscribed(
@@ -291,7 +291,7 @@ def test_rules_without_events_want_a_plain_word(subscriptions: Subscriptions, ru
     rules.write_text(RULES.replace("PROVIDER", "shopify").replace("events: orders/paid, ", ""))
     ran = subscriptions("create", "--from-rules", "--dry-run")
     assert ran.code == 2
-    assert "no events are named by rule new" in ran.err
+    assert "rule new names no events" in ran.err
     assert subscriptions.plan("--all").keys() == {e.name for e in builtin()["shopify"].events}
     assert "orders/create" in subscriptions.plan("--from-rules", "--topic", "orders/create")
 
@@ -354,7 +354,7 @@ def test_a_test_notification_that_cannot_be_had(
     assert (refused.code, refused.err) == (1, "router: the sender refused: HTTP 404: Not Found\n")
     api.script += [Answer(201, ""), "hang"]
     subscriptions("create", "--topic", "orders/paid", "--yes")
-    assert "never said the id" in subscriptions("test", "orders/paid").err
+    assert "never gave the id" in subscriptions("test", "orders/paid").err
     slow = subscriptions("test", "77", "--timeout", "0.2")
     assert (slow.code, slow.err) == (1, "router: no answer within 0.2 s\n")
 

@@ -9,6 +9,7 @@ import pytest
 
 from router.cli.output import moment
 from router.clock import SystemClock
+from router.legible import exact
 from router.store.sqlite.store import open_store
 from router.store.values import Acceptance, EventEntry
 from tests.builders import a_delivery
@@ -61,7 +62,7 @@ def test_the_last_delivery_says_whether_it_is_silent(
     asyncio.run(fill(watched, at))
     row, last, is_silent = heard(router, watched)
     assert row.endswith(moment(at) + (", SILENT" if silent else ""))
-    assert (last, is_silent) == (at, silent)
+    assert (last, is_silent) == (exact(at), silent)
 
 
 @pytest.mark.parametrize(("hours", "silent"), [(1, False), (7, True)])

@@ -4,6 +4,7 @@ import os
 import stat
 from pathlib import Path
 
+import click
 import pytest
 
 from router.cli.listening.checkpoint import SIZE, Checkpoint, path_for
@@ -33,7 +34,10 @@ def test_only_its_owner_may_read_it(tmp_path: Path) -> None:
 
 def test_two_listeners_do_not_share_one(tmp_path: Path) -> None:
     path = tmp_path / "c"
-    with held(path), pytest.raises(UsageError, match=rf"process {os.getpid()}.*--checkpoint"):
+    with (
+        held(path),
+        pytest.raises(click.ClickException, match=rf"process {os.getpid()}.*--checkpoint"),
+    ):
         held(path)
     with held(path):
         pass

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from router.cli.listening.checkpoint import Checkpoint
 from router.cli.listening.condition import ListenCondition
 from router.cli.listening.delivery import Arrived, FeedPage, Forwarded
 from router.cli.listening.forwarder import Forwarder, ForwardOptions
-from router.cli.listening.source import Ears, Lost, Waits
+from router.cli.listening.source import Backoff, FeedWatcher, Lost
 from router.errors import UsageError
 from router.providers import builtin
 from tests.clocks import START_MS, ManualClock, settle
@@ -48,7 +48,7 @@ class FakeRouter:
         return FeedPage(taken, last, len(found) > len(taken), removed, other)
 
     @asynccontextmanager
-    async def feed(self, silence_s: float) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def feed(self, idle_s: float) -> AsyncIterator[AsyncIterator[bytes]]:
         queue: asyncio.Queue[bytes | None] = asyncio.Queue()
         queue.put_nowait(b"event: hello\n\n")
         self._feeds.append(queue)
@@ -114,27 +114,26 @@ class Rig:
         self.router, self.target, self.view = FakeRouter(), FakeTarget(), FakeView()
         self.path = path
 
-    def waits(self) -> Waits:
-        return Waits(random.Random(1), 0.001, 0.002)
+    def backoff(self) -> Backoff:
+        return Backoff(random.Random(1), 0.001, 0.002)
 
     @asynccontextmanager
-    async def listening(
-        self, change: Callable[[Forwarder], None] = lambda _: None, **wish: Any
-    ) -> AsyncIterator["asyncio.Task[int]"]:
+    async def listening(self, **options: Any) -> AsyncIterator["asyncio.Task[int]"]:
         with Checkpoint(self.path, server="s", store="t") as self.checkpoint:
             router: Any = self.router
             target: Any = self.target
             self.listener = Forwarder(
                 router,
-                Ears(router, waits=self.waits(), told=self.view.connection, silence_s=1),
+                FeedWatcher(
+                    router, backoff=self.backoff(), on_change=self.view.connection, idle_s=1
+                ),
                 target,
                 self.checkpoint,
                 self.view,
-                wish=ForwardOptions(**wish),
+                options=ForwardOptions(**options),
                 clock=ManualClock(),
-                waits=self.waits,
+                backoff=self.backoff,
             )
-            change(self.listener)
             task = asyncio.create_task(self.listener.run())
             try:
                 yield task
@@ -269,10 +268,7 @@ async def test_where_leaves_out_but_the_place_moves_on(rig: Rig, make: Maker) ->
     rig.router.add(no, yes, last)
     condition = ListenCondition("payload.id == 7", builtin())
 
-    def conditional(listener: Forwarder) -> None:
-        listener.condition = condition
-
-    async with rig.listening(conditional, once=True) as running:
+    async with rig.listening(condition=condition, once=True) as running:
         assert await running == 0
     assert rig.target.got == [yes.id]
     assert rig.checkpoint.cursor == last.cursor
@@ -281,10 +277,7 @@ async def test_where_leaves_out_but_the_place_moves_on(rig: Rig, make: Maker) ->
 async def test_what_is_saved_is_said(rig: Rig, make: Maker) -> None:
     rig.router.add(make())
 
-    def saving(listener: Forwarder) -> None:
-        listener.save = lambda arrived: f"/saved/{arrived.id}"
-
-    async with rig.listening(saving, once=True) as running:
+    async with rig.listening(save=lambda arrived: f"/saved/{arrived.id}", once=True) as running:
         await running
     assert rig.view.tries[0].saved == f"/saved/{rig.target.got[0]}"
 
@@ -293,7 +286,7 @@ async def test_again_changes_no_place_and_hurry_ends_a_wait(rig: Rig, make: Make
     one = make()
     rig.router.add(one)
     rig.target.answers = [None]
-    rig.waits = lambda: Waits(random.Random(1), 3600, 3600)  # type: ignore[method-assign]
+    rig.backoff = lambda: Backoff(random.Random(1), 3600, 3600)  # type: ignore[method-assign]
     async with rig.listening():
         await until(lambda: rig.view.tries)
         await asyncio.sleep(0)
@@ -305,7 +298,7 @@ async def test_again_changes_no_place_and_hurry_ends_a_wait(rig: Rig, make: Make
 
 
 def test_waits_grow_to_a_bound_and_begin_anew() -> None:
-    waits = Waits(random.Random(1), 1.0, 8.0)
+    waits = Backoff(random.Random(1), 1.0, 8.0)
     lengths = [waits.next_s() for _ in range(100)]
     for length, most in zip(lengths, [1, 2, 4, 8, *[8] * 96], strict=True):
         assert most / 2 <= length <= most

@@ -1,0 +1,107 @@
+"""The check-up of `router doctor`: every check of the file and of its endpoints, in order."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from router.cli import doctor_offline as offline
+from router.cli import doctor_online as online
+from router.cli.doctor_check import Check, as_json, of_endpoint, print_checks, problems, unknown
+from router.cli.doctor_online import EndpointHistory, ServerStatus
+from router.cli.open_store import read_store
+from router.cli.options import Options, addressed
+from router.cli.output import print_json
+from router.clock import SystemClock
+from router.model.settings import Endpoint
+from router.model.subscription import FACTS
+from router.rules.ruleset import Ruleset
+from router.store.sqlite.reader import SqliteReader
+from router.wiring.dev import DevFile
+from router.wiring.management import base_of
+
+
+def has_problems(place: Options, name: str | None, *, offline: bool) -> bool:
+    """Check the endpoint of this name (None: all), print what was found; True: problems."""
+    checks = list(_check_up(place, name, alone=offline))
+    if place.as_json:
+        print_json(as_json(checks))
+    else:
+        print_checks(checks, str(place.rules))
+    return problems(checks) > 0
+
+
+def _check_up(place: Options, name: str | None, *, alone: bool) -> Iterator[Check]:
+    """`alone`: no server is called."""
+    loaded = place.loaded()
+    yield offline.of_file(loaded, str(place.rules))
+    if loaded.ruleset is None:
+        return
+    found, ruleset = place.beside()
+    endpoints = [addressed(ruleset, name)] if name else list(ruleset.addressed.values())
+    server = None if alone else online.ask_server(found, ruleset)
+    if server is None or server.status is None:
+        # What is left of a server of development says nothing of what `serve` would need.
+        found = msgspec.structs.replace(found, dev=place.dev)
+    yield offline.of_base_url(ruleset.server.base_url, dev=found.dev)
+    if server is not None:
+        yield from _with_server(found, ruleset, endpoints, server)
+        return
+    yield unknown("server", "--offline calls nobody", "leave --offline out")
+    for endpoint in endpoints:
+        yield from of_endpoint(endpoint.name, _of_file(found, ruleset, endpoint))
+
+
+def _of_file(
+    place: Options, ruleset: Ruleset, endpoint: Endpoint, *, running: bool = False
+) -> Iterator[Check]:
+    dev_file = DevFile.load(DevFile.path_for(place.rules)) if place.dev else None
+    now = SystemClock().now()
+    yield from offline.of_secrets(
+        ruleset, endpoint, place.environ, dev_file, now, running=running and not place.dev
+    )
+    yield from offline.of_senders(ruleset, endpoint)
+    yield from offline.of_events(ruleset, endpoint)
+    yield from offline.of_version(ruleset, endpoint)
+
+
+def _with_server(
+    place: Options, ruleset: Ruleset, endpoints: Sequence[Endpoint], server: ServerStatus
+) -> Iterator[Check]:
+    yield from online.of_server(server, ruleset, here=place.server is None)
+    histories, facts = _stored(place, ruleset, endpoints)
+    reached = asyncio.run(online.of_addresses(ruleset, endpoints))
+    keeping = place.dev or ruleset.server.keep_refused
+
+    def checks(endpoint: Endpoint, history: EndpointHistory) -> Iterator[Check]:
+        yield from _of_file(place, ruleset, endpoint, running=server.status is not None)
+        yield from reached[endpoint.name]
+        yield from online.of_ranges(server, endpoint, base_of(ruleset, endpoint))
+        if place.server is None:
+            yield from online.of_subscriptions(ruleset, endpoint, facts)
+            yield from online.of_deliveries(history, endpoint, SystemClock().now())
+            yield from online.of_topics(history, endpoint, ruleset.providers[endpoint.provider])
+        else:
+            says = "the store of a server elsewhere is not read"
+            yield unknown("heard", says, "run this beside the server")
+        yield from online.of_refusals(server, endpoint, history, keeping=keeping)
+
+    for endpoint in endpoints:
+        yield from of_endpoint(endpoint.name, checks(endpoint, histories[endpoint.name]))
+
+
+def _stored(
+    place: Options, ruleset: Ruleset, endpoints: Sequence[Endpoint]
+) -> tuple[dict[str, EndpointHistory], dict[str, Any]]:
+    """What the store has of each endpoint, and the subscriptions made from here."""
+    absent: tuple[dict[str, EndpointHistory], dict[str, Any]]
+    absent = {endpoint.name: EndpointHistory() for endpoint in endpoints}, {}
+    if place.server is not None:
+        return absent
+
+    async def read(reader: SqliteReader) -> tuple[dict[str, EndpointHistory], dict[str, Any]]:
+        kept = {e.name: await online.history_of(reader, ruleset, e) for e in endpoints}
+        return kept, dict(await reader.recall(FACTS))
+
+    return read_store(ruleset.server.store, read, absent=absent, quiet=True)

@@ -1,0 +1,191 @@
+"""One run of `router listen`: find the router and the target, then forward deliveries."""
+
+import asyncio
+import random
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+import click
+import httpx
+import msgspec
+from rich.console import Console
+
+from router.cli.admin import AdminClient, trusting
+from router.cli.listening.checkpoint import Checkpoint, path_for
+from router.cli.listening.condition import ListenCondition
+from router.cli.listening.forwarder import Forwarder, ForwardOptions, ListenView, OnError
+from router.cli.listening.keys import KeyCommands, browse, reading
+from router.cli.listening.plain import Json, Plain
+from router.cli.listening.saving import saver
+from router.cli.listening.screen import Screen
+from router.cli.listening.source import Backoff, DeliverySource, FeedWatcher
+from router.cli.listening.target import LocalTarget, checked, unreachable
+from router.cli.options import Options
+from router.cli.output import note
+from router.clock import SystemClock
+from router.errors import UsageError
+from router.providers import builtin
+from router.store.time_text import instant
+from router.suggest import did_you_mean
+
+
+class ListenOptions(msgspec.Struct, frozen=True):
+    """What the command line says."""
+
+    endpoints: tuple[str, ...]
+    to: str
+    events: tuple[str, ...]
+    where: str | None
+    since: str | None
+    on_error: OnError
+    once: bool
+    save: Path | None
+    checkpoint: Path | None
+    timeout: int
+
+
+class ListenedRouter(msgspec.Struct, frozen=True):
+    """
+    The router to listen to: its admin address, headers with the token, its store, and the
+    certificate of an admin listener with TLS on this machine.
+    """
+
+    url: str
+    headers: dict[str, str]
+    store: str
+    cert: str | None
+
+
+def run(place: Options, options: ListenOptions) -> int:
+    """
+    Listen until the end; the exit code.
+
+    Raises:
+        click.ClickException: the router does not answer now (later it may come and go), or another
+            listener has the checkpoint.
+        UsageError: it has no such endpoint, or an option is wrong.
+    """
+    options = msgspec.structs.replace(options, to=checked(options.to))
+    with AdminClient.of(place) as client:
+        status = client.status()
+        url, headers = client.address
+        server = ListenedRouter(url, headers, status.store.path, client.cert)
+    for name in options.endpoints:
+        if name not in status.endpoints:
+            has = f"it has: {', '.join(status.endpoints) or 'none'}"
+            hint = did_you_mean(name, status.endpoints)
+            raise UsageError(f"the router has no endpoint {name!r}; {hint or has}")
+    condition = _condition(place, options)
+    # One checkpoint for each server, filter and target.
+    names = (sorted(set(options.endpoints)), sorted(set(options.events)))
+    filters = msgspec.json.encode((*names, options.where)).decode()
+    identity = (server.url, server.store, filters, options.to)
+    path = options.checkpoint or path_for(place.environ, *identity)
+    with Checkpoint(path, server=server.url, store=server.store) as checkpoint:
+        since = _since(options, checkpoint)
+        return asyncio.run(_listen(place, options, server, checkpoint, since, condition))
+
+
+def _condition(place: Options, options: ListenOptions) -> ListenCondition | None:
+    if options.where is None:
+        return None
+    source = click.get_current_context().get_parameter_source("rules")
+    named = source is not click.core.ParameterSource.DEFAULT
+    if place.server is not None and not named:  # the file here need not be the one there
+        return ListenCondition(options.where, builtin())
+    _, ruleset = place.beside()
+    return ListenCondition(
+        options.where,
+        {**builtin(), **ruleset.providers},
+        variables=ruleset.variables,
+        defines=ruleset.defines,
+    )
+
+
+def _since(options: ListenOptions, checkpoint: Checkpoint) -> str:
+    """Where the first start begins, as the router takes it."""
+    text = options.since or "now"
+    since = text if text in ("now", "start") else str(instant(text, SystemClock().now()))
+    if checkpoint.cursor is not None:
+        last = f" after {checkpoint.delivery}" if checkpoint.delivery else ""
+        note(f"continuing{last}; the checkpoint is {checkpoint.path}")
+        if options.since is not None:
+            note("--since is for the first start; remove that file to start again")
+    return since
+
+
+async def _listen(
+    place: Options,
+    options: ListenOptions,
+    server: ListenedRouter,
+    checkpoint: Checkpoint,
+    since: str,
+    condition: ListenCondition | None,
+) -> int:
+    # trust_env off: neither the token nor what was received goes through a proxy by accident.
+    async with (
+        httpx.AsyncClient(
+            base_url=server.url,
+            headers=server.headers,
+            timeout=60.0,
+            trust_env=False,
+            verify=server.url.startswith("https:") and trusting(server.cert),
+        ) as admin,
+        httpx.AsyncClient(
+            timeout=options.timeout,
+            trust_env=False,
+            verify=options.to.startswith("https:") and trusting(None),
+        ) as local,
+    ):
+        screen = None
+        if not place.as_json and sys.stdout.isatty() and sys.stdin.isatty():
+            screen = Screen(Console(highlight=False), options.to)
+        with screen or nullcontext():
+            view: ListenView = screen or (Json() if place.as_json else Plain())
+            rng = random.Random()  # noqa: S311 - jitter
+            source = DeliverySource(
+                admin, endpoints=frozenset(options.endpoints), events=frozenset(options.events)
+            )
+            forwarder = Forwarder(
+                source,
+                FeedWatcher(source, backoff=Backoff(rng), on_change=view.connection),
+                LocalTarget(options.to, local, SystemClock()),
+                checkpoint,
+                view,
+                options=ForwardOptions(
+                    since,
+                    options.on_error,
+                    options.once,
+                    condition,
+                    None if options.save is None else saver(options.save),
+                ),
+                clock=SystemClock(),
+                backoff=lambda: Backoff(rng, longest_s=10.0),
+            )
+            down = await unreachable(options.to)
+            if down is not None:
+                view.target_down(options.to, down)
+            if screen is None:
+                return await forwarder.run()
+            keys = KeyCommands(
+                screen,
+                forwarder,
+                to=options.to,
+                page=lambda delivery: f"{server.url}/deliveries/{delivery}",
+                browse=browse(place.environ),
+            )
+            return await _with_keys(keys, forwarder)
+
+
+async def _with_keys(keys: KeyCommands, forwarder: Forwarder) -> int:
+    running = asyncio.ensure_future(forwarder.run())
+    ending = asyncio.ensure_future(keys.ended.wait())
+    try:
+        with reading(keys.pressed):
+            await asyncio.wait({running, ending}, return_when=asyncio.FIRST_COMPLETED)
+            return running.result() if running.done() else 0
+    finally:
+        for task in (running, ending):
+            task.cancel()
+        await asyncio.gather(running, ending, return_exceptions=True)
