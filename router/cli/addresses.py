@@ -65,7 +65,7 @@ def _rows(ruleset: "Ruleset", known: Mapping[str, LastReceived], now: int) -> li
             waiting = since if last is None else last
             silent = waiting is not None and now - waiting > endpoint.expect_every
             state = {"last_received": last, "silent": silent}
-        row = {"endpoint": endpoint.name, "provider": endpoint.api.spelling or endpoint.provider}
+        row = {"endpoint": endpoint.name, "provider": endpoint.shown_provider}
         rows += [
             {**row, "url": f"{base.scheme}://{base.netloc}{address}", **state}
             for address in endpoint.addresses

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from router.cli.option_file import read_named
 from router.errors import UsageError
 from router.model.delivery import InboundRequest
 from router.model.headers import BLANKS
@@ -26,10 +27,7 @@ def read_captured(file: Path) -> InboundRequest:
     Raises:
         UsageError: the file cannot be read, or is neither.
     """
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise UsageError(f"cannot read {file}: {error.strerror}") from None
+    data = read_named(str(file))
     if len(data) > BYTES_MAX:
         raise UsageError(f"{file} is larger than {BYTES_MAX // 1024**2} MiB")
     request = _from_json(data, file) if data.lstrip()[:1] == b"{" else _from_text(data, file)
@@ -51,7 +49,7 @@ def _from_text(data: bytes, file: Path) -> InboundRequest:
     for number, line in enumerate(lines, start=1):
         name, colon, value = line.partition(b":")
         if not colon or not name.strip():
-            raise UsageError(f"{file}: line {number} of the head is no header: {line[:60]!r}")
+            raise UsageError(f"{file}: line {number} of the head is not a header: {line[:60]!r}")
         headers.append((name.strip().lower(), value))
     return _request(method, target, headers, body)
 
@@ -60,7 +58,7 @@ def _from_json(data: bytes, file: Path) -> InboundRequest:
     try:
         found: Any = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{file} begins like JSON and is none: {error}") from None
+        raise UsageError(f"{file} begins like JSON, but is not: {error}") from None
     return request_of(found, file)
 
 
@@ -72,7 +70,7 @@ def request_of(found: dict[str, Any], file: Path) -> InboundRequest:
         UsageError: it holds none.
     """
     given: Any = found.get("headers")
-    pairs = list(given.items()) if isinstance(given, dict) else given
+    pairs = given.items() if isinstance(given, dict) else given
     try:
         headers = [(str(n).lower().encode("latin-1"), str(v).encode("latin-1")) for n, v in pairs]
     except (TypeError, ValueError):

@@ -7,14 +7,14 @@ import click
 import msgspec
 
 from router.cli.options import Options, place_options, refuse_two_files
+from router.cli.output import counted
 from router.errors import UsageError
 from router.legible import size_text
 from router.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from router.config import Loaded
+    from router.rules.ruleset import Ruleset
 
 FORMATS = ("text", "json", "github", "gitlab", "sarif", "junit")
 
@@ -29,8 +29,8 @@ FORMATS = ("text", "json", "github", "gitlab", "sarif", "junit")
     type=click.Choice(FORMATS),
     help="Text, JSON, or what a CI service shows beside the lines; --json is short for json.",
 )
-@click.option("--cost", is_flag=True, help="Say by what each rule is looked up, or why by nothing.")
-@click.option("--explain", "code", metavar="CODE", help="Print the page of a code, and no more.")
+@click.option("--cost", is_flag=True, help="Show which field finds each rule, or why none does.")
+@click.option("--explain", "code", metavar="CODE", help="Print the page of a code, nothing else.")
 @click.pass_context
 def check(
     ctx: click.Context,
@@ -43,14 +43,17 @@ def check(
     code: str | None,
 ) -> None:
     """
-    Say whether a rules file is right. Needs no secrets, starts nothing, calls nobody.
+    Check a rules file. Needs no secrets, starts nothing, calls nobody.
 
     Several files are checked one by one, each as a rules file of its own.
     """
     if code is not None:
         click.echo(_page(code))
         return
-    places = _places(place, files)
+    for file in files:
+        refuse_two_files(str(place.rules), file)
+    replace = msgspec.structs.replace
+    places = [replace(place, rules=Path(file)) for file in files] or [place]
     results = [(p, p.loaded(thorough=True, tests=True)) for p in places]
     wrong = any(_is_wrong(loaded, strict=strict) for _, loaded in results)
     format_ = format_ or ("json" if place.as_json else "text")
@@ -62,12 +65,6 @@ def check(
         ctx.exit(1)
 
 
-def _places(place: Options, files: tuple[str, ...]) -> list[Options]:
-    for file in files:
-        refuse_two_files(str(place.rules), file)
-    return [msgspec.structs.replace(place, rules=Path(file)) for file in files] or [place]
-
-
 def _is_wrong(loaded: "Loaded", *, strict: bool) -> bool:
     return loaded.ruleset is None or (strict and bool(loaded.diagnostics))
 
@@ -76,18 +73,16 @@ def _print(results: "list[tuple[Options, Loaded]]", format_: str, *, strict: boo
     from router.config.annotations import render
 
     found = list(dict.fromkeys(d for _, loaded in results for d in loaded.diagnostics))
-    said = render(format_, found, [str(p.rules) for p, _ in results])
+    text = render(format_, found, [str(p.rules) for p, _ in results])
     if format_ != "text":
-        click.echo(said, nl=False)
+        click.echo(text, nl=False)
         return
     if found:
-        click.echo(said)
+        click.echo(text)
         click.echo("more about each: router check --explain CODE")
     for place, loaded in results:
         if not _is_wrong(loaded, strict=strict):
-            click.echo(f"{place.rules}: ok, {_counted(loaded)}")
-            for line in _open_to_all(loaded):
-                click.echo(line)
+            click.echo(f"{place.rules}: ok{_summary(loaded.ruleset)}")
 
 
 def _print_costs(results: "list[tuple[Options, Loaded]]", format_: str, *, strict: bool) -> None:
@@ -98,31 +93,28 @@ def _print_costs(results: "list[tuple[Options, Loaded]]", format_: str, *, stric
         click.echo(costs_json(read))
         return
     if format_ != "text":
-        raise UsageError(f"--cost goes with text and json, not with {format_}")
+        raise UsageError(f"--cost prints text or json, not {format_}")
     _print(results, format_, strict=strict)
     for line in costs_lines(read):
         click.echo(line)
 
 
-def _counted(loaded: "Loaded") -> str:
-    if loaded.ruleset is None:
+def _summary(ruleset: "Ruleset | None") -> str:
+    """How much it holds; and, as no fault but worth knowing, who may send what unproved."""
+    if ruleset is None:
         return ""
-    rules = loaded.ruleset.rules
-    actions = sum(len(rule.actions) for rule in rules)
+    actions = sum(len(rule.actions) for rule in ruleset.rules)
     counts = (
-        (len(loaded.ruleset.addressed), "endpoint"),
-        (len(rules), "rule"),
+        (len(ruleset.addressed), "endpoint"),
+        (len(ruleset.rules), "rule"),
         (actions, "action"),
     )
-    return ", ".join(f"{n} {noun}" if n == 1 else f"{n} {noun}s" for n, noun in counts)
-
-
-def _open_to_all(loaded: "Loaded") -> "Iterator[str]":
-    """What is no fault, but should be known: who may send what unproved."""
-    for endpoint in loaded.ruleset.addressed.values() if loaded.ruleset else ():
-        if endpoint.unsigned:
-            most = size_text(endpoint.body_max)
-            yield f"endpoint {endpoint.name}: `verify: none`, takes up to {most} from anybody"
+    unsigned = [
+        f"\nendpoint {e.name}: `verify: none`, accepts up to {size_text(e.body_max)} from anybody"
+        for e in ruleset.addressed.values()
+        if e.unsigned
+    ]
+    return "".join([*(f", {counted(n, noun)}" for n, noun in counts), *unsigned])
 
 
 def _page(code: str) -> str:

@@ -7,7 +7,7 @@ import msgspec
 from router.cli.output import visible
 from router.cli.simulated_delivery import as_arriving
 from router.config import Loaded, render_json
-from router.expressions import JSON, FieldNeed, encode_json
+from router.expressions import FieldNeed, encode_json
 from router.rules.cost import Cost, CostSample, EventCost, RuleCost, cost_json, cost_of
 from router.rules.ruleset import Ruleset
 from router.rules.scope import event_scope
@@ -38,15 +38,11 @@ def costs_json(files: Read) -> str:
         {
             "file": name,
             "diagnostics": msgspec.json.decode(render_json(loaded.diagnostics)),
-            "cost": _cost_json(loaded.ruleset),
+            "cost": loaded.ruleset and cost_json(cost_of(loaded.ruleset, samples(loaded.ruleset))),
         }
         for name, loaded in files
     ]
     return msgspec.json.format(encode_json(rows), indent=2).decode("utf-8")
-
-
-def _cost_json(ruleset: Ruleset | None) -> dict[str, JSON] | None:
-    return None if ruleset is None else cost_json(cost_of(ruleset, samples(ruleset)))
 
 
 def samples(ruleset: Ruleset) -> Iterator[CostSample]:
@@ -72,7 +68,7 @@ def cost_lines(found: Cost) -> Iterator[str]:
     total = len(found.rules)
     yield f"index     {len(filed)} of {total} rules are looked up by a field, {len(loose)} not"
     yield from _section(
-        "not looked up: held against every event that from and events let in", loose
+        "not looked up: evaluated for every event that from and events let in", loose
     )
     yield from _section("looked up", filed)
     yield from _events(found.events)
@@ -84,7 +80,8 @@ def _section(title: str, rules: Sequence[RuleCost]) -> Iterator[str]:
     yield ""
     yield title
     for rule in rules[:RULES_SHOWN]:
-        yield f"  {rule.rule}  ({_head(rule)}; {_leaves(rule.leaves)})"
+        leaves = f"{rule.leaves} {'leaf' if rule.leaves == 1 else 'leaves'}"
+        yield f"  {rule.rule}  ({_head(rule)}; {leaves})"
         if rule.key is not None:
             yield f"      by {_key(rule.key)}"
         for part in rule.unusable:
@@ -97,10 +94,6 @@ def _head(rule: RuleCost) -> str:
     sources = "all" if rule.endpoints is None else ", ".join(rule.endpoints)
     events = "every event" if rule.events is None else ", ".join(rule.events)
     return f"from {sources}: {events}"
-
-
-def _leaves(count: int) -> str:
-    return f"{count} {'leaf' if count == 1 else 'leaves'}"
 
 
 def _key(need: FieldNeed) -> str:
@@ -122,7 +115,7 @@ def _events(events: Sequence[EventCost]) -> Iterator[str]:
     if not costly:
         return
     yield ""
-    yield "events, the costliest first: rules let in, asked of the sample, asked at most"
+    yield "events, the costliest first: rules let in, evaluated for the sample, evaluated at most"
     wide = max(len(f"{e.endpoint} {e.event}") for e in costly[:EVENTS_SHOWN])
     for e in costly[:EVENTS_SHOWN]:
         name = f"{e.endpoint} {e.event}"

@@ -6,23 +6,28 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from router.cli.diff_text import difference_lines
 from router.cli.generations import rules_to_read, ruleset_of
 from router.cli.open_store import read_store
 from router.cli.options import Options, place_options
 from router.cli.output import note
 from router.cli.selection import DELIVERY_STATES, selector_options
+from router.config import render_text
 from router.errors import ConfigError, NotFound, UsageError
+from router.expressions import encode_json
 from router.model.selector import Criteria
 from router.rehearsal.diff import (
     Comparison,
     Difference,
     Effect,
     Skipped,
+    difference_json,
     rule_changes,
     setting_changes,
 )
 from router.rules.ruleset import Ruleset
 from router.store.values import Generation, Selector
+from router.wiring.rules import DEV_STORE
 
 if TYPE_CHECKING:
     from router.store.sqlite.reader import SqliteReader
@@ -38,7 +43,7 @@ LAST = 500
     "--last",
     type=click.IntRange(1, 10_000),
     metavar="N",
-    help=f"Hold so many of the newest deliveries against both.  [default: {LAST}]",
+    help=f"Compare with this many of the newest deliveries.  [default: {LAST}]",
 )
 @place_options("dev", "store")
 @selector_options(states=DELIVERY_STATES, limit=LAST)
@@ -49,7 +54,7 @@ def diff(
     """
     What a change of the rules would change, for deliveries that have come.
 
-    OLD and NEW are rules files, generations (8 characters or more of one, as `show` tells it), or
+    OLD and NEW are rules files, generations (8 characters or more of one, as `show` prints it), or
     the word `stored`: the rules that decided the newest delivery. The store is --store's, else that
     of the newer file. It is only read, and no secret is needed. The code is 1 if anything differs.
     """
@@ -57,38 +62,27 @@ def diff(
         selector = msgspec.structs.replace(selector, limit=last)
     try:
         found = _difference(place, old, new, Selector.of(selector))
-    except (ConfigError, NotFound) as error:  # 1 would say that they differ
-        ctx.exit(_refused(error))
-    _answer(place, found)
+    except ConfigError as error:
+        click.echo(render_text(error.diagnostics), err=True)
+        ctx.exit(2)  # 1 would mean that they differ
+    except NotFound as error:
+        raise UsageError(str(error)) from None
+    if place.as_json:
+        text = msgspec.json.format(encode_json(difference_json(found)), indent=2)
+        click.echo(text.decode("utf-8"))
+    else:
+        for line in difference_lines(found):
+            click.echo(line)
     if found.differs:
         ctx.exit(1)
 
 
-def _refused(error: ConfigError | NotFound) -> int:
-    if isinstance(error, ConfigError):
-        from router.config import render_text
-
-        click.echo(render_text(error.diagnostics), err=True)
-        return 2
-    raise UsageError(str(error)) from None
-
-
-def _answer(place: Options, found: Difference) -> None:
-    if place.as_json:
-        from router.expressions import encode_json
-        from router.rehearsal.diff import difference_json
-
-        text = msgspec.json.format(encode_json(difference_json(found)), indent=2)
-        click.echo(text.decode("utf-8"))
-        return
-    from router.cli.diff_text import difference_lines
-
-    for line in difference_lines(found):
-        click.echo(line)
-
-
 def _difference(place: Options, old: str, new: str, selector: Selector) -> Difference:
-    files = {name: _file(place, name) for name in (old, new) if _is_file(name)}
+    files = {
+        name: msgspec.structs.replace(place, rules=Path(name)).ruleset()
+        for name in (old, new)
+        if Path(name).exists() or name.endswith((".yaml", ".yml")) or "/" in name
+    }
     store = _store(place, [files[name] for name in (new, old) if name in files])
     before, after = (files.get(name) or _kept(place, store, name) for name in (old, new))
     difference = Difference(
@@ -98,7 +92,7 @@ def _difference(place: Options, old: str, new: str, selector: Selector) -> Diffe
         settings=setting_changes(before, after),
     )
     if store is None or not Path(store).exists():
-        note("there is no store to take deliveries from: only what the rules say was compared")
+        note("there is no store to take deliveries from: only the rules were compared")
         return difference
     return read_store(
         store,
@@ -135,14 +129,6 @@ async def _compared(
 # -- what is compared
 
 
-def _is_file(name: str) -> bool:
-    return Path(name).exists() or name.endswith((".yaml", ".yml")) or "/" in name
-
-
-def _file(place: Options, name: str) -> Ruleset:
-    return msgspec.structs.replace(place, rules=Path(name)).ruleset()
-
-
 def _shown(name: str, ruleset: Ruleset, files: dict[str, Ruleset]) -> str:
     return name if name in files else f"generation {ruleset.generation[:16]}"
 
@@ -157,15 +143,10 @@ def _store(place: Options, named: list[Ruleset]) -> str | None:
     if not named:
         return rules_to_read(place)[1].server.store
     stores = [ruleset.server.store for ruleset in named]
-    return next((store for store in stores if Path(store).exists()), _dev_store(place, named))
-
-
-def _dev_store(place: Options, named: list[Ruleset]) -> str | None:
-    """Where only a `--dev` server has worked, its store."""
-    from router.wiring.rules import DEV_STORE
-
-    found = Path(named[0].folder) / DEV_STORE
-    return str(found) if place.store is None and found.exists() else None
+    developed = str(Path(named[0].folder) / DEV_STORE)  # where only a `--dev` server has worked
+    if place.store is None:
+        stores.append(developed)
+    return next((store for store in stores if Path(store).exists()), None)
 
 
 def _kept(place: Options, store: str | None, name: str) -> Ruleset:

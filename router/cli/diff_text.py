@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from router.cli.output import moment, visible
+from router.cli.output import counted, moment, visible
 from router.expressions import JSON, encode_json
 from router.rehearsal.diff import CallChange, Difference, Effect
 from router.rehearsal.plain import Change
@@ -22,11 +22,11 @@ def difference_lines(found: Difference) -> Iterator[str]:
         yield "rules"
     for rule in found.rules:
         yield f"  {_SIGNS[rule.kind]} {rule.rule}  {rule.kind}"
-        yield from _changes(rule.changes, 6)
+        yield from (f"      {_line(change)}" for change in rule.changes)
     if found.settings:
         yield ""
         yield "settings"
-        yield from _changes(found.settings, 2)
+        yield from (f"  {_line(change)}" for change in found.settings)
     yield ""
     yield _summary(found)
     by_rule: dict[str, list[Effect]] = {}
@@ -38,12 +38,12 @@ def difference_lines(found: Difference) -> Iterator[str]:
 
 def _summary(found: Difference) -> str:
     touched = len({effect.delivery for effect in found.effects})
-    deliveries = f"{found.deliveries} {'delivery' if found.deliveries == 1 else 'deliveries'}"
-    events = f"{found.events} {'event' if found.events == 1 else 'events'}"
-    skipped = f", {len(found.skipped)} that no rule is asked about" if found.skipped else ""
+    skipped = f", {len(found.skipped)} that no rule sees" if found.skipped else ""
+    deliveries, events = counted(found.deliveries, "delivery"), counted(found.events, "event")
+    compared = f"{deliveries} ({events}) compared{skipped}"
     if not found.rules and not found.settings and not touched:
-        return f"no difference; {deliveries} ({events}) held against both{skipped}"
-    return f"{deliveries} ({events}) held against both{skipped}: {touched or 'none'} would differ"
+        return f"no difference; {compared}"
+    return f"{compared}: {touched or 'none'} would differ"
 
 
 def _rule(name: str, effects: Sequence[Effect]) -> Iterator[str]:
@@ -52,7 +52,7 @@ def _rule(name: str, effects: Sequence[Effect]) -> Iterator[str]:
     for kind in dict.fromkeys((e.kind, e.shadow) for e in effects):
         some = [e for e in effects if (e.kind, e.shadow) == kind]
         where = " in shadow" if kind[1] else ""
-        yield f"  {kind[0]}{where}: {len(some)} {'event' if len(some) == 1 else 'events'}"
+        yield f"  {kind[0]}{where}: {counted(len(some), 'event')}"
         for effect in some[:EXAMPLES_SHOWN]:
             yield from _example(effect)
         if len(some) > EXAMPLES_SHOWN:
@@ -75,11 +75,6 @@ def _call(call: CallChange) -> Iterator[str]:
         yield f"      {_line(change, f'{call.action}: ')}"
     if len(call.changes) > CHANGES_SHOWN:
         yield f"      … and {len(call.changes) - CHANGES_SHOWN} more places: --json lists them"
-
-
-def _changes(found: Sequence[Change], indent: int) -> Iterator[str]:
-    for change in found:
-        yield f"{'':{indent}}{_line(change)}"
 
 
 def _line(change: Change, prefix: str = "") -> str:

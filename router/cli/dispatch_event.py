@@ -1,4 +1,4 @@
-"""`router dispatch-event`: trigger an event of one's own on the code host."""
+"""`router dispatch-event`: trigger a repository dispatch event at GitHub."""
 
 import asyncio
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from router.errors import UsageError
 if TYPE_CHECKING:
     from router.model.settings import Endpoint
     from router.provider_calls.answers import ApiAnswer
-    from router.providers.management import Access, ApiRequest
+    from router.providers.management import Access
     from router.rules.ruleset import Ruleset
 
 PROVIDER = "code-host"
@@ -58,13 +58,19 @@ def dispatch_event(
     rules file is needed.
     """
     from router.provider_calls.answers import refused
+    from router.provider_calls.client import Client, hosts_of
     from router.providers.management import dispatch, is_repository
 
     if not is_repository(repository):
         raise UsageError(f"name a repository as OWNER/REPO, not {repository[:80]!r}")
     access, egress = _access(place, given)
     request = dispatch(access, repository, event_type, _payload(payload))
-    answer = asyncio.run(_sent(access, egress, request, timeout))
+
+    async def send() -> "ApiAnswer":
+        async with Client(hosts_of(access.base), egress=egress, timeout_s=timeout) as client:
+            return await client.send(request)
+
+    answer = asyncio.run(send())
     words = None if answer.ok else refused(answer, access.token)
     if place.as_json:
         print_json({"repository": repository, "event_type": event_type, "words": words})
@@ -120,7 +126,7 @@ def _base(ruleset: "Ruleset", endpoint: "Endpoint | None", token: str | None, us
     if len(bases) == 1 and own in (None, bases[0]):
         return bases[0]
     listed = ", ".join(bases)
-    raise UsageError(f"the secret {token!r} belongs to {listed}: say with --api-base which to call")
+    raise UsageError(f"the secret {token!r} belongs to {listed}: name one with --api-base")
 
 
 def _endpoint(ruleset: "Ruleset", name: str | None, *, needed: bool) -> "Endpoint | None":
@@ -156,15 +162,3 @@ def _payload(file: str | None) -> Any:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError) as error:
         raise UsageError(f"--payload {file} is not JSON: {error}") from None
-
-
-async def _sent(
-    access: "Access",
-    egress: tuple[str, ...],
-    request: "ApiRequest",
-    timeout: float,  # noqa: ASYNC109 - of the call
-) -> "ApiAnswer":
-    from router.provider_calls.client import Client, hosts_of
-
-    async with Client(hosts_of(access.base), egress=egress, timeout_s=timeout) as client:
-        return await client.send(request)

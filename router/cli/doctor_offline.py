@@ -173,7 +173,7 @@ def of_events(ruleset: Ruleset, endpoint: Endpoint) -> Iterator[Check]:
     found = wanted(ruleset, endpoint)
     for rule, pattern in found.unknown:
         says = f"rule {rule} waits for {pattern!r}, which {provider.label} does not list"
-        fix = f"`router providers {endpoint.api.spelling}` lists its events"
+        fix = f"`router providers {endpoint.shown_provider}` lists its events"
         yield problem("events", says, fix)
     yield ok("events", to_select(found, provider))
 

@@ -1,6 +1,7 @@
 """`router new provider`: a definition from a request that came."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import msgspec
 import yaml
 
 from router.cli.captured_request import read_captured
+from router.cli.option_file import read_named
 from router.cli.output import note, print_json
 from router.diagnosis.scheme_finder import Fit, fits, known_senders, titled
 from router.errors import UsageError
@@ -27,18 +29,20 @@ def make(name: str, file: Path, secret: bytes | None, *, as_json: bool) -> bool:
     """
     Print a definition for the sender of the request in the file; True if a scheme was found.
 
-    What fits is said beside it. The secret is never printed.
+    Notes say what fits. The secret is never printed.
     """
     request = read_captured(file)
     found = fits(request, secret) if secret is not None else []
     fit = found[0] if found else None
     definition = _definition(request, fit)
     if as_json:
-        others = [msgspec.to_builtins(other) for other in found]
-        print_json({"name": name, "definition": definition, "fits": others})
+        print_json({"name": name, "definition": definition, "fits": found})
     else:
-        _say(fit, secret)
-        _say_known(request, secret)
+        _note_fit(fit, secret)
+        known = {provider.name: provider for provider in builtin().values()}
+        for provider in known_senders(request, secret, known.values()) if secret else ():
+            spelling = (*provider.aliases, provider.name)[0]
+            note(f"this is {provider.label}: `provider: {spelling}` knows it already")
         click.echo(_text(name, definition, fit), nl=False)
     return fit is not None
 
@@ -59,14 +63,10 @@ def given_secret(variable: str | None, file: Path | None) -> bytes | None:
         return value.encode("utf-8", "surrogateescape")
     if file is None:
         return None
-    try:
-        text = file.read_bytes()
-    except OSError as error:
-        raise UsageError(f"cannot read {file}: {error.strerror}") from None
-    return text.removesuffix(b"\n").removesuffix(b"\r")
+    return read_named(str(file)).removesuffix(b"\n").removesuffix(b"\r")
 
 
-def _say(fit: Fit | None, secret: bytes | None) -> None:
+def _note_fit(fit: Fit | None, secret: bytes | None) -> None:
     if fit is not None:
         scheme = fit.verify["scheme"]
         where = fit.verify.get("header") or fit.verify.get("query") or "Authorization"
@@ -82,16 +82,12 @@ def _say(fit: Fit | None, secret: bytes | None) -> None:
         )
 
 
-def _say_known(request: InboundRequest, secret: bytes | None) -> None:
-    known = builtin()
-    distinct = {known[n].name: known[n] for n in known}.values()
-    for provider in known_senders(request, secret, distinct) if secret is not None else ():
-        note(f"this is {provider.label}: `provider: {provider.name}` knows it already")
-
-
 def _definition(request: InboundRequest, fit: Fit | None) -> dict[str, Any]:
     headers = {n.decode("latin-1"): v.decode("latin-1") for n, v in request.headers}
-    payload = _payload(request)
+    payload: Any = None
+    with suppress(ValueError, RecursionError):
+        payload = msgspec.json.decode(request.body)
+    payload = payload if isinstance(payload, dict) else None
     definition: dict[str, Any] = {"verify": fit.verify if fit else _guess(headers)}
     event = _source(headers, payload, _EVENT_HEADERS, _EVENT_FIELDS)
     number = (fit.id if fit else None) or _source(headers, payload, _ID_HEADERS, _ID_FIELDS)
@@ -108,14 +104,6 @@ def _definition(request: InboundRequest, fit: Fit | None) -> dict[str, Any]:
     if isinstance(name, str) and name:
         definition["events"] = [name]
     return definition
-
-
-def _payload(request: InboundRequest) -> dict[str, Any] | None:
-    try:
-        found = msgspec.json.decode(request.body)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
 
 
 def _source(

@@ -1,4 +1,4 @@
-"""`router new rules`: a first rules file, commented, that `check` has nothing to say about."""
+"""`router new rules`: a first rules file, commented, without a warning of `check`."""
 
 import json
 import os
@@ -11,8 +11,10 @@ from pathlib import Path
 import click
 import msgspec
 
+from router.cli.dev_hints import program_name
 from router.cli.options import DEFAULT_RULES
 from router.cli.output import print_json
+from router.config import load
 from router.errors import UsageError
 from router.providers import Provider, builtin
 from router.suggest import did_you_mean
@@ -101,7 +103,7 @@ _OTHER = """\
 
 
 def start_of(provider: Provider) -> Start:
-    """What to start with: the senders people know best have a rule of their own."""
+    """What to start with: the best-known senders have a rule of their own."""
     if provider.name in STARTS:
         return STARTS[provider.name]
     name = provider.name
@@ -123,7 +125,7 @@ def start_of(provider: Provider) -> Start:
 
 def make(*, file: str, providers: Sequence[str], forward: str | None, as_json: bool) -> None:
     """
-    Ask for what is missing (on a terminal), write the file, say what to do next.
+    Ask for what is missing (on a terminal), write the file, print the next commands.
 
     Raises:
         UsageError: a sender is unknown, the URL is none, or the file is there already.
@@ -131,19 +133,26 @@ def make(*, file: str, providers: Sequence[str], forward: str | None, as_json: b
     path = Path(file)
     if path.exists():
         raise _taken(path)
-    asking = not providers and sys.stdin.isatty()
-    if asking:
+    if not providers and sys.stdin.isatty():
         providers, forward = _ask(forward)
     chosen = _chosen(providers)
     text = written(chosen, forward or SINK)
-    _judge(text, path, forward)
-    _save(path, text)
-    commands = _next(path, chosen, to_sink=forward in (None, SINK))
+    faults = load(text, path=str(path), env={}).diagnostics
+    if faults:  # the rest of the text is ours
+        raise UsageError(f"--forward {forward!r}: {faults[0].message}")
+    try:
+        # "x": whoever made the file since we looked keeps it.
+        with path.open("x", encoding="utf-8") as target:
+            target.write(text)
+    except FileExistsError:
+        raise _taken(path) from None
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from None
     if as_json:
         print_json({"file": str(path), "endpoints": [s.endpoint for s in chosen.values()]})
         return
     click.echo(f"{path} is written. Next, each in a terminal of its own:")
-    for command in commands:
+    for command in _next(path, chosen, to_sink=forward in (None, SINK)):
         click.echo(f"  {command}")
 
 
@@ -154,7 +163,7 @@ def written(chosen: dict[str, Start], url: str) -> str:
         "# Made by `router new rules`. After a change, `router check` says whether it is right.",
         "version: 1",
         "",
-        "# server: {base_url: https://hooks.example.com}   # what senders are told",
+        "# server: {base_url: https://hooks.example.com}   # the public address",
         "",
     ]
     lines += (
@@ -171,24 +180,23 @@ def written(chosen: dict[str, Start], url: str) -> str:
         lines.append(f"    secrets: {start.secret}" if start.secret else "    verify: none")
     lines += ["", "rules:                                  # every rule that matches runs"]
     text = "\n".join(lines) + "\n"
-    return text + "\n".join(s.rule.replace("URL", _target(url, s)) for s in chosen.values())
-
-
-def _target(url: str, start: Start) -> str:
-    """A URL of the user's as it stands; under the sink each rule has a path of its own."""
-    return json.dumps(f"{SINK}/{start.endpoint}" if url == SINK else url)
+    # Under the sink each rule has a path of its own.
+    urls = {name: f"{SINK}/{s.endpoint}" if url == SINK else url for name, s in chosen.items()}
+    return text + "\n".join(
+        start.rule.replace("URL", json.dumps(urls[name])) for name, start in chosen.items()
+    )
 
 
 def _taken(path: Path) -> UsageError:
-    return UsageError(f"{path} is there already and stays as it is; name another file")
+    return UsageError(f"{path} exists already; name another file")
 
 
 def _ask(forward: str | None) -> tuple[list[str], str | None]:
-    """The senders, and where to forward to; both have an answer ready."""
+    """The senders, and where to forward to; both have a default."""
     labels = ", ".join(_names())
     answer = click.prompt(f"Who sends ({labels}; several with commas)", default="shopify", err=True)
     names = [name.strip().lower() for name in answer.split(",") if name.strip()]
-    _chosen(names)  # a wrong name is told before the next question
+    _chosen(names)  # a wrong name is refused before the next question
     if forward is None:
         forward = click.prompt("Where the rules send events", default=SINK, err=True)
     return names, forward
@@ -222,35 +230,8 @@ def _chosen(names: Sequence[str]) -> dict[str, Start]:
     return found
 
 
-def _judge(text: str, path: Path, forward: str | None) -> None:
-    """
-    What is written is right; only the URL is not ours.
-
-    Raises:
-        UsageError: it cannot be called.
-    """
-    from router.config import load
-
-    said = load(text, path=str(path), env={}).diagnostics
-    if said:
-        raise UsageError(f"--forward {forward!r}: {said[0].message}")
-
-
-def _save(path: Path, text: str) -> None:
-    try:
-        # "x": whoever made the file since we looked keeps it.
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise _taken(path) from None
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from None
-
-
 def _next(path: Path, chosen: dict[str, Start], *, to_sink: bool) -> list[str]:
     """The three commands that show the file at work."""
-    from router.cli.dev_hints import program_name
-
     called = program_name(sys.argv[0], os.environ.get("PATH"))
     name = shlex.quote(str(path))
     usual = str(path) == DEFAULT_RULES

@@ -12,7 +12,6 @@ from router.errors import NotFound
 from router.model.settings import OWN
 from router.providers import Provider, builtin, own
 from router.providers.definition import Names, VerifyRule, spelled
-from router.providers.provider import EventInfo
 from router.suggest import did_you_mean
 
 
@@ -21,36 +20,33 @@ from router.suggest import did_you_mean
 @place_options()
 def providers(*, name: str | None, place: Options) -> None:
     """
-    The senders known: headers, proof, limits, what they expect of us, events.
+    The known senders: headers, proof, limits, the answer they expect, events.
 
     Those that the rules file defines itself are among them, if there is a rules file.
     """
-    known = {**builtin(), OWN: own(), **_own(place)}
+    known = {**builtin(), OWN: own(), **_of_file(place)}
     if name is not None and name not in known:
-        hint = did_you_mean(name, known) or f"known are {', '.join(known)}"
+        hint = did_you_mean(name, known) or f"known: {', '.join(known)}"
         raise NotFound(f"no provider {name!r}; {hint}")
     if name is not None:
         _print_one(known[name], as_json=place.as_json)
         return
-    # No endpoint can name the router itself: it is shown when it is asked for.
+    # No endpoint can name the router itself: only `router providers router` shows it.
     distinct = list({known[n].name: known[n] for n in known if n != OWN}.values())
     if place.as_json:
         print_json([_described(p) for p in distinct])
         return
-    rows = [
-        [" = ".join((p.name, *p.aliases)), p.label, _proof(p.definition.verify), _limits(p)]
-        for p in distinct
-    ]
+    rows = [[_names(p), p.label, _proof(p.definition.verify), _limits(p)] for p in distinct]
     print_table(("provider", "sender", "proof", "limits"), rows)
 
 
-def _own(place: Options) -> dict[str, Provider]:
+def _of_file(place: Options) -> dict[str, Provider]:
     """The providers that the rules file adds, as far as it can be read."""
     if not place.rules.exists():
         return {}
     loaded = place.loaded()
     if loaded.ruleset is None:
-        note(f"{place.rules} has faults (`router check`): its own providers are not among these")
+        note(f"{place.rules} has errors (`router check`): its own providers are not listed")
         return {}
     named = loaded.ruleset.providers.items()
     return {name: provider for name, provider in named if name not in builtin()}
@@ -60,7 +56,7 @@ def _print_one(provider: Provider, *, as_json: bool) -> None:
     if as_json:
         print_json(_described(provider))
         return
-    click.echo(f"{' = '.join((provider.name, *provider.aliases))}  {provider.label}")
+    click.echo(f"{_names(provider)}  {provider.label}")
     click.echo(provider.definition.about)
     for index, rule in enumerate(provider.definition.ways):
         click.echo(f"{'' if index else chr(10)}{'or' if index else 'proof':<10} {_proof(rule)}")
@@ -78,23 +74,26 @@ def _print_one(provider: Provider, *, as_json: bool) -> None:
         any_name = "any: its senders name them" if provider.names_freely else "always `unknown`"
         click.echo(f"{'events':<10} {any_name}")
         return
-    rows = [_event_cells(provider, info) for info in provider.events]
+    rows = [
+        [
+            info.group,
+            f"{info.name}*" if info.assumed else info.name,
+            ", ".join(f"{a}*" if a in info.assumed_actions else a for a in info.actions) or "-",
+            "assumed*" if provider.sample_assumed(info.name) else "as shown",
+        ]
+        for info in provider.events
+    ]
     print_table(("group", "event", "actions", "payload"), rows)
     click.echo("\n* assumed: known from elsewhere, the interface does not show it; accepted alike")
 
 
-def _event_cells(provider: Provider, info: EventInfo) -> list[str]:
-    actions = [f"{a}*" if a in info.assumed_actions else a for a in info.actions]
-    return [
-        info.group,
-        f"{info.name}*" if info.assumed else info.name,
-        ", ".join(actions) or "-",
-        "assumed*" if provider.sample_assumed(info.name) else "as shown",
-    ]
+def _names(provider: Provider) -> str:
+    """Its names, the best-known first: `github = code-host`."""
+    return " = ".join((*provider.aliases, provider.name))
 
 
 def _expectation(provider: Provider) -> str:
-    """What the sender wants to hear from us, and when."""
+    """The answer that the sender expects, and when."""
     within = provider.definition.ack_within
     time = f"within {within}" if within else "soon (no time is named; ours is 2.5 s at most)"
     accepted = f"{', '.join(provider.definition.methods)} answered with 200 {time}"

@@ -62,7 +62,7 @@ class Signer:
 
     def __init__(self, place: Options, ruleset: Ruleset, options: SendOptions) -> None:
         self._endpoint = ruleset.endpoints[options.endpoint]
-        self.spelling = self._endpoint.api.spelling or self._endpoint.provider
+        self.spelling = self._endpoint.shown_provider
         self.provider = ruleset.providers[self._endpoint.provider]
         self._options = options
         self._key = _key(place, ruleset, self._endpoint, options)

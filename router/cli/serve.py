@@ -15,28 +15,38 @@ from router.errors import UsageError
 @click.option("--dry", is_flag=True, help="Record what actions would do, run none.")
 @click.pass_context
 def serve(ctx: click.Context, *, place: Options, dry: bool) -> None:
-    """Receive deliveries, store them, run what matching rules say. Ctrl-C drains, then ends."""
+    """Receive deliveries, store them, run the actions of matching rules. Ctrl-C drains and ends."""
     from router.undumpable import make_undumpable
 
-    make_undumpable()  # before anything is read that others should not see
+    make_undumpable()  # before anything is read that others must not see
     from router.wiring.launch import serve
     from router.wiring.server import ServeOptions
 
+    lines: list[str] = []
     if place.dev:
+        from router.cli.dev_hints import hints
+
         _refuse_open_addresses(place)
-        _greet(place)
+        ruleset = place.loaded().ruleset  # if there is none, the server says what is wrong
+        lines = hints(place, ruleset) if ruleset is not None else []
+
+    def greet() -> None:
+        for line in ("Paste into another terminal:", *(f"  {line}" for line in lines), ""):
+            note(line)
+
     options = ServeOptions(
         rules=place.rules,
         dev=place.dev,
         dry=dry,
         overrides=place.overrides(),
         human=sys.stderr.isatty() and not place.as_json,
+        on_ready=greet if lines else None,
     )
     ctx.exit(serve(options, place.environ))
 
 
 def _refuse_open_addresses(place: Options) -> None:
-    """`--dev` invents secrets and asks for no token: that is for this machine alone."""
+    """`--dev` invents secrets and needs no token: that is for this machine alone."""
     from router.config.admin_listener import is_local
 
     given = place.overrides()
@@ -47,18 +57,3 @@ def _refuse_open_addresses(place: Options) -> None:
                 f"ROUTER_{name.upper()}) is open beyond it; leave --dev out, or give "
                 f"127.0.0.1:{address.rpartition(':')[2]}"
             )
-
-
-def _greet(place: Options) -> None:
-    """What to paste into a second terminal."""
-    from router.cli.dev_hints import hints
-
-    loaded = place.loaded()
-    if loaded.ruleset is None:
-        return  # the server says what is wrong
-    lines = hints(place, loaded.ruleset)
-    if lines:
-        note("Paste into another terminal:")
-        for line in lines:
-            note(f"  {line}")
-        note("")

@@ -31,7 +31,7 @@ Chosen = Callable[[str], object]
     help="Also write the results as JUnit XML.",
 )
 @click.option("--real", is_flag=True, help="Let tests with `real: true` start their actions.")
-@click.option("--coverage", is_flag=True, help="Tell which conditions and actions were tried.")
+@click.option("--coverage", is_flag=True, help="Show which conditions and actions were tried.")
 @click.option(
     "--min-coverage",
     "least",
@@ -53,7 +53,7 @@ def test(
     """
     Run the tests of a rules file: real signatures and rules, no call leaves the machine.
 
-    Tests stand under `tests:` and in NAME.test.yaml beside each file. PATTERN is a part of a
+    Tests are under `tests:` and in NAME.test.yaml beside each file. PATTERN is a part of a
     test's name, with * and ? the whole of it, or a /regular expression/; case does not count.
     """
     from router.cli.test_report import print_results, results_json, write_junit

@@ -3,6 +3,7 @@
 import asyncio
 import random
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -67,13 +68,17 @@ REPLAY_ANSWER_S = 5.0
 
 
 class ServeOptions(msgspec.Struct, frozen=True):
-    """What `router serve` was asked. `human`: somebody reads along on a terminal."""
+    """
+    What `router serve` is started with. `human`: the log is for a terminal. `on_ready` is called
+    once, when every listener accepts connections.
+    """
 
     rules: Path
     dev: bool = False
     dry: bool = False
     overrides: Overrides = Overrides()
     human: bool = False
+    on_ready: Callable[[], None] | None = None
 
 
 class Built:
@@ -264,7 +269,7 @@ class Built:
         )
 
     def ready(self) -> None:
-        """Settle the collector, and say in one line where what is served."""
+        """Settle the collector; log the addresses and what is served."""
         settle_collector()
         self.admin_app.begin()
         ruleset = self.live.current.ruleset
@@ -280,6 +285,8 @@ class Built:
         self.log.info("dashboard", url=self._dashboard(), log_in=self._log_in())
         self.manager.ready()
         self.manager.status(f"{len(ruleset.addressed)} endpoints, {len(ruleset.rules)} rules")
+        if self.options.on_ready is not None:
+            asyncio.get_running_loop().call_soon(self.options.on_ready)  # after the lines above
 
     def _dashboard(self) -> str:
         """Where a browser on this machine finds it."""

@@ -84,9 +84,7 @@ def test_a_target_that_is_not_there_is_told_at_once(rig: Rig) -> None:
         check=False,
     )
     assert (ran.returncode, ran.stdout) == (0, "")
-    assert ran.stderr == (
-        f"{url}/: nothing listens there; what arrives waits until something takes it\n"
-    )
+    assert ran.stderr == (f"{url}/: nothing listens there; deliveries wait until it accepts them\n")
 
 
 @contextlib.contextmanager
@@ -143,7 +141,7 @@ def test_a_second_listener_on_the_same_checkpoint_is_refused(rig: Rig) -> None:
             command(rig, sink), env=environ(rig), cwd=ROOT, capture_output=True, text=True,
             check=False,
         )  # fmt: skip
-    assert second.returncode == 2
+    assert second.returncode == 1
     assert "another `router listen`" in second.stderr
 
 
@@ -166,7 +164,7 @@ def test_the_terminal_view_and_its_keys(rig: Rig) -> None:
             terminal.until("1 failed")
             assert len(sink.received) == 1
             terminal.press(b"r")
-            terminal.until("1 taken")
+            terminal.until("1 accepted")
             terminal.press(b"c")
             terminal.until("curl -sS -X POST")
             terminal.press(b"s")

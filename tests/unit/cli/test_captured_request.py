@@ -23,5 +23,5 @@ def test_blanks_around_header_values_are_no_part_of_them(tmp_path: Path, data: b
 def test_json_without_end_is_told(tmp_path: Path) -> None:
     file = tmp_path / "request"
     file.write_text('{"headers": {"a": "b"}, "body": ' + "[" * 100_000, "utf-8")
-    with pytest.raises(UsageError, match="begins like JSON and is none"):
+    with pytest.raises(UsageError, match="begins like JSON, but is not"):
         read_captured(file)

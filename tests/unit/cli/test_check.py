@@ -20,7 +20,7 @@ def test_the_example_is_right_and_counted_in_one_line(router: Router) -> None:
     assert (ran.code, ran.err) == (0, "")
     counted, *notes = ran.out.splitlines()
     assert re.fullmatch(r"\S+: ok, \d+ endpoints, \d+ rules, \d+ actions", counted)
-    assert notes == ["endpoint probe: `verify: none`, takes up to 64.0 KiB from anybody"]
+    assert notes == ["endpoint probe: `verify: none`, accepts up to 64.0 KiB from anybody"]
 
 
 def test_one_of_each_is_singular(router: Router, tmp_path: Path) -> None:
@@ -39,8 +39,8 @@ def test_it_says_what_an_unsigned_endpoint_takes(router: Router, tmp_path: Path)
     ran = router("check", path, "--strict")
     assert ran.code == 0
     assert ran.out.splitlines()[1:] == [
-        "endpoint code: `verify: none`, takes up to 25.0 MiB from anybody",
-        "endpoint any: `verify: none`, takes up to 3.0 KiB from anybody",
+        "endpoint code: `verify: none`, accepts up to 25.0 MiB from anybody",
+        "endpoint any: `verify: none`, accepts up to 3.0 KiB from anybody",
     ]
 
 

@@ -96,7 +96,7 @@ def test_what_rules_say_and_what_that_does(router: Router, generation: str) -> N
         "  ~ erp  changed",
         '      ~ actions.http.spec.path: "/orders" → "/orders/{{ payload.id }}"',
         "",
-        "3 deliveries (3 events) held against both, 1 that no rule is asked about: 3 would differ",
+        "3 deliveries (3 events) compared, 1 that no rule sees: 3 would differ",
         "",
         "big",
         "  newly matches: 1 event",
@@ -127,7 +127,7 @@ def test_nothing_differs(router: Router, generation: str) -> None:
     """Nor do a folder, or the name of a file."""
     ran = router("diff", generation, "old.yaml")
     assert ran.code == 0
-    assert "no difference; 3 deliveries (3 events) held against both" in ran.out
+    assert "no difference; 3 deliveries (3 events) compared" in ran.out
 
 
 def test_fewer_deliveries(router: Router, generation: str) -> None:

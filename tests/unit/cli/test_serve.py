@@ -83,7 +83,8 @@ def test_a_terminal_shows_lines_for_people(more: dict[str, str], rules: Path) ->
     )
     os.close(follower)
     try:
-        seen = read_until(leader, "ready listen=")
+        seen = read_until(leader, "Paste into another terminal:")
+        assert "ready listen=" in seen, "the server has made its secrets and accepts connections"
         subprocess.run(
             [
                 *(sys.executable, "-m", "router", "send", "-f", str(rules), "shop", "orders/paid"),
