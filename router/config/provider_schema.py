@@ -4,11 +4,11 @@
 What the keys mean stands in router/providers/definition.py; here an absent key is None.
 """
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
-from router.yaml_source import Entry, Node, SourceText, Table, doc
+from router.yaml_source import Entry, Node, SourceText, Table, doc, named
 
 
 class ProofEntry(Entry):
@@ -45,26 +45,24 @@ class ProofEntry(Entry):
     ] = None
 
 
+@named("'verify'", shorthand="mode")
 class VerifyEntry(ProofEntry):
     """An endpoint's `verify`: the word `none`, or how the sender of a generic provider signs."""
 
-    called: ClassVar[str] = "'verify'"
-    shorthand: ClassVar[str | None] = "mode"
     mode: Annotated[Literal["none"] | None, doc("How requests are verified.")] = None
 
 
+@named("'verify'", required=("scheme",))
 class SchemeEntry(ProofEntry):
     """One way in which a provider's sender proves itself."""
 
-    called: ClassVar[str] = "'verify'"
-    required: ClassVar[tuple[str, ...]] = ("scheme",)
     scheme: Literal["hmac", "ecdsa", "ed25519", "token", "basic", "jwt", "none"] | None = None
 
 
+@named("this source")
 class SourceEntry(Entry):
     """Where a value of an event comes from: exactly one of header, field, key, event."""
 
-    called: ClassVar[str] = "this source"
     header: list[SourceText] | None = None
     field: list[SourceText] | None = None
     key: list[SourceText] | None = None
@@ -73,22 +71,20 @@ class SourceEntry(Entry):
     sample: SourceText | None = None
 
 
+@named("this handshake", required=("echo",))
 class HandshakeEntry(Entry):
     """One of `respond`: a question of the sender that is answered and not routed."""
 
-    called: ClassVar[str] = "this handshake"
-    required: ClassVar[tuple[str, ...]] = ("echo",)
     method: Literal["GET", "POST"] | None = None
     when: Table[SourceText] | None = None
     echo: SourceText | None = None
     token: SourceText | None = None
 
 
+@named("this group of events", shorthand="name")
 class EventGroupEntry(Entry):
     """Events of a provider's catalogue; a lone text is one event."""
 
-    called: ClassVar[str] = "this group of events"
-    shorthand: ClassVar[str | None] = "name"
     name: SourceText | None = None
     group: SourceText | None = None
     names: list[SourceText] | None = None
@@ -97,21 +93,19 @@ class EventGroupEntry(Entry):
     assumed: bool | None = None
 
 
+@named("this sample", required=("for", "payload"))
 class SampleEntry(Entry):
     """A payload for the named events; `*` is for every event not named before it."""
 
-    called: ClassVar[str] = "this sample"
-    required: ClassVar[tuple[str, ...]] = ("for", "payload")
     events: list[SourceText] | None = msgspec.field(default=None, name="for")
     payload: Node | None = None
     assumed: list[SourceText] | None = None
 
 
+@named("this provider", required=("verify",))
 class ProviderEntry(Entry):
     """One entry of `providers`: a kind of sender, as data."""
 
-    called: ClassVar[str] = "this provider"
-    required: ClassVar[tuple[str, ...]] = ("verify",)
     label: Annotated[SourceText | None, doc("Its name for people.")] = None
     about: Annotated[SourceText | None, doc("One line about it.")] = None
     verify: Annotated[SchemeEntry | None, doc("How its requests are proved genuine.")] = None

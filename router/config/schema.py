@@ -5,7 +5,7 @@ The rules file as msgspec Structs: one class a mapping, one field a key, in the 
 Defaults that the file does not say stand in router/model/settings.py; here an absent key is None.
 """
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -13,13 +13,13 @@ from router.config.provider_schema import ProviderEntry, VerifyEntry
 from router.config.server_schema import ServerEntry, SettingEntry
 from router.config.trial_schema import TrialEntry
 from router.config.units import ApiVersion, Day, Duration, Fraction, Rate, Size
-from router.yaml_source import Entry, EntryKey, Node, OpenEntry, SourceText, Table, doc
+from router.yaml_source import Entry, EntryKey, Node, OpenEntry, SourceText, Table, doc, named
 
 
+@named("this secret")
 class SecretEntry(Entry):
     """One entry of `secrets`: where a value comes from, never the value."""
 
-    called: ClassVar[str] = "this secret"
     env: Annotated[SourceText | None, doc("The environment variable that holds it.")] = None
     file: Annotated[SourceText | None, doc("The file that holds it, relative to this one.")] = None
     credential: Annotated[
@@ -28,11 +28,10 @@ class SecretEntry(Entry):
     until: Annotated[Day | None, doc("From 00:00 UTC of this day it verifies nothing.")] = None
 
 
+@named("'url'", shorthand="text")
 class UrlEntry(Entry):
     """A target's `url`: a text, an environment variable, or a secret."""
 
-    called: ClassVar[str] = "'url'"
-    shorthand: ClassVar[str | None] = "text"
     text: Annotated[SourceText | None, doc("The value itself.")] = None
     env: Annotated[SourceText | None, doc("The environment variable that holds the value.")] = None
     default: Annotated[
@@ -44,19 +43,18 @@ class UrlEntry(Entry):
     ] = None
 
 
+@named("'basic'", required=("user", "password"))
 class BasicEntry(Entry):
     """`auth: {basic: …}`: a user and the name of a secret."""
 
-    called: ClassVar[str] = "'basic'"
-    required: ClassVar[tuple[str, ...]] = ("user", "password")
     user: Annotated[SourceText | None, doc("The user.")] = None
     password: Annotated[SourceText | None, doc("The secret that is the password.")] = None
 
 
+@named("'auth'")
 class AuthEntry(Entry):
     """How a call proves who it is; every S names a secret."""
 
-    called: ClassVar[str] = "'auth'"
     bearer: Annotated[SourceText | None, doc("The secret sent as `Authorization: Bearer`.")] = None
     basic: Annotated[BasicEntry | None, doc("User, and the secret that is the password.")] = None
     header: Annotated[
@@ -65,19 +63,18 @@ class AuthEntry(Entry):
     ] = None
 
 
+@named("'key'", shorthand="path")
 class KeyEntry(Entry):
     """The private key of a client certificate: a path, or a secret."""
 
-    called: ClassVar[str] = "'key'"
-    shorthand: ClassVar[str | None] = "path"
     path: Annotated[SourceText | None, doc("The file.")] = None
     secret: Annotated[SourceText | None, doc("The secret that holds the key.")] = None
 
 
+@named("'tls'")
 class TlsEntry(Entry):
     """How a connection is secured beyond the system's own trust."""
 
-    called: ClassVar[str] = "'tls'"
     ca: Annotated[
         SourceText | None, doc("A file of certificates to trust instead of the system's.")
     ] = None
@@ -87,11 +84,10 @@ class TlsEntry(Entry):
     ] = None
 
 
+@named("'sign'", required=("secrets",))
 class SignEntry(Entry):
     """How calls are signed; every secret signs, the newest first."""
 
-    called: ClassVar[str] = "'sign'"
-    required: ClassVar[tuple[str, ...]] = ("secrets",)
     scheme: Annotated[
         Literal["standard-webhooks"] | None,
         doc("How the signature is made; only standard-webhooks needs no other key."),
@@ -110,11 +106,10 @@ class SignEntry(Entry):
     prefix: Annotated[SourceText | None, doc("What stands before it.")] = None
 
 
+@named("this target", required=("url",))
 class TargetEntry(Entry):
     """One entry of `targets`: host, credentials and limits in one place."""
 
-    called: ClassVar[str] = "this target"
-    required: ClassVar[tuple[str, ...]] = ("url",)
     url: Annotated[UrlEntry | None, doc("The address: a text, {env: NAME}, or {secret: NAME}.")] = (
         None
     )
@@ -132,11 +127,10 @@ class TargetEntry(Entry):
     ] = None
 
 
+@named("'dedupe'", shorthand="mode")
 class DedupeEntry(Entry):
     """An endpoint's `dedupe`: off, body, or a mapping with key and window."""
 
-    called: ClassVar[str] = "'dedupe'"
-    shorthand: ClassVar[str | None] = "mode"
     mode: Annotated[
         Literal["off", "body", "id"] | None,
         doc("What makes two deliveries the same: id (default), body, or off."),
@@ -145,10 +139,10 @@ class DedupeEntry(Entry):
     window: Annotated[Duration | None, doc("How long a copy is recognised. Default 7d.")] = None
 
 
+@named("'answer'")
 class AnswerEntry(Entry):
     """An endpoint's `answer`: what stands in place of the 200's JSON."""
 
-    called: ClassVar[str] = "'answer'"
     status: Annotated[int | None, doc("200 to 299.")] = None
     type: Annotated[
         SourceText | None, doc("The media type. Default text/plain; charset=utf-8.")
@@ -159,21 +153,20 @@ class AnswerEntry(Entry):
     ] = None
 
 
+@named("'api'")
 class ApiEntry(Entry):
     """An endpoint's `api`: how its sender's own API is called."""
 
-    called: ClassVar[str] = "'api'"
     base: Annotated[SettingEntry | None, doc("The address of the sender's own API.")] = None
     token: Annotated[SourceText | None, doc("The secret that opens it.")] = None
     graphql: Annotated[bool | None, doc("Whether its GraphQL interface is used.")] = None
     graphql_path: Annotated[SourceText | None, doc("Where that is.")] = None
 
 
+@named("this endpoint", required=("provider",))
 class EndpointEntry(Entry):
     """One entry of `endpoints`: a receiving address."""
 
-    called: ClassVar[str] = "this endpoint"
-    required: ClassVar[tuple[str, ...]] = ("provider",)
     id: Annotated[
         SettingEntry | None,
         doc(
@@ -216,11 +209,10 @@ class EndpointEntry(Entry):
     ] = None
 
 
+@named("this condition", shorthand="test")
 class ConditionEntry(Entry):
     """One item of `match`: an expression, or `not` one, or `any` of several."""
 
-    called: ClassVar[str] = "this condition"
-    shorthand: ClassVar[str | None] = "test"
     test: Annotated[SourceText | None, doc("An expression; true or the rule does not match.")] = (
         None
     )
@@ -232,12 +224,10 @@ class ConditionEntry(Entry):
     ] = msgspec.field(default=None, name="any")
 
 
+@named("this retry policy", shorthand="name", required=("schedule",))
 class RetryEntry(Entry):
     """A retry policy; a lone text is the name of one."""
 
-    called: ClassVar[str] = "this retry policy"
-    shorthand: ClassVar[str | None] = "name"
-    required: ClassVar[tuple[str, ...]] = ("schedule",)
     name: Annotated[
         SourceText | None, doc("The name of a policy: standard, short, none, or one of `retries`.")
     ] = None
@@ -248,10 +238,10 @@ class RetryEntry(Entry):
     jitter: Annotated[Fraction | None, doc("How much each delay varies, from 0 to 1.")] = None
 
 
+@named("this action")
 class ActionEntry(OpenEntry):
     """One step of a rule: exactly one kind."""
 
-    called: ClassVar[str] = "this action"
     id: Annotated[SourceText | None, doc("Unique in its rule; left out: the kind of action.")] = (
         None
     )
@@ -285,17 +275,15 @@ class ActionEntry(OpenEntry):
         return tuple(EntryKey(key, key, row.entry, row.about) for key, row in SCHEMAS.items())
 
 
+@named("this shared action")
 class SharedActionEntry(ActionEntry):
     """One entry of `actions`: a step that rules use by its name; `with` are its defaults."""
 
-    called: ClassVar[str] = "this shared action"
 
-
+@named("'concurrency'", required=("group",))
 class ConcurrencyEntry(Entry):
     """A rule's `concurrency`: runs that give `group` the same value take turns."""
 
-    called: ClassVar[str] = "'concurrency'"
-    required: ClassVar[tuple[str, ...]] = ("group",)
     group: Annotated[
         SourceText | None, doc("An expression; runs with the same value are one group.")
     ] = None
@@ -310,11 +298,10 @@ class ConcurrencyEntry(Entry):
     ] = None
 
 
+@named("this rule", required=("id", "from", "actions"))
 class RuleEntry(Entry):
     """One entry of `rules`."""
 
-    called: ClassVar[str] = "this rule"
-    required: ClassVar[tuple[str, ...]] = ("id", "from", "actions")
     id: Annotated[
         SourceText | None,
         doc("Unique and stable: it names jobs, counters and tests.", "paid-orders-to-erp"),
@@ -358,11 +345,10 @@ class RuleEntry(Entry):
     concurrency: Annotated[ConcurrencyEntry | None, doc("Runs of one group take turns.")] = None
 
 
+@named("the rules file", required=("version",))
 class FileEntry(Entry):
     """The whole file."""
 
-    called: ClassVar[str] = "the rules file"
-    required: ClassVar[tuple[str, ...]] = ("version",)
     version: Annotated[int | None, doc("Always 1.", 1)] = None
     include: Annotated[
         list[SourceText] | None, doc("Further files, as paths or patterns relative to this one.")

@@ -1,16 +1,15 @@
 """`server` as Structs, and the setting that is a text or an environment variable."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from router.config.units import Duration, Size
-from router.yaml_source import Entry, SourceText, Table, doc
+from router.yaml_source import Entry, SourceText, Table, doc, named
 
 
+@named("this setting", shorthand="text")
 class SettingEntry(Entry):
     """A text, or the environment variable that holds it."""
 
-    called: ClassVar[str] = "this setting"
-    shorthand: ClassVar[str | None] = "text"
     text: Annotated[SourceText | None, doc("The value itself.")] = None
     env: Annotated[SourceText | None, doc("The environment variable that holds the value.")] = None
     default: Annotated[
@@ -19,11 +18,10 @@ class SettingEntry(Entry):
     ] = None
 
 
+@named("'tls'", required=("cert",))
 class DoorTlsEntry(Entry):
     """`server.tls` and `server.admin.tls`: the certificate of a door."""
 
-    called: ClassVar[str] = "'tls'"
-    required: ClassVar[tuple[str, ...]] = ("cert",)
     cert: Annotated[
         SourceText | None, doc("A PEM file: the certificate and those it is signed by.")
     ] = None
@@ -32,11 +30,10 @@ class DoorTlsEntry(Entry):
     )
 
 
+@named("this token", required=("secret",))
 class AdminTokenEntry(Entry):
     """One entry of `server.admin.tokens`: who else may call, and what they may do."""
 
-    called: ClassVar[str] = "this token"
-    required: ClassVar[tuple[str, ...]] = ("secret",)
     secret: Annotated[SourceText | None, doc("The secret that is the token.")] = None
     role: Annotated[
         Literal["viewer", "operator"] | None,
@@ -47,10 +44,10 @@ class AdminTokenEntry(Entry):
     ] = None
 
 
+@named("'admin'")
 class AdminEntry(SettingEntry):
     """`server.admin`: an address, or a mapping with `listen`."""
 
-    called: ClassVar[str] = "'admin'"
     listen: Annotated[SourceText | None, doc("HOST:PORT of the operator's door.")] = None
     tokens: Annotated[
         Table[AdminTokenEntry] | None,
@@ -62,10 +59,10 @@ class AdminEntry(SettingEntry):
     tls: Annotated[DoorTlsEntry | None, doc("Its certificate. Default: none, plain HTTP.")] = None
 
 
+@named("'limits'")
 class LimitsEntry(Entry):
     """`server.limits`: what the public door bears."""
 
-    called: ClassVar[str] = "'limits'"
     headers: Annotated[int | None, doc("Headers of a request. Default 100.")] = None
     header_bytes: Annotated[Size | None, doc("Bytes of all headers. Default 16KiB.")] = None
     uri_bytes: Annotated[Size | None, doc("Bytes of the address. Default 2KiB.")] = None
@@ -92,10 +89,10 @@ class LimitsEntry(Entry):
     connections: Annotated[int | None, doc("Connections of one address. Default 64.")] = None
 
 
+@named("'retention'")
 class RetentionEntry(Entry):
     """`server.retention`: how long ended work is kept."""
 
-    called: ClassVar[str] = "'retention'"
     succeeded: Annotated[
         Duration | None, doc("Deliveries whose jobs all succeeded. Default 7d.")
     ] = None
@@ -109,30 +106,30 @@ class RetentionEntry(Entry):
     ] = None
 
 
+@named("'egress'")
 class EgressEntry(Entry):
     """`server.egress`: private ranges that host names may resolve to."""
 
-    called: ClassVar[str] = "'egress'"
     allow: Annotated[
         list[SourceText] | None,
         doc("Private ranges that host names may resolve to."),
     ] = None
 
 
+@named("'refusals'")
 class RefusalsEntry(Entry):
     """`server.refusals`: what is kept of requests that were refused."""
 
-    called: ClassVar[str] = "'refusals'"
     bodies: Annotated[
         bool | None,
         doc("Keep the last 16 refused requests whole, in memory, for `router doctor`."),
     ] = None
 
 
+@named("'reload'")
 class ReloadEntry(Entry):
     """`server.reload`: when the rules file is read again, and what must hold for it."""
 
-    called: ClassVar[str] = "'reload'"
     watch: Annotated[
         bool | None,
         doc("Notice changed files within a second. Default true; SIGHUP works always."),
@@ -142,10 +139,10 @@ class ReloadEntry(Entry):
     ] = None
 
 
+@named("'server'")
 class ServerEntry(Entry):
     """`server`: all optional; flags and ROUTER_* variables override."""
 
-    called: ClassVar[str] = "'server'"
     base_url: Annotated[
         SettingEntry | None,
         doc(

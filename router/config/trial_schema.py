@@ -1,12 +1,12 @@
 """`tests` as Structs, and the file of tests beside a rules file."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from router.config.units import Duration, Moment
 from router.kinds import KINDS
 from router.kinds.kind import CallForm
-from router.yaml_source import Entry, EntryKey, Node, OpenEntry, SourceText, Table, doc
+from router.yaml_source import Entry, EntryKey, Node, OpenEntry, SourceText, Table, doc, named
 
 _CALL_TYPES: Mapping[CallForm, Any] = {
     "text": SourceText,
@@ -20,10 +20,10 @@ def _reply_type(values: range | tuple[str, ...]) -> Any:
     return int if isinstance(values, range) else Literal[values]
 
 
+@named("'send'")
 class SendEntry(Entry):
     """One step of a test's `send`: deliveries of one event, the last one again, or time."""
 
-    called: ClassVar[str] = "'send'"
     endpoint: Annotated[SourceText | None, doc("The endpoint that receives.")] = None
     event: Annotated[SourceText | None, doc("The event's name.")] = None
     set: Annotated[
@@ -42,11 +42,10 @@ class SendEntry(Entry):
     advance: Annotated[Duration | None, doc("Let time pass.")] = None
 
 
+@named("this reply", shorthand="code")
 class ReplyEntry(OpenEntry):
     """One of a test's `replies`; a lone number is a status or an exit code."""
 
-    called: ClassVar[str] = "this reply"
-    shorthand: ClassVar[str | None] = "code"
     code: Annotated[int | None, doc("A status, or an exit code.")] = None
     error: Annotated[
         Literal["network", "timeout"] | None, doc("No answer: network or timeout.")
@@ -60,10 +59,10 @@ class ReplyEntry(OpenEntry):
         return tuple(EntryKey(r.key, r.key, _reply_type(r.values), r.about) for r in found)
 
 
+@named("this call")
 class CallEntry(OpenEntry):
     """One of a test's expected `calls`."""
 
-    called: ClassVar[str] = "this call"
     times: Annotated[int | None, doc("How many calls.")] = None
 
     @classmethod
@@ -73,10 +72,10 @@ class CallEntry(OpenEntry):
         return tuple(EntryKey(n, n, _CALL_TYPES[f.form], f.about) for n, f in found.items())
 
 
+@named("'expect'")
 class ExpectEntry(Entry):
     """What a test expects; what is left out is not checked."""
 
-    called: ClassVar[str] = "'expect'"
     status: Annotated[list[int] | None, doc("The answer of each delivery; one stands for all.")] = (
         None
     )
@@ -91,11 +90,10 @@ class ExpectEntry(Entry):
     ] = None
 
 
+@named("this test", required=("name", "send", "expect"))
 class TrialEntry(Entry):
     """One entry of `tests`."""
 
-    called: ClassVar[str] = "this test"
-    required: ClassVar[tuple[str, ...]] = ("name", "send", "expect")
     name: Annotated[SourceText | None, doc("What the test is about.")] = None
     send: Annotated[
         list[SendEntry] | None,
@@ -109,10 +107,9 @@ class TrialEntry(Entry):
     expect: Annotated[ExpectEntry | None, doc("What must come of it.")] = None
 
 
+@named("a file of tests", required=("version", "tests"))
 class TestsEntry(Entry):
     """A file of tests beside a rules file."""
 
-    called: ClassVar[str] = "a file of tests"
-    required: ClassVar[tuple[str, ...]] = ("version", "tests")
     version: Annotated[int | None, doc("Always 1.")] = None
     tests: Annotated[list[TrialEntry] | None, doc("As `tests` of a rules file.")] = None

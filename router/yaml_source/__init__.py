@@ -11,6 +11,7 @@ from router.yaml_source.decode import (
     described,
     doc,
     keys_of,
+    named,
     opening,
 )
 from router.yaml_source.nodes import Mapping, Node, Scalar, Sequence
@@ -42,6 +43,7 @@ __all__ = [
     "doc",
     "file_offset",
     "keys_of",
+    "named",
     "offsets",
     "opening",
     "quoted",

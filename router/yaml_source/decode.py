@@ -89,6 +89,23 @@ class Entry(msgspec.Struct, kw_only=True, eq=False):
         return found if found is not None else self.node
 
 
+def named(
+    called: str, *, shorthand: str | None = None, required: tuple[str, ...] = ()
+) -> Callable[[type[E]], type[E]]:
+    """
+    Say of an entry class what messages call it, which key a lone scalar means, and which keys must
+    be there.
+    """
+
+    def with_names(kind: type[E]) -> type[E]:
+        kind.called = called
+        kind.shorthand = shorthand or kind.shorthand
+        kind.required = required or kind.required
+        return kind
+
+    return with_names
+
+
 def doc(words: str, *examples: Any) -> msgspec.Meta:
     """What a key is for, in one line that editors show; examples where they say more than words."""
     return msgspec.Meta(description=words, examples=list(examples) or None)

@@ -1,7 +1,7 @@
 """`http:` of an action: addresses, headers, bodies, and what may stand where."""
 
 import re
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from router.config import targets as addresses
 from router.config.kinds.base import CompileContext, Compiled, Schema, Surroundings
@@ -12,7 +12,7 @@ from router.config.units import Duration, statuses
 from router.expressions import Template
 from router.kinds.http import HttpSpec
 from router.model.settings import Target
-from router.yaml_source import Entry, Node, SourceText, Table, doc
+from router.yaml_source import Entry, Node, SourceText, Table, doc, named
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 HTTP_TIMEOUT_S = 30.0
@@ -20,11 +20,10 @@ _BODIES = ("json", "form", "text", "body")
 _AUTHORITY = re.compile(r"https?://[^/?#{]*[/?#]", re.IGNORECASE)
 
 
+@named("'http'", shorthand="short")
 class HttpEntry(Entry):
     """An `http` action; a lone text is its url."""
 
-    called: ClassVar[str] = "'http'"
-    shorthand: ClassVar[str | None] = "short"
     short: Annotated[SourceText | None, doc("POST the event to this address.")] = None
     target: Annotated[SourceText | None, doc("The target to call.")] = None
     url: Annotated[

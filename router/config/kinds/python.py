@@ -1,6 +1,6 @@
 """`python:` of an action: a function of a plugin and its arguments."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from router.config.kinds.base import CompileContext, Compiled, Schema, Surroundings
 from router.config.language import ExpressionSite
@@ -8,16 +8,15 @@ from router.config.plugins import Plugins
 from router.config.settings import above_zero
 from router.config.units import Duration
 from router.kinds.python import PythonSpec
-from router.yaml_source import Entry, Node, SourceText, Table, doc
+from router.yaml_source import Entry, Node, SourceText, Table, doc, named
 
 PYTHON_TIMEOUT_S = 60.0
 
 
+@named("'python'", required=("call",))
 class PythonEntry(Entry):
     """A `python` action: a function of a plugin."""
 
-    called: ClassVar[str] = "'python'"
-    required: ClassVar[tuple[str, ...]] = ("call",)
     call: Annotated[
         SourceText | None,
         doc("MODULE:FUNCTION of plugins/MODULE.py.", "desk:notify"),

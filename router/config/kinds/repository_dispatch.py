@@ -1,6 +1,6 @@
 """`repository_dispatch:` of an action: an `http` call that the code host's definition describes."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 from urllib.parse import urlsplit
 
 from router.config.api import bases_of, checked_base
@@ -14,17 +14,16 @@ from router.kinds.http import HttpSpec
 from router.providers import builtin
 from router.providers.api import ApiRule
 from router.providers.management import DISPATCH, is_repository
-from router.yaml_source import Entry, Node, SourceText, doc
+from router.yaml_source import Entry, Node, SourceText, doc, named
 
 PROVIDER = "code-host"
 TIMEOUT_S = 30.0
 
 
+@named("'repository_dispatch'", required=("repo", "event_type", "token"))
 class RepositoryDispatchEntry(Entry):
     """A `repository_dispatch` action: an event of one's own on the code host."""
 
-    called: ClassVar[str] = "'repository_dispatch'"
-    required: ClassVar[tuple[str, ...]] = ("repo", "event_type", "token")
     repo: Annotated[SourceText | None, doc("OWNER/NAME.")] = None
     event_type: Annotated[SourceText | None, doc("The event's name.")] = None
     client_payload: Annotated[Node | None, doc("What goes with it; texts are templates.")] = None

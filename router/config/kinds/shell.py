@@ -3,7 +3,7 @@
 import os
 import re
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from router.config.context import LoadContext
 from router.config.kinds.base import CompileContext, Compiled, Schema, Surroundings
@@ -13,25 +13,25 @@ from router.config.units import Duration, Size
 from router.expressions import Template
 from router.kinds.shell import ShellSpec
 from router.model.settings import ShellLimits
-from router.yaml_source import Entry, Node, Scalar, SourceText, Table, doc
+from router.yaml_source import Entry, Node, Scalar, SourceText, Table, doc, named
 
 SHELL_TIMEOUT_S = 600.0
 _TEMPLATE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 
 
+@named("'limits'")
 class ShellLimitsEntry(Entry):
     """What each process of a command may use."""
 
-    called: ClassVar[str] = "'limits'"
     cpu: Annotated[Duration | None, doc("Time of the processor.")] = None
     memory: Annotated[Size | None, doc("Memory.")] = None
     files: Annotated[int | None, doc("Open files.")] = None
 
 
+@named("'shell'")
 class ShellEntry(Entry):
     """A `shell` action: `argv` or `script`."""
 
-    called: ClassVar[str] = "'shell'"
     argv: Annotated[
         list[SourceText] | None,
         doc(
