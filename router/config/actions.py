@@ -45,10 +45,12 @@ class ActionCompiler:
             if (action := self._chained(entry, around, chains)) is None:
                 continue
             if action.id in found:
-                hint = None if entry.id else "give each an 'id'; an omitted id is the action's kind"
-                message = f"this rule has two actions with the id '{action.id}'"
-                node = entry.id.node if entry.id else entry.node
-                self.context.error("duplicate-action", message, node, hint)
+                self.context.error(
+                    "duplicate-action",
+                    f"this rule has two actions with the id '{action.id}'",
+                    entry.id or entry.node,
+                    None if entry.id else "give each an 'id'; an omitted id is the action's kind",
+                )
             found[action.id] = action
         return tuple(found.values())
 
@@ -75,9 +77,8 @@ class ActionCompiler:
     def _action(self, entry: ActionEntry, around: Surroundings) -> CompiledAction | None:
         if entry.id is not None:
             shape(self.context, entry.id, NAME, "an action")
-        if entry.broken & {*SCHEMAS, "use"}:
-            return None
-        if self.context.one_of("action-kind", entry, (*SCHEMAS, "use")) is None:
+        keys = (*SCHEMAS, "use")
+        if entry.broken & {*keys} or self.context.one_of("action-kind", entry, keys) is None:
             return None
         if (use := self.shared.used_by(entry, around.roots)) is None:
             return None

@@ -35,17 +35,23 @@ def settings(
             entry.listen or entry.text or entry.node,
             "name one in server.admin.tokens, or listen on 127.0.0.1",
         )
-    hosts = tuple(_host(context, text) for text in entry.hosts or ())
-    return {"admin": listen, "admin_tokens": tokens, "admin_hosts": hosts}
+    return {
+        "admin": listen,
+        "admin_tokens": tokens,
+        "admin_hosts": tuple(_host(context, text) for text in entry.hosts or ()),
+    }
 
 
 def _token(context: LoadContext, name: SourceText, entry: AdminTokenEntry) -> AdminToken:
     if not _NAME.fullmatch(name.value) or name.value in RESERVED:
-        message = f"'{name.value[:60]}' cannot be the name of a token"
-        hint = "use small letters, digits, '_' and '-'; it stands in the audit"
-        if name.value in RESERVED:
-            hint = f"{', '.join(RESERVED)} stand for others in the audit"
-        context.error("bad-name", message, name, hint)
+        context.error(
+            "bad-name",
+            f"'{name.value[:60]}' cannot be the name of a token",
+            name,
+            f"{', '.join(RESERVED)} stand for others in the audit"
+            if name.value in RESERVED
+            else "use small letters, digits, '_' and '-'; it stands in the audit",
+        )
     return AdminToken(
         name.value,
         context.secret(entry.secret),

@@ -8,11 +8,14 @@ text that begins there, for inside a block or folded text no comment can stand.
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from itertools import chain
+
+import msgspec
 
 from router.config.codes import CODES
 from router.errors import Diagnostic
 from router.suggest import did_you_mean
-from router.yaml_source import Mapping, Node, Report, Scalar, Sequence, Source
+from router.yaml_source import Node, Report, Scalar, Sequence, Source
 
 _PRAGMA = re.compile(r"#[ \t]*check:[ \t]*ignore\b[ \t]*([^\r\n]*)")
 _COMMENT = re.compile(r"(?:^|(?<=[ \t]))#")
@@ -25,14 +28,11 @@ Written = tuple[int, int, int]
 """A text: where it begins, where its content begins, where it ends."""
 
 
-class Pragma:
+class Pragma(msgspec.Struct, eq=False):
     """One pragma: the codes it names with their places, and those that it has kept quiet."""
 
-    __slots__ = ("codes", "used")
-
-    def __init__(self, codes: dict[str, Span]) -> None:
-        self.codes = codes
-        self.used: set[str] = set()
+    codes: dict[str, Span]
+    used: set[str] = set()
 
 
 class Pragmas:
@@ -83,8 +83,9 @@ class Pragmas:
                 continue
             if (pragma := self._pragma(match)) is not None:
                 self._pragmas.append(pragma)
-                for reached in _reach(source, about[line], texts):
-                    start = source.starts[reached - 1]
+                for start in source.starts[
+                    about[line] - 1 : _last_line(source, about[line], texts)
+                ]:
                     place = (source.path_at(start), source.position(start)[0])
                     self._by_line.setdefault(place, []).append(pragma)
 
@@ -99,9 +100,7 @@ class Pragmas:
                 "write # check: ignore CODE REASON",
             )
             return None
-        codes = {m[0]: m.span() for m in _CODE.finditer(named[0])}
-        base = named.start()
-        codes = {code: (base + start, base + end) for code, (start, end) in codes.items()}
+        codes = {m[0]: m.span() for m in _CODE.finditer(self._source.text, *named.span())}
         if not self._source.text[named.end() : match.end(1)].strip():
             self._report.warning(
                 "pragma-bad",
@@ -176,13 +175,7 @@ def _scalars(documents: list[Node]) -> Iterator[Scalar]:
             yield node
         elif id(node) not in seen:
             seen.add(id(node))
-            pending += node.items if isinstance(node, Sequence) else _children(node)
-
-
-def _children(node: Mapping) -> Iterator[Node]:
-    for key, value in node:
-        yield key
-        yield value
+            pending += node.items if isinstance(node, Sequence) else chain.from_iterable(node)
 
 
 def _written(source: Source, scalar: Scalar) -> Written:
@@ -202,10 +195,10 @@ def _comment_start(source: Source, line: int, texts: list[Written]) -> int | Non
     return None
 
 
-def _reach(source: Source, line: int, texts: list[Written]) -> range:
-    """A line, and those of a text that begins on it."""
+def _last_line(source: Source, line: int, texts: list[Written]) -> int:
+    """A line, or the last one of a text that begins on it."""
     start, end = _span(source, line)
     lasts = (
         _line(source, max(first, stop - 1)) for first, _, stop in texts if start <= first < end
     )
-    return range(line, max(lasts, default=line) + 1)
+    return max(lasts, default=line)

@@ -1,7 +1,8 @@
 """`providers:`: a user's own kinds of senders, and generic ones as an endpoint's `verify` says."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -23,27 +24,6 @@ _AT = re.compile(r" - at `(\$[^`]*)`$")
 _STEP = re.compile(r"\.([A-Za-z_]\w*)|\[(\d+)\]")
 
 
-class _Both(Mapping[str, Provider]):
-    """The file's own providers, then the known ones, each of which is made when asked for."""
-
-    def __init__(self, own: Mapping[str, Provider], known: Mapping[str, Provider]) -> None:
-        self._own = own
-        self._known = known
-
-    def __getitem__(self, name: str) -> Provider:
-        return self._own[name] if name in self._own else self._known[name]
-
-    def __iter__(self) -> Iterator[str]:
-        yield from self._own
-        yield from self._known
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._own or name in self._known
-
-    def __len__(self) -> int:
-        return len(self._own) + len(self._known)
-
-
 def with_own(context: LoadContext) -> Mapping[str, Provider]:
     """The known providers and those of `providers:`; none of these may have a known name."""
     own = {}
@@ -54,7 +34,8 @@ def with_own(context: LoadContext) -> Mapping[str, Provider]:
             continue
         if (definition := _definition(context, name.value, entry)) is not None:
             own[name.value] = Provider(definition)
-    return _Both(own, context.providers) if own else context.providers
+    # A ChainMap lists its last mapping first: the file's own providers, then the known ones.
+    return ChainMap(context.providers, own) if own else context.providers  # type: ignore[arg-type]
 
 
 def reworked(context: LoadContext, name: str, entry: EndpointEntry) -> Provider | None:
@@ -116,15 +97,12 @@ def _faulty(entry: Entry) -> bool:
     """Has anything in an entry been reported already?"""
     if entry.broken:
         return True
-    values = [getattr(entry, field) for field in entry.__struct_fields__]
-    each = [v for value in values for v in _members(value)]
-    return any(isinstance(value, Entry) and _faulty(value) for value in each)
-
-
-def _members(value: Any) -> Sequence[Any]:
-    if isinstance(value, Table):
-        return [entry for _, entry in value]
-    return value if isinstance(value, list) else [value]
+    for value in (getattr(entry, field) for field in entry.__struct_fields__):
+        members = [one for _, one in value] if isinstance(value, Table) else value
+        for one in members if isinstance(members, list) else [members]:
+            if isinstance(one, Entry) and _faulty(one):
+                return True
+    return False
 
 
 def plain(context: LoadContext, entry: Entry) -> dict[str, Any]:

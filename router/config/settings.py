@@ -216,11 +216,10 @@ def ranges(context: LoadContext, texts: list[SourceText] | None) -> tuple[str, .
 
 def secrets(context: LoadContext) -> dict[str, SecretRef]:
     """`secrets:` as references; nothing is read."""
-    found = {}
-    for name, entry in context.file.secrets or ():
-        shape(context, name, NAME, "a secret")
-        found[name.value] = _secret(context, name.value, entry)
-    return found
+    return {
+        shape(context, name, NAME, "a secret"): _secret(context, name.value, entry)
+        for name, entry in context.file.secrets or ()
+    }
 
 
 def _secret(context: LoadContext, name: str, entry: SecretEntry) -> SecretRef:
@@ -242,60 +241,49 @@ def _secret(context: LoadContext, name: str, entry: SecretEntry) -> SecretRef:
     )
 
 
-def shape(context: LoadContext, name: SourceText, pattern: re.Pattern[str], what: str) -> None:
-    """The shape of a name: `[a-z][a-z0-9_]*` where expressions use it, with `-` elsewhere."""
-    if pattern.fullmatch(name.value):
-        return
-    allowed = "small letters, digits and '_'"
-    if pattern is ID:
-        allowed = "small letters, digits, '_' and '-'"
-    message = f"'{name.value[:60]}' cannot be the name of {what}: use {allowed}"
-    mended = re.sub(r"[^a-z0-9_-]" if pattern is ID else r"[^a-z0-9_]", "_", name.value.lower())
-    context.error(
-        "bad-name", message, name, f"for example '{mended}'" if pattern.fullmatch(mended) else None
-    )
+def shape(context: LoadContext, name: SourceText, pattern: re.Pattern[str], what: str) -> str:
+    """A name of the shape `[a-z][a-z0-9_]*` where expressions use it, with `-` elsewhere."""
+    if not pattern.fullmatch(name.value):
+        allowed = "letters, digits, '_' and '-'" if pattern is ID else "letters, digits and '_'"
+        mended = re.sub(r"[^a-z0-9_-]" if pattern is ID else r"[^a-z0-9_]", "_", name.value.lower())
+        context.error(
+            "bad-name",
+            f"'{name.value[:60]}' cannot be the name of {what}: use small {allowed}",
+            name,
+            f"for example '{mended}'" if pattern.fullmatch(mended) else None,
+        )
+    return name.value
 
 
 def variables(context: LoadContext) -> dict[str, Any]:
     """`vars:` with environment values filled in."""
-    found = {}
-    for name, node in context.file.vars or ():
-        shape(context, name, NAME, "a variable")
-        found[name.value] = _variable(context, node)
-    return found
+    return {
+        shape(context, name, NAME, "a variable"): _variable(context, node)
+        for name, node in context.file.vars or ()
+    }
 
 
 def _variable(context: LoadContext, node: Node) -> Any:
-    if not isinstance(node, MappingNode) or not _is_env(node):
+    """A value as it is written, or that of the variable which `{env: NAME}` names."""
+    name = node.get("env") if isinstance(node, MappingNode) else None
+    if not isinstance(node, MappingNode) or not isinstance(name, Scalar):
         return json_value(context, node)
-    name = node.get("env")
-    if not isinstance(name, Scalar):
-        return None
-    default = node.get("default")
-    value = context.variable(SourceText(name.value, name), None)
+    if not set(node.entries) <= {"env", "default"}:
+        return json_value(context, node)
+    default, text = node.get("default"), SourceText(name.value, name)
+    value = context.variable(text, None)
     if value is None and default is not None:
         return json_value(context, default)
-    if value is None:
-        from_env(context, SourceText(name.value, name), None)
-    return value
-
-
-def _is_env(node: MappingNode) -> bool:
-    return (
-        "env" in node.entries
-        and set(node.entries) <= {"env", "default"}
-        and (isinstance(node.get("env"), Scalar))
-    )
+    return from_env(context, text, None) if value is None else value
 
 
 def retries(context: LoadContext) -> dict[str, RetryPolicy]:
     """The built-in policies and those of `retries:`."""
     found = dict(BUILT_IN)
     for name, entry in context.file.retries or ():
-        shape(context, name, ID, "a retry policy")
         if name.value in BUILT_IN:
             context.error("built-in-name", f"the retry policy '{name.value}' is built in", name)
-        found[name.value] = policy(context, entry, name.value)
+        found[shape(context, name, ID, "a retry policy")] = policy(context, entry, name.value)
     return found
 
 

@@ -23,11 +23,10 @@ Headers = tuple[tuple[str, Template], ...]
 
 def targets(context: LoadContext) -> dict[str, Target]:
     """The named targets."""
-    found = {}
-    for name, entry in context.file.targets or ():
-        shape(context, name, ID, "a target")
-        found[name.value] = _target(context, name.value, entry)
-    return found
+    return {
+        shape(context, name, ID, "a target"): _target(context, name.value, entry)
+        for name, entry in context.file.targets or ()
+    }
 
 
 def _target(context: LoadContext, name: str, entry: TargetEntry) -> Target:

@@ -36,25 +36,27 @@ def originals(body: bytes, content_length: int | None) -> Iterator[Original]:
         yield Original("cut", how, body[:content_length])
     for made in (_ends, _charsets, _wrappings):
         yield from (one for one in made(body) if one.body != body)
-    for how, text in writings(body):
-        yield Original("parsed", how, text)
+    yield from (Original("parsed", how, text) for how, text in writings(body))
     for inner in [one.body for one in _wrappings(body) if one.body != body]:
         yield from (Original("wrapped", f"unwrapped, {how}", text) for how, text in writings(inner))
 
 
 def _ends(body: bytes) -> Iterator[Original]:
     unix = body.replace(b"\r\n", b"\n")
-    yield Original("line_breaks", "without its last line break", body.rstrip(b"\r\n"))
-    for end in (b"\n", b"\r\n"):
-        yield Original("line_breaks", "without the last of its line breaks", body.removesuffix(end))
-    yield Original("line_breaks", "with a line break at its end", body + b"\n")
-    yield Original("line_breaks", "with CRLF at its end", body + b"\r\n")
-    yield Original("line_breaks", "with CRLF line breaks", unix.replace(b"\n", b"\r\n"))
-    yield Original("line_breaks", "with LF line breaks", unix)
-    yield Original("line_breaks", "with LF line breaks and none at its end", unix.rstrip(b"\n"))
     crlf = unix.rstrip(b"\n").replace(b"\n", b"\r\n")
-    yield Original("line_breaks", "with CRLF line breaks, also at its end", crlf + b"\r\n")
-    yield Original("line_breaks", "without white space around it", body.strip())
+    ways = (
+        ("without its last line break", body.rstrip(b"\r\n")),
+        ("without the last of its line breaks", body.removesuffix(b"\n")),
+        ("without the last of its line breaks", body.removesuffix(b"\r\n")),
+        ("with a line break at its end", body + b"\n"),
+        ("with CRLF at its end", body + b"\r\n"),
+        ("with CRLF line breaks", unix.replace(b"\n", b"\r\n")),
+        ("with LF line breaks", unix),
+        ("with LF line breaks and none at its end", unix.rstrip(b"\n")),
+        ("with CRLF line breaks, also at its end", crlf + b"\r\n"),
+        ("without white space around it", body.strip()),
+    )
+    return (Original("line_breaks", how, text) for how, text in ways)
 
 
 def _charsets(body: bytes) -> Iterator[Original]:

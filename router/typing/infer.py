@@ -2,14 +2,15 @@
 
 from router.expressions.expression import Expression
 from router.typing import calls, values, verdicts
-from router.typing.lattice import Type
+from router.typing.fields import read_field
+from router.typing.lattice import BOOLEAN_TYPE, Type, constant
 from router.typing.run import NO_CLUES, Clues, TypeScope, TypeWalk, Values, Verdicts
 
 _VALUES: Values = {
-    "current": values.of_current,
-    "root": values.of_root,
-    "literal": values.of_literal,
-    "field": values.of_field,
+    "current": lambda _run, _node, view: view.current,
+    "root": lambda _run, _node, view: view.root,
+    "literal": lambda _run, node, _view: constant(node.value),
+    "field": lambda run, node, view: read_field(run, node, view, first=True),
     "index": values.of_index,
     "slice": values.of_slice,
     "chain": values.of_chain,
@@ -25,7 +26,7 @@ _VALUES: Values = {
     "not": values.of_not,
     "compare": values.of_compare,
     "call": calls.of_call,
-    "expref": values.of_expref,
+    "expref": lambda *_: BOOLEAN_TYPE,  # only calls take it, and they read what is inside
 }
 _VERDICTS: Verdicts = {
     "and": verdicts.of_and,

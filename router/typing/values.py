@@ -7,7 +7,6 @@ from router.expressions.value import is_test
 from router.typing.fields import read_field
 from router.typing.lattice import (
     ABSENT,
-    BOOLEAN,
     FALSE,
     FAULT,
     LIST,
@@ -20,7 +19,6 @@ from router.typing.lattice import (
     TRUE,
     Type,
     closed_object,
-    constant,
     elements,
     in_list,
     join,
@@ -36,22 +34,6 @@ from router.typing.narrow import when_false, when_true
 from router.typing.run import TypeScope, TypeWalk, denied, span_of
 
 NOT_A_LIST = "not-a-list"
-
-
-def of_literal(_run: TypeWalk, node: Node, _view: TypeScope) -> Type:
-    return constant(node.value)
-
-
-def of_current(_run: TypeWalk, _node: Node, view: TypeScope) -> Type:
-    return view.current
-
-
-def of_root(_run: TypeWalk, _node: Node, view: TypeScope) -> Type:
-    return view.root
-
-
-def of_field(run: TypeWalk, node: Node, view: TypeScope) -> Type:
-    return read_field(run, node, view, first=True)
 
 
 def of_chain(run: TypeWalk, node: Node, view: TypeScope) -> Type:
@@ -88,42 +70,35 @@ def of_pipe(run: TypeWalk, node: Node, view: TypeScope) -> Type:
 # -- lists
 
 
-def _listed(run: TypeWalk, node: Node, view: TypeScope, kind: Type, *, what: str) -> None:
-    """A finding if something that is surely no list is read as one."""
-    if kind.kinds & LIST or not kind.kinds & PRESENT:
-        if kind.kinds & LIST and not kind.is_any:
+def _list_read(run: TypeWalk, node: Node, view: TypeScope, *, what: str | None) -> Type:
+    """What is read as a list; a finding (`what` follows) if it surely is none. None: no finding."""
+    kind = run.value(node, view)
+    if what is None or not kind.kinds & (LIST | PRESENT):
+        return kind
+    if kind.kinds & LIST:
+        if not kind.is_any:
             run.fine.add(span_of(node))
-        return
-    said = run.source(node, view)
-    run.note(
-        NOT_A_LIST,
-        f"{said} is {word(kind)}, not a list, so {what}",
-        span_of(node),
-        _list_hint(kind, said),
-    )
-
-
-def _list_hint(kind: Type, said: str) -> str | None:
+        return kind
+    said, hint = run.source(node, view), None
     if kind.format == "joined":
-        return f"its parts are split({said}, ',')"
-    return f"the values of all its fields are {said}.*" if kind.kinds & OBJECT else None
+        hint = f"its parts are split({said}, ',')"
+    elif kind.kinds & OBJECT:
+        hint = f"the values of all its fields are {said}.*"
+    run.note(NOT_A_LIST, f"{said} is {word(kind)}, not a list, so {what}", span_of(node), hint)
+    return kind
 
 
 def of_index(run: TypeWalk, node: Node, view: TypeScope) -> Type:
-    kind = run.value(node.children[0], view)
-    _listed(run, node.children[0], view, kind, what="it has no positions")
-    return position(kind)
+    return position(_list_read(run, node.children[0], view, what="it has no positions"))
 
 
 def of_slice(run: TypeWalk, node: Node, view: TypeScope) -> Type:
-    kind = run.value(node.children[0], view)
-    _listed(run, node.children[0], view, kind, what="it cannot be cut")
+    kind = _list_read(run, node.children[0], view, what="it cannot be cut")
     return list_of(elements(kind), _list_kinds(kind))
 
 
 def of_flatten(run: TypeWalk, node: Node, view: TypeScope) -> Type:
-    kind = run.value(node.children[0], view)
-    _listed(run, node.children[0], view, kind, what="this gives nothing")
+    kind = _list_read(run, node.children[0], view, what="this gives nothing")
     inner = elements(kind)
     if inner.kinds & LIST:
         rest = with_kinds(inner, inner.kinds & ~LIST)
@@ -146,9 +121,8 @@ def _below(run: TypeWalk, source: Node, view: TypeScope, item: Type) -> TypeScop
 
 def of_list_projection(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     source, right = node.children
-    kind = run.value(source, view)
-    if source.kind not in ("flatten", "slice"):
-        _listed(run, source, view, kind, what="this gives nothing")
+    made_here = source.kind in ("flatten", "slice")
+    kind = _list_read(run, source, view, what=None if made_here else "this gives nothing")
     if not kind.kinds & LIST:
         return Type(_list_kinds(kind))
     read = run.value(right, _below(run, source, view, elements(kind)))
@@ -157,8 +131,7 @@ def of_list_projection(run: TypeWalk, node: Node, view: TypeScope) -> Type:
 
 def of_filter(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     source, right, condition = node.children
-    kind = run.value(source, view)
-    _listed(run, source, view, kind, what="nothing can be chosen of it")
+    kind = _list_read(run, source, view, what="nothing can be chosen of it")
     if not kind.kinds & LIST:
         return Type(_list_kinds(kind))
     below = _below(run, source, view, elements(kind))
@@ -281,7 +254,3 @@ def of_compare(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     if view.strict:
         return Type(verdict)
     return Type(verdict | (NULL if node.value not in ("==", "!=") else 0))
-
-
-def of_expref(_run: TypeWalk, _node: Node, _view: TypeScope) -> Type:
-    return Type(BOOLEAN)  # only calls take it, and they read what is inside

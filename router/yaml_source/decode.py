@@ -34,17 +34,11 @@ T = TypeVar("T")
 E = TypeVar("E", bound="Entry")
 
 
-class SourceText:
+class SourceText(msgspec.Struct, eq=False):
     """A text and the scalar it was written as."""
 
-    __slots__ = ("node", "value")
-
-    def __init__(self, value: str, node: Node) -> None:
-        self.value = value
-        self.node = node
-
-    def __repr__(self) -> str:
-        return f"Text({self.value!r})"
+    value: str
+    node: Node
 
 
 class Table(Generic[T]):
@@ -227,9 +221,7 @@ class Decoder:
     # -- scalars ------------------------------------------------------------------------------
 
     def _text(self, node: Node) -> Any:
-        if not isinstance(node, Scalar):
-            return self._unexpected(node, "text")
-        if node.style == "" and node.value in _NOTHING:
+        if not isinstance(node, Scalar) or (node.style == "" and node.value in _NOTHING):
             return self._unexpected(node, "text")
         return SourceText(node.value, node)
 
@@ -305,7 +297,7 @@ class Decoder:
     # -- entries ------------------------------------------------------------------------------
 
     def _make_entry(self, kind: type[Entry]) -> Read:
-        shape = _Shape(kind)
+        shape = _Shape(kind, kind.shorthand)
         # Entered before the fields are looked at: conditions hold conditions.
         self._readers[kind] = read = lambda node: self._entry(node, shape)
         shape.readers = {key.name: (key.field, self._reader(key.kind)) for key in keys_of(kind)}
@@ -391,7 +383,9 @@ class Decoder:
             hint = "if it is an expression or a template, put the whole text in quotes"
         if isinstance(node, Scalar) and node.style == "" and node.value in _NOTHING:
             hint = "leave the key out if nothing is meant, else indent its value below it"
-            if (anchor := self._bare_anchor(node)) is not None:
+            text = self.report.source.text[node.start : node.end]
+            if node.value == "" and text.startswith("&"):  # nearly always a text that begins so
+                anchor = shown(text)
                 found = f"only an anchor, {anchor}, and nothing after it"
                 hint = (
                     f"write its value after it; if this text is meant, quote it: {quoted(anchor)}"
@@ -399,11 +393,6 @@ class Decoder:
         return self._fault(
             "wrong-type", f"expected {expected}, found {found}", node, hint, first=True
         )
-
-    def _bare_anchor(self, node: Scalar) -> str | None:
-        """The `&anchor` of an empty value; nearly always a text that begins with `&`."""
-        text = self.report.source.text[node.start : node.end]
-        return shown(text) if node.value == "" and text.startswith("&") else None
 
     def _collided(self, node: Mapping) -> bool:
         """A text with a `: ` in it that YAML took for a mapping."""
@@ -430,13 +419,12 @@ class Decoder:
         return FAULTY
 
 
-class _Shape:
+class _Shape(msgspec.Struct, eq=False):
     """An entry class, looked at once."""
 
-    def __init__(self, kind: type[Entry]) -> None:
-        self.kind = kind
-        self.shorthand = kind.shorthand
-        self.readers: dict[str, tuple[str, Read]] = {}
+    kind: type[Entry]
+    shorthand: str | None
+    readers: dict[str, tuple[str, Read]] = {}
 
 
 def _a(called: str) -> str:

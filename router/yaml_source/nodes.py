@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 
+import msgspec
 
-class Scalar:
+
+class Scalar(msgspec.Struct, eq=False):
     """
     A text as YAML read it.
 
@@ -11,13 +13,10 @@ class Scalar:
     else one of `'`, `"`, `|`, `>`.
     """
 
-    __slots__ = ("end", "start", "style", "value")
-
-    def __init__(self, value: str, style: str, start: int, end: int) -> None:
-        self.value = value
-        self.style = style
-        self.start = start
-        self.end = end
+    value: str
+    style: str
+    start: int
+    end: int
 
 
 class Sequence:

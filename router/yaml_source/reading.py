@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import yaml
 
 from router.legible import cut
@@ -29,15 +30,12 @@ _ANCHOR = re.compile(r"&\S+\s*(?:#[^\r\n]*\s*)*")
 """An anchor, and what may stand between it and its value."""
 
 
-class Bounds:
+class Bounds(msgspec.Struct):
     """What the files of one load have used, together, of what they may."""
 
-    __slots__ = ("aliases", "nodes", "size")
-
-    def __init__(self) -> None:
-        self.size = 0
-        self.nodes = 0
-        self.aliases = 0
+    size: int = 0
+    nodes: int = 0
+    aliases: int = 0
 
 
 class _StoppedError(Exception):
@@ -55,7 +53,9 @@ def read(report: Report, loader: Any = None, bounds: Bounds | None = None) -> No
     text = report.source.text
     bounds = bounds or Bounds()
     together = "the files together are" if bounds.size else "the file is"
-    if _too_big(text, bounds):
+    plain = text.isascii() or len(text) > BYTES_MAX
+    bounds.size += len(text) if plain else len(text.encode("utf-8", "surrogatepass"))
+    if bounds.size > BYTES_MAX:
         report.error("too-big", f"{together} larger than 16 MiB", 0, 1)
         return None
     if lone := _SURROGATE.search(text):
@@ -84,12 +84,6 @@ def read(report: Report, loader: Any = None, bounds: Bounds | None = None) -> No
     return builder.root
 
 
-def _too_big(text: str, bounds: Bounds) -> bool:
-    plain = text.isascii() or len(text) > BYTES_MAX
-    bounds.size += len(text) if plain else len(text.encode("utf-8", "surrogatepass"))
-    return bounds.size > BYTES_MAX
-
-
 class _Frame:
     """A list or mapping that is being filled; `size` and `height` count aliases in full."""
 
@@ -103,10 +97,6 @@ class _Frame:
         self.size = 1
         self.height = 1
         self.template: str | None = None
-
-    def as_template(self) -> Scalar:
-        """What was meant where YAML saw a mapping in the place of a key."""
-        return Scalar(self.template or "", "'", self.node.start, self.node.end)
 
 
 class _Builder:
@@ -148,8 +138,9 @@ class _Builder:
         if event.tag is not None:
             meant = tag_fault(self.report, event)
             value, style = (value, style) if meant is None else (meant, "'")
-        elif event.anchor is not None:
-            start = self._content_start(start, end)
+        elif event.anchor is not None:  # an empty value stands where its anchor does
+            found = _ANCHOR.match(self.report.source.text, start, end)
+            start = start if found is None or found.end() == end else found.end()
         if style == "" and "?" in value and self._stack and self._stack[-1].flow:
             # PyYAML's own parser refuses what its C parser takes: a file must be right on both.
             self.report.error(
@@ -189,7 +180,9 @@ class _Builder:
         frame.node.end = event.end_mark.index
         if frame.anchor is not None:
             self._anchors[frame.anchor] = (frame.node, frame.size, frame.height)
-        node = frame.node if frame.template is None else frame.as_template()
+        node: Node = frame.node
+        if frame.template is not None:  # meant where YAML saw a mapping in the place of a key
+            node = Scalar(frame.template, "'", node.start, node.end)
         self._place(node, frame.size, frame.height)
 
     def _alias(self, event: Any) -> None:
@@ -284,11 +277,6 @@ class _Builder:
         self._bounds.nodes += nodes
         if self._bounds.nodes > NODES_MAX:
             self._stop("too-big", "more than 2,000,000 nodes, aliases counted in full", 0)
-
-    def _content_start(self, start: int, end: int) -> int:
-        """Where the value begins after its `&anchor`; an empty one stands where its anchor does."""
-        found = _ANCHOR.match(self.report.source.text, start, end)
-        return start if found is None or found.end() == end else found.end()
 
     def _stop(
         self, code: str, message: str, start: int, end: int | None = None, hint: str | None = None

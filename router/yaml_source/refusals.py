@@ -85,8 +85,8 @@ def tag_fault(report: Report, event: Any) -> str | None:
         return None
     start = max(event.start_mark.index, report.source.text.find("!", event.start_mark.index))
     line, line_start = report.source.line_at(start)
-    rest = _without_comment(line[start - line_start :])
-    if _in_brackets(line[: start - line_start]):
+    before, rest = line[: start - line_start], _without_comment(line[start - line_start :])
+    if before.count("[") + before.count("{") > before.count("]") + before.count("}"):
         rest = _until_flow_end(rest)
     if event.tag.startswith("tag:yaml.org") or rest.startswith("!!"):
         message, hint = f"YAML tags ('{rest.split()[0]}') are not supported", "leave it out"
@@ -168,32 +168,22 @@ def _indentation(source: Source, offset: int) -> str | None:
     return None
 
 
-def _in_brackets(before: str) -> bool:
-    return before.count("[") + before.count("{") > before.count("]") + before.count("}")
-
-
 def _in_our_words(problem: str) -> str:
-    for theirs, ours in _WORDS:
-        if theirs in problem:
-            return ours
-    return "this is not YAML: the text here does not fit the lines above"
+    usual = "this is not YAML: the text here does not fit the lines above"
+    return next((ours for theirs, ours in _WORDS if theirs in problem), usual)
 
 
 def _value_around(source: Source, offset: int) -> str | None:
     """The value that YAML stumbled over, if it looks like an expression or a template."""
     line, line_start = source.line_at(offset)
     at = offset - line_start
-    value = "" if line.startswith("%") else _block_value(line)
+    prefix = _VALUE.match(line)
+    value = "" if line[:1] == "%" else _without_comment(line[prefix.end() if prefix else 0 :])
     if value[:1] in "{[" and not value.startswith("{{"):
         value = _flow_value(line, at)
     elif value[:1] in "'\"" and _whole_is_quoted(value):
         return None
     return value if _looks_like_expression(value) else None
-
-
-def _block_value(line: str) -> str:
-    prefix = _VALUE.match(line)
-    return _without_comment(line[prefix.end() if prefix else 0 :])
 
 
 def _flow_value(line: str, at: int) -> str:
