@@ -227,13 +227,7 @@ def load_private(pem: bytes) -> tuple[str, Any]:
     Raises:
         UnusableKeyError: it is none, or its public half would be refused.
     """
-    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415
-
-    try:
-        key = load_pem_private_key(pem, password=None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        raise UnusableKeyError("this is no private key in PEM form") from None
+    key = keys.any_private(pem)
     if (algorithm := _kind(key.public_key())) is None:
         raise UnusableKeyError("the key is not RSA (2048 bits), P-256 or Ed25519")
     return algorithm, key
@@ -264,20 +258,14 @@ def invent(algorithms: Sequence[str], rng_bytes: Callable[[int], bytes]) -> byte
         return ed25519.invent(rng_bytes)
     if "ES256" in algorithms:
         return keys.invent(rng_bytes)
-    from cryptography.hazmat.primitives import serialization as s  # noqa: PLC0415
     from cryptography.hazmat.primitives.asymmetric import rsa  # noqa: PLC0415
 
-    key = rsa.generate_private_key(public_exponent=65_537, key_size=RSA_BITS_MIN)
-    return key.private_bytes(s.Encoding.PEM, s.PrivateFormat.PKCS8, s.NoEncryption())
+    return keys.private_pem(rsa.generate_private_key(65_537, RSA_BITS_MIN))
 
 
 def key_set_of(pem: bytes) -> bytes:
     """The public half of a private PEM, as a PEM."""
-    from cryptography.hazmat.primitives import serialization as s  # noqa: PLC0415
-
-    public = load_private(pem)[1].public_key()
-    text: bytes = public.public_bytes(s.Encoding.PEM, s.PublicFormat.SubjectPublicKeyInfo)
-    return text
+    return keys.public_pem(load_private(pem)[1])
 
 
 def _kind(key: Any) -> str | None:

@@ -71,28 +71,22 @@ def facts(provider: Provider) -> str:
 
 def _ways(provider: Provider) -> list[tuple[str, str]]:
     d = provider.definition
-    names = [f"`{name}`" for name in (provider.name, *provider.aliases)]
-    rows = [("`provider:`", " or ".join(names))]
-    rows += [("or" if index else "Proof", _proof(rule)) for index, rule in enumerate(d.ways)]
-    rows.append(
-        ("Event name", "always `unknown`" if d.event == ValueSource() else _source(d.event))
-    )
-    if d.action is not None:
-        rows.append(("Action", _source(d.action)))
-    if d.id is not None:
-        rows.append(("Id, for dropping duplicates", _source(d.id)))
-    for root, source in d.fields.items():
-        rows.append((f"`{root}` in expressions", _source(source)))
-    rows.append(("Wrong or missing signature", f"{provider.refuse_with}"))
-    rows += [("Handshake", _handshake(handshake)) for handshake in d.respond]
-    rows.append(("Methods", ", ".join(d.methods)))
-    rows.append(("Bodies", " or ".join(d.reads)))
-    rows.append(("Largest body", d.body_max))
-    if d.split is not None:
-        rows.append(("Events in one delivery", f"up to {d.split:,}"))
-    if d.ack_within is not None:
-        rows.append(("Answer expected within", d.ack_within))
-    return rows
+    rows = [
+        ("`provider:`", _headers((provider.name, *provider.aliases))),
+        *(("or" if index else "Proof", _proof(rule)) for index, rule in enumerate(d.ways)),
+        ("Event name", "always `unknown`" if d.event == ValueSource() else _source(d.event)),
+        ("Action", _source(d.action) if d.action else None),
+        ("Id, for dropping duplicates", _source(d.id) if d.id else None),
+        *((f"`{root}` in expressions", _source(source)) for root, source in d.fields.items()),
+        ("Wrong or missing signature", f"{provider.refuse_with}"),
+        *(("Handshake", _handshake(handshake)) for handshake in d.respond),
+        ("Methods", ", ".join(d.methods)),
+        ("Bodies", " or ".join(d.reads)),
+        ("Largest body", d.body_max),
+        ("Events in one delivery", None if d.split is None else f"up to {d.split:,}"),
+        ("Answer expected within", d.ack_within),
+    ]
+    return [(name, value) for name, value in rows if value is not None]
 
 
 def _proof(rule: VerifyRule) -> str:
@@ -116,14 +110,17 @@ def _proof(rule: VerifyRule) -> str:
 
 def _signature(rule: VerifyRule) -> str:
     named = {"hmac": f"HMAC with {rule.algorithm.upper()}", "ecdsa": "ECDSA on P-256 with SHA256"}
-    text = f"{named.get(rule.scheme, 'Ed25519')} over `{rule.message}`, in {rule.encoding}"
-    text += f" after `{rule.prefix}`" if rule.prefix else ""
-    text += f", in {_headers(rule.header)}"
-    text += f" (a list, parted by `{rule.separator}`)" if rule.separator else ""
-    text += f"; timestamp in {_headers(rule.timestamp)}" if rule.timestamp else ""
-    text += f"; timestamp after `{rule.timestamp_part}` in that list" if rule.timestamp_part else ""
-    text += f", at most {rule.tolerance} off" if rule.tolerance else ""
-    return text + (f"; the secret is {rule.key}" if rule.key != "text" else "")
+    parts = (
+        f"{named.get(rule.scheme, 'Ed25519')} over `{rule.message}`, in {rule.encoding}",
+        rule.prefix and f" after `{rule.prefix}`",
+        f", in {_headers(rule.header)}",
+        rule.separator and f" (a list, parted by `{rule.separator}`)",
+        f"; timestamp in {_headers(rule.timestamp)}" if rule.timestamp else "",
+        rule.timestamp_part and f"; timestamp after `{rule.timestamp_part}` in that list",
+        f", at most {rule.tolerance} off" if rule.tolerance else "",
+        f"; the secret is {rule.key}" if rule.key != "text" else "",
+    )
+    return "".join(parts)
 
 
 def _handshake(handshake: Handshake) -> str:

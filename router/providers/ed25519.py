@@ -17,8 +17,11 @@ from router.providers.keys import (
     PRIVATE_MARK,
     PUBLIC_MARK,
     UnusableKeyError,
+    any_private,
+    any_public,
     bare_base64,
     mend,
+    private_pem,
 )
 
 if TYPE_CHECKING:
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 
 SIGNATURE_BYTES = 64
 KEY_BYTES = 32
+_DER_HEAD = bytes.fromhex("302a300506032b6570032100")
+"""What stands before the 32 bytes of a public key in DER (RFC 8410)."""
 _HEX = re.compile(rb"[0-9A-Fa-f]{64}")
 
 
@@ -39,19 +44,10 @@ def load_public(text: bytes) -> "Ed25519PublicKey":
     Raises:
         UnusableKeyError: it is no Ed25519 public key.
     """
-    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415 (costly, see above)
-    from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415
-    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415
-        load_der_public_key,
-    )
+    from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415 (costly)
 
-    der = _raw_or_der(text)
-    try:
-        if len(der) == KEY_BYTES:
-            return ed25519.Ed25519PublicKey.from_public_bytes(der)
-        key = load_der_public_key(der)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        raise UnusableKeyError("this is no public key") from None
+    found = _raw_or_der(text)
+    key = any_public(_DER_HEAD + found if len(found) == KEY_BYTES else found)
     if not isinstance(key, ed25519.Ed25519PublicKey):
         raise UnusableKeyError("the key is not an Ed25519 key")
     return key
@@ -106,23 +102,16 @@ def load_private(text: bytes) -> "Ed25519PrivateKey":
     Raises:
         UnusableKeyError: it is none.
     """
-    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415
     from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415
-    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415
-        load_pem_private_key,
-    )
 
     stripped = text.strip()
-    try:
-        if stripped.startswith(PRIVATE_MARK):
-            # Some write the public half behind the private one.
-            raw = bare_base64(stripped.removeprefix(PRIVATE_MARK))[:KEY_BYTES]
-            return ed25519.Ed25519PrivateKey.from_private_bytes(raw)
-        key = load_pem_private_key(text, password=None)
-    except UnusableKeyError:
-        raise
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        raise UnusableKeyError("this is no private key in PEM form") from None
+    if stripped.startswith(PRIVATE_MARK):
+        # Some write the public half behind the private one.
+        raw = bare_base64(stripped.removeprefix(PRIVATE_MARK))[:KEY_BYTES]
+        if len(raw) < KEY_BYTES:
+            raise UnusableKeyError("this is no private key in PEM form")
+        return ed25519.Ed25519PrivateKey.from_private_bytes(raw)
+    key = any_private(text)
     if not isinstance(key, ed25519.Ed25519PrivateKey):
         raise UnusableKeyError("the private key is not an Ed25519 one")
     return key
@@ -138,8 +127,6 @@ def public_of(private: bytes) -> bytes:
 
 def invent(rng_bytes: Callable[[int], bytes]) -> bytes:
     """A private PEM made of 32 random bytes."""
-    from cryptography.hazmat.primitives import serialization as s  # noqa: PLC0415
     from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415
 
-    key = ed25519.Ed25519PrivateKey.from_private_bytes(rng_bytes(KEY_BYTES))
-    return key.private_bytes(s.Encoding.PEM, s.PrivateFormat.PKCS8, s.NoEncryption())
+    return private_pem(ed25519.Ed25519PrivateKey.from_private_bytes(rng_bytes(KEY_BYTES)))

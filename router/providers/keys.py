@@ -9,7 +9,7 @@ import binascii
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -141,20 +141,62 @@ def load_public(text: bytes) -> "EllipticCurvePublicKey":
     Raises:
         UnusableKeyError: it is no P-256 public key.
     """
-    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415 (costly, see above)
-    from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
-    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415
-        load_der_public_key,
-    )
+    from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415 (costly, see above)
 
-    der = mend(text).der
-    try:
-        key = load_der_public_key(der)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        raise UnusableKeyError("this is no public key") from None
+    key = any_public(mend(text).der)
     if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
         raise UnusableKeyError("the key is not an elliptic-curve key on P-256")
     return key
+
+
+def any_public(der: bytes) -> Any:
+    """
+    The public key of any kind in these bytes.
+
+    Raises:
+        UnusableKeyError: they are none.
+    """
+    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415
+    from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
+
+    try:
+        return serialization.load_der_public_key(der)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise UnusableKeyError("this is no public key") from None
+
+
+def any_private(pem: bytes) -> Any:
+    """
+    The private key of any kind in a PEM.
+
+    Raises:
+        UnusableKeyError: it is none.
+    """
+    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415
+    from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
+
+    try:
+        return serialization.load_pem_private_key(pem, password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise UnusableKeyError("this is no private key in PEM form") from None
+
+
+def public_pem(private: Any) -> bytes:
+    """The public half of a private key of any kind, as a PEM."""
+    from cryptography.hazmat.primitives import serialization as s  # noqa: PLC0415
+
+    pem: bytes = private.public_key().public_bytes(
+        s.Encoding.PEM, s.PublicFormat.SubjectPublicKeyInfo
+    )
+    return pem
+
+
+def private_pem(private: Any) -> bytes:
+    """A private key of any kind as a PEM."""
+    from cryptography.hazmat.primitives import serialization as s  # noqa: PLC0415
+
+    pem: bytes = private.private_bytes(s.Encoding.PEM, s.PrivateFormat.PKCS8, s.NoEncryption())
+    return pem
 
 
 @lru_cache(maxsize=256)
@@ -179,32 +221,27 @@ def verifies(text: bytes, signature: bytes, sha256: bytes) -> bool:
     return True
 
 
-def sign(private_pem: bytes, sha256: bytes) -> bytes:
+def sign(pem: bytes, sha256: bytes) -> bytes:
     """
     A signature (DER) over the digest.
 
     Raises:
         UnusableKeyError: the PEM is no P-256 private key.
     """
-    return _private(private_pem).sign(sha256, _prehashed())
+    return _private(pem).sign(sha256, _prehashed())
 
 
-def public_of(private_pem: bytes) -> bytes:
+def public_of(private: bytes) -> bytes:
     """The public PEM that belongs to a private one."""
-    from cryptography.hazmat.primitives import serialization as s  # noqa: PLC0415
-
-    public = _private(private_pem).public_key()
-    return public.public_bytes(s.Encoding.PEM, s.PublicFormat.SubjectPublicKeyInfo)
+    return public_pem(_private(private))
 
 
 def invent(rng_bytes: Callable[[int], bytes]) -> bytes:
     """A private PEM made of 40 random bytes; the extra eight make the bias vanish."""
-    from cryptography.hazmat.primitives import serialization as s  # noqa: PLC0415
     from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
 
     number = int.from_bytes(rng_bytes(40), "big") % (_P256_ORDER - 1) + 1
-    key = ec.derive_private_key(number, ec.SECP256R1())
-    return key.private_bytes(s.Encoding.PEM, s.PrivateFormat.PKCS8, s.NoEncryption())
+    return private_pem(ec.derive_private_key(number, ec.SECP256R1()))
 
 
 @lru_cache(maxsize=1)
@@ -215,17 +252,10 @@ def _prehashed() -> "ECDSA":
     return ec.ECDSA(utils.Prehashed(SHA256()))
 
 
-def _private(private_pem: bytes) -> "EllipticCurvePrivateKey":
-    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415
+def _private(pem: bytes) -> "EllipticCurvePrivateKey":
     from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
-    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415
-        load_pem_private_key,
-    )
 
-    try:
-        key = load_pem_private_key(private_pem, password=None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        raise UnusableKeyError("this is no private key in PEM form") from None
+    key = any_private(pem)
     if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
         raise UnusableKeyError("the private key is not on P-256")
     return key

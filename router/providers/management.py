@@ -178,11 +178,10 @@ def _post(access: Access, path: str, body: Any, promise: Promise) -> ApiRequest:
 
 
 def _headers(access: Access) -> tuple[tuple[str, str], ...]:
-    headers: tuple[tuple[str, str], ...] = (("Accept", access.rule.accept),)
-    if access.token is not None:
-        name = access.rule.header_for(access.spelling)
-        headers = (*headers, (name, access.rule.token_prefix + access.token))
-    return headers
+    rule, accept = access.rule, ("Accept", access.rule.accept)
+    if access.token is None:
+        return (accept,)
+    return (accept, (rule.header_for(access.spelling), rule.token_prefix + access.token))
 
 
 def _url(access: Access, path: str) -> str:
@@ -317,8 +316,7 @@ def _named(subscription: Any) -> str:
 
 def _problem(error: Any) -> str:
     """`field.path: message` of one user error."""
-    field = _member(error, "field")
-    path = ".".join(str(part) for part in _listed(field))
+    path = ".".join(str(part) for part in _listed(_member(error, "field")))
     message = _member(error, "message")
     said = _said(error if message is None else message)
     return _words(f"{path}: {said}" if path else said)

@@ -5,7 +5,7 @@ Nothing here refuses: a genuine body that is odd is `unparsed` or `too_complex`,
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -113,7 +113,7 @@ class Reader:
         if not self._json_only:
             return (self._one(0, found, *self._of_kind(found, request, weighed)),)
         if self._form_field and forms.is_form(found.get(b"content-type", b"")):
-            raw = _form_json(body, self._form_field)
+            raw = _read(forms.field_of, body, self._form_field)
             return (self._one(0, found, decoded(raw), raw),)
         return (self._one(0, found, decoded(body, weighed), None),)
 
@@ -125,13 +125,13 @@ class Reader:
         if kind == "json":
             return decoded(request.body, weighed), None
         if kind == "text":
-            return _text(request.body), None
+            return _read(bytes.decode, request.body), None
         # Who sends no body sends a form in the address.
         form = request.query_string if request.method in _BODILESS else request.body
         if self._form_field and forms.has_field(form, self._form_field):
-            raw = _form_json(form, self._form_field)
+            raw = _read(forms.field_of, form, self._form_field)
             return decoded(raw), raw
-        return _form_fields(form), None
+        return _read(forms.fields_of, form), None
 
     def _batch(self, found: Found, body: bytes, weighed: Weighed | None) -> tuple[ReadEvent, ...]:
         payload = decoded(body, weighed)
@@ -202,25 +202,12 @@ def kind_of(content_type: bytes, kinds: tuple[BodyKind, ...]) -> BodyKind:
     return kinds[0]
 
 
-def _text(body: bytes) -> str:
+def _read(read: Callable[..., Any], *given: bytes) -> Any:
+    """What `read` makes of a text or a form; what it refuses is an odd body."""
     try:
-        return body.decode("utf-8")
+        return read(*given)
     except UnicodeDecodeError:
         raise OddBodyError("unparsed", "the text is not UTF-8") from None
-
-
-def _form_fields(form: bytes) -> JSON:
-    try:
-        return forms.fields_of(form)
-    except forms.FormTooLargeError as e:
-        raise OddBodyError("too_complex", str(e)) from None
-    except forms.FormError as e:
-        raise OddBodyError("unparsed", str(e)) from None
-
-
-def _form_json(body: bytes, field: bytes) -> bytes:
-    try:
-        return forms.field_of(body, field)
     except forms.FormTooLargeError as e:
         raise OddBodyError("too_complex", str(e)) from None
     except forms.FormError as e:

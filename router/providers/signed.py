@@ -95,9 +95,7 @@ class SignedScheme(Scheme):
         if not text.startswith(self._prefix) or len(text) > SIGNATURE_BYTES_MAX:
             return ()
         raw = self._decode(text[len(self._prefix) :])
-        if raw is None or (self._size is not None and len(raw) != self._size):
-            return ()
-        return (raw,)
+        return () if raw is None or self._size not in (None, len(raw)) else (raw,)
 
     def _several(self, text: bytes, found: Found) -> Candidates:
         """The signatures of a list; a timestamp in it goes to `found`. Other entries may be."""

@@ -13,6 +13,7 @@ from router.providers.definition import (
     SIGNATURES,
     Definition,
     Handshake,
+    Names,
     ValueSource,
     VerifyRule,
     body_bytes,
@@ -90,9 +91,10 @@ def problems(d: Definition) -> list[Problem]:
 def rule_problems(rule: VerifyRule, d: Definition) -> Iterator[tuple[str, str]]:
     """What is wrong with one way of proof: (its key, the words)."""
     yield from _foreign_keys(rule)
-    for key in ("prefix", "message", "timestamp_part"):
-        if not getattr(rule, key).isascii():
-            yield key, f"`verify.{key}` is plain ASCII"
+    plain = ("prefix", "message", "timestamp_part")
+    yield from (
+        (k, f"`verify.{k}` is plain ASCII") for k in plain if not getattr(rule, k).isascii()
+    )
     yield from _places(rule)
     if rule.scheme in SIGNATURES:
         yield from _signature(rule)
@@ -123,9 +125,11 @@ def _places(rule: VerifyRule) -> Iterator[tuple[str, str]]:
     if rule.query is not None and not _PARAMETER.fullmatch(rule.query):
         yield "query", f"{rule.query!r} is not the name of a query parameter"
     for key in ("header", "timestamp"):
-        for name in spelled(getattr(rule, key)):
-            if not _HEADER.fullmatch(name):
-                yield key, f"{name!r} is not a header name"
+        yield from ((key, text) for text in _no_headers(getattr(rule, key)))
+
+
+def _no_headers(names: Names) -> Iterator[str]:
+    return (f"{n!r} is not a header name" for n in spelled(names) if not _HEADER.fullmatch(n))
 
 
 def _signature(rule: VerifyRule) -> Iterator[tuple[str, str]]:
@@ -169,14 +173,12 @@ def _jwt(rule: VerifyRule) -> Iterator[tuple[str, str]]:
 def _check_names(d: Definition) -> Iterator[Problem]:
     if not d.names:
         yield Problem(("names",), "`names` needs at least one name")
-    for root in d.fields:
-        if not _ROOT.fullmatch(root):
-            yield Problem(("fields", root), f"{root!r} is not a name for a root")
+    for root in (root for root in d.fields if not _ROOT.fullmatch(root)):
+        yield Problem(("fields", root), f"{root!r} is not a name for a root")
     if not d.methods:
         yield Problem(("methods",), "`methods` needs at least one method")
-    for method in d.methods:
-        if not _METHOD.fullmatch(method):
-            yield Problem(("methods",), f"{method!r} is not a method")
+    for method in (method for method in d.methods if not _METHOD.fullmatch(method)):
+        yield Problem(("methods",), f"{method!r} is not a method")
     if not d.reads:
         yield Problem(("read",), "`read` is one or more of json form text")
 
@@ -186,9 +188,7 @@ def _check_sources(d: Definition) -> Iterator[Problem]:
         if sum([bool(source.header), bool(source.paths), bool(source.key), source.event]) != 1:
             text = f"`{'.'.join(place)}` needs exactly one of header, field, key, event"
             yield Problem(place, text)
-        for name in spelled(source.header):
-            if not _HEADER.fullmatch(name):
-                yield Problem((*place, "header"), f"{name!r} is not a header name")
+        yield from (Problem((*place, "header"), text) for text in _no_headers(source.header))
         if source.key and source.prefix:
             yield Problem((*place, "prefix"), "`prefix` goes with a header or a field, not a key")
         if not source.prefix.isascii() or not source.sample.isprintable():
@@ -208,13 +208,11 @@ def _check_ways(d: Definition) -> Iterator[Problem]:
 
 def _check_measures(d: Definition) -> Iterator[Problem]:
     if d.ack_within is not None:
-        for text in _unreadable(d.ack_within, duration_s):
-            yield Problem(("ack_within",), text)
+        yield from (Problem(("ack_within",), t) for t in _unreadable(d.ack_within, duration_s))
     unreadable = _unreadable(d.body_max, body_bytes)
     if not unreadable and body_bytes(d.body_max) > _BODY_MAX:
         unreadable = ["`body_max` is at most 100MiB"]
-    for text in unreadable:
-        yield Problem(("body_max",), text)
+    yield from (Problem(("body_max",), text) for text in unreadable)
     if d.form_field is not None and not d.form_field.isascii():
         yield Problem(("form_field",), "`form_field` is plain ASCII")
     if d.split is not None and not 1 <= d.split <= 1000:
@@ -237,9 +235,8 @@ def _check_split(d: Definition) -> Iterator[Problem]:
 
 
 def _check_handshakes(d: Definition) -> Iterator[Problem]:
-    for index, handshake in enumerate(d.respond):
-        for key, text in _handshake(handshake, d):
-            yield Problem(("respond", index, key), text)
+    for index, one in enumerate(d.respond):
+        yield from (Problem(("respond", index, key), text) for key, text in _handshake(one, d))
 
 
 def _handshake(handshake: Handshake, d: Definition) -> Iterator[tuple[str, str]]:
@@ -269,11 +266,9 @@ def _unreadable(text: str, read: Callable[[str], float]) -> list[str]:
 def _sources(d: Definition) -> Iterator[tuple[tuple[str, ...], ValueSource]]:
     if d.event != ValueSource():
         yield ("event",), d.event
-    for name, source in d.fields.items():
-        yield ("fields", name), source
-    for place, optional in (("action", d.action), ("id", d.id)):
-        if optional is not None:
-            yield (place,), optional
+    yield from ((("fields", name), source) for name, source in d.fields.items())
+    optional = (("action", d.action), ("id", d.id))
+    yield from (((key,), source) for key, source in optional if source is not None)
 
 
 def _check_parts(d: Definition) -> Iterator[Problem]:
