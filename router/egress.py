@@ -6,7 +6,7 @@ decides nothing here. An address that carries an IPv4 address inside (mapped, NA
 ISATAP) is judged by what it carries.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from ipaddress import (
     IPv4Address,
     IPv4Network,
@@ -152,6 +152,14 @@ def is_local_name(host: str) -> bool:
     """Whether a host is `localhost` or below it: loopback as written."""
     lowered = host.lower().rstrip(".")
     return lowered == "localhost" or lowered.endswith(".localhost")
+
+
+def is_written(address: str, host: str, written: Container[str]) -> bool:
+    """Whether the operator wrote this very address down, or `localhost` for a loopback one."""
+    found = literal_address(address)
+    if found is None or host.lower() not in written:
+        return False
+    return found == literal_address(host) or (is_local_name(host) and found.is_loopback)
 
 
 def is_metadata_name(host: str) -> bool:

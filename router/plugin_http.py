@@ -10,7 +10,7 @@ from typing import Any
 import httpcore
 import httpx
 
-from router.egress import EgressPolicy, is_local_name, is_metadata_name, literal_address
+from router.egress import EgressPolicy, is_metadata_name, is_written
 from router.errors import EgressRefused
 
 TIMEOUT_S, CONNECT_S = 30.0, 5.0
@@ -61,7 +61,7 @@ class _Guard:
         found, refusal = [], EgressRefused("the name has no address")
         for address in dict.fromkeys(str(info[4][0]) for info in infos):
             try:
-                self._policy.check(address, literal=self._names(host, address))
+                self._policy.check(address, literal=is_written(address, host, self._written))
             except EgressRefused as error:
                 refusal = error
             else:
@@ -69,13 +69,6 @@ class _Guard:
         if not found:
             raise refusal
         return found
-
-    def _names(self, host: str, address: str) -> bool:
-        """Whether the operator wrote this very address, or `localhost` for a loopback one."""
-        found = literal_address(address)
-        if found is None or host.lower() not in self._written:
-            return False
-        return found == literal_address(host) or (is_local_name(host) and found.is_loopback)
 
 
 class _SmallReads(httpcore.AsyncNetworkStream):

@@ -54,17 +54,13 @@ def is_probe(headers: Iterable[tuple[bytes, bytes]], reason: str) -> bool:
     return reason in _UNPROVED and (b"user-agent", AGENT) in headers
 
 
-def _never() -> bool:
-    return False
-
-
 class Refusals:
     """
     The last refusals, and the last few requests that were refused; `wanted` says at each refusal
     whether to keep its request.
     """
 
-    def __init__(self, wanted: Callable[[], bool] = _never) -> None:
+    def __init__(self, wanted: Callable[[], bool] = lambda: False) -> None:
         self.wanted = wanted
         self._recent: deque[dict[str, Any]] = deque(maxlen=RECENT_MAX)
         self._kept: deque[KeptRefusal] = deque(maxlen=KEPT_MAX)

@@ -5,12 +5,14 @@ A reference names an environment variable, a file, or a credential of the servic
 in its credentials directory). No error and no representation holds a value.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 from router.errors import SecretMissing
 
 WEAK_BYTES = 16
+_LINE_BREAK = re.compile(rb"\r?\n\Z")
 
 
 class Secret:
@@ -93,17 +95,9 @@ def _from_env(name: str, environ: Mapping[str, str]) -> bytes:
 
 def _from_file(what: str, path: str, read_file: Callable[[str], bytes]) -> bytes:
     try:
-        value = read_file(path)
+        value = _LINE_BREAK.sub(b"", read_file(path))
     except OSError as e:
         raise SecretMissing(f"{what} cannot be read: {e.strerror or 'unknown error'}") from None
-    value = _without_line_break(value)
     if not value:
         raise SecretMissing(f"{what} is empty")
-    return value
-
-
-def _without_line_break(value: bytes) -> bytes:
-    for end in (b"\r\n", b"\n"):
-        if value.endswith(end):
-            return value[: -len(end)]
     return value

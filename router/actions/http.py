@@ -1,6 +1,7 @@
 """The `http` action: one request, its answer read within bounds, its outcome classed."""
 
 import contextvars
+import functools
 import io
 import os
 import random
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from router.actions.kept_response import json_of
 from router.actions.request_auth import Contexts, UnusableError, UnusableFilesError, signatures
 from router.actions.resolve import Resolve, system_lookup
-from router.egress import EgressPolicy, is_local_name, is_metadata_name, literal_address
+from router.egress import EgressPolicy, is_metadata_name, is_written
 from router.errors import EgressRefused
 from router.kinds.http import HttpCall, of_status
 from router.kinds.kind import ActionCall
@@ -49,11 +50,7 @@ class _Aim:
 
     def names(self, text: str) -> bool:
         """Whether the operator wrote this very address down, or `localhost` for a loopback one."""
-        host = self.url.host or ""
-        found = literal_address(text)
-        if found is None or host not in self.written:
-            return False
-        return found == literal_address(host) or (is_local_name(host) and found.is_loopback)
+        return is_written(text, self.url.host or "", self.written.lower())
 
 
 _aim: contextvars.ContextVar[_Aim] = contextvars.ContextVar("aim")
@@ -90,7 +87,7 @@ class HttpAction:
         self._random_bits = random_bits
         self._contexts = Contexts()
         self._session: aiohttp.ClientSession | None = None
-        self._timeouts: dict[tuple[float, float], aiohttp.ClientTimeout] = {}
+        self._timeout = functools.cache(lambda s, c: aiohttp.ClientTimeout(total=s, connect=c))
 
     async def run(self, call: ActionCall, job: Job) -> Outcome:
         """Send it once, read at most 64 KiB of the answer."""
@@ -126,7 +123,7 @@ class HttpAction:
             headers=self._headers(call, job),
             data=_body(call.body),
             allow_redirects=False,
-            timeout=self._timeout(call),
+            timeout=self._timeout(call.timeout_s, call.connect_timeout_s),
             ssl=True if call.tls is None else self._contexts.of(call.tls, call.tls_key),
         ) as response:
             text, cut = await _read(response)
@@ -189,16 +186,6 @@ class HttpAction:
             raise
         aim.tried += 1
         return socket.socket(family, kind, proto)
-
-    def _timeout(self, call: HttpCall) -> "aiohttp.ClientTimeout":
-        key = (call.timeout_s, call.connect_timeout_s)
-        known = self._timeouts.get(key)
-        if known is None:
-            known = self._aiohttp.ClientTimeout(
-                total=call.timeout_s, connect=call.connect_timeout_s
-            )
-            self._timeouts[key] = known
-        return known
 
     def _result(
         self, call: HttpCall, status: int, headers: Mapping[str, str], read: tuple[bytes, bool]

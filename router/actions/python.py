@@ -20,7 +20,7 @@ from router.expressions import encode_json
 from router.kinds.kind import ActionCall
 from router.kinds.python import PythonCall
 from router.log import Redactor
-from router.model.job import Done, FailOutcome, Job, Outcome, RetryOutcome
+from router.model.job import Done, FailOutcome, FailureClass, Job, Outcome, RetryOutcome
 from router.plugin_host.wire import TRACE_MAX, Ended
 
 JOBS_MAX = 1_000
@@ -28,6 +28,7 @@ RSS_MAX = 256 * 1024 * 1024
 MEMORY = 1024 * 1024 * 1024
 """What a child may allocate at all; beyond it a plugin meets MemoryError."""
 START_S = 5.0
+NO_ANSWER = "the plugin's process sent no proper answer"
 IDLE_S = 60.0
 """How long a child beyond the first is kept for the next rush."""
 
@@ -104,13 +105,10 @@ class PythonAction:
             async with asyncio.timeout(call.timeout_s):
                 ended = await child.ask(turn, self._request(call, turn), call.body)
         except TimeoutError:
-            await child.end()
-            await child.drained()
-            return RetryOutcome(
-                "timeout", f"stopped after {call.timeout_s:g} s", None, self._result(call, child)
-            ), False
+            reason = f"stopped after {call.timeout_s:g} s"
+            return await self._stopped(call, child, "timeout", reason), False
         except Broken:
-            return await self._broken(call, child), False
+            return await self._stopped(call, child, "error", NO_ANSWER), False
         if ended is None:
             return await self._died(call, child), False
         twice = child.doubted and ended.kind == "error"  # it may be the process that is broken
@@ -126,15 +124,16 @@ class PythonAction:
         except TimeoutError:
             return RetryOutcome("error", "the plugin's process did not start in time")
         except Broken:
-            return await self._broken(call, child)
+            return await self._stopped(call, child, "error", NO_ANSWER)
         return None if listens else await self._died(call, child)
 
-    async def _broken(self, call: PythonCall, child: PluginChild) -> Outcome:
+    async def _stopped(
+        self, call: PythonCall, child: PluginChild, failure: FailureClass, reason: str
+    ) -> Outcome:
+        """End the process; the attempt failed for this reason."""
         await child.end()
         await child.drained()
-        return RetryOutcome(
-            "error", "the plugin's process sent no proper answer", None, self._result(call, child)
-        )
+        return RetryOutcome(failure, reason, None, self._result(call, child))
 
     def _classed(self, call: PythonCall, child: PluginChild, ended: Ended) -> Outcome:
         masks = self._redactor.with_(call.secrets.values())
@@ -210,7 +209,8 @@ class PythonAction:
         return child
 
     def _kept(self, child: PluginChild) -> None:
-        if (child.version != self._version() or child.calls >= self._jobs_max) or not child.usable:
+        stale = child.version != self._version()
+        if stale or child.calls >= self._jobs_max or not child.usable:
             self._dropped(child)
             return
         self._idle.append(child)

@@ -18,18 +18,14 @@ class Definitions(Lazy):
     one that needs itself fails.
     """
 
-    __slots__ = ("_depth", "_expressions", "_known", "_scope")
+    __slots__ = ("_depth", "_known", "_scope", "expressions")
 
     def __init__(self, expressions: Mapping[str, Expression], scope: Scope) -> None:
-        self._expressions = expressions
+        self.expressions = expressions
+        """The definitions, by name."""
         self._scope = scope
         self._known: dict[str, Any] = {}
         self._depth = 0
-
-    @property
-    def expressions(self) -> Mapping[str, Expression]:
-        """The definitions, by name."""
-        return self._expressions
 
     def take(self, name: str) -> JSON:
         known = self._known
@@ -41,11 +37,11 @@ class Definitions(Lazy):
         return value
 
     def everything(self) -> dict[str, JSON]:
-        taken = {name: self.take(name) for name in self._expressions}
+        taken = {name: self.take(name) for name in self.expressions}
         return {name: None if value is ABSENT else value for name, value in taken.items()}
 
     def _evaluate(self, name: str) -> Any:
-        expression = self._expressions.get(name)
+        expression = self.expressions.get(name)
         if expression is None:
             return ABSENT
         if self._depth >= _DEPTH_MAX:

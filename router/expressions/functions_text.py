@@ -8,6 +8,7 @@ from router.errors import EvaluationError
 from router.expressions.absent import JSON
 from router.expressions.compare import exact
 from router.expressions.json_text import encode_json
+from router.model.patterns import wildcard
 
 TEXT_MAX = 1_048_576
 
@@ -64,24 +65,6 @@ def lines(text: str) -> list[str]:
     return found
 
 
-def glob(text: str, pattern: str) -> bool:
-    """Whether `*` in the pattern can stand for runs of characters; one pass over the text."""
-    first, *middle = pattern.split("*")
-    if not middle:
-        return text == pattern
-    last = middle.pop()
-    end = len(text) - len(last)
-    if len(first) > end or not text.startswith(first) or not text.endswith(last):
-        return False
-    position = len(first)
-    for piece in middle:
-        found = text.find(piece, position, end)
-        if found < 0:
-            return False
-        position = found + len(piece)
-    return True
-
-
 def to_string(value: JSON) -> str:
     return value if isinstance(value, str) else _bounded(encode_json(value).decode())
 
@@ -118,7 +101,7 @@ TEXT_FUNCTIONS: dict[str, Any] = {
     "concat": concat,
     "join": join,
     "lines": lines,
-    "glob": glob,
+    "glob": lambda text, pattern: wildcard(pattern, text),
     "to_string": to_string,
     "starts_with": str.startswith,
     "ends_with": str.endswith,

@@ -48,7 +48,9 @@ def _write_lazy(value: Any) -> Any:
 
 
 _DECODER = msgspec.json.Decoder(float_hook=exact_number)
-_ENCODER = msgspec.json.Encoder(decimal_format="number", enc_hook=_write_lazy)
+
+encode_json = msgspec.json.Encoder(decimal_format="number", enc_hook=_write_lazy).encode
+"""A value as compact JSON; decimals keep their digits (`1.50` stays `1.50`)."""
 
 
 def decode_json(data: bytes | memoryview) -> JSON:
@@ -62,16 +64,11 @@ def decode_json(data: bytes | memoryview) -> JSON:
         raise
     except (ValueError, RecursionError) as fault:
         raise NotJson(str(fault)) from None
-    if len(data) > DIGITS_MAX and _has_long_run(data):
+    # A sample of every 100th byte rules out most bodies.
+    may_be_long = len(data) > DIGITS_MAX and _SAMPLED_RUN.search(bytes(data[::_STRIDE]))
+    if may_be_long and _LONG_RUN.search(data):
         _check_integers(value)
     return value
-
-
-def _has_long_run(data: bytes | memoryview) -> bool:
-    """Whether 401 digits stand in a row. A sample of every 100th byte rules out most bodies."""
-    if _SAMPLED_RUN.search(bytes(data[::_STRIDE])) is None:
-        return False
-    return _LONG_RUN.search(data) is not None
 
 
 def _check_integers(value: JSON) -> None:
@@ -84,8 +81,3 @@ def _check_integers(value: JSON) -> None:
             pending.extend(item)
         elif isinstance(item, int) and abs(item) >= _INTEGER_BOUND:
             raise NotJson(f"a number has more than {DIGITS_MAX} digits")
-
-
-def encode_json(value: JSON) -> bytes:
-    """The value as compact JSON; decimals keep their digits (`1.50` stays `1.50`)."""
-    return _ENCODER.encode(value)

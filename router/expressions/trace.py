@@ -195,10 +195,8 @@ class _TraceReader:
     def _skip(self, part: TracePart, wanted: bool) -> None:
         for leaf, helping in _leaves(part, wanted):
             node = _node(leaf)
-            word: LeafVerdict = "not evaluated"
-            self.leaves.append(
-                Leaf(self._next(), leaf.expression, node.start, node.end, helping, word, node=node)
-            )
+            place = (self._next(), leaf.expression, node.start, node.end)
+            self.leaves.append(Leaf(*place, helping, "not evaluated", node=node))
 
     def _next(self) -> int:
         return self._first + len(self.leaves)

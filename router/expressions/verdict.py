@@ -297,13 +297,11 @@ def _value_logic(node: Node, reading: Semantics) -> Run:
     if node.kind == "not":
         return lambda x, s: not is_true(first(x, s))
     second = build(node.children[1], reading)
-    if node.value in _ORDER:
-        return _value_order(first, second, _ORDER[node.value])
-    wanted = node.value == "=="
-    return lambda x, s: same(present(first(x, s)), present(second(x, s))) is wanted
+    if node.value not in _ORDER:
+        wanted = node.value == "=="
+        return lambda x, s: same(present(first(x, s)), present(second(x, s))) is wanted
+    compare = _ORDER[node.value]
 
-
-def _value_order(first: Run, second: Run, compare: Callable[[Any, Any], bool]) -> Run:
     def order(x: Any, s: Any) -> Any:
         one, two = first(x, s), second(x, s)
         return compare(exact(one), exact(two)) if is_number(one) and is_number(two) else None

@@ -162,15 +162,13 @@ def trace_of(received: Mapping[str, str], delivery: str) -> tuple[str, str]:
 
 
 def _always(job: Job) -> dict[str, str]:
-    headers = {
+    return {
         "idempotency-key": job.id,
         "router-delivery": job.delivery,
         "router-event": quote(job.event, safe="/.:_- "),
         "router-attempt": str(job.attempt),
+        **({"router-replay-of": job.replay_of} if job.replay_of else {}),
     }
-    if job.replay_of:
-        headers["router-replay-of"] = job.replay_of
-    return headers
 
 
 def _auth(auth: Auth | None, scope: Scope) -> dict[str, str]:
@@ -264,11 +262,6 @@ def _form(spec: HttpSpec, field: str) -> TemplateForm:
     return "json" if field == "body" and spec.body_kind == "json" else "text"
 
 
-def _url_secrets(spec: HttpSpec) -> frozenset[str]:
-    uses = frozenset() if spec.url is None else spec.url.uses
-    return frozenset(field for root, field in uses if root == "secret")
-
-
 def _json(call: HttpCall) -> Any:
     try:
         return decode_json(call.body)
@@ -284,7 +277,9 @@ HTTP = Kind(
     call=HttpCall,
     render=render,
     form=_form,
-    url_secrets=_url_secrets,
+    url_secrets=lambda spec: (
+        {field for root, field in spec.url.uses if root == "secret"} if spec.url else ()
+    ),
     calls={
         "method": CallField("The method.", lambda call: call.method),
         "url": CallField("The whole address.", lambda call: call.url),

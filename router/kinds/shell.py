@@ -143,10 +143,6 @@ def of_exit(code: int, result: dict[str, Any]) -> Outcome:
     return RetryOutcome("error", f"exit {code}", None, result)
 
 
-def _stdin(call: ShellCall) -> str | None:
-    return None if call.stdin is None else call.stdin.decode("utf-8", "replace")
-
-
 SHELL = Kind(
     name="shell",
     number=1,
@@ -159,7 +155,10 @@ SHELL = Kind(
     calls={
         "argv": CallField("Program and arguments.", lambda call: list(call.argv), "texts"),
         "env": CallField("Variables, some of them.", lambda call: call.env, "table"),
-        "stdin": CallField("What it was given.", _stdin),
+        "stdin": CallField(
+            "What it was given.",
+            lambda call: None if call.stdin is None else call.stdin.decode("utf-8", "replace"),
+        ),
     },
     reply=ReplyKey("exit", "An exit code.", range(256), "no exit code", None, ()),
     outcome=lambda _call, answer: of_exit(int(answer.reply or 0), {"exit": int(answer.reply or 0)}),

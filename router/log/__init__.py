@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 LINE_BYTES = 8_192
+LOST = "lines of this log were lost: they could not be written"
 
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
@@ -102,20 +103,17 @@ def configure(
     """
     import structlog  # noqa: PLC0415 - costly: only who logs pays
 
-    out = Output(sink_of(stream if stream is not None else sys.stderr), _tell_lost)
+    sink = sink_of(stream if stream is not None else sys.stderr)
+    out = Output(sink, lambda lines: get("log").warning(LOST, lines=lines))
     _State.out = out
     _State.root = structlog.wrap_logger(
         out,
-        processors=[_Rendering(redactor, _human(phrase) if human else _render_json)],
+        processors=[_rendering(redactor, _human(phrase) if human else _render_json)],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
     ).bind()
     _State.quick = None if human else _Quick(out, redactor, _LEVELS[level])
     atexit.register(out.flush, LAST_S)
     _adopt_standard_logging()
-
-
-def _tell_lost(lines: int) -> None:
-    get("log").warning("lines of this log were lost: they could not be written", lines=lines)
 
 
 def lost() -> int:
@@ -153,25 +151,19 @@ def _adopt_standard_logging() -> None:
 EventDict = MutableMapping[str, Any]
 
 
-def _format_exception(event: EventDict) -> EventDict:
-    error = event.pop("exc_info", None)
-    if isinstance(error, BaseException):
-        event["exception"] = "".join(traceback.format_exception(error))[-4096:]
-    return event
-
-
-class _Rendering:
+def _rendering(
+    redactor: Redactor, render: Callable[[EventDict], str]
+) -> Callable[[Any, str, EventDict], str]:
     """The one step from an event to its line: stamp, mask value by value, render."""
 
-    def __init__(self, redactor: Redactor, render: Callable[[EventDict], str]) -> None:
-        self._redactor = redactor
-        self._render = render
+    def line(_: Any, level: str, event: EventDict) -> str:
+        event.update(level=level, timestamp=_timestamp())
+        error = event.pop("exc_info", None)
+        if isinstance(error, BaseException):
+            event["exception"] = "".join(traceback.format_exception(error))[-4096:]
+        return render(redactor.value(dict(event)))
 
-    def __call__(self, _: Any, level: str, event: EventDict) -> str:
-        event["level"] = level
-        event["timestamp"] = _timestamp()
-        masked: EventDict = self._redactor.value(dict(_format_exception(event)))
-        return self._render(masked)
+    return line
 
 
 class _Quick:

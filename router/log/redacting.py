@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, AnyStr
 from urllib.parse import quote
 
@@ -113,23 +113,19 @@ class Redactor:
 
 def beginning_of_one(text: AnyStr, forms: Iterable[AnyStr]) -> int:
     """How much of a text's end is the beginning of one of these, but not the whole of it."""
-    longest = 0
-    for form in forms:
-        for length in range(min(len(form) - 1, len(text)), longest, -1):
-            if text.endswith(form[:length]):
-                longest = length
-                break
-    return longest
+    return _longest(text, forms, lambda form, length: text.endswith(form[:length]))
 
 
 def end_of_one(text: AnyStr, forms: Iterable[AnyStr]) -> int:
     """How much of a text's beginning is the end of one of these, but not the whole of it."""
+    return _longest(text, forms, lambda form, length: text.startswith(form[-length:]))
+
+
+def _longest(text: AnyStr, forms: Iterable[AnyStr], fits: Callable[[AnyStr, int], bool]) -> int:
     longest = 0
     for form in forms:
-        for length in range(min(len(form) - 1, len(text)), longest, -1):
-            if text.startswith(form[-length:]):
-                longest = length
-                break
+        lengths = range(min(len(form) - 1, len(text)), longest, -1)
+        longest = next((length for length in lengths if fits(form, length)), longest)
     return longest
 
 

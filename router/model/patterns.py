@@ -5,23 +5,18 @@ from router.model.settings import OWN
 
 def wildcard(pattern: str, text: str) -> bool:
     """Whether `text` fits `pattern`, in time linear in both for each `*`."""
-    head, *rest = pattern.split("*")
-    if not rest:
+    head, *middle = pattern.split("*")
+    if not middle:
         return pattern == text
-    *middle, tail = rest
-    if not text.startswith(head) or len(text) < len(head) + len(tail):
+    tail = middle.pop()
+    at, end = len(head), len(text) - len(tail)
+    if at > end or not text.startswith(head) or not text.endswith(tail):
         return False
-    if not text.endswith(tail):
-        return False
-    return _in_order(middle, text, len(head), len(text) - len(tail))
-
-
-def _in_order(pieces: list[str], text: str, start: int, end: int) -> bool:
-    for piece in pieces:
-        found = text.find(piece, start, end)
+    for piece in middle:
+        found = text.find(piece, at, end)
         if found < 0:
             return False
-        start = found + len(piece)
+        at = found + len(piece)
     return True
 
 

@@ -62,18 +62,18 @@ def next_delay_ms(
     """
     How long to wait after the `charged`-th failed attempt (from 1), or None when it was the last.
 
-    A wish of the target (`after_s`, clamped to 1 s .. 24 h) never comes earlier than the
-    schedule; a raised wish (`temporary`) is taken as it is. A temporary failure outlives its
-    policy by the delays of `short`, once.
+    A delay that the target asks for (`after_s`, clamped to 1 s .. 24 h) never ends earlier than
+    the schedule's; one that was raised (`temporary`) is taken as it is. A temporary failure
+    outlives its policy by the delays of `short`, once.
     """
     delay = _scheduled(policy, charged, failure)
     if delay is None:
         return None
-    jittered = _jittered(delay, policy.jitter, rng)
+    jittered = max(1, round(delay * (1 + policy.jitter * rng.uniform(-1, 1))))
     if after_s is None:
         return jittered
-    wish = int(min(max(after_s, RETRY_AFTER_MIN_S), RETRY_AFTER_MAX_S) * 1000)
-    return wish if failure == "temporary" else max(jittered, wish)
+    asked = int(min(max(after_s, RETRY_AFTER_MIN_S), RETRY_AFTER_MAX_S) * 1000)
+    return asked if failure == "temporary" else max(jittered, asked)
 
 
 def _scheduled(policy: RetryPolicy, charged: int, failure: FailureClass) -> int | None:
@@ -83,7 +83,3 @@ def _scheduled(policy: RetryPolicy, charged: int, failure: FailureClass) -> int 
     elif failure == "temporary":
         schedule = schedule + SHORT.schedule_ms
     return schedule[charged - 1] if charged <= len(schedule) else None
-
-
-def _jittered(delay_ms: int, jitter: float, rng: random.Random) -> int:
-    return max(1, round(delay_ms * (1 + jitter * rng.uniform(-1, 1))))

@@ -66,7 +66,6 @@ class Ended(msgspec.Struct, tag=True, kw_only=True):
 
 Answer = Ready | Begun | Ended
 
-_REQUEST = msgspec.json.Decoder(CallFrame, float_hook=Decimal)
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 
@@ -76,6 +75,5 @@ def frame(value: Any) -> bytes:
     return len(text).to_bytes(4, "big") + text
 
 
-def decode_request(text: bytes | bytearray) -> CallFrame:
-    """A request as the router wrote it; fractions come as decimals."""
-    return _REQUEST.decode(text)
+decode_request = msgspec.json.Decoder(CallFrame, float_hook=Decimal).decode
+"""A request as the router wrote it; fractions come as decimals."""
