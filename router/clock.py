@@ -94,7 +94,6 @@ class SteadyClock(Clock):
 
 def steady() -> SteadyClock:
     """The machine's clock, made steady. Where the system can tell, time asleep counts too."""
-    awake_or_not = getattr(time, "CLOCK_BOOTTIME", None)
-    if awake_or_not is None:
+    if (awake_or_not := getattr(time, "CLOCK_BOOTTIME", None)) is None:
         return SteadyClock(SystemClock(), time.monotonic_ns)
     return SteadyClock(SystemClock(), partial(time.clock_gettime_ns, awake_or_not))

@@ -113,8 +113,7 @@ class EgressPolicy:
         Raises:
             EgressRefused: it is not, or the text is no plain address (`127.1`).
         """
-        found = literal_address(address)
-        if found is None:
+        if (found := literal_address(address)) is None:
             raise EgressRefused("not a plain address")
         faces = (found, *_carried(found))
         if any(face in _METADATA for face in faces):

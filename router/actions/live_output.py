@@ -37,8 +37,7 @@ class Watching:
 
         None: no command of it runs here.
         """
-        found = self._running.get(job)
-        if found is None:
+        if (found := self._running.get(job)) is None:
             return None
         attempt, child, call = found
         masks = self._redactor.with_(secrets_of(call))

@@ -153,14 +153,12 @@ class PluginChild:
         return answer
 
     async def _answer(self) -> Answer | None:
-        head = await self._bytes(4)
-        if head is None:
+        if (head := await self._bytes(4)) is None:
             return None
         length = int.from_bytes(head, "big")
         if length > ANSWER_MAX:
             raise Broken
-        text = await self._bytes(length)
-        if text is None:
+        if (text := await self._bytes(length)) is None:
             return None
         try:
             return _ANSWERS.decode(text)
@@ -171,8 +169,7 @@ class PluginChild:
         """So many bytes, or None at the end of the stream."""
         loop = asyncio.get_running_loop()
         while len(self._read) < count:
-            chunk = await loop.sock_recv(self._socket, ANSWER_MAX)
-            if not chunk:
+            if not (chunk := await loop.sock_recv(self._socket, ANSWER_MAX)):
                 return None
             self._read += chunk
         found = bytes(self._read[:count])

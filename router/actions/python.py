@@ -105,8 +105,9 @@ class PythonAction:
             async with asyncio.timeout(call.timeout_s):
                 ended = await child.ask(turn, self._request(call, turn), call.body)
         except TimeoutError:
-            reason = f"stopped after {call.timeout_s:g} s"
-            return await self._stopped(call, child, "timeout", reason), False
+            return await self._stopped(
+                call, child, "timeout", f"stopped after {call.timeout_s:g} s"
+            ), False
         except Broken:
             return await self._stopped(call, child, "error", NO_ANSWER), False
         if ended is None:
@@ -209,8 +210,7 @@ class PythonAction:
         return child
 
     def _kept(self, child: PluginChild) -> None:
-        stale = child.version != self._version()
-        if stale or child.calls >= self._jobs_max or not child.usable:
+        if child.version != self._version() or child.calls >= self._jobs_max or not child.usable:
             self._dropped(child)
             return
         self._idle.append(child)

@@ -32,8 +32,7 @@ def signatures(call: HttpCall, message_id: str, now_s: float) -> Iterator[tuple[
     Raises:
         UnusableError: a key is empty, or not what the scheme needs.
     """
-    sign = call.sign
-    if sign is None:
+    if (sign := call.sign) is None:
         return
     if not all(call.sign_keys):
         raise UnusableError("a secret to sign with is empty")
@@ -77,8 +76,7 @@ class Contexts:
         try:
             stamps = tuple(_stamp(path) for path in (tls.ca, tls.cert, tls.key) if path)
             digest = hashlib.sha256(key.encode()).digest() if key else None
-            known = self._made.get((tls, stamps, digest))
-            if known is None:
+            if (known := self._made.get((tls, stamps, digest))) is None:
                 if len(self._made) >= CONTEXTS_MAX:
                     self._made.clear()
                 known = self._made[(tls, stamps, digest)] = _context(tls, key)

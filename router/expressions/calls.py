@@ -41,8 +41,7 @@ _CLASSES: dict[str, tuple[type, ...]] = {
 
 def check_call(node: Node) -> None:
     """Name, number of arguments and `&`. Raises ExpressionError."""
-    function = FUNCTIONS.get(node.value)
-    if function is None:
+    if (function := FUNCTIONS.get(node.value)) is None:
         name = str(node.value)
         close = nearest(name, sorted(FUNCTIONS))
         hint = f"did you mean '{close}'?" if close else "docs/functions.md lists the functions"
@@ -153,8 +152,7 @@ def _scoped(function: Function, runs: list[Run]) -> Run:
     allowed = _plain_classes(parameter)
 
     def call(x: Any, s: Any) -> Any:
-        value = at_time(x, s)
-        if value is None or value is ABSENT:
+        if (value := at_time(x, s)) is None or value is ABSENT:
             return value
         return work(s, value if value.__class__ in allowed else _admit(function, parameter, value))
 
@@ -184,8 +182,7 @@ def _if(node: Node, reading: Semantics) -> Run:
     then, other = build(node.children[1], reading), build(node.children[2], reading)
 
     def choose(x: Any, s: Any) -> Any:
-        verdict = judge(x, s)
-        if verdict is True:
+        if (verdict := judge(x, s)) is True:
             return then(x, s)
         if verdict.__class__ is Failed:
             raise EvaluationError(verdict.reason)

@@ -41,8 +41,7 @@ class Definitions(Lazy):
         return {name: None if value is ABSENT else value for name, value in taken.items()}
 
     def _evaluate(self, name: str) -> Any:
-        expression = self.expressions.get(name)
-        if expression is None:
+        if (expression := self.expressions.get(name)) is None:
             return ABSENT
         if self._depth >= _DEPTH_MAX:
             return Failed(f"def.{name} needs too many other definitions")

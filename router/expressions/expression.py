@@ -45,8 +45,7 @@ class Expression:
 
     def __getattr__(self, name: str) -> Any:
         """The readings are compiled when they are first asked for, then kept."""
-        make = _MAKE.get(name)
-        if make is None:
+        if (make := _MAKE.get(name)) is None:
             raise AttributeError(name)
         made = make(self)
         object.__setattr__(self, name, made)

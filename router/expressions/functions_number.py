@@ -35,8 +35,7 @@ def bounded(number: Number) -> Number:
 
 
 def _read(text: str) -> Number | None:
-    short = _SHORT.fullmatch(text)
-    if short is not None:
+    if (short := _SHORT.fullmatch(text)) is not None:
         return int(text) if short.lastindex is None else Decimal(text)
     text = text.strip()
     if len(text) > 2 * DIGITS_MAX or _NUMBER.fullmatch(text) is None:
@@ -50,8 +49,7 @@ def _read(text: str) -> Number | None:
 def decimal(value: str | Number) -> Number:
     if not isinstance(value, str):
         return exact(value)
-    number = _read(value)
-    if number is None:
+    if (number := _read(value)) is None:
         raise EvaluationError(f"decimal() cannot read {value[:40]!r} as a number")
     return number
 

@@ -45,8 +45,7 @@ def _moment(time: str | int | Decimal) -> datetime:
 
 
 def _read(text: str) -> datetime:
-    found = _TIME.fullmatch(text.strip())
-    if found is None:
+    if (found := _TIME.fullmatch(text.strip())) is None:
         raise _unreadable(text)
     day, clock, fraction, offset = found.groups()
     digits = (fraction or "0")[:6].ljust(6, "0")

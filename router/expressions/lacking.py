@@ -40,8 +40,7 @@ def _leads_nowhere(keys: Keys, value: object) -> bool:
 
 def _paths(node: Node) -> Iterator[Keys]:
     """The paths from the scope, each as far as it is names and positions."""
-    path = path_of(node)
-    if path is not None:
+    if (path := path_of(node)) is not None:
         yield path[1]
     elif node.kind in _FIRST_ONLY:
         yield from _paths(node.children[0])

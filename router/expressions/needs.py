@@ -185,8 +185,7 @@ class _NeedReader:
 
 def _names(node: Node) -> tuple[str, ...] | None:
     """A path of nothing but names."""
-    path = path_of(node)
-    if path is None or not path[1]:
+    if (path := path_of(node)) is None or not path[1]:
         return None
     names = tuple(key for key in path[1] if isinstance(key, str))
     return names if len(names) == len(path[1]) else None

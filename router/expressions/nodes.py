@@ -78,8 +78,7 @@ def path_of(node: Node) -> Path | None:
 def _path_of_chain(node: Node) -> Path | None:
     rooted, keys = False, list[str | int]()
     for position, child in enumerate(node.children):
-        step = path_of(child)
-        if step is None or (step[0] and position > 0):
+        if (step := path_of(child)) is None or (step[0] and position > 0):
             return None
         rooted = rooted or step[0]
         keys.extend(step[1])

@@ -135,13 +135,11 @@ class _Parser:
         if self._nesting > NESTING_MAX:
             _, _, start, end = self._tokens[min(self._at, len(self._tokens) - 1)]
             raise ExpressionError(TOO_COMPLEX, "this is nested too deeply", start, end)
-        first = _FIRST.get(self._kind)
-        if first is None:
+        if (first := _FIRST.get(self._kind)) is None:
             raise self._unexpected()
         left = first(self, self._advance())
         while power < _POWER.get(self._kind, 0):
-            then = _THEN.get(self._kind)
-            if then is None:
+            if (then := _THEN.get(self._kind)) is None:
                 raise self._unexpected()
             left = then(self, left, self._advance())
         self._nesting -= 1

@@ -56,8 +56,7 @@ def tokens(text: str, start: int = 0) -> Iterator[Token]:
     position, length = start, len(text)
     match = _TOKEN.match
     while position < length:
-        found = match(text, position)
-        if found is None:
+        if (found := match(text, position)) is None:
             raise _unreadable(text, position)
         kind, end = found.lastgroup, found.end()
         if kind == "symbol":

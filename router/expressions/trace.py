@@ -118,8 +118,7 @@ _JOINS: dict[str, JoinKind] = {"and": "all", "or": "any"}
 
 
 def _divided(text: str, node: Node) -> TracePart:
-    kind = _JOINS.get(node.kind)
-    if kind is not None:
+    if (kind := _JOINS.get(node.kind)) is not None:
         return TracePart(kind, tuple(_divided(text, child) for child in node.children))
     if node.kind == "not" and _is_joined(node.children[0]):
         return TracePart("not", (_divided(text, node.children[0]),))

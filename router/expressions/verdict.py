@@ -65,8 +65,7 @@ def _and(node: Node) -> Run:
 
 def _both(first: Run, second: Run) -> Run:
     def both(x: Any, s: Any) -> Any:
-        left = first(x, s)
-        if left is True:
+        if (left := first(x, s)) is True:
             return second(x, s)
         if left is False:
             return False
@@ -79,8 +78,7 @@ def _not(node: Node) -> Run:
     inner = build_verdict(node.children[0])
 
     def deny(x: Any, s: Any) -> Any:
-        verdict = inner(x, s)
-        if verdict is True:
+        if (verdict := inner(x, s)) is True:
             return False
         return True if verdict is False else verdict
 
@@ -130,8 +128,7 @@ def _compare(node: Node) -> Run:
 
 
 def _name(node: Node) -> str:
-    path = path_of(node)
-    if path is None or not path[1]:
+    if (path := path_of(node)) is None or not path[1]:
         return "a compared value"
     return ".".join(str(key) for key in path[1])
 
@@ -162,8 +159,7 @@ def _equals_literal(left: Node, literal: JSON, wanted: bool) -> Run:
 
 def _plain_keys(node: Node) -> tuple[Any, ...]:
     """The names of a plain path that cannot fail; empty for anything else."""
-    path = path_of(node)
-    if path is None or path[0] or "def" in path[1]:
+    if (path := path_of(node)) is None or path[0] or "def" in path[1]:
         return ()
     return path[1] if all(isinstance(key, str) for key in path[1]) else ()
 

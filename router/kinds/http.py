@@ -155,8 +155,7 @@ def trace_of(received: Mapping[str, str], delivery: str) -> tuple[str, str]:
     The W3C trace that a call belongs to, and its flags: the sender's when it names a valid one,
     else one of the delivery's own, the same for all that comes of it.
     """
-    found = _TRACE.fullmatch(received.get("traceparent", ""))
-    if found is not None:
+    if (found := _TRACE.fullmatch(received.get("traceparent", ""))) is not None:
         return found[1], found[2]
     return hashlib.sha256(delivery.encode()).hexdigest()[:32], "00"
 

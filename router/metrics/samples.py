@@ -102,8 +102,7 @@ class Evaluations:
             if piece.__class__ is not tuple:
                 self._spread(piece, 1)
                 continue
-            seen = shared.get(id(piece))
-            if seen is not None:
+            if (seen := shared.get(id(piece))) is not None:
                 seen[1] += 1
                 continue
             if len(shared) >= ASKED_KEPT:
@@ -138,7 +137,6 @@ class Bound:
         self._children: dict[tuple[str, ...], Any] = {}
 
     def __call__(self, *labels: str) -> Any:
-        child = self._children.get(labels)
-        if child is None:
+        if (child := self._children.get(labels)) is None:
             child = self._children[labels] = self._family.labels(*labels)
         return child

@@ -66,8 +66,7 @@ def next_delay_ms(
     the schedule's; one that was raised (`temporary`) is taken as it is. A temporary failure
     outlives its policy by the delays of `short`, once.
     """
-    delay = _scheduled(policy, charged, failure)
-    if delay is None:
+    if (delay := _scheduled(policy, charged, failure)) is None:
         return None
     jittered = max(1, round(delay * (1 + policy.jitter * rng.uniform(-1, 1))))
     if after_s is None:

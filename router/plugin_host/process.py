@@ -38,8 +38,7 @@ class Host:
         """Until the router closes the socket; leaves by an OSError when the socket is broken."""
         self._send(Ready())
         while (head := self._read(4)) is not None:
-            text = self._read(int.from_bytes(head, "big"))
-            if text is None:
+            if (text := self._read(int.from_bytes(head, "big"))) is None:
                 return
             request = decode_request(text)
             request.event = msgspec.structs.replace(
@@ -69,8 +68,7 @@ class Host:
         found = bytearray(count)
         view, have = memoryview(found), 0
         while have < count:
-            got = self._channel.recv_into(view[have:])
-            if not got:
+            if not (got := self._channel.recv_into(view[have:])):
                 return None
             have += got
         return found

@@ -191,9 +191,9 @@ EGRESS = (
         68,
         "what was not written counts as written",
         Edit(
-            "router/actions/http.py",
-            "        if found is None or host not in self.written:\n            return False\n",
-            "        if found is None:\n            return False\n",
+            "router/egress.py",
+            "    if found is None or host.lower() not in written:\n        return False\n",
+            "    if found is None:\n        return False\n",
         ),
         "unit/actions/test_http.py::test_odd_spellings_of_loopback_are_refused",
     ),

@@ -156,8 +156,8 @@ PUBLISHED = (
         "retries without jitter",
         Edit(
             "router/model/retry.py",
-            "    return max(1, round(delay_ms * (1 + jitter * rng.uniform(-1, 1))))\n",
-            "    return max(1, delay_ms)\n",
+            "    jittered = max(1, round(delay * (1 + policy.jitter * rng.uniform(-1, 1))))\n",
+            "    jittered = max(1, delay)\n",
         ),
         "unit/dispatch/test_settlement.py::test_a_delay_is_spread_both_ways",
     ),

@@ -8,8 +8,8 @@ RULES = (
         "a field that is not there compares as null",
         Edit(
             "router/expressions/verdict.py",
-            "        if value is ABSENT:\n            return absent\n"
-            "        return (value == literal) is wanted\n\n    return equals_text\n",
+            "        return absent if value is ABSENT else (value == literal) is wanted\n\n"
+            "    return equals_text\n",
             "        return (value == literal) is wanted\n\n    return equals_text\n",
         ),
         "unit/expressions/test_verdict.py::test_error",
@@ -256,8 +256,8 @@ LEDGER = (
         "a target's wish comes before the schedule",
         Edit(
             "router/model/retry.py",
-            '    return wish if failure == "temporary" else max(jittered, wish)\n',
-            "    return wish\n",
+            '    return asked if failure == "temporary" else max(jittered, asked)\n',
+            "    return asked\n",
         ),
         "unit/dispatch/test_settlement.py::test_a_targets_wish_is_clamped",
     ),
