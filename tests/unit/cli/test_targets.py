@@ -2,11 +2,15 @@
 
 import asyncio
 import json
+import sqlite3
+from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from router.cli.main import run
+from router.clock import SystemClock
 from router.store.sqlite.store import open_store
 from tests.clocks import ManualClock
 from tests.store_values import Maker
@@ -62,3 +66,19 @@ def test_a_name_that_is_none(rules: str, capsys: pytest.CaptureFixture[str]) -> 
     asyncio.run(_two_jobs(Path(rules).parent))
     assert run(["targets", "pause", "epr", "-f", rules], {}) == 2
     assert "did you mean 'erp'?" in capsys.readouterr().err
+
+
+def test_since_when_it_is_paused_is_shown_as_the_clock_is(
+    rules: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Somebody had set the clock on by a day: the store keeps ledger time."""
+    asyncio.run(_two_jobs(tmp_path))
+    with closing(sqlite3.connect(tmp_path / "t.db")) as db, db:
+        db.execute("UPDATE clock_steps SET ahead = 86400000")
+    began = SystemClock().now()
+    assert run(["targets", "pause", "erp", "-f", rules], {}) == 0
+    capsys.readouterr()
+    assert run(["targets", "--json", "-f", rules], {}) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    since = datetime.fromisoformat(row["since"]).timestamp() * 1000
+    assert began <= round(since) <= SystemClock().now()

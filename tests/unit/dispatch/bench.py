@@ -32,6 +32,7 @@ class Seen:
 
     def __init__(self) -> None:
         self.settlements: list[tuple[str, str, bool]] = []
+        self.due: list[int] = []  # times at which jobs are said to be due again
         self.leaks: list[Exception] = []
         self.failures: list[str] = []
         self.cancelled: list[str] = []
@@ -42,6 +43,8 @@ class Seen:
         match happened:
             case AttemptEnded(job, settlement, _):
                 self.settlements.append((job.id, settlement.state, True))
+                if settlement.due_at is not None:
+                    self.due.append(settlement.due_at)
             case LeaseLost(job):
                 self.settlements.append((job.id, "lost", False))
             case Defect(_, error):

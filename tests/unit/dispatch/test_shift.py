@@ -48,6 +48,7 @@ def test_a_retry_comes_at_its_time(ms: int) -> None:
         await bench.commit_and_wake(*bench.new())
         await asyncio.sleep(1)
         assert bench.states() == {"job_0": "retryable"}
+        assert 0 < bench.seen.due[0] - clock.now() < 12_000
         _set(clock, ms)
         await asyncio.sleep(6)
         assert len(bench.act.began) == 1
@@ -72,6 +73,7 @@ def test_a_retry_of_a_result_that_could_not_be_written_comes_at_its_time(ms: int
         job = bench.ledger.records["job_0"]
         assert job.state == "retryable"
         assert 0 < job.due_at - clock.ledger() < 12_000
+        assert bench.seen.due == [job.due_at + ms]  # as the clock is now
         await asyncio.sleep(12)
         assert bench.states() == {"job_0": "succeeded"}
 

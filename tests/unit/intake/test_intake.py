@@ -21,7 +21,7 @@ from router.refusals import Refusals
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.ruleset import Ruleset
 from router.store.sqlite.store import SqliteStore, open_store
-from router.store.values import Acceptance, Selector
+from router.store.values import Acceptance, Accepted, Selector
 from router.wiring.observers import IntakeObserver, Observers
 from tests.builders import a_log, a_request, a_rule, a_ruleset
 from tests.clocks import START_MS, ManualClock
@@ -307,3 +307,23 @@ def test_credentials_are_removed_before_anything_stores_them() -> None:
         ("cookie", "[removed]"),
         ("proxy-connection", "[removed]"),
     )
+
+
+@pytest.mark.parametrize("ms", [86_400_000, -86_400_000])
+async def test_what_is_due_and_known_goes_by_ledger_time(ms: int) -> None:
+    """A delivery is received by the clock as it is; its jobs and keys wait as if nobody set it."""
+    kept: list[Acceptance] = []
+
+    class Keeping:
+        async def accept(self, acceptance: Acceptance) -> Accepted:
+            kept.append(acceptance)
+            return Accepted(acceptance.delivery.id)
+
+    world = World(Keeping(), a_ruleset(a_rule("one")))
+    world.clock.resume(ms)
+    await world.send()
+    [acceptance] = kept
+    assert acceptance.delivery.received_at == START_MS
+    assert [job.due_at for job in acceptance.jobs] == [START_MS - ms]
+    window = Dedupe().window_ms
+    assert [event.keys_until for event in acceptance.events] == [START_MS - ms + window]

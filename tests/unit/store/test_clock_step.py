@@ -170,4 +170,8 @@ async def test_a_store_of_before_opens_with_its_times_as_they_were(
     assert facts[FACT + "erp"]["since"] == START_MS - set_by
     assert facts[FACT + "crm"] == {"failing_since": None, "recovering": True, "usual": 1.5}
     assert await store.recall("clock") == {"clock/seen": START_MS}
+    ended = START_MS + 5 - set_by  # it was recorded before the clock was set
+    for before, gone in ((ended, 0), (ended + 1, 1)):
+        pruned = await store.prune(Retain(before, before, before), now=START_MS)
+        assert pruned.deliveries == gone
     await store.close()
