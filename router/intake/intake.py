@@ -107,7 +107,7 @@ class Intake:
 
     def find(self, raw_path: bytes) -> LiveEndpoint | None:
         """The endpoint at exactly this raw path."""
-        return self._live.current.doors.get(raw_path)
+        return self._live.current.by_path.get(raw_path)
 
     def refuse(
         self,

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from router.expressions import JSON, Expression, FieldNeed, Unusable, needs_of, unusable_of
+from router.expressions import JSON, FieldNeed, Unusable, needs_of, unusable_of
 from router.expressions.trace import part_of
 from router.rules.index import UNREADABLE, condition_needs, rule_needs
 from router.rules.match import Matcher, Wanting
@@ -138,19 +138,15 @@ def _unusable(conditions: Iterable[Condition], variables: Variables) -> Iterable
     for condition in conditions:
         if condition.test is not None:
             yield from unusable_of(condition.test, variables)
-            yield from _lazy(condition.test)
+            for need in needs_of(condition.test):
+                name = need.path[0]  # equal to something known, but by a name that is computed
+                if name in UNREADABLE:
+                    why = f"{name}.… is computed only when it is asked for"
+                    yield Unusable(".".join(need.path), why)
         elif condition.negate is not None:
             yield Unusable(condition.source, "not: says what must not be")
         elif not condition_needs(condition, variables):
             yield Unusable(condition.source, NO_SHARED_FIELD)
-
-
-def _lazy(test: Expression) -> Iterable[Unusable]:
-    """Equal to something known, but by a name that must be computed."""
-    for need in needs_of(test):
-        if need.path[0] in UNREADABLE:
-            text = ".".join(need.path)
-            yield Unusable(text, f"{need.path[0]}.… is computed only when it is asked for")
 
 
 def _leaves(condition: Condition) -> int:
@@ -176,7 +172,12 @@ def cost_json(cost: Cost) -> dict[str, JSON]:
                 "from": None if one.endpoints is None else list(one.endpoints),
                 "events": None if one.events is None else list(one.events),
                 "indexed": one.key is not None,
-                "key": None if one.key is None else _key_json(one.key),
+                "key": one.key
+                and {
+                    "field": ".".join(one.key.path),
+                    "equals": list(one.key.values),
+                    "begins_with": list(one.key.prefixes),
+                },
                 "not_indexed": [{"text": u.text, "why": u.why} for u in one.unusable],
                 "leaves": one.leaves,
                 "samples": one.let_in,
@@ -185,12 +186,4 @@ def cost_json(cost: Cost) -> dict[str, JSON]:
             for one in cost.rules
         ],
         "events": [msgspec.structs.asdict(one) for one in cost.events],
-    }
-
-
-def _key_json(need: FieldNeed) -> dict[str, JSON]:
-    return {
-        "field": ".".join(need.path),
-        "equals": list(need.values),
-        "begins_with": list(need.prefixes),
     }

@@ -132,14 +132,14 @@ class Explainer:
             for r in usual.values()
             if r.status == "matched" and r.rule.sources is not None
         )
-        found = [
-            usual.get(rule.id) or _quieted(_read(rule, endpoint, event, scope), louder)
-            for rule in self._rules
-        ]
-        return tuple(
-            msgspec.structs.replace(reading, passed=passed.get(place))
-            for place, reading in enumerate(found)
-        )
+        found = []
+        for place, rule in enumerate(self._rules):
+            reading = usual.get(rule.id) or _read(rule, endpoint, event, scope)
+            values: dict[str, Any] = {"passed": passed.get(place)}
+            if rule.otherwise and louder and reading.from_holds and reading.events_hold:
+                values |= {"status": "quiet", "quieted_by": louder}
+            found.append(msgspec.structs.replace(reading, **values))
+        return tuple(found)
 
     def _passed(self, endpoint: str, event: DeliveryEvent, scope: Scope) -> dict[int, Passed]:
         """What the index keeps from being evaluated, by the rule's place."""
@@ -160,12 +160,6 @@ def near_misses(readings: Sequence[RuleReading]) -> list[RuleReading]:
     return sorted(missed, key=lambda r: (r.missing, r.failed))
 
 
-def _quieted(reading: RuleReading, louder: tuple[str, ...]) -> RuleReading:
-    if not louder or not (reading.from_holds and reading.events_hold):
-        return reading
-    return msgspec.structs.replace(reading, status="quiet", quieted_by=louder)
-
-
 def _read(rule: CompiledRule, endpoint: str, event: DeliveryEvent, scope: Scope) -> RuleReading:
     mine = rule.takes(endpoint)
     names = event_names(endpoint, event.name)
@@ -174,22 +168,18 @@ def _read(rule: CompiledRule, endpoint: str, event: DeliveryEvent, scope: Scope)
         status: Status = "not for this event" if mine else "not for this endpoint"
         return RuleReading(rule, status, mine, named)
     items = items_of(rule, scope)
-    return RuleReading(rule, _status(rule, items), mine, named, items)
-
-
-def _status(rule: CompiledRule, items: tuple[ItemReading, ...]) -> Status:
-    verdicts = [item.verdict for item in items]
-    if any(verdict is False for verdict in verdicts):
-        return "not matched"
-    if any(isinstance(verdict, Failed) for verdict in verdicts):
-        return "error"
-    return "matched" if rule.mode == "live" else rule.mode
+    if any(item.verdict is False for item in items):
+        status = "not matched"
+    elif any(isinstance(item.verdict, Failed) for item in items):
+        status = "error"
+    else:
+        status = "matched" if rule.mode == "live" else rule.mode
+    return RuleReading(rule, status, mine, named, items)
 
 
 def items_of(rule: CompiledRule, scope: Scope) -> tuple[ItemReading, ...]:
     """Each item of a rule's `match` beside a scope, with all its leaves; never raises."""
-    items: list[ItemReading] = []
-    number = 1
+    items, number = list[ItemReading](), 1
     for condition in rule.match:
         seen = trace(_part(condition), scope, thorough=True, first=number)
         number += len(seen.leaves)

@@ -6,7 +6,7 @@ from msgspec.structs import asdict
 
 from router.expressions import Failed
 from router.expressions.trace import Leaf
-from router.rules.explain import EventReading, ItemReading, Passed, RuleReading
+from router.rules.explain import EventReading, RuleReading
 from router.rules.explain_words import verdict_word
 
 
@@ -29,30 +29,32 @@ def _rule(r: RuleReading) -> dict[str, Any]:
         "mode": rule.mode,
         "otherwise": rule.otherwise,
         "status": r.status,
-        "from": {"wanted": _listed(rule.sources), "holds": r.from_holds},
-        "events": {"wanted": _listed(rule.events), "holds": r.events_hold},
-        "match": [_item(item) for item in r.items],
+        "from": {"wanted": rule.sources and list(rule.sources), "holds": r.from_holds},
+        "events": {"wanted": rule.events and list(rule.events), "holds": r.events_hold},
+        "match": [
+            {
+                "source": item.source,
+                "verdict": verdict_word(item.verdict),
+                "reason": item.verdict.reason if isinstance(item.verdict, Failed) else None,
+                "leaves": [_leaf(leaf) for leaf in item.leaves],
+            }
+            for item in r.items
+        ],
         "missing": r.missing,
         "failed": r.failed,
         "would_match_by_one_of": list(r.pivots),
         "changes": [
             asdict(c) | {"found": None if c.found is None else asdict(c.found)} for c in r.changes
         ],
-        "passed_by_index": _passed(r.passed),
+        "passed_by_index": r.passed
+        and {
+            "field": ".".join(r.passed.path),
+            "wanted": list(r.passed.wanted),
+            "begins_with": list(r.passed.prefixes),
+            "there": r.passed.there,
+            "found": r.passed.found,
+        },
         "quieted_by": list(r.quieted_by),
-    }
-
-
-def _listed(names: tuple[str, ...] | None) -> list[str] | None:
-    return None if names is None else list(names)
-
-
-def _item(item: ItemReading) -> dict[str, Any]:
-    return {
-        "source": item.source,
-        "verdict": verdict_word(item.verdict),
-        "reason": item.verdict.reason if isinstance(item.verdict, Failed) else None,
-        "leaves": [_leaf(leaf) for leaf in item.leaves],
     }
 
 
@@ -67,16 +69,4 @@ def _leaf(leaf: Leaf) -> dict[str, Any]:
         "verdict": leaf.verdict,
         "reason": leaf.reason,
         "found": [asdict(found) for found in leaf.found],
-    }
-
-
-def _passed(passed: Passed | None) -> dict[str, Any] | None:
-    if passed is None:
-        return None
-    return {
-        "field": ".".join(passed.path),
-        "wanted": list(passed.wanted),
-        "begins_with": list(passed.prefixes),
-        "there": passed.there,
-        "found": passed.found,
     }

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -35,7 +36,7 @@ class Prefixes:
 
     def __init__(self, filed: Mapping[str, Sequence[Candidate]]) -> None:
         self._texts = sorted(filed)
-        self._filed = tuple(tuple(filed[text]) for text in self._texts)
+        self.filed = tuple(tuple(filed[text]) for text in self._texts)
         self._parents: list[int] = []  # the longest other prefix that each one begins with
         open_ones: list[int] = []
         for place, text in enumerate(self._texts):
@@ -56,16 +57,12 @@ class Prefixes:
             at = parents[at]
         found = []
         while at >= 0:
-            found.append(self._filed[at])
+            found.append(self.filed[at])
             at = parents[at]
         return found
 
-    def all(self) -> Sequence[tuple[Candidate, ...]]:
-        """Every list of rules."""
-        return self._filed
 
-
-class _Drawer:
+class _FieldRules:
     """The rules filed under one field, while the index is made."""
 
     def __init__(self) -> None:
@@ -74,17 +71,12 @@ class _Drawer:
 
     def file(self, candidate: Candidate, need: FieldNeed) -> None:
         """Under each value and beginning once, so that no event finds it twice."""
-        shortest = [p for p in dict.fromkeys(need.prefixes) if not _begins(p, need.prefixes)]
-        for prefix in shortest:
-            self.prefixes.setdefault(prefix, []).append(candidate)
+        for prefix in dict.fromkeys(need.prefixes):
+            if not any(prefix != one and prefix.startswith(one) for one in need.prefixes):
+                self.prefixes.setdefault(prefix, []).append(candidate)
         for key in dict.fromkeys(index_key(value) for value in need.values):
             if key is not None and not (key[0] == "text" and str(key[1]).startswith(need.prefixes)):
                 self.values.setdefault(key, []).append(candidate)
-
-
-def _begins(text: str, prefixes: tuple[str, ...]) -> bool:
-    """Whether it begins with one of them that is shorter."""
-    return any(text != prefix and text.startswith(prefix) for prefix in prefixes)
 
 
 class Index:
@@ -94,21 +86,21 @@ class Index:
         needs = [rule_needs(candidate.rule, variables or {}) for candidate in candidates]
         sharing = Counter(entry for each in needs for need in each for entry in _entries(need))
         always: list[Candidate] = []
-        filed: dict[tuple[str, ...], _Drawer] = {}
+        filed: dict[tuple[str, ...], _FieldRules] = {}
         for candidate, each in zip(candidates, needs, strict=True):
             if not each:
                 always.append(candidate)
                 continue
             best = min(each, key=lambda need: sum(sharing[entry] for entry in _entries(need)))
-            filed.setdefault(best.path, _Drawer()).file(candidate, best)
-        self._always = tuple(always)
+            filed.setdefault(best.path, _FieldRules()).file(candidate, best)
+        self.always = tuple(always)  # those that no field rules out
         self._filed = tuple(
             (
                 path,
-                {key: tuple(found) for key, found in drawer.values.items()},
-                Prefixes(drawer.prefixes) if drawer.prefixes else None,
+                {key: tuple(found) for key, found in field.values.items()},
+                Prefixes(field.prefixes) if field.prefixes else None,
             )
-            for path, drawer in filed.items()
+            for path, field in filed.items()
         )
         self.empty = not candidates
 
@@ -117,7 +109,7 @@ class Index:
         The rules that may match this scope. A tuple is one that later events get again; a list
         was made for this one.
         """
-        found = [self._always] if self._always else []
+        found = [self.always] if self.always else []
         for path, buckets, prefixes in self._filed:
             value: Any = scope
             for name in path:
@@ -136,20 +128,15 @@ class Index:
         return {
             candidate.place: path
             for path, buckets, prefixes in self._filed
-            for bucket in (*buckets.values(), *(prefixes.all() if prefixes else ()))
+            for bucket in (*buckets.values(), *(prefixes.filed if prefixes else ()))
             for candidate in bucket
         }
 
-    @property
-    def always(self) -> tuple[Candidate, ...]:
-        """Those that no field rules out."""
-        return self._always
-
     def most(self) -> int:
         """How many candidates one event can have at most: the fullest list of each field."""
-        return len(self._always) + sum(
+        return len(self.always) + sum(
             max((len(bucket) for bucket in buckets.values()), default=0)
-            + (sum(map(len, prefixes.all())) if prefixes else 0)
+            + (sum(map(len, prefixes.filed)) if prefixes else 0)
             for _, buckets, prefixes in self._filed
         )
 
@@ -159,9 +146,8 @@ def candidates_of(rules: Iterable[CompiledRule]) -> list[Candidate]:
     return [Candidate(i, rule, judge_of(rule)) for i, rule in enumerate(rules)]
 
 
-def place(candidate: Candidate) -> int:
-    """Where in the file it stands."""
-    return candidate.place
+place: Callable[[Candidate], int] = attrgetter("place")
+"""Where in the file it stands."""
 
 
 def judge_of(rule: CompiledRule) -> Judge | None:
@@ -170,7 +156,7 @@ def judge_of(rule: CompiledRule) -> Judge | None:
         return None
     if len(rule.match) == 1 and rule.match[0].test is not None:
         return rule.match[0].test.verdict  # the usual rule pays for one call only
-    return partial(_all_of, rule.match)
+    return partial(_joined, False, rule.match)
 
 
 def condition_verdict(condition: Condition, scope: Scope) -> bool | Failed:
@@ -180,29 +166,19 @@ def condition_verdict(condition: Condition, scope: Scope) -> bool | Failed:
     if condition.negate is not None:
         inner = condition_verdict(condition.negate, scope)
         return inner if isinstance(inner, Failed) else not inner
-    return _any_of(condition.any_of or (), scope)
+    return _joined(True, condition.any_of or (), scope)
 
 
-def _all_of(conditions: tuple[Condition, ...], scope: Scope) -> bool | Failed:
+def _joined(decisive: bool, conditions: tuple[Condition, ...], scope: Scope) -> bool | Failed:
+    """`decisive`: the verdict of one that decides for all, True for any, False for all of them."""
     failed: Failed | None = None
     for condition in conditions:
         result = condition_verdict(condition, scope)
-        if result is False:
-            return False
-        if result is not True:
+        if result is decisive:
+            return decisive
+        if isinstance(result, Failed):
             failed = failed or result
-    return True if failed is None else failed
-
-
-def _any_of(conditions: tuple[Condition, ...], scope: Scope) -> bool | Failed:
-    failed: Failed | None = None
-    for condition in conditions:
-        result = condition_verdict(condition, scope)
-        if result is True:
-            return True
-        if result is not False:
-            failed = failed or result
-    return False if failed is None else failed
+    return not decisive if failed is None else failed
 
 
 def rule_needs(rule: CompiledRule, variables: Scope) -> list[FieldNeed]:

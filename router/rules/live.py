@@ -40,7 +40,7 @@ class SecretValues:
 
 
 class LiveEndpoint(msgspec.Struct, frozen=True):
-    """One endpoint, ready to judge: what the web door and intake need of it."""
+    """One endpoint, ready to judge: what the listener and intake need of it."""
 
     settings: Endpoint
     provider: Provider
@@ -53,20 +53,20 @@ class LiveRuleset:
     """
     One generation, in force: ruleset, matcher, secrets, and the table of addresses.
 
-    `own` is the door of the router's own events, which has no address; None: no rule wants any.
+    `own` is the endpoint of the router's own events, which has no address; None: no rule wants any.
     """
 
     def __init__(self, ruleset: Ruleset, secrets: SecretValues) -> None:
         self.ruleset = ruleset
         self.secrets = secrets
         self.matcher = Matcher(ruleset)
-        self.doors = {
-            address.encode("latin-1"): door
-            for door in map(self._door, ruleset.endpoints.values())
-            for address in door.settings.addresses
+        endpoints = {name: self._live(one) for name, one in ruleset.endpoints.items()}
+        self.by_path = {
+            address.encode("latin-1"): endpoint
+            for endpoint in endpoints.values()
+            for address in endpoint.settings.addresses
         }
-        own = ruleset.endpoints.get(OWN)
-        self.own = None if own is None else self._door(own)
+        self.own = endpoints.get(OWN)
         self.paused = frozenset(r.id for r in ruleset.rules if r.mode == "paused")
         self.actions = {(r.id, a.id): a for r in ruleset.rules for a in r.actions}
         self.reads = {key: results_read(a) for key, a in self.actions.items() if a.after}
@@ -82,7 +82,7 @@ class LiveRuleset:
             found = self._roots[key] = roots_read(action)
         return found
 
-    def _door(self, endpoint: Endpoint) -> LiveEndpoint:
+    def _live(self, endpoint: Endpoint) -> LiveEndpoint:
         provider = self.ruleset.providers[endpoint.provider]
         return LiveEndpoint(endpoint, provider, endpoint.name, endpoint.body_max, provider.admits)
 

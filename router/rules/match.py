@@ -17,15 +17,15 @@ class Matches(msgspec.Struct, frozen=True):
     """
     The rules that one event matched, in file order, and those that erred (rule id, reason).
 
-    `shadow` rules matched but never act; `paused` ones make waiting jobs. `asked` are the rules
-    that were evaluated, in one or more pieces; a tuple among them is one that other events share.
+    `shadow` rules matched but never act; `paused` ones make waiting jobs. `evaluated` are the rules
+    that were, in one or more pieces; a tuple among them is one that other events share.
     """
 
     live: tuple[CompiledRule, ...]
     shadow: tuple[CompiledRule, ...]
     paused: tuple[CompiledRule, ...]
     errors: tuple[tuple[str, str], ...]
-    asked: tuple[Sequence[Candidate], ...] = ()
+    evaluated: tuple[Sequence[Candidate], ...] = ()
 
 
 class Wanting(msgspec.Struct, frozen=True):
@@ -131,9 +131,9 @@ class Matcher:
         usual, otherwise = self.wanting(endpoint, event, action)
         hits: list[CompiledRule] = []
         errors: list[tuple[str, str]] = []
-        asked = usual.candidates(scope)
-        pieces: tuple[Sequence[Candidate], ...] = (asked,) if asked else ()
-        _judge(asked, scope, hits, errors)
+        first = usual.candidates(scope)
+        pieces: tuple[Sequence[Candidate], ...] = (first,) if first else ()
+        _judge(first, scope, hits, errors)
         # `from: all` rules do not name the endpoint, so they do not keep `otherwise` quiet.
         if not any(r.mode == "live" and r.sources is not None for r in hits):
             rest = otherwise.candidates(scope)
@@ -150,12 +150,12 @@ _NOWHERE = (CandidateRules([]), CandidateRules([]))
 
 
 def _judge(
-    asked: Sequence[Candidate],
+    candidates: Sequence[Candidate],
     scope: Mapping[str, Any],
     hits: list[CompiledRule],
     errors: list[tuple[str, str]],
 ) -> None:
-    for candidate in asked:
+    for candidate in candidates:
         result = True if candidate.judge is None else candidate.judge(scope)
         if result is True:
             hits.append(candidate.rule)
@@ -166,19 +166,14 @@ def _judge(
 def _sorted_by_mode(
     hits: list[CompiledRule],
     errors: list[tuple[str, str]],
-    asked: tuple[Sequence[Candidate], ...],
+    evaluated: tuple[Sequence[Candidate], ...],
 ) -> Matches:
-    if not asked:
-        return _NONE
     if not hits and not errors:
-        return Matches((), (), (), (), asked)
-    return Matches(
-        tuple(r for r in hits if r.mode == "live"),
-        tuple(r for r in hits if r.mode == "shadow"),
-        tuple(r for r in hits if r.mode == "paused"),
-        tuple(errors),
-        asked,
+        return Matches((), (), (), (), evaluated) if evaluated else _NONE
+    live, shadow, paused = (
+        tuple(r for r in hits if r.mode == mode) for mode in ("live", "shadow", "paused")
     )
+    return Matches(live, shadow, paused, tuple(errors), evaluated)
 
 
 _NONE = Matches((), (), (), ())

@@ -59,8 +59,7 @@ def planned(
     )
     body = msgspec.json.encode(payload)
     # A damaged job's id may have characters that no header has.
-    coded = [(name, value.encode("latin-1", "backslashreplace")) for name, value in headers]
-    wire = tuple((name.encode(), value) for name, value in coded)
+    wire = tuple((n.encode(), v.encode("latin-1", "backslashreplace")) for n, v in headers)
     reading = live.own.provider.read(InboundRequest("POST", b"", b"", wire, body, "", now))
     draft = Delivery(
         id=ids.new("dlv", now),
@@ -94,8 +93,8 @@ def death(
         return None
     # A revived job may die again: that is another event.
     identity = f"{DEAD}/{job.id}/{attempt.number}"
-    told = of_death(job, attempt, hide)
-    return planned(live, ids, DEAD, identity, told, attempt.ended_at, due_at)
+    payload = of_death(job, attempt, hide)
+    return planned(live, ids, DEAD, identity, payload, attempt.ended_at, due_at)
 
 
 def of_death(job: Job, attempt: Attempt, hide: Hide) -> dict[str, Any]:

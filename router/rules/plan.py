@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from router.errors import EvaluationError
-from router.expressions import encode_json
+from router.expressions import Expression, encode_json
 from router.model.delivery import Delivery, DeliveryEvent, DeliveryState
 from router.model.ids import Ids
 from router.model.job import NewJob, Turn
@@ -84,12 +84,17 @@ def _gather(
             batches[rule.id] = run
 
 
-def turn_of(rule: str, concurrency: Concurrency, scope: dict[str, Any]) -> Turn | None:
-    """What a run takes its turn by; None: the group's expression gives null, or fails."""
+def _value(expression: Expression, scope: dict[str, Any]) -> Any:
+    """What an expression gives; None: null, or it fails."""
     try:
-        value = concurrency.value.value(scope)
+        return expression.value(scope)
     except EvaluationError:
         return None
+
+
+def turn_of(rule: str, concurrency: Concurrency, scope: dict[str, Any]) -> Turn | None:
+    """What a run takes its turn by; None: the group's expression gives null, or fails."""
+    value = _value(concurrency.value, scope)
     if value is None:
         return None
     text = encode_json(value).decode()
@@ -122,7 +127,7 @@ class Planner:
         batches: dict[str, _PlannedRun] = {}
         flags = reading.flags
         for read in reading.events:
-            event = _named(read, self._ids.new("evt", now))
+            event = read.event(self._ids.new("evt", now))
             scope = event_scope(shared, delivery, event, ruleset.defines)
             keys, flag = self._keys(delivery, read, endpoint, scope)
             if flag and flag not in flags:
@@ -189,24 +194,16 @@ class Planner:
             case "body":
                 return body_identity(read.name, body), None
             case "key":
-                identity = self._expression_identity(endpoint.name, scope)
-                return identity, None if identity else "no_key"
+                # None: the endpoint went with a reload while its request was being read
+                key = self._live.ruleset.dedupe_keys.get(endpoint.name)
+                value = None if key is None else _value(key, scope)
+                return (None, "no_key") if value is None else (encode_json(value), None)
             case "id":
                 if read.provider_id is not None:
                     return read.provider_id, None
                 if self._live.ruleset.providers[endpoint.provider].has_ids:
                     return body_identity(read.name, body), "no_id"
         return None, None
-
-    def _expression_identity(self, endpoint: str, scope: dict[str, Any]) -> bytes | None:
-        key = self._live.ruleset.dedupe_keys.get(endpoint)
-        if key is None:  # the endpoint went with a reload while its request was being read
-            return None
-        try:
-            value = key.value(scope)
-        except EvaluationError:
-            return None
-        return None if value is None else encode_json(value)
 
     def _unrouted(
         self,
@@ -233,9 +230,3 @@ class Planner:
             self._ids.new("evt", now), 0, reading.event_name, None, None, keys=keys
         )
         return Plan(state, (event,), (), (), flags, reason)
-
-
-def _named(read: ReadEvent, event_id: str) -> DeliveryEvent:
-    return DeliveryEvent(
-        event_id, read.index, read.name, read.action, read.payload, read.raw, read.fields
-    )

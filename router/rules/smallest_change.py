@@ -62,10 +62,8 @@ def _compared(leaf: Leaf, node: Node, wanted: bool) -> SmallestChange:
     if left.kind == "literal" and right.kind != "literal":
         left, right, sign = right, left, _MIRRORED.get(sign, sign)
     other = leaf.expression[right.start : right.end]
-    needs = {"==": f"needs {other}", "!=": f"must not be {other}"}.get(
-        sign, f"needs {sign} {other}"
-    )
-    return _change(leaf, left, needs, _text_hint(leaf, sign, left, right))
+    words = {"==": "needs", "!=": "must not be"}.get(sign, f"needs {sign}")
+    return _change(leaf, left, f"{words} {other}", _text_hint(leaf, sign, left, right))
 
 
 def _text_hint(leaf: Leaf, sign: str, *sides: Node) -> str | None:

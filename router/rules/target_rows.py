@@ -17,7 +17,8 @@ def target_rows(
     standing = {one.target: one for one in now}
     kinds = {action.target: action.kind for action in live.actions.values()}
     named = live.ruleset.targets
-    others = sorted({*standing, *counts, *_called(kinds)} - named.keys())
+    called = {name for name, kind in kinds.items() if not KINDS[kind].local}
+    others = sorted({*standing, *counts, *called} - named.keys())
     return tuple(
         [_row(name, target, standing, counts, ADDRESSED) for name, target in named.items()]
         + [_row(name, None, standing, counts, kinds.get(name)) for name in others]
@@ -27,10 +28,6 @@ def target_rows(
 def known_targets(live: LiveRuleset) -> frozenset[str]:
     """Every target that the live rules name or call."""
     return frozenset({*live.ruleset.targets, *(a.target for a in live.actions.values())})
-
-
-def _called(kinds: Mapping[str, str]) -> list[str]:
-    return [name for name, kind in kinds.items() if not KINDS[kind].local]
 
 
 def _row(
@@ -44,15 +41,12 @@ def _row(
     values["kind"] = kind or (ADDRESSED if "://" in name else None)
     if target is not None:
         values |= {"concurrency": target.concurrency, "rate": target.rate}
-        values |= {"url": _shown(target), "timeout_s": target.timeout_s}
+        # A query may hold what nobody else should see.
+        url = None if target.url is None else urlsplit(target.url)._replace(query="").geturl()
+        values |= {"url": url, "timeout_s": target.timeout_s}
     now = standing.get(name)
     if now is not None:
         values |= {f: getattr(now, f) for f in now.__struct_fields__ if f != "target"}
     count = counts.get(name, TargetCounts())
     values |= {f: getattr(count, f) for f in count.__struct_fields__ if f != "oldest_due"}
     return TargetRow(**values, due_at=count.oldest_due)
-
-
-def _shown(target: Target) -> str | None:
-    """Its address without a query: that may hold what nobody else should see."""
-    return None if target.url is None else urlsplit(target.url)._replace(query="").geturl()

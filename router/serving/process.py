@@ -101,9 +101,9 @@ class Process:
             self._stop.set()
             self._shutdown.ends_within(self._shutdown.grace_s() + LAST_S)
 
-    def _store_gone(self, told: "asyncio.Future[Any]") -> None:
-        if not told.cancelled():
-            self._fail(f"the store failed: {told.result()}")
+    def _store_gone(self, failure: "asyncio.Future[Any]") -> None:
+        if not failure.cancelled():
+            self._fail(f"the store failed: {failure.result()}")
 
     def _fail(self, reason: str) -> None:
         if not self._stop.is_set():

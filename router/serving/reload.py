@@ -26,7 +26,8 @@ AGAIN_S = 10.0
 READS = 5
 """How often files that change while they are read are read anew."""
 
-TOLD = 50
+NAMES_SHOWN = 50
+# Only a restart applies these.
 _NEEDS_RESTART = ("listen", "admin", "admin_hosts", "store", "tls", "admin_tls")
 
 
@@ -38,7 +39,7 @@ class ReloadSteps(NamedTuple):
     checks and resolves the file (it may take seconds and runs in a thread); `prove` runs its tests,
     if they are required; `keep` makes the new generation durable before it is in force; `after`
     applies to stored jobs what it says of them; `render` shows diagnostics. `begins` and `ends`
-    hear of it.
+    are called around it.
     """
 
     fingerprint: Callable[[], str]
@@ -76,13 +77,11 @@ class Reloader:
             if not self._live.current.ruleset.server.reload.watch:
                 continue
             found = await asyncio.to_thread(self._look)
-            if self._is_due(found) and await self._settled(found):
+            # Other files, or what the store could not keep.
+            again = self._again_at is not None and self._clock.monotonic() >= self._again_at
+            due = found is not None and (again or found != self._seen)
+            if due and await self._settled(found):
                 await self.reload()
-
-    def _is_due(self, found: str | None) -> bool:
-        """Whether there is something to read: other files, or what the store could not keep."""
-        again = self._again_at is not None and self._clock.monotonic() >= self._again_at
-        return found is not None and (again or found != self._seen)
 
     async def _settled(self, found: str | None) -> bool:
         """
@@ -134,7 +133,7 @@ class Reloader:
             return False
         old = self._live.current
         self._live.swap(new)
-        await self._tell(old.ruleset, new)
+        await self._reloaded_to(old.ruleset, new)
         try:
             await self._steps.after()
         except StoreUnavailable as error:  # upkeep does it again in a moment
@@ -152,16 +151,14 @@ class Reloader:
         for _ in range(READS):
             self._seen = await asyncio.to_thread(self._steps.fingerprint)
             self._is_blind = False
-            fault: RouterError | None = None
             try:
                 new = await asyncio.to_thread(self._steps.build)
-            except RouterError as error:
-                fault = error
-            if await asyncio.to_thread(self._steps.fingerprint) != self._seen:
-                continue
-            if fault is not None:
-                raise fault
-            return new
+            except RouterError:
+                if await asyncio.to_thread(self._steps.fingerprint) == self._seen:
+                    raise
+            else:
+                if await asyncio.to_thread(self._steps.fingerprint) == self._seen:
+                    return new
         raise UsageError("the files keep changing while they are read")
 
     def _not_reloaded(self, error: Exception) -> None:
@@ -174,13 +171,11 @@ class Reloader:
         if isinstance(error, StoreUnavailable):
             self._again_at = self._clock.monotonic() + AGAIN_S
         if isinstance(error, ConfigError):
-            self._failed(self._steps.render(error))
+            text = self._steps.render(error)
         elif isinstance(error, RouterError):
-            self._failed(str(error))
+            text = str(error)
         else:
-            self._failed(f"{type(error).__name__}: {error}", error)
-
-    def _failed(self, text: str, error: Exception | None = None) -> None:
+            text = f"{type(error).__name__}: {error}"
         state = self.state
         state.ok, state.at, state.error = False, self._clock.now(), text
         state.failures += 1
@@ -189,26 +184,29 @@ class Reloader:
             "reload failed, the old rules stay in force",
             generation=self._live.current.ruleset.generation,
             diagnostics=text,
-            **({"exc_info": error} if error else {}),
+            **({} if isinstance(error, RouterError) else {"exc_info": error}),
         )
 
     def _in_force(self, live: LiveRuleset, now: int) -> None:
         self._metrics.in_force(live.ruleset.generation, now)
-        doors = [door for door in live.doors.values() if door.provider.ack_within_s is not None]
-        self._metrics.awaited(door.settings.shown_provider for door in doors)
+        self._metrics.awaited(
+            one.settings.shown_provider
+            for one in live.by_path.values()
+            if one.provider.ack_within_s is not None
+        )
 
-    async def _tell(self, old: Ruleset, live: LiveRuleset) -> None:
+    async def _reloaded_to(self, old: Ruleset, live: LiveRuleset) -> None:
         state, new, now = self.state, live.ruleset, self._clock.now()
         changed = old.generation != new.generation
-        told = await asyncio.to_thread(differences, old, new) if changed else {}
+        found = await asyncio.to_thread(differences, old, new) if changed else {}
         state.ok, state.at, state.error = True, now, None
         state.succeeded_at, state.failures = now, 0
         if changed:
-            state.changes = told
+            state.changes = found
         self._metrics.reloaded()
         self._in_force(live, now)
         words = "reloaded" if changed else "reloaded, nothing is different"
-        self._log.info(words, generation=new.generation, **told)
+        self._log.info(words, generation=new.generation, **found)
 
 
 def _lack(error: BaseException | None) -> OSError | None:
@@ -239,15 +237,12 @@ def differences(old: Ruleset, new: Ruleset) -> dict[str, Any]:
     return {
         **{kind: _listed(names) for kind, names in found.items()},
         "settings": _listed([*sorted(settings), *server]),
-        "needs_restart": _restart_keys(old.server, new.server),
+        "needs_restart": [
+            key for key in _NEEDS_RESTART if getattr(old.server, key) != getattr(new.server, key)
+        ],
     }
 
 
 def _listed(names: list[str]) -> list[str]:
-    more = len(names) - TOLD
-    return [*names[:TOLD], f"and {more} more"] if more > 0 else names
-
-
-def _restart_keys(old: ServerSettings, new: ServerSettings) -> list[str]:
-    """Settings that differ but only a restart applies."""
-    return [key for key in _NEEDS_RESTART if getattr(old, key) != getattr(new, key)]
+    more = len(names) - NAMES_SHOWN
+    return [*names[:NAMES_SHOWN], f"and {more} more"] if more > 0 else names

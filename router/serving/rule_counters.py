@@ -74,11 +74,11 @@ class Counting:
         for rule in rules:
             total, before = totals.get(rule, _NONE), self._written.get(rule, _NONE)
             if total != before or rule not in known:
-                asked, matched, erred, shadowed = (
+                evaluated, matched, erred, shadowed = (
                     new - old for new, old in zip(total[:4], before[:4], strict=True)
                 )
                 last = total.last_matched_at
-                news.append(RuleCount(rule, asked, matched, erred, shadowed, now, last))
+                news.append(RuleCount(rule, evaluated, matched, erred, shadowed, now, last))
         return news
 
     async def _write(self, news: list[RuleCount]) -> None:
@@ -86,7 +86,14 @@ class Counting:
             step = news[start : start + STEP]
             before = {count.rule: self._written.get(count.rule, _NONE) for count in step}
             for count in step:  # before the wait: the store writes them even if this task ends
-                self._written[count.rule] = _sum(before[count.rule], count)
+                old = before[count.rule]
+                self._written[count.rule] = RuleTotals(
+                    old.evaluated + count.evaluated,
+                    old.matched + count.matched,
+                    old.errored + count.errored,
+                    old.shadowed + count.shadowed,
+                    count.last_matched_at,
+                )
             try:
                 await self._store.count_rules(step)
             except StoreUnavailable:
@@ -94,13 +101,3 @@ class Counting:
                 raise
             if self._known is not None:
                 self._known.update(before)
-
-
-def _sum(total: RuleTotals, count: RuleCount) -> RuleTotals:
-    return RuleTotals(
-        total.evaluated + count.evaluated,
-        total.matched + count.matched,
-        total.errored + count.errored,
-        total.shadowed + count.shadowed,
-        count.last_matched_at,
-    )

@@ -19,7 +19,8 @@ class Manager:
 
     def __init__(self, environ: Mapping[str, str], clock: Clock) -> None:
         self._clock = clock
-        self._address = _address(environ.get("NOTIFY_SOCKET", ""))
+        name = environ.get("NOTIFY_SOCKET", "")  # a path, or @ and one of Linux's abstract names
+        self._address = name.replace("@", "\0", 1) if name.startswith(("/", "@")) else None
         self.watchdog_s = _watchdog(environ) if self._address else None
 
     def ready(self) -> None:
@@ -53,13 +54,6 @@ class Manager:
         ):
             link.setblocking(False)
             link.sendto(words.encode("utf-8", "replace"), self._address)
-
-
-def _address(name: str) -> str | None:
-    """A path, or a name beginning with @ of Linux's abstract ones."""
-    if name.startswith("@"):
-        return "\0" + name[1:]
-    return name if name.startswith("/") else None
 
 
 def _watchdog(environ: Mapping[str, str]) -> float | None:

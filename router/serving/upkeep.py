@@ -8,7 +8,7 @@ from router.errors import StoreUnavailable
 from router.log import Log
 from router.model.settings import DAY_MS
 from router.rules.live import LiveRef
-from router.serving.silent_endpoints import Silence
+from router.serving.silent_endpoints import QuietEndpoints
 from router.store.protocol import Store
 from router.store.values import Retain
 
@@ -36,13 +36,13 @@ class Upkeep:
         dispatch: Dispatcher,
         clock: Clock,
         log: Log,
-        silence: Silence | None = None,
+        quiet: QuietEndpoints | None = None,
         journal_bytes: Callable[[], int] = int,
     ) -> None:
         self._journal_bytes = journal_bytes
         self._journal_long = False
         self.full = False
-        self._silence = silence
+        self._quiet = quiet
         self._dispatch = dispatch
         self._store = store
         self._live = live
@@ -55,8 +55,8 @@ class Upkeep:
             await self._clock.sleep(INTERVAL_S)
             try:
                 await self.step()
-                if self._silence is not None:
-                    await self._silence.step()
+                if self._quiet is not None:
+                    await self._quiet.step()
             except StoreUnavailable as error:
                 self._log.error("upkeep could not run", error=str(error))
 
@@ -65,35 +65,39 @@ class Upkeep:
         await self.hold()
         self._watch_journal()
         size = await self._store.reads.size()
-        cap = self._live.current.ruleset.server.retention.max_size
-        full = size >= REFUSE_AT * cap
+        full = size >= REFUSE_AT * self._live.current.ruleset.server.retention.max_size
         if full != self.full:
             self.full = full
             say = self._log.error if full else self._log.info
             say("store nearly full: refusing" if full else "store has room again", bytes=size)
-        removed = await self._store.prune(
-            self._retain(trim=size >= TRIM_AT * cap), now=self._clock.ledger()
+        now, keep = self._clock.ledger(), self._live.current.ruleset.server.retention
+        due = Retain(
+            succeeded_before=now - keep.succeeded,
+            unmatched_before=now - keep.unmatched,
+            dead_before=now - keep.dead,
+            finished_before=now - DAY_MS if size >= TRIM_AT * keep.max_size else None,
+            limit=STEP,
+            audit_before=now - AUDIT_MS,
         )
+        removed = await self._store.prune(due, now=now)
         if removed.deliveries:
             self._log.info("pruned", deliveries=removed.deliveries, keys=removed.keys)
         return removed.deliveries
 
     def _watch_journal(self) -> None:
-        """Nobody can empty a journal that somebody reads: tell who can end that."""
-        size = self._journal_bytes()
-        if (size > JOURNAL_MOST) != self._journal_long:
-            self._journal_long = not self._journal_long
-            if self._journal_long:
-                why = "some program has been reading the store for long; it fills the disk"
-                self._log.warning("the journal grows", bytes=size, why=why)
-            else:
-                self._log.info("the journal is short again", bytes=size)
+        """Nobody can empty a journal that somebody reads: say who can end that."""
+        size, was_long = self._journal_bytes(), self._journal_long
+        self._journal_long = size > JOURNAL_MOST
+        if self._journal_long and not was_long:
+            why = "some program has been reading the store for long; it fills the disk"
+            self._log.warning("the journal grows", bytes=size, why=why)
+        elif was_long and not self._journal_long:
+            self._log.info("the journal is short again", bytes=size)
 
     async def apply(self) -> None:
         """What a new generation says of stored jobs: its concurrency groups, its paused rules."""
         if await self._store.regroup(self._live.current.groups, now=self._clock.ledger()):
-            for target, due_at in (await self._store.reads.targets()).items():
-                self._dispatch.wake(target, due_at)
+            await self._wake()
         await self.hold()
 
     async def hold(self) -> None:
@@ -103,17 +107,8 @@ class Upkeep:
         """
         targets = self._dispatch.breakers.paused()
         if await self._store.hold(self._live.current.paused, targets, now=self._clock.ledger()):
-            for target, due_at in (await self._store.reads.targets()).items():
-                self._dispatch.wake(target, due_at)
+            await self._wake()
 
-    def _retain(self, *, trim: bool) -> Retain:
-        now = self._clock.ledger()
-        keep = self._live.current.ruleset.server.retention
-        return Retain(
-            succeeded_before=now - keep.succeeded,
-            unmatched_before=now - keep.unmatched,
-            dead_before=now - keep.dead,
-            finished_before=now - DAY_MS if trim else None,
-            limit=STEP,
-            audit_before=now - AUDIT_MS,
-        )
+    async def _wake(self) -> None:
+        for target, due_at in (await self._store.reads.targets()).items():
+            self._dispatch.wake(target, due_at)

@@ -32,12 +32,9 @@ class Overdue:
 
     def _wait(self) -> None:
         with self._told:
-            while (left := self._left_s()) is None or left > 0:
-                self._told.wait(left)
+            while self._at is None or self._at > time.monotonic():
+                self._told.wait(None if self._at is None else self._at - time.monotonic())
         try:
             self._log.error("ending by force", reason="something did not end in time")
         finally:
             self._end(1)
-
-    def _left_s(self) -> float | None:
-        return None if self._at is None else self._at - time.monotonic()

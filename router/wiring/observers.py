@@ -113,7 +113,7 @@ class IntakeObserver:
         for rule in plan.ungrouped:
             self._metrics.ungrouped(rule)
         for found in plan.matches:
-            self._metrics.rules_asked(found.asked)
+            self._metrics.rules_asked(found.evaluated)
             for shadow in found.shadow:
                 self._metrics.rule_shadowed(shadow.id)
             for matched in (*found.live, *found.shadow, *found.paused):

@@ -19,7 +19,7 @@ from router.serving.conditions import (
     TargetAlerts,
 )
 from router.serving.own_events import OwnEvents, OwnEventWriter, Watch
-from router.serving.silent_endpoints import Silence
+from router.serving.silent_endpoints import QuietEndpoints
 from router.store.protocol import Store
 
 
@@ -28,7 +28,7 @@ def watches(
     live: LiveRef,
     store: Store,
     *,
-    silence: Silence,
+    quiet: QuietEndpoints,
     dispatch: Dispatcher,
     clock: Clock,
     metrics: Metrics,
@@ -43,7 +43,7 @@ def watches(
 
     return (
         Refusing(live=live, metrics=metrics, clock=clock, told=told, tell=tell),
-        Silences(live=live, silent=silence.silent, told=told, tell=tell),
+        Silences(live=live, silent=quiet.silent, told=told, tell=tell),
         TargetAlerts(now=dispatch.targets, told=told, tell=tell),
         Expiring(live=live, clock=clock, told=told, tell=tell),
         Filling(live=live, store=store, disk=disk, clock=clock, told=told, tell=tell),

@@ -31,7 +31,7 @@ from router.serving.reload import Reloader
 from router.serving.rule_counters import Counting
 from router.serving.running import LiveParts, RunningServer
 from router.serving.service_manager import Manager
-from router.serving.silent_endpoints import Silence
+from router.serving.silent_endpoints import QuietEndpoints
 from router.serving.upkeep import Upkeep
 from router.serving.watchdog import Overdue
 from router.store.sqlite.store import SqliteStore
@@ -160,14 +160,14 @@ class Built:
     def _upkeep(self) -> None:
         """What is looked after now and then. Whoever remembers times moves with the clock."""
         live, store, clock, metrics = self.live, self.store, self.clock, self.metrics
-        self.silence = Silence(
+        self.quiet = QuietEndpoints(
             store=store, live=live, metrics=metrics, clock=clock, log=logs.get("silence")
         )
         self.watches = own.watches(
             self.writer,
             live,
             store,
-            silence=self.silence,
+            quiet=self.quiet,
             dispatch=self.dispatch,
             clock=clock,
             metrics=metrics,
@@ -181,7 +181,7 @@ class Built:
             dispatch=self.dispatch,
             clock=clock,
             log=logs.get("upkeep"),
-            silence=self.silence,
+            quiet=self.quiet,
             journal_bytes=store.journal_bytes,
         )
         self.counting = Counting(
@@ -223,7 +223,7 @@ class Built:
                 lambda: self.upkeep.full,
                 self.watching.output,
                 lambda: {
-                    "silent": self.silence.silent(),
+                    "silent": self.quiet.silent(),
                     "ranges": self.published.ranges.known_at(),
                 },
             ),

@@ -196,7 +196,7 @@ def _doors() -> Mapping[bytes, Any]:
         f"e{n}": Endpoint(f"e{n}", "github", (address.decode(),), ("shop",))
         for n, address in enumerate(addresses("known"))
     }
-    return LiveRuleset(_ruleset(endpoints), SecretValues({"shop": KEY}, {"shop": None})).doors
+    return LiveRuleset(_ruleset(endpoints), SecretValues({"shop": KEY}, {"shop": None})).by_path
 
 
 def equals() -> tuple[Question, ...]:

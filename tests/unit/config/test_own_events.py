@@ -70,7 +70,7 @@ def test_all_are_those_that_senders_reach(source: str, endpoints: set[str]) -> N
 def test_no_address_leads_there() -> None:
     live = LiveRuleset(a_ruleset(rule("r", "router")), SecretValues({}, {}))
     assert live.own is not None
-    assert [door.name for door in live.doors.values()] == ["shop"]
+    assert [one.name for one in live.by_path.values()] == ["shop"]
 
 
 @pytest.mark.parametrize("name", ["job.died", "nonsense", "orders/paid", "jobs.*"])

@@ -45,7 +45,7 @@ class World:
     async def take(self, number: int = 1) -> str:
         """Commit a delivery as intake would; returns its id."""
         live = self.live.current
-        door = live.doors[b"/wh_x"]
+        door = live.by_path[b"/wh_x"]
         delivery = a_delivery(id=self.ids.new("dlv", NOW), body=b'{"id": %d}' % number)
         plan = planned(live, door, self.ids, delivery)
         await self.store.accept(acceptance(delivery, plan, door, NOW))

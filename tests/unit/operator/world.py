@@ -53,7 +53,7 @@ class World:
     async def take(self, number: int) -> str:
         """Commit a delivery as intake would; returns its id."""
         live = self.live.current
-        door = live.doors[b"/wh_x"]
+        door = live.by_path[b"/wh_x"]
         at = NOW + number
         body = b'{"id": %d}' % number
         delivery = a_delivery(id=self.ids.new("dlv", at), received_at=at, body=body)

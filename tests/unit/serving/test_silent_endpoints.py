@@ -2,14 +2,14 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from router import log
 from router.metrics import Metrics
 from router.model.settings import Endpoint
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
-from router.serving.silent_endpoints import Silence, SilentEndpoint
+from router.serving.silent_endpoints import QuietEndpoints
 from router.store.sqlite.store import SqliteStore, open_store
 from tests.builders import a_ruleset
 from tests.clocks import START_MS, ManualClock, SetClock
@@ -17,6 +17,7 @@ from tests.store_values import Maker
 
 HOUR = 3600.0
 SIX_H = 6 * 3_600_000
+SILENT = "endpoint silent"
 
 
 class World:
@@ -26,11 +27,19 @@ class World:
         self.store, self.clock, self.metrics = store, clock, Metrics()
         self.live = LiveRef(LiveRuleset(a_ruleset(), SecretValues({}, {})))
         self.expect(SIX_H)
-        self.silence = Silence(
-            store=store, live=self.live, metrics=self.metrics, clock=clock, log=log.get("test")
+        self.quiet = QuietEndpoints(
+            store=store,
+            live=self.live,
+            metrics=self.metrics,
+            clock=clock,
+            log=self,  # type: ignore[arg-type] # its lines are kept
         )
-        self.told: list[SilentEndpoint] = []
-        self.silence.on_change.append(self.told.append)
+        self.lines: list[tuple[str, str, int | None, float]] = []
+
+    def at(self, _level: str, event: str, fields: dict[str, Any]) -> None:
+        """A log line: an endpoint has fallen quiet, or delivers again."""
+        said = (event, fields["endpoint"], fields["last"], fields["expect_every_s"])
+        self.lines.append(said)
 
     def expect(self, expect_every: int | None, name: str = "shop") -> None:
         endpoint = Endpoint(name, "shopify", ("/wh_x",), ("shop",), expect_every=expect_every)
@@ -38,7 +47,7 @@ class World:
 
     async def later(self, hours: float) -> None:
         await self.clock.advance(hours * HOUR)
-        await self.silence.step()
+        await self.quiet.step()
 
     def gauge(self) -> float:
         return self.metrics.value("router_endpoint_silent", endpoint="shop")
@@ -55,13 +64,13 @@ async def test_an_endpoint_that_never_heard_anything_is_silent_in_time(store: Sq
     world = World(store, ManualClock())
     await world.later(0)
     await world.later(5.9)
-    assert (world.told, world.gauge(), world.silence.silent()) == ([], 0, {})
+    assert (world.lines, world.gauge(), world.quiet.silent()) == ([], 0, {})
     await world.later(0.2)
-    assert world.told == [SilentEndpoint("shop", None, START_MS, SIX_H)]
+    assert world.lines == [(SILENT, "shop", None, SIX_H / 1000)]
     assert world.gauge() == 1
-    assert world.silence.silent() == {"shop": {"last": None, "since": START_MS}}
+    assert world.quiet.silent() == {"shop": {"last": None, "since": START_MS}}
     await world.later(5)
-    assert len(world.told) == 1
+    assert len(world.lines) == 1
 
 
 async def test_any_delivery_is_a_sign_of_life_a_duplicate_too(store: SqliteStore) -> None:
@@ -72,14 +81,14 @@ async def test_any_delivery_is_a_sign_of_life_a_duplicate_too(store: SqliteStore
         world.metrics.delivered("shop", result)
         world.metrics.delivered("another", result)
         await world.later(0)
-    assert world.told == []
+    assert world.lines == []
     await world.later(6.1)
     heard_at = START_MS + 15 * 3_600_000
-    assert world.told == [SilentEndpoint("shop", heard_at, START_MS, SIX_H)]
+    assert world.lines == [(SILENT, "shop", heard_at, SIX_H / 1000)]
     world.metrics.delivered("shop", "routed")
     await world.later(0.1)
-    assert world.told[-1].over
-    assert (len(world.told), world.gauge(), world.silence.silent()) == (2, 0, {})
+    assert world.lines[-1][0] == "endpoint heard again"
+    assert (len(world.lines), world.gauge(), world.quiet.silent()) == (2, 0, {})
 
 
 async def test_refusals_are_no_sign_of_life(store: SqliteStore) -> None:
@@ -87,7 +96,7 @@ async def test_refusals_are_no_sign_of_life(store: SqliteStore) -> None:
     await world.later(0)
     world.metrics.refused("shop", "bad_signature")
     await world.later(6.1)
-    assert len(world.told) == 1
+    assert len(world.lines) == 1
 
 
 async def test_a_restart_goes_on_waiting(store: SqliteStore) -> None:
@@ -97,17 +106,17 @@ async def test_a_restart_goes_on_waiting(store: SqliteStore) -> None:
     for _ in range(3):
         world = World(store, clock)
         await world.later(1.9)
-        assert world.told == []
+        assert world.lines == []
     world = World(store, clock)
     await world.later(0.5)
-    assert [(s.last, s.over) for s in world.told] == [(START_MS, False)]
+    assert [(event, last) for event, _, last, _ in world.lines] == [(SILENT, START_MS)]
     again = World(store, clock)
     await again.later(1)
-    assert again.told == []
+    assert again.lines == []
     assert again.gauge() == 1
     again.metrics.delivered("shop", "routed")
     await again.later(1)
-    assert [s.over for s in again.told] == [True]
+    assert [event for event, *_ in again.lines] == ["endpoint heard again"]
 
 
 async def test_a_restart_without_any_delivery_goes_on_waiting_too(store: SqliteStore) -> None:
@@ -115,10 +124,10 @@ async def test_a_restart_without_any_delivery_goes_on_waiting_too(store: SqliteS
     for _ in range(4):
         world = World(store, clock)
         await world.later(1.4)
-        assert world.told == []
+        assert world.lines == []
     world = World(store, clock)
     await world.later(1.9)
-    assert len(world.told) == 1
+    assert len(world.lines) == 1
 
 
 async def test_what_nobody_watches_any_more_is_forgotten(store: SqliteStore) -> None:
@@ -127,12 +136,12 @@ async def test_what_nobody_watches_any_more_is_forgotten(store: SqliteStore) -> 
     await world.later(7)
     world.expect(None)
     await world.later(0)
-    assert (world.gauge(), world.silence.silent()) == (0, {})
+    assert (world.gauge(), world.quiet.silent()) == (0, {})
     assert await store.recall("silence/") == {}
     world.expect(SIX_H)
     await world.later(0)
     await world.later(5)
-    assert len(world.told) == 1
+    assert len(world.lines) == 1
 
 
 async def test_another_length_counts_from_the_next_look(store: SqliteStore) -> None:
@@ -141,7 +150,7 @@ async def test_another_length_counts_from_the_next_look(store: SqliteStore) -> N
     await world.later(5)
     world.expect(SIX_H // 2)
     await world.later(0)
-    assert [s.expect_every for s in world.told] == [SIX_H // 2]
+    assert [every for *_, every in world.lines] == [SIX_H / 2000]
 
 
 @pytest.mark.parametrize("days", [1, -1])
@@ -154,6 +163,6 @@ async def test_nobody_falls_silent_because_the_clock_was_set(days: int, store: S
     clock.set(days * 24 * 3_600_000)
     clock.resume(days * 24 * 3_600_000)
     await world.later(5.9)
-    assert world.told == []
+    assert world.lines == []
     await world.later(0.2)
-    assert len(world.told) == 1
+    assert len(world.lines) == 1
