@@ -3,9 +3,8 @@
 import asyncio
 import random
 from collections import deque
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
-from typing import Any
 
 from router.clock import Clock
 from router.dispatch.alarm import Alarm
@@ -162,7 +161,7 @@ class Dispatcher:
             self._plan.learn(target, kind)
         if fresh is not None:
             self._fairness.fresh.put(target, *fresh, due_at)
-        if self._plan.put(target, due_at):
+        if self._plan.due.put(target, due_at):
             self._alarm.ring()
 
     # -- the owner's verbs ---------------------------------------------------------------------
@@ -189,7 +188,9 @@ class Dispatcher:
             while not self._draining:
                 wanted = self._plan.take(self._clock.ledger()) if self._may_lease() else {}
                 if wanted:
-                    self._spawn(self._lease(wanted))
+                    task = asyncio.get_running_loop().create_task(self._lease(wanted))
+                    self._leasing.add(task)
+                    task.add_done_callback(self._leased)
                 else:
                     await self._alarm.wait(self._idle_s())
         except asyncio.CancelledError:
@@ -298,11 +299,6 @@ class Dispatcher:
             and self._clock.monotonic() >= self._lease_after
         )
 
-    def _spawn(self, lease: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(lease)
-        self._leasing.add(task)
-        task.add_done_callback(self._leased)
-
     def _leased(self, task: asyncio.Task[None]) -> None:
         self._leasing.discard(task)
         self._alarm.ring()
@@ -370,7 +366,7 @@ class Dispatcher:
                 self._slots.give(target, kind, unused, unused=True)
             due_at = next_due.get(target)
             if due_at is not None:
-                self._plan.put(target, due_at)
+                self._plan.due.put(target, due_at)
 
     # -- waiting -------------------------------------------------------------------------------
 
@@ -383,7 +379,7 @@ class Dispatcher:
         pause = self._lease_after - self._clock.monotonic()
         if pause > 0:
             return pause
-        due_at = self._plan.next()
+        due_at = self._plan.due.next()
         if due_at is None:
             return self._measures.sweep_s
         wait = (due_at - self._clock.ledger()) / 1000

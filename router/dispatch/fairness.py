@@ -21,13 +21,8 @@ class FreshJobs:
 
     def put(self, target: str, endpoint: str, job: str, due_at: int) -> None:
         """A job that has to wait."""
-        endpoints = self._queues.get(target)
-        if endpoints is None:
-            endpoints = self._queues[target] = {}
-        queue = endpoints.get(endpoint)
-        if queue is None:
-            queue = endpoints[endpoint] = {}
-        elif len(queue) >= KEPT:
+        queue = self._queues.setdefault(target, {}).setdefault(endpoint, {})
+        if len(queue) >= KEPT:
             del queue[next(iter(queue))]
         queue[job] = due_at
 

@@ -22,7 +22,7 @@ class LeasePlan:
     """
     Targets with work that is due, those of each kind in turn.
 
-    `owed` are targets whose due jobs wait for their rate.
+    `due` has the due time of each; `owed` are targets whose due jobs wait for their rate.
     """
 
     def __init__(
@@ -33,15 +33,11 @@ class LeasePlan:
         kind_of: Callable[[str], ActionKind | None],
     ) -> None:
         self._slots, self._breakers, self._kind_of = slots, breakers, kind_of
-        self._due = DueTimes()
+        self.due = DueTimes()
         self._kinds: dict[str, ActionKind] = {}
         self._ready: dict[ActionKind, dict[str, None]] = {kind: {} for kind in kinds}
         self._unknown: dict[str, None] = {}
         self.owed: set[str] = set()
-
-    def put(self, target: str, due_at: int) -> bool:
-        """Work of a target is due then (ledger time); True: sooner than was known."""
-        return self._due.put(target, due_at)
 
     def learn(self, target: str, kind: ActionKind) -> None:
         """A job of this kind was seen there."""
@@ -51,17 +47,13 @@ class LeasePlan:
         """The kind of a target's jobs, if it is known."""
         return self._kinds.get(target) or self._kind_of(target)
 
-    def next(self) -> int | None:
-        """When work is due next."""
-        return self._due.next()
-
     def waiting(self, kind: ActionKind) -> bool:
         """Whether a due target of this kind waits for a slot."""
         return bool(self._ready[kind])
 
     def take(self, now: int) -> Wanted:
         """What to lease now; the slots are held from here on."""
-        for target in self._due.take(now):
+        for target in self.due.take(now):
             kind = self.kind_of(target)
             (self._unknown if kind is None else self._ready[kind])[target] = None
         wanted: Wanted = {}
@@ -90,7 +82,7 @@ class LeasePlan:
                 wanted[target] = (kind, room)
             elif wait > 0:
                 self.owed.add(target)
-                self._due.put(target, now + math.ceil(wait * 1000))
+                self.due.put(target, now + math.ceil(wait * 1000))
             else:
                 continue
             del ready[target]
@@ -101,5 +93,5 @@ class LeasePlan:
         if breaker is None or not breaker.blocked:
             return True
         if breaker.state == "failing":
-            self._due.put(target, breaker.next_probe)
+            self.due.put(target, breaker.next_probe)
         return False

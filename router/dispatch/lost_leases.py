@@ -46,8 +46,7 @@ class LostLeases:
         Raises:
             StoreUnavailable: try again later.
         """
-        found = []
-        jobs = set(self._jobs)
+        found, jobs = [], set(self._jobs)
         for job in await self._store.reads.lost_leases({*self._leases, *(of for of, _ in jobs)}):
             mine = (job.lease or "", job.id) in jobs
             if mine or job.lease in self._leases:

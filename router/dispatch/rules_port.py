@@ -5,14 +5,14 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from router.dispatch.live import DispatchRules as DispatchLive
+from router.dispatch.live import DispatchRules
 from router.dispatch.protocol import Render, Results
 from router.errors import RenderError
 from router.kinds import ADDRESSED, KINDS
 from router.kinds.kind import ActionCall
 from router.model.delivery import Delivery, DeliveryEvent, as_request
 from router.model.job import ActionKind, Job, Skip
-from router.model.retry import NONE, RetryPolicy
+from router.model.retry import NONE
 from router.model.settings import OWN, TargetLimits
 from router.providers import own
 from router.rules.live import LiveRef
@@ -88,61 +88,6 @@ def _events(live: LiveRef, delivery: Delivery) -> dict[int, DeliveryEvent]:
     return {e.index: e.event() for e in reading.events}
 
 
-def retry_policies(live: LiveRef) -> Callable[[Job], RetryPolicy]:
-    """The retry policy of a job's action today."""
-
-    def policy(job: Job) -> RetryPolicy:
-        found = live.action_of(job)
-        return found[1].retry if found else NONE
-
-    return policy
-
-
-def generations(live: LiveRef) -> Callable[[Job], str]:
-    """The generation whose version of the action runs a job now."""
-
-    def generation(job: Job) -> str:
-        found = live.action_of(job)
-        return found[0].ruleset.generation if found else job.generation
-
-    return generation
-
-
-def results_read(live: LiveRef) -> Callable[[Job], frozenset[str]]:
-    """The actions whose results a job's action reads today."""
-
-    def read(job: Job) -> frozenset[str]:
-        found = live.action_of(job)
-        nothing: frozenset[str] = frozenset()
-        return found[0].reads.get((job.rule, job.action), nothing) if found else nothing
-
-    return read
-
-
-def interrupt_dead(live: LiveRef) -> Callable[[], frozenset[tuple[str, str]]]:
-    """The (rule, action) pairs that must not run again after an interrupted attempt."""
-
-    def pairs() -> frozenset[tuple[str, str]]:
-        known = {**live.current.actions}
-        known |= {key: old.actions[key] for key, old in live.former.items()}
-        return frozenset(key for key, a in known.items() if a.on_interrupt == "dead")
-
-    return pairs
-
-
-def kinds(live: LiveRef) -> Callable[[str], ActionKind | None]:
-    """The kind of the jobs of a target, where the present rules tell."""
-
-    def kind(target: str) -> ActionKind | None:
-        if target in live.current.ruleset.targets or "://" in target:
-            return ADDRESSED
-        rule, _, action = target.partition("/")
-        found = live.current.actions.get((rule, action))
-        return found.kind if found else None
-
-    return kind
-
-
 def target_limits(live: LiveRef) -> Callable[[str, ActionKind], TargetLimits]:
     """The limits of a target today; a place without a name has its kind's defaults."""
 
@@ -155,15 +100,34 @@ def target_limits(live: LiveRef) -> Callable[[str, ActionKind], TargetLimits]:
     return limits
 
 
-def dispatch_live(live: LiveRef, environ: Mapping[str, str], died: Died) -> DispatchLive:
+def dispatch_live(live: LiveRef, environ: Mapping[str, str], died: Died) -> DispatchRules:
     """All that dispatch asks of the rules."""
-    return DispatchLive(
+
+    def reads(job: Job) -> frozenset[str]:
+        found = live.action_of(job)
+        return found[0].reads.get((job.rule, job.action), frozenset()) if found else frozenset()
+
+    def kind_of(target: str) -> ActionKind | None:
+        if target in live.current.ruleset.targets or "://" in target:
+            return ADDRESSED
+        rule, _, action = target.partition("/")
+        found = live.current.actions.get((rule, action))
+        return found.kind if found else None
+
+    def dead_if_interrupted() -> frozenset[tuple[str, str]]:
+        former = {key: old.actions[key] for key, old in live.former.items()}
+        known = {**live.current.actions, **former}
+        return frozenset(key for key, a in known.items() if a.on_interrupt == "dead")
+
+    return DispatchRules(
         render=renderer(live, environ),
-        retry_of=retry_policies(live),
+        retry_of=lambda job: found[1].retry if (found := live.action_of(job)) else NONE,
         limits=target_limits(live),
-        generation_of=generations(live),
-        kind_of=kinds(live),
-        dead_if_interrupted=interrupt_dead(live),
-        reads=results_read(live),
+        generation_of=lambda job: (
+            found[0].ruleset.generation if (found := live.action_of(job)) else job.generation
+        ),
+        kind_of=kind_of,
+        dead_if_interrupted=dead_if_interrupted,
+        reads=reads,
         died=died,
     )

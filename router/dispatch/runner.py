@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, NamedTuple, cast
 
-import msgspec
+from msgspec.structs import replace
 
 from router.clock import Clock
 from router.dispatch.live import DispatchRules, Measures
@@ -149,12 +149,11 @@ class Runner:
         del work
         if isinstance(call, FailOutcome | RetryOutcome | Skip):
             return call
-        limit = call.timeout_s
         try:
-            async with asyncio.timeout(limit + self._measures.guard_s):
+            async with asyncio.timeout(call.timeout_s + self._measures.guard_s):
                 return await self._actions[job.kind].run(call, job)
         except TimeoutError:
-            return RetryOutcome("timeout", f"not done within {limit:g} s")
+            return RetryOutcome("timeout", f"not done within {call.timeout_s:g} s")
         except Exception as error:  # noqa: BLE001 - whatever leaks, the job must end its attempt
             return self._leaked(job, error)
 
@@ -250,23 +249,17 @@ class Runner:
         if settled is None:
             self._ends.lost(job)
             return
-        shown = self._shown(settlement)
+        shown, due_at = settlement, settlement.due_at
+        if due_at is not None:  # people see wall time
+            shown = replace(settlement, due_at=due_at + self._clock.offset)
         self._observe(AttemptEnded(job, shown, own) if settled else LeaseLost(job))
-        if settlement.due_at is not None:
-            self._ends.due(job, settlement.due_at)
-        for target, due_at in settled.freed:
-            self._ends.freed(target, due_at)
-        for new in own.jobs if own is not None and settled else ():
-            self._ends.freed(new.target, new.due_at)
+        if due_at is not None:
+            self._ends.due(job, due_at)
+        new = own.jobs if own is not None and settled else ()
+        for target, due in (*settled.freed, *((job.target, job.due_at) for job in new)):
+            self._ends.freed(target, due)
         if settled.cancelled:
             self._observe(JobsCancelled(job, settled.cancelled))
-
-    def _shown(self, settlement: Settlement) -> Settlement:
-        """As people see it: a due time plus the clock's offset."""
-        due_at, offset = settlement.due_at, self._clock.offset
-        if due_at is None or not offset:
-            return settlement
-        return msgspec.structs.replace(settlement, due_at=due_at + offset)
 
     async def _written(
         self, job: Job, settlement: Settlement, own: Acceptance | None
@@ -287,14 +280,10 @@ class Runner:
                 self._observe(Defect(job, error))
                 if bare:
                     return None
-                settlement, bare = _without_result(settlement), True
+                attempt = replace(settlement.attempt, result={"lost": True})
+                settlement, bare = replace(settlement, attempt=attempt), True
                 continue
             if self._clock.monotonic() >= until:
                 return None
             await self._clock.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE_S)
-
-
-def _without_result(settlement: Settlement) -> Settlement:
-    replace = msgspec.structs.replace
-    return replace(settlement, attempt=replace(settlement.attempt, result={"lost": True}))

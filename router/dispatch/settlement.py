@@ -7,7 +7,6 @@ from router.model.job import (
     Attempt,
     AttemptOutcome,
     Done,
-    FailOutcome,
     Job,
     JobState,
     Outcome,
@@ -50,34 +49,26 @@ class Verdicts:
         """The settlement of a finished attempt; its end in wall time and in ledger time."""
         match outcome:
             case Done(result):
-                attempt = _attempt(job, self._success, None, result, (generation, now))
+                attempt = _attempt(job, self._success, None, result, generation, now)
                 return _settle(job, attempt, "succeeded")
-            case FailOutcome(reason, result):
-                attempt = _attempt(job, "dead", reason, result, (generation, now))
-                return _settle(job, attempt, "dead")
             case Skip(reason):
-                attempt = _attempt(job, "skipped", reason, {}, (generation, now))
+                attempt = _attempt(job, "skipped", reason, {}, generation, now)
                 return _settle(job, attempt, "cancelled", charged=False)
-        return self._retry(job, outcome, policy, (generation, now), ledger)
-
-    def _retry(
-        self,
-        job: Job,
-        outcome: RetryOutcome,
-        policy: RetryPolicy,
-        when: tuple[str, int],
-        ledger: int,
-    ) -> Settlement:
-        delay = next_delay_ms(policy, job.charged + 1, outcome.failure, outcome.after_s, self._rng)
-        if delay is None or sum(policy.schedule_ms[: job.charged + 1]) > AGE_LIMIT_MS:
-            return _settle(job, _attempt(job, "dead", outcome.reason, outcome.result, when), "dead")
-        attempt = _attempt(job, "failed", outcome.reason, outcome.result, when)
-        return _settle(job, attempt, "retryable", due_at=ledger + delay)
+            case RetryOutcome(failure=failure, after_s=after_s):
+                tried = job.charged + 1
+                delay = next_delay_ms(policy, tried, failure, after_s, self._rng)
+                if delay is not None and sum(policy.schedule_ms[:tried]) <= AGE_LIMIT_MS:
+                    attempt = _attempt(
+                        job, "failed", outcome.reason, outcome.result, generation, now
+                    )
+                    return _settle(job, attempt, "retryable", due_at=ledger + delay)
+        attempt = _attempt(job, "dead", outcome.reason, outcome.result, generation, now)
+        return _settle(job, attempt, "dead")
 
 
 def interrupted(job: Job, generation: str, now: int, ledger: int, *, dead: bool) -> Settlement:
     """The settlement of an attempt that we broke off ourselves: not the job's fault, uncharged."""
-    attempt = _attempt(job, INTERRUPTED, INTERRUPTED, {}, (generation, now))
+    attempt = _attempt(job, INTERRUPTED, INTERRUPTED, {}, generation, now)
     if dead:
         return _settle(job, attempt, "dead", charged=False)
     return _settle(job, attempt, "available", due_at=ledger, charged=False)
@@ -88,9 +79,9 @@ def _attempt(
     outcome: AttemptOutcome,
     reason: str | None,
     result: dict[str, Any],
-    when: tuple[str, int],
+    generation: str,
+    now: int,
 ) -> Attempt:
-    generation, now = when
     return Attempt(
         job=job.id,
         number=job.attempt,

@@ -26,12 +26,6 @@ class _Bucket:
         self.at = at
         self.tokens = 1.0
 
-    def fill(self, rate: float, now: float) -> float:
-        room = 1.0 + rate * BURST_S
-        self.tokens = min(room, self.tokens + max(0.0, now - self.at) * rate)
-        self.at = now
-        return self.tokens
-
 
 class Slots:
     """
@@ -74,10 +68,7 @@ class Slots:
     def rate_wait(self, target: str, kind: ActionKind) -> float:
         """Seconds until the target's rate allows a start; 0 when rate is not what holds it."""
         rate = self._limits(target, kind).rate
-        if rate is None:
-            return 0.0
-        missing = 1.0 - self._tokens(target, kind, rate)
-        return max(0.0, missing / rate)
+        return 0.0 if rate is None else max(0.0, (1.0 - self._tokens(target, kind, rate)) / rate)
 
     def rated(self, target: str, kind: ActionKind) -> bool:
         """Whether the target has a rate."""
@@ -124,4 +115,7 @@ class Slots:
         bucket = self._buckets.get(key)
         if bucket is None:
             bucket = self._buckets[key] = _Bucket(now)
-        return bucket.fill(rate, now)
+        most = 1.0 + rate * BURST_S
+        bucket.tokens = min(most, bucket.tokens + max(0.0, now - bucket.at) * rate)
+        bucket.at = now
+        return bucket.tokens

@@ -1,7 +1,7 @@
-"""Conditions of the router that become events of its own: each is told once when it begins."""
+"""Conditions of the router that become events of its own: one event when each begins."""
 
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from router.clock import Clock
@@ -11,7 +11,7 @@ from router.model.target import TargetNow
 from router.refusals import PROBE
 from router.rules.live import LiveRef
 from router.rules.own_events import REASON_MAX, timestamp
-from router.store.protocol import Store
+from router.store.protocol import FactStore, Store
 
 FACTS = "own/"
 
@@ -22,25 +22,33 @@ FILLING, ROOM_AGAIN = 0.80, 0.70
 """Shares of `max_size` at which filling begins and is over."""
 DISK_FILLING, DISK_ROOM_AGAIN = 0.95, 0.92
 
-Tell = Callable[[str, str, Mapping[str, Any]], Awaitable[bool]]
-"""Tells an event by name, identity and payload; False: no rule wants it."""
+Send = Callable[[str, str, Mapping[str, Any]], Awaitable[bool]]
+"""Stores an event by name, identity and payload; False: no rule wants it."""
 
 
-class RememberedAlerts:
-    """What has been told already, in the store, so that a restart tells nothing twice."""
+class Alerts:
+    """Events that were sent are remembered in the store, so that a restart sends none twice."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: FactStore, send: Send) -> None:
+        self._store, self._send = store, send
         self._known: dict[str, Any] | None = None
 
     async def of(self, name: str) -> Any:
         """What is kept under this name, None if nothing. Raises StoreUnavailable."""
         return (await self._all()).get(FACTS + name)
 
-    async def names(self, prefix: str) -> list[str]:
-        """The names kept that begin so."""
-        whole = [n.removeprefix(FACTS) for n in await self._all()]
-        return [name for name in whole if name.startswith(prefix)]
+    async def send(
+        self, fact: str, value: Any, event: str, identity: str, payload: Mapping[str, Any]
+    ) -> None:
+        """Send an event and keep `value` for it; nothing is kept if no rule wants it."""
+        if await self._send(event, identity, payload):
+            await self.keep(fact, value)
+
+    async def forget_others(self, prefix: str, still: Container[str]) -> None:
+        """Forget what is kept under this prefix for names that are not among these."""
+        for fact in [n.removeprefix(FACTS) for n in await self._all()]:
+            if fact.startswith(prefix) and fact.removeprefix(prefix) not in still:
+                await self.keep(fact, None)
 
     async def keep(self, name: str, value: Any) -> None:
         """Keep it, or forget it (None), if that is a change."""
@@ -71,14 +79,11 @@ class Refusing:
     than it accepted. Over when that has not been so for five minutes.
     """
 
-    def __init__(
-        self, *, live: LiveRef, metrics: Metrics, clock: Clock, told: RememberedAlerts, tell: Tell
-    ) -> None:
+    def __init__(self, *, live: LiveRef, metrics: Metrics, clock: Clock, alerts: Alerts) -> None:
         self._live = live
         self._metrics = metrics
         self._clock = clock
-        self._told = told
-        self._tell = tell
+        self._alerts = alerts
         self._seen: dict[str, deque[_Counts]] = {}
         self._held: dict[str, int] = {}
         self._began = clock.ledger()
@@ -92,16 +97,22 @@ class Refusing:
         now = self._clock.ledger()
         accepted, refused = self._lately(name, now)
         fact = f"refusing/{name}"
-        since = await self._told.of(fact)
+        since = await self._alerts.of(fact)
         if refused.total() >= REFUSED_MIN and refused.total() > accepted:
             self._held[name] = now
-            payload = _refusals(name, accepted, refused)
-            if since is None and await self._tell(
-                "endpoint.refusing", f"endpoint.{fact}/{now}", payload
-            ):
-                await self._told.keep(fact, now)
+            if since is None:
+                payload = {
+                    "endpoint": name,
+                    "refused": refused.total(),
+                    "accepted": accepted,
+                    "minutes": WINDOW_MS // 60_000,
+                    "reasons": dict(refused.most_common()),
+                    "main_reason": refused.most_common(1)[0][0],
+                }
+                identity = f"endpoint.{fact}/{now}"
+                await self._alerts.send(fact, now, "endpoint.refusing", identity, payload)
         elif since is not None and now - self._held.get(name, self._began) >= WINDOW_MS:
-            await self._told.keep(fact, None)
+            await self._alerts.keep(fact, None)
 
     def _lately(self, name: str, now: int) -> tuple[int, Counter[str]]:
         """What an endpoint accepted, and refused by reason, in the last five minutes."""
@@ -115,17 +126,6 @@ class Refusing:
         return counts.accepted - seen[0].accepted, counts.refused - seen[0].refused
 
 
-def _refusals(name: str, accepted: int, refused: Counter[str]) -> dict[str, Any]:
-    return {
-        "endpoint": name,
-        "refused": refused.total(),
-        "accepted": accepted,
-        "minutes": WINDOW_MS // 60_000,
-        "reasons": dict(refused.most_common()),
-        "main_reason": refused.most_common(1)[0][0],
-    }
-
-
 class Silences:
     """`endpoint.silent`: nothing came for longer than the endpoint's `expect_every`."""
 
@@ -134,27 +134,23 @@ class Silences:
         *,
         live: LiveRef,
         silent: Callable[[], Mapping[str, Any]],
-        told: RememberedAlerts,
-        tell: Tell,
+        alerts: Alerts,
     ) -> None:
         self._live = live
         self._silent = silent
-        self._told = told
-        self._tell = tell
+        self._alerts = alerts
 
     async def step(self) -> None:
-        """Tell of every silence that has not been told, and forget those that are over."""
+        """Send an event of each endpoint that has fallen quiet; forget those that deliver again."""
         silent = self._silent()
         for name, known in silent.items():
             await self._look(name, known["last"], known["since"])
-        for fact in await self._told.names("silent/"):
-            if fact.removeprefix("silent/") not in silent:
-                await self._told.keep(fact, None)
+        await self._alerts.forget_others("silent/", silent)
 
     async def _look(self, name: str, last: int | None, since: int) -> None:
         endpoint = self._live.current.ruleset.endpoints.get(name)
         begun, fact = since if last is None else last, f"silent/{name}"
-        if endpoint is None or await self._told.of(fact) == begun:
+        if endpoint is None or await self._alerts.of(fact) == begun:
             return
         payload = {
             "endpoint": name,
@@ -162,8 +158,8 @@ class Silences:
             "since": timestamp(since),
             "expect_every_s": (endpoint.expect_every or 0) // 1000,
         }
-        if await self._tell("endpoint.silent", f"endpoint.{fact}/{begun}", payload):
-            await self._told.keep(fact, begun)
+        identity = f"endpoint.{fact}/{begun}"
+        await self._alerts.send(fact, begun, "endpoint.silent", identity, payload)
 
 
 class TargetAlerts:
@@ -172,28 +168,27 @@ class TargetAlerts:
     reached again; a probe that fails is no news. `target.paused`: by hand or by the router itself.
     """
 
-    def __init__(
-        self, *, now: Callable[[], Iterable[TargetNow]], told: RememberedAlerts, tell: Tell
-    ) -> None:
+    def __init__(self, *, now: Callable[[], Iterable[TargetNow]], alerts: Alerts) -> None:
         self._now = now
-        self._told = told
-        self._tell = tell
+        self._alerts = alerts
 
     async def step(self) -> None:
         """Look at every target."""
         for target in self._now():
             fact = f"target/{target.target}"
-            kept = await self._told.of(fact)
+            kept = await self._alerts.of(fact)
             if target.state == "healthy" or target.pace is not None:
-                await self._told.keep(fact, None)
+                await self._alerts.keep(fact, None)
             elif target.state == "paused" and kept != "paused":
-                await self._say("target.paused", target, {"by": target.by}, fact)
+                await self._send("target.paused", target, {"by": target.by}, fact)
             elif target.state == "failing" and kept not in ("failing", "open"):
                 probe = target.next_probe
                 until = {"until": None if probe is None else timestamp(probe)}
-                await self._say("target.failing", target, until, fact)
+                await self._send("target.failing", target, until, fact)
 
-    async def _say(self, event: str, target: TargetNow, more: Mapping[str, Any], fact: str) -> None:
+    async def _send(
+        self, event: str, target: TargetNow, more: Mapping[str, Any], fact: str
+    ) -> None:
         since = target.since or 0
         payload = {
             "target": target.target,
@@ -201,18 +196,17 @@ class TargetAlerts:
             "at": timestamp(since),
             **more,
         }
-        if await self._tell(event, f"{event}/{target.target}/{since}", payload):
-            await self._told.keep(fact, target.state)
+        identity = f"{event}/{target.target}/{since}"
+        await self._alerts.send(fact, target.state, event, identity, payload)
 
 
 class Expiring:
     """`secret.expiring`: seven days, and again one day, before a secret's `until`."""
 
-    def __init__(self, *, live: LiveRef, clock: Clock, told: RememberedAlerts, tell: Tell) -> None:
+    def __init__(self, *, live: LiveRef, clock: Clock, alerts: Alerts) -> None:
         self._live = live
         self._clock = clock
-        self._told = told
-        self._tell = tell
+        self._alerts = alerts
 
     async def step(self) -> None:
         """Look at every secret that ends."""
@@ -220,20 +214,18 @@ class Expiring:
         ends = {secret.name: secret.until for secret in secrets if secret.until is not None}
         for name, until in ends.items():
             await self._look(name, until, until - self._clock.now())
-        for fact in await self._told.names("expiring/"):
-            if fact.removeprefix("expiring/") not in ends:
-                await self._told.keep(fact, None)
+        await self._alerts.forget_others("expiring/", ends)
 
     async def _look(self, name: str, until: int, left: int) -> None:
         stage = next((days for days in EXPIRING_DAYS if 0 < left <= days * DAY_MS), None)
         fact = f"expiring/{name}"
-        known = await self._told.of(fact)
+        known = await self._alerts.of(fact)
         if stage is None or (known and known[0] == until and known[1] <= stage):
             return
         days_left = -(-left // DAY_MS)
         payload = {"secret": name, "until": timestamp(until), "days_left": days_left}
-        if await self._tell("secret.expiring", f"secret.{fact}/{until}/{stage}d", payload):
-            await self._told.keep(fact, [until, stage])
+        identity = f"secret.{fact}/{until}/{stage}d"
+        await self._alerts.send(fact, [until, stage], "secret.expiring", identity, payload)
 
 
 class Filling:
@@ -249,15 +241,13 @@ class Filling:
         store: Store,
         disk: Callable[[], tuple[int, int]],
         clock: Clock,
-        told: RememberedAlerts,
-        tell: Tell,
+        alerts: Alerts,
     ) -> None:
         self._live = live
         self._store = store
         self._disk = disk
         self._clock = clock
-        self._told = told
-        self._tell = tell
+        self._alerts = alerts
 
     async def step(self) -> None:
         """Look at both sizes."""
@@ -267,7 +257,7 @@ class Filling:
 
     async def _look(self, cause: str, used: int, limit: int, bounds: tuple[float, float]) -> None:
         fact, begins, over = f"filling/{cause}", *bounds
-        since = await self._told.of(fact)
+        since = await self._alerts.of(fact)
         if used >= begins * limit:
             now = self._clock.now()
             payload = {
@@ -276,7 +266,8 @@ class Filling:
                 "bytes": used,
                 "limit": limit,
             }
-            if since is None and await self._tell("store.filling", f"store.{fact}/{now}", payload):
-                await self._told.keep(fact, now)
+            if since is None:
+                identity = f"store.{fact}/{now}"
+                await self._alerts.send(fact, now, "store.filling", identity, payload)
         elif since is not None and used < over * limit:
-            await self._told.keep(fact, None)
+            await self._alerts.keep(fact, None)

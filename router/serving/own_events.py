@@ -131,12 +131,12 @@ class OwnEventWriter:
         self._own, self._store, self._wake = own, store, wake
         self._clock, self._observe, self._log = clock, observe, log
 
-    async def tell(self, event: str, identity: str, payload: Mapping[str, Any]) -> bool:
+    async def send(self, event: str, identity: str, payload: Mapping[str, Any]) -> bool:
         """
         Make it durable, once for each identity; False: no rule wants it.
 
         Raises:
-            StoreUnavailable: perhaps it was stored; tell it again.
+            StoreUnavailable: perhaps it was stored; send it again.
         """
         own = self._own.planned(event, identity, payload)
         if own is None:
@@ -171,7 +171,7 @@ class OwnEventWriter:
         while waiting:
             first = waiting[0]
             try:
-                await self.tell(first.event, first.identity, first.payload)
+                await self.send(first.event, first.identity, first.payload)
             except StoreUnavailable as error:
                 self._log.error("own event waits", event_name=first.event, error=str(error))
                 return False

@@ -11,10 +11,10 @@ from router.operator.answers import ReloadState
 from router.rules.live import LiveRef
 from router.rules.own_events import DIAGNOSTICS_MAX, shown
 from router.serving.conditions import (
+    Alerts,
     Expiring,
     Filling,
     Refusing,
-    RememberedAlerts,
     Silences,
     TargetAlerts,
 )
@@ -34,7 +34,7 @@ def watches(
     metrics: Metrics,
 ) -> tuple[Watch, ...]:
     """Of endpoints, targets, secrets, the store and its disk."""
-    told, tell = RememberedAlerts(store), writer.tell
+    alerts = Alerts(store, writer.send)
     folder = Path(live.current.ruleset.server.store).absolute().parent
 
     def disk() -> tuple[int, int]:
@@ -42,11 +42,11 @@ def watches(
         return usage.total - usage.free, usage.total
 
     return (
-        Refusing(live=live, metrics=metrics, clock=clock, told=told, tell=tell),
-        Silences(live=live, silent=quiet.silent, told=told, tell=tell),
-        TargetAlerts(now=dispatch.targets, told=told, tell=tell),
-        Expiring(live=live, clock=clock, told=told, tell=tell),
-        Filling(live=live, store=store, disk=disk, clock=clock, told=told, tell=tell),
+        Refusing(live=live, metrics=metrics, clock=clock, alerts=alerts),
+        Silences(live=live, silent=quiet.silent, alerts=alerts),
+        TargetAlerts(now=dispatch.targets, alerts=alerts),
+        Expiring(live=live, clock=clock, alerts=alerts),
+        Filling(live=live, store=store, disk=disk, clock=clock, alerts=alerts),
     )
 
 

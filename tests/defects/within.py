@@ -19,8 +19,8 @@ RULES = (
         "in OR an error outweighs what is true",
         Edit(
             "router/rules/index.py",
-            "        if result is True:\n            return True\n",
-            "        if result is True and failed is None:\n            return True\n",
+            "        if result is decisive:\n",
+            "        if result is decisive and not (decisive and failed):\n",
         ),
         "unit/rules/test_match.py::test_an_item_that_errs_hides_no_other_of_any",
     ),
@@ -29,8 +29,8 @@ RULES = (
         "in AND an error hides what is false",
         Edit(
             "router/rules/index.py",
-            "        if result is False:\n            return False\n",
-            "        if result is False and failed is None:\n            return False\n",
+            "        if result is decisive:\n",
+            "        if result is decisive and (decisive or failed is None):\n",
         ),
         "unit/rules/test_match.py::test_one_false_item_makes_false_even_beside_an_error",
     ),
@@ -69,8 +69,8 @@ RULES = (
         "the index forgets a shorter beginning",
         Edit(
             "router/rules/index.py",
-            "            found.append(self._filed[at])\n            at = parents[at]\n",
-            "            found.append(self._filed[at])\n            at = -1\n",
+            "            found.append(self.filed[at])\n            at = parents[at]\n",
+            "            found.append(self.filed[at])\n            at = -1\n",
         ),
         "properties/test_index.py::test_prefixes_are_found_as_by_trying_each",
     ),

@@ -21,10 +21,10 @@ from router.providers import own
 from router.refusals import PROBE
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.serving.conditions import (
+    Alerts,
     Expiring,
     Filling,
     Refusing,
-    RememberedAlerts,
     Silences,
     TargetAlerts,
 )
@@ -43,13 +43,13 @@ class World:
     def __init__(self, store: SqliteStore, clock: ManualClock) -> None:
         self.store, self.clock, self.metrics = store, clock, Metrics()
         self.live = LiveRef(LiveRuleset(a_ruleset(endpoints={"shop": SHOP}), SecretValues({}, {})))
-        self.told: list[tuple[str, str, Mapping[str, Any]]] = []
+        self.sent: list[tuple[str, str, Mapping[str, Any]]] = []
         self.wanted = True
-        self.facts = RememberedAlerts(store)
+        self.alerts = Alerts(store, self.send)
 
-    async def tell(self, event: str, identity: str, payload: Mapping[str, Any]) -> bool:
+    async def send(self, event: str, identity: str, payload: Mapping[str, Any]) -> bool:
         if self.wanted:
-            self.told.append((event, identity, payload))
+            self.sent.append((event, identity, payload))
         return self.wanted
 
     def say(self, **changes: Any) -> None:
@@ -58,7 +58,7 @@ class World:
 
     @property
     def payloads(self) -> list[Mapping[str, Any]]:
-        return [payload for _, _, payload in self.told]
+        return [payload for _, _, payload in self.sent]
 
     def refuse(self, times: int, reason: str = "bad_signature") -> None:
         for _ in range(times):
@@ -96,8 +96,7 @@ def refusing(world: World) -> Refusing:
         live=world.live,
         metrics=world.metrics,
         clock=world.clock,
-        told=world.facts,
-        tell=world.tell,
+        alerts=world.alerts,
     )
 
 
@@ -105,10 +104,10 @@ async def test_refusals_are_told_once_from_the_twentieth_on(world: World) -> Non
     watch = refusing(world)
     world.refuse(19)
     await world.later(watch, 10)
-    assert world.told == []
+    assert world.sent == []
     world.refuse(1, "stale_timestamp")
     await world.later(watch, 10)
-    ((event, _, payload),) = world.told
+    ((event, _, payload),) = world.sent
     shaped(event, payload)
     assert payload == {
         "endpoint": "shop",
@@ -120,7 +119,7 @@ async def test_refusals_are_told_once_from_the_twentieth_on(world: World) -> Non
     }
     world.refuse(500)
     await world.later(watch, 10)
-    assert len(world.told) == 1
+    assert len(world.sent) == 1
 
 
 async def test_refusals_fewer_than_what_is_accepted_are_no_news(world: World) -> None:
@@ -129,10 +128,10 @@ async def test_refusals_fewer_than_what_is_accepted_are_no_news(world: World) ->
     for _ in range(30):
         world.metrics.delivered("shop", "routed")
     await world.later(watch, 10)
-    assert world.told == []
+    assert world.sent == []
     world.refuse(1)
     await world.later(watch, 10)
-    assert len(world.told) == 1
+    assert len(world.sent) == 1
 
 
 async def test_what_doctor_asks_is_no_refusal(world: World) -> None:
@@ -140,7 +139,7 @@ async def test_what_doctor_asks_is_no_refusal(world: World) -> None:
     world.refuse(500, PROBE)
     world.refuse(19)
     await world.later(watch, 10)
-    assert world.told == []
+    assert world.sent == []
 
 
 async def test_old_refusals_do_not_count(world: World) -> None:
@@ -148,7 +147,7 @@ async def test_old_refusals_do_not_count(world: World) -> None:
     for _ in range(20):
         world.refuse(1)
         await world.later(watch, 20)
-    assert world.told == []
+    assert world.sent == []
 
 
 async def test_after_five_good_minutes_it_may_begin_anew(world: World) -> None:
@@ -158,8 +157,8 @@ async def test_after_five_good_minutes_it_may_begin_anew(world: World) -> None:
         await world.later(watch, 10)
         for _ in range(62):
             await world.later(watch, 10)
-    assert len(world.told) == 2
-    assert world.told[0][1] != world.told[1][1]
+    assert len(world.sent) == 2
+    assert world.sent[0][1] != world.sent[1][1]
 
 
 async def test_a_restart_in_the_midst_does_not_tell_it_again(world: World) -> None:
@@ -168,7 +167,7 @@ async def test_a_restart_in_the_midst_does_not_tell_it_again(world: World) -> No
     again = World(world.store, world.clock)
     again.refuse(20)
     await again.later(refusing(again), 10)
-    assert (len(world.told), again.told) == (1, [])
+    assert (len(world.sent), again.sent) == (1, [])
 
 
 async def test_what_nobody_wants_is_told_when_somebody_does(world: World) -> None:
@@ -179,7 +178,7 @@ async def test_what_nobody_wants_is_told_when_somebody_does(world: World) -> Non
     assert await world.store.recall("own/") == {}
     world.wanted = True
     await world.later(watch, 10)
-    assert len(world.told) == 1
+    assert len(world.sent) == 1
 
 
 # Silence
@@ -189,23 +188,23 @@ async def test_each_silence_is_told_once(world: World) -> None:
     silent: dict[str, Any] = {"shop": {"last": None, "since": START_MS}}
 
     def silences(one: World) -> Silences:
-        return Silences(live=one.live, silent=lambda: silent, told=one.facts, tell=one.tell)
+        return Silences(live=one.live, silent=lambda: silent, alerts=one.alerts)
 
     watch = silences(world)
     for _ in range(2):
         await watch.step()
-    ((event, _, payload),) = world.told
+    ((event, _, payload),) = world.sent
     shaped(event, payload)
     assert (payload["last"], payload["expect_every_s"]) == (None, 3600)
     again = World(world.store, world.clock)
     await silences(again).step()
-    assert again.told == []
+    assert again.sent == []
     silent.clear()
     await watch.step()
     silent["shop"] = {"last": START_MS + 5000, "since": START_MS}
     await watch.step()
     assert world.payloads[1]["last"].endswith("Z")
-    assert len(world.told) == 2
+    assert len(world.sent) == 2
 
 
 # Targets
@@ -225,25 +224,25 @@ def a_target(state: Any, since: int = START_MS, by: str = "router") -> TargetNow
 
 async def test_a_target_is_failing_until_it_is_reached_again(world: World) -> None:
     now = [a_target("healthy")]
-    watch = TargetAlerts(now=lambda: now, told=world.facts, tell=world.tell)
+    watch = TargetAlerts(now=lambda: now, alerts=world.alerts)
     for since, state in enumerate(
         ("healthy", "failing", "recovering", "failing", "healthy", "failing")
     ):
         now[:] = [a_target(state, START_MS + since)]
         await watch.step()
-    assert [event for event, _, _ in world.told] == ["target.failing"] * 2
-    shaped(*world.told[0][::2])
+    assert [event for event, _, _ in world.sent] == ["target.failing"] * 2
+    shaped(*world.sent[0][::2])
 
 
 async def test_a_target_paused_by_hand_names_who(world: World) -> None:
     now = [a_target("failing")]
-    watch = TargetAlerts(now=lambda: now, told=world.facts, tell=world.tell)
+    watch = TargetAlerts(now=lambda: now, alerts=world.alerts)
     await watch.step()
     now[:] = [a_target("paused", START_MS + 1, by="ada")]
     for _ in range(2):
         await watch.step()
-    assert [event for event, _, _ in world.told] == ["target.failing", "target.paused"]
-    shaped(*world.told[1][::2])
+    assert [event for event, _, _ in world.sent] == ["target.failing", "target.paused"]
+    shaped(*world.sent[1][::2])
     assert world.payloads[1]["by"] == "ada"
 
 
@@ -251,7 +250,7 @@ async def test_a_target_paused_by_hand_names_who(world: World) -> None:
 
 
 def expiring(world: World) -> Expiring:
-    return Expiring(live=world.live, clock=world.clock, told=world.facts, tell=world.tell)
+    return Expiring(live=world.live, clock=world.clock, alerts=world.alerts)
 
 
 async def test_a_secret_s_end_is_told_a_week_and_a_day_before(world: World) -> None:
@@ -261,8 +260,8 @@ async def test_a_secret_s_end_is_told_a_week_and_a_day_before(world: World) -> N
     for _ in range(11 * 24):
         await world.later(watch, 3600)
     assert [p["days_left"] for p in world.payloads] == [7, 1]
-    shaped(*world.told[0][::2])
-    assert world.told[0][1] != world.told[1][1]
+    shaped(*world.sent[0][::2])
+    assert world.sent[0][1] != world.sent[1][1]
 
 
 async def test_a_restart_tells_no_end_again_and_skips_what_is_past(world: World) -> None:
@@ -272,7 +271,7 @@ async def test_a_restart_tells_no_end_again_and_skips_what_is_past(world: World)
     again = World(world.store, world.clock)
     again.say(secrets=secrets)
     await expiring(again).step()
-    assert ([p["days_left"] for p in world.payloads], again.told) == ([1], [])
+    assert ([p["days_left"] for p in world.payloads], again.sent) == ([1], [])
 
 
 async def test_another_end_is_another_event(world: World) -> None:
@@ -296,13 +295,12 @@ async def test_a_filling_disk_is_told_once_until_there_is_room(world: World) -> 
         store=world.store,
         disk=lambda: (int(used[0] * 100 * GIB), 100 * GIB),
         clock=world.clock,
-        told=world.facts,
-        tell=world.tell,
+        alerts=world.alerts,
     )
     for used[0] in (0.94, 0.95, 0.96, 0.94, 0.95, 0.91, 0.95):
         await watch.step()
     assert [p["percent"] for p in world.payloads] == [95, 95]
-    shaped(*world.told[0][::2])
+    shaped(*world.sent[0][::2])
 
 
 async def test_a_store_near_its_cap_is_told(world: World) -> None:
@@ -311,8 +309,7 @@ async def test_a_store_near_its_cap_is_told(world: World) -> None:
         store=world.store,
         disk=lambda: (0, GIB),
         clock=world.clock,
-        told=world.facts,
-        tell=world.tell,
+        alerts=world.alerts,
     )
     size = await world.store.reads.size()
     for cap in (size * 2, size * 10 // 8, size * 10 // 8):

@@ -146,7 +146,7 @@ async def test_without_a_rule_that_lets_it_in_there_is_nothing(
 ) -> None:
     world, job = World(store, rules), a_job()
     assert world.own.died(job, an_attempt(job)) is None
-    assert not await world.writer.tell("reload.failed", "1", PAYLOAD)
+    assert not await world.writer.send("reload.failed", "1", PAYLOAD)
     world.own.soon("reload.failed", "1", PAYLOAD)
     assert await world.writer.flush()
     assert await world.told() == []
@@ -211,9 +211,9 @@ async def test_a_long_answer_keeps_its_end_and_no_piece_of_a_secret(store: Sqlit
 
 async def test_the_same_identity_is_told_once(store: SqliteStore) -> None:
     world = World(store)
-    assert await world.writer.tell("reload.failed", "same", PAYLOAD)
+    assert await world.writer.send("reload.failed", "same", PAYLOAD)
     assert len(world.woken) == 1
-    assert await world.writer.tell("reload.failed", "same", PAYLOAD)
+    assert await world.writer.send("reload.failed", "same", PAYLOAD)
     assert len(world.woken) == 1
     assert await world.told() == [("reload.failed",)]
 
@@ -269,8 +269,8 @@ async def test_it_looks_now_and_then_and_when_something_changed(store: SqliteSto
 
 async def test_what_is_stored_is_observed_once(store: SqliteStore) -> None:
     world = World(store)
-    assert await world.writer.tell("reload.failed", "1", PAYLOAD)
-    assert await world.writer.tell("reload.failed", "1", PAYLOAD)
+    assert await world.writer.send("reload.failed", "1", PAYLOAD)
+    assert await world.writer.send("reload.failed", "1", PAYLOAD)
     (stored,) = await store.reads.deliveries(OURS)
     ((accepted, receipt),) = [(one.accepted, one.receipt) for one in world.seen]
     assert (accepted.delivery.id, receipt.delivery) == (stored.id, stored.id)
