@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from router.config.codes import CODES
+from router.config.codes import CODES, Code
 from router.config.diagnostics import render_json, render_text
 from router.errors import Diagnostic
 
@@ -21,24 +21,31 @@ Found = Sequence[Diagnostic]
 
 def render_github(found: Found) -> str:
     """A workflow command a line: the annotation stands beside the line in the change."""
-    return "".join(_command(d) for d in found)
+    return "".join(
+        f"::{d.severity} file={_value(d.file)},line={d.line},col={d.column},"
+        f"endColumn={d.column + d.width},title={_value(d.code)}::{_data(_text(d))}\n"
+        for d in found
+    )
 
 
 def render_gitlab(found: Found) -> str:
     """A code quality report."""
-    issues = []
-    for d in found:
-        identity = "\0".join([d.code, d.file, d.message, d.source or ""])
-        issues.append(
+    return _json(
+        [
             {
                 "description": _text(d),
                 "check_name": d.code,
-                "fingerprint": hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest(),
+                "fingerprint": _fingerprint(d.code, d.file, d.message, d.source or ""),
                 "severity": "major" if d.severity == "error" else "minor",
                 "location": {"path": d.file, "lines": {"begin": d.line}},
             }
-        )
-    return _json(issues)
+            for d in found
+        ]
+    )
+
+
+def _fingerprint(*identity: str) -> str:
+    return hashlib.sha256("\0".join(identity).encode("utf-8", "replace")).hexdigest()
 
 
 def render_sarif(found: Found) -> str:
@@ -119,19 +126,8 @@ def _for_xml(text: str) -> str:
 # -- workflow commands
 
 
-def _command(d: Diagnostic) -> str:
-    place = {
-        "file": d.file,
-        "line": d.line,
-        "col": d.column,
-        "endColumn": d.column + d.width,
-        "title": d.code,
-    }
-    listed = ",".join(
-        f"{name}={_data(str(value)).replace(':', '%3A').replace(',', '%2C')}"
-        for name, value in place.items()
-    )
-    return f"::{d.severity} {listed}::{_data(_text(d))}\n"
+def _value(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def _data(text: str) -> str:
@@ -142,13 +138,11 @@ def _data(text: str) -> str:
 
 
 def _sarif_rule(code: str) -> dict[str, Any]:
-    known = CODES.get(code)
-    about = known.about if known else code
-    level = known.severity if known else "error"
+    known = CODES.get(code, Code(code))
     return {
         "id": code,
-        "shortDescription": {"text": about},
-        "defaultConfiguration": {"level": level},
+        "shortDescription": {"text": known.about},
+        "defaultConfiguration": {"level": known.severity},
         "help": {"text": f"router check --explain {code}"},
     }
 

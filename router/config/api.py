@@ -8,7 +8,7 @@ from router.config.settings import parsed_url, ranges, setting
 from router.model.settings import PUBLISHED, Api, Endpoint
 from router.providers import Provider
 from router.providers.api import ApiRule
-from router.yaml_source import Node, SourceText
+from router.yaml_source import SourceText
 
 
 def api(context: LoadContext, entry: EndpointEntry, provider: Provider | None) -> Api:
@@ -50,8 +50,8 @@ def allow_from(
     published = [text for text in texts if text.value == PUBLISHED]
     rule = provider.definition.api if provider else None
     if published and provider is not None and (rule is None or rule.ranges is None):
-        _foreign_at(
-            context,
+        context.error(
+            "not-for-provider",
             f"{provider.label} publishes no address ranges",
             published[0],
             "list them: [192.0.2.0/24, …]",
@@ -88,12 +88,11 @@ def dispatching(
     endpoints: Mapping[str, Endpoint], providers: Mapping[str, Provider]
 ) -> dict[str, Api]:
     """`api:` of every endpoint whose sender takes events of one's own."""
-    found = {}
-    for name, endpoint in endpoints.items():
-        provider = providers.get(endpoint.provider)
-        if provider and provider.definition.api and provider.definition.api.dispatch:
-            found[name] = endpoint.api
-    return found
+    rules = {name: provider.definition.api for name, provider in providers.items()}
+    takes = {name for name, rule in rules.items() if rule is not None and rule.dispatch}
+    return {
+        name: endpoint.api for name, endpoint in endpoints.items() if endpoint.provider in takes
+    }
 
 
 def bases_of(
@@ -121,8 +120,4 @@ def checked_base(context: LoadContext, text: SourceText) -> str:
 
 
 def _foreign(context: LoadContext, message: str, entry: EndpointEntry, key: str) -> None:
-    _foreign_at(context, message, entry.key_at(key), f"leave '{key}' out")
-
-
-def _foreign_at(context: LoadContext, message: str, node: Node | SourceText, hint: str) -> None:
-    context.error("not-for-provider", message, node, hint)
+    context.error("not-for-provider", message, entry.key_at(key), f"leave '{key}' out")

@@ -81,23 +81,18 @@ def duplicate_rules(file: CompiledFile) -> Found:
 
 def otherwise_with_match(file: CompiledFile) -> Found:
     """A condition that nothing else may meet."""
-    for entry in file.entries:
-        if entry.otherwise and entry.match:
-            yield (
-                entry.key_at("match"),
-                "'otherwise' runs when nothing else matched, so it cannot have a 'match'",
-            )
+    message = "'otherwise' runs when nothing else matched, so it cannot have a 'match'"
+    return ((e.key_at("match"), message) for e in file.entries if e.otherwise and e.match)
 
 
 def empty_matches(file: CompiledFile) -> Found:
     """Conditions that are none."""
-    for entry in file.entries:
-        if entry.match == [] and "match" not in entry.broken:
-            yield (
-                entry.key_at("match"),
-                "'match' holds no condition, so this rule would take every event",
-                "leave it out if that is meant",
-            )
+    message = "'match' holds no condition, so this rule would take every event"
+    return (
+        (entry.key_at("match"), message, "leave it out if that is meant")
+        for entry in file.entries
+        if entry.match == [] and "match" not in entry.broken
+    )
 
 
 def never_matching(file: CompiledFile) -> Found:
@@ -119,9 +114,11 @@ def _conditions(entries: list[ConditionEntry]) -> Iterator[ConditionEntry]:
 
 def without_actions(file: CompiledFile) -> Found:
     """Rules that would do nothing."""
-    for entry in file.entries:
-        if entry.actions == [] and "actions" not in entry.broken:
-            yield entry.key_at("actions"), "this rule has no actions"
+    return (
+        (entry.key_at("actions"), "this rule has no actions")
+        for entry in file.entries
+        if entry.actions == [] and "actions" not in entry.broken
+    )
 
 
 def unreachable_rules(file: CompiledFile) -> Found:
@@ -156,17 +153,21 @@ def define_cycles(file: CompiledFile) -> Found:
 
 def unused_secrets(file: CompiledFile) -> Found:
     """Secrets that nothing refers to."""
-    for name, _ in file.context.file.secrets or ():
-        if name.value not in file.context.used_secrets:
-            yield name, f"the secret '{name.value[:60]}' is used nowhere"
+    return (
+        (name, f"the secret '{name.value[:60]}' is used nowhere")
+        for name, _ in file.context.file.secrets or ()
+        if name.value not in file.context.used_secrets
+    )
 
 
 def unused_targets(file: CompiledFile) -> Found:
     """Targets that no action calls."""
     used = {action.target for rule in file.ruleset.rules for action in rule.actions}
-    for name, _ in file.context.file.targets or ():
-        if name.value not in used:
-            yield name, f"no action calls the target '{name.value[:60]}'"
+    return (
+        (name, f"no action calls the target '{name.value[:60]}'")
+        for name, _ in file.context.file.targets or ()
+        if name.value not in used
+    )
 
 
 CHECKS = (

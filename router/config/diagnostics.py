@@ -76,10 +76,5 @@ def _printable(text: str) -> str:
 
 def _cells(text: str) -> int:
     """How many columns of a terminal a text takes."""
-    return sum(_width(c) for c in text)
-
-
-def _width(character: str) -> int:
-    if unicodedata.combining(character):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    visible = [c for c in text if not unicodedata.combining(c)]
+    return len(visible) + sum(unicodedata.east_asian_width(c) in "WF" for c in visible)

@@ -135,11 +135,10 @@ class Expectations:
         return frozenset(action[0] for action in actions if action is not None)
 
     def _calls(self, table: Table[CallEntry] | None) -> dict[ActionKey, ExpectedCall]:
-        found = {}
-        for name, entry in table or ():
-            if (action := self._actions.action(name)) is not None:
-                found[action[0]] = self._call(name, entry, action[1])
-        return found
+        named = ((name, entry, self._actions.action(name)) for name, entry in table or ())
+        return {
+            at[0]: self._call(name, entry, at[1]) for name, entry, at in named if at is not None
+        }
 
     def _call(self, name: SourceText, entry: CallEntry, kind: ActionKind) -> ExpectedCall:
         has = KINDS[kind].calls

@@ -5,6 +5,7 @@ import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
+from functools import cache
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,7 +45,8 @@ class Plugins:
         self._context = context
         self._folder = context.folder / FOLDER
         self._modules: dict[Path, Module] = {}
-        self._hiding: dict[str, str | None] = {}
+        folders = {self._folder, context.folder}
+        self._installed_as = cache(lambda top: installed_as(top, folders))
         self._points: list[EntryPoint] | None = None
 
     def check(self, call: SourceText, given: Table[Any] | None) -> None:
@@ -56,7 +58,7 @@ class Plugins:
             self._context.error(
                 "bad-plugin-call", "'call' names no function", call, f"write {name}:FUNCTION"
             )
-        elif hidden := self._hides(name.partition(".")[0]):
+        elif hidden := self._installed_as(name.partition(".")[0]):
             self._context.error(
                 "plugin-name-taken",
                 f"{FOLDER}/{name} has the name of {hidden}, which would be imported instead",
@@ -71,10 +73,14 @@ class Plugins:
 
     def _file(self, name: str) -> Path | None:
         place = self._folder.joinpath(*name.split("."))
-        for file in (place / "__init__.py", place.with_name(place.name + ".py")):
-            if file.is_file():
-                return file
-        return None
+        return next(
+            (
+                file
+                for file in (place / "__init__.py", place.with_name(place.name + ".py"))
+                if file.is_file()
+            ),
+            None,
+        )
 
     def _installed(
         self, call: SourceText, name: str, function: str, given: Table[Any] | None
@@ -119,12 +125,6 @@ class Plugins:
 
             self._points = list(entry_points(group=GROUP))
         return self._points
-
-    def _hides(self, top: str) -> str | None:
-        """What is installed under this name."""
-        if top not in self._hiding:
-            self._hiding[top] = installed_as(top, {self._folder, self._context.folder})
-        return self._hiding[top]
 
     # -- what is in it --------------------------------------------------------------------------
 

@@ -47,12 +47,10 @@ def _covers(taker: CompiledRule, rule: CompiledRule) -> bool:
 
 
 def _within(pattern: str, others: Iterable[str]) -> bool:
-    for other in others:
-        if other in (pattern, "*"):
-            return True
-        if "*" not in pattern and wildcard(other, pattern):
-            return True
-        name, dot, _ = pattern.partition(".")
-        if dot and "*" not in name and wildcard(other, name):
-            return True
-    return False
+    name, dot, _ = pattern.partition(".")
+    return any(
+        other in (pattern, "*")
+        or ("*" not in pattern and wildcard(other, pattern))
+        or (dot and "*" not in name and wildcard(other, name))
+        for other in others
+    )

@@ -203,6 +203,5 @@ def _has(entry: SendEntry, key: str) -> bool:
 
 def _proving(provider: Provider) -> frozenset[str]:
     """The headers by which a delivery is verified, in lower case."""
-    ways = provider.definition.ways
-    given = [names for rule in ways for names in (rule.place, rule.timestamp)]
-    return frozenset(name.lower() for names in given for name in spelled(names))
+    each = (names for rule in provider.definition.ways for names in (rule.place, rule.timestamp))
+    return frozenset(name.lower() for names in each for name in spelled(names))

@@ -16,10 +16,6 @@ _CALL_TYPES: Mapping[CallForm, Any] = {
 }
 
 
-def _reply_type(values: range | tuple[str, ...]) -> Any:
-    return int if isinstance(values, range) else Literal[values]
-
-
 @named("'send'")
 class SendEntry(Entry):
     """One step of a test's `send`: deliveries of one event, the last one again, or time."""
@@ -56,7 +52,12 @@ class ReplyEntry(OpenEntry):
     def further(cls) -> tuple[EntryKey, ...]:
         """A key for each kind of action that is answered."""
         found = [kind.reply for kind in KINDS.values() if kind.reply is not None]
-        return tuple(EntryKey(r.key, r.key, _reply_type(r.values), r.about) for r in found)
+        types: list[Any] = [
+            int if isinstance(r.values, range) else Literal[r.values] for r in found
+        ]
+        return tuple(
+            EntryKey(r.key, r.key, kind, r.about) for r, kind in zip(found, types, strict=True)
+        )
 
 
 @named("this call")

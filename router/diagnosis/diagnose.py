@@ -76,7 +76,9 @@ def diagnose(request: InboundRequest, case: Case) -> tuple[DiagnosisFinding, ...
         names = ", ".join(secret.name for secret in case.ended)
         broken.append(finding("secrets_ended" if names else "no_secret", names=names))
     if verdict.reason == "ambiguous_header":
-        return (*broken, finding("header_twice", header=_doubled(request, case.provider)))
+        twice = spellings(case.provider.definition).collect(request.headers)
+        name = twice.header if isinstance(twice, Ambiguous) else ""
+        return (*broken, finding("header_twice", header=name))
     if _is_hidden(request, case.provider):
         return (*broken, finding("hidden"))
     if proved := _proved(request, case, verdict):
@@ -89,11 +91,6 @@ def _unusable(secret: LiveSecret, provider: Provider) -> DiagnosisFinding | None
     why = verdict.error or "unusable"
     fix = key_fix(why)
     return None if verdict.ok else finding("key_unusable", name=secret.name, why=why, fix=fix)
-
-
-def _doubled(request: InboundRequest, provider: Provider) -> str:
-    found = spellings(provider.definition).collect(request.headers)
-    return found.header if isinstance(found, Ambiguous) else ""
 
 
 def _is_hidden(request: InboundRequest, provider: Provider) -> bool:
@@ -183,10 +180,14 @@ def _by_shown_secret(request: InboundRequest, case: Case) -> list[DiagnosisFindi
     """Tokens and passwords: which other secret, or which slip of it, is the one that was shown?"""
     if not any(not rule.signs_body for rule in case.provider.definition.ways):
         return []
-    for secret, wrong in _secrets(case):
-        if wrong and _verifies(case.provider, request, (secret,)):
-            return wrong
-    return []
+    return next(
+        (
+            wrong
+            for secret, wrong in _secrets(case)
+            if wrong and _verifies(case.provider, request, (secret,))
+        ),
+        [],
+    )
 
 
 def _by_other_endpoints(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:

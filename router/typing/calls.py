@@ -124,14 +124,10 @@ def _wrong_kind(
     if kind.surely(TEXT) and bits & PRESENT == NUMBER and argument.kind != "literal":
         run.note(TEXT_AS_NUMBER, message, span_of(argument), f"write decimal({said})")
         return
-    run.note(ARGUMENT, message, span_of(argument), _mend(kind, bits, said))
-
-
-def _mend(kind: Type, bits: int, said: str) -> str | None:
+    hint = f"write to_string({said})" if kind.surely(NUMBER) and bits & PRESENT == TEXT else None
     if kind.format == "joined" and bits & LIST:
-        return f"its parts are split({said}, ',')"
-    as_text = kind.surely(NUMBER) and bits & PRESENT == TEXT
-    return f"write to_string({said})" if as_text else None
+        hint = f"its parts are split({said}, ',')"
+    run.note(ARGUMENT, message, span_of(argument), hint)
 
 
 _ELEMENTS = {"array[number]": NUMBER, "array[string]": TEXT}
@@ -263,10 +259,6 @@ def _lookup(kinds: list[Type]) -> Type:
     return join(found, kinds[2] if len(kinds) > 2 else Type(ABSENT))
 
 
-def _not_null(kinds: list[Type]) -> Type:
-    return joined([with_kinds(kind, kind.kinds & ~(NOTHING | FAULT)) for kind in kinds])
-
-
 _SPECIAL: dict[str, Callable[[list[Type]], Type]] = {
     "max": _element_or_null,
     "min": _element_or_null,
@@ -279,7 +271,9 @@ _SPECIAL: dict[str, Callable[[list[Type]], Type]] = {
     "to_array": _to_array,
     "values": _values,
     "lookup": _lookup,
-    "not_null": _not_null,
+    "not_null": lambda kinds: joined(
+        [with_kinds(kind, kind.kinds & ~(NOTHING | FAULT)) for kind in kinds]
+    ),
     "type": lambda _: _TYPE_WORDS,
     "now": lambda _: Type(TEXT, format="timestamp"),
     "keys": lambda _: list_of(TEXT_TYPE),

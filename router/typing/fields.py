@@ -155,10 +155,7 @@ def _found_at(root: Type, name: str) -> str | None:
     """The shortest path of the payload that ends in this name."""
     if (payload := root.fields.get("payload")) is None:
         return None
-    for path, kind in _tree(payload):
-        if name in kind.fields:
-            return f"{path}.{name}"
-    return None
+    return next((f"{path}.{name}" for path, kind in _tree(payload) if name in kind.fields), None)
 
 
 def _tree(payload: Type) -> Iterator[tuple[str, Type]]:

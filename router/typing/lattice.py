@@ -65,13 +65,8 @@ class Type(msgspec.Struct, frozen=True, eq=False):
         return self.item is None and self.texts is None and self.numbers is None
 
 
-def _any() -> Type:
-    anything = Type(EVERYTHING)
-    msgspec.structs.force_setattr(anything, "rest", anything)
-    return anything
-
-
-ANY: Final = _any()
+ANY: Final = Type(EVERYTHING)
+msgspec.structs.force_setattr(ANY, "rest", ANY)
 NEVER: Final = Type(0)
 ABSENT_TYPE: Final = Type(ABSENT)
 NULL_TYPE: Final = Type(NULL)
@@ -275,8 +270,10 @@ def truth(kind: Type) -> int:
         verdict |= FALSE
     if kind.kinds & (TRUE | NUMBER):
         verdict |= TRUE
-    if kind.kinds & TEXT:
-        verdict |= _of_texts(kind.texts)
+    if kind.kinds & TEXT and kind.texts is not None:
+        verdict |= (TRUE if kind.texts - {""} else 0) | (FALSE if "" in kind.texts else 0)
+    elif kind.kinds & TEXT:
+        verdict |= BOOLEAN
     if kind.kinds & LIST:
         verdict |= BOOLEAN
     if kind.kinds & OBJECT:
@@ -285,23 +282,13 @@ def truth(kind: Type) -> int:
     return verdict
 
 
-def _of_texts(texts: Values | None) -> int:
-    if texts is None:
-        return BOOLEAN
-    return (TRUE if texts - {""} else 0) | (FALSE if "" in texts else 0)
-
-
 def may_equal(a: Type, b: Type) -> bool:
     """Whether some value of the one equals some value of the other; absence equals nothing."""
     both = a.kinds & b.kinds
-    if both & (NULL | BOOLEAN):
-        return True
-    if both & TEXT and _meet(a.texts, b.texts):
-        return True
-    if both & NUMBER and _meet(a.numbers, b.numbers):
-        return True
     # Two lists may be empty, two objects may have the same fields.
-    return bool(both & (LIST | OBJECT))
+    if both & (NULL | BOOLEAN | LIST | OBJECT) or (both & TEXT and _meet(a.texts, b.texts)):
+        return True
+    return bool(both & NUMBER) and _meet(a.numbers, b.numbers)
 
 
 def must_equal(a: Type, b: Type) -> bool:

@@ -160,17 +160,15 @@ def _to_literal(literal: Node, strict: bool, *, same: bool, holds: bool) -> Chan
     if same and holds:
         return lambda kind: _equal(kind, value)
     if same:  # what was compared with `!=` may have been absent, which is an error, not false
-        return lambda kind: _or_failed(_equal(kind, value), kind)
+        return lambda kind: with_kinds(
+            equal := _equal(kind, value), equal.kinds | kind.kinds & (ABSENT | FAULT)
+        )
     return lambda kind: _without(kind, value, present=strict and holds)
 
 
 def _equal(kind: Type, other: Type) -> Type:
     """The kind where it equals the other; if their kinds differ that is reported elsewhere."""
     return narrowed_to(kind, other) if kind.kinds & other.kinds & JSON_KINDS else kind
-
-
-def _or_failed(kind: Type, before: Type) -> Type:
-    return with_kinds(kind, kind.kinds | before.kinds & (ABSENT | FAULT))
 
 
 def _without(kind: Type, value: Type, *, present: bool) -> Type:

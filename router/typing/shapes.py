@@ -67,10 +67,14 @@ class Shapes:
 
     def payload(self, event: str) -> Type | None:
         """The shape of an event's payload, None if it has none."""
-        for patterns, kind in self._payloads:
-            if any(wildcard(pattern, event) for pattern in patterns):
-                return kind
-        return None
+        return next(
+            (
+                kind
+                for patterns, kind in self._payloads
+                if any(wildcard(pattern, event) for pattern in patterns)
+            ),
+            None,
+        )
 
 
 def parse_shapes(data: Mapping[str, Any]) -> Shapes:
