@@ -1,4 +1,4 @@
-"""`server.admin`: where the operator's door is, who may come in, by which names it is called."""
+"""`server.admin`: where the admin listener is, who may call it, by which names it is called."""
 
 import ipaddress
 import re
@@ -11,7 +11,7 @@ from router.model.settings import AdminToken
 from router.yaml_source import SourceText
 
 RESERVED = ("anyone", "local", "token")
-"""Who else stands in the audit."""
+"""Names in the audit that are not tokens."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 
@@ -31,7 +31,7 @@ def settings(
     if not (tokens or entry.broken or context.dev or is_local(listen)):
         context.error(
             "admin-without-token",
-            f"the admin door at {listen} is open beyond this machine, and no token is named",
+            f"the admin listener at {listen} is open to other machines, and no token is named",
             entry.listen or entry.text or entry.node,
             "name one in server.admin.tokens, or listen on 127.0.0.1",
         )
@@ -50,7 +50,7 @@ def _token(context: LoadContext, name: SourceText, entry: AdminTokenEntry) -> Ad
             name,
             f"{', '.join(RESERVED)} stand for others in the audit"
             if name.value in RESERVED
-            else "use small letters, digits, '_' and '-'; it stands in the audit",
+            else "use small letters, digits, '_' and '-'; the audit shows it",
         )
     return AdminToken(
         name.value,

@@ -68,8 +68,9 @@ def render_junit(found: Found, files: Iterable[str] = ()) -> str:
 
     quiet = [file for file in files if all(d.file != file for d in found)]
     errors = sum(d.severity == "error" for d in found)
-    count = str(len(found) + len(quiet))
-    suite = Xml.Element("testsuite", name="router check", tests=count, failures=str(errors))
+    suite = Xml.Element(
+        "testsuite", name="router check", tests=str(len(found) + len(quiet)), failures=str(errors)
+    )
     for file in quiet:
         Xml.SubElement(suite, "testcase", classname=_for_xml(file), name="check", file=file)
     for d in found:

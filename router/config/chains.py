@@ -61,11 +61,14 @@ class Chains:
         reported = len(self._context.report.found)
         for name, wants in self._pairs(entry.after, "an action's id, a list of them, or a mapping"):
             if name.value not in self._entries:
-                others = [other for other in self._entries if other != _name(entry)]
-                what = "other action of this rule"
-                self._context.unknown("unknown-predecessor", what, name, others)
+                self._context.unknown(
+                    "unknown-predecessor",
+                    "other action of this rule",
+                    name,
+                    [other for other in self._entries if other != _name(entry)],
+                )
             elif name.value in found:
-                self._context.error("bad-value", f"'{name.value}' stands here twice", name)
+                self._context.error("bad-value", f"'{name.value}' is given twice", name)
             else:
                 found[name.value] = Predecessor(name.value, wants)
         if len(self._context.report.found) > reported:

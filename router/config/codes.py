@@ -83,7 +83,7 @@ PLACES = {
     "password-in-url": Code("An address holds a user or password."),
     "bad-address": Code("This is not an address to listen on, or the name of a host."),
     "admin-without-token": Code(
-        "The admin door is open beyond this machine, and `server.admin.tokens` names nobody."
+        "The admin listener is open to other machines, and `server.admin.tokens` names nobody."
     ),
     "bad-store": Code("This is not a store."),
     "bad-range": Code("This is not a range of addresses in CIDR notation."),

@@ -61,8 +61,9 @@ def dedupe_keys(context: LoadContext, language: Language) -> dict[str, Expressio
 
 def provider_of(context: LoadContext, entry: EndpointEntry) -> Provider | None:
     """The provider an endpoint names, with what its `verify` says, if it exists."""
-    named = context.providers.get(entry.provider.value) if entry.provider else None
-    return context.reworked.get(entry.node.start, named)
+    return context.reworked.get(
+        entry.node.start, context.providers.get(entry.provider.value) if entry.provider else None
+    )
 
 
 def used(context: LoadContext, found: Mapping[str, Endpoint]) -> dict[str, Provider]:

@@ -100,8 +100,11 @@ class Including:
             for name in names:
                 found.setdefault(name, pattern)
         if len(found) > FILES_MAX:
-            last = list(found.values())[FILES_MAX]
-            self._error("too-big", f"more than {FILES_MAX} files are included", last)
+            self._error(
+                "too-big",
+                f"more than {FILES_MAX} files are included",
+                list(found.values())[FILES_MAX],
+            )
         return dict(list(found.items())[:FILES_MAX])
 
     def _nothing(self, pattern: SourceText) -> None:

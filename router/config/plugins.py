@@ -204,8 +204,11 @@ def _read(file: Path, shown: str) -> Module:
     except (OSError, ValueError, RecursionError, MemoryError) as error:
         return Module(shown, {}, frozenset(), type(error).__name__)
     statements = list(_top_level(tree.body))
-    functions = {s.name: s for s in statements if isinstance(s, _Function)}
-    return Module(shown, functions, frozenset(_bound(statements)))
+    return Module(
+        shown,
+        {s.name: s for s in statements if isinstance(s, _Function)},
+        frozenset(_bound(statements)),
+    )
 
 
 def _top_level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
@@ -235,8 +238,7 @@ def installed_as(top: str, ours: set[Path]) -> str | None:
     """What is installed under a module's name, or None; folders of `ours` do not count."""
     if top in sys.stdlib_module_names:
         return "a module of Python itself"
-    elsewhere = [p for p in sys.path if Path(p or ".").absolute() not in ours]
-    spec = PathFinder.find_spec(top, elsewhere)
+    spec = PathFinder.find_spec(top, [p for p in sys.path if Path(p or ".").absolute() not in ours])
     return None if spec is None or spec.origin is None else "an installed module"
 
 

@@ -136,8 +136,7 @@ class Typing:
             self._used(written.compiled, scenes)
             tree = written.compiled.tree
             near = reached(written.compiled, scenes, views)
-            seen = walked(written.compiled, "verdict", scenes, near)
-            found = combined(seen, whole=near is views)
+            found = combined(walked(written.compiled, "verdict", scenes, near), whole=near is views)
             self._report(written.text, 0, found)
             if any(f.code == ALWAYS_TRUE and f.span == span_of(tree) for f in found):
                 self.constant.add(id(entry))
@@ -166,8 +165,11 @@ class Typing:
                 continue
             users = tuple(self._users.get(name.value, {}).values())
             self._kept.append(users)  # what is known of a tuple is kept by its identity
-            scenes = users or self.scenes.of(self._senders.behind(None).senders, None)
-            self.check_expression(Written(text, expression, "'define'"), "value", scenes)
+            self.check_expression(
+                Written(text, expression, "'define'"),
+                "value",
+                users or self.scenes.of(self._senders.behind(None).senders, None),
+            )
 
     # -- reporting --------------------------------------------------------------------------------
 

@@ -47,8 +47,9 @@ class Fault(msgspec.Struct, frozen=True):
 
 def check_samples(context: LoadContext, ruleset: Ruleset) -> None:
     """Warn of templates that fail on the samples of events that their rules are for."""
-    nodes = {entry.id.value: entry.node for entry in context.file.rules or () if entry.id}
-    samples = _Samples(ruleset, nodes)
+    samples = _Samples(
+        ruleset, {entry.id.value: entry.node for entry in context.file.rules or () if entry.id}
+    )
     reported: set[int] = set()
     for rule in ruleset.rules:
         for action in rule.actions:
@@ -94,8 +95,12 @@ def _say(
     more = f", and of {len(others)} more" if others else ""
     advised = _ADVISED.fullmatch(fault.reason)
     reason, hint = (advised[1], advised[2]) if advised else (fault.reason, None)
-    message = f"on the sample of {name}{more}: {reason}"
-    context.report.warning("template-fails-on-sample", message, *context.span(text, span), hint)
+    context.report.warning(
+        "template-fails-on-sample",
+        f"on the sample of {name}{more}: {reason}",
+        *context.span(text, span),
+        hint,
+    )
 
 
 def _expression(template: Template, part: int) -> Expression:

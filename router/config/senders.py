@@ -56,8 +56,12 @@ class EndpointSenders:
                 providers[provider.name] = provider
                 names[provider.name] = names.get(provider.name, frozenset()) | {written}
         each = (self._sender(provider, names[name]) for name, provider in providers.items())
-        events = dict.fromkeys(event for one in providers.values() for event in event_names(one))
-        return SenderSet(providers, names, tuple(each), events)
+        return SenderSet(
+            providers,
+            names,
+            tuple(each),
+            dict.fromkeys(event for one in providers.values() for event in event_names(one)),
+        )
 
     def _sender(self, provider: Provider, names: frozenset[str]) -> TypedSender:
         key = (provider.name, names)
@@ -82,9 +86,11 @@ def sender_of(provider: Provider, names: frozenset[str]) -> TypedSender:
     action, fields = definition.action, {}
     for root, source in definition.fields.items():
         plain = not (source.event or source.key or source.header or source.prefix)
-        path = (source.paths or ("",))[0] if plain else None
-        texts = frozenset(spelled(source.key)) if source.key else None
-        fields[root] = RootField(source.event, path, texts)
+        fields[root] = RootField(
+            source.event,
+            (source.paths or ("",))[0] if plain else None,
+            frozenset(spelled(source.key)) if source.key else None,
+        )
     return TypedSender(
         names=names,
         aliases=frozenset((provider.name, *provider.aliases)) - names,

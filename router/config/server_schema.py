@@ -19,8 +19,8 @@ class SettingEntry(Entry):
 
 
 @named("'tls'", required=("cert",))
-class DoorTlsEntry(Entry):
-    """`server.tls` and `server.admin.tls`: the certificate of a door."""
+class ListenerTlsEntry(Entry):
+    """`server.tls` and `server.admin.tls`: the certificate of a listener."""
 
     cert: Annotated[
         SourceText | None, doc("A PEM file: the certificate and those it is signed by.")
@@ -48,7 +48,7 @@ class AdminTokenEntry(Entry):
 class AdminEntry(SettingEntry):
     """`server.admin`: an address, or a mapping with `listen`."""
 
-    listen: Annotated[SourceText | None, doc("HOST:PORT of the operator's door.")] = None
+    listen: Annotated[SourceText | None, doc("HOST:PORT of the admin listener.")] = None
     tokens: Annotated[
         Table[AdminTokenEntry] | None,
         doc("Who may call, beside the token in the file beside the store."),
@@ -56,12 +56,14 @@ class AdminEntry(SettingEntry):
     hosts: Annotated[list[SourceText] | None, doc("Names it is called by, beside its address.")] = (
         None
     )
-    tls: Annotated[DoorTlsEntry | None, doc("Its certificate. Default: none, plain HTTP.")] = None
+    tls: Annotated[ListenerTlsEntry | None, doc("Its certificate. Default: none, plain HTTP.")] = (
+        None
+    )
 
 
 @named("'limits'")
 class LimitsEntry(Entry):
-    """`server.limits`: what the public door bears."""
+    """`server.limits`: what the public listener accepts."""
 
     headers: Annotated[int | None, doc("Headers of a request. Default 100.")] = None
     header_bytes: Annotated[Size | None, doc("Bytes of all headers. Default 16KiB.")] = None
@@ -153,11 +155,11 @@ class ServerEntry(Entry):
     ] = None
     listen: Annotated[
         SettingEntry | None,
-        doc("HOST:PORT of the senders' door. Default 0.0.0.0:8000.", "0.0.0.0:8000"),
+        doc("HOST:PORT of the public listener. Default 0.0.0.0:8000.", "0.0.0.0:8000"),
     ] = None
     admin: Annotated[
         AdminEntry | None,
-        doc("HOST:PORT of the operator's door. Default 127.0.0.1:8001.", "127.0.0.1:8001"),
+        doc("HOST:PORT of the admin listener. Default 127.0.0.1:8001.", "127.0.0.1:8001"),
     ] = None
     store: Annotated[
         SettingEntry | None,
@@ -168,14 +170,14 @@ class ServerEntry(Entry):
     ] = None
     egress: Annotated[EgressEntry | None, doc("Private addresses that may be called.")] = None
     retention: Annotated[RetentionEntry | None, doc("How long ended work is kept.")] = None
-    limits: Annotated[LimitsEntry | None, doc("What the senders' door bears.")] = None
+    limits: Annotated[LimitsEntry | None, doc("What the public listener accepts.")] = None
     grace: Annotated[
         Duration | None, doc("What running actions get when the router stops. Default 20s.")
     ] = None
     refusals: Annotated[
         RefusalsEntry | None, doc("What is kept of requests that were refused.")
     ] = None
-    tls: Annotated[DoorTlsEntry | None, doc("The certificate of the senders' door.")] = None
+    tls: Annotated[ListenerTlsEntry | None, doc("The certificate of the public listener.")] = None
     reload: Annotated[
         ReloadEntry | None, doc("When this file is read again, and what must hold for it.")
     ] = None

@@ -13,8 +13,8 @@ from router.config.language import json_value
 from router.config.schema import RetryEntry, SecretEntry
 from router.config.server_schema import (
     AdminEntry,
-    DoorTlsEntry,
     LimitsEntry,
+    ListenerTlsEntry,
     RetentionEntry,
     ServerEntry,
     SettingEntry,
@@ -22,7 +22,7 @@ from router.config.server_schema import (
 from router.config.unsupported import POSTGRES
 from router.egress import plain_network
 from router.model.retry import BUILT_IN, RetryPolicy
-from router.model.settings import DoorTls, Limits, Reload, Retention, SecretRef, ServerSettings
+from router.model.settings import Limits, ListenerTls, Reload, Retention, SecretRef, ServerSettings
 from router.yaml_source import Mapping as MappingNode
 from router.yaml_source import Node, Scalar, SourceText
 
@@ -66,21 +66,24 @@ def server(context: LoadContext, entry: ServerEntry | None) -> ServerSettings:
     if entry.refusals is not None:
         settings["keep_refused"] = bool(entry.refusals.bodies)
     if entry.tls is not None:
-        settings["tls"] = _door_tls(context, entry.tls)
+        settings["tls"] = _listener_tls(context, entry.tls)
     if entry.admin is not None and entry.admin.tls is not None:
-        settings["admin_tls"] = _door_tls(context, entry.admin.tls)
+        settings["admin_tls"] = _listener_tls(context, entry.admin.tls)
     if entry.reload is not None:
-        watch = entry.reload.watch is not False
-        settings["reload"] = Reload(watch, bool(entry.reload.require_tests))
+        settings["reload"] = Reload(
+            entry.reload.watch is not False, bool(entry.reload.require_tests)
+        )
     return ServerSettings(**settings)
 
 
-def _door_tls(context: LoadContext, entry: DoorTlsEntry) -> DoorTls | None:
+def _listener_tls(context: LoadContext, entry: ListenerTlsEntry) -> ListenerTls | None:
     """The certificate's files, which need not be on the machine that checks the rules."""
     if entry.cert is None:
         return None
-    key = str(context.folder / entry.key.value) if entry.key else None
-    return DoorTls(cert=str(context.folder / entry.cert.value), key=key)
+    return ListenerTls(
+        cert=str(context.folder / entry.cert.value),
+        key=str(context.folder / entry.key.value) if entry.key else None,
+    )
 
 
 def setting(context: LoadContext, entry: SettingEntry | None) -> SourceText | None:
@@ -296,8 +299,9 @@ def policy(context: LoadContext, entry: RetryEntry, name: str) -> RetryPolicy:
         context.error(
             "bad-value", f"a schedule has at most {SCHEDULE_MAX} delays", entry.at("schedule")
         )
-    jitter = RetryPolicy("", ()).jitter if entry.jitter is None else entry.jitter
-    return RetryPolicy(name, schedule, jitter)
+    return RetryPolicy(
+        name, schedule, RetryPolicy("", ()).jitter if entry.jitter is None else entry.jitter
+    )
 
 
 def chosen_retry(

@@ -83,8 +83,11 @@ class SharedActions:
             return None  # reported where it stands
         own = {f: getattr(entry, f) for f in entry.__struct_fields__ if f not in _OF_THE_USE}
         own = {field: value for field, value in own.items() if value is not None}
-        filled = msgspec.structs.replace(shared, **{"id": entry.use, **own})
-        return Use(filled, self._given(entry, shared, roots), shared)
+        return Use(
+            msgspec.structs.replace(shared, **{"id": entry.use, **own}),
+            self._given(entry, shared, roots),
+            shared,
+        )
 
     def within(self, use: Use, rule: str, place: ActionEntry, compile_: Callable[[], T]) -> T:
         """Compile the shared part of a step: `with` can be read, and faults say who uses it."""

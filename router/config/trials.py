@@ -20,8 +20,9 @@ class Trials:
         self, context: LoadContext, rules: tuple[CompiledRule, ...], senders: EndpointSenders
     ) -> None:
         self.context = context
-        own_events = any(OWN in (rule.sources or ()) for rule in rules)
-        self._steps = StepCompiler(context, senders, own_events=own_events)
+        self._steps = StepCompiler(
+            context, senders, own_events=any(OWN in (rule.sources or ()) for rule in rules)
+        )
         self._actions = KnownActions(context, rules)
         self._expectations = Expectations(context, self._actions)
         self._names: dict[str, int] = {}

@@ -241,9 +241,11 @@ def finding(cause: CauseText | str, **values: Any) -> DiagnosisFinding:
 
 def clock(late_ms: int, *, known: bool) -> DiagnosisFinding:
     """Signed too long before, or after, it came; `known`: somebody says when it came."""
-    cause = "clock_unknown" if not known else "clock_slow" if late_ms < 0 else "clock_fast"
-    side = "before" if late_ms > 0 else "after"
-    return finding(cause, length=length(abs(late_ms) // 1000), side=side)
+    return finding(
+        "clock_unknown" if not known else "clock_slow" if late_ms < 0 else "clock_fast",
+        length=length(abs(late_ms) // 1000),
+        side="before" if late_ms > 0 else "after",
+    )
 
 
 def key_fix(why: str) -> str:

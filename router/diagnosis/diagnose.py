@@ -77,8 +77,10 @@ def diagnose(request: InboundRequest, case: Case) -> tuple[DiagnosisFinding, ...
         broken.append(finding("secrets_ended" if names else "no_secret", names=names))
     if verdict.reason == "ambiguous_header":
         twice = spellings(case.provider.definition).collect(request.headers)
-        name = twice.header if isinstance(twice, Ambiguous) else ""
-        return (*broken, finding("header_twice", header=name))
+        return (
+            *broken,
+            finding("header_twice", header=twice.header if isinstance(twice, Ambiguous) else ""),
+        )
     if _is_hidden(request, case.provider):
         return (*broken, finding("hidden"))
     if proved := _proved(request, case, verdict):
@@ -142,8 +144,13 @@ def _secrets(case: Case) -> Iterator[tuple[LiveSecret, list[DiagnosisFinding]]]:
     yield from ((secret, [finding("secret_ended", name=secret.name)]) for secret in case.ended)
     yield from ((secret, [finding("secret_other", name=secret.name)]) for secret in case.given)
     for other in case.others:
-        cause = "other_endpoint" if other.provider is case.provider else "secret_swapped"
-        found = [finding(cause, other=other.endpoint, endpoint=case.endpoint)]
+        found = [
+            finding(
+                "other_endpoint" if other.provider is case.provider else "secret_swapped",
+                other=other.endpoint,
+                endpoint=case.endpoint,
+            )
+        ]
         yield from ((secret, found) for secret in other.secrets)
     for secret in (*case.live, *case.ended, *case.given):
         for how, value in guesses(secret.value):
@@ -219,8 +226,7 @@ def _elsewhere(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
 
 
 def _verifies(provider: Provider, request: InboundRequest, secrets: Sequence[LiveSecret]) -> bool:
-    verdict = provider.verify(request, secrets, now_ms=0, tolerance_s=_ANY_AGE_S)
-    return isinstance(verdict, Verified)
+    return isinstance(provider.verify(request, secrets, now_ms=0, tolerance_s=_ANY_AGE_S), Verified)
 
 
 # -- what is only suspected -----------------------------------------------------------------------

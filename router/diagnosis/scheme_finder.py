@@ -229,10 +229,18 @@ def _messages(body: bytes, headers: Headers) -> Iterator[Message]:
         now_s, b = int(stamp), stamp.encode()
         for between in _BETWEEN:
             said = {key: place, "tolerance": "300s"}
-            front = said | {"message": "{timestamp}" + between + "{body}"}
-            yield Message(front, b + between.encode() + body, None, now_s)
-            back = said | {"message": "{body}" + between + "{timestamp}"}
-            yield Message(back, body + between.encode() + b, None, now_s)
+            yield Message(
+                said | {"message": "{timestamp}" + between + "{body}"},
+                b + between.encode() + body,
+                None,
+                now_s,
+            )
+            yield Message(
+                said | {"message": "{body}" + between + "{timestamp}"},
+                body + between.encode() + b,
+                None,
+                now_s,
+            )
         said = {key: place, "message": "v0:{timestamp}:{body}", "tolerance": "300s"}
         yield Message(said, b"v0:" + b + b":" + body, None, now_s)
         yield from _numbered(body, headers, (key, place, stamp))
@@ -251,9 +259,12 @@ def _numbered(body: bytes, headers: Headers, at: tuple[str, str, str]) -> Iterat
         for between in _BETWEEN:
             for order in (("{id}", "{timestamp}", "{body}"), ("{timestamp}", "{id}", "{body}")):
                 parts = {"{id}": value.encode("latin-1"), "{timestamp}": stamp.encode()}
-                text = between.encode().join([parts.get(word, body) for word in order])
-                said = {key: place, "message": between.join(order), "tolerance": "300s"}
-                yield Message(said, text, name, int(stamp))
+                yield Message(
+                    {key: place, "message": between.join(order), "tolerance": "300s"},
+                    between.encode().join([parts.get(word, body) for word in order]),
+                    name,
+                    int(stamp),
+                )
 
 
 def _stamps(headers: Headers) -> Iterator[tuple[str, str, str]]:

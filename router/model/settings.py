@@ -37,8 +37,8 @@ class Retention(msgspec.Struct, frozen=True):
     max_size: int = 10 * GIB
 
 
-class DoorTls(msgspec.Struct, frozen=True):
-    """A door's certificate: absolute paths of PEM files; `key` None: it is in the same file."""
+class ListenerTls(msgspec.Struct, frozen=True):
+    """A listener's certificate: absolute paths of PEM files; `key` None: it is in the same file."""
 
     cert: str
     key: str | None = None
@@ -91,8 +91,8 @@ class ServerSettings(msgspec.Struct, frozen=True):
     limits: Limits = Limits()
     grace_s: float = 20.0
     keep_refused: bool = False
-    tls: DoorTls | None = None
-    admin_tls: DoorTls | None = None
+    tls: ListenerTls | None = None
+    admin_tls: ListenerTls | None = None
     reload: Reload = Reload()
 
 

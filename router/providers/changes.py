@@ -62,5 +62,8 @@ def _put_item(items: list[JSON], step: str | int, rest: Path, value: JSON) -> JS
         raise ValueError(f"{step!r} is inside a list; step into it by a number")
     if index > len(items) or index >= _INDEX_MAX:
         raise ValueError(f"the list has {len(items)} items; {index} is out of reach")
-    old = items[index] if index < len(items) else None
-    return [*items[:index], _put(old, rest, value), *items[index + 1 :]]
+    return [
+        *items[:index],
+        _put(items[index] if index < len(items) else None, rest, value),
+        *items[index + 1 :],
+    ]

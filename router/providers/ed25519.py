@@ -121,8 +121,10 @@ def public_of(private: bytes) -> bytes:
     """The public key that belongs to a private one, after `whpk_`."""
     from cryptography.hazmat.primitives import serialization as s  # noqa: PLC0415
 
-    raw = load_private(private).public_key().public_bytes(s.Encoding.Raw, s.PublicFormat.Raw)
-    return PUBLIC_MARK + binascii.b2a_base64(raw, newline=False)
+    return PUBLIC_MARK + binascii.b2a_base64(
+        load_private(private).public_key().public_bytes(s.Encoding.Raw, s.PublicFormat.Raw),
+        newline=False,
+    )
 
 
 def invent(rng_bytes: Callable[[int], bytes]) -> bytes:

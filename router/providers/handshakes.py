@@ -35,9 +35,12 @@ class Greeter:
             return Refused("no_handshake", 400, "a GET that asks nothing this sender would ask")
         if handshake.token is None:
             return Verified(None)
-        usable = tuple(s for s in secrets if s.value)
-        shown = values.get(handshake.token, "").encode("utf-8", "surrogateescape")
-        if (winner := equal_one(shown, usable)) is None:
+        if (
+            winner := equal_one(
+                values.get(handshake.token, "").encode("utf-8", "surrogateescape"),
+                tuple(s for s in secrets if s.value),
+            )
+        ) is None:
             return Refused(
                 "bad_token",
                 self._status,

@@ -101,15 +101,19 @@ def mend(text: bytes) -> MendedKey:
     if (armour := _ARMOUR.search(text)) is None or armour[1] != armour[3]:
         raise UnusableKeyError("the PEM has no end: its last line is `-----END PUBLIC KEY-----`")
     _require_public(armour[1])
-    warning = None if _WHOLE_PEM.fullmatch(text) else "the PEM lost its line breaks; mended"
-    return MendedKey(bare_base64(armour[2]), warning)
+    return MendedKey(
+        bare_base64(armour[2]),
+        None if _WHOLE_PEM.fullmatch(text) else "the PEM lost its line breaks; mended",
+    )
 
 
 def _bare(text: bytes) -> MendedKey:
     stripped = text.strip()
     broken = _LOST_BREAKS.search(stripped) is not None
-    warning = "the key's base64 holds line breaks or spaces; mended" if broken else None
-    return MendedKey(bare_base64(stripped), warning)
+    return MendedKey(
+        bare_base64(stripped),
+        "the key's base64 holds line breaks or spaces; mended" if broken else None,
+    )
 
 
 def _require_public(label: bytes) -> None:

@@ -121,8 +121,12 @@ DISPATCH = Promise((204,), "nothing")
 
 def subscribe(access: Access, topic: str, address: str) -> ApiRequest:
     """REST: notifications of `topic` to `address`."""
-    body = {"webhook": {"topic": topic, "address": address, "format": "json"}}
-    return _post(access, _filled(access, access.rule.subscribe), body, SUBSCRIBE)
+    return _post(
+        access,
+        _filled(access, access.rule.subscribe),
+        {"webhook": {"topic": topic, "address": address, "format": "json"}},
+        SUBSCRIBE,
+    )
 
 
 def subscribe_graphql(
@@ -131,8 +135,12 @@ def subscribe_graphql(
     """GraphQL: the same, by the mutation; `path` where it is not the definition's."""
     given = {"callbackUrl": address, "format": "JSON"}
     variables = {"topic": graphql_topic(topic), "webhookSubscription": given}
-    body = {"query": _MUTATION, "variables": variables}
-    return _post(access, _filled(access, path or access.rule.graphql), body, GRAPHQL)
+    return _post(
+        access,
+        _filled(access, path or access.rule.graphql),
+        {"query": _MUTATION, "variables": variables},
+        GRAPHQL,
+    )
 
 
 def notify(access: Access, webhook_id: str) -> ApiRequest:
@@ -172,9 +180,13 @@ def is_repository(text: str) -> bool:
 
 
 def _post(access: Access, path: str, body: Any, promise: Promise) -> ApiRequest:
-    data = None if body is None else msgspec.json.encode(body)
-    headers = (*_headers(access), ("Content-Type", "application/json"))
-    return ApiRequest("POST", _url(access, path), headers, promise, data)
+    return ApiRequest(
+        "POST",
+        _url(access, path),
+        (*_headers(access), ("Content-Type", "application/json")),
+        promise,
+        None if body is None else msgspec.json.encode(body),
+    )
 
 
 def _headers(access: Access) -> tuple[tuple[str, str], ...]:

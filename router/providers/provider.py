@@ -125,8 +125,9 @@ class Provider:
         unsigned requests are let in by `accept_unsigned`, and only where an endpoint says so.
         `tolerance_s` overrides the definition's (None) for timestamps that are signed.
         """
-        usable = tuple(s for s in secrets if s.value)
-        return self._verifier.verify(request, usable, now_ms=now_ms, tolerance_s=tolerance_s)
+        return self._verifier.verify(
+            request, tuple(s for s in secrets if s.value), now_ms=now_ms, tolerance_s=tolerance_s
+        )
 
     def accept_unsigned(self, request: InboundRequest) -> Verified | Refused:
         """For endpoints with `verify: none`: refused only for an ambiguous event or id header."""

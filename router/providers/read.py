@@ -99,10 +99,22 @@ class Reader:
         try:
             events = self._events(found, request, weighed)
         except OddBodyError as odd:
-            flags = ("no_id",) if self._id_header and delivery_id is None else ()
-            return Reading(odd.state, (), flags, odd.reason, name, delivery_id)
-        flags = ("no_id",) if self._id and any(e.provider_id is None for e in events) else ()
-        return Reading("routed", events, flags, None, name, delivery_id)
+            return Reading(
+                odd.state,
+                (),
+                ("no_id",) if self._id_header and delivery_id is None else (),
+                odd.reason,
+                name,
+                delivery_id,
+            )
+        return Reading(
+            "routed",
+            events,
+            ("no_id",) if self._id and any(e.provider_id is None for e in events) else (),
+            None,
+            name,
+            delivery_id,
+        )
 
     def _events(
         self, found: Found, request: InboundRequest, weighed: Weighed | None
@@ -151,8 +163,9 @@ class Reader:
             if (value := get(found, name, payload)) is not None:
                 fields[root] = value
         encoding = "latin-1" if self._id_header else "utf-8"
-        provider_id = number.encode(encoding) if number else None
-        return ReadEvent(index, name, action, payload, raw, fields, provider_id)
+        return ReadEvent(
+            index, name, action, payload, raw, fields, number.encode(encoding) if number else None
+        )
 
     def _header_id(self, found: Found) -> bytes | None:
         number = self._id(found, "", None) if self._id and self._id_header else None
@@ -162,8 +175,9 @@ class Reader:
         if source.event:
             return lambda _found, name, _payload: name
         if source.paths:
-            paths = [tuple(path.split(".")) for path in source.paths]
-            return _field_getter(paths, source.prefix, numbers=numbers)
+            return _field_getter(
+                [tuple(path.split(".")) for path in source.paths], source.prefix, numbers=numbers
+            )
         if source.key:
             return _key_getter(spelled(source.key))
         part = self._headers.part(source.header)

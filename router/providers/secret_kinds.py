@@ -42,8 +42,9 @@ def verdict_on(definition: Definition, value: bytes) -> SecretVerdict:
     if not good:
         return next(iter(each), SecretVerdict(True))
     if _unclear(definition, value):
-        words = "is it public or shared? write `whpk_` or `whsec_` before it; taken as shared"
-        return SecretVerdict(True, words)
+        return SecretVerdict(
+            True, "is it public or shared? write `whpk_` or `whsec_` before it; taken as shared"
+        )
     return good[0]
 
 

@@ -226,8 +226,7 @@ def _check_split(d: Definition) -> Iterator[Problem]:
         return
     # One id for all events of a batch would make all but the first of them duplicates.
     if d.id is not None and not d.id.paths:
-        text = "with `split`, each event needs its own `id`: a field, not a header"
-        yield Problem(("id",), text)
+        yield Problem(("id",), "with `split`, each event needs its own `id`: a field, not a header")
     if d.form_field is not None:
         yield Problem(("form_field",), "`split` and `form_field` do not go together")
     if d.reads != ("json",):

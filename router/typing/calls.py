@@ -85,8 +85,9 @@ def _arguments(run: TypeWalk, node: Node, view: TypeScope) -> list[Type]:
     item = elements(lists[0]) if lists else ANY
     for at, child in enumerate(node.children):
         if child.kind == "expref":
-            below = view.at(with_kinds(item, item.kinds & ~FAULT), "the element")
-            found[at] = run.value(child.children[0], below)
+            found[at] = run.value(
+                child.children[0], view.at(with_kinds(item, item.kinds & ~FAULT), "the element")
+            )
     return [found[at] for at in range(len(node.children))]
 
 
@@ -255,8 +256,10 @@ def _values(kinds: list[Type]) -> Type:
 def _lookup(kinds: list[Type]) -> Type:
     table = kinds[0]
     rest = [table.rest] if table.rest is not None else []
-    found = joined([*table.fields.values(), *rest]) if table.kinds & OBJECT else Type(0)
-    return join(found, kinds[2] if len(kinds) > 2 else Type(ABSENT))
+    return join(
+        joined([*table.fields.values(), *rest]) if table.kinds & OBJECT else Type(0),
+        kinds[2] if len(kinds) > 2 else Type(ABSENT),
+    )
 
 
 _SPECIAL: dict[str, Callable[[list[Type]], Type]] = {

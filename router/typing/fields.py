@@ -70,8 +70,12 @@ def _of_no_object(run: TypeWalk, node: Node, view: TypeScope) -> Type:
         )
     else:
         message = f"{said} is {word(base)} and has no field '{node.value}'"
-        domain = f"domain_of({said}) is its domain" if base.format in ("email", "url") else None
-        run.note(NO_FIELDS, message, span_of(node), domain)
+        run.note(
+            NO_FIELDS,
+            message,
+            span_of(node),
+            f"domain_of({said}) is its domain" if base.format in ("email", "url") else None,
+        )
     return _anything(base)
 
 
@@ -102,8 +106,13 @@ def _unknown(run: TypeWalk, node: Node, view: TypeScope, *, first: bool) -> None
             f"did you mean '{near}'?" if near else f"known names: {known}" if known else None,
         )
     elif near is not None:
-        sure = len(name) >= _LONG or edit_distance(name, near, 2) <= 1
-        run.note(MISSPELT, message, span, f"did you mean '{near}'?", sure=sure)
+        run.note(
+            MISSPELT,
+            message,
+            span,
+            f"did you mean '{near}'?",
+            sure=len(name) >= _LONG or edit_distance(name, near, 2) <= 1,
+        )
     else:
         found = _found_at(view.root, name)
         hints = [f"found at {found}"] if found else []

@@ -317,10 +317,11 @@ def narrowed_to(kind: Type, other: Type) -> Type:
         return NEVER
     if kind.is_any:
         return with_kinds(other, kinds)
-    changed = with_kinds(kind, kinds)
-    texts = _both(kind.texts, other.texts) if kinds & TEXT else None
-    numbers = _both(kind.numbers, other.numbers) if kinds & NUMBER else None
-    return msgspec.structs.replace(changed, texts=texts, numbers=numbers)
+    return msgspec.structs.replace(
+        with_kinds(kind, kinds),
+        texts=_both(kind.texts, other.texts) if kinds & TEXT else None,
+        numbers=_both(kind.numbers, other.numbers) if kinds & NUMBER else None,
+    )
 
 
 def _both(a: Values | None, b: Values | None) -> Values | None:

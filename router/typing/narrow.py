@@ -175,8 +175,9 @@ def _without(kind: Type, value: Type, *, present: bool) -> Type:
     """The kind, less one text; an absent field is compared with nothing."""
     if kind.texts is not None and value.texts is not None:
         left = kind.texts - value.texts
-        kinds = kind.kinds if left else kind.kinds & ~TEXT
-        kind = msgspec.structs.replace(kind, kinds=kinds, texts=left)
+        kind = msgspec.structs.replace(
+            kind, kinds=kind.kinds if left else kind.kinds & ~TEXT, texts=left
+        )
     return with_kinds(kind, kind.kinds & ~ABSENT) if present else kind
 
 

@@ -130,8 +130,9 @@ class Scenes:
     ) -> None:
         self._endpoint = Type(TEXT, known=frozenset(endpoints))
         self._defines = defines
-        fields = {name: of_setting(value) for name, value in variables.items()}
-        self._variables = closed_object(fields, label="var")
+        self._variables = closed_object(
+            {name: of_setting(value) for name, value in variables.items()}, label="var"
+        )
         self._made: dict[tuple[tuple[int, ...], Patterns], tuple[Scene, ...]] = {}
         self._after: dict[tuple[int, tuple[tuple[str, int], ...]], tuple[Scene, ...]] = {}
 
@@ -174,8 +175,9 @@ class Scenes:
             yield self._scene(sender, kind, Type(TEXT, texts=texts, known=known))
         if patterns is None:
             other = _Kind((_OTHER,), (), None, sender.shapes.payload(_OTHER))
-            guessed = bool(known) or other.payload is None
-            yield self._scene(sender, other, Type(TEXT, known=known), guessed=guessed)
+            yield self._scene(
+                sender, other, Type(TEXT, known=known), guessed=bool(known) or other.payload is None
+            )
 
     def _scene(
         self, sender: TypedSender, kind: _Kind, event: Type, *, guessed: bool = False

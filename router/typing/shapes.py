@@ -179,8 +179,11 @@ class _ShapeReader:
                 raise ValueError(f"`{place}.{key}` is a mapping of names to shapes")
             for name, shape in written.items():
                 plain = str(name).removesuffix("?")
-                kind = self.shape(shape, f"{place}.{plain}", depth + 1)
-                fields[plain] = _field(kind, str(name).endswith("?"), closed=closed)
+                fields[plain] = _field(
+                    self.shape(shape, f"{place}.{plain}", depth + 1),
+                    str(name).endswith("?"),
+                    closed=closed,
+                )
         return Type(OBJECT, fields=fields, rest=self._rest(data, place, depth, closed=closed))
 
     def _rest(

@@ -41,8 +41,9 @@ def of_chain(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     kind = run.value(first, view)
     end = first.end
     for child in others:
-        said = _said(run, view, node.start, end, rooted=first.kind == "root")
-        below = view.on(kind, said, node.start)
+        below = view.on(
+            kind, _said(run, view, node.start, end, rooted=first.kind == "root"), node.start
+        )
         if child.kind == "field":
             kind = read_field(run, child, below, first=False)
         else:
@@ -62,8 +63,9 @@ def _said(run: TypeWalk, view: TypeScope, start: int, end: int, *, rooted: bool)
 def of_pipe(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     kind = view.current
     for at, child in enumerate(node.children):
-        below = view if at == 0 else view.at(kind, run.source(node.children[at - 1]))
-        kind = run.value(child, below)
+        kind = run.value(
+            child, view if at == 0 else view.at(kind, run.source(node.children[at - 1]))
+        )
     return kind
 
 
@@ -186,8 +188,10 @@ def of_select_hash(run: TypeWalk, node: Node, view: TypeScope) -> Type:
         name: run.value(child, view) for name, child in zip(node.value, node.children, strict=True)
     }
     fault = joined(list(found.values())).kinds & FAULT | view.current.kinds & FAULT
-    kind = closed_object({name: stored(one) for name, one in found.items()})
-    return with_kinds(kind, OBJECT | _selected(view) | fault)
+    return with_kinds(
+        closed_object({name: stored(one) for name, one in found.items()}),
+        OBJECT | _selected(view) | fault,
+    )
 
 
 # -- logic

@@ -17,7 +17,7 @@ from router.dispatch.rules_port import dispatch_live
 from router.intake import Intake, IntakeChecks
 from router.metrics import Metrics
 from router.model.ids import Ids
-from router.model.settings import DoorTls
+from router.model.settings import ListenerTls
 from router.model.target import TargetChange
 from router.operator.questions import StoreQuestions
 from router.operator.verbs import StoreVerbs
@@ -378,7 +378,7 @@ class Built:
         return admin_api.api(services, reads=self.store.reads, render_metrics=numbers.render)
 
 
-def _certificate(tls: DoorTls | None, setting: str) -> Certificate | None:
+def _certificate(tls: ListenerTls | None, setting: str) -> Certificate | None:
     return None if tls is None else Certificate(tls.cert, tls.key, setting=setting)
 
 

@@ -169,8 +169,10 @@ def _indentation(source: Source, offset: int) -> str | None:
 
 
 def _in_our_words(problem: str) -> str:
-    usual = "this is not YAML: the text here does not fit the lines above"
-    return next((ours for theirs, ours in _WORDS if theirs in problem), usual)
+    return next(
+        (ours for theirs, ours in _WORDS if theirs in problem),
+        "this is not YAML: the text here does not fit the lines above",
+    )
 
 
 def _value_around(source: Source, offset: int) -> str | None:

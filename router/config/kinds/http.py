@@ -156,8 +156,9 @@ class HttpCompiler:
         if key not in self._target_headers:
             table = self._context.file.targets
             held = table.items[target.name][1] if table else None
-            given = held.headers if held else None
-            self._target_headers[key] = addresses.headers(self._file.language, given, place)
+            self._target_headers[key] = addresses.headers(
+                self._file.language, held.headers if held else None, place
+            )
         return addresses.merged(self._target_headers[key], own)
 
     def _forwarded(self, entry: HttpEntry) -> tuple[str, ...]:

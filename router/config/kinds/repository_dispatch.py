@@ -67,8 +67,9 @@ class DispatchCompiler:
     def _base(self, entry: RepositoryDispatchEntry, rule: ApiRule, sources: tuple[str, ...]) -> str:
         if entry.api_base is not None:
             return checked_base(self._context, entry.api_base)
-        token = entry.token.value if entry.token else ""
-        bases = bases_of(token, sources, self._file.apis, rule.base or "")
+        bases = bases_of(
+            entry.token.value if entry.token else "", sources, self._file.apis, rule.base or ""
+        )
         if len(bases) > 1:
             self._context.error(
                 "missing-key",

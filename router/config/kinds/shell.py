@@ -101,8 +101,9 @@ class ShellCompiler:
             return None
         for key, value in (("cpu", entry.cpu), ("memory", entry.memory), ("files", entry.files)):
             above_zero(self._context, value, entry.at(key), key)
-        cpu_s = None if entry.cpu is None else -(-entry.cpu // 1_000)
-        return ShellLimits(cpu_s, entry.memory, entry.files)
+        return ShellLimits(
+            None if entry.cpu is None else -(-entry.cpu // 1_000), entry.memory, entry.files
+        )
 
     def _files(self, entry: ShellEntry, around: Surroundings) -> tuple[tuple[str, Any], ...]:
         place = ExpressionSite("a file", around.roots)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from router.config import load
-from router.model.settings import AdminToken, DoorTls, ServerSettings
+from router.model.settings import AdminToken, ListenerTls, ServerSettings
 
 SECRETS = "secrets: {ann: {env: ANN}}\n"
 
@@ -36,7 +36,7 @@ def test_a_certificate_of_its_own() -> None:
     server, codes = loaded("{tls: {cert: a.pem, key: /k/b.pem}}")
     assert codes == []
     assert server is not None
-    assert server.admin_tls == DoorTls(str(Path.cwd() / "a.pem"), "/k/b.pem")
+    assert server.admin_tls == ListenerTls(str(Path.cwd() / "a.pem"), "/k/b.pem")
     assert server.tls is None
     assert loaded("{tls: {}}")[1] == ["missing-key"]
     assert loaded("{tls: {key: b.pem}}")[1] == ["missing-key"]

@@ -58,7 +58,7 @@ def test_an_omitted_id_is_the_kind() -> None:
         ("three", "no other action of this rule is called 'three'"),
         ("{one: ded}", "did you mean 'dead'?"),
         ("{one: [dead]}", "expected 'succeeded' or 'dead' or 'ended'"),
-        ("[one, one]", "'one' stands here twice"),
+        ("[one, one]", "'one' is given twice"),
         ("[[one]]", "expected an action's id or a mapping, found a list"),
         ("~", "wrong-type"),
     ],
