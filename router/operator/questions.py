@@ -94,9 +94,9 @@ class StoreQuestions:
     async def events(self, selector: Selector, cursor: str | None = None) -> answers.EventPage:
         """Events."""
         limit, wanted = await self._page_of(selector, None, "events")
-        found = await self._store.events(wanted, reached_by(cursor, "events", Place))
+        found = await self._store.events(wanted, reached_by(cursor, "events", str))
         page, last = _cut(found, limit)
-        return answers.EventPage(page, _next("events", last, lambda e: (e.delivery, e.index)))
+        return answers.EventPage(page, _next("events", last, lambda event: event.at))
 
     async def jobs(self, selector: Selector, cursor: str | None = None) -> answers.Jobs:
         """Jobs, each whole."""
@@ -114,10 +114,9 @@ class StoreQuestions:
     async def attempts(self, selector: Selector, cursor: str | None = None) -> answers.Attempts:
         """Ended attempts."""
         limit, wanted = await self._page_of(selector, None, "attempts")
-        found = await self._store.attempts(wanted, reached_by(cursor, "attempts", Place))
+        found = await self._store.attempts(wanted, reached_by(cursor, "attempts", str))
         page, last = _cut(found, limit)
-        place = _next("attempts", last, lambda a: (a.attempt.job, a.attempt.number))
-        return answers.Attempts(page, place)
+        return answers.Attempts(page, _next("attempts", last, lambda attempt: attempt.at))
 
     async def dead(self, selector: Selector) -> answers.Dead:
         """Dead jobs by cause."""

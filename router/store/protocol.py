@@ -98,15 +98,13 @@ class StoreReads(DispatchReads, Protocol):
     async def job(self, prefix: str) -> Job | None:
         """As `delivery`, for a job."""
 
-    async def events(
-        self, selector: Selector, after: tuple[str, int] | None = None
-    ) -> tuple[ListedEvent, ...]:
-        """Events of the selected deliveries, newest delivery first."""
+    async def events(self, selector: Selector, after: str | None = None) -> tuple[ListedEvent, ...]:
+        """Events of the selected deliveries, newest delivery first; `after` is an event's `at`."""
 
     async def attempts(
-        self, selector: Selector, after: tuple[str, int] | None = None
+        self, selector: Selector, after: str | None = None
     ) -> tuple[ListedAttempt, ...]:
-        """Ended attempts of the selected jobs, newest job first."""
+        """Ended attempts of the selected jobs, newest job first; `after` is an attempt's `at`."""
 
     async def page(
         self,

@@ -16,8 +16,7 @@ def instant(text: str, now_ms: int) -> int:
     Raises:
         UsageError: it is neither.
     """
-    ago = _DURATION.fullmatch(text)
-    if ago is not None:
+    if (ago := _DURATION.fullmatch(text)) is not None:
         return now_ms - int(ago[1]) * _UNITS_MS[ago[2]]
     try:
         when = datetime.fromisoformat(text)

@@ -55,8 +55,7 @@ def narrowed(job: NewJob, events: Sequence[EventEntry], new: frozenset[int]) -> 
     """
     if not job.covers:
         return job if job.event_index in new else None
-    kept = tuple(i for i in job.covers if i in new)
-    if not kept or kept == job.covers:
+    if not (kept := tuple(i for i in job.covers if i in new)) or kept == job.covers:
         return job if kept else None
     first = next(e for e in events if e.index == kept[0])
     return msgspec.structs.replace(
@@ -241,7 +240,7 @@ class Retain(msgspec.Struct, frozen=True):
 
 
 class ListedEvent(msgspec.Struct, frozen=True):
-    """An event with what a list shows of its delivery. Times are Unix milliseconds."""
+    """An event with what a list shows of its delivery. A page after `at` goes on behind it."""
 
     id: str
     delivery: str
@@ -251,15 +250,23 @@ class ListedEvent(msgspec.Struct, frozen=True):
     endpoint: str
     received_at: int
 
+    @property
+    def at(self) -> str:
+        return f"{self.delivery}/{self.index}"
+
 
 class ListedAttempt(msgspec.Struct, frozen=True):
-    """An attempt with what a list shows of its job."""
+    """An attempt with what a list shows of its job. A page after `at` goes on behind it."""
 
     attempt: Attempt
     delivery: str
     rule: str
     action: str
     endpoint: str
+
+    @property
+    def at(self) -> str:
+        return f"{self.attempt.job}/{self.attempt.number}"
 
 
 class ListedGeneration(msgspec.Struct, frozen=True):
@@ -301,12 +308,13 @@ class Following(msgspec.Struct, frozen=True):
     """
     What comes after a place. `cursor` is where the next question goes on, `more`: at once.
 
-    `removed` deliveries (of any endpoint) between the two places are gone. `other`: the place is
+    `removed` deliveries (of any endpoint) between the two places are gone; None: some may be, and
+    the store does not number them. `other`: the place is
     of another ledger, or of a later copy of this one; what came after it is told by its time.
     """
 
     deliveries: tuple[Followed, ...]
     cursor: str
     more: bool
-    removed: int
+    removed: int | None
     other: bool = False

@@ -132,8 +132,8 @@ CHAINS = (
         "a dead predecessor lets the next one start",
         Edit(
             "router/store/common/chains.py",
-            "            reason = _hopeless(member, states)\n",
-            "            reason = None\n",
+            "(reason := _hopeless(member, states))",
+            "(reason := None)",
         ),
         "conformance/test_runs.py::test_i17_a_dead_predecessor_cancels_what_comes_after_it_at_once",
         "conformance/test_runs.py::test_i17_a_failure_branch_is_taken_or_not_needed",

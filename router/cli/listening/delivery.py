@@ -68,7 +68,7 @@ class FeedPage(msgspec.Struct, frozen=True):
     deliveries: tuple[Arrived, ...]
     cursor: str
     more: bool
-    removed: int = 0
+    removed: int | None = 0
     other: bool = False
 
 

@@ -115,7 +115,7 @@ class Forwarder:
             self._feed.woken.clear()
             page = await self._page(cursor)
             if page.removed or page.other:
-                self._view.gap(page.removed, other=page.other)
+                self._view.gap(page.removed or 0, other=page.other)
             for arrived in page.deliveries:
                 if not await self._deal_with(arrived):
                     return 1

@@ -60,8 +60,7 @@ def follow(members: Sequence[Member], now: int) -> None:
         for member in members:
             if not member.waits & PREDECESSORS:
                 continue
-            reason = _hopeless(member, states)
-            if reason is not None:
+            if (reason := _hopeless(member, states)) is not None:
                 member.cancel(reason)
             elif all(states.get(need.action) in (None, *ENDED) for need in member.needs):
                 member.free(PREDECESSORS, now)

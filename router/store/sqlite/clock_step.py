@@ -39,8 +39,7 @@ def keep(book: Book) -> int:
     by how much the offset has changed.
     """
     now, ahead = book.clock.ledger(), book.clock.offset
-    ms = ahead - offset(book.db)
-    if ms:
+    if ms := ahead - offset(book.db):
         book.db.execute("UPDATE clock_steps SET ended = ? WHERE ended IS NULL", (now,))
         book.db.execute("INSERT INTO clock_steps (begun, ahead) VALUES (?, ?)", (now, ahead))
     book.db.execute(

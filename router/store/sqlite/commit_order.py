@@ -96,8 +96,7 @@ def _start(db: sqlite3.Connection, asked: FeedQuery) -> tuple[Cursor, bool]:
     """Where to go on; True: not where the cursor says."""
     if asked.cursor is None:
         return _since(db, asked.since), False
-    found = _CURSOR.fullmatch(asked.cursor)
-    if found is None:
+    if (found := _CURSOR.fullmatch(asked.cursor)) is None:
         raise UsageError("this cursor is none that the router gave out")
     place = Cursor(int(found[1]), found[2] or "")
     row = db.execute("SELECT id FROM deliveries WHERE n = ?", (place.number,)).fetchone()

@@ -74,8 +74,9 @@ def members(book: Book, first: int, last: int, now: int) -> dict[int, Member]:
         if not is_unreadable(error):
             raise
         found = {}
-        sql = "SELECT n FROM jobs WHERE n BETWEEN ? AND ? ORDER BY n"
-        for (n,) in book.db.execute(sql, (first, last)).fetchall():
+        for (n,) in book.db.execute(
+            "SELECT n FROM jobs WHERE n BETWEEN ? AND ? ORDER BY n", (first, last)
+        ).fetchall():
             found |= _member(book, n, now)
     _stand_in([*found.values()])
     return found
@@ -104,8 +105,9 @@ def _member(book: Book, n: int, now: int) -> dict[int, Member]:
         if not is_unreadable(error):
             raise
     met(book, n, now)
-    row = book.db.execute(f"{_MEMBER_BYTES} WHERE n = ?", (n,)).fetchone()
-    _, action, state, due_at, target, waits, needs, attempt, reason = row
+    _, action, state, due_at, target, waits, needs, attempt, reason = book.db.execute(
+        f"{_MEMBER_BYTES} WHERE n = ?", (n,)
+    ).fetchone()
     try:
         needed = decode_needs(needs)
     except ValueError:

@@ -117,8 +117,7 @@ def _hand_out(
     jobs = tuple([_leased(row, deliveries[row[0] >> PLACE_BITS], token, began) for row in taken])
     _begin(book, taken, token, began)
     book.later.append(lambda: book.running.update({row[_JOB]: row[0] for row in taken}))
-    linked = {row[0]: row[4] for row in taken if row[4] is not None}
-    if linked:
+    if linked := {row[0]: row[4] for row in taken if row[4] is not None}:
         book.later.append(lambda: book.linked.update(linked))
     book.pages += 1 + len(taken)
     return LeaseBatch(jobs, next_due)

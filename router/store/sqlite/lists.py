@@ -1,58 +1,60 @@
 """Long lists, a page at a time: newest first, each page after where the last one ended."""
 
+import re
 import sqlite3
-from collections.abc import Iterable
 from itertools import islice
-from typing import Any
 
+from router.errors import UsageError
 from router.model.operations import ActionJobs, Change, Planned
 from router.store.sqlite import selection
 from router.store.sqlite.fragments import DUE, HELD, JOBS_JOINED, STATES
 from router.store.sqlite.rows import decode_events, to_attempt
 from router.store.sqlite.selection import PAGE
-from router.store.values import EventEntry, ListedAttempt, ListedEvent, ListedGeneration, Selector
+from router.store.values import ListedAttempt, ListedEvent, ListedGeneration, Selector
+
+_AT = re.compile("([0-9A-Za-z_]{1,40})/([0-9]{1,15})")
 
 
 def events(
-    db: sqlite3.Connection, selector: Selector, after: tuple[str, int] | None
+    db: sqlite3.Connection, selector: Selector, after: str | None = None
 ) -> tuple[ListedEvent, ...]:
-    """Events of the selected deliveries; `after` is a delivery and the index of an event of it."""
+    """Events of the selected deliveries."""
     sql, asked = selection.deliveries(selector)
-    if after is not None:
-        sql, asked = f"d.id <= ? AND {sql}", [after[0], *asked]
+    last, index = ("", -1) if after is None else _place(after)
+    if last:
+        sql, asked = f"d.id <= ? AND {sql}", [last, *asked]
     rows = db.execute(
         "SELECT d.id, d.endpoint, d.received_at, d.events FROM deliveries d "
         f"WHERE {sql} ORDER BY d.id DESC",
         asked,
     )
-    limit = PAGE if selector.limit is None else selector.limit
-    return tuple(islice(_spread(rows, selector, after or ("", -1)), limit))
-
-
-def _spread(
-    rows: Iterable[Any], selector: Selector, after: tuple[str, int]
-) -> Iterable[ListedEvent]:
-    for delivery, endpoint, received_at, blob in rows:
-        for event in decode_events(blob):
-            seen = delivery == after[0] and event.index <= after[1]
-            if not seen and selector.event in (None, event.name):
-                yield _listed(event, delivery, endpoint, received_at)
-
-
-def _listed(event: EventEntry, delivery: str, endpoint: str, received_at: int) -> ListedEvent:
-    return ListedEvent(
-        event.id, delivery, event.index, event.name, event.action, endpoint, received_at
+    found = (
+        ListedEvent(
+            event.id, delivery, event.index, event.name, event.action, endpoint, received_at
+        )
+        for delivery, endpoint, received_at, blob in rows
+        for event in decode_events(blob)
+        if (delivery != last or event.index > index) and selector.event in (None, event.name)
     )
+    return tuple(islice(found, PAGE if selector.limit is None else selector.limit))
+
+
+def _place(after: str) -> tuple[str, int]:
+    """What `at` of an item says. Raises UsageError: it is of none."""
+    if (found := _AT.fullmatch(after)) is None:
+        raise UsageError("this cursor is of no page of this list; leave it out to begin anew")
+    return found[1], int(found[2])
 
 
 def attempts(
-    db: sqlite3.Connection, selector: Selector, after: tuple[str, int] | None
+    db: sqlite3.Connection, selector: Selector, after: str | None = None
 ) -> tuple[ListedAttempt, ...]:
     """Ended attempts of the selected jobs, those of the newest job first."""
     sql, asked = selection.jobs(selector)
     if after is not None:
         sql = f"(j.id < ? OR (j.id = ? AND a.number < ?)) AND {sql}"
-        asked = [after[0], *after, *asked]
+        job, number = _place(after)
+        asked = [job, job, number, *asked]
     limit = PAGE if selector.limit is None else selector.limit
     rows = db.execute(
         "SELECT j.id, a.number, a.started_at, a.ended_at, a.outcome, a.reason, a.result, g2.id, "
@@ -65,7 +67,7 @@ def attempts(
 
 
 def generations(
-    db: sqlite3.Connection, limit: int, after: str | None
+    db: sqlite3.Connection, limit: int, after: str | None = None
 ) -> tuple[ListedGeneration, ...]:
     """Kept generations, those that came last first."""
     rows = db.execute(

@@ -32,9 +32,9 @@ def page(
     selector: Selector,
     *,
     jobs: bool,
-    newest: bool,
-    after: str | None,
-    whole: bool,
+    newest: bool = False,
+    after: str | None = None,
+    whole: bool = False,
 ) -> Page:
     """Some of the selected deliveries or jobs, in order."""
     if not jobs:

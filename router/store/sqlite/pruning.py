@@ -70,12 +70,11 @@ class PruneSearch:
         )
         received = clock_step.ages(db, "received_at", now)
         while len(found) < retain.limit:
-            row = db.execute(
+            count, last, oldest = db.execute(
                 f"SELECT count(*), max(id), min({received}) FROM (SELECT id, received_at FROM "
                 "deliveries WHERE id > ? ORDER BY id LIMIT ?)",
                 (self._delivery, WINDOW),
             ).fetchone()
-            count, last, oldest = row
             if count:
                 window = "(SELECT n, received_at FROM deliveries WHERE id > :after AND id <= :last)"
                 found += [
@@ -95,8 +94,7 @@ class PruneSearch:
 
     def _keys(self, db: sqlite3.Connection, limit: int, now: int) -> tuple[bytes, bytes] | None:
         begun = self._key
-        found = self._expired(db, limit, now)
-        if found is None and begun and not self._key:
+        if (found := self._expired(db, limit, now)) is None and begun and not self._key:
             found = self._expired(db, limit, now)  # the end was near: go on from the beginning
         return found
 

@@ -3,35 +3,43 @@
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from router.errors import StoreRefused, StoreUnavailable
 from router.model.delivery import DeliverySummary
-from router.model.job import Job, JobState
-from router.model.operations import Audit, Cause, Change, Planned, Replay
-from router.model.target import TargetCounts
-from router.store.sqlite import audit_log, clock_step, lists, paging, reading, replaying, schema
+from router.store.sqlite import (
+    audit_log,
+    clock_step,
+    journal,
+    lists,
+    paging,
+    reading,
+    replaying,
+    schema,
+)
 from router.store.sqlite.commit_order import following
 from router.store.sqlite.connection import open_read_only, refusal
 from router.store.values import (
     DeliveryRecord,
-    FeedQuery,
-    Following,
-    Generation,
-    ListedAttempt,
-    ListedEvent,
-    ListedGeneration,
-    NameKind,
-    Page,
-    RuleCount,
     Selector,
 )
 
 T = TypeVar("T")
 P = ParamSpec("P")
+
+
+def _question(
+    function: Callable[Concatenate[sqlite3.Connection, P], T],
+) -> Callable[Concatenate["SqliteReader", P], Coroutine[Any, Any, T]]:
+    """A question of the protocol, which a function answers from a connection."""
+
+    async def question(self: "SqliteReader", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.ask(function, *args, **kwargs)
+
+    return question
 
 
 class SqliteReader:
@@ -61,107 +69,37 @@ class SqliteReader:
             await self._before()
         return await self.ask(reading.delivery, prefix)
 
-    async def jobs(self, selector: Selector) -> tuple[Job, ...]:
-        return await self.ask(reading.jobs, selector)
-
-    async def job(self, prefix: str) -> Job | None:
-        return await self.ask(reading.job, prefix)
-
-    async def results(self, job: str, actions: frozenset[str]) -> Mapping[str, Any]:
-        return await self.ask(reading.results, job, actions)
-
-    async def following(self, asked: FeedQuery) -> Following:
-        return await self.ask(following, asked)
-
-    async def target_counts(self) -> Mapping[str, TargetCounts]:
-        return await self.ask(reading.target_counts)
-
-    async def counts(self) -> Mapping[str, Mapping[JobState, int]]:
-        return await self.ask(reading.counts)
-
-    async def page(
-        self,
-        selector: Selector,
-        *,
-        jobs: bool,
-        newest: bool = False,
-        after: str | None = None,
-        whole: bool = False,
-    ) -> Page:
-        return await self.ask(
-            paging.page, selector, jobs=jobs, newest=newest, after=after, whole=whole
-        )
-
-    async def causes(self, selector: Selector) -> tuple[Cause, ...]:
-        return await self.ask(reading.causes, selector)
-
-    async def names(self, kind: NameKind) -> tuple[str, ...]:
-        return await self.ask(reading.names, kind)
-
-    async def planned(self, selector: Selector, change: Change) -> Planned:
-        return await self.ask(lists.planned, selector, change)
-
-    async def replay(self, id_: str) -> Replay | None:
-        return await self.ask(replaying.one, id_)
-
-    async def made_by(self, job: str) -> Replay | None:
-        return await self.ask(replaying.of_job, job)
-
-    async def replays(self, limit: int, *, making: bool = False) -> tuple[Replay, ...]:
-        return await self.ask(replaying.several, limit, making=making)
-
-    async def audited(self, since: int | None, until: int | None, limit: int) -> tuple[Audit, ...]:
-        return await self.ask(audit_log.lines, since, until, limit)
-
-    async def rule_counts(self) -> Mapping[str, RuleCount]:
-        return await self.ask(reading.rule_counts)
-
-    async def targets(self) -> Mapping[str, int]:
-        return await self.ask(reading.targets)
+    jobs = _question(reading.jobs)
+    job = _question(reading.job)
+    events = _question(lists.events)
+    attempts = _question(lists.attempts)
+    page = _question(paging.page)
+    following = _question(following)
+    results = _question(reading.results)
+    causes = _question(reading.causes)
+    names = _question(reading.names)
+    planned = _question(lists.planned)
+    replay = _question(replaying.one)
+    made_by = _question(replaying.of_job)
+    replays = _question(replaying.several)
+    audited = _question(audit_log.lines)
+    generation = _question(reading.generation)
+    latest_generation_with = _question(reading.generations_with)
+    generations = _question(lists.generations)
+    recall = _question(reading.recall)
+    targets = _question(reading.targets)
+    target_counts = _question(reading.target_counts)
+    counts = _question(reading.counts)
+    open_states = _question(lists.open_states)
+    rule_counts = _question(reading.rule_counts)
+    lost_leases = _question(reading.under)
+    offset = _question(clock_step.offset)
 
     async def lost_nodes(self, node: str) -> frozenset[str]:
         return frozenset({one for _, one in await self.ask(reading.holders)} - {node})
 
-    async def lost_leases(self, leases: Collection[str]) -> tuple[Job, ...]:
-        return await self.ask(reading.under, leases)
-
-    async def generation(self, prefix: str) -> Generation | None:
-        return await self.ask(reading.generation, prefix)
-
-    async def latest_generation_with(self, rule: str) -> tuple[str, ...]:
-        return await self.ask(reading.generations_with, rule)
-
-    async def offset(self) -> int:
-        """By how many milliseconds wall time is ahead of ledger time."""
-        return await self.ask(clock_step.offset)
-
-    async def recall(self, prefix: str) -> Mapping[str, Any]:
-        return await self.ask(reading.recall, prefix)
-
-    async def events(
-        self, selector: Selector, after: tuple[str, int] | None = None
-    ) -> tuple[ListedEvent, ...]:
-        """Events of the selected deliveries, newest delivery first."""
-        return await self.ask(lists.events, selector, after)
-
-    async def attempts(
-        self, selector: Selector, after: tuple[str, int] | None = None
-    ) -> tuple[ListedAttempt, ...]:
-        """Ended attempts of the selected jobs, newest job first."""
-        return await self.ask(lists.attempts, selector, after)
-
-    async def generations(
-        self, limit: int, after: str | None = None
-    ) -> tuple[ListedGeneration, ...]:
-        """Kept generations, newest first."""
-        return await self.ask(lists.generations, limit, after)
-
-    async def open_states(self) -> Mapping[str, int]:
-        """Jobs that have not ended, and dead ones, by state."""
-        return await self.ask(lists.open_states)
-
     async def size(self) -> int:
-        return await self.ask(reading.held_bytes) + _journal_bytes(self._path)
+        return await self.ask(reading.held_bytes) + journal.journal_bytes(self._path)
 
     async def close(self) -> None:
         """Close the connection."""
@@ -201,30 +139,18 @@ def open_reader(path: str) -> SqliteReader:
     place = Path(path)
     if not place.is_file():
         raise StoreRefused(f"there is no store at {place}; `router serve` makes one")
-    reader = SqliteReader(place)
-    try:
-        _check(reader)
-    except StoreRefused:
-        reader._db.close()  # noqa: SLF001 - not handed out yet
-        raise
-    return reader
-
-
-def _check(reader: SqliteReader) -> None:
-    db: Any = reader._db  # noqa: SLF001 - not handed out yet
+    db = open_read_only(place)
     try:
         version = schema.check(db)
+        if version < len(schema.MIGRATIONS):
+            raise StoreRefused(
+                f"the store has schema {version}, this router reads {len(schema.MIGRATIONS)}; "
+                "`router store migrate` brings it there"
+            )
     except sqlite3.Error as error:
-        raise refusal(reader._path, error) from error  # noqa: SLF001
-    if version < len(schema.MIGRATIONS):
-        raise StoreRefused(
-            f"the store has schema {version}, this router reads {len(schema.MIGRATIONS)}; "
-            "`router store migrate` brings it there"
-        )
-
-
-def _journal_bytes(path: Path) -> int:
-    try:
-        return Path(f"{path}-wal").stat().st_size
-    except FileNotFoundError:
-        return 0
+        db.close()
+        raise refusal(place, error) from error
+    except StoreRefused:
+        db.close()
+        raise
+    return SqliteReader(place, db=db)

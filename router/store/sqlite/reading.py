@@ -85,20 +85,18 @@ def _summary(row: Any, jobs: dict[str, int]) -> DeliverySummary:
 
 def _job_counts(db: sqlite3.Connection, numbers: list[int]) -> dict[int, dict[str, int]]:
     counts: dict[int, dict[str, int]] = {}
-    rows = db.execute(
+    for number, state, count in db.execute(
         "SELECT d.n, j.state, count(*) FROM (SELECT value AS n FROM json_each(?)) d "
         f"JOIN jobs j ON {JOBS_OF} GROUP BY d.n, j.state",
         (listed(numbers),),
-    )
-    for number, state, count in rows:
+    ):
         counts.setdefault(number, {})[STATES[state]] = count
     return counts
 
 
 def delivery(db: sqlite3.Connection, prefix: str) -> DeliveryRecord | None:
     """By id or unique prefix. Raises AmbiguousId: several, or too short."""
-    number = _found(db, "deliveries", prefix, "dlv")
-    if number is None:
+    if (number := _found(db, "deliveries", prefix, "dlv")) is None:
         return None
     row = db.execute(
         f"SELECT {DELIVERY_COLUMNS}, d.events, c.count, c.last_seen_at FROM deliveries d "
@@ -154,14 +152,14 @@ def under(db: sqlite3.Connection, leases: Collection[str]) -> tuple[Job, ...]:
 
 def job(db: sqlite3.Connection, prefix: str) -> Job | None:
     """By id or unique prefix. Raises AmbiguousId: several, or too short."""
-    number = _found(db, "jobs", prefix, "job")
-    if number is None:
+    if (number := _found(db, "jobs", prefix, "job")) is None:
         return None
-    row = db.execute(
-        f"SELECT {SHOWN_JOB_COLUMNS} FROM {JOBS_JOINED} WHERE j.n = ?",
-        (number,),
-    ).fetchone()
-    return to_job(row)
+    return to_job(
+        db.execute(
+            f"SELECT {SHOWN_JOB_COLUMNS} FROM {JOBS_JOINED} WHERE j.n = ?",
+            (number,),
+        ).fetchone()
+    )
 
 
 _REPLAYS_DEEP = 100
@@ -176,8 +174,9 @@ def results(db: sqlite3.Connection, job: str, actions: frozenset[str]) -> Mappin
     for _ in range(_REPLAYS_DEEP):
         if number is None or not actions - found.keys():
             break
-        row = db.execute("SELECT first_job, last_job, origin FROM runs WHERE n = ?", (number,))
-        first, last, number = row.fetchone()
+        first, last, number = db.execute(
+            "SELECT first_job, last_job, origin FROM runs WHERE n = ?", (number,)
+        ).fetchone()
         found = {**_results_of(db, first, last, actions - found.keys()), **found}
     return found
 
@@ -208,12 +207,13 @@ def counts(db: sqlite3.Connection) -> Mapping[str, Mapping[JobState, int]]:
 def causes(db: sqlite3.Connection, selector: Selector) -> tuple[Cause, ...]:
     """Dead jobs by cause, the latest first."""
     sql, asked = selection.jobs(msgspec.structs.replace(selector, state="dead"))
-    rows = db.execute(
-        "SELECT j.rule, j.action, j.target, j.reason, j.id, j.ended_at "
-        f"FROM {JOBS_JOINED} WHERE {sql} ORDER BY j.id DESC LIMIT ?",
-        [*asked, -1 if selector.limit is None else selector.limit],
+    return by_cause(
+        db.execute(
+            "SELECT j.rule, j.action, j.target, j.reason, j.id, j.ended_at "
+            f"FROM {JOBS_JOINED} WHERE {sql} ORDER BY j.id DESC LIMIT ?",
+            [*asked, -1 if selector.limit is None else selector.limit],
+        )
     )
-    return by_cause(rows)
 
 
 def names(db: sqlite3.Connection, kind: NameKind) -> tuple[str, ...]:

@@ -26,8 +26,7 @@ _items = msgspec.json.Decoder(tuple[Item, ...])
 
 def begin(book: Book, replay: Replay, audit: Audit | None) -> Replay:
     """Keep a new replay; a known one is returned as it is."""
-    known = one(book.db, replay.id)
-    if known is not None:
+    if (known := one(book.db, replay.id)) is not None:
         return known
     book.replays = True
     items = None if replay.items is None else msgspec.json.encode(replay.items)
@@ -157,7 +156,7 @@ def of_job(db: sqlite3.Connection, job: str) -> Replay | None:
     return None if row is None else _replay(row, items=False)
 
 
-def several(db: sqlite3.Connection, limit: int, *, making: bool) -> tuple[Replay, ...]:
+def several(db: sqlite3.Connection, limit: int, *, making: bool = False) -> tuple[Replay, ...]:
     """Newest first, without their items."""
     which = "WHERE state = 0" if making else ""
     rows = db.execute(

@@ -93,8 +93,7 @@ class RunChanges:
             (n, new.jobs[0].rule, rows[0][0], rows[-1][0], new.origin, *place),
         )
         book.pages += 2
-        begun = {row[0]: n for row in rows if row[_STATE] == RUNNING}
-        if begun:
+        if begun := {row[0]: n for row in rows if row[_STATE] == RUNNING}:
             book.later.append(lambda: book.linked.update(begun))
         if turn is not None:
             self._enter(n, turn, new.takes_over)
@@ -118,8 +117,7 @@ class RunChanges:
         for (holder,) in self._rows(f"{of_key} = {TURN_HAS} ORDER BY n", turn.key):
             if self._held(turn.key) < turn.group.limit:
                 return
-            run = self._load(holder)
-            if run is not None and chains.yields(run.members):
+            if (run := self._load(holder)) is not None and chains.yields(run.members):
                 self._supersede(run)
 
     def _supersede(self, run: StoredRun) -> None:
@@ -129,8 +127,7 @@ class RunChanges:
 
     def _cancel_rest(self, n: int, reason: str) -> None:
         """Cancel what is left of a run that has no turn."""
-        run = self._load(n)
-        if run is None:
+        if (run := self._load(n)) is None:
             return
         for member in run.members:
             if not member.ended and member.state != "running":
@@ -140,8 +137,7 @@ class RunChanges:
 
     def follow(self, n: int) -> None:
         """A job of this run has ended or is between its attempts: see what that means."""
-        run = self._load(n)
-        if run is None:
+        if (run := self._load(n)) is None:
             return
         chains.follow(run.members, self.now)
         self._write(run)
@@ -169,8 +165,7 @@ class RunChanges:
     def reopen(self, numbers: str) -> None:
         """These jobs (a JSON list of numbers) were dead and are not: their runs go on."""
         for n in self._runs_of(numbers):
-            run = self._load(n)
-            if run is None:
+            if (run := self._load(n)) is None:
                 continue
             chains.wait_again(run.members)
             queues = run.key is not None and run.turn in (None, TURN_WAITS)
@@ -228,8 +223,7 @@ class RunChanges:
             self._give_turn(row[0])
 
     def _give_turn(self, n: int) -> None:
-        run = self._load(n)
-        if run is None:
+        if (run := self._load(n)) is None:
             return
         for member in run.members:
             if member.waits & chains.TURN:

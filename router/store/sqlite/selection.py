@@ -151,8 +151,7 @@ def _job_id(prefix: str) -> Condition:
 
 def id_matches(column: str, prefix: str, kind: str) -> Condition:
     """The condition that an id is this text, or begins with it if it is long enough."""
-    found = prefix_range(prefix, kind)
-    if found is None:
+    if (found := prefix_range(prefix, kind)) is None:
         return f"{column} = ?", [prefix]
     return f"({column} = ? OR ({column} >= ? AND {column} < ?))", [prefix, *found]
 

@@ -47,8 +47,7 @@ def settle_all(book: Book, batch: Sequence[Ending]) -> list[Settled]:
     book.insert("attempts", attempts, "ON CONFLICT DO NOTHING")
     answers = [HELD] * len(batch)
     for index, run in linked:
-        followed = _settle_linked(book, batch[index], run)
-        if followed is None:
+        if (followed := _settle_linked(book, batch[index], run)) is None:
             return _not_held(book, batch)
         answers[index] = followed
     told = [index for index, ending in enumerate(batch) if ending[3] is not None]
@@ -105,8 +104,7 @@ def _forget(book: Book, batch: Sequence[Ending]) -> None:
 
 def _place(book: Book, job: str) -> tuple[int | None, int | None]:
     """A job's number, and its run if it has one."""
-    known = book.running.get(job)
-    if known is not None:
+    if (known := book.running.get(job)) is not None:
         return known, book.linked.get(known)
     found = book.db.execute("SELECT n, run FROM jobs WHERE id = ?", (job,)).fetchone()
     return (None, None) if found is None else (found[0], found[1])

@@ -136,8 +136,10 @@ class Book:
         written = 0
         for start in range(0, len(rows), ROWS):
             chunk = rows[start : start + ROWS]
-            sql = _insertion(table, len(chunk), len(chunk[0]), conflict)
-            written += self.db.execute(sql, [v for row in chunk for v in row]).rowcount
+            written += self.db.execute(
+                _insertion(table, len(chunk), len(chunk[0]), conflict),
+                [v for row in chunk for v in row],
+            ).rowcount
         return written
 
     def one(self, sql: str, values: Sequence[Any] = ()) -> Any:
@@ -147,8 +149,7 @@ class Book:
 
     def generation(self, id_: str) -> int:
         """The number of a generation, noted in the file when it is new."""
-        number = self._generations.get(id_)
-        if number is None:
+        if (number := self._generations.get(id_)) is None:
             number = 1 + _first(self.db, "SELECT max(n) FROM generations")
             self.db.execute(
                 "INSERT INTO generations (n, id, created_at) VALUES (?, ?, ?)",
@@ -186,8 +187,7 @@ class Book:
 
     def ruled(self, pairs: set[tuple[str, int]]) -> None:
         """Jobs of these rules name these generations."""
-        new = pairs - self._rules
-        if new:
+        if new := pairs - self._rules:
             self.db.executemany("INSERT OR IGNORE INTO rule_generations VALUES (?, ?)", list(new))
             self._rules |= new
             self.undo.append(lambda: self._rules.difference_update(new))

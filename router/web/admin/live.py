@@ -59,14 +59,15 @@ class After(msgspec.Struct, frozen=True):
     """
     Deliveries after a place, in the order of the ledger. `cursor` is the place to go on from.
 
-    `more`: ask again at once. `removed` deliveries of that stretch, of any endpoint, are gone.
+    `more`: ask again at once. `removed` deliveries of that stretch, of any endpoint, are gone;
+    null: the store does not count them.
     `other`: the cursor is of another ledger, or of a later copy of this one.
     """
 
     deliveries: tuple[FollowedDelivery, ...]
     cursor: str
     more: bool
-    removed: int
+    removed: int | None
     other: bool
 
 
