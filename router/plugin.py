@@ -18,7 +18,7 @@ digit for digit.
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Context", "Event", "Fail", "PlainContext", "Retry", "Secrets", "to_json"]
 
+C = TypeVar("C")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 
@@ -112,13 +113,15 @@ class Secrets(Mapping[str, str]):
         return f"Secrets({', '.join(self._values)})"
 
 
-class _Context:
+class _Context(Generic[C]):
     """
     What both kinds of context have.
 
     `logger` writes to the attempt's captured stderr. `egress` are private ranges that may be
     called; `hosts` are hosts that the operator wrote down, beside those of the secrets.
     """
+
+    _client: C | None = None
 
     def __init__(
         self,
@@ -138,11 +141,14 @@ class _Context:
     def __repr__(self) -> str:
         return f"{type(self).__name__}(attempt={self.attempt}, secrets={self.secrets!r})"
 
+    def using(self, client: C) -> Self:
+        """The same context with a client of your own: for tests of a plugin."""
+        self._client = client
+        return self
 
-class Context(_Context):
+
+class Context(_Context["httpx.AsyncClient"]):
     """What an `async def` gets beside the event: secrets, a logger, an HTTP client."""
-
-    _client: "httpx.AsyncClient | None" = None
 
     @property
     def http(self) -> "httpx.AsyncClient":
@@ -158,11 +164,6 @@ class Context(_Context):
             self._client = plugin_http.async_client(self._egress, self._hosts)
         return self._client
 
-    def using(self, client: "httpx.AsyncClient") -> "Context":
-        """The same context with a client of your own: for tests of a plugin."""
-        self._client = client
-        return self
-
     async def close(self) -> None:
         """Close the client's connections; the router does it after each call."""
         if self._client is not None:
@@ -170,10 +171,8 @@ class Context(_Context):
             self._client = None
 
 
-class PlainContext(_Context):
+class PlainContext(_Context["httpx.Client"]):
     """What a plain `def` gets beside the event: secrets, a logger, an HTTP client."""
-
-    _client: "httpx.Client | None" = None
 
     @property
     def http(self) -> "httpx.Client":
@@ -183,11 +182,6 @@ class PlainContext(_Context):
 
             self._client = plugin_http.plain_client(self._egress, self._hosts)
         return self._client
-
-    def using(self, client: "httpx.Client") -> "PlainContext":
-        """The same context with a client of your own: for tests of a plugin."""
-        self._client = client
-        return self
 
     def close(self) -> None:
         """Close the client's connections; the router does it after each call."""

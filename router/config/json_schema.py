@@ -11,7 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 from urllib.parse import quote
 
 from router.config import units
-from router.config.kinds.http import METHODS
+from router.config.kinds import SCHEMAS
 from router.config.schema import FileEntry
 from router.config.senders import event_names
 from router.config.settings import ID, NAME
@@ -54,8 +54,8 @@ _OFFERED = {
     "EndpointEntry.provider": "a provider",
     "RuleEntry.events": "an event",
     "SendEntry.event": "an event",
-    "HttpEntry.method": "a method",
     "RetryEntry.name": "a retry policy",
+    **{f"{s.entry.__name__}.{key}": f"a {key}" for s in SCHEMAS.values() for key in s.offers},
 }
 """Texts for which an editor offers words, but takes others as well."""
 
@@ -81,7 +81,7 @@ class _Maker:
         offered = {
             "a provider": list(providers),
             "an event": list(dict.fromkeys(n for p in providers.values() for n in event_names(p))),
-            "a method": list(METHODS),
+            **{f"a {key}": list(w) for s in SCHEMAS.values() for key, w in s.offers.items()},
             "a retry policy": list(BUILT_IN),
         }
         self._definitions: dict[str, Any] = {

@@ -21,8 +21,7 @@ from router.dispatch.settlement import Verdicts
 from router.dispatch.slots import Slots
 from router.dispatch.target_status import target_statuses
 from router.kinds import ADDRESSED
-from router.model.job import ActionKind, Job
-from router.model.leased import Work
+from router.model.job import ActionKind, Job, Work
 from router.model.observed import Observer, unobserved
 from router.model.target import FACT, TargetChange, TargetNow
 from router.store.protocol import Store

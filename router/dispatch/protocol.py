@@ -1,4 +1,4 @@
-"""What dispatch asks of the rooms above it: actions that run calls."""
+"""What dispatch asks of the packages above it: actions that run calls."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol

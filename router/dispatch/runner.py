@@ -23,8 +23,8 @@ from router.model.job import (
     RetryOutcome,
     Settlement,
     Skip,
+    Work,
 )
-from router.model.leased import Work
 from router.model.observed import Observer
 from router.model.retry import STANDARD, RetryPolicy
 from router.store.protocol import Store

@@ -69,10 +69,13 @@ def _check_argument(function: Function, parameter: Parameter, argument: Node) ->
     if wanted == (argument.kind == "expref"):
         return
     if wanted:
-        message = f"{function.name}() wants an expression as '{parameter.name}'"
+        message = f"{function.name}() needs an expression as '{parameter.name}'"
         hint: str | None = "write & before it: &price"
     else:
-        message, hint = f"{function.name}() takes no '&' as '{parameter.name}'", None
+        message, hint = (
+            f"{function.name}() takes a value as '{parameter.name}', not an expression with '&'",
+            None,
+        )
     raise ExpressionError(ARGUMENT, message, argument.start, argument.end, hint)
 
 

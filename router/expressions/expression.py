@@ -28,7 +28,7 @@ class Expression:
     never raises. `read(scope)` is `value` that keeps ABSENT apart.
 
     `roots` are the top-level names it reads, `uses` the (root, field) pairs, `spans` where each
-    stands first in `text` (start, end). `tree` is for other rooms that look inside.
+    stands first in `text` (start, end). `tree` is for packages that look inside.
     """
 
     __slots__ = ("_run", "_spans", "read", "text", "tree", "value", "verdict")

@@ -42,7 +42,7 @@ def cidr(ip: str, ranges: str | list[str]) -> bool:
     try:
         address = ip_address(ip.strip())
     except ValueError:
-        raise EvaluationError(f"cidr() cannot read {ip[:60]!r} as an address") from None
+        raise EvaluationError(f"cidr() needs an IP address, got {ip[:60]!r}") from None
     address = getattr(address, "ipv4_mapped", None) or address
     return any(_inside(address, one) for one in ([ranges] if isinstance(ranges, str) else ranges))
 
@@ -51,7 +51,7 @@ def _inside(address: IPv4Address | IPv6Address, text: str) -> bool:
     try:
         network = ip_network(text.strip(), strict=False)
     except ValueError:
-        raise EvaluationError(f"cidr() cannot read {text[:60]!r} as a range") from None
+        raise EvaluationError(f"cidr() needs a range (10.0.0.0/8), got {text[:60]!r}") from None
     return address.version == network.version and address in network
 
 

@@ -31,7 +31,7 @@ def bounded(number: Number) -> Number:
         _, digits, exponent = number.as_tuple()
         if len(digits) <= 2 * DIGITS_MAX and abs(int(exponent)) <= 2 * EXPONENT_MAX:
             return number
-    raise EvaluationError(f"a number went beyond {DIGITS_MAX} digits")
+    raise EvaluationError(f"a number would have more than {DIGITS_MAX} digits")
 
 
 def _read(text: str) -> Number | None:

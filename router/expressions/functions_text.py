@@ -15,7 +15,7 @@ TEXT_MAX = 1_048_576
 
 def _check_size(size: int) -> None:
     if size > TEXT_MAX:
-        raise EvaluationError(f"a text would grow beyond {TEXT_MAX:,} characters")
+        raise EvaluationError(f"a text would have more than {TEXT_MAX:,} characters")
 
 
 def _bounded(text: str) -> str:

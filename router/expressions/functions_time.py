@@ -40,7 +40,7 @@ def _moment(time: str | int | Decimal) -> datetime:
         return _read(time)
     seconds = exact(time)
     if not 0 <= seconds <= _SECONDS_MAX:
-        raise EvaluationError("these are not Unix seconds")
+        raise EvaluationError(f"{seconds} is not a time in Unix seconds")
     return _EPOCH + timedelta(microseconds=int(seconds * 1_000_000))
 
 
@@ -58,7 +58,7 @@ def _read(text: str) -> datetime:
 
 
 def _unreadable(text: str) -> EvaluationError:
-    return EvaluationError(f"{text[:40]!r} is no RFC 3339 time")
+    return EvaluationError(f"{text[:40]!r} is not an RFC 3339 time")
 
 
 def date(time: str | int | Decimal) -> str:

@@ -181,7 +181,7 @@ def _flatten(node: Node, reading: Semantics) -> Run:
             else:
                 flat.append(item)
             if len(flat) > LIST_MAX:
-                raise EvaluationError(f"a list grew beyond {LIST_MAX:,} elements")
+                raise EvaluationError(f"a list would have more than {LIST_MAX:,} elements")
         return flat
 
     return flatten

@@ -22,8 +22,7 @@ from router.model.addresses import in_ranges
 from router.model.delivery import Delivery, InboundRequest, Refused, Verified
 from router.model.headers import kept_headers
 from router.model.ids import Ids
-from router.model.job import NewJob, committed
-from router.model.leased import Work
+from router.model.job import NewJob, Work, committed
 from router.model.observed import Observer, unobserved
 from router.model.settings import PUBLISHED, Endpoint
 from router.providers import Reading

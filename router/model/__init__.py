@@ -1,1 +1,1 @@
-"""NOUNS: frozen values that every room may hold; no behaviour beyond reading themselves."""
+"""NOUNS: frozen values that every package may hold; no behaviour beyond reading themselves."""

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from router.model.delivery import Delivery
+from router.model.delivery import Delivery, DeliveryEvent
 
 JobState = Literal["available", "waiting", "running", "retryable", "succeeded", "dead", "cancelled"]
 """
@@ -153,6 +153,19 @@ def committed(new: NewJob, delivery: Delivery, now: int) -> Job:
         covers=new.covers,
         after=new.after,
     )
+
+
+class Work(msgspec.Struct, frozen=True):
+    """
+    A leased job on its way to its action.
+
+    `event` is the one that intake has read; None when the job comes from the backlog: rendering
+    reads it from the delivery where it is wanted.
+    """
+
+    job: Job
+    delivery: Delivery
+    event: DeliveryEvent | None
 
 
 class Done(msgspec.Struct, frozen=True):

@@ -53,11 +53,11 @@ class Client:
             async with asyncio.timeout(self._timeout_s):
                 return await self._answer(request)
         except TimeoutError:
-            words = f"no answer within {self._timeout_s:g} s"
-            raise CallFailedError(words, arrived=True) from None
+            raise CallFailedError(f"no answer within {self._timeout_s:g} s", arrived=True) from None
         except EgressRefused:
-            words = "the egress rules do not allow this address"
-            raise CallFailedError(words, arrived=False) from None
+            raise CallFailedError(
+                "the egress rules do not allow this address", arrived=False
+            ) from None
         except httpx.HTTPError as error:
             raise _failed(error) from None
         except (httpx.InvalidURL, ValueError):
@@ -77,8 +77,7 @@ class Client:
             status, came = response.status_code, response.headers
             after = retry_after(came.get("retry-after"), came.get("date"))
             unlike = request.promise.broken_by(status, came.get("content-type", ""), bytes(body))
-            is_2xx = 200 <= status < 300
-            return ApiAnswer(status, bytes(body), after, unlike if is_2xx else None)
+            return ApiAnswer(status, bytes(body), after, unlike if 200 <= status < 300 else None)
 
 
 def hosts_of(base: str) -> tuple[str, ...]:
@@ -93,9 +92,8 @@ def _failed(error: httpx.HTTPError) -> CallFailedError:
         if isinstance(error, kind):
             return CallFailedError(words, arrived=arrived)
     if isinstance(error, httpx.ConnectError):
-        text = str(error)
-        known = [words for sign, words in _NO_CONNECTION if sign in text]
-        return CallFailedError(known[0] if known else "no connection", arrived=False)
+        known = (words for sign, words in _NO_CONNECTION if sign in str(error))
+        return CallFailedError(next(known, "no connection"), arrived=False)
     return CallFailedError("the connection broke", arrived=True)
 
 

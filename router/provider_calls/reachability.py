@@ -140,14 +140,18 @@ def judge(seen: ReachAnswer) -> Judged:
     if seen.word is not None:
         return _ours(seen, answer)
     if (seen.location or "").startswith(ADMIN_LOGIN):
-        fix = "lead the address to the port of `server.listen`, not to that of `server.admin`"
         return Judged(
-            False, f"the router's admin pages answer there, not its intake ({answer})", fix
+            False,
+            f"the router's admin pages answer there, not its intake ({answer})",
+            "lead the address to the port of `server.listen`, not to that of `server.admin`",
         )
     if 300 <= seen.status < 400:
         to = f" to {seen.location[:200]}" if seen.location else ""
-        fix = "senders do not follow redirects: set base_url to the final address"
-        return Judged(False, f"it is redirected ({answer}){to}", fix)
+        return Judged(
+            False,
+            f"it is redirected ({answer}){to}",
+            "senders do not follow redirects: set base_url to the final address",
+        )
     by = f" (server: {seen.server[:60]})" if seen.server else ""
     says, fix = next(told for statuses, told in _FOREIGN if seen.status in statuses)
     return Judged(False, f"{says}: {answer}{by}", fix)

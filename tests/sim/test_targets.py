@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from router.dispatch import Dispatcher, DispatchRules
-from router.model.job import Done, Job, Outcome, RetryOutcome
-from router.model.leased import Work
+from router.model.job import Done, Job, Outcome, RetryOutcome, Work
 from router.model.retry import STANDARD
 from router.model.settings import TargetLimits
 from tests.sim.ledger import Ledger

@@ -24,8 +24,8 @@ from router.model.job import (
     RetryOutcome,
     Settlement,
     Skip,
+    Work,
 )
-from router.model.leased import Work
 from router.model.retry import RetryPolicy
 from router.model.settings import OWN, TargetLimits
 from router.store.values import Acceptance, Recovered, Settled, node_of

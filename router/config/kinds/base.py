@@ -61,7 +61,8 @@ class Schema(msgspec.Struct, frozen=True, kw_only=True):
 
     `entry` is the type of its value, `about` describes it in the published schema. `compiler` makes
     what compiles the values of one file and reports their faults. `look` warns of what is not on
-    the machine that checks; None: nothing can be missing.
+    the machine that checks; None: nothing can be missing. `offers` are words that editors offer for
+    keys of the value, which take others as well.
     """
 
     kind: str
@@ -69,3 +70,4 @@ class Schema(msgspec.Struct, frozen=True, kw_only=True):
     about: str
     compiler: Callable[[CompileContext], Compile]
     look: Callable[[LoadContext, Any], None] | None
+    offers: Mapping[str, tuple[str, ...]] = {}

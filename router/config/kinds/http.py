@@ -210,4 +210,5 @@ HTTP = Schema(
     about="Call an address; a lone text is its url.",
     compiler=HttpCompiler,
     look=None,
+    offers={"method": METHODS},
 )

@@ -8,8 +8,7 @@ import msgspec
 
 from router.dispatch import Measures
 from router.dispatch.body_budget import SMALL, BodyBudget
-from router.model.job import Done, Job, Outcome
-from router.model.leased import Work
+from router.model.job import Done, Job, Outcome, Work
 from tests.sim.makers import a_delivery, a_job, an_event
 from tests.unit.dispatch.bench import Bench, on_bench
 

@@ -11,8 +11,7 @@ from router.dispatch.protocol import Results
 from router.errors import RenderError
 from router.kinds.kind import ActionCall
 from router.model.delivery import Delivery, DeliveryEvent
-from router.model.job import Done, Job, Outcome, Predecessor, RetryOutcome, Skip
-from router.model.leased import Work
+from router.model.job import Done, Job, Outcome, Predecessor, RetryOutcome, Skip, Work
 from router.model.retry import AGE_LIMIT_MS, RetryPolicy
 from router.model.settings import TargetLimits
 from router.store.values import LeaseBatch
