@@ -68,15 +68,14 @@ def _check_argument(function: Function, parameter: Parameter, argument: Node) ->
     wanted = "expref" in parameter.types
     if wanted == (argument.kind == "expref"):
         return
-    if wanted:
-        message = f"{function.name}() needs an expression as '{parameter.name}'"
-        hint: str | None = "write & before it: &price"
-    else:
-        message, hint = (
-            f"{function.name}() takes a value as '{parameter.name}', not an expression with '&'",
-            None,
-        )
-    raise ExpressionError(ARGUMENT, message, argument.start, argument.end, hint)
+    what = "needs an expression" if wanted else "takes no expression with '&'"
+    raise ExpressionError(
+        ARGUMENT,
+        f"{function.name}() {what} as '{parameter.name}'",
+        argument.start,
+        argument.end,
+        "write & before it: &price" if wanted else None,
+    )
 
 
 # -- at run time
