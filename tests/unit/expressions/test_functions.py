@@ -272,7 +272,7 @@ def test_every_function_of_the_table_is_there_and_no_other() -> None:
 def test_results_are_bounded() -> None:
     big = {"t": "x" * 1_000_000, "l": ["x" * 1_000_000] * 3, "m": [[0] * 600_000] * 2}
     for text in ("concat(t, t)", "join('', l)", "replace(t, 'x', 'xx')", "m[]", "base64(t)"):
-        with pytest.raises(EvaluationError, match="beyond"):
+        with pytest.raises(EvaluationError, match="would have more than 1,0"):
             compiled(text).search(big)
     nine = "9" * 390
     with pytest.raises(EvaluationError, match="400 digits"):
