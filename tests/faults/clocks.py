@@ -189,7 +189,9 @@ async def _process(world: ClockWorld, until: float, *, drains: bool = True) -> N
     world.clock = clock  # the newest process's
     dispatcher = world.dispatcher(view)
     world.ledger.opened(clock)
-    sync = ClockSync(clock=clock, store=cast("Store", view), log=get("clocks"))
+    sync = ClockSync(
+        clock=clock, store=cast("Store", view), log=get("clocks"), stepped=lambda: None
+    )
     await sync.begin()
     await dispatcher.recover()
     intake = world.intake(dispatcher, view)
