@@ -174,8 +174,7 @@ class StoreQuestions:
     async def record(self, prefix: str) -> DeliveryRecord:
         """A delivery, whole, by its id or the beginning of it. Raises as `show`."""
         whole = prefix if prefix.startswith("dlv_") else f"dlv_{prefix}"
-        found = await self._store.delivery(whole)
-        if found is None:
+        if (found := await self._store.delivery(whole)) is None:
             raise NotFound(f"no delivery {prefix}")
         return found
 
@@ -186,23 +185,20 @@ class StoreQuestions:
     async def job(self, prefix: str) -> answers.OneJob:
         """A job and its attempts. Raises as `show`."""
         whole = prefix if prefix.startswith("job_") else f"job_{prefix}"
-        job = await self._store.job(whole)
-        if job is None:
+        if (job := await self._store.job(whole)) is None:
             raise NotFound(f"no job {prefix}")
         found = await self._store.attempts(Selector(ids=(job.id,), limit=10_000))
         return answers.OneJob(job, tuple([a.attempt for a in reversed(found)]))
 
     async def generation(self, prefix: str) -> Generation:
         """A generation's text. Raises NotFound."""
-        kept = await self._store.generation(prefix)
-        if kept is None:
+        if (kept := await self._store.generation(prefix)) is None:
             raise NotFound(f"no generation {prefix}")
         return kept
 
     async def replay(self, id_: str) -> Replay:
         """One replay, without what it named. Raises NotFound."""
-        found = await self._store.replay(id_)
-        if found is None:
+        if (found := await self._store.replay(id_)) is None:
             raise NotFound(f"no replay {id_}")
         return msgspec.structs.replace(found, items=None)
 
@@ -248,8 +244,7 @@ class StoreQuestions:
         present = self._live.current.ruleset
         if generation == present.generation:
             return present
-        known = self._rebuilt.get(generation)
-        if known is not None:
+        if (known := self._rebuilt.get(generation)) is not None:
             return known
         kept = await self._store.generation(generation)
         found = await asyncio.to_thread(self._rebuild, kept) if kept else None
@@ -348,12 +343,10 @@ def _events(
 ) -> tuple[str | None, list[dict[str, Any]]]:
     """Why no rule was asked, or the events."""
     delivery: Delivery = record.delivery
-    provider = ruleset.providers.get(delivery.provider)
-    if provider is None:
+    if (provider := ruleset.providers.get(delivery.provider)) is None:
         raise NotFound(f"these rules have no provider {delivery.provider!r}, which sent it")
     reading = provider.read(as_request(delivery))
-    reason = unrouted(delivery, reading)
-    if reason is not None:
+    if (reason := unrouted(delivery, reading)) is not None:
         return reason, []
     chosen = reading.events if number is None else reading.events[number : number + 1]
     if number is not None and not chosen:

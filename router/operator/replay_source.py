@@ -86,8 +86,7 @@ class Finder:
         batch = Batch(str(begin))
         for place, (delivery, jobs) in enumerate(items[begin:], begin + 1):
             batch.reached = str(place)
-            record = await self._store.reads.delivery(delivery)
-            if record is None:
+            if (record := await self._store.reads.delivery(delivery)) is None:
                 batch.skipped += 1
             else:
                 chosen = () if jobs is None else tuple([j for j in record.jobs if j.id in jobs])
@@ -106,8 +105,7 @@ class Finder:
         page = await self._search.after(reached or None)
         for stored in page.found:
             batch.reached = stored.at
-            left = await self._search.held(stored)
-            if left is not None:
+            if (left := await self._search.held(stored)) is not None:
                 await self._add(batch, left, whole=not self._of_jobs)
             if batch.full and stored is not page.found[-1]:
                 return batch
@@ -139,8 +137,7 @@ class Finder:
 
     def _route(self, batch: Batch, stored: Stored) -> None:
         """What today's rules want of a delivery, unless they have been asked already."""
-        made = routed(stored, self._again.generation)
-        if made is not None and not self._asked.again:
+        if (made := routed(stored, self._again.generation)) is not None and not self._asked.again:
             batch.pass_over(made)
             return
         try:

@@ -55,8 +55,7 @@ class Making:
         Make the replay's jobs; returns it when they are made, or after `patience_s` as it stands
         then, while it goes on.
         """
-        task = self._tasks.get(replay.id)
-        if task is None:
+        if (task := self._tasks.get(replay.id)) is None:
             task = asyncio.get_running_loop().create_task(self._make(replay))
             self._tasks[replay.id] = task
             task.add_done_callback(partial(self._ended, replay.id))
@@ -73,8 +72,7 @@ class Making:
         """
         unfinished = await self._store.reads.replays(UNFINISHED_MAX, making=True)
         for one in unfinished:
-            replay = await self._store.reads.replay(one.id)
-            if replay is not None:
+            if (replay := await self._store.reads.replay(one.id)) is not None:
                 with contextlib.suppress(RouterError):  # said by _ended
                     await self.go_on(replay, 0)
         return len(unfinished)

@@ -103,8 +103,7 @@ class ReplayRequest(ChangeRequest, frozen=True):
 
 def _timeless(request: ReplayRequest) -> tuple[Any, ...]:
     """Of values alone: what was decoded for the API may be of a type of its own."""
-    selector = request.selector
-    if selector is not None:
+    if (selector := request.selector) is not None:
         selector = msgspec.structs.replace(Selector.of(selector), since=None, until=None)
     return request.ids, selector, request.recorded, request.again
 

@@ -50,15 +50,13 @@ class Search:
         while found != self._limit:
             page = await self._page(after, newest=True)
             for stored in page.found:
-                left = await self.held(stored)
-                if left is not None:
+                if (left := await self.held(stored)) is not None:
                     found += 1
                     yield left
                 if found == self._limit:
                     return
             looked += len(page.found)
-            after = page.reached
-            if after is None:
+            if (after := page.reached) is None:
                 return
             if self._bounded and self.where is not None and looked >= LOOKED_AT:
                 self.cut = True

@@ -103,8 +103,7 @@ class StoreVerbs:
             UsageError: nothing was selected, or the name stands for another replay.
         """
         request.check()
-        replay = await self._known(request)
-        if replay is None:
+        if (replay := await self._known(request)) is None:
             fresh, request = await self._prepared(request)
             fresh = msgspec.structs.replace(fresh, due=await self._busy(request))
             line = self.audit.line(by, "replay", request.as_json(), fresh.id)
@@ -114,8 +113,7 @@ class StoreVerbs:
 
     async def replayed(self, id_: str) -> answers.ReplayProgress:
         """How far a replay is. Raises NotFound."""
-        replay = await self._store.reads.replay(id_)
-        if replay is None:
+        if (replay := await self._store.reads.replay(id_)) is None:
             raise NotFound(f"no replay {id_}")
         return await self._progress(replay)
 
@@ -265,8 +263,7 @@ class StoreVerbs:
         self, verb: Change, request: ChangeRequest
     ) -> tuple[Planned, Criteria | None]:
         """What would change, and the selection to repeat for exactly that."""
-        selector = request.selector
-        if selector is not None and selector.replay is None:
+        if (selector := request.selector) is not None and selector.replay is None:
             selector = frozen(selector, self._clock.now())
         chosen = await self._chosen(verb, msgspec.structs.replace(request, selector=selector))
         return joined([await self._store.reads.planned(one, verb) for one in chosen]), selector

@@ -55,8 +55,7 @@ class Where:
 
     def holds(self, stored: Stored) -> Stored | None:
         """What is left of a delivery: itself with the jobs whose event fits; None: nothing."""
-        fitting = self._events(stored.delivery, {entry.index for entry in stored.events})
-        if not fitting:
+        if not (fitting := self._events(stored.delivery, {entry.index for entry in stored.events})):
             return None
         if not stored.jobs:
             return stored
@@ -65,8 +64,7 @@ class Where:
 
     def _events(self, delivery: Delivery, known: Collection[int]) -> set[int]:
         """The indexes of the events that fit; of those known before nothing was stored."""
-        provider = self._ruleset.providers.get(delivery.provider)
-        if provider is None:
+        if (provider := self._ruleset.providers.get(delivery.provider)) is None:
             self._fail(f"the rules file has no provider {delivery.provider!r}")
             return set()
         reading = provider.read(as_request(delivery))

@@ -254,8 +254,7 @@ class Feed:
         if self._made_at != self._next:
             self._made_at = self._next
             self._made.clear()
-        made = self._made.get((wanted, place))
-        if made is None:
+        if (made := self._made.get((wanted, place))) is None:
             made = self._made[wanted, place] = self._gathered(wanted, place)
         return made
 

@@ -58,8 +58,7 @@ async def tell(feed: Feed, watcher: Watcher, receive: Receive, send: Send) -> No
 
 async def _next(feed: Feed, watcher: Watcher, send: Send) -> None:
     watcher.woken.clear()
-    data = feed.take(watcher)
-    if data:
+    if data := feed.take(watcher):
         await _body(send, data)
     if feed.behind(watcher):
         await asyncio.sleep(0)  # others first: nothing of this is urgent

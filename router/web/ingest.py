@@ -199,8 +199,7 @@ def _in_time(scope: Any) -> None:
     Raises:
         IngestRefusal: more comes than can be done; another connection would cost as much.
     """
-    late = scope.get(LATE)
-    if late is not None and late():
+    if (late := scope.get(LATE)) is not None and late():
         raise IngestRefusal(503, "busy", keep_alive=True)
 
 

@@ -327,8 +327,7 @@ class WireProtocol(HttpToolsProtocol):
         The parser takes what follows such a head for the other protocol. It is the body, as long
         as the head says: another parser, given only that, reads on.
         """
-        cycle = self.cycle
-        if cycle is None:
+        if (cycle := self.cycle) is None:
             self._deaf = True
             return
         cycle.keep_alive = False
@@ -386,8 +385,7 @@ class WireProtocol(HttpToolsProtocol):
             self._leaving_since = now
         if self._leaving_since is not None:
             return self._leaving_since + self._wire.linger_s, 0, "gone"
-        active = self._active
-        if active is not None and not active.response_complete:
+        if (active := self._active) is not None and not active.response_complete:
             if not active.more_body:
                 since = self._answer_since
                 if active.response_started:
@@ -416,8 +414,7 @@ class WireProtocol(HttpToolsProtocol):
     def _refuse(self, status: int, word: str) -> None:
         """Refuse the request being parsed, once the answers to earlier ones are out."""
         self._deaf = True
-        active = self._active
-        if active is None or active.response_complete or active.more_body:
+        if (active := self._active) is None or active.response_complete or active.more_body:
             self._send_refusal(status, word)
         else:
             self._pending = (status, word)

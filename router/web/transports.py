@@ -66,8 +66,7 @@ def waited_s(transport: asyncio.BaseTransport) -> float:
     Under overload a connection waits with the system to be accepted, its request already sent: the
     loop accepts one a turn. Without this the wait would not count.
     """
-    taken = transport.get_extra_info("socket")
-    if taken is None or _TCP_INFO is None:
+    if (taken := transport.get_extra_info("socket")) is None or _TCP_INFO is None:
         return 0.0
     try:
         info = taken.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _LAST_DATA_RECV + 4)

@@ -74,11 +74,9 @@ class Callers:
         Raises:
             WrongToken, TooManyGuesses: nobody's.
         """
-        found = self.holder(token)
-        if found is not None:
+        if (found := self.holder(token)) is not None:
             return found
-        wait_s = self._guesses.wait_s(peer)
-        if not wait_s:
+        if not (wait_s := self._guesses.wait_s(peer)):
             raise WrongToken(fresh=self._guesses.wrong(peer, _digest(token)))
         await self._guesses.pause()
         raise TooManyWrongTokens(wait_s)

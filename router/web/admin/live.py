@@ -139,8 +139,7 @@ def _delivery(one: Followed, provider: str) -> FollowedDelivery:
 
 def _kinds(query: Query) -> frozenset[str]:
     kinds = _names(query, "kinds")
-    unknown = kinds - set(KINDS)
-    if unknown:
+    if unknown := kinds - set(KINDS):
         raise UsageError(f"no kind {sorted(unknown)[0][:60]!r}; known are: {', '.join(KINDS)}")
     return kinds
 

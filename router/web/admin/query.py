@@ -61,8 +61,7 @@ class Query:
 
     def number(self, name: str, default: int, most: int) -> int:
         """A whole number, at most `most`."""
-        text = self.text(name)
-        if text is None:
+        if (text := self.text(name)) is None:
             return default
         if not (text.isascii() and text.isdigit() and len(text) < 16):
             raise UsageError(f"{name} is a whole number")
@@ -81,8 +80,7 @@ class Query:
 
     def selector(self, states: tuple[str, ...] = ()) -> Selector:
         """The selector; `states` are those that may be asked for."""
-        state = self.text("state")
-        if state is not None and state not in states:
+        if (state := self.text("state")) is not None and state not in states:
             raise UsageError(f"no state {state!r}; {_hint(state, states)}")
         given = {name: self.text(name) for name in FIELDS if name != "limit"}
         ids = tuple(filter(None, (self.text("id") or "").split(",")))

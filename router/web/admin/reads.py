@@ -226,8 +226,7 @@ class ServerRoutes(Controller):
     @question("/api/output", "What a running command has written.", *_OUTPUT, payloads=True)
     async def output(self, request: AdminRequest, running: Given[Running]) -> answers.JobOutput:
         """Since the `next` that is given."""
-        job = request.query.text("job")
-        if job is None:
+        if (job := request.query.text("job")) is None:
             raise UsageError("name the job: ?job=ID")
         return running.output(job, request.query.text("after") or "")
 

@@ -70,8 +70,7 @@ class TokenThrottle:
         return fresh
 
     def _window(self, name: str, now: float) -> _Window:
-        known = self._windows.get(name)
-        if known is not None and known.ends_at > now:
+        if (known := self._windows.get(name)) is not None and known.ends_at > now:
             return known
         if known is None and len(self._windows) >= KEPT:
             if self._others.ends_at <= now:
@@ -84,7 +83,6 @@ class TokenThrottle:
 
 def _network(peer: str) -> str:
     """Who has one IPv6 address has a whole /64 of them."""
-    parsed = parse_address(peer)
-    if parsed is None:
+    if (parsed := parse_address(peer)) is None:
         return peer or _OTHERS
     return str(parsed) if parsed.version == 4 else parsed.exploded[:19]

@@ -31,8 +31,7 @@ def quoted(text: str) -> str:
 
 def _data(delivery: Delivery) -> tuple[str, list[str]]:
     """What comes before the command, and its last words."""
-    body = delivery.body
-    if not body:
+    if not (body := delivery.body):
         return "", []
     if len(body) > BODY_MAX:
         return "", [f"--data-binary @{delivery.id}.body"]

@@ -30,8 +30,7 @@ class PagesAdmission:
 
     def check(self, scope: Any, row: Mapping[str, Any]) -> None:
         """`row` is what the handler says of itself. Raises Rejected."""
-        known = self._admitted(scope)
-        if known is None:
+        if (known := self._admitted(scope)) is None:
             return
         caller = scope["user"] = known.caller
         if row.get("access") == "operator" and caller.role != "operator":
@@ -55,8 +54,7 @@ class PagesAdmission:
         if not self._callers.required:
             return Known(ANYONE, self._sessions.form, logged_in=False)
         id_ = cookie(headers, COOKIE)
-        session = self._sessions.of(id_)
-        if session is None:
+        if (session := self._sessions.of(id_)) is None:
             return None
         caller = self._callers.holder(session.token)
         if caller is None:  # it was taken back

@@ -69,8 +69,7 @@ class StaticFiles(Controller):
     @route("/static/{name:str}", http_method=["GET", "HEAD"])
     async def file(self, context: Given[PageContext], name: FromPath[str]) -> Shown:
         """Their names change with their content."""
-        asset = context.assets.find(name)
-        if asset is None:
+        if (asset := context.assets.find(name)) is None:
             raise Rejected(404, "there is no such file")
         headers = {**_FOREVER, "content-type": asset.content_type}
         return Response(asset.body, headers=headers)

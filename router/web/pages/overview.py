@@ -70,8 +70,7 @@ class OverviewPages(Controller):
     async def hold(self, context: Given[PageContext], verb: FromPath[str]) -> Shown:
         """Pause or resume a target."""
         verbs = {"pause": context.verbs.pause, "resume": context.verbs.resume}
-        act = verbs.get(verb)
-        if act is None:
+        if (act := verbs.get(verb)) is None:
             raise NotFound("there is no such page")
         form = context.form
         await act(TargetRequest(form.get("target", ""), form.get("reason", "")), context.by)

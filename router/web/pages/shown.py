@@ -117,7 +117,6 @@ def dedupe(record: DeliveryRecord) -> str:
     total = record.delivery.event_count
     known = total - len(record.events)
     new = "new" if known <= 0 else f"{known} of {total} events were known before, so not routed"
-    copies = record.duplicates
-    if not copies:
+    if not (copies := record.duplicates):
         return f"{new}; it came once"
     return f"{new}; {copies} {'copy' if copies == 1 else 'copies'} came later and were dropped"

@@ -151,12 +151,10 @@ def tried(
         NotFound: it has no such event, or its provider is gone.
     """
     d = record.delivery
-    provider = ruleset.providers.get(d.provider)
-    if provider is None:
+    if (provider := ruleset.providers.get(d.provider)) is None:
         raise NotFound(f"the rules file no longer has the provider {d.provider!r}")
     reading = provider.read(as_request(d))
-    read = next((event for event in reading.events if event.index == number), None)
-    if read is None:
+    if (read := next((event for event in reading.events if event.index == number), None)) is None:
         raise NotFound(f"it has no event {number}: {reading.reason or 'they count from 0'}")
     ids = {entry.index: entry.id for entry in record.events}
     event = read.event(ids.get(number, ""))
