@@ -14,6 +14,7 @@ from router.cli.generations import rules_to_read
 from router.cli.options import Options
 from router.errors import BY_WORD, NotFound, UsageError
 from router.operator.answers import JobOutput, RefusalList, RefusedRequest, ServerState
+from router.operator.times import undated
 
 if TYPE_CHECKING:
     import httpx
@@ -264,7 +265,7 @@ class AdminClient:
 def _decoded(response: "httpx.Response", kind: type[T]) -> T:
     _checked(response)
     try:
-        return msgspec.json.decode(response.content, type=kind)
+        return msgspec.convert(undated(msgspec.json.decode(response.content), kind), kind)
     except msgspec.ValidationError as error:
         raise click.ClickException(
             f"{response.url} is of another version than this command: {error}"

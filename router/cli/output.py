@@ -7,7 +7,8 @@ from typing import Any
 import click
 import msgspec
 
-from router.legible import exact, moment, pretty, span, visible, visible_block, when
+from router.legible import moment, pretty, span, visible, visible_block, when
+from router.operator.times import dated, dates
 
 __all__ = [
     "counted",
@@ -26,7 +27,6 @@ __all__ = [
 ]
 
 _WHOLE = frozenset({"received", "ended", "at", "delivery", "job", "endpoint", "rule", "url"})
-_TIMES = frozenset({"at", "since", "until", "next_probe", "last_received"})
 _SHORT_MIN = 16  # `dlv_` and twelve characters
 
 
@@ -54,29 +54,6 @@ def print_json(value: Any) -> None:
     """One JSON document, indented. Times of our own records are RFC 3339, payloads as they are."""
     text = msgspec.json.format(msgspec.json.encode(dated(value)), indent=2)
     click.echo(text.decode("utf-8"))
-
-
-def dated(value: Any) -> Any:
-    """The same with RFC 3339 for every time of a record in it; what is in dicts stays as it is."""
-    match value:
-        case msgspec.Struct():
-            fields = msgspec.structs.fields(value)
-            return dates({f.encode_name: dated(getattr(value, f.name)) for f in fields})
-        case list() | tuple():
-            return [dated(one) for one in value]
-        case dict():
-            return {name: dated(one) for name, one in value.items()}
-    return value
-
-
-def dates(record: dict[str, Any]) -> dict[str, Any]:
-    """A record in a dict, its own times as RFC 3339; the Unix milliseconds stay inside."""
-    return {name: _date(name, value) for name, value in record.items()}
-
-
-def _date(name: str, value: Any) -> Any:
-    is_time = name in _TIMES or name.endswith("_at")
-    return exact(value) if is_time and type(value) is int else value
 
 
 def note(text: str) -> None:

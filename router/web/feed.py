@@ -16,6 +16,7 @@ import msgspec
 from router.clock import Clock
 from router.errors import StoreUnavailable
 from router.model.job import Job, Settlement
+from router.operator.times import dates
 from router.store.values import Acceptance, Accepted, Duplicate
 
 RING = 2_048
@@ -85,7 +86,7 @@ class FeedItem:
             self.data = b"id: %b\nevent: %b\ndata: %b\n\n" % (
                 mark,
                 self.kind.encode("ascii"),
-                msgspec.json.encode(self.content),
+                msgspec.json.encode(dates(self.content)),
             )
         return self.data
 

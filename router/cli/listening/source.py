@@ -11,6 +11,7 @@ import msgspec
 from router.cli.admin import tls_fault
 from router.cli.listening.delivery import FeedPage
 from router.errors import RouterError, UsageError
+from router.operator.times import undated
 
 if TYPE_CHECKING:
     import httpx
@@ -83,7 +84,8 @@ class DeliverySource:
             raise Lost(_words(error)) from None
         _check(response.status_code, response.content)
         try:
-            return msgspec.json.decode(response.content, type=FeedPage)
+            found = undated(msgspec.json.decode(response.content), FeedPage)
+            return msgspec.convert(found, FeedPage)
         except msgspec.DecodeError:
             raise UsageError("the server answers, but not as a router's admin API") from None
 

@@ -24,7 +24,7 @@ _FILTERS = (
 _KINDS = QueryParameter("kinds", f"Only of these kinds, with commas: {', '.join(KINDS)}.")
 _PLACE = (
     QueryParameter("cursor", "The `cursor` of a delivery or of the answer before."),
-    QueryParameter("since", "Where to begin without one: start, now, or Unix milliseconds."),
+    QueryParameter("since", "Where to begin without one: start, now, or a time."),
     QueryParameter("limit", f"At most so many; default {LIMIT_DEFAULT}, most {LIMIT_MAX}."),
 )
 
@@ -33,8 +33,7 @@ class FollowedDelivery(msgspec.Struct, frozen=True, rename={"body": "body_base64
     """
     A delivery, whole, and `cursor`, the place behind it.
 
-    `headers` are (lower-case name, value); credentials are `[removed]`. Times are Unix
-    milliseconds.
+    `headers` are (lower-case name, value); credentials are `[removed]`.
     """
 
     cursor: str
@@ -100,9 +99,10 @@ class LiveRoutes(Controller):
     ) -> After:
         """For those who must miss none."""
         query, ruleset = request.query, live.current.ruleset
+        since = query.text("since") or "start"
         wanted = FeedQuery(
             cursor=query.text("cursor"),
-            since=query.text("since") or "start",
+            since=since if since in ("start", "now") else str(query.time("since")),
             endpoints=_names(query, "endpoint"),
             events=_names(query, "event"),
             limit=max(1, query.number("limit", LIMIT_DEFAULT, LIMIT_MAX)),

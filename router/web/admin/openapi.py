@@ -14,6 +14,7 @@ from litestar.routes import HTTPRoute
 from litestar.types import Method
 
 from router import __version__
+from router.operator.times import is_time
 from router.web.admin.query import QueryParameter
 from router.web.admin.request import AdminRequest, question
 
@@ -97,6 +98,11 @@ def document(app: Litestar) -> dict[str, Any]:
     """The OpenAPI 3.1 document: Litestar's, with our query strings and who may ask."""
     made = app.openapi_schema.to_schema()
     paths: dict[str, Any] = made["paths"]
+    for schema in made["components"]["schemas"].values():
+        for name, shape in schema.get("properties", {}).items():
+            for one in (shape, *shape.get("oneOf", ())) if is_time(name) else ():
+                if one.get("type") == "integer":
+                    one.update(type="string", format="date-time")
     for row in rows(app):
         probe: dict[str, Any] = {
             "summary": row.about,

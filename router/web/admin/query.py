@@ -71,12 +71,14 @@ class Query:
         """How many are wanted."""
         return max(1, self.number("limit", LIMIT_DEFAULT, LIMIT_MAX))
 
+    def time(self, name: str) -> int | None:
+        """A time in Unix milliseconds."""
+        text = self.text(name)
+        return None if text is None else _instant(text, self._now)
+
     def span(self) -> tuple[int | None, int | None, int]:
         """Since, until (Unix milliseconds) and how many at most."""
-        since, until = (
-            None if text is None else _instant(text, self._now) for text in map(self.text, TIMES)
-        )
-        return since, until, self.limit()
+        return self.time("since"), self.time("until"), self.limit()
 
     def selector(self, states: tuple[str, ...] = ()) -> Selector:
         """The selector; `states` are those that may be asked for."""

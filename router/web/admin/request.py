@@ -12,6 +12,7 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import SkipValidation
 
 from router.operator.requests import By
+from router.operator.times import undated
 from router.web.admin.browsers import header
 from router.web.admin.callers import Caller
 from router.web.admin.problems import JSON, PROBLEM, ProblemDetails, Rejected
@@ -128,7 +129,9 @@ class StrictBody(AbstractDTO[T], Generic[T]):
         else:
             self._check_type()
         try:
-            return msgspec.json.decode(value, type=self.model_type)
+            return msgspec.convert(
+                undated(msgspec.json.decode(value), self.model_type), self.model_type
+            )
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise Rejected(400, f"the body is not what this takes: {error}") from None
 

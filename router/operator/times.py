@@ -1,0 +1,65 @@
+"""Times of our own records: RFC 3339 in JSON, Unix milliseconds inside."""
+
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import msgspec
+
+from router.legible import exact
+from router.store.time_text import instant
+
+_NAMES = frozenset({"at", "since", "until", "next_probe", "last_received"})
+
+
+def is_time(name: str) -> bool:
+    """Whether the field of this name is a time."""
+    return name in _NAMES or name.endswith("_at")
+
+
+def dated(value: Any) -> Any:
+    """The same with RFC 3339 for every time of a record in it; what is in dicts stays as it is."""
+    match value:
+        case msgspec.Struct():
+            fields = msgspec.structs.fields(value)
+            return dates({f.encode_name: dated(getattr(value, f.name)) for f in fields})
+        case list() | tuple():
+            return [dated(one) for one in value]
+        case dict():
+            return {name: dated(one) for name, one in value.items()}
+    return value
+
+
+def dates(record: dict[str, Any]) -> dict[str, Any]:
+    """A record in a dict, its own times as RFC 3339; the Unix milliseconds stay inside."""
+    return {n: exact(v) if is_time(n) and type(v) is int else v for n, v in record.items()}
+
+
+def undated(value: Any, kind: Any) -> Any:
+    """
+    Decoded JSON of this kind of record, its times as Unix milliseconds again.
+
+    Raises:
+        UsageError: a time is none.
+    """
+    match value:
+        case list():
+            return [undated(one, kind) for one in value]
+        case dict():
+            fields = (msgspec.structs.fields(record) for record in _records(kind))
+            types = {field.encode_name: field.type for some in fields for field in some}
+            return {n: _read(n, v, types[n]) if n in types else v for n, v in value.items()}
+    return value
+
+
+def _read(name: str, value: Any, kind: Any) -> Any:
+    if is_time(name) and isinstance(value, str) and "-" in value:  # `2h` is no time of a record
+        return instant(value, 0)
+    return undated(value, kind)
+
+
+def _records(kind: Any) -> Iterator[type[msgspec.Struct]]:
+    """The Struct that a type is, or that its items are."""
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        yield kind
+    for part in get_args(kind):
+        yield from _records(part)
