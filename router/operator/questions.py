@@ -12,6 +12,7 @@ import msgspec
 
 from router.clock import Clock
 from router.errors import NotFound
+from router.legible import exact
 from router.model.delivery import Delivery, DeliverySummary, as_request
 from router.model.job import Job
 from router.model.operations import Replay
@@ -328,7 +329,7 @@ def _explained(record: DeliveryRecord, ruleset: Ruleset, number: int | None) -> 
         "delivery": delivery.id,
         "endpoint": delivery.endpoint,
         "provider": ruleset.provider_name(delivery.endpoint, delivery.provider),
-        "received_at": delivery.received_at,
+        "received_at": exact(delivery.received_at),
         "verified_by": delivery.verified_by,
         "state": delivery.state,
         "flags": list(delivery.flags),

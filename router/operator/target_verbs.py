@@ -7,7 +7,7 @@ from router.dispatch.breakers import Breakers, facts
 from router.errors import UsageError
 from router.operator.answers import TargetChanged
 from router.operator.audit import AuditTrail
-from router.operator.requests import By, TargetRequest
+from router.operator.requests import LOCAL, By, TargetRequest
 from router.rules.live import LiveRef
 from router.rules.target_rows import known_targets
 from router.store.protocol import Store
@@ -20,7 +20,7 @@ class TargetVerbs:
     """
     Pauses and resumes targets: at their breakers, and in the store.
 
-    `wake` is told of a target whose jobs may start.
+    `wake` is called with a target whose jobs may start.
     """
 
     def __init__(
@@ -37,10 +37,10 @@ class TargetVerbs:
         self._store = store
         self._live = live
         self._clock = clock
-        self._audit = audit
+        self.audit = audit
         self._wake = wake
 
-    async def pause(self, request: TargetRequest, by: By) -> TargetChanged:
+    async def pause(self, request: TargetRequest, by: By = LOCAL) -> TargetChanged:
         """Its jobs wait, and that is remembered. Raises UsageError: there is no such target."""
         await self._check(request)
         target = request.target
@@ -48,10 +48,10 @@ class TargetVerbs:
         await self._keep(target)
         held = await self._hold(self._breakers.paused())
         if change is not None:
-            await self._audit.note(by, "pause_target", _asked(request), held)
+            await self.audit.note(by, "pause_target", _asked(request), held)
         return TargetChanged(target, "paused", change is not None, held)
 
-    async def resume(self, request: TargetRequest, by: By) -> TargetChanged:
+    async def resume(self, request: TargetRequest, by: By = LOCAL) -> TargetChanged:
         """It is called again, gently at first. Raises UsageError: there is no such target."""
         await self._check(request)
         target = request.target
@@ -60,7 +60,7 @@ class TargetVerbs:
         change = self._breakers.resume(target, request.reason or "resumed by hand", by.who)
         await self._keep(target)
         if change is not None:
-            await self._audit.note(by, "resume_target", _asked(request), freed)
+            await self.audit.note(by, "resume_target", _asked(request), freed)
         self._wake(target, self._clock.ledger())
         state = self._breakers.of(target).state
         return TargetChanged(target, state, change is not None, freed)

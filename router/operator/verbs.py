@@ -29,7 +29,6 @@ from router.operator.requests import (
     PruneRequest,
     RememberRequest,
     ReplayRequest,
-    TargetRequest,
 )
 from router.operator.search import Search
 from router.operator.target_verbs import TargetVerbs
@@ -43,7 +42,7 @@ FIRST_REPLAYS = 100
 PATH_MAX = 4_096
 
 
-class StoreVerbs:
+class StoreVerbs(TargetVerbs):
     """
     Acts on stored work.
 
@@ -62,16 +61,16 @@ class StoreVerbs:
         breakers: Breakers,
         patience_s: float | None = None,
     ) -> None:
-        self._store = store
-        self._live = live
-        self._clock = clock
-        self._ids = ids
-        self._wake = wake
-        self._patience_s = patience_s
-        self.audit = AuditTrail(store, clock, ids)
-        self._targets = TargetVerbs(
-            breakers=breakers, store=store, live=live, clock=clock, audit=self.audit, wake=wake
+        super().__init__(
+            breakers=breakers,
+            store=store,
+            live=live,
+            clock=clock,
+            audit=AuditTrail(store, clock, ids),
+            wake=wake,
         )
+        self._ids = ids
+        self._patience_s = patience_s
         again = NewJobs(live, clock, ids)
         self._making = Making(store=store, live=live, clock=clock, again=again, wake=wake)
 
@@ -325,19 +324,6 @@ class StoreVerbs:
         return None if replay is None else answers.EarlierReplay(replay.id, replay.created_at)
 
     # -- the rest
-
-    async def pause(self, request: TargetRequest, by: By = LOCAL) -> answers.TargetChanged:
-        """
-        Call a target no more until it is resumed; its jobs wait, and that is remembered.
-
-        Raises:
-            UsageError: there is no such target.
-        """
-        return await self._targets.pause(request, by)
-
-    async def resume(self, request: TargetRequest, by: By = LOCAL) -> answers.TargetChanged:
-        """Call a paused or failing target again, gently at first. Raises as `pause`."""
-        return await self._targets.resume(request, by)
 
     async def prune(self, request: PruneRequest, by: By = LOCAL) -> answers.PruneProgress:
         """

@@ -1,11 +1,11 @@
 """One condition on stored deliveries: read again, and judged as a rule's `match` would be."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 import msgspec
 
 from router.errors import ExpressionError, UsageError
-from router.expressions import Failed
+from router.expressions import Expression, Failed
 from router.expressions import compile as compiled
 from router.model.delivery import Delivery, DeliveryEvent, as_request
 from router.model.job import Job
@@ -19,6 +19,22 @@ ROOTS = frozenset(
         "delivery",
     }
 )  # fmt: skip
+
+
+def unknown_names(expression: Expression, ruleset: Ruleset) -> Iterator[ExpressionError]:
+    """What an expression reads that is not there, where it stands; the hint says what is."""
+    known = ROOTS | {f for p in ruleset.providers.values() for f in p.root_fields}
+    everywhere = (0, len(expression.text))
+    for root in sorted(expression.roots - known):
+        place = expression.spans.get(root, everywhere)
+        yield ExpressionError(
+            "unknown-root", f"there is no {root!r} here", *place, ", ".join(sorted(known))
+        )
+    tables = {"def": ruleset.defines, "var": ruleset.variables}
+    for root, name in sorted(expression.uses):
+        if root in tables and name not in tables[root]:
+            place = expression.spans.get((root, name), everywhere)
+            yield ExpressionError("unknown-name", f"the rules file has no {root}.{name}", *place)
 
 
 class Where:
@@ -41,17 +57,9 @@ class Where:
             hint = f"; {error.hint}" if error.hint else ""
             where = f"at character {error.start + 1}"
             raise UsageError(f"--where: {error.message} {where}{hint}") from None
-        self._check()
-
-    def _check(self) -> None:
-        fields = {f for p in self._ruleset.providers.values() for f in p.root_fields}
-        known = ROOTS | fields
-        for root in sorted(self._expression.roots - known):
-            raise UsageError(f"--where: there is no {root!r}; there are {', '.join(sorted(known))}")
-        for root, table in (("def", self._ruleset.defines), ("var", self._ruleset.variables)):
-            for used, name in sorted(self._expression.uses):
-                if used == root and name not in table:
-                    raise UsageError(f"--where: the rules file has no {root}.{name}")
+        for fault in unknown_names(self._expression, ruleset):
+            hint = f"; there are {fault.hint}" if fault.hint else ""
+            raise UsageError(f"--where: {fault.message}{hint}")
 
     def holds(self, stored: Stored) -> Stored | None:
         """What is left of a delivery: itself with the jobs whose event fits; None: nothing."""

@@ -66,19 +66,14 @@ class FeedFilter(msgspec.Struct, frozen=True):
         return not self.events or item.events is None or not self.events.isdisjoint(item.events)
 
 
-class FeedItem:
+class FeedItem(msgspec.Struct):
     """Something that happened. `events` None: more names than are kept."""
 
-    __slots__ = ("content", "data", "endpoint", "events", "kind")
-
-    def __init__(
-        self, kind: str, endpoint: str, events: tuple[str, ...] | None, content: dict[str, Any]
-    ) -> None:
-        self.kind = kind
-        self.endpoint = endpoint
-        self.events = events
-        self.content = content
-        self.data: bytes | None = None
+    kind: str
+    endpoint: str
+    events: tuple[str, ...] | None
+    content: dict[str, Any]
+    data: bytes | None = None
 
     def encoded(self, mark: bytes) -> bytes:
         """The message, made once for all watchers."""
@@ -91,17 +86,18 @@ class FeedItem:
         return self.data
 
 
-class Watcher:
-    """One who watches: what it wants, and the number of the next item that it has not seen."""
+class Watcher(msgspec.Struct, eq=False):
+    """
+    One who watches: what it wants, and the number of the next item that it has not seen. `missed`
+    are the items it missed; None: nobody knows how many.
+    """
 
-    def __init__(self, wanted: FeedFilter, place: int) -> None:
-        self.wanted = wanted
-        self.place = place
-        self.missed: int | None = 0
-        """Items it missed; None: nobody knows how many."""
-        self.beat = True
-        self.gone = False
-        self.woken = asyncio.Event()
+    wanted: FeedFilter
+    place: int
+    missed: int | None = 0
+    beat: bool = True
+    gone: bool = False
+    woken: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
 
     def leave(self) -> None:
         """Nothing more is sent."""

@@ -13,12 +13,14 @@ from typing import Any
 
 from router import log
 from router.clock import Clock
+from router.intake.intake import Intake
+from router.intake.reply import Reply
 from router.model.delivery import InboundRequest
 from router.model.settings import Limits
+from router.rules.live import LiveEndpoint
 from router.web.budget import Budget
 from router.web.client_address import Peers
 from router.web.connections import LATE, RETRY_AFTER_S, error_body
-from router.web.ports import EndpointPort, IntakePort, ReplyPort
 
 WHOLE_BYTES = 65_536
 """A body up to here is read before memory is reserved: it came with its head or nearly so."""
@@ -54,7 +56,7 @@ class IngestApp:
 
     def __init__(
         self,
-        intake: IntakePort,
+        intake: Intake,
         *,
         clock: Clock,
         limits: Limits | None = None,
@@ -74,7 +76,7 @@ class IngestApp:
 
     async def serve(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer one request. No fault of ours becomes anything but a 503."""
-        entry: EndpointPort | None = None
+        entry: LiveEndpoint | None = None
         try:
             entry = self._intake.find(scope["raw_path"])
             reply = await self._ask(entry, scope, receive)
@@ -94,7 +96,7 @@ class IngestApp:
             await send(_start(reply))
             await send({"type": "http.response.body", "body": reply.body})
 
-    async def _ask(self, entry: EndpointPort | None, scope: Any, receive: Receive) -> ReplyPort:
+    async def _ask(self, entry: LiveEndpoint | None, scope: Any, receive: Receive) -> Reply:
         if entry is None:
             raise IngestRefusal(404, "not_found")
         if scope["method"] not in entry.methods:
@@ -118,8 +120,8 @@ class IngestApp:
             self._budget.give(size)
 
     async def _accept_parts(
-        self, entry: EndpointPort, scope: Any, receive: Receive, first: Any | None
-    ) -> ReplyPort:
+        self, entry: LiveEndpoint, scope: Any, receive: Receive, first: Any | None
+    ) -> Reply:
         """A large or slow body: reserve memory first, then read."""
         reading = _Reading(self._budget, entry.body_max, _length(scope["headers"]))
         try:
@@ -219,7 +221,7 @@ def _length(headers: Headers) -> int:
     return length
 
 
-def _start(reply: ReplyPort) -> dict[str, Any]:
+def _start(reply: Reply) -> dict[str, Any]:
     headers: list[tuple[bytes, bytes]] = [(b"content-length", b"%d" % len(reply.body))]
     if reply.content_type == "application/json":
         headers.append(_JSON)
@@ -234,7 +236,7 @@ def _start(reply: ReplyPort) -> dict[str, Any]:
     return {"type": "http.response.start", "status": reply.status, "headers": headers}
 
 
-async def _refuse(send: Send, refused: IngestRefusal, entry: EndpointPort | None) -> None:
+async def _refuse(send: Send, refused: IngestRefusal, entry: LiveEndpoint | None) -> None:
     body = error_body(refused.word)
     headers = [_JSON, (b"content-length", b"%d" % len(body))]
     if not refused.keep_alive:

@@ -286,7 +286,7 @@ class WireProtocol(HttpToolsProtocol):
         cycle = self.cycle
         self._last_byte = self._now
         if not isinstance(cycle.transport, LingeringTransport):
-            cycle.transport = LingeringTransport(self, self.transport)  # type: ignore[assignment]
+            cycle.transport = LingeringTransport(self.linger, self.transport)  # type: ignore[assignment]
             return
         self._late_body_bytes += self._chunk_bytes
         if self._late_body_bytes > self._body_allowed():

@@ -22,6 +22,12 @@ from router.web.protocol import WireProtocol
 BACKLOG = 2048
 CROWD = 512
 """So many connections are taken in at once when there is a queue of them."""
+_REASONS: dict[int | None, str] = {
+    errno.EADDRINUSE: "the address is in use; end what runs there, or name another "
+    "(server.listen and server.admin, --listen, --admin)",
+    errno.EACCES: "ports below 1024 need more rights",
+    errno.EADDRNOTAVAIL: "this machine has no such address",
+}
 
 
 class _Embedded(uvicorn.Server):
@@ -198,7 +204,9 @@ def bind(address: str) -> socket.socket:
         listening.bind(where)
     except OSError as error:
         listening.close()
-        raise CannotListen(f"cannot listen on {address}: {_why(error)}") from error
+        raise CannotListen(
+            f"cannot listen on {address}: {_REASONS.get(error.errno, error.strerror or error)}"
+        ) from error
     listening.setblocking(False)
     return listening
 
@@ -215,16 +223,3 @@ def split_address(address: str) -> tuple[str, int]:
     if not colon or not host or not (port.isascii() and port.isdigit()) or int(port) > 65_535:
         raise UsageError(f"cannot listen on {address!r}: write host:port")
     return host, int(port)
-
-
-def _why(error: OSError) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return (
-            "the address is in use; end what runs there, or name another (server.listen and "
-            "server.admin, --listen, --admin)"
-        )
-    if error.errno == errno.EACCES:
-        return "ports below 1024 need more rights"
-    if error.errno == errno.EADDRNOTAVAIL:
-        return "this machine has no such address"
-    return error.strerror or str(error)

@@ -32,16 +32,6 @@ class Certificate:
         Raises:
             SecretMissing: they cannot be used.
         """
-        return self._fresh()
-
-    def serve(self, fresh: ssl.SSLContext) -> None:
-        """New connections get what was `read`; those that are open keep what they have."""
-        self._served = fresh
-
-    def _choose(self, connection: ssl.SSLObject, _name: str | None, _: ssl.SSLContext) -> None:
-        connection.context = self._served
-
-    def _fresh(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.set_alpn_protocols(["http/1.1"])
@@ -58,6 +48,13 @@ class Certificate:
                 f"{self._setting}: {self._named()} cannot be read: {error.strerror}"
             ) from error
         return context
+
+    def serve(self, fresh: ssl.SSLContext) -> None:
+        """New connections get what was `read`; those that are open keep what they have."""
+        self._served = fresh
+
+    def _choose(self, connection: ssl.SSLObject, _name: str | None, _: ssl.SSLContext) -> None:
+        connection.context = self._served
 
     def _missing(self) -> str:
         """OpenSSL does not say which of the two."""

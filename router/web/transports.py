@@ -3,16 +3,10 @@
 import asyncio
 import socket
 import struct
-from typing import Protocol
+from collections.abc import Callable
 
 _TCP_INFO = getattr(socket, "TCP_INFO", None)
 _LAST_DATA_RECV = 52  # where Linux's struct tcp_info holds it, in milliseconds
-
-
-class Lingers(Protocol):
-    """A connection that can close its sending side first."""
-
-    def linger(self) -> None: ...
 
 
 class CorkedTransport:
@@ -46,17 +40,15 @@ class CorkedTransport:
 
 
 class LingeringTransport:
-    """A transport whose `close` lets the peer finish sending: for requests not wholly read."""
+    """
+    A transport whose `close` lets the peer finish sending: for requests not wholly read. `linger`
+    closes our side and reads theirs away.
+    """
 
-    def __init__(self, protocol: Lingers, transport: asyncio.Transport) -> None:
-        self._protocol = protocol
-        self._transport = transport
+    def __init__(self, linger: Callable[[], None], transport: asyncio.Transport) -> None:
         self.write = transport.write
         self.is_closing = transport.is_closing
-
-    def close(self) -> None:
-        """Answer is complete: close our side, read theirs away."""
-        self._protocol.linger()
+        self.close = linger
 
 
 def waited_s(transport: asyncio.BaseTransport) -> float:

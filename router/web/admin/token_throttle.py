@@ -8,6 +8,8 @@ be shared with whoever guesses.
 import math
 from collections import OrderedDict
 
+import msgspec
+
 from router.clock import Clock
 from router.web.client_address import parse_address
 
@@ -21,12 +23,9 @@ KEPT = 1_000
 _OTHERS = "others"
 
 
-class _Window:
-    __slots__ = ("ends_at", "tried")
-
-    def __init__(self, ends_at: float) -> None:
-        self.ends_at = ends_at
-        self.tried: set[bytes] = set()
+class _Window(msgspec.Struct):
+    ends_at: float
+    tried: set[bytes] = set()
 
 
 class TokenThrottle:

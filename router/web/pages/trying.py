@@ -15,7 +15,7 @@ from router.expressions import Expression, Failed
 from router.expressions import compile as compiled
 from router.expressions.trace import Leaf, trace
 from router.model.delivery import as_request
-from router.operator.where import ROOTS
+from router.operator.where import ROOTS, unknown_names
 from router.rules.explain_words import found_words, verdict_word
 from router.rules.ruleset import Ruleset
 from router.rules.scope import event_scope
@@ -92,7 +92,8 @@ async def _tried(
         raise UsageError("its body is too large to try conditions on it here; use router explain")
     expression = compiled(text)
     ruleset = context.live.current.ruleset
-    check_names(expression, ruleset)
+    for error in unknown_names(expression, ruleset):
+        raise error
     async with context.trying:
         return await asyncio.to_thread(
             within, PATIENCE_S, lambda: tried(expression, record, number, ruleset)
@@ -124,21 +125,6 @@ def within(seconds: float, work: Callable[[], T]) -> T:
         raise UsageError(f"it was not done in {seconds:g} s and was given up") from None
     finally:
         sys.settrace(before)
-
-
-def check_names(expression: Expression, ruleset: Ruleset) -> None:
-    """Raises ExpressionError: it reads what is not there, said where it stands."""
-    fields = {name for p in ruleset.providers.values() for name in p.root_fields}
-    for root in sorted(expression.roots - ROOTS - fields):
-        start, end = expression.spans.get(root, (0, len(expression.text)))
-        known = ", ".join(sorted(ROOTS | fields))
-        raise ExpressionError("unknown-root", f"there is no {root!r} here", start, end, known)
-    for root, table in (("def", ruleset.defines), ("var", ruleset.variables)):
-        for used, name in sorted(expression.uses):
-            if used == root and name not in table:
-                start, end = expression.spans.get((used, name), (0, len(expression.text)))
-                said = f"the rules file has no {root}.{name}"
-                raise ExpressionError("unknown-name", said, start, end)
 
 
 def tried(

@@ -101,7 +101,8 @@ def test_what_is_told_has_no_body(rig: Rig) -> None:
     assert b"SECRET" not in data
     assert delivery["body_bytes"] == 6
     assert delivery["events"] == ["orders/paid"]
-    assert (attempt["state"], attempt["due_at"], len(attempt["reason"])) == ("retryable", 77, 200)
+    assert (attempt["state"], len(attempt["reason"])) == ("retryable", 200)
+    assert attempt["due_at"] == "1970-01-01T00:00:00.077Z"
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,19 @@
 """Questions and their answers on a real store."""
 
+import json
 from typing import Any
 
 import pytest
 
 from router.errors import NotFound
+from router.legible import exact
 from router.model import subscription
 from router.model.job import ENDED
 from router.model.operations import Audit
 from router.operator.answers import HIDDEN
 from router.provider_calls import ranges
 from router.rules.live import LiveRuleset, SecretValues
+from router.store.time_text import instant
 from router.store.values import Selector
 from router.web.admin import reads
 from tests.builders import GENERATION, NOW, a_rule, a_ruleset
@@ -95,6 +98,19 @@ async def test_the_selector_narrows_every_list(rig: Rig) -> None:
         ):
             answer = await rig.ask("GET", f"{path}?{query}", "viewer")
             assert bool(answer.json[name]) is found, (path, query)
+
+
+async def test_the_time_of_an_answer_is_one_that_the_selector_takes(rig: Rig) -> None:
+    [*_, first] = (await rig.ask("GET", "/api/deliveries", "viewer")).json["deliveries"]
+    at = first["received_at"]
+    assert at == exact(instant(at, NOW))
+    for span, found in ((f"since={at}&until=", True), (f"until={at}", False)):
+        answer = await rig.ask("GET", f"/api/deliveries?id={first['id']}&{span}", "viewer")
+        assert bool(answer.json["deliveries"]) is found, span
+    since = json.dumps({"selector": {"since": at}, "dry_run": True}).encode()
+    assert (await rig.ask("POST", "/api/cancel", "operator", body=since)).status == 200
+    [(_, (_, request))] = rig.operator.calls
+    assert request.selector.since == instant(at, NOW)
 
 
 async def test_where_looks_into_payloads_and_only_for_those_who_may(rig: Rig) -> None:

@@ -4,11 +4,11 @@ import pytest
 
 from router.errors import ExpressionError, NotFound, UsageError
 from router.expressions import compile as compiled
+from router.operator.where import unknown_names
 from router.store.values import DeliveryRecord, EventEntry
 from router.web.pages.trying import (
     TEXT_MAX,
     TriedCondition,
-    check_names,
     tried,
     within,
     wrong_of,
@@ -68,9 +68,8 @@ def test_only_events_that_are_there_can_be_asked() -> None:
 def test_names_that_are_not_there_are_told_where_they_stand(
     text: str, at: str, message: str
 ) -> None:
-    with pytest.raises(ExpressionError) as raised:
-        check_names(compiled(text), a_ruleset())
-    wrong = wrong_of(text, raised.value)
+    [fault] = unknown_names(compiled(text), a_ruleset())
+    wrong = wrong_of(text, fault)
     assert (wrong.message, wrong.at) == (message, at)
     assert wrong.before + wrong.at + wrong.after == text
 
