@@ -175,7 +175,7 @@ class EndpointRow(msgspec.Struct, frozen=True):
 
 
 class Endpoints(msgspec.Struct, frozen=True):
-    """The endpoints; `base_url` is what senders are told."""
+    """The endpoints; `base_url` is what senders are given."""
 
     base_url: str
     endpoints: tuple[EndpointRow, ...]

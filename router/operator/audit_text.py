@@ -25,11 +25,11 @@ def asked_words(line: Audit) -> str:
 
 def asked_json(line: Audit) -> dict[str, Any]:
     """The line as JSON values, its times as in the selector that they are."""
-    told = msgspec.structs.asdict(line)
+    line_json = msgspec.structs.asdict(line)
     asked = dict(line.asked)
     if isinstance(asked.get("selector"), dict):
         asked["selector"] = {n: _option(n, v) for n, v in asked["selector"].items()}
-    return {**told, "at": exact(line.at), "asked": asked}
+    return {**line_json, "at": exact(line.at), "asked": asked}
 
 
 def _words(name: str, value: Any) -> list[str]:

@@ -78,7 +78,7 @@ class Operator(Questions, Verbs, Protocol):
 
 
 class Running(Protocol):
-    """What only a running server can tell, and do."""
+    """What only a running server can answer, and do."""
 
     async def ready(self) -> bool: ...
 

@@ -165,7 +165,7 @@ class StoreQuestions:
 
         Raises:
             NotFound: nothing has it.
-            Ambiguous: several have, or it is too short to tell.
+            Ambiguous: several have, or it is too short.
         """
         found = await look_up(self._store, identity)
         if isinstance(found, DeliveryRecord):
@@ -342,7 +342,7 @@ def _explained(record: DeliveryRecord, ruleset: Ruleset, number: int | None) -> 
 def _events(
     record: DeliveryRecord, ruleset: Ruleset, number: int | None
 ) -> tuple[str | None, list[dict[str, Any]]]:
-    """Why no rule was asked, or the events."""
+    """Why no rule was evaluated, or the events."""
     delivery: Delivery = record.delivery
     if (provider := ruleset.providers.get(delivery.provider)) is None:
         raise NotFound(f"these rules have no provider {delivery.provider!r}, which sent it")

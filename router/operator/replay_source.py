@@ -50,18 +50,18 @@ class Finder:
     """Finds the work of one replay. Raises UsageError: its condition is wrong."""
 
     def __init__(
-        self, store: Store, again: NewJobs, asked: ReplayRequest, ruleset: Ruleset
+        self, store: Store, again: NewJobs, request: ReplayRequest, ruleset: Ruleset
     ) -> None:
         self._store = store
         self._again = again
-        self._asked = asked
+        self._request = request
         self._search: Search | None = None
         self._of_jobs = False
-        if asked.selector is not None:
-            self._of_jobs = asked.of_jobs
+        if request.selector is not None:
+            self._of_jobs = request.of_jobs
             self._search = Search(
                 store.reads,
-                Selector.of(asked.selector),
+                Selector.of(request.selector),
                 ruleset,
                 jobs=self._of_jobs,
                 originals=True,
@@ -116,7 +116,7 @@ class Finder:
         await asyncio.sleep(0)  # reading a body takes its time: others have their turn
         if not whole:
             self._repeat(batch, stored, stored.jobs)
-        elif self._asked.recorded:
+        elif self._request.recorded:
             had = [job for job in stored.history if job.replay_of is None]
             self._repeat(batch, stored, had)
         else:
@@ -128,7 +128,7 @@ class Finder:
         made: list[NewJob] = []
         for job in jobs:
             newest = runs.newest(job)
-            if newest.id == job.id or self._asked.again:
+            if newest.id == job.id or self._request.again:
                 made.append(self._again.job(job))
             else:
                 batch.pass_over(newest)
@@ -136,8 +136,8 @@ class Finder:
             batch.work.append((stored, made))
 
     def _route(self, batch: Batch, stored: Stored) -> None:
-        """What today's rules want of a delivery, unless they have been asked already."""
-        if (made := routed(stored, self._again.generation)) is not None and not self._asked.again:
+        """What today's rules want of a delivery, unless it has been routed by them already."""
+        if (made := routed(stored, self._again.generation)) is not None and not self._request.again:
             batch.pass_over(made)
             return
         try:

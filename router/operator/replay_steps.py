@@ -32,7 +32,7 @@ class Making:
     """
     The replays whose jobs are being made by this process.
 
-    `wake` is told of every target that has new due work.
+    `wake` is called with every target that has new due work.
     """
 
     def __init__(
@@ -46,9 +46,9 @@ class Making:
         self._log = log.get("replay")
         self._tasks: dict[str, asyncio.Task[Replay]] = {}
 
-    def finder(self, asked: ReplayRequest) -> Finder:
+    def finder(self, request: ReplayRequest) -> Finder:
         """Finds what was asked for by today's rules. Raises UsageError."""
-        return Finder(self._store, self._again, asked, self._live.current.ruleset)
+        return Finder(self._store, self._again, request, self._live.current.ruleset)
 
     async def go_on(self, replay: Replay, patience_s: float | None = None) -> Replay:
         """
@@ -91,12 +91,12 @@ class Making:
             self._log.error("a replay stands still", replay=replay, error=words)
 
     async def _make(self, replay: Replay) -> Replay:
-        asked = ReplayRequest.from_json(replay.asked)
-        finder = self.finder(asked)
+        request = ReplayRequest.from_json(replay.asked)
+        finder = self.finder(request)
         failures = 0
         while replay.state == "making":
             try:
-                replay = await self._step(finder, replay, asked)
+                replay = await self._step(finder, replay, request)
                 failures = 0
                 if replay.state == "making":
                     await self._clock.sleep(PAUSE_S)
@@ -107,7 +107,7 @@ class Making:
                 await self._clock.sleep(RETRY_S)
         return replay
 
-    async def _step(self, finder: Finder, replay: Replay, asked: ReplayRequest) -> Replay:
+    async def _step(self, finder: Finder, replay: Replay, request: ReplayRequest) -> Replay:
         batch = await finder.batch(replay)
         due = dict(replay.due)
         step = ReplayStep(
@@ -115,12 +115,12 @@ class Making:
             after=replay.reached,
             reached=batch.reached,
             last=batch.last,
-            work=_paced(batch, due, self._clock.ledger(), asked.rate),
+            work=_paced(batch, due, self._clock.ledger(), request.rate),
             due=due,
             skipped=batch.skipped,
             passed=batch.passed,
             earlier=batch.earlier or None,
-            once=not asked.again,
+            once=not request.again,
         )
         done = await self._store.replay_step(step, now=self._clock.ledger())
         if done is None:  # cancelled meanwhile, or a commit of unknown outcome was one

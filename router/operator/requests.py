@@ -13,7 +13,7 @@ from router.model.subscription import Subscription
 from router.store.values import Selector
 
 RATE = 10.0
-"""Jobs a second that a replay gives to one target, unless told otherwise."""
+"""Jobs a second that a replay gives to one target, unless it names a rate."""
 RATE_MAX = 10_000.0
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")

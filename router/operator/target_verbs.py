@@ -48,7 +48,7 @@ class TargetVerbs:
         await self._keep(target)
         held = await self._hold(self._breakers.paused())
         if change is not None:
-            await self.audit.note(by, "pause_target", _asked(request), held)
+            await self.audit.note(by, "pause_target", _audited(request), held)
         return TargetChanged(target, "paused", change is not None, held)
 
     async def resume(self, request: TargetRequest, by: By = LOCAL) -> TargetChanged:
@@ -60,7 +60,7 @@ class TargetVerbs:
         change = self._breakers.resume(target, request.reason or "resumed by hand", by.who)
         await self._keep(target)
         if change is not None:
-            await self.audit.note(by, "resume_target", _asked(request), freed)
+            await self.audit.note(by, "resume_target", _audited(request), freed)
         self._wake(target, self._clock.ledger())
         state = self._breakers.of(target).state
         return TargetChanged(target, state, change is not None, freed)
@@ -88,6 +88,6 @@ class TargetVerbs:
         )
 
 
-def _asked(request: TargetRequest) -> dict[str, str]:
+def _audited(request: TargetRequest) -> dict[str, str]:
     reason = {"reason": request.reason} if request.reason else {}
     return {"target": request.target, **reason}

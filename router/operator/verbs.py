@@ -46,7 +46,7 @@ class StoreVerbs(TargetVerbs):
     """
     Acts on stored work.
 
-    `wake` is told of every target that has new due work (a no-op when no server runs).
+    `wake` is called with every target that has new due work (a no-op without a server).
     `patience_s` is how long `replay` waits for its jobs to be made, None: until they are.
     """
 
@@ -143,7 +143,7 @@ class StoreVerbs(TargetVerbs):
             await check_names(request.selector, self._live.current.ruleset, self._store.reads)
             selector = frozen(request.selector, now)
             request = msgspec.structs.replace(request, selector=selector)
-            finder = self._making.finder(request)  # a wrong condition is told at once
+            finder = self._making.finder(request)  # a wrong condition is refused at once
             if selector.limit is not None:
                 items = await finder.items()
         return Replay(

@@ -13,7 +13,7 @@ Network = IPv4Network | IPv6Network
 
 class Peers:
     """
-    The addresses whose word counts: proxies we were told to trust.
+    The addresses that may speak for others: trusted proxies.
 
     Raises:
         ValueError: a CIDR is malformed.

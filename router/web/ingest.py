@@ -89,7 +89,7 @@ class IngestApp:
         except MemoryError:
             self._log.error("no memory for a request")
             await _refuse(send, IngestRefusal(503, "busy"), entry)
-        except Exception as error:  # noqa: BLE001 - the last net: the sender must hear 503
+        except Exception as error:  # noqa: BLE001 - the last net: the sender must get 503
             self._log.error("request failed", error=repr(error), exc_info=error)
             await _refuse(send, IngestRefusal(503, "unavailable"), entry)
         else:

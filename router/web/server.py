@@ -152,7 +152,7 @@ class Listener:
         await _finish(state.tasks, grace_s)
         for connection in list(state.connections):
             connection.transport.abort()
-        # Aborted requests hear of it on the next turn and end by themselves.
+        # Aborted requests see it on the next turn and end by themselves.
         await _finish(state.tasks, min(grace_s, 1.0))
         for task in list(state.tasks):
             task.cancel()

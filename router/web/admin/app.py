@@ -43,7 +43,7 @@ class AdminApp:
     The ASGI application of the admin listener.
 
     `build` makes the application behind it, in a thread. `peers` are the proxies that may say who
-    calls; `ready` tells whether a delivery can be committed.
+    calls; `ready` says whether a delivery can be committed.
     """
 
     def __init__(

@@ -60,7 +60,7 @@ class Callers:
 
     def __init__(self, held: Callable[[], Sequence[HeldToken]] | None, *, clock: Clock) -> None:
         self._held = held
-        self._guesses = TokenThrottle(clock)
+        self._throttle = TokenThrottle(clock)
 
     @property
     def required(self) -> bool:
@@ -72,13 +72,13 @@ class Callers:
         Whose token this is. A right one is never refused, however many wrong ones `peer` gave.
 
         Raises:
-            WrongToken, TooManyGuesses: nobody's.
+            WrongToken, TooManyWrongTokens: nobody's.
         """
         if (found := self.holder(token)) is not None:
             return found
-        if not (wait_s := self._guesses.wait_s(peer)):
-            raise WrongToken(fresh=self._guesses.wrong(peer, _digest(token)))
-        await self._guesses.pause()
+        if not (wait_s := self._throttle.wait_s(peer)):
+            raise WrongToken(fresh=self._throttle.wrong(peer, _digest(token)))
+        await self._throttle.pause()
         raise TooManyWrongTokens(wait_s)
 
     def holder(self, token: bytes) -> Caller | None:

@@ -81,7 +81,7 @@ class Query:
         return self.time("since"), self.time("until"), self.limit()
 
     def selector(self, states: tuple[str, ...] = ()) -> Selector:
-        """The selector; `states` are those that may be asked for."""
+        """The selector; `states` are those that it may name."""
         if (state := self.text("state")) is not None and state not in states:
             raise UsageError(f"no state {state!r}; {_hint(state, states)}")
         given = {name: self.text(name) for name in FIELDS if name != "limit"}

@@ -89,7 +89,7 @@ class PageContext(Services, frozen=True):
         What the address asks.
 
         Raises:
-            UsageError: it asks for what is not known; or by a condition, which tells what is in a
+            UsageError: it asks for what is not known; or by a condition, which reveals what is in a
                 payload, and who asks may not see payloads.
         """
         query = Query(self.request.scope["query_string"], allowed, self.clock.now())

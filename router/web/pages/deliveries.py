@@ -45,7 +45,7 @@ class DeliveryPages(Controller):
 
     @page("/live/feed")
     async def feed(self, context: Given[PageContext]) -> EventStream:
-        """What tells the script that something came."""
+        """Events for the script when something came."""
         last = context.request.header(b"last-event-id")
         wanted = FeedFilter() if context.bodies else FeedFilter(kinds=WITHOUT_BODIES)
         try:

@@ -13,7 +13,7 @@ NEAR_SHOWN, NEAR_OPEN = 10, 3
 OTHERS_SHOWN = 100
 LEAVES_SHOWN = 100
 
-_SAID = {
+_LABELS = {
     "matched": "matched",
     "shadow": "matched in shadow",
     "paused": "matched while paused",
@@ -26,7 +26,7 @@ _SAID = {
 _MATCHED = ("matched", "shadow", "paused")
 
 
-class Beside(msgspec.Struct, frozen=True):
+class TracedLeaf(msgspec.Struct, frozen=True):
     """A leaf and what was found."""
 
     number: int
@@ -42,7 +42,7 @@ class TraceItem(msgspec.Struct, frozen=True):
     verdict: str
     source: str
     reason: str | None
-    leaves: tuple[Beside, ...]
+    leaves: tuple[TracedLeaf, ...]
 
     @property
     def alone(self) -> bool:
@@ -50,15 +50,15 @@ class TraceItem(msgspec.Struct, frozen=True):
         return len(self.leaves) == 1 and self.leaves[0].text == self.source.strip()
 
 
-class Traced(msgspec.Struct, frozen=True):
+class TracedRule(msgspec.Struct, frozen=True):
     """A rule beside an event."""
 
     rule: str
     status: str
-    said: str
+    label: str
     wanted: str
     items: tuple[TraceItem, ...] = ()
-    wishes: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
     passed: str | None = None
     open: bool = False
 
@@ -66,8 +66,8 @@ class Traced(msgspec.Struct, frozen=True):
 class EventTrace(msgspec.Struct, frozen=True):
     """All rules beside one event; `more` others are only counted."""
 
-    told: tuple[Traced, ...]
-    others: tuple[Traced, ...]
+    rules: tuple[TracedRule, ...]
+    others: tuple[TracedRule, ...]
     more: int
 
 
@@ -88,16 +88,16 @@ def arranged(rules: Sequence[Mapping[str, Any]]) -> EventTrace:
     )
 
 
-def _traced(rule: Mapping[str, Any], *, opened: bool = False) -> Traced:
-    status = rule["status"]
-    return Traced(
+def _traced(rule: Mapping[str, Any], *, opened: bool = False) -> TracedRule:
+    status, passed = rule["status"], rule["passed_by_index"]
+    return TracedRule(
         rule["rule"],
         status.replace(" ", "-"),
-        _SAID.get(status, status),
+        _LABELS.get(status, status),
         _wanted(rule),
         tuple(item_of(item) for item in rule["match"]),
-        tuple(_wish(wish) for wish in rule["changes"]),
-        None if rule["passed_by_index"] is None else _passed(rule["passed_by_index"]),
+        tuple(_change(change) for change in rule["changes"]),
+        passed and _passed(passed),
         opened,
     )
 
@@ -117,15 +117,14 @@ def item_of(item: Mapping[str, Any]) -> TraceItem:
         item["verdict"],
         item["source"],
         item["reason"],
-        tuple(_beside(leaf) for leaf in item["leaves"][:LEAVES_SHOWN]),
+        tuple(_leaf(leaf) for leaf in item["leaves"][:LEAVES_SHOWN]),
     )
 
 
-def _beside(leaf: Mapping[str, Any]) -> Beside:
-    verdict = leaf["verdict"]
-    return Beside(
+def _leaf(leaf: Mapping[str, Any]) -> TracedLeaf:
+    return TracedLeaf(
         leaf["number"],
-        verdict,
+        leaf["verdict"],
         leaf["text"],
         tuple(
             found_words(_found(found), value_text)
@@ -140,9 +139,9 @@ def _found(found: Mapping[str, Any]) -> Found:
     return Found(found["text"], found["type"], found["value"])
 
 
-def _wish(wish: Mapping[str, Any]) -> str:
-    found = None if wish["found"] is None else _found(wish["found"])
-    return change_words(wish["of"], wish["needs"], found, wish["hint"], value_text)
+def _change(c: Mapping[str, Any]) -> str:
+    found = c["found"] and _found(c["found"])
+    return change_words(c["of"], c["needs"], found, c["hint"], value_text)
 
 
 def _passed(p: Mapping[str, Any]) -> str:

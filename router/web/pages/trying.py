@@ -25,7 +25,7 @@ from router.web.admin.request import Given
 from router.web.pages.context import PageContext
 from router.web.pages.rendering import value_text
 from router.web.pages.request import Shown, page
-from router.web.pages.traces import Beside
+from router.web.pages.traces import TracedLeaf
 
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ class TriedCondition(msgspec.Struct, frozen=True):
 
     verdict: str
     reason: str | None
-    leaves: tuple[Beside, ...]
+    leaves: tuple[TracedLeaf, ...]
     more: int
 
 
@@ -149,14 +149,14 @@ def tried(
     return TriedCondition(
         verdict_word(found.verdict),
         found.verdict.reason if isinstance(found.verdict, Failed) else None,
-        tuple(_beside(leaf) for leaf in found.leaves[:LEAVES_SHOWN]),
+        tuple(_leaf(leaf) for leaf in found.leaves[:LEAVES_SHOWN]),
         max(0, len(found.leaves) - LEAVES_SHOWN),
     )
 
 
-def _beside(leaf: Leaf) -> Beside:
+def _leaf(leaf: Leaf) -> TracedLeaf:
     said = tuple(found_words(f, value_text) for f in leaf.found if f.type != "error")
-    return Beside(leaf.number, leaf.verdict, leaf.text, said, leaf.reason)
+    return TracedLeaf(leaf.number, leaf.verdict, leaf.text, said, leaf.reason)
 
 
 def wrong_of(text: str, error: ExpressionError) -> ConditionFault:
