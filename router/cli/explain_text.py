@@ -19,7 +19,7 @@ def explanation_lines(found: Explanation, *, whole: bool) -> Iterator[str]:
     yield from _head(found)
     if found.reason is not None:
         yield ""
-        yield f"no rule was asked: {found.reason}"
+        yield f"no rule was evaluated: {found.reason}"
     for event in found.events[:EVENTS_SHOWN]:
         yield from _event(event, whole)
     more = len(found.events) - EVENTS_SHOWN

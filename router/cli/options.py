@@ -138,18 +138,18 @@ _OPTIONS: Mapping[str, Callable[[Any], Any]] = {
         "--listen",
         metavar="HOST:PORT",
         envvar="ROUTER_LISTEN",
-        help="The public door, in place of the rules file's (also ROUTER_LISTEN).",
+        help="The public listener, instead of the rules file's (also ROUTER_LISTEN).",
     ),
     "admin": click.option(
         "--admin",
         metavar="HOST:PORT",
         envvar="ROUTER_ADMIN",
-        help="The admin door, in place of the rules file's (also ROUTER_ADMIN).",
+        help="The admin listener, instead of the rules file's (also ROUTER_ADMIN).",
     ),
     "server": click.option(
         "--server",
         metavar="URL",
-        help="The admin door of a server elsewhere; ROUTER_TOKEN opens it.",
+        help="The admin address of a server elsewhere, with the token ROUTER_TOKEN.",
     ),
 }
 
@@ -207,7 +207,7 @@ def _refuse_bad_server(server: str) -> None:
         )
     for name in ("store", "admin"):
         if _who_said(name) is not None:
-            raise UsageError(f"--server asks a router elsewhere, of its own: leave --{name} out")
+            raise UsageError(f"--server uses its own settings: leave --{name} out")
 
 
 def _place(given: dict[str, Any], argument: str | None) -> Options:

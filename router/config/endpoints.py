@@ -231,7 +231,7 @@ def _answer(context: LoadContext, entry: AnswerEntry | None) -> FixedAnswer | No
     if entry.status is not None and entry.status not in range(200, 300):
         context.error(
             "bad-value",
-            f"an answer's status must be 200 to 299, {entry.status} tells of a failure",
+            f"an answer's status must be 200 to 299, {entry.status} reports a failure",
             entry.at("status"),
         )
     kind = entry.type.value if entry.type else usual.type

@@ -65,7 +65,7 @@ CAUSES = {
     "clock_unknown": CauseText(
         "clock",
         "the signature is right, but was made {length} {side} now",
-        "nobody says when the request came; for an old capture this is no fault",
+        "it is not known when the request came; for an old capture this is no fault",
         sure=False,
     ),
     "clock_slow": CauseText(

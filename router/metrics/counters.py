@@ -99,7 +99,10 @@ class Metrics:
         self.rules_asked = self._asked.add
         """The rules that one event was held against; a tuple is one that other events share."""
         made.counted(
-            "router_rule_evaluations", "Events a rule was asked", "rule", self._asked.samples
+            "router_rule_evaluations",
+            "Evaluations of a rule",
+            "rule",
+            self._asked.samples,
         )
 
     def _make_jobs(self, made: Maker) -> None:

@@ -32,7 +32,7 @@ class Greeter:
         """May this GET be answered? By its token, where the handshake has one."""
         values = _values(request)
         if (handshake := self._asking(values)) is None:
-            return Refused("no_handshake", 400, "a GET that asks nothing this sender would ask")
+            return Refused("no_handshake", 400, "a GET that is not a handshake of this sender")
         if handshake.token is None:
             return Verified(None)
         if (

@@ -297,7 +297,7 @@ class Built:
     def _log_in(self) -> str:
         """What opens it."""
         if not self.callers.required:
-            return "nothing is asked for (--dev, this machine)"
+            return "no token needed (--dev, this machine)"
         return f"the token in {self.live.current.ruleset.server.store}.token"
 
     async def close(self) -> None:

@@ -43,7 +43,7 @@ def _refusals(**about: str) -> dict[int, ResponseSpec]:
 
 
 _REFUSALS = _refusals(
-    s400="The request is malformed, or asks for what is not known here.",
+    s400="The request is malformed, or names something unknown here.",
     s401="A token is needed.",
     s403="This token may not do that, or the request comes from another site.",
     s404="There is no such thing.",

@@ -21,7 +21,7 @@ from router.web.pages.request import Shown, action, page
 
 TRACED_BODY_MAX = 1_048_576
 TRACED_RULES_MAX = 1_000
-"""Beyond these a trace costs so much that it is made only when asked for."""
+"""Beyond these a trace costs so much that it is made only on request."""
 
 _ONE = (
     QueryParameter("event", "Trace the event of this index, counted from 0."),
@@ -116,6 +116,6 @@ async def _trace(context: PageContext, query: Query, record: DeliveryRecord) -> 
     except NotFound as error:
         return {**values, "untraced": str(error)}
     if found["reason"] is not None:
-        return {**values, "untraced": f"no rule was asked: {found['reason']}"}
+        return {**values, "untraced": f"no rule was evaluated: {found['reason']}"}
     event = found["events"][0]
     return {**values, "trace": traces.arranged(event["rules"]), "copy": event["known_before"]}

@@ -194,7 +194,7 @@ def test_one_rule_is_shown_whole(explain: Router) -> None:
 def test_what_was_not_parsed_asked_no_rule(explain: Router) -> None:
     ran = explain(TORN)
     assert ran.code == 0
-    assert "no rule was asked: unparsed" in ran.out
+    assert "no rule was evaluated: unparsed" in ran.out
     assert json.loads(explain(TORN, "--json").out)["events"] == []
 
 
