@@ -19,9 +19,10 @@ from router.suggest import did_you_mean
 
 class Explanation(msgspec.Struct, frozen=True):
     """
-    A delivery, explained. `record` is None if it is not stored. `by` says which rules were used.
+    A delivery, explained; its `provider` is the name that its endpoint gives the sender. `record`
+    is None if it is not stored. `by` says which rules were used.
 
-    `reason` says why no rule was asked at all; then `events` is empty.
+    `reason` says why no rule was evaluated at all; then `events` is empty.
     """
 
     delivery: Delivery
@@ -138,4 +139,6 @@ def _explained(
         chosen = reading.events if number is None else reading.events[number : number + 1]
         ids = None if record is None else {e.index: e.id for e in record.events}
         events = explain_events(delivery, chosen, ruleset, ids)
+    shown = ruleset.provider_name(delivery.endpoint, delivery.provider)
+    delivery = msgspec.structs.replace(delivery, provider=shown)
     return Explanation(delivery, record, ruleset.generation, by, events, reason)
