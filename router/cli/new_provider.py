@@ -12,6 +12,7 @@ import yaml
 from router.cli.captured_request import read_captured
 from router.cli.option_file import read_named
 from router.cli.output import note, print_json
+from router.cli.providers import names_of
 from router.diagnosis.scheme_finder import Fit, fits, known_senders, titled
 from router.errors import UsageError
 from router.model.delivery import InboundRequest
@@ -41,8 +42,8 @@ def make(name: str, file: Path, secret: bytes | None, *, as_json: bool) -> bool:
         _note_fit(fit, secret)
         known = {provider.name: provider for provider in builtin().values()}
         for provider in known_senders(request, secret, known.values()) if secret else ():
-            spelling = (*provider.aliases, provider.name)[0]
-            note(f"this is {provider.label}: `provider: {spelling}` knows it already")
+            name_known = names_of(provider)[0]
+            note(f"this is {provider.label}: `provider: {name_known}` knows it already")
         click.echo(_text(name, definition, fit), nl=False)
     return fit is not None
 

@@ -14,6 +14,7 @@ import msgspec
 from router.cli.dev_hints import program_name
 from router.cli.options import DEFAULT_RULES
 from router.cli.output import print_json
+from router.cli.providers import names_of
 from router.config import load
 from router.errors import UsageError
 from router.providers import Provider, builtin
@@ -205,8 +206,8 @@ def _ask(forward: str | None) -> tuple[list[str], str | None]:
 def _names() -> list[str]:
     """Each sender once, by the name people know."""
     known = builtin()
-    others = (p.name for p in known.values() if p.name not in STARTS)
-    return [*(known[name].aliases[0] for name in STARTS), *dict.fromkeys(others)]
+    names = [*STARTS, *known]  # those with a rule of their own first
+    return list(dict.fromkeys(names_of(known[name])[0] for name in names))
 
 
 def _chosen(names: Sequence[str]) -> dict[str, Start]:

@@ -36,7 +36,10 @@ def providers(*, name: str | None, place: Options) -> None:
     if place.as_json:
         print_json([_described(p) for p in distinct])
         return
-    rows = [[_names(p), p.label, _proof(p.definition.verify), _limits(p)] for p in distinct]
+    rows = [
+        [" = ".join(names_of(p)), p.label, _proof(p.definition.verify), _limits(p)]
+        for p in distinct
+    ]
     print_table(("provider", "sender", "proof", "limits"), rows)
 
 
@@ -56,7 +59,7 @@ def _print_one(provider: Provider, *, as_json: bool) -> None:
     if as_json:
         print_json(_described(provider))
         return
-    click.echo(f"{_names(provider)}  {provider.label}")
+    click.echo(f"{' = '.join(names_of(provider))}  {provider.label}")
     click.echo(provider.definition.about)
     for index, rule in enumerate(provider.definition.ways):
         click.echo(f"{'' if index else chr(10)}{'or' if index else 'proof':<10} {_proof(rule)}")
@@ -87,9 +90,10 @@ def _print_one(provider: Provider, *, as_json: bool) -> None:
     click.echo("\n* assumed: known from elsewhere, the interface does not show it; accepted alike")
 
 
-def _names(provider: Provider) -> str:
-    """Its names, the best-known first: `github = code-host`."""
-    return " = ".join((*provider.aliases, provider.name))
+def names_of(provider: Provider) -> list[str]:
+    """Its names, the best-known first, which is its label's: github, code-host."""
+    names = (provider.name, *provider.aliases)
+    return sorted(names, key=lambda name: name != provider.label.lower())
 
 
 def _expectation(provider: Provider) -> str:
