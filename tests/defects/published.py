@@ -30,10 +30,10 @@ PUBLISHED = (
         "jobs in a second transaction",
         Edit(
             "router/store/sqlite/accepting.py",
-            "    book.insert(_JOB, jobs)\n",
+            "    book.insert(JOB_ROW, jobs)\n",
             '    book.db.execute("COMMIT")\n'
             '    book.db.execute("BEGIN IMMEDIATE")\n'
-            "    book.insert(_JOB, jobs)\n",
+            "    book.insert(JOB_ROW, jobs)\n",
         ),
         "unit/store/test_writer.py::test_delivery_keys_and_jobs_are_one_transaction",
     ),

@@ -27,7 +27,7 @@ Receipt = Accepted | Duplicate
 Special = tuple[Sequence[NewJob], Sequence[Row]]
 """A delivery's jobs and their rows, some of which belong to runs or wait for a paused rule."""
 
-_JOB = (
+JOB_ROW = (
     "jobs (n, id, state, due_at, target, rule, action, kind, event_index, event_id, event, "
     "created_at, generation, attempt, lease, started_at, replay_of, covers)"
 )
@@ -74,7 +74,7 @@ def accept_all(book: Book, batch: Sequence[Prepared]) -> list[Receipt]:
                 special.append((len(receipts), rest))
         receipts.append(fate)
     book.insert("deliveries", deliveries)
-    book.insert(_JOB, jobs)
+    book.insert(JOB_ROW, jobs)
     if running:
         book.later.append(lambda: book.running.update(running))
     for place, (wanted, rows) in special:
@@ -109,11 +109,6 @@ def report_damaged(book: Book) -> None:
             runs.RunChanges(book, now).follow(run)
         end = Attempt(job.id, job.attempt, at, at, "dead", damage.CORRUPT, {}, job.generation)
         accept_of_dead(book, [(job, end)], now)
-
-
-def insert_jobs(book: Book, rows: Sequence[Row]) -> None:
-    """Insert rows made by `job_rows`."""
-    book.insert(_JOB, rows)
 
 
 def _lay_out(
@@ -171,7 +166,7 @@ def _insert_special(
     for place, job in enumerate(wanted):
         by_run.setdefault(job.run, []).append(place)
     alone = by_run.pop(None, [])
-    book.insert(_JOB, [rows[i] for i in alone if wanted[i].state != "waiting"])
+    book.insert(JOB_ROW, [rows[i] for i in alone if wanted[i].state != "waiting"])
     runs.insert_waiting(book, [rows[i] for i in alone if wanted[i].state == "waiting"])
     for places in by_run.values():
         jobs = [wanted[i] for i in places]

@@ -7,7 +7,7 @@ import msgspec
 from router.errors import NotFound
 from router.model.job import NewJob, Turn
 from router.store.sqlite import runs
-from router.store.sqlite.accepting import insert_jobs
+from router.store.sqlite.accepting import JOB_ROW
 from router.store.sqlite.fragments import JOBS_OF, PLACES
 from router.store.sqlite.rows import job_rows
 from router.store.sqlite.writer_state import Book
@@ -49,7 +49,7 @@ def _add(book: Book, unit: _Unit, where: tuple[int, int, int], now: int) -> None
         book.later.append(lambda: book.running.update(begun))
     if not unit.linked:
         alone = unit.jobs[0].state != "waiting"
-        insert_jobs(book, rows) if alone else runs.insert_waiting(book, rows)
+        book.insert(JOB_ROW, rows) if alone else runs.insert_waiting(book, rows)
         return
     turn = unit.jobs[0].turn or _turn_of(book, unit.origin)
     takes_over = None if turn is None else _halted(book, turn, unit, delivery)

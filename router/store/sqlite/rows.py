@@ -209,7 +209,7 @@ def job_rows(
     jobs: Sequence[NewJob], delivery: int, place: int, generation: int, now: int
 ) -> tuple[list[Sequence[Any]], dict[str, int]]:
     """
-    Rows of _JOB for a delivery's new jobs, from `place` on, and the numbers of those that are
+    Rows of JOB_ROW for a delivery's new jobs, from `place` on, and the numbers of those that are
     committed already leased.
     """
     rows: list[Sequence[Any]] = []

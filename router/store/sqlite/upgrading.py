@@ -66,7 +66,7 @@ def _about(db: sqlite3.Connection, path: Path, version: int) -> About:
     return About(
         path=str(path),
         bytes=path.stat().st_size,
-        journal_bytes=_size(Path(f"{path}-wal")),
+        journal_bytes=journal.journal_bytes(path),
         free_bytes=page * (one("PRAGMA freelist_count") or 0),
         schema=version,
         schema_wanted=len(schema.MIGRATIONS),
@@ -119,10 +119,3 @@ def _reading(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise StoreRefused(f"there is no store at {path}; `router serve` makes one")
     return open_read_only(path)
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
