@@ -46,7 +46,7 @@ ALIKE = (
     ),
     Alike(
         "web/admin/token_throttle.py",
-        "Guesses.wait_s",
+        "TokenThrottle.wait_s",
         "return math.ceil(left) if left > 0 and len(window.tried) >= ALLOWED else 0",
         "left > 0",
         "(left >= 0)",
@@ -103,7 +103,7 @@ ALIKE = (
     Alike(
         "providers/verify.py",
         "Verifier.__init__",
-        "self._only = self._judges[0] if len(self._judges) == 1 else None",
+        "self._only = self._schemes[0] if len(self._schemes) == 1 else None",
         "0",
         "(-1)",
         "of one way the first is the last",
@@ -259,14 +259,6 @@ ALIKE = (
             "after five openings the wait is the longest; the bound only keeps the number small",
         )
         for new in ("(9)", "(11)")
-    ),
-    Alike(
-        "actions/http.py",
-        "HttpAction._timeout",
-        "if known is None:",
-        "known is None",
-        "True",
-        "made anew it is the same: what is kept only saves its making",
     ),
     *(
         Alike(
