@@ -22,8 +22,9 @@ def api(context: LoadContext, entry: EndpointEntry, provider: Provider | None) -
             _foreign(context, f"{provider.label} has no API that the router calls", entry, "api")
         return Api(spelling=spelling)
     _graphql(context, given, rule)
+    base = setting(context, given.base)
     return Api(
-        base=_base(context, given),
+        base=None if base is None else checked_base(context, base),
         token=context.secret(given.token) if given.token else None,
         graphql=bool(given.graphql) or given.graphql_path is not None,
         graphql_path=given.graphql_path.value if given.graphql_path else None,
@@ -76,12 +77,6 @@ def _graphql(context: LoadContext, given: ApiEntry, rule: ApiRule) -> None:
             "'graphql_path' says where GraphQL is, 'graphql: false' that it is not used",
             path,
         )
-
-
-def _base(context: LoadContext, given: ApiEntry) -> str | None:
-    if (text := setting(context, given.base)) is None:
-        return None
-    return checked_base(context, text)
 
 
 def dispatching(

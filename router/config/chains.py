@@ -24,7 +24,9 @@ class Chains:
         self._faulty: set[int] = set()
         self._entries = {name: e for e in entries if (name := _name(e)) is not None}
         self._after = {e.node.start: tuple(self._needs(e).values()) for e in entries}
-        self._before = {n: [need.action for need in self.after(e)] for n, e in self._named()}
+        self._before = {
+            n: [need.action for need in self.after(e)] for n, e in self._entries.items()
+        }
         self._ended: dict[str, frozenset[str]] = {}
         self._cycles()
 
@@ -50,9 +52,6 @@ class Chains:
         ended = frozenset(found)
         self._ended[_name(entry) or ""] = ended
         return ended
-
-    def _named(self) -> Iterator[tuple[str, ActionEntry]]:
-        return iter(self._entries.items())
 
     # -- reading --------------------------------------------------------------------------------
 
@@ -108,7 +107,7 @@ class Chains:
         """Every action that waits for itself is reported once, with its circle."""
         reported: set[str] = set()
         suspects = self._suspects()
-        for name, entry in self._named():
+        for name, entry in self._entries.items():
             circle = self._circle(name) if name in suspects and name not in reported else []
             if circle and not reported & set(circle):
                 reported |= set(circle)

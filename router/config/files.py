@@ -74,7 +74,9 @@ class KeptFiles:
     def fitting(self, pattern: str) -> list[str]:
         """As the protocol says."""
         wanted = PurePosixPath(pattern).parts
-        return sorted(name for name in self._texts if _fits(PurePosixPath(name).parts, wanted))
+        each = ((name, PurePosixPath(name).parts) for name in self._texts)
+        fit = (n for n, p in each if len(p) == len(wanted) and all(map(fnmatchcase, p, wanted)))
+        return sorted(fit)
 
     def read(self, name: str) -> bytes:
         """As the protocol says."""
@@ -82,10 +84,6 @@ class KeptFiles:
             return self._texts[name].encode("utf-8", "surrogatepass")
         except KeyError:
             raise UnreadableError("this generation has no such file") from None
-
-
-def _fits(parts: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-    return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
 
 
 def is_tests(name: str) -> bool:

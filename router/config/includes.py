@@ -142,18 +142,13 @@ class Including:
             self._report.failed = True
             return None
         except UnreadableError as reason:
-            self._unreadable(f"cannot read '{name}': {reason}", at)
+            start, end = (at.node.start, at.node.end) if at is not None else (0, 1)
+            self._report.error("bad-include", f"cannot read '{name}': {reason}", start, end)
             return None
         report = Report(Source(text, path))
         node = read(report, bounds=self._bounds)
         self._report.take(report)
         return IncludedFile(name, kind, report.source, node)
-
-    def _unreadable(self, message: str, at: SourceText | None) -> None:
-        if at is not None:
-            self._error("bad-include", message, at)
-        else:
-            self._report.error("bad-include", message, 0, 1)
 
     def _take(self, file: FileEntry, entry: FileEntry | TestsEntry) -> None:
         if None not in (entry.version, file.version) and entry.version != file.version:

@@ -129,13 +129,10 @@ class Language:
             self._compiled[key] = found
         if not isinstance(found, ExpressionError):
             return found
-        self._refused(text, found)
+        span = (found.start, max(found.end, found.start + 1))
+        hint = found.hint or self._split_by_yaml(text)
+        self.context.error_within(found.code, found.message, text, span, hint)
         return None
-
-    def _refused(self, text: SourceText, error: ExpressionError) -> None:
-        hint = error.hint or self._split_by_yaml(text)
-        span = (error.start, max(error.end, error.start + 1))
-        self.context.error_within(error.code, error.message, text, span, hint)
 
     def _split_by_yaml(self, text: SourceText) -> str | None:
         """A comma inside `[ ]` or `{ }` of YAML ends a text that has no quotes."""
@@ -215,7 +212,10 @@ class Language:
 
     def _elsewhere(self, root: str, place: ExpressionSite) -> str:
         """Where an unknown root might have been meant to come from."""
-        owners = {p.name for p in self.context.providers.values() if root in p.root_fields}
+        known = self.context.providers
+        written = {e.provider.value for _, e in self.context.file.endpoints or () if e.provider}
+        owners = {name for name in written if name in known and root in known[name].root_fields}
+        owners = owners or {p.name for p in known.values() if root in p.root_fields}
         if owners:
             return f"only events of {' or '.join(sorted(owners))} have it"
         if root in ROOTS:

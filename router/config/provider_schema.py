@@ -56,50 +56,69 @@ class VerifyEntry(ProofEntry):
 class SchemeEntry(ProofEntry):
     """One way in which a provider's sender proves itself."""
 
-    scheme: Literal["hmac", "ecdsa", "ed25519", "token", "basic", "jwt", "none"] | None = None
+    scheme: Annotated[
+        Literal["hmac", "ecdsa", "ed25519", "token", "basic", "jwt", "none"] | None,
+        doc("The kind of proof."),
+    ] = None
 
 
 @named("this source")
 class SourceEntry(Entry):
     """Where a value of an event comes from: exactly one of header, field, key, event."""
 
-    header: list[SourceText] | None = None
-    field: list[SourceText] | None = None
-    key: list[SourceText] | None = None
-    event: bool | None = None
-    prefix: SourceText | None = None
-    sample: SourceText | None = None
+    header: Annotated[list[SourceText] | None, doc("A header, in any of these spellings.")] = None
+    field: Annotated[
+        list[SourceText] | None, doc("A dotted path in the event's JSON; the first that is there.")
+    ] = None
+    key: Annotated[
+        list[SourceText] | None, doc("The first of these keys that the event has is the value.")
+    ] = None
+    event: Annotated[bool | None, doc("The event's own name.")] = None
+    prefix: Annotated[SourceText | None, doc("What the value begins with; it is removed.")] = None
+    sample: Annotated[SourceText | None, doc("What a test delivery sends in the header.")] = None
 
 
 @named("this handshake", required=("echo",))
 class HandshakeEntry(Entry):
     """One of `respond`: a question of the sender that is answered and not routed."""
 
-    method: Literal["GET", "POST"] | None = None
-    when: Table[SourceText] | None = None
-    echo: SourceText | None = None
-    token: SourceText | None = None
+    method: Annotated[Literal["GET", "POST"] | None, doc("How it comes. Default POST.")] = None
+    when: Annotated[
+        Table[SourceText] | None, doc("Values of the body or query that make it a handshake.")
+    ] = None
+    echo: Annotated[SourceText | None, doc("The value that is sent back.")] = None
+    token: Annotated[
+        SourceText | None, doc("With GET: the query parameter that must be a live secret.")
+    ] = None
 
 
 @named("this group of events", shorthand="name")
 class EventGroupEntry(Entry):
     """Events of a provider's catalogue; a lone text is one event."""
 
-    name: SourceText | None = None
-    group: SourceText | None = None
-    names: list[SourceText] | None = None
-    actions: list[SourceText] | None = None
-    assumed_actions: list[SourceText] | None = None
-    assumed: bool | None = None
+    name: Annotated[SourceText | None, doc("One event.")] = None
+    group: Annotated[SourceText | None, doc("The group's title in tables.")] = None
+    names: Annotated[list[SourceText] | None, doc("Its events.")] = None
+    actions: Annotated[list[SourceText] | None, doc("Actions that these events have.")] = None
+    assumed_actions: Annotated[
+        list[SourceText] | None, doc("Actions that the sender's documents do not show.")
+    ] = None
+    assumed: Annotated[
+        bool | None, doc("Whether the sender's documents do not show these events.")
+    ] = None
 
 
 @named("this sample", required=("for", "payload"))
 class SampleEntry(Entry):
     """A payload for the named events; `*` is for every event not named before it."""
 
-    events: list[SourceText] | None = msgspec.field(default=None, name="for")
-    payload: Node | None = None
-    assumed: list[SourceText] | None = None
+    events: Annotated[list[SourceText] | None, doc("Its events; `*` is all others.")] = (
+        msgspec.field(default=None, name="for")
+    )
+    payload: Annotated[Node | None, doc("The event's JSON.")] = None
+    assumed: Annotated[
+        list[SourceText] | None, doc("Events whose payload the sender's documents do not show.")
+    ] = None
 
 
 @named("this provider", required=("verify",))

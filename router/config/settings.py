@@ -274,8 +274,7 @@ def _variable(context: LoadContext, node: Node) -> Any:
     if not set(node.entries) <= {"env", "default"}:
         return json_value(context, node)
     default, text = node.get("default"), SourceText(name.value, name)
-    value = context.variable(text, None)
-    if value is None and default is not None:
+    if (value := context.variable(text, None)) is None and default is not None:
         return json_value(context, default)
     return from_env(context, text, None) if value is None else value
 

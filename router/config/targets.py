@@ -61,8 +61,15 @@ def _url(context: LoadContext, name: str, entry: UrlEntry | None) -> tuple[str |
     if entry.secret is not None:
         return None, context.secret(entry.secret)
     text = entry.text or _url_from_env(context, name, entry)
-    if text is not None:
-        _static_url(context, text)
+    if text is not None and "{{" in text.value:
+        context.error(
+            "template-not-here",
+            "a target's 'url' holds no templates",
+            text,
+            "put the changing part into the action's 'path'",
+        )
+    elif text is not None:
+        checked_url(context, text, text.value)
     return (text.value if text else None), None
 
 
@@ -72,18 +79,6 @@ def _url_from_env(context: LoadContext, name: str, entry: UrlEntry) -> SourceTex
     if context.dev and entry.default is None and context.variable(entry.env, None) is None:
         return SourceText(f"{SINK}/{name}", entry.env.node)
     return from_env(context, entry.env, entry.default)
-
-
-def _static_url(context: LoadContext, text: SourceText) -> None:
-    if "{{" in text.value:
-        context.error(
-            "template-not-here",
-            "a target's 'url' holds no templates",
-            text,
-            "put the changing part into the action's 'path'",
-        )
-    else:
-        checked_url(context, text, text.value)
 
 
 def checked_url(context: LoadContext, text: SourceText, url: str) -> SplitResult | None:

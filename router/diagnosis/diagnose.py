@@ -286,7 +286,8 @@ def _odd_body(request: InboundRequest) -> Iterable[DiagnosisFinding]:
         yield finding("cut_short", size=len(body))
     if not body:
         yield finding("body_lost")
-    if _encoding(request) or body[:2] == b"\x1f\x8b":
+    encodings = {v.strip().lower() for n, v in request.headers if n == b"content-encoding"}
+    if encodings - {b"", b"identity"} or body[:2] == b"\x1f\x8b":
         yield finding("body_encoded")
     if b"\xef\xbf\xbd" in body:
         yield finding("charset_lost")
@@ -302,11 +303,6 @@ def _is_broken_json(body: bytes) -> bool:
     except OddBodyError:
         return True
     return False
-
-
-def _encoding(request: InboundRequest) -> bool:
-    given = [v.strip().lower() for n, v in request.headers if n == b"content-encoding"]
-    return any(value not in (b"", b"identity") for value in given)
 
 
 def content_length(request: InboundRequest) -> int | None:

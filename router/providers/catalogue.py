@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 import yaml
 
-from router.providers.definition import Sample
 from router.providers.provider import Provider
 from router.providers.samples import parse_samples
 from router.providers.validation import parse_definition
@@ -69,8 +68,6 @@ def _provider(file: str) -> Provider:
     data = yaml.load((_FOLDER / f"{file}.yaml").read_bytes(), _LOADER)  # noqa: S506
     definition = parse_definition(data, file=f"{file}.yaml")
     apart = _FOLDER / "samples" / f"{file}.json"  # whole payloads, read when first asked for
-    return Provider(definition, partial(_samples, apart) if apart.is_file() else None)
-
-
-def _samples(path: Path) -> tuple[Sample, ...]:
-    return parse_samples(path.read_bytes())
+    return Provider(
+        definition, (lambda: parse_samples(apart.read_bytes())) if apart.is_file() else None
+    )

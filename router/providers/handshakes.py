@@ -88,6 +88,5 @@ def _values(request: InboundRequest) -> dict[str, str]:
 
 
 def _echo(text: object) -> bytes | None:
-    if not isinstance(text, str) or not _ECHOED.fullmatch(text):
-        return None
-    return text.encode("ascii")
+    harmless = isinstance(text, str) and _ECHOED.fullmatch(text)
+    return harmless[0].encode("ascii") if harmless else None

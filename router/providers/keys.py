@@ -97,32 +97,18 @@ def mend(text: bytes) -> MendedKey:
     if len(text) > KEY_BYTES_MAX:
         raise UnusableKeyError(f"a public key is shorter than {KEY_BYTES_MAX} bytes")
     if b"-----BEGIN" not in text:
-        return _bare(text)
+        broken = _LOST_BREAKS.search(text.strip()) is not None
+        warning = "the key's base64 holds line breaks or spaces; mended" if broken else None
+        return MendedKey(bare_base64(text.strip()), warning)
     if (armour := _ARMOUR.search(text)) is None or armour[1] != armour[3]:
         raise UnusableKeyError("the PEM has no end: its last line is `-----END PUBLIC KEY-----`")
-    _require_public(armour[1])
-    return MendedKey(
-        bare_base64(armour[2]),
-        None if _WHOLE_PEM.fullmatch(text) else "the PEM lost its line breaks; mended",
-    )
-
-
-def _bare(text: bytes) -> MendedKey:
-    stripped = text.strip()
-    broken = _LOST_BREAKS.search(stripped) is not None
-    return MendedKey(
-        bare_base64(stripped),
-        "the key's base64 holds line breaks or spaces; mended" if broken else None,
-    )
-
-
-def _require_public(label: bytes) -> None:
-    if label == b"PUBLIC KEY":
-        return
-    found = label.decode("ascii")
-    if "PRIVATE" in found:
+    label = armour[1].decode("ascii")
+    if "PRIVATE" in label:
         raise UnusableKeyError("this is a private key; the sender shows the public one")
-    raise UnusableKeyError(f"the PEM holds a {found}, not a PUBLIC KEY")
+    if label != "PUBLIC KEY":
+        raise UnusableKeyError(f"the PEM holds a {label}, not a PUBLIC KEY")
+    warning = None if _WHOLE_PEM.fullmatch(text) else "the PEM lost its line breaks; mended"
+    return MendedKey(bare_base64(armour[2]), warning)
 
 
 def bare_base64(text: bytes) -> bytes:

@@ -9,7 +9,7 @@ from router.providers import hints
 from router.providers.definition import PLACEHOLDER, Definition, VerifyRule, duration_s
 from router.providers.headers import Spellings
 from router.providers.scheme import Found, Scheme, is_stale
-from router.providers.signatures import DECODERS, Candidates, Check, check_for, signature_size
+from router.providers.signatures import DECODERS, Candidates, check_for, signature_size
 
 TIMESTAMP_DIGITS_MAX = 12
 SIGNATURE_BYTES_MAX = 1024
@@ -67,13 +67,15 @@ class SignedScheme(Scheme):
         proof = self._proof(text, found, request.body)
         if isinstance(proof, Refused):
             return proof
-        if (winner := _winner(self._check, secrets, proof)) is None:
+        # No early exit: the time must not tell which secret, or how many, came before the match.
+        fitting = [s for s in secrets if self._check(s.value, proof.signatures, proof.message)]
+        if not fitting:
             known = (proof.signatures, proof.message, self._body_at)
             return self.refused("bad_signature", hints.for_bad(self._check, secrets, known))
         allowed = self._tolerance_s if tolerance_s is None else tolerance_s
         if is_stale(proof.timestamp_s, allowed, now_ms):
             return self.refused("stale_timestamp", "the signed time is too far from our clock")
-        return Verified(winner.name)
+        return Verified(fitting[0].name)
 
     def _proof(self, text: bytes, found: Found, body: bytes) -> SignedMessage | Refused:
         """What there is to check, if it is whole."""
@@ -161,11 +163,3 @@ def filled(
                 return None
         message.append(value)
     return tuple(message)
-
-
-def _winner(
-    check: Check, secrets: tuple[LiveSecret, ...], proof: SignedMessage
-) -> LiveSecret | None:
-    # No early exit: the time must not tell which secret, or how many, came before the match.
-    fitting = [s for s in secrets if check(s.value, proof.signatures, proof.message)]
-    return fitting[0] if fitting else None

@@ -226,9 +226,7 @@ def _rest(a: Type, b: Type) -> Type | None:
 
 def step(kind: Type, name: str) -> Type:
     """The type of a field of this; absent where it is no object or lacks the field."""
-    beyond = kind.kinds & FAULT
-    if kind.kinds & ~(OBJECT | FAULT):
-        beyond |= ABSENT
+    beyond = kind.kinds & FAULT | (ABSENT if kind.kinds & ~(OBJECT | FAULT) else 0)
     if not kind.kinds & OBJECT:
         return Type(beyond, stated=kind.stated)
     found = _field(kind, name)

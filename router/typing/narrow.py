@@ -131,8 +131,8 @@ def _compared(run: TypeWalk, node: Node, view: TypeScope, *, holds: bool) -> Typ
     if node.value in ("<", "<=", ">", ">="):
         if not holds:
             return view
-        found = _refined(view, left, _number)
-        return None if found is None else _refined(found, right, _number)
+        found = _refined(view, left, _only(NUMBER))
+        return None if found is None else _refined(found, right, _only(NUMBER))
     same = (node.value == "==") is holds
     found = _side(run, left, right, view, (same, holds))
     return None if found is None else _side(run, right, left, found, (same, holds))
@@ -179,10 +179,6 @@ def _without(kind: Type, value: Type, *, present: bool) -> Type:
             kind, kinds=kind.kinds if left else kind.kinds & ~TEXT, texts=left
         )
     return with_kinds(kind, kind.kinds & ~ABSENT) if present else kind
-
-
-def _number(kind: Type) -> Type:
-    return _only(NUMBER)(kind)
 
 
 def _present_and_true(kind: Type) -> Type:

@@ -132,9 +132,8 @@ def span_of(node: Node) -> Span:
 
 def denied(verdict: int) -> int:
     """The verdict's opposite; a failure stays one."""
-    opposite = verdict & ~(TRUE | FALSE)
-    opposite |= FALSE if verdict & TRUE else 0
-    return opposite | (TRUE if verdict & FALSE else 0)
+    opposite = (FALSE if verdict & TRUE else 0) | (TRUE if verdict & FALSE else 0)
+    return verdict & ~(TRUE | FALSE) | opposite
 
 
 def is_true_or_false(kind: Type) -> int:

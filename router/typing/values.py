@@ -110,10 +110,7 @@ def of_flatten(run: TypeWalk, node: Node, view: TypeScope) -> Type:
 
 def _list_kinds(kind: Type) -> int:
     """A list, absent where there was none."""
-    kinds = kind.kinds & FAULT
-    if kind.kinds & LIST:
-        kinds |= LIST
-    return kinds | (ABSENT if kind.kinds & ~(LIST | FAULT) else 0)
+    return kind.kinds & (LIST | FAULT) | (ABSENT if kind.kinds & ~(LIST | FAULT) else 0)
 
 
 def _below(run: TypeWalk, source: Node, view: TypeScope, item: Type) -> TypeScope:

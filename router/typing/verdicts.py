@@ -167,16 +167,13 @@ def _equality(node: Node, left: Type, right: Type) -> int:
 
 
 def _order(sign: str, left: Type, right: Type) -> int:
-    verdict = (left.kinds | right.kinds) & FAULT
-    if (left.kinds | right.kinds) & ~NUMBER:
-        verdict |= FAULT
+    verdict = FAULT if (left.kinds | right.kinds) & ~NUMBER else 0
     if not left.kinds & right.kinds & NUMBER:
         return verdict
-    if left.numbers is None or right.numbers is None:
+    a_values, b_values = left.numbers, right.numbers
+    if a_values is None or b_values is None or len(a_values) * len(b_values) > _PAIRS_MAX:
         return verdict | BOOLEAN
-    if len(left.numbers) * len(right.numbers) > _PAIRS_MAX:
-        return verdict | BOOLEAN
-    for a, b in product(left.numbers, right.numbers):
+    for a, b in product(a_values, b_values):
         verdict |= TRUE if {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[sign] else FALSE
     return verdict
 

@@ -75,13 +75,9 @@ class Source:
         """The text of the line at this offset, without its end; faults of one line share a copy."""
         number = bisect_right(self.starts, offset)
         if self._last[0] != number:
-            self._last = (number, self._cut(number))
+            end = self.starts[number] if number < len(self.starts) else len(self.text)
+            self._last = (number, self.text[self.starts[number - 1] : end].rstrip("\r\n"))
         return self._last[1]
-
-    def _cut(self, number: int) -> str:
-        start = self.starts[number - 1]
-        end = self.starts[number] if number < len(self.starts) else len(self.text)
-        return self.text[start:end].rstrip("\r\n")
 
     def line_at(self, offset: int) -> tuple[str, int]:
         """
