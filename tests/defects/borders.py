@@ -6,17 +6,11 @@ PROOF = (
     defect(
         52,
         "the first secret that fits ends the search",
-        (
-            Edit(
-                "router/providers/signed.py",
-                "[s for s in secrets if check(s.value, proof.signatures, proof.message)]",
-                "(s for s in secrets if check(s.value, proof.signatures, proof.message))",
-            ),
-            Edit(
-                "router/providers/signed.py",
-                "    return fitting[0] if fitting else None\n",
-                "    return next(fitting, None)\n",
-            ),
+        Edit(
+            "router/providers/signed.py",
+            "[s for s in secrets if self._check(s.value, proof.signatures, proof.message)]",
+            "[s for s in [next((s for s in secrets if self._check(s.value, proof.signatures,"
+            " proof.message)), None)] if s is not None]",
         ),
         "unit/providers/test_constant_time.py::"
         "test_a_single_signature_is_compared_with_every_secret",
