@@ -109,9 +109,9 @@ class RulesItem(pytest.Item):
         runner = self._rehearsed()
         if not self._trial.real:
             return runner.run(self._trial)
-        from router.wiring.test_runner import tried
+        from router.wiring.test_runner import run_tests
 
-        return tried(runner.ruleset, [self._trial], environ=os.environ, real=True).results[0]
+        return run_tests(runner.ruleset, [self._trial], environ=os.environ, real=True).results[0]
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Our own lines; a traceback only where the fault is the router's."""

@@ -60,16 +60,16 @@ def test(
 
     chosen = _chosen(pattern)
     loaded = place.loaded(tests=True)
-    tried = _tried(place, loaded, chosen, real=real, coverage=coverage or least is not None)
+    run = _tried(place, loaded, chosen, real=real, coverage=coverage or least is not None)
     if junit is not None:
-        write_junit(junit, place.rules, tried.results)
+        write_junit(junit, place.rules, run.results)
     if place.as_json:
-        print_json(results_json(tried))
+        print_json(results_json(run))
     else:
-        print_results(tried)
-    if not tried.results:
+        print_results(run)
+    if not run.results:
         note(_nothing_chosen(place.rules, loaded, pattern))
-    if not tried.results or any(r.failures for r in tried.results) or _lacking(tried, least):
+    if not run.results or any(r.failures for r in run.results) or _lacking(run, least):
         ctx.exit(1)
 
 
@@ -96,18 +96,18 @@ def _nothing_chosen(rules: Path, loaded: "Loaded", pattern: str | None) -> str:
 def _tried(
     place: Options, loaded: "Loaded", chosen: Chosen, *, real: bool, coverage: bool
 ) -> "TestRunResult":
-    from router.wiring.test_runner import TestRunResult, tried
+    from router.wiring.test_runner import TestRunResult, run_tests
 
     if loaded.ruleset is None:
         raise ConfigError(loaded.diagnostics)
     trials = [trial for trial in loaded.trials if chosen(trial.name)]
     if not trials:
         return TestRunResult([], None)
-    return tried(loaded.ruleset, trials, environ=place.environ, real=real, coverage=coverage)
+    return run_tests(loaded.ruleset, trials, environ=place.environ, real=real, coverage=coverage)
 
 
-def _lacking(tried: "TestRunResult", least: float | None) -> bool:
-    if least is None or tried.coverage is None or tried.coverage.percent >= least:
+def _lacking(run: "TestRunResult", least: float | None) -> bool:
+    if least is None or run.coverage is None or run.coverage.percent >= least:
         return False
-    note(f"router: the coverage of {tried.coverage.percent:.1f} % is below {least:g} %")
+    note(f"router: the coverage of {run.coverage.percent:.1f} % is below {least:g} %")
     return True

@@ -8,18 +8,16 @@ from itertools import count
 
 from router.clock import Clock
 from router.dispatch.alarm import Alarm
-from router.dispatch.body_budget import SMALL
-from router.dispatch.breakers import Breakers
+from router.dispatch.breakers import Breakers, target_statuses
 from router.dispatch.fairness import Fairness
 from router.dispatch.lease_plan import LeasePlan, Wanted
-from router.dispatch.live import DispatchRules, Measures
+from router.dispatch.live import DispatchRules, DispatchSettings
 from router.dispatch.lost_leases import LostLeases
 from router.dispatch.observed import JobCorrupt, StoreFailed
 from router.dispatch.protocol import Action
 from router.dispatch.runner import Ends, Runner
-from router.dispatch.settlement import Verdicts
-from router.dispatch.slots import Slots
-from router.dispatch.target_status import target_statuses
+from router.dispatch.settlement import Settler
+from router.dispatch.slots import SMALL, Slots
 from router.kinds import ADDRESSED
 from router.model.job import ActionKind, Job, Work
 from router.model.observed import Observer, unobserved
@@ -58,15 +56,15 @@ class Dispatcher:
         rng: random.Random,
         boot: str,
         observe: Observer = unobserved,
-        measures: Measures | None = None,
+        settings: DispatchSettings | None = None,
     ) -> None:
         self._store, self._live, self._clock, self._boot = store, live, clock, boot
         self._observe = observe
-        self._measures = measures or Measures()
-        totals = self._measures.totals
+        self._settings = settings or DispatchSettings()
+        totals = self._settings.totals
         self.breakers = Breakers(live.limits, clock, rng, self._changed)
         self._slots = Slots(
-            self.breakers.limits, clock, totals, body_bytes=self._measures.body_bytes
+            self.breakers.limits, clock, totals, body_bytes=self._settings.body_bytes
         )
         self._fairness = Fairness()
         self._plan = LeasePlan(self._slots, self.breakers, totals, live.kind_of)
@@ -76,7 +74,7 @@ class Dispatcher:
             actions,
             live,
             clock=clock,
-            verdicts=Verdicts(rng, dry=self._measures.dry),
+            settler=Settler(rng, dry=self._settings.dry),
             ends=Ends(
                 called=self.breakers.ended,
                 landed=self._landed,
@@ -85,7 +83,7 @@ class Dispatcher:
                 lost=self._lost.job,
             ),
             observe=observe,
-            measures=self._measures,
+            settings=self._settings,
         )
         self._numbers = count(1)
         self._reserved: dict[str, tuple[str, ActionKind]] = {}
@@ -103,7 +101,7 @@ class Dispatcher:
         `available` and `wake` its target. Every lease given is handed over or released.
         """
         in_memory = len(self._reserved) + len(self._handed) + self._runner.unsettled
-        if self._draining or in_memory >= self._measures.hand_over:
+        if self._draining or in_memory >= self._settings.hand_over:
             return None
         breaker = self.breakers.unhealthy.get(target)
         if breaker is not None:
@@ -294,7 +292,7 @@ class Dispatcher:
     def _may_lease(self) -> bool:
         return (
             len(self._leasing) < LEASES
-            and self._runner.unsettled < self._measures.unsettled
+            and self._runner.unsettled < self._settings.unsettled
             and self._clock.monotonic() >= self._lease_after
         )
 
@@ -371,18 +369,18 @@ class Dispatcher:
 
     def _idle_s(self) -> float:
         """Seconds until the next due time, at most a sweep's interval."""
-        if self._runner.unsettled >= self._measures.unsettled:
+        if self._runner.unsettled >= self._settings.unsettled:
             return FULL_S
         if len(self._leasing) >= LEASES:
-            return self._measures.sweep_s  # the end of one rings
+            return self._settings.sweep_s  # the end of one rings
         pause = self._lease_after - self._clock.monotonic()
         if pause > 0:
             return pause
         due_at = self._plan.due.next()
         if due_at is None:
-            return self._measures.sweep_s
+            return self._settings.sweep_s
         wait = (due_at - self._clock.ledger()) / 1000
-        return min(max(wait, 0.001), self._measures.sweep_s)
+        return min(max(wait, 0.001), self._settings.sweep_s)
 
     async def _sweep_on(self) -> None:
         """Now and then ask the store itself what is due: whatever was missed is found here."""
@@ -391,7 +389,7 @@ class Dispatcher:
                 await self._sweep()
             except Exception as error:  # noqa: BLE001 - the sweep must outlive any store
                 self._observe(StoreFailed("targets", error))
-            await self._clock.sleep(self._measures.sweep_s)
+            await self._clock.sleep(self._settings.sweep_s)
 
     async def _sweep(self) -> None:
         for target, due_at in (await self._store.reads.targets()).items():

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from router.dispatch.body_budget import MOST
 from router.dispatch.protocol import Render
-from router.dispatch.slots import TOTALS, Limits
+from router.dispatch.slots import MOST, TOTALS, Limits
 from router.model.job import ActionKind, Job
 from router.model.retry import RetryPolicy
 from router.store.values import Died, untold
@@ -46,7 +45,7 @@ class DispatchRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Measures:
+class DispatchSettings:
     """
     Bounds and times in seconds. `hand_over` jobs wait in memory at most; above `body_bytes` of
     large bodies held by running jobs no more begin; leasing stops above

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, cast
 from msgspec.structs import replace
 
 from router.clock import Clock
-from router.dispatch.live import DispatchRules, Measures
+from router.dispatch.live import DispatchRules, DispatchSettings
 from router.dispatch.observed import AttemptEnded, Defect, JobsCancelled, LeaseLost, StoreFailed
 from router.dispatch.protocol import Action, Results, RunNow
-from router.dispatch.settlement import TOO_OLD, Verdicts, interrupted, too_old
+from router.dispatch.settlement import TOO_OLD, Settler, interrupted, too_old
 from router.errors import EvaluationError, RenderError, StoreUnavailable
 from router.kinds import KINDS
 from router.kinds.kind import ActionCall
@@ -60,17 +60,17 @@ class Runner:
         live: DispatchRules,
         *,
         clock: Clock,
-        verdicts: Verdicts,
+        settler: Settler,
         ends: Ends,
         observe: Observer,
-        measures: Measures,
+        settings: DispatchSettings,
     ) -> None:
         self._store, self._actions, self._live, self._clock = store, actions, live, clock
         self._prompt: dict[ActionKind, RunNow] = {
             kind: now for kind, a in actions.items() if (now := getattr(a, "run_now", None))
         }
-        self._verdicts, self._ends, self._observe = verdicts, ends, observe
-        self._measures = measures
+        self._settler, self._ends, self._observe = settler, ends, observe
+        self._settings = settings
         self._acting: set[asyncio.Task[None]] = set()
         self._stopping = False
         self._deaths: dict[str, Acceptance] = {}  # own events that the store has written itself
@@ -150,7 +150,7 @@ class Runner:
         if isinstance(call, FailOutcome | RetryOutcome | Skip):
             return call
         try:
-            async with asyncio.timeout(call.timeout_s + self._measures.guard_s):
+            async with asyncio.timeout(call.timeout_s + self._settings.guard_s):
                 return await self._actions[job.kind].run(call, job)
         except TimeoutError:
             return RetryOutcome("timeout", f"not done within {call.timeout_s:g} s")
@@ -162,7 +162,7 @@ class Runner:
         wanted = self._live.reads(job)
         if not wanted:
             return _NOTHING
-        pause, until = FIRST_PAUSE_S, self._clock.monotonic() + self._measures.patience_s
+        pause, until = FIRST_PAUSE_S, self._clock.monotonic() + self._settings.patience_s
         while True:
             try:
                 return await self._store.reads.results(job.id, wanted)
@@ -204,7 +204,7 @@ class Runner:
     def _settlement(self, job: Job, outcome: Outcome | Skip | None) -> Settlement:
         if outcome is None:
             return self.interrupted(job)
-        return self._verdicts.settlement(
+        return self._settler.settlement(
             job, outcome, *self._terms(job), self._clock.now(), self._clock.ledger()
         )
 
@@ -270,7 +270,7 @@ class Runner:
         A result that the store chokes on is left out. None: the patience is spent.
         """
         pause, bare = FIRST_PAUSE_S, False
-        until = self._clock.monotonic() + self._measures.patience_s
+        until = self._clock.monotonic() + self._settings.patience_s
         while True:
             try:
                 return await self._store.settle(settlement, own)

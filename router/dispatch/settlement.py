@@ -30,7 +30,7 @@ def too_old(job: Job, now: int) -> bool:
     return job.started_at is not None and now - job.due_at > AGE_LIMIT_MS
 
 
-class Verdicts:
+class Settler:
     """Turns outcomes into settlements; `dry` marks every success as one that ran nothing."""
 
     def __init__(self, rng: random.Random, *, dry: bool) -> None:

@@ -4,8 +4,7 @@ Judges, reads, routes, commits and answers deliveries.
 Nothing is read before it is proved genuine, and no 2xx leaves before the store has committed.
 """
 
-from router.intake.commit import acceptance
-from router.intake.intake import DispatchPort, Intake, IntakeChecks
+from router.intake.intake import DispatchPort, Intake, IntakeChecks, acceptance
 from router.intake.reply import UNAVAILABLE, Reply
 
 __all__ = ["UNAVAILABLE", "DispatchPort", "Intake", "IntakeChecks", "Reply", "acceptance"]

@@ -7,7 +7,6 @@ import msgspec
 
 from router.clock import Clock
 from router.errors import StoreUnavailable
-from router.intake.commit import acceptance
 from router.intake.observed import (
     CommitFailed,
     DeliveryRouted,
@@ -30,8 +29,21 @@ from router.refusals import Refusals, is_probe
 from router.rules.live import LiveEndpoint, LiveRef, LiveRuleset
 from router.rules.plan import JOBS_MAX, Plan, Planner
 from router.store.protocol import Store
-from router.store.values import Acceptance, Duplicate, Selector, narrowed
+from router.store.values import Acceptance, Duplicate, EventEntry, Selector, narrowed
 from router.structure import Weighed, weigh
+
+
+def acceptance(delivery: Delivery, plan: Plan, endpoint: LiveEndpoint, now: int) -> Acceptance:
+    """A delivery, its events with the keys that are known from `now` on, and its jobs."""
+    until = now + endpoint.settings.dedupe.window_ms
+    entries = tuple(
+        [
+            EventEntry(e.index, e.id, e.name, e.action, e.keys, until if e.keys else 0)
+            for e in plan.events
+        ]
+    )
+    return Acceptance(delivery, entries, plan.jobs)
+
 
 TIMED_EVERY = 16
 LARGE_BODY = 1024 * 1024
@@ -62,22 +74,14 @@ Published = Callable[[Endpoint], tuple[str, ...] | None]
 """The address ranges that an endpoint's sender publishes; None: not known yet."""
 
 
-def _unknown(_endpoint: Endpoint) -> None:
-    """Nobody knows any ranges."""
-
-
-def _never() -> bool:
-    return False
-
-
 class IntakeChecks(NamedTuple):
     """
     What is asked before a request is let in. `published`: the address ranges of an endpoint's
     sender; `full`: whether the store has no room left.
     """
 
-    published: Published = _unknown
-    full: Callable[[], bool] = _never
+    published: Published = lambda _endpoint: None
+    full: Callable[[], bool] = bool
 
 
 _OPEN = IntakeChecks()

@@ -48,7 +48,7 @@ class Coverage:
 
     def __init__(self, ruleset: Ruleset, explainer: TrialExplainer) -> None:
         self._explainer = explainer
-        self.rules = {rule.id: _of_rule(rule) for rule in ruleset.rules}
+        self.rules = {rule.id: _unseen(rule) for rule in ruleset.rules}
 
     def add(self, result: TrialResult) -> None:
         """What one trial has tried."""
@@ -109,7 +109,7 @@ class Coverage:
         return {"percent": round(self.percent, 1), "covered": covered, "of": of, "rules": rules}
 
 
-def _of_rule(rule: CompiledRule) -> RuleSeen:
+def _unseen(rule: CompiledRule) -> RuleSeen:
     leaves = [
         LeafSeen(f"match[{number}]", one_line(leaf.text))
         for number, item in enumerate(items_of(rule, {}))

@@ -129,20 +129,14 @@ class Comparison:
         before, after = (side.runs(delivery, indexes) for side in self._sides)
         for key in sorted({*before, *after}, key=lambda key: (key[1], key[0])):
             old, new = before.get(key), after.get(key)
-            effect = self._effect(delivery, old, new)
-            if effect is not None:
-                yield effect
-
-    def _effect(
-        self, delivery: Delivery, old: "_RuleRun | None", new: "_RuleRun | None"
-    ) -> Effect | None:
-        if old is None or new is None or old.acts != new.acts:
-            run, kind = _appeared(old, new)
-            return _event_effect(run, kind, delivery)
-        if not new.acts:
-            return None
-        calls = tuple(_call_changes(self._sides[0], old, self._sides[1], new, delivery))
-        return _event_effect(new, "sends something else", delivery, calls) if calls else None
+            if new is not None and (old is None or (new.acts and not old.acts)):
+                yield _event_effect(new, "newly matches", delivery)
+            elif old is not None and (new is None or (old.acts and not new.acts)):
+                yield _event_effect(old, "stops matching", delivery)
+            elif old is not None and new is not None and new.acts:
+                calls = tuple(_call_changes(self._sides[0], old, self._sides[1], new, delivery))
+                if calls:
+                    yield _event_effect(new, "sends something else", delivery, calls)
 
 
 class _RuleRun(msgspec.Struct, frozen=True):
@@ -163,16 +157,21 @@ class _Side:
     """One of the rulesets, ready."""
 
     def __init__(self, ruleset: Ruleset) -> None:
-        self.live = LiveRuleset(ruleset, _nameplates(ruleset))
+        urls = frozenset(url_secrets(ruleset))
+        # Each secret is its own name, so that none is needed and none is shown.
+        names = {
+            name: f"https://secret.invalid/{name}" if name in urls else f"secret.{name}"
+            for name in ruleset.secrets
+        }
+        values = {name: text.encode() for name, text in names.items()}
+        self.live = LiveRuleset(ruleset, SecretValues(values, {}))
         self.folder = ruleset.folder
 
     def runs(self, delivery: Delivery, indexes: Collection[int] | None) -> dict[_Key, _RuleRun]:
         """By rule and event (-1 for a whole batch)."""
         ruleset, found = self.live.ruleset, dict[_Key, _RuleRun]()
         shared = ruleset.roots(delivery)
-        for event in self._events(delivery):
-            if indexes is not None and event.index not in indexes:
-                continue
+        for event in self._events(delivery, indexes):
             scope = event_scope(shared, delivery, event, ruleset.defines)
             matches = self.live.matcher.match(delivery.endpoint, event.name, event.action, scope)
             for rule in (*matches.live, *matches.paused, *matches.shadow):
@@ -181,13 +180,16 @@ class _Side:
                 found[key] = _RuleRun(rule, (*earlier, event))
         return found
 
-    def _events(self, delivery: Delivery) -> Iterator[DeliveryEvent]:
+    def _events(
+        self, delivery: Delivery, indexes: Collection[int] | None
+    ) -> Iterator[DeliveryEvent]:
         provider = self.live.ruleset.providers.get(delivery.provider)
         if provider is None or delivery.endpoint not in self.live.ruleset.endpoints:
             return
         reading = provider.read(as_request(delivery))
         for e in reading.events if reading.state == "routed" else ():
-            yield e.event()
+            if indexes is None or e.index in indexes:
+                yield e.event()
 
     def call(self, action: CompiledAction, run: _RuleRun, delivery: Delivery) -> JSON:
         """What it would send, or that it cannot; what depends on a result, as written."""
@@ -198,15 +200,6 @@ class _Side:
             return plain(render(material), self.folder)
         except (RenderError, EvaluationError) as error:
             return {"cannot be rendered": str(error), "as written": plain(action, self.folder)}
-
-
-def _appeared(old: _RuleRun | None, new: _RuleRun | None) -> tuple[_RuleRun, EffectKind]:
-    """It matches on one side only, or acts on one side only."""
-    if new is not None and (old is None or new.acts):
-        return new, "newly matches"
-    if old is None:
-        raise ValueError("neither side has it")
-    return old, "stops matching"
 
 
 def _event_effect(
@@ -259,16 +252,6 @@ def _job(action: CompiledAction, run: _RuleRun, delivery: Delivery) -> Job:
         covers=tuple(e.index for e in run.events) if run.rule.per_delivery else (),
     )
     return committed(new, delivery, delivery.received_at)
-
-
-def _nameplates(ruleset: Ruleset) -> SecretValues:
-    """Each secret as its own name, so that none is needed and none is shown."""
-    urls = frozenset(url_secrets(ruleset))
-    values = {
-        name: (f"https://secret.invalid/{name}" if name in urls else f"secret.{name}").encode()
-        for name in ruleset.secrets
-    }
-    return SecretValues(values, {})
 
 
 class Skipped(msgspec.Struct, frozen=True):

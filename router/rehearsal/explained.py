@@ -83,15 +83,10 @@ def _about(rule: str, event: ExplainedEvent) -> Iterator[str]:
     elif reading.status == "quiet":
         yield f"{rule}: 'otherwise' is kept quiet by {', '.join(reading.quieted_by)}"
     else:
-        yield f"{rule}: {_verdict(reading)} {event.name}"
+        words_of = {"not matched": "did not match", "error": "could not be evaluated for"}
+        yield f"{rule}: {words_of.get(reading.status, 'matched')} {event.name}"
         for number, item in enumerate(reading.items):
             yield from _item(f"match[{number}]", item)
-
-
-def _verdict(reading: RuleReading) -> str:
-    if reading.status == "not matched":
-        return "did not match"
-    return "could not be evaluated for" if reading.status == "error" else "matched"
 
 
 def _item(label: str, item: ItemReading) -> Iterator[str]:

@@ -45,7 +45,10 @@ def plain(value: Any, folder: str = "") -> JSON:
 
 def _single(value: Any, folder: str) -> JSON:
     if isinstance(value, bytes):
-        return _decoded(value)
+        try:
+            return decode_json(value)
+        except NotJson:
+            return value.decode("utf-8", "backslashreplace")
     if isinstance(value, frozenset | set):
         return sorted(map(str, value))
     if isinstance(value, str):
@@ -60,13 +63,6 @@ def _listed(items: list[JSON]) -> JSON:
     )
     names = [i[0] for i in items] if pairs else []
     return dict(items) if pairs and len(set(names)) == len(names) else items
-
-
-def _decoded(body: bytes) -> JSON:
-    try:
-        return decode_json(body)
-    except NotJson:
-        return body.decode("utf-8", "backslashreplace")
 
 
 def changes(old: JSON, new: JSON, path: str = "") -> Iterator[Change]:

@@ -5,7 +5,7 @@ import random
 from collections.abc import Awaitable, Mapping
 from typing import TypeVar
 
-from router.dispatch import Dispatcher, Measures
+from router.dispatch import Dispatcher, DispatchSettings
 from router.dispatch.protocol import Action
 from router.dispatch.rules_port import dispatch_live
 from router.intake import Intake, IntakeChecks, acceptance
@@ -68,7 +68,7 @@ class Rig:
             rng=rng,
             boot="rehearsal",
             observe=self._seen.observe,
-            measures=Measures(sweep_s=SWEEP_S),
+            settings=DispatchSettings(sweep_s=SWEEP_S),
         )
         self._intake = Intake(
             live=ref,

@@ -92,10 +92,6 @@ class TrialRunner:
             jobs = rig.run_on()
         finally:
             rig.close()
-        self._sum_up(seen, jobs)
-        return TrialResult(trial, seen, failures(trial, seen, self.explainer))
-
-    def _sum_up(self, seen: TrialRecord, jobs: list[Job]) -> None:
         for rule in self.ruleset.rules:
             if rule.id in seen.hits:
                 (seen.shadow if rule.mode == "shadow" else seen.matched).append(rule.id)
@@ -103,6 +99,7 @@ class TrialRunner:
             if job.state in ("dead", "cancelled"):
                 ended = seen.dead if job.state == "dead" else seen.cancelled
                 ended.setdefault((job.rule, job.action), job.reason or "")
+        return TrialResult(trial, seen, failures(trial, seen, self.explainer))
 
 
 def _take(step: Step, senders: Senders, rig: Rig, seen: TrialRecord) -> None:
@@ -147,14 +144,9 @@ class _Simulated:
             if self._ran > REAL_MAX:
                 return FailOutcome(f"a test runs at most {REAL_MAX} actions")
             return self._act(call, job)
-        return simulated(call, self._reply(key))
-
-    def _reply(self, key: ActionKey) -> SimulatedAnswer:
-        """The next of the replies; the last stays."""
-        answers = self._replies.get(key)
-        if not answers:
-            return SimulatedAnswer()
-        return answers.pop(0) if len(answers) > 1 else answers[0]
+        answers = self._replies.get(key) or [SimulatedAnswer()]
+        # The next of the replies; the last stays.
+        return simulated(call, answers.pop(0) if len(answers) > 1 else answers[0])
 
     async def close(self) -> None:
         """Nothing."""

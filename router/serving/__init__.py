@@ -1,1 +1,1 @@
-"""The living process: signals, file watch, reload, upkeep, the admin door's verbs, drain."""
+"""The living process: signals, file watch, reload, upkeep, the admin listener's state, drain."""

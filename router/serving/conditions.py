@@ -73,7 +73,7 @@ class _Counts(NamedTuple):
     refused: Counter[str]
 
 
-class Refusing:
+class RefusalAlerts:
     """
     `endpoint.refusing`: within five minutes an endpoint refused 20 requests or more, and more
     than it accepted. Over when that has not been so for five minutes.
@@ -126,7 +126,7 @@ class Refusing:
         return counts.accepted - seen[0].accepted, counts.refused - seen[0].refused
 
 
-class Silences:
+class QuietEndpointAlerts:
     """`endpoint.silent`: nothing came for longer than the endpoint's `expect_every`."""
 
     def __init__(
@@ -164,7 +164,7 @@ class Silences:
 
 class TargetAlerts:
     """
-    `target.failing`: calls to a target failed too often, and stopped, told once until it is
+    `target.failing`: calls to a target failed too often, and stopped; sent once until it is
     reached again; a probe that fails is no news. `target.paused`: by hand or by the router itself.
     """
 
@@ -200,7 +200,7 @@ class TargetAlerts:
         await self._alerts.send(fact, target.state, event, identity, payload)
 
 
-class Expiring:
+class SecretAlerts:
     """`secret.expiring`: seven days, and again one day, before a secret's `until`."""
 
     def __init__(self, *, live: LiveRef, clock: Clock, alerts: Alerts) -> None:
@@ -228,7 +228,7 @@ class Expiring:
         await self._alerts.send(fact, [until, stage], "secret.expiring", identity, payload)
 
 
-class Filling:
+class StorageAlerts:
     """
     `store.filling`: the store has 80 % of its `max_size`, or the disk is full by 95 %. Over at
     70 % and 92 %. `disk` gives the bytes used and all bytes of the disk that the store is on.

@@ -19,7 +19,7 @@ STEP = 250
 _NONE = RuleTotals(0, 0, 0, 0)
 
 
-class Counting:
+class RuleCounterWriter:
     """
     Writes what has been counted since the last time, and of a new rule that it is counted now.
 

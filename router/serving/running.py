@@ -1,4 +1,4 @@
-"""What the running server tells of itself, and the reload of its rules file."""
+"""The state of the running server, and the reload of its rules file."""
 
 import asyncio
 from collections import Counter

@@ -10,7 +10,7 @@ from router.clock import Clock
 _US = 1_000_000
 
 
-class Manager:
+class ServiceManager:
     """
     Whoever started this process and gave it NOTIFY_SOCKET; without that every word is dropped.
 

@@ -11,7 +11,7 @@ from router.model.job import ActionKind, Job
 from router.rules.live import LiveRef
 
 
-def tools(live: LiveRef, watching: Watching, *, dry: bool) -> dict[ActionKind, Action]:
+def make_actions(live: LiveRef, watching: Watching, *, dry: bool) -> dict[ActionKind, Action]:
     """One action for each kind; `dry`: they only say what they would do."""
     if dry:
         return dict.fromkeys(ACTIONS, DryAction())

@@ -18,7 +18,7 @@ from router.serving.memory import give_back_large_blocks
 from router.store.sqlite.store import SqliteStore, open_store
 from router.wiring import terminal
 from router.wiring.live import GenerationSource, generation_of, restore_former
-from router.wiring.server import Built, ServeOptions
+from router.wiring.server import ServeOptions, Server
 
 
 def serve(options: ServeOptions, environ: Mapping[str, str]) -> int:
@@ -100,22 +100,22 @@ async def _with_store(
         log.warning(warning)
     if store.remark is not None:
         log.info(store.remark)
-    built = Built(options, source, LiveRef(live), store, clock, metrics)
+    server = Server(options, source, LiveRef(live), store, clock, metrics)
     await store.keep_generation(generation_of(live.ruleset, clock))
-    await restore_former(built.live, store, source, built.log)
-    await built.clock_sync.begin()
-    mended = await built.dispatch.recover()
-    await built.upkeep.apply()
-    await built.published.ranges.load()
-    resumed = await built.verbs.go_on()
+    await restore_former(server.live, store, source, server.log)
+    await server.clock_sync.begin()
+    mended = await server.dispatch.recover()
+    await server.upkeep.apply()
+    await server.published.ranges.load()
+    resumed = await server.verbs.go_on()
     if resumed:
         log.info("replays go on", replays=resumed)
     if mended.reclaimed or mended.dead:
         log.warning("recovered", reclaimed=mended.reclaimed, dead=mended.dead)
     try:
-        return await built.process().run(built.ready)
+        return await server.process().run(server.ready)
     finally:
-        await built.close()
+        await server.close()
 
 
 def _keep_apart(path: str, *, dry: bool, empty: bool) -> None:

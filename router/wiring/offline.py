@@ -9,9 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from router.clock import Clock, SystemClock
-from router.dispatch.breakers import Breakers
+from router.dispatch.breakers import Breakers, target_statuses
 from router.dispatch.rules_port import target_limits
-from router.dispatch.target_status import target_statuses
 from router.model.ids import Ids
 from router.model.target import FACT
 from router.operator.questions import StoreQuestions

@@ -12,10 +12,10 @@ from router.rules.live import LiveRef
 from router.rules.own_events import DIAGNOSTICS_MAX, shown
 from router.serving.conditions import (
     Alerts,
-    Expiring,
-    Filling,
-    Refusing,
-    Silences,
+    QuietEndpointAlerts,
+    RefusalAlerts,
+    SecretAlerts,
+    StorageAlerts,
     TargetAlerts,
 )
 from router.serving.own_events import OwnEvents, OwnEventWriter, Watch
@@ -42,11 +42,11 @@ def watches(
         return usage.total - usage.free, usage.total
 
     return (
-        Refusing(live=live, metrics=metrics, clock=clock, alerts=alerts),
-        Silences(live=live, silent=quiet.silent, alerts=alerts),
+        RefusalAlerts(live=live, metrics=metrics, clock=clock, alerts=alerts),
+        QuietEndpointAlerts(live=live, silent=quiet.silent, alerts=alerts),
         TargetAlerts(now=dispatch.targets, alerts=alerts),
-        Expiring(live=live, clock=clock, alerts=alerts),
-        Filling(live=live, store=store, disk=disk, clock=clock, alerts=alerts),
+        SecretAlerts(live=live, clock=clock, alerts=alerts),
+        StorageAlerts(live=live, store=store, disk=disk, clock=clock, alerts=alerts),
     )
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from router.errors import RouterError, UsageError
 from router.wiring.rules import read_rules
-from router.wiring.test_runner import tried
+from router.wiring.test_runner import run_tests
 
 TIMEOUT_S = 60.0
 SHOWN = 10
@@ -129,7 +129,7 @@ def main(arguments: list[str], block: bytes) -> int:
     if loaded is None or loaded.ruleset is None:
         proof = ReloadTestRun(None)
     else:
-        results = tried(loaded.ruleset, loaded.trials, environ=environ).results
+        results = run_tests(loaded.ruleset, loaded.trials, environ=environ).results
         failed = tuple(
             Failure(one.trial.name, one.failures[0].splitlines()[0])
             for one in results

@@ -12,7 +12,7 @@ from router.metrics import Metrics
 from router.operator.answers import ReloadState
 from router.rules.live import LiveRef, LiveRuleset
 from router.serving.reload import Reloader, ReloadSteps
-from router.serving.service_manager import Manager
+from router.serving.service_manager import ServiceManager
 from router.store.protocol import Store
 from router.web.tls import Certificate
 from router.wiring import reload_tests
@@ -32,7 +32,7 @@ class Parts(NamedTuple):
     live: LiveRef
     store: Store
     certificates: tuple[Certificate, ...]
-    manager: Manager
+    manager: ServiceManager
     after: Callable[[], Awaitable[object]]
     failed: Callable[[ReloadState], object]
     clock: Clock

@@ -12,7 +12,7 @@ from router import log as logs
 from router.actions.live_output import Watching
 from router.clock import SteadyClock
 from router.dispatch.dispatcher import Dispatcher
-from router.dispatch.live import Measures
+from router.dispatch.live import DispatchSettings
 from router.dispatch.rules_port import dispatch_live
 from router.intake import Intake, IntakeChecks
 from router.metrics import Metrics
@@ -28,12 +28,12 @@ from router.serving.memory import settle_collector
 from router.serving.own_events import OwnEvents, OwnEventWriter
 from router.serving.process import Process, Shutdown
 from router.serving.reload import Reloader
-from router.serving.rule_counters import Counting
+from router.serving.rule_counters import RuleCounterWriter
 from router.serving.running import LiveParts, RunningServer
-from router.serving.service_manager import Manager
+from router.serving.service_manager import ServiceManager
 from router.serving.silent_endpoints import QuietEndpoints
 from router.serving.upkeep import Upkeep
-from router.serving.watchdog import Overdue
+from router.serving.watchdog import Watchdog
 from router.store.sqlite.store import SqliteStore
 from router.web.admin.app import AdminApp, Application
 from router.web.admin.browsers import Hosts
@@ -45,7 +45,7 @@ from router.web.server import Listener
 from router.web.tls import Certificate
 from router.wiring import own_events as own
 from router.wiring import reloading
-from router.wiring.action_table import tools
+from router.wiring.action_table import make_actions
 from router.wiring.admin import MetricsPage, callers
 from router.wiring.live import GenerationSource
 from router.wiring.management import Published
@@ -81,7 +81,7 @@ class ServeOptions(msgspec.Struct, frozen=True):
     on_ready: Callable[[], None] | None = None
 
 
-class Built:
+class Server:
     """Every part of one serving router, constructed in one phase: each is whole once it is made."""
 
     def __init__(
@@ -96,7 +96,7 @@ class Built:
         self.options, self.source, self.live = options, source, live
         self.store, self.clock, self.metrics = store, clock, metrics
         self.log = logs.get("router")
-        self.manager = Manager(source.environ, clock)
+        self.manager = ServiceManager(source.environ, clock)
         server = live.current.ruleset.server
         self.certificate = _certificate(server.tls, "server.tls")
         self.admin_certificate = _certificate(server.admin_tls, "server.admin.tls")
@@ -104,7 +104,7 @@ class Built:
         self.ids = Ids(self.rng)
         self.boot = secrets.token_hex(6)
         self.watching = Watching(logs.OUTPUTS)
-        self.actions = tools(live, self.watching, dry=options.dry)
+        self.actions = make_actions(live, self.watching, dry=options.dry)
         self.feed = Feed(clock, boot=secrets.token_hex(4))
         self._out()
         self._upkeep()
@@ -136,7 +136,7 @@ class Built:
             rng=self.rng,
             boot=self.boot,
             observe=self.observe,
-            measures=Measures(dry=self.options.dry),
+            settings=DispatchSettings(dry=self.options.dry),
         )
         measure_targets(metrics, self.dispatch)
         self.writer = OwnEventWriter(
@@ -184,7 +184,7 @@ class Built:
             quiet=self.quiet,
             journal_bytes=store.journal_bytes,
         )
-        self.counting = Counting(
+        self.counting = RuleCounterWriter(
             metrics.rule_totals,
             lambda: (rule.id for rule in live.current.ruleset.rules),
             store=store,
@@ -263,7 +263,7 @@ class Built:
             shutdown=Shutdown(
                 grace_s=lambda: self.live.current.ruleset.server.grace_s,
                 begins=self._drain_begins,
-                ends_within=Overdue(self.log).after,
+                ends_within=Watchdog(self.log).after,
             ),
             log=self.log,
         )
@@ -335,8 +335,8 @@ class Built:
     def _listeners(self) -> tuple[Listener, Listener]:
         server = self.live.current.ruleset.server
         peers = Peers(server.trusted_proxies)
-        door = IngestApp(self.intake, clock=self.clock, limits=server.limits, peers=peers)
-        wire = Wire(server.limits, peers=peers, refused=door.refused_on_wire)
+        ingest = IngestApp(self.intake, clock=self.clock, limits=server.limits, peers=peers)
+        wire = Wire(server.limits, peers=peers, refused=ingest.refused_on_wire)
         self.callers = callers(self.live, dev=self.options.dev, clock=self.clock)
         self.admin_app = AdminApp(
             self._admin_api,
@@ -347,7 +347,7 @@ class Built:
         patient = msgspec.structs.replace(server.limits, answer_s=ADMIN_ANSWER_S)
         return (
             Listener(
-                door.serve,
+                ingest.serve,
                 server.listen,
                 wire,
                 self.certificate.context if self.certificate else None,

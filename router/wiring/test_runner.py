@@ -28,7 +28,7 @@ class TestRunResult(NamedTuple):
     coverage: Coverage | None
 
 
-def tried(
+def run_tests(
     ruleset: Ruleset,
     trials: Sequence[Trial],
     *,

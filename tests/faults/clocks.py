@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from router.clock import Clock, SteadyClock
-from router.dispatch import Dispatcher, DispatchRules, Measures
+from router.dispatch import Dispatcher, DispatchRules, DispatchSettings
 from router.dispatch.protocol import Action
 from router.log import get
 from router.model.job import ActionKind, Job, NewJob, Settlement
@@ -164,9 +164,9 @@ class ClockWorld(World):
             died=self.died,
         )
         actions: dict[ActionKind, Action] = {"http": action, "shell": action, "log": prompt}
-        measures = Measures(totals={"http": 128, "shell": 128, "log": 256, "python": 4})
+        settings = DispatchSettings(totals={"http": 128, "shell": 128, "log": 256, "python": 4})
         how: dict[str, Any] = {"clock": self.clock, "rng": self.rng, "boot": f"boot{self.boots}"}
-        return Dispatcher(view, actions, live, measures=measures, **how)
+        return Dispatcher(view, actions, live, settings=settings, **how)
 
     async def commit(self, dispatcher: Dispatcher, view: View, new: list[NewJob], now: int) -> None:
         await super().commit(dispatcher, view, new, now)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from router import log
-from router.dispatch import Dispatcher, Measures
+from router.dispatch import Dispatcher, DispatchSettings
 from router.dispatch.rules_port import dispatch_live
 from router.errors import RouterError, StoreUnavailable
 from router.intake import Intake
@@ -178,7 +178,7 @@ class Process:
             clock=self.world.clock,
             rng=self.world.rng,
             boot=self.boot,
-            measures=Measures(hand_over=4),
+            settings=DispatchSettings(hand_over=4),
         )
 
     # -- its death -------------------------------------------------------------------------------

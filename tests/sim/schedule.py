@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 from rich.progress import Progress
 
-from router.dispatch import Dispatcher, DispatchRules, Measures
+from router.dispatch import Dispatcher, DispatchRules, DispatchSettings
 from router.model.job import Done, Job, Outcome, RetryOutcome
 from router.model.retry import STANDARD, RetryPolicy
 from router.model.settings import TargetLimits
@@ -139,7 +139,9 @@ class Shut(NamedTuple):
 class Failing:
     """The jobs of a case, and the targets they go to. `ledger` is begun on the loop."""
 
-    def __init__(self, case: Case, jobs: int, store: Path | None, measures: Measures) -> None:
+    def __init__(
+        self, case: Case, jobs: int, store: Path | None, settings: DispatchSettings
+    ) -> None:
         self.case, self.jobs = case, jobs
         self.clock = SimClock()
         self.ledger: Any = None
@@ -148,7 +150,7 @@ class Failing:
         self.outcome = case.outcome
         self.heard: Callable[[int], None] = lambda _attempts: None
         self._ended: dict[str, float] = {}
-        self._path, self._measures = store, measures
+        self._path, self._settings = store, settings
 
     async def run(self, call: object, job: Job) -> Outcome:
         """The target."""
@@ -178,7 +180,7 @@ class Failing:
             clock=self.clock,
             rng=random.Random(1),
             boot="boot",
-            measures=self._measures,
+            settings=self._settings,
         )
 
     async def deliver(self, dispatcher: Dispatcher) -> None:
@@ -351,7 +353,7 @@ def spent(
     jobs: int,
     *,
     store: Path | None = None,
-    sweep_s: float = Measures().sweep_s,
+    sweep_s: float = DispatchSettings().sweep_s,
     heard: Callable[[int], None] = lambda _attempts: None,
 ) -> Any:
     """
@@ -360,7 +362,7 @@ def spent(
     """
     if store is not None:
         asyncio.run(a_blank(store, SimClock()))
-    world = Failing(CASES[name], jobs, store, Measures(sweep_s=sweep_s))
+    world = Failing(CASES[name], jobs, store, DispatchSettings(sweep_s=sweep_s))
     world.heard = heard
     life = world.come_back() if name == "shut" else world.spend()
     return simulate(life, random.Random(3))

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from router.clock import Clock
-from router.dispatch import Dispatcher, DispatchRules, Measures
+from router.dispatch import Dispatcher, DispatchRules, DispatchSettings
 from router.dispatch.protocol import Results
 from router.errors import RenderError, StoreUnavailable
 from router.kinds.kind import ActionCall
@@ -219,7 +219,7 @@ class World:
             clock=self.clock,
             rng=self.rng,
             boot=f"boot{self.boots}",
-            measures=Measures(hand_over=4),
+            settings=DispatchSettings(hand_over=4),
         )
 
     async def intake(self, dispatcher: Dispatcher, view: View) -> None:

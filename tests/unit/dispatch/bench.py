@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from router.dispatch import Dispatcher, DispatchRules, Measures, Render
+from router.dispatch import Dispatcher, DispatchRules, DispatchSettings, Render
 from router.dispatch.observed import (
     AttemptEnded,
     Defect,
@@ -81,7 +81,7 @@ class Act:
 
 
 class Bench:
-    """One dispatcher on a ledger; `limits`, `render` and `measures` may be set before `start`."""
+    """One dispatcher on a ledger; `limits`, `render` and `settings` may be set before `start`."""
 
     def __init__(self) -> None:
         self.clock = SimClock()
@@ -89,7 +89,7 @@ class Bench:
         self.act = Act(self.clock)
         self.seen = Seen()
         self.limits: dict[str, TargetLimits] = {}
-        self.measures = Measures()
+        self.settings = DispatchSettings()
         self.render: Render = lambda job, d, e, results: an_http_call()
         self.retry_of: Callable[[Job], RetryPolicy] = lambda job: STANDARD
         self.dead_if_interrupted: frozenset[tuple[str, str]] = frozenset()
@@ -115,7 +115,7 @@ class Bench:
             rng=random.Random(1),
             boot="boot",
             observe=self.seen,
-            measures=self.measures,
+            settings=self.settings,
         )
         if recover:
             await self.dispatcher.recover()

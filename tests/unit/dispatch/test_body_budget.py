@@ -6,8 +6,8 @@ import weakref
 
 import msgspec
 
-from router.dispatch import Measures
-from router.dispatch.body_budget import SMALL, BodyBudget
+from router.dispatch import DispatchSettings
+from router.dispatch.slots import SMALL, BodyBudget
 from router.model.job import Done, Job, Outcome, Work
 from tests.sim.makers import a_delivery, a_job, an_event
 from tests.unit.dispatch.bench import Bench, on_bench
@@ -54,7 +54,7 @@ def test_what_has_ended_is_given_back_once() -> None:
 
 @on_bench
 async def test_large_bodies_wait_in_the_store_until_those_before_have_ended(bench: Bench) -> None:
-    bench.measures = Measures(body_bytes=16 * MIB)
+    bench.settings = DispatchSettings(body_bytes=16 * MIB)
     bench.act.how = _hangs
     await bench.start()
     await _commit(bench, "hog", 12, 2 * MIB)
@@ -70,7 +70,7 @@ async def test_large_bodies_wait_in_the_store_until_those_before_have_ended(benc
 
 @on_bench
 async def test_bodies_handed_over_in_memory_count(bench: Bench) -> None:
-    bench.measures = Measures(body_bytes=4 * MIB)
+    bench.settings = DispatchSettings(body_bytes=4 * MIB)
     bench.act.how = _hangs
     dispatcher = await bench.start()
     held = []
@@ -91,7 +91,7 @@ async def test_bodies_handed_over_in_memory_count(bench: Bench) -> None:
 
 @on_bench
 async def test_small_bodies_are_not_counted(bench: Bench) -> None:
-    bench.measures = Measures(body_bytes=MIB)
+    bench.settings = DispatchSettings(body_bytes=MIB)
     bench.act.how = _hangs
     await bench.start()
     await _commit(bench, "erp", 16, SMALL)

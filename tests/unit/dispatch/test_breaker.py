@@ -21,7 +21,7 @@ from router.dispatch.health import BUCKET_MS
 from router.model.settings import TargetLimits
 from router.model.target import TargetChange
 from tests.chance import Always
-from tests.unit.dispatch.gate_rig import OWN, T, fail, opened, probed
+from tests.unit.dispatch.breaker_rig import OWN, T, fail, opened, probed
 
 
 @pytest.mark.parametrize(

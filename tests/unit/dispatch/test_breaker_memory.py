@@ -8,7 +8,7 @@ from router.dispatch.breaker import (
     Breaker,
 )
 from router.model.target import TargetMemory
-from tests.unit.dispatch.gate_rig import T, fail, opened, probed
+from tests.unit.dispatch.breaker_rig import T, fail, opened, probed
 
 
 @pytest.mark.parametrize("state", ["failing", "probing", "paused", "recovering"])

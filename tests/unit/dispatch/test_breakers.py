@@ -8,8 +8,7 @@ import msgspec
 import pytest
 
 from router.dispatch.breaker import REFUSALS
-from router.dispatch.breakers import Breakers, facts
-from router.dispatch.target_status import target_statuses
+from router.dispatch.breakers import Breakers, facts, target_statuses
 from router.kinds import KINDS
 from router.model.job import ActionKind, Done, FailOutcome, Outcome, RetryOutcome, Skip
 from router.model.observed import unobserved

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from router.dispatch import Measures
+from router.dispatch import DispatchSettings
 from router.dispatch.protocol import Results
 from router.errors import RenderError
 from router.kinds.kind import ActionCall
@@ -59,7 +59,7 @@ async def test_reserving_stops_where_slots_end(bench: Bench) -> None:
 
 @on_bench
 async def test_the_hand_over_is_bounded(bench: Bench) -> None:
-    bench.measures = Measures(hand_over=3)
+    bench.settings = DispatchSettings(hand_over=3)
     dispatcher = await bench.start()
     leases = [dispatcher.reserve(f"t{n}", "http") for n in range(4)]
     assert [bool(lease) for lease in leases] == [True, True, True, False]
@@ -192,7 +192,7 @@ async def test_a_defective_action_is_cancelled(bench: Bench) -> None:
     bench.act.how = _for_ever
     await bench.start()
     await bench.commit_and_wake(*bench.new())
-    await asyncio.sleep(10 + bench.measures.guard_s + 0.1)
+    await asyncio.sleep(10 + bench.settings.guard_s + 0.1)
     assert bench.ledger.attempts[0].reason == "not done within 10 s"
 
 
@@ -243,7 +243,7 @@ async def test_a_result_is_offered_until_the_store_is_back(bench: Bench) -> None
 
 @on_bench
 async def test_patience_ends_and_the_job_is_given_back(bench: Bench) -> None:
-    bench.measures = Measures(patience_s=3)
+    bench.settings = DispatchSettings(patience_s=3)
     bench.failing["settle"] = [BEFORE] * 8
     await bench.start()
     await bench.commit_and_wake(*bench.new())

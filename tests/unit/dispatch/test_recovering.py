@@ -9,7 +9,7 @@ from router.dispatch.breaker import (
 )
 from router.model.settings import TargetLimits
 from router.model.target import TargetMemory
-from tests.unit.dispatch.gate_rig import OWN, T, fail, opened, probed
+from tests.unit.dispatch.breaker_rig import OWN, T, fail, opened, probed
 
 
 def test_it_recovers_twice_as_fast_with_every_good_step_and_half_as_fast_after_a_bad() -> None:

@@ -5,7 +5,7 @@ import random
 import msgspec
 import pytest
 
-from router.dispatch.settlement import Verdicts, interrupted, too_old
+from router.dispatch.settlement import Settler, interrupted, too_old
 from router.model.job import Done, FailOutcome, Outcome, RetryOutcome, Settlement, Skip
 from router.model.retry import AGE_LIMIT_MS, NONE, STANDARD, RetryPolicy
 from router.model.settings import DAY_MS
@@ -17,8 +17,8 @@ AHEAD = 7 * DAY_MS
 
 
 def _settled(outcome: Outcome, charged: int = 0, policy: RetryPolicy = STANDARD) -> Settlement:
-    verdicts = Verdicts(random.Random(1), dry=False)
-    return verdicts.settlement(a_job(charged=charged), outcome, policy, "g2", END + AHEAD, END)
+    settler = Settler(random.Random(1), dry=False)
+    return settler.settlement(a_job(charged=charged), outcome, policy, "g2", END + AHEAD, END)
 
 
 def test_done() -> None:
@@ -32,7 +32,7 @@ def test_done() -> None:
 
 
 def test_dry() -> None:
-    settlement = Verdicts(random.Random(1), dry=True).settlement(
+    settlement = Settler(random.Random(1), dry=True).settlement(
         a_job(), Done({}), STANDARD, "g", END, END
     )
     assert (settlement.state, settlement.attempt.outcome) == ("succeeded", "dry")
@@ -58,8 +58,8 @@ def test_a_delay_is_spread_both_ways() -> None:
     """Jobs that failed together do not come back together."""
     delays = set()
     for seed in range(200):
-        verdicts = Verdicts(random.Random(seed), dry=False)
-        settlement = verdicts.settlement(
+        settler = Settler(random.Random(seed), dry=False)
+        settlement = settler.settlement(
             a_job(), RetryOutcome("server", "no"), STANDARD, "g", END, END
         )
         assert settlement.due_at is not None
@@ -113,8 +113,8 @@ def test_the_age_limit() -> None:
 
 
 def test_what_was_skipped_is_cancelled_and_not_charged() -> None:
-    verdicts = Verdicts(random.Random(1), dry=False)
-    settlement = verdicts.settlement(a_job(), Skip("not wanted"), STANDARD, "g2", END, END)
+    settler = Settler(random.Random(1), dry=False)
+    settlement = settler.settlement(a_job(), Skip("not wanted"), STANDARD, "g2", END, END)
     assert (settlement.state, settlement.reason) == ("cancelled", "not wanted")
     assert settlement.charged is False
     attempt = settlement.attempt

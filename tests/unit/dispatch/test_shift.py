@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from router.dispatch import Measures
+from router.dispatch import DispatchSettings
 from router.model.job import Done, Job, Outcome, Predecessor, RetryOutcome
 from router.model.retry import RetryPolicy
 from tests.sim.loop import SimClock
@@ -29,7 +29,7 @@ def _set(clock: Stepped, ms: int) -> None:
 
 def _stepped(bench: Bench) -> Stepped:
     clock = bench.clock = Stepped()
-    bench.measures = Measures(sweep_s=3_600.0)  # so that no sweep mends what was not moved
+    bench.settings = DispatchSettings(sweep_s=3_600.0)  # so that no sweep mends what was not moved
     bench.retry_of = lambda job: RetryPolicy("test", (10_000, 20_000))
     return clock
 

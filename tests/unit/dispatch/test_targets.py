@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from itertools import pairwise
 
-from router.dispatch import Measures
+from router.dispatch import DispatchSettings
 from router.model.job import Done, FailOutcome, Job, Outcome, RetryOutcome
 from router.model.settings import TargetLimits
 from tests.unit.dispatch.bench import BEFORE, Bench, on_bench
@@ -214,7 +214,7 @@ async def test_a_paused_target_is_not_called_and_a_resumed_one_gently(bench: Ben
 
 @on_bench
 async def test_days_of_only_failures_pause_a_target_and_say_so(bench: Bench) -> None:
-    bench.measures = Measures(sweep_s=600)
+    bench.settings = DispatchSettings(sweep_s=600)
     target = await _down(bench, jobs=200)
     await asyncio.sleep(121 * 3_600)
     assert target.changes[-1][1] == "paused"

@@ -22,10 +22,10 @@ from router.refusals import PROBE
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.serving.conditions import (
     Alerts,
-    Expiring,
-    Filling,
-    Refusing,
-    Silences,
+    QuietEndpointAlerts,
+    RefusalAlerts,
+    SecretAlerts,
+    StorageAlerts,
     TargetAlerts,
 )
 from router.serving.own_events import Watch
@@ -91,8 +91,8 @@ def shaped(event: str, payload: Mapping[str, Any]) -> None:
 # Refusing
 
 
-def refusing(world: World) -> Refusing:
-    return Refusing(
+def refusing(world: World) -> RefusalAlerts:
+    return RefusalAlerts(
         live=world.live,
         metrics=world.metrics,
         clock=world.clock,
@@ -187,8 +187,8 @@ async def test_what_nobody_wants_is_told_when_somebody_does(world: World) -> Non
 async def test_each_silence_is_told_once(world: World) -> None:
     silent: dict[str, Any] = {"shop": {"last": None, "since": START_MS}}
 
-    def silences(one: World) -> Silences:
-        return Silences(live=one.live, silent=lambda: silent, alerts=one.alerts)
+    def silences(one: World) -> QuietEndpointAlerts:
+        return QuietEndpointAlerts(live=one.live, silent=lambda: silent, alerts=one.alerts)
 
     watch = silences(world)
     for _ in range(2):
@@ -249,8 +249,8 @@ async def test_a_target_paused_by_hand_names_who(world: World) -> None:
 # Secrets
 
 
-def expiring(world: World) -> Expiring:
-    return Expiring(live=world.live, clock=world.clock, alerts=world.alerts)
+def expiring(world: World) -> SecretAlerts:
+    return SecretAlerts(live=world.live, clock=world.clock, alerts=world.alerts)
 
 
 async def test_a_secret_s_end_is_told_a_week_and_a_day_before(world: World) -> None:
@@ -290,7 +290,7 @@ async def test_another_end_is_another_event(world: World) -> None:
 
 async def test_a_filling_disk_is_told_once_until_there_is_room(world: World) -> None:
     used = [0.5]
-    watch = Filling(
+    watch = StorageAlerts(
         live=world.live,
         store=world.store,
         disk=lambda: (int(used[0] * 100 * GIB), 100 * GIB),
@@ -304,7 +304,7 @@ async def test_a_filling_disk_is_told_once_until_there_is_room(world: World) -> 
 
 
 async def test_a_store_near_its_cap_is_told(world: World) -> None:
-    watch = Filling(
+    watch = StorageAlerts(
         live=world.live,
         store=world.store,
         disk=lambda: (0, GIB),

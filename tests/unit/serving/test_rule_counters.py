@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from router import log
 from router.errors import StoreUnavailable
 from router.metrics import RuleTotals
-from router.serving.rule_counters import STEP, Counting
+from router.serving.rule_counters import STEP, RuleCounterWriter
 from router.store.values import RuleCount
 from tests.clocks import START_MS, ManualClock
 from tests.conformance.model_store import ModelStore
@@ -25,9 +25,9 @@ class Failing(ModelStore):
 
 def a_counting(
     totals: Mapping[str, RuleTotals], store: ModelStore, clock: ManualClock, *rules: str
-) -> Counting:
+) -> RuleCounterWriter:
     said = log.get("test")
-    return Counting(lambda: totals, lambda: rules, store=store, clock=clock, log=said)
+    return RuleCounterWriter(lambda: totals, lambda: rules, store=store, clock=clock, log=said)
 
 
 async def test_only_what_is_new_is_added() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from router.serving.service_manager import Manager
+from router.serving.service_manager import ServiceManager
 from tests.clocks import ManualClock, settle
 
 
@@ -31,7 +31,7 @@ def heard(ear: socket.socket) -> list[str]:
 
 async def test_each_turn_of_a_life_is_said(ear: socket.socket) -> None:
     clock = ManualClock()
-    manager = Manager({"NOTIFY_SOCKET": ear.getsockname()}, clock)
+    manager = ServiceManager({"NOTIFY_SOCKET": ear.getsockname()}, clock)
     await clock.advance(2)
     manager.ready()
     manager.reloading()
@@ -44,7 +44,9 @@ async def test_each_turn_of_a_life_is_said(ear: socket.socket) -> None:
 
 async def test_the_watchdog_is_fed_twice_in_its_time(ear: socket.socket) -> None:
     clock = ManualClock()
-    manager = Manager({"NOTIFY_SOCKET": ear.getsockname(), "WATCHDOG_USEC": "30000000"}, clock)
+    manager = ServiceManager(
+        {"NOTIFY_SOCKET": ear.getsockname(), "WATCHDOG_USEC": "30000000"}, clock
+    )
     assert manager.watchdog_s == 30
     feeding = asyncio.ensure_future(manager.watch())
     await settle()
@@ -65,7 +67,7 @@ async def test_the_watchdog_is_fed_twice_in_its_time(ear: socket.socket) -> None
     ],
 )
 def test_without_a_manager_nothing_happens(environ: dict[str, str]) -> None:
-    manager = Manager(environ, ManualClock())
+    manager = ServiceManager(environ, ManualClock())
     assert manager.watchdog_s is None
     manager.ready()
     manager.stopping()
@@ -76,5 +78,5 @@ def test_an_abstract_name_is_one_too() -> None:
         name = f"router-test-{os.getpid()}"
         ear.bind("\0" + name)
         ear.setblocking(False)
-        Manager({"NOTIFY_SOCKET": "@" + name}, ManualClock()).ready()
+        ServiceManager({"NOTIFY_SOCKET": "@" + name}, ManualClock()).ready()
         assert heard(ear) == ["READY=1"]
