@@ -279,8 +279,7 @@ async def _read(response: "aiohttp.ClientResponse") -> tuple[bytes, bool]:
     """The answer's first 64 KiB, and whether there is more."""
     kept = bytearray()
     while len(kept) <= ANSWER_MAX:
-        chunk = await response.content.read(ANSWER_MAX + 1 - len(kept))
-        if not chunk:
+        if not (chunk := await response.content.read(ANSWER_MAX + 1 - len(kept))):
             return bytes(kept), False
         kept += chunk
     return bytes(kept[:ANSWER_MAX]), True

@@ -44,13 +44,22 @@ def check_call(node: Node) -> None:
     if (function := FUNCTIONS.get(node.value)) is None:
         name = str(node.value)
         close = nearest(name, sorted(FUNCTIONS))
-        hint = f"did you mean '{close}'?" if close else "docs/functions.md lists the functions"
-        message = f"there is no function '{name}'"
-        raise ExpressionError(UNKNOWN, message, node.start, node.start + len(name), hint)
+        raise ExpressionError(
+            UNKNOWN,
+            f"there is no function '{name}'",
+            node.start,
+            node.start + len(name),
+            f"did you mean '{close}'?" if close else "docs/functions.md lists the functions",
+        )
     count = len(node.children)
     if count < function.least or (function.most is not None and count > function.most):
-        message = f"{node.value}() takes {_counted(function)}, not {count}"
-        raise ExpressionError(ARITY, message, node.start, node.end, f"write {function.usage()}")
+        raise ExpressionError(
+            ARITY,
+            f"{node.value}() takes {_counted(function)}, not {count}",
+            node.start,
+            node.end,
+            f"write {function.usage()}",
+        )
     for position, argument in enumerate(node.children):
         _check_argument(function, function.parameter(position), argument)
 

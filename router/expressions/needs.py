@@ -126,8 +126,7 @@ class _NeedReader:
         """Its value if that is the same for every event, else ABSENT."""
         if node.kind == "literal":
             return node.value
-        names = _names(node)
-        if names is None or names[0] != "var" or len(names) < 2:
+        if (names := _names(node)) is None or names[0] != "var" or len(names) < 2:
             return ABSENT
         value: JSON = self._variables
         for name in names[1:]:

@@ -67,13 +67,21 @@ def _check_tree(tree: Node) -> None:
             raise ExpressionError(TOO_COMPLEX, "this is nested too deeply", node.start, node.end)
         may_be_bare = parent is not None and parent.kind in ("compare", "call")
         if node.bare and node.kind == "literal" and not may_be_bare:
-            message = "a bare number stands only in a comparison or as an argument"
             raise ExpressionError(
-                SYNTAX, message, node.start, node.end, f"write `{node.value}` in backticks"
+                SYNTAX,
+                "a bare number stands only in a comparison or as an argument",
+                node.start,
+                node.end,
+                f"write `{node.value}` in backticks",
             )
         if node.kind == "expref" and (parent is None or parent.kind != "call"):
-            message = "'&' stands only before an argument"
-            raise ExpressionError(SYNTAX, message, node.start, node.end, "write '&&' for 'and'")
+            raise ExpressionError(
+                SYNTAX,
+                "'&' stands only before an argument",
+                node.start,
+                node.end,
+                "write '&&' for 'and'",
+            )
 
 
 def _literal_word(node: Node) -> Node:

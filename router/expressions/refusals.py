@@ -72,6 +72,10 @@ def incomplete(text: str, token: Token, wanted: str | None) -> ExpressionError:
     """The text ends too early."""
     if not text.strip():
         return ExpressionError(SYNTAX, "the expression is empty", 0, len(text))
-    message = "the expression ends too early"
-    hint = None if wanted is None else f"add {_SHOWN.get(wanted, repr(wanted))}"
-    return ExpressionError(SYNTAX, message, max(token[2] - 1, 0), token[3], hint)
+    return ExpressionError(
+        SYNTAX,
+        "the expression ends too early",
+        max(token[2] - 1, 0),
+        token[3],
+        None if wanted is None else f"add {_SHOWN.get(wanted, repr(wanted))}",
+    )

@@ -196,7 +196,9 @@ def _until_closed(stream: Iterator[Token]) -> Iterator[Token]:
 
 def _unclosed(piece: str, opened: int) -> ExpressionError:
     if len(piece) > LENGTH_MAX:
-        message = f"an expression has at most {LENGTH_MAX} characters"
-        return ExpressionError(TOO_COMPLEX, message, opened, opened + 2)
-    message = "this '{{' has no '}}'"
-    return ExpressionError(SYNTAX, message, opened, opened + 2, "a literal '{{' is {{ '{{' }}")
+        return ExpressionError(
+            TOO_COMPLEX, f"an expression has at most {LENGTH_MAX} characters", opened, opened + 2
+        )
+    return ExpressionError(
+        SYNTAX, "this '{{' has no '}}'", opened, opened + 2, "a literal '{{' is {{ '{{' }}"
+    )
