@@ -244,12 +244,8 @@ SET_LATER = {
     "router/wiring/live.py: ref.former": "former generations are found in the open store",
     "router/web/server.py: wire.crowded": "the server is made by a library, after its wire",
     "router/cli/listening/forwarder.py: self.save": "an option, set where it is read",
-    "router/wiring/offline.py: verbs.desk": "likewise, without a server",
     "router/web/connections.py: self.crowded": "the server is made by a library, after its wire",
     "router/yaml_source/source.py: self._silent": "pragmas are read with the text, after it",
-    "router/serving/verbs.py: self.watched": "what runs is put beside the verbs",
-    "router/serving/verbs.py: self.holds": "likewise",
-    "router/serving/verbs.py: self.more": "likewise",
 }
 """What is set on a part after it was made, or waits with a stand-in for that, and why."""
 

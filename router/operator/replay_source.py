@@ -117,8 +117,7 @@ class Finder:
         if not whole:
             self._repeat(batch, stored, stored.jobs)
         elif self._request.recorded:
-            had = [job for job in stored.history if job.replay_of is None]
-            self._repeat(batch, stored, had)
+            self._repeat(batch, stored, [job for job in stored.history if job.replay_of is None])
         else:
             self._route(batch, stored)
 

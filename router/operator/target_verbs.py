@@ -62,8 +62,7 @@ class TargetVerbs:
         if change is not None:
             await self.audit.note(by, "resume_target", _audited(request), freed)
         self._wake(target, self._clock.ledger())
-        state = self._breakers.of(target).state
-        return TargetChanged(target, state, change is not None, freed)
+        return TargetChanged(target, self._breakers.of(target).state, change is not None, freed)
 
     async def _hold(self, paused: frozenset[str]) -> int:
         return await self._store.hold(self._live.current.paused, paused, now=self._clock.ledger())

@@ -56,8 +56,7 @@ class DeliveryPages(Controller):
     @page("/deliveries")
     async def list(self, context: Given[PageContext]) -> Shown:
         """Deliveries by a selector."""
-        ask = context.questions.deliveries
-        return await context.listing("deliveries", DELIVERY_STATES, ask)
+        return await context.listing("deliveries", DELIVERY_STATES, context.questions.deliveries)
 
     @page("/deliveries/{delivery:str}")
     async def one(self, context: Given[PageContext], delivery: FromPath[str]) -> Shown:

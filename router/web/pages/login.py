@@ -47,8 +47,7 @@ class Login(Controller):
             await context.callers.of(token, request.state.peer)
         except WrongToken:
             log.get("web.pages").warning("wrong token", peer=request.state.peer)
-            error = "Invalid token."
-            return context.frame.page("login.html", None, 401, next=onward, error=error)
+            return context.frame.page("login.html", None, 401, next=onward, error="Invalid token.")
         except TooManyWrongTokens as many:
             raise Rejected(429, str(many), {"retry-after": str(many.wait_s)}) from None
         context.sessions.end(cookie(request.scope["headers"], COOKIE))
@@ -71,5 +70,4 @@ class StaticFiles(Controller):
         """Their names change with their content."""
         if (asset := context.assets.find(name)) is None:
             raise Rejected(404, "there is no such file")
-        headers = {**_FOREVER, "content-type": asset.content_type}
-        return Response(asset.body, headers=headers)
+        return Response(asset.body, headers={**_FOREVER, "content-type": asset.content_type})

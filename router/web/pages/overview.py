@@ -94,9 +94,11 @@ class OverviewPages(Controller):
     async def generation_of(self, context: Given[PageContext], generation: FromPath[str]) -> Shown:
         """A rules file that was in force."""
         found = await context.questions.generation(generation)
-        text = found.text[:TEXT_SHOWN]
         return context.page(
-            "generation.html", found=found, text=text, cut=len(found.text) > TEXT_SHOWN
+            "generation.html",
+            found=found,
+            text=found.text[:TEXT_SHOWN],
+            cut=len(found.text) > TEXT_SHOWN,
         )
 
     @page("/audit")

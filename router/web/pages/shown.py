@@ -101,8 +101,7 @@ def _parts(attempt: Attempt, most: int) -> tuple[AnswerPart, ...]:
 
 def _part(name: str, value: Any, most: int) -> AnswerPart:
     text = result_text(value)
-    long = len(text) > most
-    return AnswerPart(name, cut(text, most), long, "\n" in text or len(text) > 80)
+    return AnswerPart(name, cut(text, most), len(text) > most, "\n" in text or len(text) > 80)
 
 
 def verified(delivery: Delivery) -> str:

@@ -142,8 +142,7 @@ def tried(
     reading = provider.read(as_request(d))
     if (read := next((event for event in reading.events if event.index == number), None)) is None:
         raise NotFound(f"it has no event {number}: {reading.reason or 'they count from 0'}")
-    ids = {entry.index: entry.id for entry in record.events}
-    event = read.event(ids.get(number, ""))
+    event = read.event({entry.index: entry.id for entry in record.events}.get(number, ""))
     scope = event_scope(ruleset.roots(d), d, event, ruleset.defines)
     found = trace(expression, scope, thorough=True)
     return TriedCondition(
