@@ -3,7 +3,8 @@
 import asyncio
 import random
 import sys
-from contextlib import nullcontext
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 
 import click
@@ -123,21 +124,7 @@ async def _listen(
     since: str,
     condition: ListenCondition | None,
 ) -> int:
-    # trust_env off: neither the token nor what was received goes through a proxy by accident.
-    async with (
-        httpx.AsyncClient(
-            base_url=server.url,
-            headers=server.headers,
-            timeout=60.0,
-            trust_env=False,
-            verify=server.url.startswith("https:") and trusting(server.cert),
-        ) as admin,
-        httpx.AsyncClient(
-            timeout=options.timeout,
-            trust_env=False,
-            verify=options.to.startswith("https:") and trusting(None),
-        ) as local,
-    ):
+    async with _clients(server, options) as (admin, local):
         screen = None
         if not place.as_json and sys.stdout.isatty() and sys.stdin.isatty():
             screen = Screen(Console(highlight=False), options.to)
@@ -176,6 +163,29 @@ async def _listen(
                 browse=browse(place.environ),
             )
             return await _with_keys(keys, forwarder)
+
+
+@asynccontextmanager
+async def _clients(
+    server: ListenedRouter, options: ListenOptions
+) -> AsyncIterator[tuple[httpx.AsyncClient, httpx.AsyncClient]]:
+    """Who asks the router, and who calls the local target."""
+    # trust_env off: neither the token nor what was received goes through a proxy by accident.
+    async with (
+        httpx.AsyncClient(
+            base_url=server.url,
+            headers=server.headers,
+            timeout=60.0,
+            trust_env=False,
+            verify=server.url.startswith("https:") and trusting(server.cert),
+        ) as admin,
+        httpx.AsyncClient(
+            timeout=options.timeout,
+            trust_env=False,
+            verify=options.to.startswith("https:") and trusting(None),
+        ) as local,
+    ):
+        yield admin, local
 
 
 async def _with_keys(keys: KeyCommands, forwarder: Forwarder) -> int:

@@ -142,7 +142,7 @@ async def test_no_zombies_and_no_descriptors_are_left() -> None:
     for _ in range(5):
         await _run(_sh("exit 1", stdin=b"x"))
         await _run(a_shell_call("/nonexistent"))
-    assert _open_descriptors() == before
+    assert _open_descriptors() <= before
     assert children() <= others
 
 
