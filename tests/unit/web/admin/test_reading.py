@@ -10,6 +10,7 @@ from router.legible import exact
 from router.model import subscription
 from router.model.job import ENDED
 from router.model.operations import Audit
+from router.model.settings import Api, Endpoint
 from router.operator.answers import HIDDEN
 from router.provider_calls import ranges
 from router.rules.live import LiveRuleset, SecretValues
@@ -111,6 +112,22 @@ async def test_the_time_of_an_answer_is_one_that_the_selector_takes(rig: Rig) ->
     assert (await rig.ask("POST", "/api/cancel", "operator", body=since)).status == 200
     [(_, (_, request))] = rig.operator.calls
     assert request.selector.since == instant(at, NOW)
+
+
+async def test_a_sender_has_the_name_that_its_endpoint_gives_it(rig: Rig) -> None:
+    """The store keeps the canonical one."""
+    shop = Endpoint("shop", "shopify", ("/wh_x",), ("shop",), api=Api(spelling="commerce"))
+    rig.world.live.swap(LiveRuleset(a_ruleset(endpoints={"shop": shop}), SecretValues({}, {})))
+    one = f"/api/deliveries/{rig.ids['delivery']}"
+    answers = {
+        path: (await rig.ask("GET", path, "viewer")).json
+        for path in ("/api/deliveries", "/api/deliveries/after", "/api/endpoints", one)
+    }
+    assert answers["/api/deliveries"]["deliveries"][0]["provider"] == "commerce"
+    assert answers["/api/deliveries/after"]["deliveries"][0]["provider"] == "commerce"
+    assert answers["/api/endpoints"]["endpoints"][0]["provider"] == "commerce"
+    assert answers[one]["provider"] == "commerce"
+    assert (await rig.reading.record(rig.ids["delivery"])).delivery.provider == "shopify"
 
 
 async def test_where_looks_into_payloads_and_only_for_those_who_may(rig: Rig) -> None:
