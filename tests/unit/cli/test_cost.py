@@ -65,4 +65,4 @@ def test_a_file_that_is_wrong_has_no_cost(router: Router, costly: Path) -> None:
 def test_other_formats_have_no_place_for_it(router: Router) -> None:
     ran = router("check", EXAMPLE, "--cost", "--format", "sarif")
     assert ran.code == 2
-    assert "--cost goes with text and json" in ran.err
+    assert "--cost prints text or json" in ran.err

@@ -149,7 +149,7 @@ def test_a_secret_goes_to_the_api_whose_token_it_is(
     ("args", "words"),
     [
         (["--token", "hub"], "the secret 'hub' belongs to http://127.0.0.1:"),
-        (["--endpoint", "code", "--token", "other"], "belongs to https://api.github.com: say"),
+        (["--endpoint", "code", "--token", "other"], "belongs to https://api.github.com: name one"),
         (["--endpoint", "there", "--api-base", "BASE"], "is for https://api.github.com: name the"),
         (["--endpoint", "code", "--api-base", "http://localhost:1"], "the token of endpoint code"),
     ],
