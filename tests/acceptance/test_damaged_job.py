@@ -55,7 +55,7 @@ def test_a_spoilt_job_is_dead_alone_and_somebody_hears_of_it(make_rig: MakeRig, 
         assert [(state, reason) for _, state, reason in ends(rig.store)] == [
             (5, None),
             (4, "corrupt"),
-            (6, "predecessor_dead: spoilt"),
+            (6, "predecessor_dead: sp\ufffdilt"),
             (5, None),
         ]
         (call,) = [json.loads(one.body) for one in sink.received]
