@@ -73,8 +73,8 @@ class DispatchReads(FactReads, Protocol):
 
     async def lost_leases(self, leases: Collection[str]) -> tuple[Job, ...]:
         """
-        The jobs that run under these leases, of which the node that took them knows that nobody
-        holds them: their grant was never heard, or the end of their job could not be written.
+        The jobs that run under these leases, in the order of their ids: the node that took them
+        knows that nobody holds them. Their grant never came, or their end could not be written.
         """
 
 

@@ -74,7 +74,7 @@ class ModelLists:
 
     async def lost_leases(self, leases: Collection[str]) -> tuple[Job, ...]:
         running = [j for j in self._jobs.values() if j.state == "running"]
-        return tuple(j for j in running if j.lease in leases)
+        return tuple(sorted((j for j in running if j.lease in leases), key=lambda j: j.id))
 
     async def targets(self) -> Mapping[str, int]:
         found: dict[str, int] = {}

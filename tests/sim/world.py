@@ -9,6 +9,7 @@ from router.clock import Clock
 from router.dispatch import Dispatcher, DispatchRules, DispatchSettings
 from router.dispatch.protocol import Results
 from router.errors import RenderError, StoreUnavailable
+from router.kinds import KINDS
 from router.kinds.kind import ActionCall
 from router.kinds.log import LogCall
 from router.model.delivery import Delivery, DeliveryEvent
@@ -208,7 +209,9 @@ class World:
         live = DispatchRules(
             render=self.render,
             retry_of=lambda job: POLICY,
-            limits=lambda target, kind: TargetLimits(3, 4.0 if target == "chat" else None),
+            limits=lambda target, kind: TargetLimits(
+                3, 4.0 if target == "chat" else None, KINDS[kind].limits.breaker
+            ),
             reads=self.reads,
             died=self.died,
         )

@@ -141,10 +141,10 @@ def holders(db: sqlite3.Connection) -> list[tuple[int, str]]:
 
 
 def under(db: sqlite3.Connection, leases: Collection[str]) -> tuple[Job, ...]:
-    """The jobs that run under these leases."""
+    """The jobs that run under these leases, in the order of their ids."""
     rows = db.execute(
         f"SELECT {JOB_COLUMNS} FROM {JOBS_JOINED} "
-        f"WHERE {state_is('running', 'j.')} AND j.lease {LISTED}",
+        f"WHERE {state_is('running', 'j.')} AND j.lease {LISTED} ORDER BY j.id",
         (listed(leases),),
     )
     return tuple([to_job(row) for row in rows])
