@@ -1,18 +1,15 @@
 """YAML text to positioned, bounded nodes to typed values, all faults collected."""
 
-from router.yaml_source.decode import (
-    Decoder,
+from router.yaml_source.decode import Decoder, Refusal, described, opening
+from router.yaml_source.entries import (
     Entry,
     EntryKey,
     OpenEntry,
-    Refusal,
     SourceText,
     Table,
-    described,
     doc,
     keys_of,
     named,
-    opening,
 )
 from router.yaml_source.nodes import Mapping, Node, Scalar, Sequence
 from router.yaml_source.offsets import file_offset, offsets

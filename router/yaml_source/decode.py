@@ -16,130 +16,21 @@ A field's type says what is expected:
 
 import re
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from collections.abc import Mapping as MappingABC
-from functools import cache
-from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, Union, get_args, get_origin
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
 from router.suggest import Suggester
+from router.yaml_source.entries import Entry, SourceText, Table, keys_of
 from router.yaml_source.nodes import Mapping, Node, Scalar, Sequence
 from router.yaml_source.reading import shown
 from router.yaml_source.refusals import collision, quoted
 from router.yaml_source.scalars import NumberError, resolve
 from router.yaml_source.source import Report
 
-T = TypeVar("T")
-E = TypeVar("E", bound="Entry")
-
-
-class SourceText(msgspec.Struct, eq=False):
-    """A text and the scalar it was written as."""
-
-    value: str
-    node: Node
-
-
-class Table(Generic[T]):
-    """Named entries in the order of the file; a value that could not be read is None."""
-
-    __slots__ = ("items", "node")
-
-    def __init__(self, node: Node, items: dict[str, tuple[SourceText, T | None]]) -> None:
-        self.node = node
-        self.items = items
-
-    def __iter__(self) -> Iterator[tuple[SourceText, T]]:
-        return ((name, value) for name, value in self.items.values() if value is not None)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.items
-
-
-class Entry(msgspec.Struct, kw_only=True, eq=False):
-    """
-    A mapping of the file with known keys.
-
-    `broken` names the fields that were there but could not be read, or were required and are
-    missing; checks about them would only repeat what has been reported.
-    """
-
-    node: Node
-    broken: frozenset[str] = frozenset()
-
-    called: ClassVar[str] = "this mapping"
-    shorthand: ClassVar[str | None] = None
-    required: ClassVar[tuple[str, ...]] = ()
-
-    def at(self, key: str) -> Node:
-        """The value of a key for a message to point at; the entry itself if it has none."""
-        found = self.node.get(key) if isinstance(self.node, Mapping) else None
-        return found if found is not None else self.node
-
-    def key_at(self, key: str) -> Node:
-        """The key itself for a message to point at."""
-        found = self.node.key(key) if isinstance(self.node, Mapping) else None
-        return found if found is not None else self.node
-
-
-def named(
-    called: str, *, shorthand: str | None = None, required: tuple[str, ...] = ()
-) -> Callable[[type[E]], type[E]]:
-    """
-    Say of an entry class what messages call it, which key a lone scalar means, and which keys must
-    be there.
-    """
-
-    def with_names(kind: type[E]) -> type[E]:
-        kind.called = called
-        kind.shorthand = shorthand or kind.shorthand
-        kind.required = required or kind.required
-        return kind
-
-    return with_names
-
-
-def doc(words: str, *examples: Any) -> msgspec.Meta:
-    """What a key is for, in one line that editors show; examples where they say more than words."""
-    return msgspec.Meta(description=words, examples=list(examples) or None)
-
-
-class EntryKey(msgspec.Struct, frozen=True):
-    """One key of an entry: its name in files, its field, its type, and what it is for."""
-
-    name: str
-    field: str
-    kind: Any
-    about: str | None = None
-    examples: list[Any] | None = None
-
-
-class OpenEntry(Entry):
-    """A mapping with further keys, from a table; `chosen` holds the values of those given."""
-
-    chosen: dict[str, Any] = {}
-
-    @classmethod
-    def further(cls) -> tuple[EntryKey, ...]:
-        """The further keys; their `field` is their name."""
-        raise NotImplementedError
-
-
-@cache
-def keys_of(kind: type[Entry]) -> tuple[EntryKey, ...]:
-    """Every key of an entry class: its fields in their order, then those of a table."""
-    hidden = ("node", "broken", "chosen")
-    fields = [f for f in msgspec.structs.fields(kind) if f.name not in hidden]
-    further = kind.further() if issubclass(kind, OpenEntry) else ()
-    return (*(_key(f.encode_name, f.name, f.type) for f in fields), *further)
-
-
-def _key(name: str, field: str, kind: Any) -> EntryKey:
-    if get_origin(kind) is not Annotated:
-        return EntryKey(name, field, kind)
-    plain, meta = get_args(kind)
-    return EntryKey(name, field, plain, meta.description, meta.examples)
+E = TypeVar("E", bound=Entry)
 
 
 class Refusal(msgspec.Struct, frozen=True):
