@@ -64,7 +64,7 @@ class SteadyClock(Clock):
         self._source = source
         self._ticks = ticks
         self._base = source.now() * 1_000_000 - ticks()
-        self.monotonic = source.monotonic  # as it is: it is asked too often to be asked twice
+        self.monotonic = source.monotonic  # as it is: it is read too often to be wrapped
 
     def now(self) -> int:
         return (self._base + self._ticks()) // 1_000_000 + self.offset

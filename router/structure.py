@@ -25,16 +25,16 @@ _BRACKETS_MAX = 2 * STRUCTURE_MAX
 """No JSON with so little structure holds more; so the walk over a hostile body is bounded too."""
 
 
-class Weighed(NamedTuple):
+class MeasuredBody(NamedTuple):
     """A body and why it must not be decoded, found beforehand: counting a large one takes long."""
 
     body: bytes
     reason: str | None
 
 
-def weigh(body: bytes) -> Weighed:
+def weigh(body: bytes) -> MeasuredBody:
     """As `too_complex`, with the body that was looked at."""
-    return Weighed(body, too_complex(body))
+    return MeasuredBody(body, too_complex(body))
 
 
 def too_complex(body: bytes) -> str | None:

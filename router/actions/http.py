@@ -38,7 +38,7 @@ NOT_CREDENTIALS = frozenset({"idempotency-key"})
 _PLAIN = re.compile(r"[!-~]+").fullmatch
 
 
-class _Aim:
+class _Destination:
     """What a running call's connections are checked by, and what came of it."""
 
     __slots__ = ("refused", "tried", "url", "written")
@@ -53,7 +53,7 @@ class _Aim:
         return is_written(text, self.url.host or "", self.written.lower())
 
 
-_aim: contextvars.ContextVar[_Aim] = contextvars.ContextVar("aim")
+_aim: contextvars.ContextVar[_Destination] = contextvars.ContextVar("aim")
 
 
 class HttpAction:
@@ -93,7 +93,7 @@ class HttpAction:
         """Send it once, read at most 64 KiB of the answer."""
         if not isinstance(call, HttpCall):
             return FailOutcome("not an http call")
-        aim = _Aim(call.url)
+        aim = _Destination(call.url)
         token = _aim.set(aim)
         try:
             return await self._answer(call, job, aim)
@@ -113,7 +113,7 @@ class HttpAction:
         if self._session is not None:
             await self._session.close()
 
-    async def _answer(self, call: HttpCall, job: Job, aim: _Aim) -> Outcome:
+    async def _answer(self, call: HttpCall, job: Job, aim: _Destination) -> Outcome:
         aim.url = url = _url(call.url)
         if is_metadata_name(url.host or ""):
             return FailOutcome(FORBIDDEN)
@@ -202,7 +202,7 @@ class HttpAction:
             result |= self._redactor.json_value(json_of(text))
         return result
 
-    def _broken(self, error: Exception, aim: _Aim) -> Outcome:
+    def _broken(self, error: Exception, aim: _Destination) -> Outcome:
         """Words of our own for a call without an answer."""
         aiohttp = self._aiohttp
         if isinstance(error, self._receiving.ExcessError):

@@ -26,8 +26,8 @@ A = TypeVar("A")
 _ANSWERS: msgspec.json.Decoder[Answer] = msgspec.json.Decoder(Answer)
 
 
-class Broken(Exception):
-    """The process sent what is no answer to what it was asked."""
+class BrokenPluginChild(Exception):
+    """The process sent something that is no answer to its call."""
 
 
 class PluginChild:
@@ -149,7 +149,7 @@ class PluginChild:
         if answer is None:
             return None
         if not isinstance(answer, Ended) or answer.turn != turn or len(answer.value) > RESULT_MAX:
-            raise Broken
+            raise BrokenPluginChild
         return answer
 
     async def _answer(self) -> Answer | None:
@@ -157,13 +157,13 @@ class PluginChild:
             return None
         length = int.from_bytes(head, "big")
         if length > ANSWER_MAX:
-            raise Broken
+            raise BrokenPluginChild
         if (text := await self._bytes(length)) is None:
             return None
         try:
             return _ANSWERS.decode(text)
         except (ValueError, RecursionError):
-            raise Broken from None
+            raise BrokenPluginChild from None
 
     async def _bytes(self, count: int) -> bytes | None:
         """So many bytes, or None at the end of the stream."""

@@ -15,7 +15,7 @@ from router.model.settings import ShellLimits
 _SHELL = "/bin/sh"
 
 
-class FootingError(Exception):
+class ProcessSetupError(Exception):
     """The command cannot run as the rules want, now or later; the text says why."""
 
 
@@ -52,12 +52,12 @@ def owner_of(call: ShellCall) -> tuple[Owner | None, dict[str, str]]:
     try:
         found = pwd.getpwnam(call.user)
     except KeyError:
-        raise FootingError(f"there is no user called '{call.user}'") from None
+        raise ProcessSetupError(f"there is no user called '{call.user}'") from None
     home = {"HOME": found.pw_dir}
     if found.pw_uid == os.geteuid():
         return None, home
     if os.geteuid() != 0:
-        raise FootingError("'user' needs a router that runs as root")
+        raise ProcessSetupError("'user' needs a router that runs as root")
     return Owner(found.pw_uid, found.pw_gid), home
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from router.actions.kept_response import json_of
-from router.actions.plugin_child import Broken, PluginChild
+from router.actions.plugin_child import BrokenPluginChild, PluginChild
 from router.actions.shell import signal_name
 from router.expressions import encode_json
 from router.kinds.kind import ActionCall
@@ -108,7 +108,7 @@ class PythonAction:
             return await self._stopped(
                 call, child, "timeout", f"stopped after {call.timeout_s:g} s"
             ), False
-        except Broken:
+        except BrokenPluginChild:
             return await self._stopped(call, child, "error", NO_ANSWER), False
         if ended is None:
             return await self._died(call, child), False
@@ -124,7 +124,7 @@ class PythonAction:
                 listens = await child.ready()
         except TimeoutError:
             return RetryOutcome("error", "the plugin's process did not start in time")
-        except Broken:
+        except BrokenPluginChild:
             return await self._stopped(call, child, "error", NO_ANSWER)
         return None if listens else await self._died(call, child)
 

@@ -10,7 +10,7 @@ from typing import Any
 from router.actions.child import Child, Owner
 from router.actions.kept_response import json_of
 from router.actions.live_output import Watching, secrets_of
-from router.actions.process_limits import FootingError, bounded, handed, owner_of
+from router.actions.process_limits import ProcessSetupError, bounded, handed, owner_of
 from router.kinds.kind import ActionCall
 from router.kinds.shell import ShellCall, of_exit
 from router.log import Redactor
@@ -51,7 +51,7 @@ class ShellAction:
             owner, variables = owner_of(call)
             async with handed(call.files, owner) as paths:
                 return await self._run(call, job, {**variables, **call.env, **paths}, owner)
-        except FootingError as error:
+        except ProcessSetupError as error:
             return FailOutcome(str(error))
         except OSError as error:  # no room for the files
             return _not_started(error)
@@ -148,7 +148,7 @@ def _not_started(error: Exception) -> Outcome:
         errno.EPERM: "the program may not be executed",
         errno.ENOEXEC: "the program is not executable: a first line like #!/bin/sh is missing",
         errno.ENOTDIR: "the working folder is not a folder",
-        errno.EAGAIN: "the system has no room for another process",
+        errno.EAGAIN: "the system cannot start another process now",
         errno.ENOMEM: "the system has no memory for another process",
         errno.EMFILE: "the router has too many files open",
         errno.ENFILE: "the system has too many files open",

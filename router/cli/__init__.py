@@ -1,1 +1,1 @@
-"""DOORBELL: one file a command group; imports are lazy."""
+"""The command line: one file a command group; imports are lazy."""

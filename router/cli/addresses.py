@@ -32,7 +32,7 @@ def addresses(*, place: Options) -> None:
     names = [e.name for e in ruleset.endpoints.values() if e.expect_every is not None]
 
     async def last(reader: "SqliteReader") -> Mapping[str, LastReceived]:
-        from router.serving.silent_endpoints import FACTS, newest_of
+        from router.serving.quiet_endpoints import FACTS, newest_of
 
         kept = await reader.recall(FACTS)
         return {

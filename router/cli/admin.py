@@ -1,4 +1,4 @@
-"""The admin door of a running server, as the command line knocks at it."""
+"""A client of a running server's admin API, for the command line."""
 
 import ssl
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ class NotAdminApi(click.ClickException):
 
 
 class MayNotSee(click.ClickException):
-    """The token opens the door, but not this."""
+    """The token is valid, but its role may not do this."""
 
 
 def loopback(address: str, *, tls: bool = False) -> str:
@@ -57,8 +57,8 @@ def trusting(cert: str | None) -> ssl.SSLContext:
     Who is believed to be the server: whoever has a certificate of an authority that the system
     trusts (or SSL_CERT_FILE), for the name in its URL.
 
-    With `cert`, the file of a door on this machine: whoever has just that one. It is for the name
-    that others know, so the name is not looked at.
+    With `cert`, the certificate file of a listener on this machine: whoever has just that one. It
+    is made out to the public name, so the name is not compared.
 
     Raises:
         UsageError: the file cannot be read.
@@ -96,10 +96,10 @@ def tls_fault(error: BaseException | None) -> str | None:
 
 class AdminClient:
     """
-    Speaks to one admin door. A context manager.
+    Calls the admin API of one server. A context manager.
 
     `store` is the file that the server must hold, None for a remote one: another router on the
-    same port must not be told to replay our deliveries. `cert`: see `trusting`.
+    same port must not replay our deliveries. `cert`: see `trusting`.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class AdminClient:
         *,
         timeout_s: float = _TIMEOUT_S,
     ) -> "AdminClient":
-        """The door that `--server` names, else that of the server of these rules."""
+        """A client of the server that `--server` names, else of the server of these rules."""
         if place.server is not None:
             return cls(place.server.rstrip("/"), place.token, store=None, timeout_s=timeout_s)
         if ruleset is None:

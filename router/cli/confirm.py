@@ -54,7 +54,7 @@ def agreed(
     The selection as its plan saw it, after a yes; an empty plan ends the command.
 
     Raises:
-        UsageError: nobody can be asked.
+        UsageError: not a terminal, and no `--yes`.
     """
     if place.as_json or not sys.stdin.isatty():
         raise UsageError("Not a terminal: pass --yes or --dry-run.")

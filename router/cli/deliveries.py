@@ -18,7 +18,7 @@ from router.suggest import did_you_mean
 LIMIT = 50
 _REFUSALS_KEPT = 500
 _REFUSED_BY = {"endpoint", "since", "until", "limit"}
-"""What can be told of a refused request."""
+"""What is known of a refused request."""
 
 
 @click.command()
@@ -63,9 +63,9 @@ def _refused(place: Options, selector: Criteria) -> None:
 
     for name in selector.as_json().keys() - _REFUSED_BY:
         raise UsageError(f"--{name} is for deliveries that were stored, not for --refused")
-    with AdminClient.of(place) as door:
-        kept = door.refusals(_REFUSALS_KEPT).refusals
-        known = door.status().endpoints if selector.endpoint is not None else []
+    with AdminClient.of(place) as client:
+        kept = client.refusals(_REFUSALS_KEPT).refusals
+        known = client.status().endpoints if selector.endpoint is not None else []
     endpoint = selector.endpoint
     if endpoint is not None and endpoint not in {*known, *(r.get("endpoint") for r in kept)}:
         hint = did_you_mean(endpoint, known) or f"there are {', '.join(known)}"

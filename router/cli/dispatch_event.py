@@ -58,7 +58,7 @@ def dispatch_event(
     rules file is needed.
     """
     from router.provider_calls.answers import refused
-    from router.provider_calls.client import Client, hosts_of
+    from router.provider_calls.client import ProviderClient, hosts_of
     from router.providers.management import dispatch, is_repository
 
     if not is_repository(repository):
@@ -67,7 +67,9 @@ def dispatch_event(
     request = dispatch(access, repository, event_type, _payload(payload))
 
     async def send() -> "ApiAnswer":
-        async with Client(hosts_of(access.base), egress=egress, timeout_s=timeout) as client:
+        async with ProviderClient(
+            hosts_of(access.base), egress=egress, timeout_s=timeout
+        ) as client:
             return await client.send(request)
 
     answer = asyncio.run(send())

@@ -25,7 +25,7 @@ from router.provider_calls import reachability
 from router.providers.provider import Provider
 from router.refusals import KEPT_MAX
 from router.rules.ruleset import Ruleset
-from router.serving.silent_endpoints import FACTS, newest_of
+from router.serving.quiet_endpoints import FACTS, newest_of
 from router.store.sqlite.reader import SqliteReader
 from router.store.values import Selector
 

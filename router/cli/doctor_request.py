@@ -14,7 +14,7 @@ from router.cli.options import Options, addressed
 from router.cli.output import dates, moment, print_json, visible
 from router.clock import SystemClock
 from router.diagnosis.causes import DiagnosisFinding
-from router.diagnosis.diagnose import Case, Other, diagnose
+from router.diagnosis.diagnose import DiagnosisInput, OtherEndpoint, diagnose
 from router.errors import NotFound, SecretMissing, UsageError
 from router.model.delivery import InboundRequest, LiveSecret
 from router.model.settings import Endpoint
@@ -120,20 +120,22 @@ def _case(
     ruleset: Ruleset,
     endpoint: Endpoint,
     given: bytes | None,
-) -> Case:
+) -> DiagnosisInput:
     now = SystemClock().now()
     came = request.received_at or None
     dev_file = DevFile.load(DevFile.path_for(place.rules)) if place.dev else None
     values = _values(ruleset, place.environ, dev_file)
     live, ended = _split(ruleset, endpoint, values, came or now)
-    return Case(
+    return DiagnosisInput(
         endpoint.name,
         ruleset.providers[endpoint.provider],
         live,
         now,
         ended=ended,
         others=tuple(
-            Other(e.name, ruleset.providers[e.provider], _split(ruleset, e, values, came or now)[0])
+            OtherEndpoint(
+                e.name, ruleset.providers[e.provider], _split(ruleset, e, values, came or now)[0]
+            )
             for e in ruleset.addressed.values()
             if e.name != endpoint.name and e.secrets
         ),

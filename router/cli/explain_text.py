@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from router.cli.explain_input import Explanation
 from router.cli.explain_leaves import one_line, rule_lines, verdict
-from router.cli.flags import told
+from router.cli.flags import flags_text
 from router.cli.output import moment, visible
 from router.rules.explain import MATCHED, EventReading, Passed, RuleReading, near_misses
 from router.rules.explain_words import passed_words, short
@@ -15,7 +15,7 @@ OTHERS_SHOWN = 20
 
 
 def explanation_lines(found: Explanation, *, whole: bool) -> Iterator[str]:
-    """`whole`: every rule with all its leaves, as when one was asked for."""
+    """`whole`: every rule with all its leaves, as when one was named."""
     yield from _head(found)
     if found.reason is not None:
         yield ""
@@ -38,7 +38,7 @@ def _head(found: Explanation) -> Iterator[str]:
         yield f"verified  {by if d.verified_by is None else f'by secret {d.verified_by!r}'}"
         yield f"dedupe    {_dedupe(found)}"
     if d.flags:
-        yield f"flags     {told(d.flags)}"
+        yield f"flags     {flags_text(d.flags)}"
     yield f"rules     {found.by}"
 
 
@@ -76,8 +76,8 @@ def _event(e: EventReading, whole: bool) -> Iterator[str]:
     yield from _group("errors", errors)
     skipped = [r for r in distant if r.passed is not None]
     yield from _short("skipped by the index", skipped, whole)
-    told = {r.rule.id for r in (*matched, *shown, *errors, *skipped)}
-    others = {r.rule.id: r for r in (*distant, *e.rules) if r.rule.id not in told}
+    listed = {r.rule.id for r in (*matched, *shown, *errors, *skipped)}
+    others = {r.rule.id: r for r in (*distant, *e.rules) if r.rule.id not in listed}
     yield from _short("others", list(others.values()), whole)
 
 

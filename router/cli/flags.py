@@ -9,6 +9,6 @@ WORDS = {
 }
 
 
-def told(flags: Iterable[str]) -> str:
+def flags_text(flags: Iterable[str]) -> str:
     """`api_version: made by another …; no_id: …`, or nothing."""
     return "; ".join(f"{flag}: {WORDS[flag]}" if flag in WORDS else flag for flag in flags)

@@ -9,7 +9,7 @@ from router.errors import UsageError
 
 
 class SentRequest(msgspec.Struct, frozen=True):
-    """One request, whole: `path` on the public door, headers as sent, body byte for byte."""
+    """One request, whole: `path` on the public listener, headers as sent, body byte for byte."""
 
     method: str
     path: str

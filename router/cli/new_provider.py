@@ -13,7 +13,7 @@ from router.cli.captured_request import read_captured
 from router.cli.option_file import read_named
 from router.cli.output import note, print_json
 from router.cli.providers import names_of
-from router.diagnosis.scheme_finder import Fit, fits, known_senders, titled
+from router.diagnosis.scheme_finder import FittingScheme, fits, known_senders, titled
 from router.errors import UsageError
 from router.model.delivery import InboundRequest
 from router.providers import builtin
@@ -67,7 +67,7 @@ def given_secret(variable: str | None, file: Path | None) -> bytes | None:
     return read_named(str(file)).removesuffix(b"\n").removesuffix(b"\r")
 
 
-def _note_fit(fit: Fit | None, secret: bytes | None) -> None:
+def _note_fit(fit: FittingScheme | None, secret: bytes | None) -> None:
     if fit is not None:
         scheme = fit.verify["scheme"]
         where = fit.verify.get("header") or fit.verify.get("query") or "Authorization"
@@ -83,7 +83,7 @@ def _note_fit(fit: Fit | None, secret: bytes | None) -> None:
         )
 
 
-def _definition(request: InboundRequest, fit: Fit | None) -> dict[str, Any]:
+def _definition(request: InboundRequest, fit: FittingScheme | None) -> dict[str, Any]:
     headers = {n.decode("latin-1"): v.decode("latin-1") for n, v in request.headers}
     payload: Any = None
     with suppress(ValueError, RecursionError):
@@ -137,7 +137,7 @@ def _guess(headers: dict[str, str]) -> dict[str, Any]:
     return {"scheme": "none"}
 
 
-def _text(name: str, definition: dict[str, Any], fit: Fit | None) -> str:
+def _text(name: str, definition: dict[str, Any], fit: FittingScheme | None) -> str:
     lines = yaml.safe_dump(
         definition, sort_keys=False, default_flow_style=None, width=96, allow_unicode=True
     )

@@ -23,7 +23,7 @@ from router.suggest import did_you_mean
 SINK = "http://127.0.0.1:9000"
 
 
-class Start(msgspec.Struct, frozen=True):
+class StarterRules(msgspec.Struct, frozen=True):
     """
     What a first file holds for one provider. `rule` is YAML; URL stands for the target.
 
@@ -39,7 +39,7 @@ class Start(msgspec.Struct, frozen=True):
 
 
 STARTS = {
-    "commerce": Start(
+    "commerce": StarterRules(
         endpoint="shop",
         secret="shop",  # noqa: S106 - a name
         variable="SHOP_WEBHOOK_SECRET",
@@ -56,7 +56,7 @@ STARTS = {
       - http: URL
 """,
     ),
-    "email": Start(
+    "email": StarterRules(
         endpoint="mail",
         secret="mail_key",  # noqa: S106 - a name
         variable="MAIL_VERIFICATION_KEY",
@@ -73,7 +73,7 @@ STARTS = {
       - http: URL
 """,
     ),
-    "code-host": Start(
+    "code-host": StarterRules(
         endpoint="code",
         secret="hub",  # noqa: S106 - a name
         variable="CODE_WEBHOOK_SECRET",
@@ -103,14 +103,14 @@ _OTHER = """\
 """
 
 
-def start_of(provider: Provider) -> Start:
+def start_of(provider: Provider) -> StarterRules:
     """What to start with: the best-known senders have a rule of their own."""
     if provider.name in STARTS:
         return STARTS[provider.name]
     name = provider.name
     event = next((info.name for info in provider.events), None)
     named = name.replace("-", "_")
-    return Start(
+    return StarterRules(
         endpoint=name,
         secret=named if provider.signed else "",
         variable=f"{named.upper()}_SECRET",
@@ -157,7 +157,7 @@ def make(*, file: str, providers: Sequence[str], forward: str | None, as_json: b
         click.echo(f"  {command}")
 
 
-def written(chosen: dict[str, Start], url: str) -> str:
+def written(chosen: dict[str, StarterRules], url: str) -> str:
     """The file's text: what to start with by the provider name to write; where events go."""
     signed = [start for start in chosen.values() if start.secret]
     lines = [
@@ -210,7 +210,7 @@ def _names() -> list[str]:
     return list(dict.fromkeys(names_of(known[name])[0] for name in names))
 
 
-def _chosen(names: Sequence[str]) -> dict[str, Start]:
+def _chosen(names: Sequence[str]) -> dict[str, StarterRules]:
     """
     The name to write to what it starts with; two names of one sender count once.
 
@@ -220,7 +220,7 @@ def _chosen(names: Sequence[str]) -> dict[str, Start]:
     if not names:
         raise UsageError(f"name a sender with --provider: {', '.join(_names())}")
     known = builtin()
-    found: dict[str, Start] = {}
+    found: dict[str, StarterRules] = {}
     for name in names:
         if name not in known:
             hint = did_you_mean(name, known) or f"known are {', '.join(_names())}"
@@ -231,7 +231,7 @@ def _chosen(names: Sequence[str]) -> dict[str, Start]:
     return found
 
 
-def _next(path: Path, chosen: dict[str, Start], *, to_sink: bool) -> list[str]:
+def _next(path: Path, chosen: dict[str, StarterRules], *, to_sink: bool) -> list[str]:
     """The three commands that show the file at work."""
     called = program_name(sys.argv[0], os.environ.get("PATH"))
     name = shlex.quote(str(path))

@@ -55,14 +55,14 @@ def ask_store(
     """The answer of the store of these rules; of an empty one, if there is none yet."""
     from router.wiring.offline import open_questions
 
-    async def asked() -> T:
+    async def answer() -> T:
         async with open_questions(ruleset) as questions:
             return await question(questions)
 
     store = ruleset.server.store
     if not quiet and not Path(store).exists():
         note(f"nothing has been received yet (there is no store {store})")
-    return asyncio.run(asked())
+    return asyncio.run(answer())
 
 
 def act(options: Options, verb: "Callable[[Verbs], Awaitable[T]]") -> tuple[T, bool]:
@@ -120,7 +120,7 @@ async def _answer(question: Callable[[RemoteOperator], Awaitable[T]], remote: Re
 def _write_counts(options: Options, ruleset: "Ruleset", route: str) -> None:
     """
     A running server counts copies, and what rules do, in memory first: have it write them. If it
-    cannot be asked, say that the counts are older.
+    cannot be reached, say that the counts are older.
     """
     try:
         with AdminClient.of(options, ruleset, timeout_s=_COUNTS_WITHIN_S) as client:

@@ -1,4 +1,4 @@
-"""How answers look: tables on a terminal, plain text in a pipe, JSON when asked."""
+"""How answers look: tables on a terminal, plain text in a pipe, JSON with `--json`."""
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence

@@ -38,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Where pytest was told no paths, the rules files are looked into too."""
+    """Where pytest was given no paths, the rules files are collected too."""
     if config.args_source is pytest.Config.ArgsSource.ARGS:
         return
     inside = [Path(arg.split("::")[0]).absolute() for arg in config.args]

@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from router.cli.admin import AdminClient
-from router.cli.flags import told
+from router.cli.flags import flags_text
 from router.cli.operator_access import ask
 from router.cli.options import Options, place_options
 from router.cli.output import dates, moment, pretty, print_json, span, visible, visible_block
@@ -45,8 +45,8 @@ def _follow(place: Options, record: DeliveryRecord) -> None:
     if len(record.jobs) != 1:
         ids = ", ".join(job.id for job in record.jobs[:8])
         raise UsageError(f"--follow takes one job; this delivery has {ids or 'none'}")
-    with AdminClient.of(place) as door:
-        follow(door, record.jobs[0])
+    with AdminClient.of(place) as client:
+        follow(client, record.jobs[0])
 
 
 def _as_json(record: DeliveryRecord) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def _print(record: DeliveryRecord) -> None:
     click.echo(f"verified  {_verified(d)}")
     click.echo(f"state     {d.state}")
     if d.flags:
-        click.echo(f"flags     {told(d.flags)}")
+        click.echo(f"flags     {flags_text(d.flags)}")
     if record.duplicates:
         last = moment(record.last_seen_at)
         click.echo(f"copies    ×{record.duplicates + 1}, the last at {last}")

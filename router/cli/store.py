@@ -145,7 +145,7 @@ def prune(*, place: Options, older_than: str | None, dry_run: bool) -> None:
     Remove now what `server.retention` lets go, as the server does by itself in small steps.
 
     Deliveries with open jobs and living dedupe keys always stay. The file does not shrink: new
-    deliveries fill the room.
+    deliveries use the freed space.
     """
     age = _age(older_than)
     if dry_run:
@@ -184,8 +184,8 @@ def _prunable(place: Options, age: int | None) -> dict[str, Any]:
     async def look() -> tuple[int, int]:
         reader = open_reader(ruleset.server.store)
         try:
-            wish = retain(ruleset.server.retention, now, age)
-            return await reader.ask(removable, wish, now)
+            limits = retain(ruleset.server.retention, now, age)
+            return await reader.ask(removable, limits, now)
         finally:
             await reader.close()
 
@@ -271,11 +271,11 @@ def _count(n: int, noun: str) -> str:
 
 
 def _progress(word: str) -> "Progress":
-    """Tells a person how far it is; a pipe hears nothing."""
+    """Progress for a terminal; a pipe gets none."""
     shows = sys.stderr.isatty()
 
-    def told(left: int, pages: int) -> None:
+    def show(left: int, pages: int) -> None:
         if shows and pages:
             click.echo(f"\r{100 - 100 * left // pages:3d} % {word}", err=True, nl=not left)
 
-    return told
+    return show

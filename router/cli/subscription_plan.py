@@ -38,7 +38,7 @@ class ApiOptions(msgspec.Struct, frozen=True):
     spelling: str | None = None
 
 
-class Row(msgspec.Struct, frozen=True):
+class PlannedTopic(msgspec.Struct, frozen=True):
     """One topic of a plan. `record` is what is known of it, None for nothing."""
 
     topic: str
@@ -53,7 +53,7 @@ class SubscriptionPlan(msgspec.Struct, frozen=True):
     endpoint: str
     access: Access
     way: SubscriptionApi
-    rows: tuple[Row, ...]
+    rows: tuple[PlannedTopic, ...]
     known: Mapping[str, Subscription]
 
     @property
@@ -250,7 +250,7 @@ def planned(
         do: Literal["create", "keep", "unsure"] = "create"
         if record is not None and not again:
             do = "keep" if record.state == "made" else "unsure"
-        rows.append(Row(topic, address, do, record))
+        rows.append(PlannedTopic(topic, address, do, record))
     local = [row.address for row in rows if _is_local(row.address)]
     if local and not _is_local(access.base):  # of use to a sender on this machine alone
         raise UsageError(

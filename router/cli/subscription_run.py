@@ -14,7 +14,7 @@ from router.cli.options import Options
 from router.cli.output import counted, moment, note, print_json, print_table, visible
 from router.cli.subscription_plan import (
     ApiOptions,
-    Row,
+    PlannedTopic,
     SubscriptionPlan,
     access_for,
     endpoint_of,
@@ -28,7 +28,7 @@ from router.clock import SystemClock
 from router.errors import NotFound, UsageError
 from router.model.settings import Endpoint
 from router.provider_calls import subscriptions
-from router.provider_calls.client import Client, hosts_of
+from router.provider_calls.client import ProviderClient, hosts_of
 from router.provider_calls.rate_limit import Pace
 from router.provider_calls.subscriptions import Subscriber, SubscriptionApi, SubscriptionResult
 from router.providers.management import Access, is_topic, topic_table
@@ -175,7 +175,7 @@ def _show(place: Options, plan: SubscriptionPlan) -> None:
     click.echo(f"{counted(len(plan.wanted), 'subscription')} to create")
 
 
-def _step(row: Row) -> str:
+def _step(row: PlannedTopic) -> str:
     record = row.record
     if record is None:
         return "create"
@@ -197,9 +197,9 @@ async def _client(
     ruleset: Ruleset,
     access: Access,
     timeout: float,  # noqa: ASYNC109 - of each call, not of this
-) -> AsyncIterator[Client]:
+) -> AsyncIterator[ProviderClient]:
     hosts, egress = hosts_of(access.base), ruleset.server.egress_allow
-    async with Client(hosts, egress=egress, timeout_s=timeout) as client:
+    async with ProviderClient(hosts, egress=egress, timeout_s=timeout) as client:
         yield client
 
 

@@ -11,7 +11,7 @@ from router.config.kinds.base import CompileContext, Surroundings
 from router.config.language import ExpressionSite, Language
 from router.config.schema import ActionEntry
 from router.config.settings import NAME, chosen_retry, shape
-from router.config.shared import SharedActions, Use
+from router.config.shared import SharedActions, SharedUse
 from router.kinds import KINDS
 from router.model.retry import RetryPolicy
 from router.model.settings import Api, Target
@@ -84,7 +84,7 @@ class ActionCompiler:
             return None
         return self.shared.within(use, around.rule, entry, lambda: self._step(use, around))
 
-    def _step(self, use: Use, around: Surroundings) -> CompiledAction | None:
+    def _step(self, use: SharedUse, around: Surroundings) -> CompiledAction | None:
         entry = use.entry
         if use.shared and self.context.one_of("action-kind", entry, tuple(SCHEMAS)) is None:
             return None

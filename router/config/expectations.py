@@ -83,7 +83,7 @@ class Expectations:
                 self.context.error("bad-value", f"{status} is no HTTP status", entry.at("status"))
         sent = sum(step.requests for step in sends)
         if any(step.broken for step in trial.send or ()):
-            return tuple(entry.status)  # how many are sent cannot be told
+            return tuple(entry.status)  # how many are sent is not known
         if isinstance(entry.at("status"), Sequence) and len(entry.status) not in (1, sent):
             self._bad(
                 f"{len(entry.status)} statuses are expected of {sent} deliveries",

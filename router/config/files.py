@@ -109,7 +109,7 @@ def included_names(text: str, files: Files) -> list[str]:
     return [name for name in dict.fromkeys(names) if not is_tests(name)]
 
 
-@lru_cache(maxsize=1)  # asked every second of a file that changes once a week
+@lru_cache(maxsize=1)  # called every second for a file that changes once a week
 def _patterns(text: str) -> tuple[str, ...]:
     if not _INCLUDE.search(text):
         return ()

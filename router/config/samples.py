@@ -38,7 +38,7 @@ _ADVISED = re.compile(r"(.* is (?:null|an array|an object)): (.*)", re.DOTALL)
 Scope = dict[str, Any]
 
 
-class Fault(msgspec.Struct, frozen=True):
+class TemplateFault(msgspec.Struct, frozen=True):
     """Why an expression of a template cannot be rendered, and which (None: the template)."""
 
     reason: str
@@ -85,7 +85,7 @@ def _judge(
 
 
 def _say(
-    context: LoadContext, text: SourceText, template: Template, faults: dict[str, Fault]
+    context: LoadContext, text: SourceText, template: Template, faults: dict[str, TemplateFault]
 ) -> None:
     (name, fault), *others = faults.items()
     span = (0, len(text.value))
@@ -145,12 +145,12 @@ def _within(form: TemplateForm, value: Any) -> Iterator[tuple[TemplateForm, Temp
             yield from _within(form, child)
 
 
-def _fault(form: TemplateForm, template: Template, scope: Scope) -> Fault | None:
+def _fault(form: TemplateForm, template: Template, scope: Scope) -> TemplateFault | None:
     """Why a template cannot be rendered; None also where that cannot be judged."""
     try:
         _render(form, template, scope)
     except RenderError as error:
-        whole = Fault(str(error).removeprefix(f"{error.place}: "))
+        whole = TemplateFault(str(error).removeprefix(f"{error.place}: "))
     else:
         return None
     for index, part in enumerate(template.parts):
@@ -158,7 +158,7 @@ def _fault(form: TemplateForm, template: Template, scope: Scope) -> Fault | None
             try:
                 _render(form, Template(part.text, (part,), (0,)), scope)
             except RenderError as error:
-                return Fault(str(error).removeprefix(f"{error.place}: "), index)
+                return TemplateFault(str(error).removeprefix(f"{error.place}: "), index)
     return whole
 
 
@@ -175,7 +175,7 @@ def _render(form: TemplateForm, template: Template, scope: Scope) -> None:
 # -- what a sample can prove
 
 
-def _counts(fault: Fault, template: Template, rule: CompiledRule, scope: Scope) -> bool:
+def _counts(fault: TemplateFault, template: Template, rule: CompiledRule, scope: Scope) -> bool:
     """Whether a fault is the rule's, and not of the sample or of what the rule keeps away."""
     expressions = template.expressions
     if fault.part is not None:

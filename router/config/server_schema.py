@@ -86,7 +86,7 @@ class LimitsEntry(Entry):
         Size | None, doc("Bodies being received, all together. Default 64MiB.")
     ] = None
     in_flight_wait: Annotated[
-        Duration | None, doc("How long a request waits for room. Default 2s.")
+        Duration | None, doc("How long a request waits for memory to become free. Default 2s.")
     ] = None
     connections: Annotated[int | None, doc("Connections of one address. Default 64.")] = None
 
@@ -148,7 +148,7 @@ class ServerEntry(Entry):
     base_url: Annotated[
         SettingEntry | None,
         doc(
-            "What senders are told; its path is part of every endpoint's.",
+            "The address that senders use; its path is part of every endpoint's.",
             "https://hooks.example.com",
             {"env": "ROUTER_BASE_URL"},
         ),

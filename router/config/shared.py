@@ -21,7 +21,7 @@ T = TypeVar("T")
 Given = tuple[tuple[str, JsonSpec], ...]
 
 
-class Use(msgspec.Struct, frozen=True):
+class SharedUse(msgspec.Struct, frozen=True):
     """A step of a rule with what it uses filled in, and the values of its parameters."""
 
     entry: ActionEntry
@@ -54,16 +54,16 @@ class SharedActions:
         for name, entry in self._table or ():
             self._shape(name, entry)
 
-    def unused(self) -> Iterator[Use]:
+    def unused(self) -> Iterator[SharedUse]:
         """What no rule uses; each is warned about."""
         for name, shared in self._table or ():
             if name.value not in self._used:
                 self.context.warning(
                     "unused-action", f"the shared action '{name.value[:60]}' is used nowhere", name
                 )
-                yield Use(msgspec.structs.replace(shared, id=name), (), shared)
+                yield SharedUse(msgspec.structs.replace(shared, id=name), (), shared)
 
-    def used_by(self, entry: ActionEntry, roots: frozenset[str]) -> Use | None:
+    def used_by(self, entry: ActionEntry, roots: frozenset[str]) -> SharedUse | None:
         """What a step of a rule comes to; None when it uses something that is not there."""
         if entry.use is None:
             if entry.given is not None and "use" not in entry.broken:
@@ -72,7 +72,7 @@ class SharedActions:
                     "'with' hands values to a shared action; this step uses none",
                     entry.key_at("with"),
                 )
-            return Use(entry)
+            return SharedUse(entry)
         name = entry.use.value
         self._used.add(name)
         if (table := self._table) is None or name not in table:
@@ -83,13 +83,13 @@ class SharedActions:
             return None  # reported where it stands
         own = {f: getattr(entry, f) for f in entry.__struct_fields__ if f not in _OF_THE_USE}
         own = {field: value for field, value in own.items() if value is not None}
-        return Use(
+        return SharedUse(
             msgspec.structs.replace(shared, **{"id": entry.use, **own}),
             self._given(entry, shared, roots),
             shared,
         )
 
-    def within(self, use: Use, rule: str, place: ActionEntry, compile_: Callable[[], T]) -> T:
+    def within(self, use: SharedUse, rule: str, place: ActionEntry, compile_: Callable[[], T]) -> T:
         """Compile the shared part of a step: `with` can be read, and faults say who uses it."""
         if use.shared is None or place.use is None:
             return compile_()
@@ -112,7 +112,7 @@ class SharedActions:
                         )
                     )
 
-    def alone(self, use: Use, compile_: Callable[[], object]) -> None:
+    def alone(self, use: SharedUse, compile_: Callable[[], object]) -> None:
         """Compile a shared action that no rule uses: only for its faults."""
         if use.shared is not None:
             self._language.given = self._parameters(use.shared)

@@ -5,6 +5,6 @@ Pure and bounded, but far too costly for the way of a delivery.
 """
 
 from router.diagnosis.causes import DiagnosisFinding
-from router.diagnosis.diagnose import Case, Other, diagnose
+from router.diagnosis.diagnose import DiagnosisInput, OtherEndpoint, diagnose
 
-__all__ = ["Case", "DiagnosisFinding", "Other", "diagnose"]
+__all__ = ["DiagnosisFinding", "DiagnosisInput", "OtherEndpoint", "diagnose"]

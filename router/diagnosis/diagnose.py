@@ -11,7 +11,7 @@ import msgspec
 
 from router.diagnosis.causes import ALTERED, DiagnosisFinding, clock, finding, key_fix
 from router.diagnosis.originals import originals
-from router.diagnosis.probe import Probe, Read
+from router.diagnosis.probe import Probe, SignatureReading
 from router.diagnosis.rewriting import is_sorted
 from router.diagnosis.secret_guesses import guesses
 from router.model.delivery import REMOVED, InboundRequest, LiveSecret, Refused, Verified
@@ -26,7 +26,7 @@ HEADERS_MAX = 40
 _ANY_AGE_S = 10**12
 
 
-class Other(msgspec.Struct, frozen=True):
+class OtherEndpoint(msgspec.Struct, frozen=True):
     """Another endpoint of the same file."""
 
     endpoint: str
@@ -34,7 +34,7 @@ class Other(msgspec.Struct, frozen=True):
     secrets: tuple[LiveSecret, ...]
 
 
-class Case(msgspec.Struct, frozen=True):
+class DiagnosisInput(msgspec.Struct, frozen=True):
     """
     What is known beside the request. `live` verify now, `ended` did so until their day; `known`
     are all senders. `came_ms` is when the request came, None if nobody knows; `tolerance_s` is
@@ -47,7 +47,7 @@ class Case(msgspec.Struct, frozen=True):
     live: tuple[LiveSecret, ...]
     now_ms: int
     ended: tuple[LiveSecret, ...] = ()
-    others: tuple[Other, ...] = ()
+    others: tuple[OtherEndpoint, ...] = ()
     known: Mapping[str, Provider] = {}
     came_ms: int | None = None
     tolerance_s: int | None = None
@@ -60,7 +60,7 @@ class Case(msgspec.Struct, frozen=True):
         return self.now_ms if self.came_ms is None else self.came_ms
 
 
-def diagnose(request: InboundRequest, case: Case) -> tuple[DiagnosisFinding, ...]:
+def diagnose(request: InboundRequest, case: DiagnosisInput) -> tuple[DiagnosisFinding, ...]:
     """
     What is wrong with a request, the cause that is proved first; never empty.
 
@@ -107,7 +107,9 @@ def _is_hidden(request: InboundRequest, provider: Provider) -> bool:
 # -- what is proved -------------------------------------------------------------------------------
 
 
-def _proved(request: InboundRequest, case: Case, verdict: Refused) -> list[DiagnosisFinding]:
+def _proved(
+    request: InboundRequest, case: DiagnosisInput, verdict: Refused
+) -> list[DiagnosisFinding]:
     if verdict.reason in ("stale_timestamp", "expired_token"):
         return [_clock(request, case, verdict)]
     searches = (_by_own_ways, _by_shown_secret, _by_other_endpoints, _by_other_senders, _elsewhere)
@@ -117,18 +119,18 @@ def _proved(request: InboundRequest, case: Case, verdict: Refused) -> list[Diagn
     return []
 
 
-def _clock(request: InboundRequest, case: Case, verdict: Refused) -> DiagnosisFinding:
+def _clock(request: InboundRequest, case: DiagnosisInput, verdict: Refused) -> DiagnosisFinding:
     stamps = [Probe(case.provider.definition, rule, request).timestamp_s for rule in _signed(case)]
     if (stamp := next((s for s in stamps if s is not None), None)) is None:
         return finding("token_expired", hint=verdict.hint or "the token has expired")
     return clock(case.at_ms - stamp * 1000, known=case.came_ms is not None)
 
 
-def _signed(case: Case) -> list[VerifyRule]:
+def _signed(case: DiagnosisInput) -> list[VerifyRule]:
     return [rule for rule in case.provider.definition.ways if rule.scheme in SIGNATURES]
 
 
-def _by_own_ways(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
+def _by_own_ways(request: InboundRequest, case: DiagnosisInput) -> list[DiagnosisFinding]:
     """The endpoint's own ways of proof, with whatever else would make them true."""
     for rule in _signed(case):
         probe = Probe(case.provider.definition, rule, request)
@@ -138,7 +140,7 @@ def _by_own_ways(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
     return []
 
 
-def _secrets(case: Case) -> Iterator[tuple[LiveSecret, list[DiagnosisFinding]]]:
+def _secrets(case: DiagnosisInput) -> Iterator[tuple[LiveSecret, list[DiagnosisFinding]]]:
     """Every secret that may be the right one, and what is wrong if it is."""
     yield from ((secret, []) for secret in case.live)
     yield from ((secret, [finding("secret_ended", name=secret.name)]) for secret in case.ended)
@@ -158,18 +160,20 @@ def _secrets(case: Case) -> Iterator[tuple[LiveSecret, list[DiagnosisFinding]]]:
             yield LiveSecret(secret.name, value), found
 
 
-def _by_secret(probe: Probe, request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
+def _by_secret(
+    probe: Probe, request: InboundRequest, case: DiagnosisInput
+) -> list[DiagnosisFinding]:
     for secret, wrong in _secrets(case):
         if (read := probe.fits(secret.value, request.body)) is not None:
             return [*wrong, *_misread(read)]
     return []
 
 
-def _misread(read: Read) -> list[DiagnosisFinding]:
+def _misread(read: SignatureReading) -> list[DiagnosisFinding]:
     return [] if read.how is None else [finding("signature_form", how=read.how)]
 
 
-def _by_body(probe: Probe, request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
+def _by_body(probe: Probe, request: InboundRequest, case: DiagnosisInput) -> list[DiagnosisFinding]:
     """Something else was signed than came: with which body is the signature true?"""
     if not probe.readings:
         return []
@@ -183,7 +187,7 @@ def _by_body(probe: Probe, request: InboundRequest, case: Case) -> list[Diagnosi
     return []
 
 
-def _by_shown_secret(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
+def _by_shown_secret(request: InboundRequest, case: DiagnosisInput) -> list[DiagnosisFinding]:
     """Tokens and passwords: which other secret, or which slip of it, is the one that was shown?"""
     if not any(not rule.signs_body for rule in case.provider.definition.ways):
         return []
@@ -197,14 +201,14 @@ def _by_shown_secret(request: InboundRequest, case: Case) -> list[DiagnosisFindi
     )
 
 
-def _by_other_endpoints(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
+def _by_other_endpoints(request: InboundRequest, case: DiagnosisInput) -> list[DiagnosisFinding]:
     for other in case.others:
         if _verifies(other.provider, request, other.secrets):
             return [finding("other_endpoint", other=other.endpoint, endpoint=case.endpoint)]
     return []
 
 
-def _by_other_senders(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
+def _by_other_senders(request: InboundRequest, case: DiagnosisInput) -> list[DiagnosisFinding]:
     for provider in {provider.name: provider for provider in case.known.values()}.values():
         if provider.definition.generic or provider.name == case.provider.name:
             continue
@@ -213,7 +217,7 @@ def _by_other_senders(request: InboundRequest, case: Case) -> list[DiagnosisFind
     return []
 
 
-def _elsewhere(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
+def _elsewhere(request: InboundRequest, case: DiagnosisInput) -> list[DiagnosisFinding]:
     """No signature where it is due: does another header hold it?"""
     for rule in _signed(case):
         probe = Probe(case.provider.definition, rule, request)
@@ -232,7 +236,9 @@ def _verifies(provider: Provider, request: InboundRequest, secrets: Sequence[Liv
 # -- what is only suspected -----------------------------------------------------------------------
 
 
-def _suspected(request: InboundRequest, case: Case, verdict: Refused) -> list[DiagnosisFinding]:
+def _suspected(
+    request: InboundRequest, case: DiagnosisInput, verdict: Refused
+) -> list[DiagnosisFinding]:
     found = [*_odd_body(request)]
     if verdict.reason in ("missing_signature", "malformed_signature", "missing_header"):
         found = [*_odd_headers(request, case, verdict), *found]
@@ -242,7 +248,7 @@ def _suspected(request: InboundRequest, case: Case, verdict: Refused) -> list[Di
 
 
 def _odd_headers(
-    request: InboundRequest, case: Case, verdict: Refused
+    request: InboundRequest, case: DiagnosisInput, verdict: Refused
 ) -> Iterator[DiagnosisFinding]:
     if (other := _look_alike(request, case)) is not None:
         yield finding("looks_like_other", label=other.label, name=other.name)
@@ -262,7 +268,7 @@ def _odd_headers(
         yield finding("signature_malformed", hint=verdict.hint or "")
 
 
-def _look_alike(request: InboundRequest, case: Case) -> Provider | None:
+def _look_alike(request: InboundRequest, case: DiagnosisInput) -> Provider | None:
     """A sender whose proof came, where ours did not."""
     names = {name for name, _ in request.headers}
     if names & _proofs(case.provider):

@@ -22,7 +22,7 @@ _LEAD = re.compile(rb"[A-Za-z0-9_.-]{1,20}[=,:]")
 _AROUND = b" \t\r\n\"'"
 
 
-class Read(msgspec.Struct, frozen=True):
+class SignatureReading(msgspec.Struct, frozen=True):
     """A signature as bytes, and how the header had to be read for it; None: as it should be."""
 
     raw: bytes
@@ -52,7 +52,7 @@ class Probe:
             name.decode("latin-1") for name in due if name not in self._found and b"{" not in name
         ]
 
-    def read(self, text: bytes) -> tuple[Read, ...]:
+    def read(self, text: bytes) -> tuple[SignatureReading, ...]:
         """The signatures that a text may hold, those written as they should be first."""
         if not text or len(text) > TEXT_MAX:
             return ()
@@ -62,12 +62,14 @@ class Probe:
             if how is None or raw not in found:
                 found[raw] = how
         size = signature_size(self._rule)
-        fitting = [Read(raw, how) for raw, how in found.items() if size in (None, len(raw))]
+        fitting = [
+            SignatureReading(raw, how) for raw, how in found.items() if size in (None, len(raw))
+        ]
         return tuple(sorted(fitting, key=lambda one: one.how is not None))[:READINGS_MAX]
 
     def fits(
-        self, secret: bytes, body: bytes, readings: tuple[Read, ...] | None = None
-    ) -> Read | None:
+        self, secret: bytes, body: bytes, readings: tuple[SignatureReading, ...] | None = None
+    ) -> SignatureReading | None:
         """The reading of the signature that this secret and body make true."""
         chosen = self.readings if readings is None else readings
         if (message := filled(self._template, self._found, body)) is None or not chosen:

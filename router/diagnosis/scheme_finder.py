@@ -33,7 +33,7 @@ _STAMP_PART = re.compile(r"([A-Za-z_]{1,10}=)([0-9]{9,12})")
 _BETWEEN = ("", ".", ":", "|", "-", "\n")
 
 
-class Fit(msgspec.Struct, frozen=True):
+class FittingScheme(msgspec.Struct, frozen=True):
     """
     A way that verifies the request: `verify` and `id` of a definition. `note`: what had to be
     done to the captured body first.
@@ -64,12 +64,14 @@ class Message(msgspec.Struct, frozen=True):
 Headers = list[tuple[str, str]]
 
 
-def fits(request: InboundRequest, secret: bytes) -> list[Fit]:
+def fits(request: InboundRequest, secret: bytes) -> list[FittingScheme]:
     """Every way found in which the secret proves the request; the plainest first."""
     headers = [(n.decode("latin-1"), v.decode("latin-1")) for n, v in request.headers]
     telling = [(n, v) for n, v in headers if n not in _BORING][:HEADERS_MAX]
     found = [
-        Fit(rule) for rule in _shown(request, telling, secret) if _proves(request, secret, rule)
+        FittingScheme(rule)
+        for rule in _shown(request, telling, secret)
+        if _proves(request, secret, rule)
     ]
     bodies: list[tuple[str | None, bytes]] = [(None, request.body)]
     if len(request.body) <= hints.BODY_MAX:
@@ -142,7 +144,7 @@ def _bearer(value: str) -> Iterator[dict[str, Any]]:
 
 def _signed(
     request: InboundRequest, headers: Headers, secret: bytes, note: str | None
-) -> Iterator[Fit]:
+) -> Iterator[FittingScheme]:
     proofs = list(_proofs(headers))
     messages = list(_messages(request.body, headers))[:TRIES_MAX]
     pairs = _by_public_key(proofs) if _is_public(secret) else _by_digest(proofs, messages, secret)
@@ -151,7 +153,7 @@ def _signed(
             rule = _rule(proof, way, one)
             number = {"header": titled(one.id)} if one.id else None
             if _proves(request, secret, rule, number, one.now_s):
-                yield Fit(rule, number, note)
+                yield FittingScheme(rule, number, note)
                 break
 
 

@@ -25,11 +25,11 @@ def _nothing(_job: Job) -> frozenset[str]:
 @dataclass(frozen=True, slots=True)
 class DispatchRules:
     """
-    The live ruleset as dispatch sees it; each is asked anew for every attempt.
+    The live ruleset as dispatch sees it; each is called again for every attempt.
 
     `generation_of` names the ruleset whose action runs a job. `kind_of` tells a target's kind
     before its first job is seen (None: unknown, one job is leased to find out). `reads` are the
-    actions whose results a job's action wants; asked for jobs that come after others.
+    actions whose results a job's action wants; called for jobs that come after others.
     `dead_if_interrupted` holds the (rule, action) pairs with `on_interrupt: dead`. `died` makes the
     router's own event of a job that is about to be dead.
     """

@@ -41,7 +41,7 @@ class Defect(Observed, frozen=True):
 
 
 class StoreFailed(Observed, frozen=True):
-    """The store did not do what it was asked to."""
+    """A call to the store failed."""
 
     verb: str
     error: Exception

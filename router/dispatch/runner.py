@@ -158,7 +158,7 @@ class Runner:
             return self._leaked(job, error)
 
     async def _results(self, job: Job) -> Results | RetryOutcome:
-        """What the job's action reads of those before it; the store is asked until it answers."""
+        """What the job's action reads of those before it; the store is called until it answers."""
         wanted = self._live.reads(job)
         if not wanted:
             return _NOTHING

@@ -124,7 +124,7 @@ class Slots:
         return self._limits(target, kind).rate is not None
 
     def take(self, target: str, kind: ActionKind, count: int = 1) -> None:
-        """Hold slots; the caller has asked `room`."""
+        """Hold slots; the caller has checked `room`."""
         key = (target, kind)
         self._held[kind] += count
         self._held_by[key] = self._held_by.get(key, 0) + count

@@ -8,7 +8,7 @@ from router.expressions.functions_time import rfc3339
 from router.expressions.json_text import NotJson, decode_json, encode_json
 from router.expressions.needs import (
     FieldNeed,
-    Unusable,
+    UnusableCondition,
     alternatives,
     index_key,
     needs_of,
@@ -29,7 +29,7 @@ __all__ = [
     "Parameter",
     "Scope",
     "Template",
-    "Unusable",
+    "UnusableCondition",
     "alternatives",
     "compile",
     "compile_template",

@@ -37,7 +37,7 @@ class FieldNeed(msgspec.Struct, frozen=True):
         return key is not None and any(index_key(wanted) == key for wanted in self.values)
 
 
-class Unusable(msgspec.Struct, frozen=True):
+class UnusableCondition(msgspec.Struct, frozen=True):
     """A part of a condition that must hold, and why no index can look for it."""
 
     text: str
@@ -57,17 +57,19 @@ def needs_of(
 
 def unusable_of(
     expression: Expression, variables: Mapping[str, JSON] = _NO_VARIABLES
-) -> tuple[Unusable, ...]:
+) -> tuple[UnusableCondition, ...]:
     """The parts of the AND spine of which `needs_of` says nothing."""
     reader = _NeedReader(variables)
     spine = [expression.tree]
-    found = list[Unusable]()
+    found = list[UnusableCondition]()
     while spine:
         node = spine.pop()
         if node.kind == "and":
             spine.extend(reversed(node.children))
         elif not reader.needs(node):
-            found.append(Unusable(expression.text[node.start : node.end], reader.obstacle(node)))
+            found.append(
+                UnusableCondition(expression.text[node.start : node.end], reader.obstacle(node))
+            )
     return tuple(found)
 
 

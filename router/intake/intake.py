@@ -30,7 +30,7 @@ from router.rules.live import LiveEndpoint, LiveRef, LiveRuleset
 from router.rules.plan import JOBS_MAX, Plan, Planner
 from router.store.protocol import Store
 from router.store.values import Acceptance, Duplicate, EventEntry, Selector, narrowed
-from router.structure import Weighed, weigh
+from router.structure import MeasuredBody, weigh
 
 
 def acceptance(delivery: Delivery, plan: Plan, endpoint: LiveEndpoint, now: int) -> Acceptance:
@@ -76,7 +76,7 @@ Published = Callable[[Endpoint], tuple[str, ...] | None]
 
 class IntakeChecks(NamedTuple):
     """
-    What is asked before a request is let in. `published`: the address ranges of an endpoint's
+    What is checked before a request is let in. `published`: the address ranges of an endpoint's
     sender; `full`: whether the store has no room left.
     """
 
@@ -184,7 +184,7 @@ class Intake:
             request, secrets, now_ms=now, tolerance_s=settings.tolerance_s
         )
 
-    async def _weighed(self, body: bytes) -> Weighed:
+    async def _weighed(self, body: bytes) -> MeasuredBody:
         """Count what a large body holds; others go before that and before it is decoded."""
         await self._let_others_go(body)
         weighed = weigh(body)
@@ -212,7 +212,7 @@ class Intake:
         endpoint: LiveEndpoint,
         request: InboundRequest,
         verdict: Verified,
-        weighed: Weighed | None,
+        weighed: MeasuredBody | None,
     ) -> tuple[Delivery, Plan]:
         """Read and route it; every so often that is timed, as timing costs as much as a match."""
         self._routings += 1
@@ -229,7 +229,7 @@ class Intake:
         endpoint: LiveEndpoint,
         request: InboundRequest,
         verdict: Verified,
-        weighed: Weighed | None,
+        weighed: MeasuredBody | None,
     ) -> tuple[Delivery, Plan]:
         now = request.received_at
         reading = endpoint.provider.read(request, weighed)

@@ -105,19 +105,19 @@ class Output:
     Lines, in order: on an event loop all of one turn in one write, elsewhere at once.
 
     It never waits for who reads them. What finds no room is kept and tried again, up to
-    `KEPT_LINES`; what cannot be kept or written is lost, counted, and told (`tell`, how many) as
-    soon as lines can be written again.
+    `KEPT_LINES`; what cannot be kept or written is lost, counted, and reported (`report`, how many)
+    as soon as lines can be written again.
     """
 
-    def __init__(self, sink: Sink, tell: Callable[[int], None]) -> None:
+    def __init__(self, sink: Sink, report: Callable[[int], None]) -> None:
         self._sink = sink
-        self._tell = tell
+        self._report = report
         self._waiting: deque[str] = deque()
         self._rest = b""
         self._is_losing = False
         self._called = False
         self._writing = threading.Lock()
-        self._told = 0
+        self._reported = 0
         self.lost = 0
         """Lines lost since the start."""
 
@@ -144,9 +144,9 @@ class Output:
             self._call(0.0)
         if len(self._waiting) <= KEPT_LINES // 2:
             self._is_losing = False
-        if self.lost > self._told and is_writable and not self._is_losing:
-            untold, self._told = self.lost - self._told, self.lost
-            self._tell(untold)
+        if self.lost > self._reported and is_writable and not self._is_losing:
+            lost, self._reported = self.lost - self._reported, self.lost
+            self._report(lost)
 
     def _call(self, delay_s: float) -> None:
         """Flush soon; where there is no loop at once, or with the next line."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from router.metrics.registry import Maker
+from router.metrics.registry import MetricFactory
 from router.metrics.samples import Bound, Evaluations
 
 ACK_BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
@@ -34,7 +34,7 @@ class Metrics:
     """
 
     def __init__(self) -> None:
-        self._made = Maker()
+        self._made = MetricFactory()
         self.render = self._made.text
         """All of it, in the Prometheus text format."""
         self._make_arrivals(self._made)
@@ -42,7 +42,7 @@ class Metrics:
         self._make_jobs(self._made)
         self._make_running(self._made)
 
-    def _make_arrivals(self, made: Maker) -> None:
+    def _make_arrivals(self, made: MetricFactory) -> None:
         self._deliveries = made.counter(
             "router_deliveries", "Genuine deliveries, by what became of them", "endpoint", "result"
         )
@@ -80,7 +80,7 @@ class Metrics:
             "secret",
         )
 
-    def _make_rules(self, made: Maker) -> None:
+    def _make_rules(self, made: MetricFactory) -> None:
         self.routed = made.histogram(
             "router_match_seconds", "Reading and routing one delivery, every 16th", MATCH_BUCKETS
         ).observe
@@ -105,7 +105,7 @@ class Metrics:
             self._asked.samples,
         )
 
-    def _make_jobs(self, made: Maker) -> None:
+    def _make_jobs(self, made: MetricFactory) -> None:
         self.job_ended = made.counter(
             "router_jobs", "Jobs ended, by outcome", "kind", "outcome"
         ).add
@@ -131,7 +131,7 @@ class Metrics:
         ).add
         """A result came from a holder that no longer held the job."""
 
-    def _make_running(self, made: Maker) -> None:
+    def _make_running(self, made: MetricFactory) -> None:
         self.log_lines_lost = made.counter(
             "router_log_lines_lost", "Lines of the log that could not be written"
         ).stands_at
@@ -168,7 +168,7 @@ class Metrics:
         return self._deliveries.under(endpoint)
 
     def silent(self, endpoint: str, is_silent: bool) -> None:
-        """Whether an endpoint has heard nothing for too long."""
+        """Whether an endpoint has received nothing for too long."""
         self._silent.labels(endpoint).set(int(is_silent))
 
     def ranges_fetched(self, base: str, at: int) -> None:

@@ -9,7 +9,7 @@ READ_NOW = "_total"
 """How the name of a counter ends whose values are read when somebody looks."""
 
 
-class Maker:
+class MetricFactory:
     """Makes families, each known to the registry under its name."""
 
     def __init__(self) -> None:

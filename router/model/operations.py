@@ -9,7 +9,7 @@ from router.model.job import NewJob
 ReplayState = Literal["making", "made", "cancelled"]
 """
 making     its jobs are being made, some deliveries at a time
-made       every job is there; whether they have run is told by their own states
+made       every job is there; whether they have run is in their own states
 cancelled  ended by an operator before or after that
 """
 
@@ -100,8 +100,9 @@ class Audit(msgspec.Struct, frozen=True):
     """
     A line of the audit: who changed what, when, and how many that were.
 
-    `who` is how they proved themselves: `token` at the admin door, `local` for the command line
-    on the store itself, `anyone` where no token is asked. `peer` is the address they came from.
+    `who` is how they proved themselves: `token` at the admin listener, `local` for the command
+    line on the store itself, `anyone` where no token is required. `peer` is the address they came
+    from.
     """
 
     id: str

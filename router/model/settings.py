@@ -1,4 +1,4 @@
-"""What a rules file settles: the typed values that rooms above take as given."""
+"""Settings of a rules file as typed values, for the packages above."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ DAY_MS = 86_400_000
 
 class Limits(msgspec.Struct, frozen=True):
     """
-    `server.limits`: what the public door bears.
+    `server.limits`: what the public listener accepts.
 
     Sizes in bytes, times in seconds. `answer_s` runs from the last body byte to the answer.
     """
@@ -73,7 +73,7 @@ class AdminToken(msgspec.Struct, frozen=True):
 class ServerSettings(msgspec.Struct, frozen=True):
     """
     `server:`. Addresses are `host:port`. `store` is an absolute path of a SQLite file.
-    `admin_hosts` are names that the admin door is called by, beside its address.
+    `admin_hosts` are names that the admin listener is called by, beside its address.
     `egress_allow` are CIDRs that host names may resolve to although they are private.
     `grace_s` is what running actions get at SIGTERM. `keep_refused`: the last refused requests are
     kept whole, in memory.

@@ -14,7 +14,7 @@ SubscriptionState = Literal["asked", "made"]
 
 class Subscription(msgspec.Struct, frozen=True):
     """
-    One subscription as we know it. `asked`: a call went out and nobody has heard its end.
+    One subscription as we know it. `asked`: a call went out and its answer was never seen.
 
     `base` is the shop's address, `id` the sender's own name for it. Times in Unix milliseconds.
     """

@@ -1,4 +1,4 @@
-"""What a line of the audit says was asked, as its operator would write it."""
+"""The request of a line of the audit, as its operator would write it."""
 
 import shlex
 from typing import Any

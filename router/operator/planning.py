@@ -6,13 +6,13 @@ from collections.abc import Sequence
 import msgspec
 
 from router.model.operations import ActionJobs, Planned, Replay
-from router.operator.replay_source import Finder
+from router.operator.replay_source import ReplaySource
 
 LOOKED_AT = 10_000
 """Deliveries that a plan looks at; of a larger selection it says `at least`."""
 
 
-async def plan(finder: Finder, replay: Replay, rate: float | None) -> Planned:
+async def plan(finder: ReplaySource, replay: Replay, rate: float | None) -> Planned:
     """Count what would be made."""
     parts: Counter[tuple[str, str, str]] = Counter()
     times: list[int] = []

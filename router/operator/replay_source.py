@@ -22,7 +22,7 @@ STEP_JOBS = 2_000
 """What one step makes: so much that commits are few, so little that accepting hardly waits."""
 
 
-class Batch(msgspec.Struct):
+class ReplayBatch(msgspec.Struct):
     """
     Deliveries with their new jobs; `reached` is where the next batch goes on. `passed` and
     `earlier` as of a replay.
@@ -46,7 +46,7 @@ class Batch(msgspec.Struct):
         return len(self.work) >= STEP_DELIVERIES or jobs >= STEP_JOBS
 
 
-class Finder:
+class ReplaySource:
     """Finds the work of one replay. Raises UsageError: its condition is wrong."""
 
     def __init__(
@@ -67,7 +67,7 @@ class Finder:
                 originals=True,
             )
 
-    async def batch(self, replay: Replay) -> Batch:
+    async def batch(self, replay: Replay) -> ReplayBatch:
         """The next deliveries with their new jobs."""
         if replay.items is not None:
             return await self._named(replay.items, int(replay.reached or 0))
@@ -82,8 +82,8 @@ class Finder:
                 jobs += [job.id for job in stored.jobs]
         return tuple([(d, tuple(found[d]) if self._of_jobs else None) for d in sorted(found)])
 
-    async def _named(self, items: Sequence[Item], begin: int) -> Batch:
-        batch = Batch(str(begin))
+    async def _named(self, items: Sequence[Item], begin: int) -> ReplayBatch:
+        batch = ReplayBatch(str(begin))
         for place, (delivery, jobs) in enumerate(items[begin:], begin + 1):
             batch.reached = str(place)
             if (record := await self._store.reads.delivery(delivery)) is None:
@@ -97,8 +97,8 @@ class Finder:
         batch.last = int(batch.reached) >= len(items)
         return batch
 
-    async def _found(self, reached: str) -> Batch:
-        batch = Batch(reached)
+    async def _found(self, reached: str) -> ReplayBatch:
+        batch = ReplayBatch(reached)
         if self._search is None:
             batch.last = True
             return batch
@@ -112,7 +112,7 @@ class Finder:
         batch.last = page.reached is None
         return batch
 
-    async def _add(self, batch: Batch, stored: Stored, *, whole: bool) -> None:
+    async def _add(self, batch: ReplayBatch, stored: Stored, *, whole: bool) -> None:
         await asyncio.sleep(0)  # reading a body takes its time: others have their turn
         if not whole:
             self._repeat(batch, stored, stored.jobs)
@@ -121,7 +121,7 @@ class Finder:
         else:
             self._route(batch, stored)
 
-    def _repeat(self, batch: Batch, stored: Stored, jobs: Sequence[Job]) -> None:
+    def _repeat(self, batch: ReplayBatch, stored: Stored, jobs: Sequence[Job]) -> None:
         """These jobs once more, but those that have been made again."""
         runs = OriginalRuns(stored.history)
         made: list[NewJob] = []
@@ -134,7 +134,7 @@ class Finder:
         if made or not jobs:
             batch.work.append((stored, made))
 
-    def _route(self, batch: Batch, stored: Stored) -> None:
+    def _route(self, batch: ReplayBatch, stored: Stored) -> None:
         """What today's rules want of a delivery, unless it has been routed by them already."""
         if (made := routed(stored, self._again.generation)) is not None and not self._request.again:
             batch.pass_over(made)

@@ -13,7 +13,7 @@ from router.errors import RouterError, StoreUnavailable
 from router.model.job import NewJob
 from router.model.operations import Replay, ReplayStep
 from router.operator.new_jobs import NewJobs
-from router.operator.replay_source import Batch, Finder
+from router.operator.replay_source import ReplayBatch, ReplaySource
 from router.operator.requests import ReplayRequest
 from router.rules.live import LiveRef
 from router.store.protocol import Store
@@ -28,7 +28,7 @@ TRIES = 30
 Wake = Callable[[str, int], None]
 
 
-class Making:
+class ReplayMaker:
     """
     The replays whose jobs are being made by this process.
 
@@ -46,9 +46,9 @@ class Making:
         self._log = log.get("replay")
         self._tasks: dict[str, asyncio.Task[Replay]] = {}
 
-    def finder(self, request: ReplayRequest) -> Finder:
-        """Finds what was asked for by today's rules. Raises UsageError."""
-        return Finder(self._store, self._again, request, self._live.current.ruleset)
+    def finder(self, request: ReplayRequest) -> ReplaySource:
+        """Finds the requested work by today's rules. Raises UsageError."""
+        return ReplaySource(self._store, self._again, request, self._live.current.ruleset)
 
     async def go_on(self, replay: Replay, patience_s: float | None = None) -> Replay:
         """
@@ -107,7 +107,7 @@ class Making:
                 await self._clock.sleep(RETRY_S)
         return replay
 
-    async def _step(self, finder: Finder, replay: Replay, request: ReplayRequest) -> Replay:
+    async def _step(self, finder: ReplaySource, replay: Replay, request: ReplayRequest) -> Replay:
         batch = await finder.batch(replay)
         due = dict(replay.due)
         step = ReplayStep(
@@ -135,7 +135,7 @@ def _gone(replay: Replay) -> Replay:
 
 
 def _paced(
-    batch: Batch, due: dict[str, float], now: int, rate: float | None
+    batch: ReplayBatch, due: dict[str, float], now: int, rate: float | None
 ) -> tuple[tuple[str, tuple[NewJob, ...]], ...]:
     """The work with its due times, one after another for each target; `due` goes on with them."""
     work = []

@@ -20,7 +20,7 @@ from router.operator.new_jobs import NewJobs
 from router.operator.originals import OriginalRuns
 from router.operator.planning import joined, plan
 from router.operator.replay_source import frozen
-from router.operator.replay_steps import Making, Wake
+from router.operator.replay_steps import ReplayMaker, Wake
 from router.operator.requests import (
     LOCAL,
     BackupNote,
@@ -38,7 +38,7 @@ from router.store.values import Selector
 
 IDS_AT_ONCE = 100
 FIRST_REPLAYS = 100
-"""So many of the latest replays are asked which targets they still keep busy."""
+"""So many of the latest replays are searched for the targets they still keep busy."""
 PATH_MAX = 4_096
 
 
@@ -72,7 +72,7 @@ class StoreVerbs(TargetVerbs):
         self._ids = ids
         self._patience_s = patience_s
         again = NewJobs(live, clock, ids)
-        self._making = Making(store=store, live=live, clock=clock, again=again, wake=wake)
+        self._making = ReplayMaker(store=store, live=live, clock=clock, again=again, wake=wake)
 
     # -- replays
 

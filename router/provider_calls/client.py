@@ -16,7 +16,7 @@ TIMEOUT_S = 30.0
 ANSWER_MAX = 4 * 1024 * 1024
 
 
-class Client:
+class ProviderClient:
     """
     Sends requests; a context manager.
 
@@ -31,7 +31,7 @@ class Client:
         self._http = async_client(egress, hosts)
         self._timeout_s = timeout_s
 
-    async def __aenter__(self) -> "Client":
+    async def __aenter__(self) -> "ProviderClient":
         return self
 
     async def __aexit__(
@@ -81,7 +81,7 @@ class Client:
 
 
 def hosts_of(base: str) -> tuple[str, ...]:
-    """The host that an operator wrote down in an address, for `Client`."""
+    """The host that an operator wrote down in an address, for `ProviderClient`."""
     host = urlsplit(base).hostname
     return (host,) if host else ()
 

@@ -36,7 +36,7 @@ class StoredRanges(msgspec.Struct, frozen=True):
 
 
 class RangeFacts(Protocol):
-    """What is asked of the store."""
+    """What is needed of the store."""
 
     async def remember(self, facts: Mapping[str, Any]) -> None: ...
 
@@ -44,7 +44,7 @@ class RangeFacts(Protocol):
 
 
 class _Turn(msgspec.Struct):
-    """When a source is asked next, in monotonic seconds, and how often it has failed since."""
+    """When a source is fetched next, in monotonic seconds, and how often it has failed since."""
 
     due: float
     failures: int = 0
@@ -112,7 +112,7 @@ class PublishedRanges:
                 await self._ask(access, turn)
 
     def _first_turn(self, base: str) -> _Turn:
-        """At once, unless an earlier run asked not long ago."""
+        """At once, unless an earlier run fetched them not long ago."""
         now, kept = self._clock.monotonic(), self._known.get(base)
         if kept is None:
             return _Turn(now)

@@ -1,8 +1,8 @@
 """
 Does an address lead to this router? One request to it, and what the answer says about the way.
 
-Nothing is followed, nothing is signed: our own door answers such a request with a word of its
-own, and whoever else answers stands in the way.
+Nothing is followed, nothing is signed: our own listener answers such a request with an error
+word of its own; whoever else answers is in the way.
 """
 
 import asyncio
@@ -22,15 +22,15 @@ WORDS = frozenset(
     {"unauthorized", "forbidden", "method_not_allowed", "not_found", "unavailable", "busy"}
     | {"too_large", "unsupported_encoding", "timeout", "refused"}
 )
-"""What our door says in `{"error": …}`."""
+"""What our listener says in `{"error": …}`."""
 ADMIN_LOGIN = "/login?next="
 """Where the admin pages send whoever is not logged in."""
 
 
 class ReachAnswer(msgspec.Struct, frozen=True):
     """
-    What came back. `trouble` is why nothing did (status 0). `word` is our door's own, None for an
-    answer that is not ours; `location` is where a redirect leads.
+    What came back. `trouble` is why nothing did (status 0). `word` is our listener's error word,
+    None for an answer that is not ours; `location` is where a redirect leads.
     """
 
     status: int = 0
@@ -40,7 +40,7 @@ class ReachAnswer(msgspec.Struct, frozen=True):
     trouble: str | None = None
 
 
-class Judged(msgspec.Struct, frozen=True):
+class ReachVerdict(msgspec.Struct, frozen=True):
     """Whether the address leads here, in words, and what to do if not."""
 
     ok: bool
@@ -131,47 +131,47 @@ _SIGNS = (
 )
 
 
-def judge(seen: ReachAnswer) -> Judged:
+def judge(seen: ReachAnswer) -> ReachVerdict:
     """What an answer says of the way from here to the router."""
     if seen.trouble is not None:
         says, fix = _TROUBLES.get(seen.trouble, _TROUBLES["broken"])
-        return Judged(False, says, fix)
+        return ReachVerdict(False, says, fix)
     answer = f"{seen.status}" + (f" {seen.word}" if seen.word else "")
     if seen.word is not None:
         return _ours(seen, answer)
     if (seen.location or "").startswith(ADMIN_LOGIN):
-        return Judged(
+        return ReachVerdict(
             False,
             f"the router's admin pages answer there, not its intake ({answer})",
             "lead the address to the port of `server.listen`, not to that of `server.admin`",
         )
     if 300 <= seen.status < 400:
         to = f" to {seen.location[:200]}" if seen.location else ""
-        return Judged(
+        return ReachVerdict(
             False,
             f"it is redirected ({answer}){to}",
             "senders do not follow redirects: set base_url to the final address",
         )
     by = f" (server: {seen.server[:60]})" if seen.server else ""
-    says, fix = next(told for statuses, told in _FOREIGN if seen.status in statuses)
-    return Judged(False, f"{says}: {answer}{by}", fix)
+    says, fix = next(text for statuses, text in _FOREIGN if seen.status in statuses)
+    return ReachVerdict(False, f"{says}: {answer}{by}", fix)
 
 
-def _ours(seen: ReachAnswer, answer: str) -> Judged:
+def _ours(seen: ReachAnswer, answer: str) -> ReachVerdict:
     if seen.word == "not_found":
-        return Judged(
+        return ReachVerdict(
             False,
             f"a router answers there, but does not know this address ({answer})",
             "a proxy changes the path (base_url's path must reach the router), or that router has "
             "another rules file: reload it",
         )
     if seen.status == 503:
-        return Judged(
+        return ReachVerdict(
             False,
             f"the router answers, but takes nothing now ({answer})",
             "see its log: the store cannot commit, or is full",
         )
-    return Judged(True, f"a request from this machine reached the router ({answer})")
+    return ReachVerdict(True, f"a request from this machine reached the router ({answer})")
 
 
 _TROUBLES: dict[str, tuple[str, str]] = {

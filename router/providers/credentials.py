@@ -122,7 +122,7 @@ def equal_one(
     shown: bytes, secrets: tuple[LiveSecret, ...], before: bytes | None = None
 ) -> LiveSecret | None:
     """The first secret (after `before`) that equals what is shown; all are compared."""
-    # Digests are of one length, so that not even a secret's length is told.
+    # Digests are of one length, so that not even a secret's length leaks.
     digest = hashlib.sha256(shown).digest()
     fitting = [s for s in secrets if _same(digest, s.value, before)]
     return fitting[0] if fitting else None

@@ -16,7 +16,7 @@ BODY_MAX = 8 * 1024
 _ECHOED = re.compile(r"[A-Za-z0-9._~+/=:-]{1,256}")
 
 
-class Greeter:
+class HandshakeResponder:
     """Answers the handshakes of one definition."""
 
     def __init__(self, definition: Definition) -> None:

@@ -25,13 +25,13 @@ from router.providers.definition import (
     duration_s,
     spelled,
 )
-from router.providers.handshakes import Greeter
+from router.providers.handshakes import HandshakeResponder
 from router.providers.headers import wire
 from router.providers.read import Reader, Reading
 from router.providers.secret_kinds import Invented, SecretVerdict
 from router.providers.send import Sender, Signed
 from router.providers.verify import Verifier
-from router.structure import Weighed
+from router.structure import MeasuredBody
 from router.typing.shapes import Shapes, parse_shapes
 
 
@@ -84,7 +84,7 @@ class Provider:
         self.body_max = body_bytes(definition.body_max)
         self.refuse_with: int = definition.refuse_with
         self.methods = frozenset(definition.methods)
-        self._greeter = Greeter(definition)
+        self._greeter = HandshakeResponder(definition)
         self.admits = self.methods | {h.method for h in definition.respond}
         within = definition.ack_within
         self.ack_within_s = None if within is None else duration_s(within)
@@ -152,7 +152,7 @@ class Provider:
             query = without(query, name)
         return msgspec.structs.replace(request, headers=headers, query_string=query)
 
-    def read(self, request: InboundRequest, weighed: Weighed | None = None) -> Reading:
+    def read(self, request: InboundRequest, weighed: MeasuredBody | None = None) -> Reading:
         """The events of a verified request; never raises. `weighed`: what is known of its body."""
         return self._reader.read(request, weighed)
 

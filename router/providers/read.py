@@ -14,7 +14,7 @@ from router.model.delivery import JSON, DeliveryEvent, InboundRequest
 from router.providers import forms
 from router.providers.definition import BodyKind, Definition, ValueSource, spelled
 from router.providers.headers import Spellings
-from router.structure import Weighed, weigh
+from router.structure import MeasuredBody, weigh
 
 UNKNOWN = "unknown"
 NAME_LENGTH_MAX = 200
@@ -92,7 +92,7 @@ class Reader:
         self._json_only = definition.reads == ("json",)
         self._form_field = definition.form_field and definition.form_field.encode("ascii")
 
-    def read(self, request: InboundRequest, weighed: Weighed | None = None) -> Reading:
+    def read(self, request: InboundRequest, weighed: MeasuredBody | None = None) -> Reading:
         """The delivery's events, or why it has none. `weighed`: what is known of its body."""
         found = self._headers.first(request.headers)
         name, delivery_id = _named(self._event(found, "", None)), self._header_id(found)
@@ -117,7 +117,7 @@ class Reader:
         )
 
     def _events(
-        self, found: Found, request: InboundRequest, weighed: Weighed | None
+        self, found: Found, request: InboundRequest, weighed: MeasuredBody | None
     ) -> tuple[ReadEvent, ...]:
         body = request.body
         if self._split is not None:
@@ -130,7 +130,7 @@ class Reader:
         return (self._one(0, found, decoded(body, weighed), None),)
 
     def _of_kind(
-        self, found: Found, request: InboundRequest, weighed: Weighed | None
+        self, found: Found, request: InboundRequest, weighed: MeasuredBody | None
     ) -> tuple[JSON, bytes | None]:
         """The payload, and its exact JSON where that is not the body."""
         kind = kind_of(found.get(b"content-type", b""), self._kinds)
@@ -145,7 +145,9 @@ class Reader:
             return decoded(raw), raw
         return _read(forms.fields_of, form), None
 
-    def _batch(self, found: Found, body: bytes, weighed: Weighed | None) -> tuple[ReadEvent, ...]:
+    def _batch(
+        self, found: Found, body: bytes, weighed: MeasuredBody | None
+    ) -> tuple[ReadEvent, ...]:
         payload = decoded(body, weighed)
         if not isinstance(payload, list):
             return (self._one(0, found, payload, body.strip(_SPACE)),)
@@ -187,7 +189,7 @@ class Reader:
 _SLICES = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-def decoded(body: bytes, weighed: Weighed | None = None) -> JSON:
+def decoded(body: bytes, weighed: MeasuredBody | None = None) -> JSON:
     """
     The JSON value of a body, `weighed` here if that has not been done.
 

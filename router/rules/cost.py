@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from router.expressions import JSON, FieldNeed, Unusable, needs_of, unusable_of
+from router.expressions import JSON, FieldNeed, UnusableCondition, needs_of, unusable_of
 from router.expressions.trace import part_of
 from router.rules.index import UNREADABLE, condition_needs, rule_needs
 from router.rules.match import Matcher, Wanting
@@ -43,7 +43,7 @@ class RuleCost(msgspec.Struct, frozen=True):
     endpoints: tuple[str, ...] | None
     events: tuple[str, ...] | None
     key: FieldNeed | None
-    unusable: tuple[Unusable, ...]
+    unusable: tuple[UnusableCondition, ...]
     leaves: int
     let_in: int
     asked: int
@@ -125,16 +125,16 @@ def _indexes(both: Sequence[Wanting]) -> list[Any]:
 
 def _key(
     rule: CompiledRule, path: tuple[str, ...] | None, variables: Variables
-) -> tuple[FieldNeed | None, tuple[Unusable, ...]]:
+) -> tuple[FieldNeed | None, tuple[UnusableCondition, ...]]:
     """What it is looked up by, or why by nothing."""
     needs = rule_needs(rule, variables)
     key = next((need for need in needs if path in (None, need.path)), None)
     if key is not None:
         return key, ()
-    return None, tuple(_unusable(rule.match, variables)) or (Unusable("", NO_CONDITION),)
+    return None, tuple(_unusable(rule.match, variables)) or (UnusableCondition("", NO_CONDITION),)
 
 
-def _unusable(conditions: Iterable[Condition], variables: Variables) -> Iterable[Unusable]:
+def _unusable(conditions: Iterable[Condition], variables: Variables) -> Iterable[UnusableCondition]:
     for condition in conditions:
         if condition.test is not None:
             yield from unusable_of(condition.test, variables)
@@ -142,11 +142,11 @@ def _unusable(conditions: Iterable[Condition], variables: Variables) -> Iterable
                 name = need.path[0]  # equal to something known, but by a name that is computed
                 if name in UNREADABLE:
                     why = f"{name}.… is computed only when it is asked for"
-                    yield Unusable(".".join(need.path), why)
+                    yield UnusableCondition(".".join(need.path), why)
         elif condition.negate is not None:
-            yield Unusable(condition.source, "not: says what must not be")
+            yield UnusableCondition(condition.source, "not: says what must not be")
         elif not condition_needs(condition, variables):
-            yield Unusable(condition.source, NO_SHARED_FIELD)
+            yield UnusableCondition(condition.source, NO_SHARED_FIELD)
 
 
 def _leaves(condition: Condition) -> int:

@@ -71,7 +71,7 @@ class ItemReading(msgspec.Struct, frozen=True):
 class RuleReading(msgspec.Struct, frozen=True):
     """
     One rule beside one event. `items` is empty unless the head (`from`, `events`) lets the event
-    in; so is `quieted_by`, the live rules because of which an `otherwise` rule is not asked.
+    in; so is `quieted_by`, the live rules because of which an `otherwise` rule is not evaluated.
 
     `missing` is the least number of leaves that would have to answer otherwise for `match` to
     hold; if it is 1, `pivots` are the leaves of which one alone would do.
@@ -145,10 +145,10 @@ class Explainer:
         """What the index keeps from being evaluated, by the rule's place."""
         found: dict[int, Passed] = {}
         for wanting in self._matcher.wanting(endpoint, event.name, event.action):
-            asked = {candidate.place for candidate in wanting.candidates(scope)}
+            evaluated = {candidate.place for candidate in wanting.candidates(scope)}
             for index in (wanting.every, wanting.named):
                 for place, path in index.filing().items():
-                    if place not in asked:
+                    if place not in evaluated:
                         needs = rule_needs(self._rules[place], self._variables)
                         found[place] = _passed(needs, path, scope)
         return found

@@ -63,7 +63,7 @@ class ClockSync:
         Look once.
 
         Raises:
-            StoreUnavailable: the clock has followed; the store is told at the next turn.
+            StoreUnavailable: the clock has followed; the store learns of it at the next turn.
         """
         ms = self._clock.drift()
         if abs(ms) > SLEWED_MS:

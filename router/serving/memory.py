@@ -12,7 +12,7 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # M_… of glibc's malloc.h
 
 def give_back_large_blocks() -> bool:
     """
-    Keep blocks of 1 MiB and more apart from the heap; whether the C library can be told so.
+    Keep blocks of 1 MiB and more apart from the heap; whether the C library can be set so.
 
     Left alone, glibc takes the first freed body of 25 MiB as a sign that such sizes are usual and
     puts the next ones on the heap, where one small block behind them holds all of it.

@@ -24,11 +24,11 @@ from router.store.values import Acceptance, Accepted, Duplicate
 STEP_S = 10.0
 """How often conditions are looked at."""
 AGAIN_S = 1.0
-"""How soon a store that could not answer is asked again."""
+"""How soon a store that could not answer is called again."""
 WAITING_MAX = 1_000
 
 
-class Watch(Protocol):
+class ConditionWatch(Protocol):
     """Looks at one condition, and stores an event when it begins. May raise StoreUnavailable."""
 
     async def step(self) -> None: ...
@@ -48,7 +48,7 @@ class OwnEventStored(Observed, frozen=True):
     receipt: Accepted
 
 
-class Waiting(msgspec.Struct, frozen=True):
+class WaitingEvent(msgspec.Struct, frozen=True):
     """An event to be stored soon."""
 
     event: str
@@ -75,7 +75,7 @@ class OwnEvents:
     ) -> None:
         self._live, self.hide, self._ids = live, hide, ids
         self._clock, self._observe = clock, observe
-        self.waiting: deque[Waiting] = deque(maxlen=WAITING_MAX)
+        self.waiting: deque[WaitingEvent] = deque(maxlen=WAITING_MAX)
         self._alarm = Alarm(clock)
         self._changed = False
 
@@ -93,7 +93,7 @@ class OwnEvents:
     def soon(self, event: str, identity: str, payload: Mapping[str, Any]) -> None:
         """Store it as soon as the store takes it; of too many that wait the oldest are dropped."""
         if own_events.wants(self._live.current, event):
-            self.waiting.append(Waiting(event, identity, payload))
+            self.waiting.append(WaitingEvent(event, identity, payload))
             self._alarm.ring()
 
     def look_soon(self) -> None:
@@ -148,7 +148,7 @@ class OwnEventWriter:
                 self._wake(job.target, job.due_at)
         return True
 
-    async def run(self, watches: Sequence[Watch]) -> None:
+    async def run(self, watches: Sequence[ConditionWatch]) -> None:
         """Store what waits at once, and look at every condition now and then."""
         looked = self._clock.monotonic()
         while True:
@@ -157,7 +157,7 @@ class OwnEventWriter:
                 looked = self._clock.monotonic()
                 await self.look(watches)
 
-    async def look(self, watches: Sequence[Watch]) -> None:
+    async def look(self, watches: Sequence[ConditionWatch]) -> None:
         """Look at every condition once; one that cannot be seen now hides no other."""
         for watch in watches:
             try:

@@ -8,7 +8,7 @@ from router.errors import StoreUnavailable
 from router.log import Log
 from router.model.settings import DAY_MS
 from router.rules.live import LiveRef
-from router.serving.silent_endpoints import QuietEndpoints
+from router.serving.quiet_endpoints import QuietEndpoints
 from router.store.protocol import Store
 from router.store.values import Retain
 
@@ -50,7 +50,7 @@ class Upkeep:
         self._log = log
 
     async def run(self) -> None:
-        """Step for ever; a store that cannot answer now is asked again at the next turn."""
+        """Step for ever; a store that cannot answer now is called again at the next turn."""
         while True:
             await self._clock.sleep(INTERVAL_S)
             try:

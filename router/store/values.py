@@ -83,7 +83,7 @@ def untold(_job: Job, _attempt: Attempt) -> None:
 class Settled(msgspec.Struct, frozen=True):
     """
     What became of a settlement: its lease `held` the job and the end is written; it was written
-    `already`, by a call whose outcome nobody heard; or the lease was `lost` and nothing changed.
+    `already`, by a call whose answer was lost; or the lease was `lost` and nothing changed.
     True unless it was lost.
 
     `freed` are the target and due time of each job that needs no longer wait, `cancelled` the
@@ -270,7 +270,7 @@ class ListedAttempt(msgspec.Struct, frozen=True):
 
 
 class ListedGeneration(msgspec.Struct, frozen=True):
-    """A kept generation without its text, of which only the size is told."""
+    """A kept generation without its text, of which only the size is known."""
 
     id: str
     created_at: int
@@ -310,7 +310,7 @@ class Following(msgspec.Struct, frozen=True):
 
     `removed` deliveries (of any endpoint) between the two places are gone; None: some may be, and
     the store does not number them. `other`: the place is
-    of another ledger, or of a later copy of this one; what came after it is told by its time.
+    of another ledger, or of a later copy of this one; what came after it is found by its time.
     """
 
     deliveries: tuple[Followed, ...]

@@ -5,7 +5,7 @@ from http import HTTPStatus
 
 from router.model.settings import Limits
 from router.web.client_address import Peers
-from router.web.load_shedding import Patience
+from router.web.load_shedding import LoadShedder
 
 RETRY_AFTER_S = 5
 
@@ -13,7 +13,9 @@ LATE = "router.late"
 """Where a request's scope holds a function that says whether it has waited too long."""
 
 OnRefused = Callable[[bytes, str, int, str], None]
-"""Told (raw path or b"", reason, status, peer) of every request refused before the application."""
+"""
+Called with (raw path or b"", reason, status, peer) for a request refused before the application.
+"""
 
 
 class Wire:
@@ -38,9 +40,9 @@ class Wire:
             limits.answer_s,
             linger_s,
         )
-        self.patience = Patience()
+        self.patience = LoadShedder()
         self.crowded: Callable[[], None] = _nothing
-        """Told when connections wait long to be accepted; the listener sets it."""
+        """Called when connections wait long to be accepted; the listener sets it."""
         self._peers = peers or Peers()
         self._open: dict[str, int] = {}
 

@@ -68,7 +68,7 @@ class IngestApp:
         self._now = clock.now
         self._peers = peers or Peers()
         self._budget = budget or Budget(limits.in_flight_bytes, limits.in_flight_wait_s)
-        self._log = log.get("web.door")
+        self._log = log.get("web.ingest")
 
     def refused_on_wire(self, raw_path: bytes, reason: str, status: int, peer: str) -> None:
         """Count a refusal of the protocol; give this to the listener as `Wire.refused`."""

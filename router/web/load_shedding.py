@@ -8,7 +8,7 @@ have long given up.
 CALM_S, BUSY_S, STAYS_S = 0.75, 0.25, 1.0
 
 
-class Patience:
+class LoadShedder:
     """
     How long a whole request may wait for its turn on the loop. Times are the loop's, in seconds.
 

@@ -322,7 +322,7 @@ class WireProtocol(HttpToolsProtocol):
 
     def _ignore_upgrade(self, rest: bytes) -> None:
         """
-        We speak nothing else: answer the request as if it had not asked, then close.
+        We speak nothing else: answer the request as if it had no such header, then close.
 
         The parser takes what follows such a head for the other protocol. It is the body, as long
         as the head says: another parser, given only that, reads on.

@@ -28,7 +28,7 @@ from router.web.feed import Feed
 from router.web.pages.application import PagesRouter
 from router.web.pages.assets import Assets
 from router.web.pages.context import Services
-from router.web.pages.frame import Frame, Standing
+from router.web.pages.frame import Frame, RouterStatus
 from router.web.pages.rendering import Renderer
 from router.web.pages.sessions import Sessions
 from router.wiring.admin import masked
@@ -60,11 +60,11 @@ def api(
 
 def standing(
     live: LiveRef, state: ReloadState, *, dev: bool = False, dry: bool = False
-) -> Callable[[], Standing]:
+) -> Callable[[], RouterStatus]:
     """How the router is now, for every page."""
 
-    def now() -> Standing:
-        return Standing(
+    def now() -> RouterStatus:
+        return RouterStatus(
             __version__,
             live.current.ruleset.generation,
             dev=dev,
@@ -83,7 +83,7 @@ def page_services(
     *,
     feed: Feed,
     clock: Clock,
-    standing: Callable[[], Standing],
+    standing: Callable[[], RouterStatus],
 ) -> Services:
     """What all pages work with."""
     assets = Assets()

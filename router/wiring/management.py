@@ -46,7 +46,7 @@ def token_of(ruleset: Ruleset, secret: str, environ: Mapping[str, str]) -> str:
         raise SecretMissing("a token has ASCII characters only") from None
 
 
-class Published:
+class EndpointRanges:
     """The address ranges that the endpoints in force need, for intake and for status pages."""
 
     def __init__(
@@ -85,7 +85,7 @@ class Published:
 
     def _client(self, base: str) -> AbstractAsyncContextManager[Sends]:
         # Only a router that needs ranges pays for the client's import.
-        from router.provider_calls.client import Client, hosts_of  # noqa: PLC0415
+        from router.provider_calls.client import ProviderClient, hosts_of  # noqa: PLC0415
 
         egress = self._live.current.ruleset.server.egress_allow
-        return Client(hosts_of(base), egress=egress)
+        return ProviderClient(hosts_of(base), egress=egress)

@@ -1,4 +1,4 @@
-"""An operator's questions and verbs when no server is asked: on the store itself."""
+"""An operator's questions and verbs without a server: on the store itself."""
 
 import asyncio
 import random

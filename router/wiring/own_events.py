@@ -18,8 +18,8 @@ from router.serving.conditions import (
     StorageAlerts,
     TargetAlerts,
 )
-from router.serving.own_events import OwnEvents, OwnEventWriter, Watch
-from router.serving.silent_endpoints import QuietEndpoints
+from router.serving.own_events import ConditionWatch, OwnEvents, OwnEventWriter
+from router.serving.quiet_endpoints import QuietEndpoints
 from router.store.protocol import Store
 
 
@@ -32,7 +32,7 @@ def watches(
     dispatch: Dispatcher,
     clock: Clock,
     metrics: Metrics,
-) -> tuple[Watch, ...]:
+) -> tuple[ConditionWatch, ...]:
     """Of endpoints, targets, secrets, the store and its disk."""
     alerts = Alerts(store, writer.send)
     folder = Path(live.current.ruleset.server.store).absolute().parent

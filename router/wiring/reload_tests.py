@@ -36,7 +36,7 @@ _LATER = 10
 """How nice the tests are to the server beside them."""
 
 
-class Failure(msgspec.Struct, frozen=True):
+class TestFailure(msgspec.Struct, frozen=True):
     """A test that failed, and the first reason."""
 
     name: str
@@ -48,7 +48,7 @@ class ReloadTestRun(msgspec.Struct, frozen=True):
 
     generation: str | None
     tests: int = 0
-    failed: tuple[Failure, ...] = ()
+    failed: tuple[TestFailure, ...] = ()
 
 
 async def prove(
@@ -131,7 +131,7 @@ def main(arguments: list[str], block: bytes) -> int:
     else:
         results = run_tests(loaded.ruleset, loaded.trials, environ=environ).results
         failed = tuple(
-            Failure(one.trial.name, one.failures[0].splitlines()[0])
+            TestFailure(one.trial.name, one.failures[0].splitlines()[0])
             for one in results
             if one.failures
         )

@@ -20,7 +20,7 @@ from router.wiring.live import GenerationSource, generation_of
 from router.wiring.rules import content_hash
 
 
-class Parts(NamedTuple):
+class ReloadParts(NamedTuple):
     """
     Whatever a reload touches. `after` applies to stored jobs what a new generation says of them;
     `failed` is called after a reload that could not be done and so changed nothing.
@@ -40,7 +40,7 @@ class Parts(NamedTuple):
     metrics: Metrics
 
 
-def reloader(parts: Parts) -> Reloader:
+def reloader(parts: ReloadParts) -> Reloader:
     """The one of this process."""
     folder = parts.live.current.ruleset.folder
     watched = tuple(file for one in parts.certificates for file in one.files)
@@ -83,7 +83,7 @@ def reloader(parts: Parts) -> Reloader:
     return made
 
 
-async def _prove(parts: Parts, new: LiveRuleset) -> None:
+async def _prove(parts: ReloadParts, new: LiveRuleset) -> None:
     # The file in force has a word too: else the tests could be switched off unseen.
     both = (parts.live.current.ruleset, new.ruleset)
     if any(ruleset.server.reload.require_tests for ruleset in both):

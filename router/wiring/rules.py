@@ -86,7 +86,7 @@ def content_hash(path: Path, folder: str, more: Iterable[Path] = ()) -> str:
     What is included is read off the file's text, so a file that is wrong is watched all the same.
 
     Raises:
-        OSError: it cannot be told now, for want of descriptors or as a folder is just going.
+        OSError: it cannot be found out now: no free descriptors, or a folder is being removed.
     """
     digest = hashlib.sha256()
     plugins = Path(folder) / "plugins"

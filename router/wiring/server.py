@@ -27,11 +27,11 @@ from router.serving.clock_sync import ClockSync
 from router.serving.memory import settle_collector
 from router.serving.own_events import OwnEvents, OwnEventWriter
 from router.serving.process import Process, Shutdown
+from router.serving.quiet_endpoints import QuietEndpoints
 from router.serving.reload import Reloader
 from router.serving.rule_counters import RuleCounterWriter
 from router.serving.running import LiveParts, RunningServer
 from router.serving.service_manager import ServiceManager
-from router.serving.silent_endpoints import QuietEndpoints
 from router.serving.upkeep import Upkeep
 from router.serving.watchdog import Watchdog
 from router.store.sqlite.store import SqliteStore
@@ -48,7 +48,7 @@ from router.wiring import reloading
 from router.wiring.action_table import make_actions
 from router.wiring.admin import MetricsPage, callers
 from router.wiring.live import GenerationSource
-from router.wiring.management import Published
+from router.wiring.management import EndpointRanges
 from router.wiring.observers import (
     DispatchObserver,
     Handlers,
@@ -64,7 +64,7 @@ _HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what is listened o
 ADMIN_ANSWER_S = 120.0
 """An operator's question about many deliveries may take its time; a sender's delivery may not."""
 REPLAY_ANSWER_S = 5.0
-"""How long an answer waits for a replay's jobs to be made; whoever asked can ask again."""
+"""How long an answer waits for a replay's jobs to be made; the caller can ask again."""
 
 
 class ServeOptions(msgspec.Struct, frozen=True):
@@ -161,7 +161,7 @@ class Server:
         """What is looked after now and then. Whoever remembers times moves with the clock."""
         live, store, clock, metrics = self.live, self.store, self.clock, self.metrics
         self.quiet = QuietEndpoints(
-            store=store, live=live, metrics=metrics, clock=clock, log=logs.get("silence")
+            store=store, live=live, metrics=metrics, clock=clock, log=logs.get("quiet_endpoints")
         )
         self.watches = own.watches(
             self.writer,
@@ -194,7 +194,7 @@ class Server:
 
     def _in(self) -> None:
         """Intake."""
-        self.published = Published(
+        self.published = EndpointRanges(
             self.live, facts=self.store, clock=self.clock, rng=self.rng, metrics=self.metrics
         )
         self.refusals = Refusals(self._keeps_refused)
@@ -316,7 +316,7 @@ class Server:
 
     def _reloader(self) -> Reloader:
         return reloading.reloader(
-            reloading.Parts(
+            reloading.ReloadParts(
                 rules=self.options.rules,
                 dev=self.options.dev,
                 source=self.source,

@@ -61,5 +61,5 @@ def test_a_full_disk_is_called_so(tmp_path: Path, state: str, command: str) -> N
     assert ran.returncode == 1, said
     assert f"the disk of {small}/router.db" in said
     assert "is full" in said
-    assert "make room there" in said
+    assert "free some space" in said
     assert "unexpected" not in said

@@ -10,7 +10,7 @@ import msgspec
 from router.cli.listening.checkpoint import Checkpoint
 from router.cli.listening.condition import ListenCondition
 from router.cli.listening.delivery import Arrived, FeedPage, Forwarded
-from router.cli.listening.source import Backoff, DeliverySource, FeedWatcher, Lost
+from router.cli.listening.source import Backoff, ConnectionLost, DeliverySource, FeedWatcher
 from router.cli.listening.target import LocalTarget
 from router.clock import Clock
 
@@ -137,7 +137,7 @@ class Forwarder:
         while True:
             try:
                 page = await self._source.after(cursor=cursor, since=self._options.since)
-            except Lost as lost:
+            except ConnectionLost as lost:
                 if self._options.once:
                     raise
                 failed, wait_s = True, backoff.next_s()

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from router.cli.listening import lines
 from router.cli.listening.forwarder import Forwarder
-from router.cli.listening.screen import Screen
+from router.cli.listening.screen import ScreenView
 
 _UP, _DOWN = b"\x1b[A", b"\x1b[B"
 
@@ -23,7 +23,7 @@ class KeyCommands:
 
     def __init__(
         self,
-        screen: Screen,
+        screen: ScreenView,
         listener: Forwarder,
         *,
         to: str,

@@ -10,7 +10,7 @@ from router.cli.listening.delivery import Forwarded
 from router.cli.output import dates, note
 
 
-class Plain:
+class PlainView:
     """Aligned lines on stdout; everything else on stderr."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Plain:
         note(text)
 
 
-class Json(Plain):
+class JsonView(PlainView):
     """One JSON object a line: deliveries, gaps and changes of the connection alike."""
 
     def forwarded(self, forwarded: Forwarded) -> None:

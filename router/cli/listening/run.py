@@ -17,9 +17,9 @@ from router.cli.listening.checkpoint import Checkpoint, path_for
 from router.cli.listening.condition import ListenCondition
 from router.cli.listening.forwarder import Forwarder, ForwardOptions, ListenView, OnError
 from router.cli.listening.keys import KeyCommands, browse, reading
-from router.cli.listening.plain import Json, Plain
+from router.cli.listening.plain import JsonView, PlainView
 from router.cli.listening.saving import saver
-from router.cli.listening.screen import Screen
+from router.cli.listening.screen import ScreenView
 from router.cli.listening.source import Backoff, DeliverySource, FeedWatcher
 from router.cli.listening.target import LocalTarget, checked, unreachable
 from router.cli.options import Options
@@ -127,9 +127,9 @@ async def _listen(
     async with _clients(server, options) as (admin, local):
         screen = None
         if not place.as_json and sys.stdout.isatty() and sys.stdin.isatty():
-            screen = Screen(Console(highlight=False), options.to)
+            screen = ScreenView(Console(highlight=False), options.to)
         with screen or nullcontext():
-            view: ListenView = screen or (Json() if place.as_json else Plain())
+            view: ListenView = screen or (JsonView() if place.as_json else PlainView())
             rng = random.Random()  # noqa: S311 - jitter
             source = DeliverySource(
                 admin, endpoints=frozenset(options.endpoints), events=frozenset(options.events)

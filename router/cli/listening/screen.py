@@ -16,7 +16,7 @@ KEPT = 200
 KEYS = "r retry  s show  o open  c curl  ↑↓ select  q quit"
 
 
-class Screen:
+class ScreenView:
     """Lines scroll; the last one stays. `selected` is the delivery that the keys are about."""
 
     def __init__(self, console: "Console", to: str) -> None:
@@ -31,7 +31,7 @@ class Screen:
         self._no_target: str | None = None
         self._live = Live(console=console, auto_refresh=False, transient=True)
 
-    def __enter__(self) -> "Screen":
+    def __enter__(self) -> "ScreenView":
         self._live.start()
         self._refresh()
         return self

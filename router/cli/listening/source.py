@@ -26,7 +26,7 @@ FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 30.0
 _CHUNK_TAIL = 64
 
 
-class Lost(RouterError):
+class ConnectionLost(RouterError):
     """The router cannot be reached just now; the text says why."""
 
 
@@ -81,7 +81,7 @@ class DeliverySource:
         try:
             response = await self._client.get("/api/deliveries/after", params=query)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise Lost(_words(error)) from None
+            raise ConnectionLost(_words(error)) from None
         _check(response.status_code, response.content)
         try:
             found = undated(msgspec.json.decode(response.content), FeedPage)
@@ -109,9 +109,9 @@ class DeliverySource:
                     _check(response.status_code, await response.aread())
                 yield response.aiter_raw()
         except httpx.ReadTimeout:
-            raise Lost(f"no heartbeat for {idle_s:g} s") from None
+            raise ConnectionLost(f"no heartbeat for {idle_s:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise Lost(_words(error)) from None
+            raise ConnectionLost(_words(error)) from None
 
 
 class FeedWatcher:
@@ -148,7 +148,7 @@ class FeedWatcher:
             try:
                 await self._watch()
                 why = "the router has closed the connection"
-            except Lost as lost:
+            except ConnectionLost as lost:
                 why = str(lost)
             self.connected = False
             self.woken.set()  # whoever waits must now look without the feed
@@ -179,7 +179,7 @@ def _check(status: int, body: bytes) -> None:
         answer = msgspec.json.decode(body, type=dict[str, object])
         words = str(answer.get("detail") or answer.get("error") or words)[:300]
     if status in (408, 425, 429) or status >= 500:
-        raise Lost(words)
+        raise ConnectionLost(words)
     if status == 401:
         raise UsageError(f"the server does not accept the token ({words}); set ROUTER_TOKEN")
     if status == 404:

@@ -2,7 +2,7 @@
 Deliveries in the order in which they were committed, from a place in the ledger on.
 
 Numbers are given in that order, one by one, and never twice. So a number that is missing is a
-delivery that retention has removed, and whoever reads on from a place can be told how many.
+delivery that retention has removed, and a reader that goes on from a place learns how many.
 """
 
 import re
@@ -27,7 +27,7 @@ _CURSOR = re.compile(r"([0-9]{1,15})-(dlv_[0-9A-Za-z]{1,40})?")
 
 
 class Cursor(msgspec.Struct, frozen=True):
-    """A place behind a delivery. Other rooms keep its text and do not look into it."""
+    """A place behind a delivery. Other packages keep its text without reading it."""
 
     number: int
     delivery: str

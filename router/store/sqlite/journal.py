@@ -4,7 +4,7 @@ Whether the journal that a crash left can be read to its end.
 SQLite reads a journal up to the first frame whose checksum is wrong and takes that for its end:
 right after a power cut, which leaves a torn last transaction, and wrong if the disk has changed a
 frame that was synced long ago, for then every later commit would silently be gone. The two can be
-told apart, as each commit is synced before the next one is written: a torn transaction has no
+distinguished, as each commit is synced before the next one is written: a torn transaction has no
 other behind it.
 """
 
@@ -26,7 +26,7 @@ def check(path: Path) -> None:
     """
     Pass if no commit of the store at `path` stands behind a damaged place of its journal.
 
-    To be asked before the store is opened for writing, by who holds its lock: the first writer
+    To be called before the store is opened for writing, by who holds its lock: the first writer
     cuts off what it cannot read. Nothing is changed.
 
     Raises:

@@ -11,8 +11,8 @@ from router.errors import StoreRefused
 REMOTE = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ncpfs", "afs", "fuse.sshfs"})
 """File systems on which SQLite's locks or syncs cannot be relied on."""
 
-ROOM = 1024 * 1024
-"""So many bytes free are enough to open a store; an error with less is for want of room."""
+FREE_BYTES_MIN = 1024 * 1024
+"""So many bytes free are enough to open a store; an error with less is for want of space."""
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 Identity = tuple[int, int]
@@ -216,15 +216,17 @@ def _unwritable(path: Path, error: OSError) -> StoreRefused:
 
 
 def is_full(folder: Path) -> bool:
-    """Whether the disk of this folder has no room for a store to be opened."""
+    """Whether the disk of this folder has too little space to open a store."""
     disk = os.statvfs(folder)
-    return disk.f_bavail * disk.f_frsize < ROOM or (disk.f_files > 0 and disk.f_favail == 0)
+    return disk.f_bavail * disk.f_frsize < FREE_BYTES_MIN or (
+        disk.f_files > 0 and disk.f_favail == 0
+    )
 
 
 def without_room(path: Path) -> StoreRefused:
     """Why nothing can be written at `path`, and what to do."""
     return StoreRefused(
-        f"the disk of {path} is full, or a quota is used up: make room there, then start again; "
+        f"the disk of {path} is full, or a quota is used up: free some space, then start again; "
         "what was stored before is as it was"
     )
 

@@ -13,7 +13,7 @@ from router.store.sqlite.writer_state import ROWS, Book, Row, values
 from router.store.values import ALREADY, HELD, LOST, Accepted, Settled
 
 Ending = tuple[Settlement, bytes, int, accepting.Prepared | None]
-"""A settlement, its attempt's result, encoded, the ledger time, and what is told of it."""
+"""A settlement, its attempt's result, encoded, the ledger time, and the own event about it."""
 
 
 def prepare(settlement: Settlement, now: int, own: accepting.Prepared | None = None) -> Ending:
@@ -50,18 +50,20 @@ def settle_all(book: Book, batch: Sequence[Ending]) -> list[Settled]:
         if (followed := _settle_linked(book, batch[index], run)) is None:
             return _not_held(book, batch)
         answers[index] = followed
-    told = [index for index, ending in enumerate(batch) if ending[3] is not None]
-    if told:
-        _tell(book, batch, told, answers)
+    reported = [index for index, ending in enumerate(batch) if ending[3] is not None]
+    if reported:
+        _report(book, batch, reported, answers)
     book.pages += 1 + len(batch)
     book.later.append(lambda: _forget(book, batch))
     return answers
 
 
-def _tell(book: Book, batch: Sequence[Ending], told: Sequence[int], answers: list[Settled]) -> None:
-    """Accept what is told of these ends: every lease held, so all of them are true."""
-    wanted = [own for index in told if (own := batch[index][3]) is not None]
-    for index, receipt in zip(told, accepting.accept_all(book, wanted), strict=True):
+def _report(
+    book: Book, batch: Sequence[Ending], reported: Sequence[int], answers: list[Settled]
+) -> None:
+    """Accept the own events about these ends: every lease held, so all of them are true."""
+    wanted = [own for index in reported if (own := batch[index][3]) is not None]
+    for index, receipt in zip(reported, accepting.accept_all(book, wanted), strict=True):
         if isinstance(receipt, Accepted) and receipt.cancelled:
             cancelled = tuple(sorted((*answers[index].cancelled, *receipt.cancelled)))
             answers[index] = Settled(freed=answers[index].freed, cancelled=cancelled)

@@ -108,10 +108,10 @@ class SqliteStore:
 
     async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
         now = self._clock.ledger()
-        told = None if own is None else accepting.prepare(own, now)
-        ending = settling.prepare(settlement, now, told)
+        event = None if own is None else accepting.prepare(own, now)
+        ending = settling.prepare(settlement, now, event)
         settled: Settled = await self._writer.submit("settle", ending)
-        if told is not None:
+        if event is not None:
             self._count_later()
         return settled
 

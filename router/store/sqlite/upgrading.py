@@ -12,7 +12,7 @@ from router.store.sqlite.connection import open_read_only, open_writer, refusal
 from router.store.sqlite.fragments import DUE, OFFSET, STATES
 
 
-class About(msgspec.Struct, frozen=True):
+class StoreFacts(msgspec.Struct, frozen=True):
     """
     A store at a glance. Times in Unix milliseconds, sizes in bytes; `free_bytes` are pages that
     new deliveries fill before the file grows. `oldest_due_at` is of jobs that could run now or
@@ -32,14 +32,14 @@ class About(msgspec.Struct, frozen=True):
     oldest_due_at: int | None
 
 
-class Step(msgspec.Struct, frozen=True):
+class MigrationStep(msgspec.Struct, frozen=True):
     """A migration done, or to be done."""
 
     before: int
     after: int
 
 
-def about(path: Path) -> About:
+def about(path: Path) -> StoreFacts:
     """
     Look at a store of any version, beside a running server or not.
 
@@ -55,7 +55,7 @@ def about(path: Path) -> About:
             raise refusal(path, error) from error
 
 
-def _about(db: sqlite3.Connection, path: Path, version: int) -> About:
+def _about(db: sqlite3.Connection, path: Path, version: int) -> StoreFacts:
     def one(sql: str) -> int | None:
         row = db.execute(sql).fetchone()
         return None if row is None or row[0] is None else int(row[0])
@@ -63,7 +63,7 @@ def _about(db: sqlite3.Connection, path: Path, version: int) -> About:
     jobs = db.execute("SELECT state, count(*) FROM jobs GROUP BY state ORDER BY state")
     page = one("PRAGMA page_size") or 0
     offset = OFFSET if version == len(schema.MIGRATIONS) else 0  # an older store has none
-    return About(
+    return StoreFacts(
         path=str(path),
         bytes=path.stat().st_size,
         journal_bytes=journal.journal_bytes(path),
@@ -78,7 +78,7 @@ def _about(db: sqlite3.Connection, path: Path, version: int) -> About:
     )
 
 
-def due(path: Path) -> Step:
+def due(path: Path) -> MigrationStep:
     """
     The migration that a store needs; nothing is changed.
 
@@ -87,12 +87,12 @@ def due(path: Path) -> Step:
     """
     with closing(_reading(path)) as db:
         try:
-            return Step(schema.check(db), len(schema.MIGRATIONS))
+            return MigrationStep(schema.check(db), len(schema.MIGRATIONS))
         except sqlite3.Error as error:
             raise refusal(path, error) from error
 
 
-def upgrade(path: Path) -> Step:
+def upgrade(path: Path) -> MigrationStep:
     """
     Bring a store that no server holds to today's schema, one atomic step after another.
 

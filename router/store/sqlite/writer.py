@@ -57,7 +57,7 @@ Kind = Literal["accept", "settle", "work"]
 
 
 class Operation:
-    """One thing asked of the writer, and where its answer goes."""
+    """One request to the writer, and where its answer goes."""
 
     __slots__ = ("future", "kind", "payload")
 
@@ -76,10 +76,10 @@ class Writer:
     Commits operations in its own thread.
 
     After a sync has failed nothing is written any more: what reached the disk is unknown, and
-    a second sync may succeed without having written. Nor when the files are `gone`, which is asked
-    before the answers of each transaction are given: what was written may be found by nobody.
-    `failed` is told once, `committed` of every transaction with its operations and seconds; both
-    on the loop.
+    a second sync may succeed without having written. Nor when the files are `gone`, which is
+    checked before the answers of each transaction are given: what was written may be found by
+    nobody. `failed` is called once, `committed` after every transaction with its operations and
+    seconds; both on the loop.
     """
 
     def __init__(
@@ -269,7 +269,7 @@ class Writer:
         self._committed(len(answers), seconds)
 
     def _tell(self, callback: Callable[[Any], None], argument: Any) -> None:
-        # The loop is gone when its owner did not close the store: nobody is left to be told.
+        # The loop is gone when its owner did not close the store: nobody is left to be answered.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(callback, argument)
 

@@ -40,7 +40,7 @@ class Book:
         self.linked: dict[int, int] = {}  # number -> run, of those whose end matters to others
         self.copies: dict[str, tuple[int, int]] = {}  # delivery id -> count, last seen: unwritten
         self.died: Died = untold  # what the router says of a job that is found dead
-        self.aside: list[str] = []  # ids of jobs found unreadable, of which no lease has told
+        self.aside: list[str] = []  # ids of jobs found unreadable, not yet reported by a lease
         self.open: list[tuple[int, int]] = []  # those of this transaction, to be seen to
         self.unsure: list[Callable[[], object]] = []  # what only the file tells: see `commit`
         self.broken = False  # a sync failed: nothing is written any more
@@ -113,10 +113,10 @@ class Book:
         self.undo.append(lambda: self.aside.remove(id_))
 
     def told_aside(self) -> tuple[str, ...]:
-        """Ids of the jobs found unreadable since this was asked last."""
-        told, self.aside = self.aside, []
-        self.undo.append(lambda: setattr(self, "aside", told + self.aside))
-        return tuple(told)
+        """Ids of the jobs found unreadable since the last call."""
+        found, self.aside = self.aside, []
+        self.undo.append(lambda: setattr(self, "aside", found + self.aside))
+        return tuple(found)
 
     def numbering(self) -> None:
         """Numbers of deliveries are about to be given: one that is not written is given again."""

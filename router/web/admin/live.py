@@ -54,7 +54,7 @@ class FollowedDelivery(msgspec.Struct, frozen=True, rename={"body": "body_base64
     replay_of: str | None
 
 
-class After(msgspec.Struct, frozen=True):
+class FollowedDeliveries(msgspec.Struct, frozen=True):
     """
     Deliveries after a place, in the order of the ledger. `cursor` is the place to go on from.
 
@@ -96,7 +96,7 @@ class LiveRoutes(Controller):
     )  # fmt: skip
     async def after(
         self, request: AdminRequest, store: Given[StoreReads], live: Given[LiveRef]
-    ) -> After:
+    ) -> FollowedDeliveries:
         """For those who must miss none."""
         query, ruleset = request.query, live.current.ruleset
         since = query.text("since") or "start"
@@ -112,7 +112,7 @@ class LiveRoutes(Controller):
             _delivery(one, ruleset.provider_name(one.delivery.endpoint, one.delivery.provider))
             for one in found.deliveries
         )
-        return After(deliveries, found.cursor, found.more, found.removed, found.other)
+        return FollowedDeliveries(deliveries, found.cursor, found.more, found.removed, found.other)
 
 
 def _delivery(one: Followed, provider: str) -> FollowedDelivery:

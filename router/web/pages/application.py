@@ -13,7 +13,7 @@ from router.web.pages.jobs import JobPages
 from router.web.pages.login import Login, StaticFiles
 from router.web.pages.overview import OverviewPages
 from router.web.pages.request import FORM_MAX, PageRequest, form_of
-from router.web.pages.trying import TryPages
+from router.web.pages.try_condition import TryPages
 
 
 class PagesRouter:

@@ -20,7 +20,7 @@ SAME_ORIGIN = "same-origin"
 """The referrer policy: with less, browsers send no Origin, and our forms look like anybody's."""
 
 
-class Standing(msgspec.Struct, frozen=True):
+class RouterStatus(msgspec.Struct, frozen=True):
     """
     What every page says of the router: `failed` are the diagnostics of a reload that went wrong,
     since `failed_at` (Unix milliseconds).
@@ -34,7 +34,7 @@ class Standing(msgspec.Struct, frozen=True):
     failed_at: int | None = None
 
 
-class Known(NamedTuple):
+class KnownCaller(NamedTuple):
     """Who a request is from, and what proves that a form was made for them."""
 
     caller: Caller
@@ -45,12 +45,12 @@ class Known(NamedTuple):
 class Frame:
     """Puts pages into their frame. `standing` is how the router is now."""
 
-    def __init__(self, renderer: Renderer, standing: Callable[[], Standing]) -> None:
+    def __init__(self, renderer: Renderer, standing: Callable[[], RouterStatus]) -> None:
         self._renderer = renderer
         self._standing = standing
 
     def page(
-        self, template: str, known: Known | None, status: int = 200, **values: Any
+        self, template: str, known: KnownCaller | None, status: int = 200, **values: Any
     ) -> Response[bytes]:
         """A page; `known` None: nobody has logged in, so nothing of the router is shown."""
         shared = {
@@ -64,7 +64,7 @@ class Frame:
         headers = {"content-security-policy": POLICY, "referrer-policy": SAME_ORIGIN}
         return Response(body, status_code=status, media_type="text/html", headers=headers)
 
-    def fault(self, known: Known | None, rejected: Rejected) -> Response[bytes]:
+    def fault(self, known: KnownCaller | None, rejected: Rejected) -> Response[bytes]:
         """The page of a request that is refused."""
         title = HTTPStatus(rejected.status).phrase
         code, detail = rejected.status, str(rejected)

@@ -12,7 +12,7 @@ from litestar import Request
 from router.web.admin.browsers import header
 from router.web.admin.callers import ANYONE, Callers
 from router.web.admin.problems import Headers, Rejected
-from router.web.pages.frame import Frame, Known
+from router.web.pages.frame import Frame, KnownCaller
 from router.web.pages.request import Shown, cookie, see_other
 from router.web.pages.sessions import LASTS_S, Sessions
 
@@ -38,7 +38,7 @@ class PagesAdmission:
         if row.get("payloads") and not caller.bodies:
             raise Rejected(403, f"the token {caller.name} may not see payloads")
 
-    def _admitted(self, scope: Any) -> Known | None:
+    def _admitted(self, scope: Any) -> KnownCaller | None:
         """Who looks; None: nobody need log in for this. Raises Rejected."""
         check_site(scope, scope["state"]["host"])
         path = scope["raw_path"]
@@ -49,10 +49,10 @@ class PagesAdmission:
             raise _login_first(scope)
         return known
 
-    def _known(self, headers: Headers) -> Known | None:
+    def _known(self, headers: Headers) -> KnownCaller | None:
         """Who this is; None: nobody has logged in."""
         if not self._callers.required:
-            return Known(ANYONE, self._sessions.form, logged_in=False)
+            return KnownCaller(ANYONE, self._sessions.form, logged_in=False)
         id_ = cookie(headers, COOKIE)
         if (session := self._sessions.of(id_)) is None:
             return None
@@ -60,7 +60,7 @@ class PagesAdmission:
         if caller is None:  # it was taken back
             self._sessions.end(id_)
             return None
-        return Known(caller, session.form, logged_in=True)
+        return KnownCaller(caller, session.form, logged_in=True)
 
     def fault(self, request: Request[Any, Any, Any], rejected: Rejected) -> Shown:
         """The page that says so, or the way to the log-in; without a session it shows no more."""

@@ -9,7 +9,7 @@ from litestar import Response, get, post
 from router.web.admin.browsers import header
 from router.web.admin.problems import Headers, Rejected
 from router.web.admin.request import AdminRequest
-from router.web.pages.frame import Known
+from router.web.pages.frame import KnownCaller
 from router.web.pages.sessions import is_ours
 
 FORM_MAX = 65_536
@@ -27,9 +27,9 @@ class PageRequest(AdminRequest):
     """`user` is who looks."""
 
     @property
-    def known(self) -> Known:
+    def known(self) -> KnownCaller:
         """Who looks, and what proves that a form was made for them."""
-        found: Known = self.state.known
+        found: KnownCaller = self.state.known
         return found
 
 

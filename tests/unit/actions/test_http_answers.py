@@ -20,8 +20,8 @@ from router.actions.http import (
     FORBIDDEN,
     LARGE_BODY,
     HttpAction,
-    _Aim,
     _body,
+    _Destination,
     _LargeBody,
 )
 from router.egress import EgressPolicy
@@ -176,7 +176,9 @@ def test_a_call_without_an_answer_has_words_of_our_own(
 ) -> None:
     """And an error number's only where it is one of the system's."""
     expected = words.replace(": refused", ": connection refused")
-    assert action._broken(error, _Aim("http://erp.example/")) == RetryOutcome("network", expected)
+    assert action._broken(error, _Destination("http://erp.example/")) == RetryOutcome(
+        "network", expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -185,7 +187,7 @@ def test_a_call_without_an_answer_has_words_of_our_own(
 def test_what_cannot_be_written_is_dead(action: HttpAction, error: Any) -> None:
     found = aiohttp.InvalidURL("s3cr3t") if error is URL else error
     malformed = FailOutcome("the request cannot be written: a malformed URL or header")
-    assert action._broken(found, _Aim("http://erp.example/")) == malformed
+    assert action._broken(found, _Destination("http://erp.example/")) == malformed
 
 
 @pytest.mark.parametrize(
@@ -201,7 +203,7 @@ def test_what_cannot_be_written_is_dead(action: HttpAction, error: Any) -> None:
 def test_only_a_call_whose_every_address_was_refused_is_forbidden(
     action: HttpAction, refused: int, tried: int, outcome: Outcome
 ) -> None:
-    aim = _Aim("http://erp.example/")
+    aim = _Destination("http://erp.example/")
     aim.refused, aim.tried = refused, tried
     assert action._broken(aiohttp.ClientError(), aim) == outcome
 
@@ -242,13 +244,13 @@ async def test_one_allowed_address_where_nobody_is_keeps_the_call_alive(
     ],
 )
 def test_which_addresses_the_operator_wrote_down(written: str, address: str, names: bool) -> None:
-    aim = _Aim(written)
+    aim = _Destination(written)
     aim.url = URL(written)
     assert aim.names(address) is names
 
 
 def test_what_the_url_became_only_when_it_was_read_was_not_written_down() -> None:
-    aim = _Aim("http://①⓪.⓪.⓪.①/")
+    aim = _Destination("http://①⓪.⓪.⓪.①/")
     aim.url = URL("http://10.0.0.1/")
     assert not aim.names("10.0.0.1")
 

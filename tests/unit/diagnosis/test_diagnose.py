@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.diagnosis.diagnose import Case, DiagnosisFinding, Other, diagnose
+from router.diagnosis.diagnose import DiagnosisFinding, DiagnosisInput, OtherEndpoint, diagnose
 from router.model.delivery import REMOVED, InboundRequest, LiveSecret
 from router.providers import Provider, builtin
 from tests.unit.providers.makers import (
@@ -30,14 +30,14 @@ STRIPE = builtin()["stripe"]
 KEY = b"a secret of a good length"
 
 
-def a_case(provider: Provider = SHOP, *values: bytes, **given: object) -> Case:
+def a_case(provider: Provider = SHOP, *values: bytes, **given: object) -> DiagnosisInput:
     secrets = values or (invented(provider).verify,)
     live = tuple(LiveSecret(f"s{index}", value) for index, value in enumerate(secrets))
     usual: dict[str, object] = {"live": live, "now_ms": NOW_MS, "known": builtin()}
-    return Case("shop", provider, **{**usual, **given})  # type: ignore[arg-type]
+    return DiagnosisInput("shop", provider, **{**usual, **given})  # type: ignore[arg-type]
 
 
-def found(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
+def found(request: InboundRequest, case: DiagnosisInput) -> list[DiagnosisFinding]:
     """The findings, none of which holds a secret or a body."""
     findings = list(diagnose(request, case))
     told = repr(findings).encode()
@@ -46,7 +46,7 @@ def found(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
     return findings
 
 
-def codes(request: InboundRequest, case: Case, *, sure: bool = True) -> list[str]:
+def codes(request: InboundRequest, case: DiagnosisInput, *, sure: bool = True) -> list[str]:
     return [f.code for f in found(request, case) if f.sure is sure]
 
 
@@ -238,7 +238,9 @@ def test_no_secret_is_live() -> None:
 
 def test_a_neighbour_s_secret() -> None:
     case = a_case(
-        SHOP, b"one of its own, and long", others=(Other("b", SHOP, (LiveSecret("b", KEY),)),)
+        SHOP,
+        b"one of its own, and long",
+        others=(OtherEndpoint("b", SHOP, (LiveSecret("b", KEY),)),),
     )
     [cause] = found(a_delivery(SHOP, key=KEY), case)
     assert cause.code == "other_endpoint"
@@ -246,7 +248,7 @@ def test_a_neighbour_s_secret() -> None:
 
 
 def test_a_delivery_of_another_endpoint_with_another_sender() -> None:
-    others = (Other("hub", CODE, (LiveSecret("hub", KEY),)),)
+    others = (OtherEndpoint("hub", CODE, (LiveSecret("hub", KEY),)),)
     assert codes(a_delivery(CODE, key=KEY), a_case(others=others)) == ["other_endpoint"]
 
 

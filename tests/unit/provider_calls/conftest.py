@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from router.provider_calls.client import Client, hosts_of
+from router.provider_calls.client import ProviderClient, hosts_of
 from router.providers import builtin
 from router.providers.management import Access
 from tests.api_server import TOKEN, ApiServer, api_server
@@ -16,14 +16,14 @@ def api() -> Iterator[ApiServer]:
         yield server
 
 
-def client_of(api: ApiServer) -> Client:
+def client_of(api: ApiServer) -> ProviderClient:
     """One that waits longer than an answer takes anywhere; not long if the next never comes."""
     unanswered = bool(api.script) and api.script[0] in ("hang", "drip")
-    return Client(hosts_of(api.url), timeout_s=0.3 if unanswered else 60.0)
+    return ProviderClient(hosts_of(api.url), timeout_s=0.3 if unanswered else 60.0)
 
 
 @pytest.fixture
-async def client(api: ApiServer) -> AsyncIterator[Client]:
+async def client(api: ApiServer) -> AsyncIterator[ProviderClient]:
     async with client_of(api) as client:
         yield client
 

@@ -7,7 +7,7 @@ import pytest
 
 from router.provider_calls.answers import ApiAnswer as Came
 from router.provider_calls.answers import CallFailedError, refused, retry_after
-from router.provider_calls.client import Client, hosts_of
+from router.provider_calls.client import ProviderClient, hosts_of
 from router.providers.management import RANGES, ApiRequest, dispatch, ranges
 from tests.api_server import HOOKS, TOKEN, Answer, ApiServer
 from tests.hostile.targets import TABLE, serving
@@ -15,7 +15,7 @@ from tests.hostile.turns import watched
 from tests.unit.provider_calls.conftest import client_of, host
 
 
-async def test_an_answer_comes_back_whole(api: ApiServer, client: Client) -> None:
+async def test_an_answer_comes_back_whole(api: ApiServer, client: ProviderClient) -> None:
     answer = await client.send(ranges(host(api, token=TOKEN)))
     assert answer.ok
     assert all(h.encode() in answer.body for h in HOOKS)
@@ -25,7 +25,7 @@ async def test_an_answer_comes_back_whole(api: ApiServer, client: Client) -> Non
     assert asked.headers["accept"] == "application/vnd.github.v3+json"
 
 
-async def test_without_a_token_none_is_sent(api: ApiServer, client: Client) -> None:
+async def test_without_a_token_none_is_sent(api: ApiServer, client: ProviderClient) -> None:
     await client.send(ranges(host(api)))
     assert "authorization" not in api.asked[0].headers
 
@@ -50,7 +50,7 @@ async def test_no_answer_may_still_have_been_carried_out(
 
 
 async def test_nobody_listening_is_known_not_to_have_arrived(api: ApiServer) -> None:
-    async with Client(["127.0.0.1"], timeout_s=60) as client:
+    async with ProviderClient(["127.0.0.1"], timeout_s=60) as client:
         with pytest.raises(CallFailedError, match="no connection") as caught:
             await client.send(ApiRequest("GET", "http://127.0.0.1:1/meta", (), RANGES))
     assert not caught.value.arrived
@@ -61,14 +61,14 @@ async def test_a_private_address_nobody_wrote_down_is_not_called(
     api: ApiServer, hosts: tuple[str, ...]
 ) -> None:
     """`localhost` is the operator's own word; what a name leads to is checked."""
-    async with Client(hosts, timeout_s=60) as client:
+    async with ProviderClient(hosts, timeout_s=60) as client:
         with pytest.raises(CallFailedError, match="egress") as caught:
             await client.send(ranges(host(api)))
     assert not caught.value.arrived
     assert api.asked == []
 
 
-async def test_a_redirect_is_not_followed(api: ApiServer, client: Client) -> None:
+async def test_a_redirect_is_not_followed(api: ApiServer, client: ProviderClient) -> None:
     api.script.append(Answer(302, "", {"Location": f"{api.url}/elsewhere"}))
     assert (await client.send(ranges(host(api)))).status == 302
     assert len(api.asked) == 1
@@ -77,7 +77,10 @@ async def test_a_redirect_is_not_followed(api: ApiServer, client: Client) -> Non
 @pytest.mark.parametrize("name", ["hints_a_thousand_at_once", "chunks_of_one_byte"])
 async def test_an_answer_that_is_parsed_in_many_parts_keeps_the_loop_for_nobody(name: str) -> None:
     """The server asks senders' interfaces for their address ranges while it takes deliveries."""
-    async with serving(TABLE[name][1]) as (url, _), Client(["127.0.0.1"], timeout_s=0.5) as client:
+    async with (
+        serving(TABLE[name][1]) as (url, _),
+        ProviderClient(["127.0.0.1"], timeout_s=0.5) as client,
+    ):
         request = ApiRequest("GET", url, (), RANGES)
         with pytest.raises(CallFailedError):
             await client.send(request)  # the first call of a process imports much
@@ -85,7 +88,7 @@ async def test_an_answer_that_is_parsed_in_many_parts_keeps_the_loop_for_nobody(
             await client.send(request)
 
 
-async def test_an_endless_answer_is_left(api: ApiServer, client: Client) -> None:
+async def test_an_endless_answer_is_left(api: ApiServer, client: ProviderClient) -> None:
     api.script.append(Answer(200, b"x" * (4 * 1024 * 1024 + 1)))
     with pytest.raises(CallFailedError, match="longer than 4 MiB"):
         await client.send(ranges(host(api)))
@@ -93,7 +96,7 @@ async def test_an_endless_answer_is_left(api: ApiServer, client: Client) -> None
 
 @pytest.mark.parametrize("token", ["two\nlines", "naïve-ÿ-日本"])
 async def test_a_token_that_cannot_be_sent_is_not_shown(
-    api: ApiServer, client: Client, token: str
+    api: ApiServer, client: ProviderClient, token: str
 ) -> None:
     with pytest.raises(CallFailedError, match="malformed address or token") as caught:
         await client.send(ranges(host(api, token=token)))

@@ -10,7 +10,7 @@ import pytest
 
 from router import log
 from router.errors import StoreUnavailable
-from router.provider_calls.client import Client
+from router.provider_calls.client import ProviderClient
 from router.provider_calls.ranges import REFRESH_S, PublishedRanges
 from router.providers.management import Access
 from tests.api_server import HOOKS, TOKEN, Answer, ApiServer
@@ -53,7 +53,7 @@ class World:
             tell=lambda *told: self.told.append(told),
         )
 
-    def client(self, base: str) -> AbstractAsyncContextManager[Client]:
+    def client(self, base: str) -> AbstractAsyncContextManager[ProviderClient]:
         return client_of(self.api)
 
     @property

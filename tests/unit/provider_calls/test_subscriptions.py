@@ -14,7 +14,7 @@ from router.model.subscription import (
     is_subscription,
     subscriptions,
 )
-from router.provider_calls.client import Client
+from router.provider_calls.client import ProviderClient
 from router.provider_calls.rate_limit import Pace
 from router.provider_calls.subscriptions import (
     Subscriber,
@@ -56,7 +56,7 @@ class World:
     def __init__(
         self,
         api: ApiServer,
-        client: Client,
+        client: ProviderClient,
         *,
         way: SubscriptionApi | None = None,
         known: Mapping[str, Subscription] | None = None,
@@ -78,7 +78,7 @@ class World:
         return await self.subscriber.run("shop", [(topic, ADDRESS) for topic in topics])
 
 
-async def test_rest_as_the_interface_shows_it(api: ApiServer, client: Client) -> None:
+async def test_rest_as_the_interface_shows_it(api: ApiServer, client: ProviderClient) -> None:
     world = World(api, client)
     results = await world.run("orders/create")
     assert results == [SubscriptionResult("orders/create", ADDRESS, "made", "1000")]
@@ -94,13 +94,15 @@ async def test_rest_as_the_interface_shows_it(api: ApiServer, client: Client) ->
     ]
 
 
-async def test_the_neutral_spelling_of_the_token_s_header(api: ApiServer, client: Client) -> None:
+async def test_the_neutral_spelling_of_the_token_s_header(
+    api: ApiServer, client: ProviderClient
+) -> None:
     await World(api, client, spelling="commerce").run("orders/create")
     assert api.asked[0].headers["x-commerce-access-token"] == TOKEN
     assert "x-shopify-access-token" not in api.asked[0].headers
 
 
-async def test_graphql_as_the_interface_shows_it(api: ApiServer, client: Client) -> None:
+async def test_graphql_as_the_interface_shows_it(api: ApiServer, client: ProviderClient) -> None:
     world = World(api, client, way=SubscriptionApi(graphql=True))
     (result,) = await world.run("customers/data_request")
     assert (result.outcome, result.id) == ("made", "gid://commerce/WebhookSubscription/1000")
@@ -112,14 +114,14 @@ async def test_graphql_as_the_interface_shows_it(api: ApiServer, client: Client)
     }
 
 
-async def test_graphql_at_a_path_of_one_s_own(api: ApiServer, client: Client) -> None:
+async def test_graphql_at_a_path_of_one_s_own(api: ApiServer, client: ProviderClient) -> None:
     world = World(api, client, way=SubscriptionApi(graphql=True, path="/gql/{api_version}"))
     (result,) = await world.run("orders/create")
     assert api.asked[0].path == "/gql/2024-01"
     assert (result.outcome, result.words) == ("refused", "HTTP 404: Not Found")
 
 
-async def test_user_errors_are_shown_field_by_field(api: ApiServer, client: Client) -> None:
+async def test_user_errors_are_shown_field_by_field(api: ApiServer, client: ProviderClient) -> None:
     api.topics = {"ORDERS_PAID"}
     world = World(api, client, way=SubscriptionApi(graphql=True))
     first, second = await world.run("orders/create", "orders/paid")
@@ -132,13 +134,15 @@ async def test_user_errors_are_shown_field_by_field(api: ApiServer, client: Clie
     assert [r.topic for r in world.ledger.records] == ["orders/paid"]
 
 
-async def test_top_level_graphql_errors_are_problems_too(api: ApiServer, client: Client) -> None:
+async def test_top_level_graphql_errors_are_problems_too(
+    api: ApiServer, client: ProviderClient
+) -> None:
     api.script.append(Answer(200, {"errors": [{"message": "Throttled"}]}))
     (result,) = await World(api, client, way=SubscriptionApi(graphql=True)).run("orders/create")
     assert (result.outcome, result.words) == ("refused", "Throttled")
 
 
-async def test_four_a_second_and_no_more(api: ApiServer, client: Client) -> None:
+async def test_four_a_second_and_no_more(api: ApiServer, client: ProviderClient) -> None:
     """The server counts by the same clock, and would answer 429 to a fifth."""
     world = World(api, client)
     times: deque[float] = deque(maxlen=4)
@@ -157,7 +161,7 @@ async def test_four_a_second_and_no_more(api: ApiServer, client: Client) -> None
 
 
 async def test_a_rate_limit_is_waited_out_as_long_as_it_asks(
-    api: ApiServer, client: Client
+    api: ApiServer, client: ProviderClient
 ) -> None:
     api.script += [
         Answer(429, "", {"Retry-After": "7"}),
@@ -170,7 +174,9 @@ async def test_a_rate_limit_is_waited_out_as_long_as_it_asks(
     assert world.clock.slept == [7.0, 2.0, 60.0]
 
 
-async def test_a_rate_limit_without_end_ends_the_run(api: ApiServer, client: Client) -> None:
+async def test_a_rate_limit_without_end_ends_the_run(
+    api: ApiServer, client: ProviderClient
+) -> None:
     api.limit = lambda: True
     world = World(api, client)
     results = await world.run("orders/create", "orders/paid")
@@ -180,7 +186,7 @@ async def test_a_rate_limit_without_end_ends_the_run(api: ApiServer, client: Cli
     assert world.ledger.records == []
 
 
-async def test_what_one_topic_does_wrong_ends_there(api: ApiServer, client: Client) -> None:
+async def test_what_one_topic_does_wrong_ends_there(api: ApiServer, client: ProviderClient) -> None:
     world = World(api, client)
     results = await world.run("orders/create", "orders/create", "orders/paid")
     assert [r.outcome for r in results] == ["made", "refused", "made"]
@@ -189,7 +195,7 @@ async def test_what_one_topic_does_wrong_ends_there(api: ApiServer, client: Clie
 
 @pytest.mark.parametrize("status", [401, 403, 404, 302])
 async def test_what_no_call_can_survive_ends_the_run(
-    api: ApiServer, client: Client, status: int
+    api: ApiServer, client: ProviderClient, status: int
 ) -> None:
     api.script.append(Answer(status, {"errors": "no"}))
     world = World(api, client)
@@ -212,7 +218,7 @@ async def test_without_an_answer_it_is_unsure_and_remembered_so(api: ApiServer, 
 
 
 async def test_a_server_that_is_not_there_was_asked_nothing(api: ApiServer) -> None:
-    async with Client(["127.0.0.1"], timeout_s=60) as client:
+    async with ProviderClient(["127.0.0.1"], timeout_s=60) as client:
         world = World(api, client)
         access = shop(api)
         world.subscriber._access = Access(access.rule, "http://127.0.0.1:1", TOKEN)
@@ -249,7 +255,7 @@ RIGHT_GRAPHQL = {
     ids=str,
 )
 async def test_a_2xx_that_is_not_the_promised_answer_is_no_subscription(
-    api: ApiServer, client: Client, answer: Answer
+    api: ApiServer, client: ProviderClient, answer: Answer
 ) -> None:
     api.script.append(answer)
     world = World(api, client)
@@ -274,7 +280,7 @@ async def test_a_2xx_that_is_not_the_promised_answer_is_no_subscription(
     ids=str,
 )
 async def test_an_odd_graphql_answer_is_unsure(
-    api: ApiServer, client: Client, answer: Answer
+    api: ApiServer, client: ProviderClient, answer: Answer
 ) -> None:
     api.script.append(answer)
     (result,) = await World(api, client, way=SubscriptionApi(graphql=True)).run("orders/create")
@@ -293,7 +299,7 @@ async def test_an_odd_graphql_answer_is_unsure(
     ],
 )
 async def test_the_promised_answers(
-    api: ApiServer, client: Client, way: SubscriptionApi, answer: Answer
+    api: ApiServer, client: ProviderClient, way: SubscriptionApi, answer: Answer
 ) -> None:
     api.script.append(answer)
     assert (await World(api, client, way=way).run("orders/create"))[0].outcome == "made"
@@ -331,7 +337,7 @@ def earlier(
 
 @pytest.mark.parametrize(("way", "taken"), WAYS)
 async def test_already_taken_after_an_unsure_one_means_that_it_was_made(
-    api: ApiServer, client: Client, way: SubscriptionApi, taken: Answer
+    api: ApiServer, client: ProviderClient, way: SubscriptionApi, taken: Answer
 ) -> None:
     api.script.append(taken)
     world = World(api, client, way=way, known=earlier(api, "asked"))
@@ -342,7 +348,7 @@ async def test_already_taken_after_an_unsure_one_means_that_it_was_made(
 
 @pytest.mark.parametrize(("way", "taken"), WAYS)
 async def test_already_taken_is_a_refusal_where_nothing_is_known(
-    api: ApiServer, client: Client, way: SubscriptionApi, taken: Answer
+    api: ApiServer, client: ProviderClient, way: SubscriptionApi, taken: Answer
 ) -> None:
     api.script.append(taken)
     world = World(api, client, way=way)
@@ -355,7 +361,7 @@ async def test_already_taken_is_a_refusal_where_nothing_is_known(
     "answer", [TAKEN, Answer(401, {}), Answer(404, {}), Answer(422, {"errors": "no"})], ids=str
 )
 async def test_a_refusal_takes_nothing_of_what_was_known(
-    api: ApiServer, client: Client, state: SubscriptionState, answer: Answer
+    api: ApiServer, client: ProviderClient, state: SubscriptionState, answer: Answer
 ) -> None:
     api.script.append(answer)
     known = earlier(api, state, "7")
@@ -377,7 +383,7 @@ async def test_no_answer_takes_nothing_of_what_was_known(api: ApiServer, odd: An
 
 
 async def test_nobody_there_takes_nothing_of_what_was_known(api: ApiServer) -> None:
-    async with Client(["127.0.0.1"], timeout_s=60) as client:
+    async with ProviderClient(["127.0.0.1"], timeout_s=60) as client:
         world = World(api, client)
         gone = Access(shop(api).rule, "http://127.0.0.1:1", TOKEN)
         name = fact_name(gone.base, "orders/create", ADDRESS)
@@ -389,19 +395,19 @@ async def test_nobody_there_takes_nothing_of_what_was_known(api: ApiServer) -> N
     assert world.ledger.records == [before]
 
 
-async def test_what_is_made_anew_has_the_new_id(api: ApiServer, client: Client) -> None:
+async def test_what_is_made_anew_has_the_new_id(api: ApiServer, client: ProviderClient) -> None:
     world = World(api, client, known=earlier(api, "made", "7"))
     await world.run("orders/create")
     assert [r.id for r in world.ledger.records] == ["1000"]
 
 
-async def test_a_wrong_token_is_not_shown(api: ApiServer, client: Client) -> None:
+async def test_a_wrong_token_is_not_shown(api: ApiServer, client: ProviderClient) -> None:
     api.script.append(Answer(401, {"errors": "bad token wrong-token-0123456789"}))
     (result,) = await World(api, client, token="wrong-token-0123456789").run("orders/create")
     assert result.words == "HTTP 401: bad token ***"
 
 
-async def test_a_test_notification(api: ApiServer, client: Client) -> None:
+async def test_a_test_notification(api: ApiServer, client: ProviderClient) -> None:
     clock = JumpingClock()
     await World(api, client).run("orders/create")
     for number in ("1000", "gid://commerce/WebhookSubscription/1000"):
@@ -425,7 +431,7 @@ async def test_a_test_notification(api: ApiServer, client: Client) -> None:
     ids=str,
 )
 async def test_only_the_promised_answer_means_a_test_notification(
-    api: ApiServer, client: Client, answer: Answer, against: str | None
+    api: ApiServer, client: ProviderClient, answer: Answer, against: str | None
 ) -> None:
     api.script.append(answer)
     clock = JumpingClock()
@@ -433,7 +439,7 @@ async def test_only_the_promised_answer_means_a_test_notification(
     assert said is None if against is None else against in (said or "")
 
 
-async def test_an_id_cannot_lead_to_another_path(api: ApiServer, client: Client) -> None:
+async def test_an_id_cannot_lead_to_another_path(api: ApiServer, client: ProviderClient) -> None:
     clock = JumpingClock()
     await send_test(client, shop(api), "a?b#c%", clock=clock, pace=Pace(clock, 4))
     assert api.asked[0].path == "/admin/api/2024-01/webhooks/a%3Fb%23c%25/notifications.json"

@@ -7,7 +7,7 @@ from urllib.parse import quote_plus
 import pytest
 
 from router.providers import Provider, ReadEvent, Reading
-from router.structure import Weighed, weigh
+from router.structure import MeasuredBody, weigh
 from tests.unit.providers.makers import a_definition, a_provider, a_request
 
 HUB, SHOP, MAIL = a_provider("github"), a_provider("shopify"), a_provider("sendgrid")
@@ -262,7 +262,7 @@ def test_a_provider_without_ids_has_no_flag() -> None:
 def test_what_was_counted_counts_for_that_body_alone() -> None:
     """Another body, though it be equal, is counted anew."""
     deep = b"[" * 65 + b"]" * 65
-    assert HUB.read(a_request([], deep), Weighed(deep, None)).state == "routed"
+    assert HUB.read(a_request([], deep), MeasuredBody(deep, None)).state == "routed"
     other = bytes(bytearray(deep))
-    assert HUB.read(a_request([], deep), Weighed(other, None)).state == "too_complex"
+    assert HUB.read(a_request([], deep), MeasuredBody(other, None)).state == "too_complex"
     assert HUB.read(a_request([], b"{}"), weigh(deep)).state == "routed"

@@ -28,7 +28,7 @@ from router.serving.conditions import (
     StorageAlerts,
     TargetAlerts,
 )
-from router.serving.own_events import Watch
+from router.serving.own_events import ConditionWatch
 from router.store.sqlite.store import SqliteStore, open_store
 from tests.builders import a_ruleset
 from tests.clocks import START_MS, ManualClock
@@ -64,7 +64,7 @@ class World:
         for _ in range(times):
             self.metrics.refused("shop", reason)
 
-    async def later(self, watch: Watch, seconds: float) -> None:
+    async def later(self, watch: ConditionWatch, seconds: float) -> None:
         await self.clock.advance(seconds)
         await watch.step()
 

@@ -9,7 +9,7 @@ import pytest
 
 from router.model.settings import Limits
 from router.web.budget import Budget
-from router.web.load_shedding import Patience
+from router.web.load_shedding import LoadShedder
 from router.web.protocol import CROWDED_S
 from tests.unit.web.wire_client import PATH, Reply, post, serving, until
 
@@ -263,7 +263,7 @@ async def test_a_crowd_that_waited_is_served_if_it_may_be() -> None:
         assert lines == [b"HTTP/1.1 200 OK\r\n"] * 40
 
 
-class AlwaysLate(Patience):
+class AlwaysLate(LoadShedder):
     """Nobody comes in time."""
 
     def spent(self, since: float, now: float) -> bool:

@@ -1,18 +1,18 @@
 """Who may wait how long when more comes than can be done."""
 
-from router.web.load_shedding import BUSY_S, CALM_S, STAYS_S, Patience
+from router.web.load_shedding import BUSY_S, CALM_S, STAYS_S, LoadShedder
 
 T, A_LITTLE = 1000.0, 0.001
 
 
 def test_a_burst_may_wait() -> None:
-    patience = Patience()
+    patience = LoadShedder()
     assert not patience.spent(T, T)
     assert not patience.spent(T, T + CALM_S - A_LITTLE)
 
 
 def test_who_waits_longer_is_refused_and_then_others_sooner() -> None:
-    patience = Patience()
+    patience = LoadShedder()
     now = T + CALM_S + 0.01
     assert patience.spent(T, now)
     assert patience.spent(now - BUSY_S - 0.01, now)
@@ -20,7 +20,7 @@ def test_who_waits_longer_is_refused_and_then_others_sooner() -> None:
 
 
 def test_calm_returns_when_nobody_was_refused_for_a_while() -> None:
-    patience = Patience()
+    patience = LoadShedder()
     now = T + CALM_S + 0.01
     assert patience.spent(T, now)
     later = now + STAYS_S

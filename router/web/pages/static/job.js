@@ -1,4 +1,4 @@
-// A job that has not ended: its page is asked for anew, and what is different takes its place.
+// A job that has not ended: its page is loaded again, and what is different is replaced.
 // It comes as our own page, made where everything is escaped; nothing is put together here.
 "use strict";
 

@@ -1,4 +1,4 @@
-// The live view: when something happens, the rows are asked for anew, at most once a second.
+// The live view: when something happens, the rows are loaded again, at most once a second.
 // They come as our own page, made where everything is escaped; nothing of a payload is put together here.
 "use strict";
 

@@ -13,7 +13,7 @@ from router.cli.listening.checkpoint import Checkpoint
 from router.cli.listening.condition import ListenCondition
 from router.cli.listening.delivery import Arrived, FeedPage, Forwarded
 from router.cli.listening.forwarder import Forwarder, ForwardOptions
-from router.cli.listening.source import Backoff, FeedWatcher, Lost
+from router.cli.listening.source import Backoff, ConnectionLost, FeedWatcher
 from router.errors import UsageError
 from router.providers import builtin
 from tests.clocks import START_MS, ManualClock, settle
@@ -250,7 +250,7 @@ async def test_a_lost_feed_is_said_and_opened_again(rig: Rig, make: Maker) -> No
 
 async def test_a_router_that_cannot_be_asked_is_asked_again(rig: Rig, make: Maker) -> None:
     rig.router.add(make())
-    rig.router.faults = [Lost("it is down"), Lost("it is down")]
+    rig.router.faults = [ConnectionLost("it is down"), ConnectionLost("it is down")]
     async with rig.listening():
         await until(lambda: rig.target.got)
     assert "it is down" in rig.view.connections

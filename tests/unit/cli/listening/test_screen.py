@@ -4,14 +4,14 @@ from io import StringIO
 
 from rich.console import Console
 
-from router.cli.listening.screen import Screen
+from router.cli.listening.screen import ScreenView
 from tests.unit.cli.listening.conftest import Maker, a_try
 
 
 def test_a_target_that_is_not_there_stays_in_sight_until_something_takes_a_delivery(
     make: Maker,
 ) -> None:
-    screen = Screen(Console(file=StringIO(), width=300), "http://t/")
+    screen = ScreenView(Console(file=StringIO(), width=300), "http://t/")
     screen.connection(None, 0.0)
     screen.target_down("http://t/", "nothing listens there")
     assert screen._state().plain.startswith(

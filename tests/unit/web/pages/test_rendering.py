@@ -5,17 +5,19 @@ from jinja2 import UndefinedError
 
 from router.web.admin.callers import ANYONE
 from router.web.pages.assets import Assets
-from router.web.pages.frame import Frame, Known, Standing
+from router.web.pages.frame import Frame, KnownCaller, RouterStatus
 from router.web.pages.rendering import Renderer, result_text, value_text
 
 
 def frame(mask: object = str) -> Frame:
     renderer = Renderer(Assets(), mask=mask)  # type: ignore[arg-type]
-    return Frame(renderer, lambda: Standing("1", "g" * 64))
+    return Frame(renderer, lambda: RouterStatus("1", "g" * 64))
 
 
 def shown(detail: str, mask: object = str) -> str:
-    page = frame(mask).page("fault.html", Known(ANYONE, "p"), title="t", code=400, detail=detail)
+    page = frame(mask).page(
+        "fault.html", KnownCaller(ANYONE, "p"), title="t", code=400, detail=detail
+    )
     return page.content.decode()
 
 

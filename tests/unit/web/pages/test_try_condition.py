@@ -6,7 +6,7 @@ from router.errors import ExpressionError, NotFound, UsageError
 from router.expressions import compile as compiled
 from router.operator.where import unknown_names
 from router.store.values import DeliveryRecord, EventEntry
-from router.web.pages.trying import (
+from router.web.pages.try_condition import (
     TEXT_MAX,
     TriedCondition,
     tried,

@@ -9,7 +9,7 @@ import pytest
 from router.metrics import Metrics
 from router.model.settings import Endpoint
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
-from router.serving.silent_endpoints import QuietEndpoints
+from router.serving.quiet_endpoints import QuietEndpoints
 from router.store.sqlite.store import SqliteStore, open_store
 from tests.builders import a_ruleset
 from tests.clocks import START_MS, ManualClock, SetClock
