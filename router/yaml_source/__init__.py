@@ -11,8 +11,8 @@ from router.yaml_source.entries import (
     keys_of,
     named,
 )
-from router.yaml_source.nodes import Mapping, Node, Scalar, Sequence
-from router.yaml_source.offsets import file_offset, offsets
+from router.yaml_source.nodes import Mapping, Node, Scalar, Sequence, walk
+from router.yaml_source.offsets import offsets
 from router.yaml_source.reading import NO_MEMORY, Bounds, read, scalars, shift, shown
 from router.yaml_source.refusals import quoted
 from router.yaml_source.scalars import NumberError, Plain, resolve
@@ -38,7 +38,6 @@ __all__ = [
     "Table",
     "described",
     "doc",
-    "file_offset",
     "keys_of",
     "named",
     "offsets",
@@ -49,4 +48,5 @@ __all__ = [
     "scalars",
     "shift",
     "shown",
+    "walk",
 ]

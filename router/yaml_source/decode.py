@@ -18,6 +18,7 @@ import re
 import types
 from collections.abc import Callable
 from collections.abc import Mapping as MappingABC
+from functools import partial
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
@@ -48,6 +49,7 @@ _KEY = re.compile(r"[\w-]+")
 _IGNORED = ("x-", "\0", "<<")
 """Keys of the user's own, and two kinds that reading has already refused."""
 
+_PLAIN = {bool: "true or false", int: "a whole number"}
 _HOMES_SHOWN = 2
 _NOTHING = ("", "~", "null")
 
@@ -75,6 +77,8 @@ class Decoder:
         self._parsers = parsers
         self._refused = refused
         self._readers: dict[Any, Read] = {}
+        self._keys: dict[type[Entry], dict[str, tuple[str, Read]]] = {}
+        """The field and the reader of each key."""
         self._homes: dict[str, list[str]] = {}
 
     def decode(self, node: Node, kind: type[E]) -> E | None:
@@ -89,25 +93,19 @@ class Decoder:
 
     def _make(self, kind: Any) -> Read:  # noqa: PLR0911 - one line a kind of type
         origin, arguments = get_origin(kind), get_args(kind)
-        if origin in (Union, types.UnionType):
-            return self._make_optional(arguments)
+        if origin in (Union, types.UnionType):  # the last of them is None
+            return (lambda node: node) if Scalar in arguments else self._reader(arguments[0])
         if origin is Literal:
             return lambda node: self._word(node, arguments)
         if origin is list:
-            return self._make_many(arguments[0])
+            return partial(self._many, self._reader(arguments[0]))
         if origin is Table:
-            return self._make_table(arguments[0])
+            return partial(self._table, self._reader(arguments[0]))
         if kind in self._parsers:
             return lambda node: self._parsed(node, self._parsers[kind])
-        if kind in (bool, int, SourceText):
-            return {bool: self._boolean, int: self._integer, SourceText: self._text}[kind]
-        return self._make_entry(kind)
-
-    def _make_optional(self, arguments: tuple[Any, ...]) -> Read:
-        if Scalar in arguments:
-            return lambda node: node
-        (inner,) = [a for a in arguments if a is not types.NoneType]
-        return self._reader(inner)
+        if kind in _PLAIN:
+            return lambda node: self._plain(node, kind)
+        return self._text if kind is SourceText else self._make_entry(kind)
 
     # -- scalars ------------------------------------------------------------------------------
 
@@ -116,30 +114,20 @@ class Decoder:
             return self._unexpected(node, "text")
         return SourceText(node.value, node)
 
-    def _boolean(self, node: Node) -> Any:
-        value = self._core(node)
-        if isinstance(value, bool):
-            return value
-        return FAULTY if value is FAULTY else self._unexpected(node, "true or false")
-
-    def _integer(self, node: Node) -> Any:
-        value = self._core(node)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-        return FAULTY if value is FAULTY else self._unexpected(node, "a whole number")
-
-    def _core(self, node: Node) -> Any:
-        if not isinstance(node, Scalar) or node.style:
-            return None
-        try:
-            return resolve(node.value)
-        except NumberError as reason:
-            return self._fault("bad-value", str(reason), node)
+    def _plain(self, node: Node, kind: type) -> Any:
+        value = None
+        if isinstance(node, Scalar) and not node.style:
+            try:
+                value = resolve(node.value)
+            except NumberError as reason:
+                return self._fault("bad-value", str(reason), node)
+        return value if type(value) is kind else self._unexpected(node, _PLAIN[kind])
 
     def _word(self, node: Node, words: tuple[str, ...]) -> Any:
-        text = self._text(node)
-        if text is FAULTY or text.value in words:
-            return text if text is FAULTY else text.value
+        if (text := self._text(node)) is FAULTY:
+            return FAULTY
+        if text.value in words:
+            return text.value
         listed = " or ".join(f"'{w}'" for w in words)
         return self._fault(
             "unknown-value",
@@ -149,105 +137,90 @@ class Decoder:
         )
 
     def _parsed(self, node: Node, parse: Parser) -> Any:
-        text = self._text(node)
-        if text is FAULTY:
-            return FAULTY
         try:
-            return parse(text.value)
+            return FAULTY if (text := self._text(node)) is FAULTY else parse(text.value)
         except ValueError as reason:
             return self._fault("bad-value", str(reason), node)
 
     # -- lists and tables ---------------------------------------------------------------------
 
-    def _make_many(self, item: Any) -> Read:
-        read = self._reader(item)
+    def _many(self, read: Read, node: Node) -> Any:
+        values = [read(n) for n in (node.items if isinstance(node, Sequence) else [node])]
+        found = [v for v in values if v is not FAULTY]
+        return found if found or not values else FAULTY
 
-        def many(node: Node) -> Any:
-            nodes = node.items if isinstance(node, Sequence) else [node]
-            values = [read(n) for n in nodes]
-            if all(v is FAULTY for v in values) and values:
-                return FAULTY
-            return [v for v in values if v is not FAULTY]
-
-        return many
-
-    def _make_table(self, item: Any) -> Read:
-        read = self._reader(item)
-
-        def table(node: Node) -> Any:
-            if not isinstance(node, Mapping):
-                return self._unexpected(node, "a mapping of names")
-            found: dict[str, tuple[SourceText, Any]] = {}
-            for key, child in node:
-                value = read(child)
-                found[key.value] = (SourceText(key.value, key), None if value is FAULTY else value)
-            return Table(node, found)
-
-        return table
+    def _table(self, read: Read, node: Node) -> Any:
+        if not isinstance(node, Mapping):
+            return self._unexpected(node, "a mapping of names")
+        return Table(
+            node,
+            {
+                key.value: (
+                    SourceText(key.value, key),
+                    None if (value := read(child)) is FAULTY else value,
+                )
+                for key, child in node
+            },
+        )
 
     # -- entries ------------------------------------------------------------------------------
 
     def _make_entry(self, kind: type[Entry]) -> Read:
-        shape = _Shape(kind, kind.shorthand)
         # Entered before the fields are looked at: conditions hold conditions.
-        self._readers[kind] = read = lambda node: self._entry(node, shape)
-        shape.readers = {key.name: (key.field, self._reader(key.kind)) for key in keys_of(kind)}
-        for name in shape.readers.keys() - {shape.shorthand}:
+        self._readers[kind] = read = partial(self._entry, kind)
+        keys = {key.name: (key.field, self._reader(key.kind)) for key in keys_of(kind)}
+        self._keys[kind] = keys
+        for name in keys.keys() - {kind.shorthand}:
             self._homes.setdefault(name, []).append(kind.called)
         return read
 
-    def _entry(self, node: Node, shape: "_Shape") -> Any:
-        if isinstance(node, Scalar) and shape.shorthand:
-            field, read = shape.readers[shape.shorthand]
+    def _entry(self, kind: type[Entry], node: Node) -> Any:
+        if isinstance(node, Scalar) and kind.shorthand:
+            field, read = self._keys[kind][kind.shorthand]
             value = read(node)
-            return FAULTY if value is FAULTY else shape.kind(node=node, **{field: value})
+            return FAULTY if value is FAULTY else kind(node=node, **{field: value})
         if not isinstance(node, Mapping):
-            return self._unexpected(node, f"a mapping ({shape.kind.called})")
-        if shape.shorthand and self._collided(node):
-            return FAULTY
-        return self._fields(node, shape)
+            return self._unexpected(node, f"a mapping ({kind.called})")
+        return FAULTY if kind.shorthand and self._collided(node) else self._fields(node, kind)
 
-    def _fields(self, node: Mapping, shape: "_Shape") -> Entry:
+    def _fields(self, node: Mapping, kind: type[Entry]) -> Entry:
+        keys = self._keys[kind]
         values: dict[str, Any] = {}
         broken: list[str] = []
         meant: set[str] = set()
         for key, child in node:
-            known = None if key.value == shape.shorthand else shape.readers.get(key.value)
+            known = None if key.value == kind.shorthand else keys.get(key.value)
             if known is None:
                 if not key.value.startswith(_IGNORED):
-                    meant.add(self._unknown(key, shape))
+                    meant.add(self._unknown(key, kind))
                 continue
             field, read = known
-            value = FAULTY if self._refused_value(shape, key, child) else read(child)
+            value = FAULTY if self._refused_value(kind, key, child) else read(child)
             if value is FAULTY:
                 broken.append(field)
-            elif field not in shape.kind.__struct_fields__:
+            elif field not in kind.__struct_fields__:
                 values.setdefault("chosen", {})[field] = value
             else:
                 values[field] = value
-        broken += self._missing(node, shape, meant)
-        return shape.kind(node=node, broken=frozenset(broken), **values)
-
-    def _missing(self, node: Mapping, shape: "_Shape", meant: set[str]) -> list[str]:
-        missing = [name for name in shape.kind.required if name not in node.entries]
+        missing = [name for name in kind.required if name not in node.entries]
         for name in missing:
             if name not in meant:
-                self._fault(
-                    "missing-key", f"{shape.kind.called} needs the key '{name}'", node, first=True
-                )
-        return [shape.readers[n][0] if n in shape.readers else n for n in {*missing, *meant}]
+                message = f"{kind.called} needs the key '{name}'"
+                self._fault("missing-key", message, node, first=True)
+        broken += [keys[n][0] if n in keys else n for n in {*missing, *meant}]
+        return kind(node=node, broken=frozenset(broken), **values)
 
-    def _unknown(self, key: Scalar, shape: "_Shape") -> str:
+    def _unknown(self, key: Scalar, kind: type[Entry]) -> str:
         """Report a key; gives the one that was probably meant, '?' if none can be told."""
         name = key.value
-        if refusal := self._refused.get((shape.kind.__name__, name)):
+        if refusal := self._refused.get((kind.__name__, name)):
             self._fault(refusal.code, refusal.message, key, refusal.hint)
             return "?"
-        names = [n for n in shape.readers if n != shape.shorthand]
+        names = [n for n in self._keys[kind] if n != kind.shorthand]
         near = self._suggest.nearest(name, names)
         hint = f"did you mean '{near}'?" if near else self._home(name)
         hint = hint or f"known keys: {', '.join(names)}"
-        self._fault("unknown-key", f"unknown key '{shown(name)}' in {shape.kind.called}", key, hint)
+        self._fault("unknown-key", f"unknown key '{shown(name)}' in {kind.called}", key, hint)
         return near or "?"
 
     def _home(self, name: str) -> str | None:
@@ -257,10 +230,9 @@ class Decoder:
             return None
         return f"'{name}' is a key of {' or '.join(homes)}: is it indented as it should be?"
 
-    def _refused_value(self, shape: "_Shape", key: Scalar, child: Node) -> bool:
-        if not isinstance(child, Scalar):
-            return False
-        if refusal := self._refused.get((shape.kind.__name__, key.value, child.value)):
+    def _refused_value(self, kind: type[Entry], key: Scalar, child: Node) -> bool:
+        value = child.value if isinstance(child, Scalar) else ""
+        if refusal := self._refused.get((kind.__name__, key.value, value)):
             self._fault(refusal.code, refusal.message, child, refusal.hint)
         return refusal is not None
 
@@ -303,27 +275,16 @@ class Decoder:
     def _fault(
         self, code: str, message: str, node: Node, hint: str | None = None, *, first: bool = False
     ) -> Any:
-        start, end = node.start, max(node.end, node.start + 1)
-        if first and not isinstance(node, Scalar):
-            start, end = opening(node)
-        self.report.error(code, message, start, end, hint)
+        span = opening(node) if first else (node.start, max(node.end, node.start + 1))
+        self.report.error(code, message, *span, hint)
         return FAULTY
-
-
-class _Shape(msgspec.Struct, eq=False):
-    """An entry class, looked at once."""
-
-    kind: type[Entry]
-    shorthand: str | None
-    readers: dict[str, tuple[str, Read]] = {}
 
 
 def _a(called: str) -> str:
     """`this rule` as `a rule`."""
     noun = called.removeprefix("this ")
-    if noun == called:
-        return called
-    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
+    article = "an" if noun[0] in "aeiou" else "a"
+    return called if noun == called else f"{article} {noun}"
 
 
 def opening(node: Node) -> tuple[int, int]:
@@ -331,9 +292,7 @@ def opening(node: Node) -> tuple[int, int]:
     first = next(iter(node), None) if isinstance(node, Mapping) else None
     if first is not None and first[0].start == node.start:
         return first[0].start, first[0].end
-    if isinstance(node, Scalar):
-        return node.start, max(node.end, node.start + 1)
-    return node.start, node.start + 1
+    return node.start, max(node.end if isinstance(node, Scalar) else 0, node.start + 1)
 
 
 def described(node: Node) -> str:

@@ -19,14 +19,11 @@ class SourceText(msgspec.Struct, eq=False):
     node: Node
 
 
-class Table(Generic[T]):
+class Table(msgspec.Struct, Generic[T], eq=False):
     """Named entries in the order of the file; a value that could not be read is None."""
 
-    __slots__ = ("items", "node")
-
-    def __init__(self, node: Node, items: dict[str, tuple[SourceText, T | None]]) -> None:
-        self.node = node
-        self.items = items
+    node: Node
+    items: dict[str, tuple[SourceText, T | None]]
 
     def __iter__(self) -> Iterator[tuple[SourceText, T]]:
         return ((name, value) for name, value in self.items.values() if value is not None)
@@ -52,13 +49,15 @@ class Entry(msgspec.Struct, kw_only=True, eq=False):
 
     def at(self, key: str) -> Node:
         """The value of a key for a message to point at; the entry itself if it has none."""
-        found = self.node.get(key) if isinstance(self.node, Mapping) else None
-        return found if found is not None else self.node
+        return (self.node.get(key) if isinstance(self.node, Mapping) else None) or self.node
 
     def key_at(self, key: str) -> Node:
         """The key itself for a message to point at."""
-        found = self.node.key(key) if isinstance(self.node, Mapping) else None
-        return found if found is not None else self.node
+        return (self.node.key(key) if isinstance(self.node, Mapping) else None) or self.node
+
+    def has(self, key: str) -> bool:
+        """Whether the key is written, be it read or not."""
+        return self.key_at(key) is not self.node
 
 
 def named(

@@ -1,6 +1,7 @@
 """What a YAML file is made of once it has been read: three kinds of node, each with its place."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import msgspec
 
@@ -19,26 +20,20 @@ class Scalar(msgspec.Struct, eq=False):
     end: int
 
 
-class Sequence:
+class Sequence(msgspec.Struct, eq=False):
     """A list; `start` and `end` are offsets into the source."""
 
-    __slots__ = ("end", "items", "start")
-
-    def __init__(self, start: int) -> None:
-        self.items: list[Node] = []
-        self.start = start
-        self.end = start + 1
+    start: int
+    end: int
+    items: list["Node"] = []
 
 
-class Mapping:
+class Mapping(msgspec.Struct, eq=False):
     """A mapping with text keys; every key stands once, with the scalar it was written as."""
 
-    __slots__ = ("end", "entries", "start")
-
-    def __init__(self, start: int) -> None:
-        self.entries: dict[str, tuple[Scalar, Node]] = {}
-        self.start = start
-        self.end = start + 1
+    start: int
+    end: int
+    entries: dict[str, tuple[Scalar, "Node"]] = {}
 
     def __iter__(self) -> Iterator[tuple[Scalar, "Node"]]:
         return iter(self.entries.values())
@@ -55,3 +50,18 @@ class Mapping:
 
 
 Node = Scalar | Sequence | Mapping
+
+
+def walk(documents: Iterable[Node]) -> Iterator[Node]:
+    """Every node of these documents, keys too; what aliases repeat only once."""
+    pending, seen = list(documents), set[int]()
+    while pending:
+        node = pending.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        yield node
+        if isinstance(node, Sequence):
+            pending += node.items
+        elif isinstance(node, Mapping):
+            pending += chain.from_iterable(node)

@@ -17,52 +17,30 @@ Placed = tuple[str, int]
 """A piece of the value, and the offset in the file at which it is written."""
 
 
-def file_offset(text: str, scalar: Scalar, offset: int) -> int:
-    """
-    Where the value's character at `offset` stands in the file's text.
-
-    An offset at the value's end gives the place right after the last character. If the raw text
-    cannot be followed (which would be a fault of ours), the scalar's start.
-    """
-    if _as_it_stands(text, scalar):
-        return scalar.start + min(max(offset, 0), len(scalar.value))
-    places = offsets(text, scalar)
-    return places[min(max(offset, 0), len(places) - 1)]
-
-
 def offsets(text: str, scalar: Scalar) -> Sequence[int]:
     """
-    The file offset of every character of the value, and of its end.
+    The file offset of every character of the value, and of the place right after the last one.
 
     Of a very long value each is where it begins: nobody looks for a place in that by its column.
+    So it is if the raw text cannot be followed (which would be a fault of ours).
     """
-    if _as_it_stands(text, scalar):
+    if scalar.style == "" and text.startswith(scalar.value, scalar.start):  # in one line
         return range(scalar.start, scalar.start + len(scalar.value) + 1)
-    nowhere = array("L", [scalar.start])
     size = len(scalar.value)
+    nowhere = array("L", [scalar.start]) * (size + 1)
     if size > FOLLOWED_MAX:
-        return nowhere * (size + 1)
+        return nowhere
     raw = text[scalar.start : scalar.end]
     places, last = array("L"), 0
     for piece, last in _PIECES[scalar.style](raw, scalar.value):
         if not scalar.value.startswith(piece, len(places)):
-            return nowhere * (size + 1)
+            return nowhere
         places.extend(scalar.start + last for _ in piece)
     if len(places) != size:
-        return nowhere * (size + 1)
-    places.append(_after(scalar, raw, last if places else None))
+        return nowhere
+    after = len(raw) - 1 if scalar.style in ("'", '"') else last + 1 if places else 0
+    places.append(scalar.start + after)
     return places
-
-
-def _as_it_stands(text: str, scalar: Scalar) -> bool:
-    """A plain scalar in one line."""
-    return scalar.style == "" and text.startswith(scalar.value, scalar.start)
-
-
-def _after(scalar: Scalar, raw: str, last: int | None) -> int:
-    if scalar.style in ("'", '"'):
-        return scalar.start + len(raw) - 1
-    return scalar.start + (0 if last is None else last + 1)
 
 
 def _single(raw: str, _value: str) -> Iterator[Placed]:
@@ -142,12 +120,8 @@ def _indent(raw: str, at: int, value: str) -> int:
     """How many columns of each line are indentation: of the first line that has content."""
     first = value.lstrip("\n").partition("\n")[0]
     leading = len(first) - len(first.lstrip(" "))
-    for line in _LINE.finditer(raw, at):
-        if line[1].strip(" "):
-            return len(line[1]) - len(line[1].lstrip(" ")) - leading
-        if not line[2]:
-            break
-    return 0
+    lines = (line[1] for line in _LINE.finditer(raw, at) if line[1].strip(" "))
+    return next((len(line) - len(line.lstrip(" ")) - leading for line in lines), 0)
 
 
 _PIECES = {

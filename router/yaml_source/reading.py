@@ -7,13 +7,13 @@ composer dies on deep nesting before anybody can count.
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 import yaml
 
 from router.legible import cut
-from router.yaml_source.nodes import Mapping, Node, Scalar, Sequence
+from router.yaml_source.nodes import Mapping, Node, Scalar, Sequence, walk
 from router.yaml_source.refusals import explain, quoted, tag_fault, template_as_key
 from router.yaml_source.scalars import NumberError, resolve
 from router.yaml_source.source import Report
@@ -84,19 +84,16 @@ def read(report: Report, loader: Any = None, bounds: Bounds | None = None) -> No
     return builder.root
 
 
-class _Frame:
+class _Frame(msgspec.Struct, eq=False):
     """A list or mapping that is being filled; `size` and `height` count aliases in full."""
 
-    __slots__ = ("anchor", "flow", "height", "key", "node", "size", "template")
-
-    def __init__(self, node: Sequence | Mapping, anchor: str | None, *, flow: bool) -> None:
-        self.node = node
-        self.anchor = anchor
-        self.flow = flow  # written with brackets or braces
-        self.key: Scalar | None = None
-        self.size = 1
-        self.height = 1
-        self.template: str | None = None
+    node: Sequence | Mapping
+    anchor: str | None
+    flow: bool  # written with brackets or braces
+    key: Scalar | None = None
+    size: int = 1
+    height: int = 1
+    template: str | None = None
 
 
 class _Builder:
@@ -164,14 +161,14 @@ class _Builder:
 
     def _open(self, event: Any) -> None:
         kind = Sequence if isinstance(event, yaml.SequenceStartEvent) else Mapping
-        node = kind(event.start_mark.index)
+        node = kind(event.start_mark.index, event.start_mark.index + 1)
         if event.tag is not None:
             tag_fault(self.report, event)
         if len(self._stack) >= DEPTH_MAX:
             self._stop("too-big", f"nested deeper than {DEPTH_MAX} levels", node.start)
         self._count(1)
         self._refuse_as_key(node.start)
-        self._stack.append(_Frame(node, event.anchor, flow=event.flow_style))
+        self._stack.append(_Frame(node, event.anchor, event.flow_style))
         if event.anchor is not None:
             self._anchors.pop(event.anchor, None)
 
@@ -191,25 +188,23 @@ class _Builder:
         if self._bounds.aliases > ALIASES_MAX:
             self._stop("too-big", f"more than {ALIASES_MAX} aliases", start)
         if (known := self._anchors.get(event.anchor)) is None:
-            self._unknown_alias(event.anchor, start, end)
-        node, size, height = known  # type: ignore[misc]
+            if any(frame.anchor == event.anchor for frame in self._stack):
+                inside = f"alias '*{event.anchor}' stands inside its own anchor"
+                self._stop("bad-alias", inside, start, end)
+            self._stop(
+                "bad-alias",
+                f"no anchor '&{event.anchor}' comes before this alias",
+                start,
+                end,
+                "if a literal '*' is meant, quote the text",
+            )
+        node, size, height = known
         if len(self._stack) + height > DEPTH_MAX:
             self._stop("too-big", f"nested deeper than {DEPTH_MAX} levels by this alias", start)
         self._count(size)
         if not isinstance(node, Scalar):
             self._refuse_as_key(start)
         self._place(node, size, height)
-
-    def _unknown_alias(self, name: str, start: int, end: int) -> None:
-        if any(frame.anchor == name for frame in self._stack):
-            self._stop("bad-alias", f"alias '*{name}' stands inside its own anchor", start, end)
-        self._stop(
-            "bad-alias",
-            f"no anchor '&{name}' comes before this alias",
-            start,
-            end,
-            "if a literal '*' is meant, quote the text",
-        )
 
     def _place(self, node: Node, size: int, height: int) -> None:
         if not self._stack:
@@ -280,7 +275,7 @@ class _Builder:
 
     def _stop(
         self, code: str, message: str, start: int, end: int | None = None, hint: str | None = None
-    ) -> None:
+    ) -> NoReturn:
         self.report.error(code, message, start, start + 1 if end is None else end, hint)
         raise _StoppedError
 
@@ -292,20 +287,9 @@ def shown(text: str, limit: int = 60) -> str:
 
 def shift(node: Node, by: int) -> None:
     """Move every offset of a document: its text now stands that far into a longer one."""
-    pending: list[Node] = [node]
-    moved: set[int] = set()  # what an alias repeats is one node
-    while pending:
-        current = pending.pop()
-        if id(current) in moved:
-            continue
-        moved.add(id(current))
-        current.start += by
-        current.end += by
-        if isinstance(current, Sequence):
-            pending += current.items
-        elif isinstance(current, Mapping):
-            for key, value in current:
-                pending += (key, value)
+    for each in walk([node]):
+        each.start += by
+        each.end += by
 
 
 def scalars(node: Node) -> Iterator[Scalar]:

@@ -15,8 +15,11 @@ from router.yaml_source.source import Report, Source
 
 _VALUE = re.compile(r"""\s*(?:-\s+)*(?:(?:[\w./-]+|"[^"]*"|'[^']*')\s*:\s+)?(?:-\s+)*(?=\S)""")
 _FLOW_VALUE = re.compile(r"""[{,\[]\s*(?:(?:[\w./-]+|"[^"]*"|'[^']*')\s*:\s+)?(?=[^\s,\]}])""")
-_BLOCK_KEY = re.compile(r"\s*(?:-\s+)*[\w./-]+\s*:(?:\s|$)")
 _LAYOUT = re.compile(r"(?P<space> *)(?P<dash>(?:- +)*)(?:(?P<key>[\w./-]+\s*:(?:\s|$))|(?<=- )\S)")
+_QUOTED = r"""'[^']*'?|"[^"]*"?|`[^`]*`?"""
+"""A text in quotes, which need not end."""
+_FLOW_SIGN = re.compile(rf"{_QUOTED}|(?P<open>[(\[{{])|(?P<close>[)\]}}])|,")
+_COMMENT = re.compile(rf"{_QUOTED}|(?<=[ \t])#")
 _LINES_ABOVE = 50
 _ABOUT_LAYOUT = ("wrong indentation", "lines above")
 _OPERATOR = re.compile(r"==|!=|<=|>=|&&|\|\||[<>|]")
@@ -57,7 +60,9 @@ def explain(error: yaml.YAMLError, report: Report) -> None:
         )
         return
     tab = report.source.text[start : start + 1] == "\t"
-    words = _in_our_words("tab character" if tab else problem)
+    problem = "tab character" if tab else problem
+    other = "this is not YAML: the text here does not fit the lines above"
+    words = next((ours for theirs, ours in _WORDS if theirs in problem), other)
     value = None if tab else _value_around(report.source, start)
     if value is None:
         laid_out = any(word in words for word in _ABOUT_LAYOUT)
@@ -168,13 +173,6 @@ def _indentation(source: Source, offset: int) -> str | None:
     return None
 
 
-def _in_our_words(problem: str) -> str:
-    return next(
-        (ours for theirs, ours in _WORDS if theirs in problem),
-        "this is not YAML: the text here does not fit the lines above",
-    )
-
-
 def _value_around(source: Source, offset: int) -> str | None:
     """The value that YAML stumbled over, if it looks like an expression or a template."""
     line, line_start = source.line_at(offset)
@@ -183,8 +181,8 @@ def _value_around(source: Source, offset: int) -> str | None:
     value = "" if line[:1] == "%" else _without_comment(line[prefix.end() if prefix else 0 :])
     if value[:1] in "{[" and not value.startswith("{{"):
         value = _flow_value(line, at)
-    elif value[:1] in "'\"" and _whole_is_quoted(value):
-        return None
+    elif value[:1] in ("'", '"') and value[-1:] == value[:1] and value.count(value[0]) == 2:
+        return None  # all of it is quoted
     return value if _looks_like_expression(value) else None
 
 
@@ -203,18 +201,11 @@ def _flow_value(line: str, at: int) -> str:
 
 def _until_flow_end(text: str) -> str:
     """A value up to the `,` or bracket that ends it, outside quotes and brackets of its own."""
-    quote, depth = "", 0
-    for i, c in enumerate(text):
-        if quote:
-            quote = "" if c == quote else quote
-        elif c in "'\"`":
-            quote = c
-        elif c in "([{":
-            depth += 1
-        elif c in ")]}" and depth:
-            depth -= 1
-        elif c in ",]}" and not depth:
-            return text[:i].rstrip()
+    depth = 0
+    for sign in _FLOW_SIGN.finditer(text):
+        if sign[0] in (",", "]", "}") and not depth:
+            return text[: sign.start()].rstrip()
+        depth = max(0, depth + {"open": 1, "close": -1}.get(sign.lastgroup or "", 0))
     return text.rstrip()
 
 
@@ -227,14 +218,8 @@ def _template_value(line: str, start: int) -> str:
     return line[start : end + 2] if flow else _without_comment(line[start:])
 
 
-def _whole_is_quoted(value: str) -> bool:
-    return len(value) > 1 and value[0] == value[-1] and value.count(value[0]) == 2
-
-
 def _looks_like_expression(value: str) -> bool:
-    if len(value) < 2:
-        return False
-    return (
+    return len(value) > 1 and (
         "{{" in value
         or value[0] in "!@`%*&"
         or bool(_OPERATOR.search(value.strip("|>")))
@@ -244,12 +229,5 @@ def _looks_like_expression(value: str) -> bool:
 
 def _without_comment(text: str) -> str:
     """The text up to a ` #` outside quotes."""
-    quote = ""
-    for i, c in enumerate(text):
-        if quote:
-            quote = "" if c == quote else quote
-        elif c in "'\"`":
-            quote = c
-        elif c == "#" and i and text[i - 1] in " \t":
-            return text[:i].rstrip()
-    return text.rstrip()
+    comment = next((m for m in _COMMENT.finditer(text) if m[0] == "#"), None)
+    return text[: comment.start() if comment else None].rstrip()

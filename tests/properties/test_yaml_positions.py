@@ -5,7 +5,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.yaml_source import Mapping, Report, Scalar, Source, file_offset, read
+from router.yaml_source import Mapping, Report, Scalar, Source, offsets, read
 
 LOADERS = [yaml.SafeLoader, *([yaml.CSafeLoader] if yaml.__with_libyaml__ else [])]
 words = st.text(alphabet="abc.=&|'\"\\é日(){}[]$!#:,", min_size=1, max_size=6)
@@ -30,8 +30,10 @@ def check(text: str, loader: object) -> None:
     assert isinstance(node, Mapping)
     scalar = node.get("key")
     assert isinstance(scalar, Scalar)
+    places = offsets(text, scalar)
+    assert len(places) == len(scalar.value) + 1
     for i, character in enumerate(scalar.value):
-        at = file_offset(text, scalar, i)
+        at = places[i]
         if character in " \n":
             continue
         escaped = scalar.style == '"' and text[at] == "\\"
@@ -39,7 +41,7 @@ def check(text: str, loader: object) -> None:
             assert text[at] == character, (i, at, text)
         elif text[at + 1] in '"\\':
             assert text[at + 1] == character
-    last = file_offset(text, scalar, len(scalar.value))
+    last = places[-1]
     assert scalar.start <= last <= scalar.end
 
 
@@ -96,4 +98,4 @@ def test_the_table_is_exact_for_escapes() -> None:
     scalar = node.get("key")
     assert isinstance(scalar, Scalar)
     assert scalar.value == "aéb c"
-    assert [text[file_offset(text, scalar, i)] for i in (0, 1, 2, 4)] == ["a", "\\", "b", "c"]
+    assert [text[offsets(text, scalar)[i]] for i in (0, 1, 2, 4)] == ["a", "\\", "b", "c"]
