@@ -153,7 +153,7 @@ def _name(entry: ActionEntry) -> str | None:
         return entry.id.value
     if entry.use is not None:
         return entry.use.value
-    return next((kind for kind in SCHEMAS if entry.key_at(kind) is not entry.node), None)
+    return next((kind for kind in SCHEMAS if entry.has(kind)), None)
 
 
 def concurrency(

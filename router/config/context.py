@@ -51,15 +51,13 @@ class LoadContext:
         self, code: str, message: str, node: Node | SourceText, hint: str | None = None
     ) -> None:
         """An error at a whole node."""
-        start, end = opening(_node(node))
-        self.report.error(code, message, start, end, hint)
+        self.report.error(code, message, *opening(_node(node)), hint)
 
     def warning(
         self, code: str, message: str, node: Node | SourceText, hint: str | None = None
     ) -> None:
         """A warning at a whole node."""
-        start, end = opening(_node(node))
-        self.report.warning(code, message, start, end, hint)
+        self.report.warning(code, message, *opening(_node(node)), hint)
 
     def error_within(
         self,
@@ -104,7 +102,7 @@ class LoadContext:
 
     def one_of(self, code: str, entry: Entry, names: tuple[str, ...]) -> str | None:
         """The single one of these keys that the entry has; an error if none or several."""
-        given = [n for n in names if entry.key_at(n) is not entry.node]
+        given = [n for n in names if entry.has(n)]
         if len(given) == 1:
             return given[0]
         if not given and entry.broken:
@@ -117,6 +115,12 @@ class LoadContext:
             entry.key_at(given[1]) if given else entry.node,
         )
         return None
+
+    def above_zero(self, entry: Entry, *keys: str) -> None:
+        """Report those of these numbers that are zero or less."""
+        for key in keys:
+            if (value := getattr(entry, key)) is not None and value <= 0:
+                self.error("bad-value", f"'{key}' must be above zero", entry.at(key))
 
     def variable(self, name: SourceText, default: SourceText | None) -> str | None:
         """The value of an environment variable, its default, or None."""

@@ -9,7 +9,7 @@ from router.config.context import LoadContext
 from router.config.language import ROOTS, ExpressionSite, Language
 from router.config.providers import reworked
 from router.config.schema import AnswerEntry, DedupeEntry, EndpointEntry
-from router.config.settings import ID, above_zero, setting, shape
+from router.config.settings import ID, setting, shape
 from router.expressions import Expression
 from router.model.settings import MIB, OWN, Dedupe, Endpoint, FixedAnswer
 from router.providers import Provider
@@ -37,7 +37,9 @@ def endpoints(context: LoadContext, base_url: str) -> dict[str, Endpoint]:
         if entry.verify is not None and entry.verify.mode is None:
             own = reworked(context, name.value, entry)
             context.reworked |= {} if own is None else {entry.node.start: own}
-        _check(context, entry)
+        _known_provider(context, entry)
+        _secrets_or_unsigned(context, entry)
+        context.above_zero(entry, "body_max", "tolerance", "expect_every")
         found[name.value] = _endpoint(
             context, name.value, entry, _addresses(context, entry, prefix)
         )
@@ -86,13 +88,6 @@ def _name(context: LoadContext, name: SourceText) -> None:
     shape(context, name, ID, "an endpoint")
     if name.value in RESERVED:
         context.error("bad-name", f"the endpoint name '{name.value}' is reserved", name)
-
-
-def _check(context: LoadContext, entry: EndpointEntry) -> None:
-    _known_provider(context, entry)
-    _secrets_or_unsigned(context, entry)
-    for key in ("body_max", "tolerance", "expect_every"):
-        above_zero(context, getattr(entry, key), entry.at(key), key)
 
 
 def _known_provider(context: LoadContext, entry: EndpointEntry) -> None:
@@ -250,10 +245,7 @@ def _answer(context: LoadContext, entry: AnswerEntry | None) -> FixedAnswer | No
 def _dedupe(context: LoadContext, entry: DedupeEntry | None) -> Dedupe:
     if entry is None:
         return Dedupe()
-    above_zero(context, entry.window, entry.at("window"), "window")
-    window = entry.window or Dedupe().window_ms
-    if entry.mode is not None:
-        return Dedupe(entry.mode, None, window)
-    if entry.key is not None:
-        return Dedupe("key", entry.key.value, window)
-    return Dedupe("id", None, window)
+    context.above_zero(entry, "window")
+    key = entry.key.value if entry.key and entry.mode is None else None
+    mode = entry.mode or ("id" if entry.key is None else "key")
+    return Dedupe(mode, key, entry.window or Dedupe().window_ms)

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from functools import partial
 
 from router.config.context import LoadContext
-from router.config.language import json_value
+from router.config.providers import decoded_value
 from router.config.schema import RuleEntry
 from router.config.trial_schema import CallEntry, ExpectEntry, TrialEntry
 from router.kinds import KINDS
@@ -54,6 +54,7 @@ class Expectations:
     def __init__(self, context: LoadContext, actions: KnownActions) -> None:
         self.context = context
         self._actions = actions
+        self._bad = partial(context.error, "bad-expectation")
 
     def compile(self, trial: TrialEntry, sends: tuple[Step, ...]) -> Expected:
         """What this test expects; of no key at all nothing could fail, which is reported."""
@@ -71,9 +72,6 @@ class Expectations:
             cancelled=self._jobs(entry.cancelled),
             calls=self._calls(entry.calls),
         )
-
-    def _bad(self, message: str, at: Any, hint: str | None = None) -> None:
-        self.context.error("bad-expectation", message, at, hint)
 
     def _statuses(self, trial: TrialEntry, sends: tuple[Step, ...]) -> tuple[int, ...] | None:
         if (entry := trial.expect) is None or entry.status is None:
@@ -148,20 +146,11 @@ class Expectations:
                 entry.key_at(key),
                 f"they have {', '.join(has)}",
             )
-        fields = {key: self._value(value) for key, value in entry.chosen.items()}
+        fields = {key: decoded_value(self.context, value) for key, value in entry.chosen.items()}
         if entry.times is not None and entry.times < 0:
             self.context.error("bad-value", "'times' cannot be below zero", entry.at("times"))
         line, _ = self.context.report.source.position(name.node.start)
         return ExpectedCall(entry.times, fields, line)
-
-    def _value(self, value: Any) -> Any:
-        if isinstance(value, SourceText):
-            return value.value
-        if isinstance(value, Table):
-            return {name.value: text.value for name, text in value}
-        if isinstance(value, list):
-            return [text.value for text in value]
-        return json_value(self.context, value)
 
 
 def _texts(rule: CompiledRule) -> Iterator[str]:

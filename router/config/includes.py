@@ -92,7 +92,7 @@ class Including:
         found: dict[str, SourceText] = {}
         for pattern in file.include or ():
             if (fault := outside(pattern.value)) is not None:
-                self._error("bad-include", fault, pattern, "for example 'rules/*.yaml'")
+                self._error("bad-include", fault, pattern.node, "for example 'rules/*.yaml'")
                 continue
             names = [n for n in self._files.fitting(pattern.value) if n != own and not is_tests(n)]
             if not names:
@@ -103,24 +103,18 @@ class Including:
             self._error(
                 "too-big",
                 f"more than {FILES_MAX} files are included",
-                list(found.values())[FILES_MAX],
+                list(found.values())[FILES_MAX].node,
             )
         return dict(list(found.items())[:FILES_MAX])
 
     def _nothing(self, pattern: SourceText) -> None:
-        start, end = pattern.node.start, pattern.node.end
         if glob.has_magic(pattern.value):
-            self._report.warning(
-                "includes-nothing", f"no file fits '{pattern.value[:60]}'", start, end
-            )
+            start, end = pattern.node.start, pattern.node.end
+            message = f"no file fits '{pattern.value[:60]}'"
+            self._report.warning("includes-nothing", message, start, end)
         else:
-            self._report.error(
-                "bad-include",
-                f"there is no file '{pattern.value[:60]}' to include",
-                start,
-                end,
-                "relative to the rules file",
-            )
+            message = f"there is no file '{pattern.value[:60]}' to include"
+            self._error("bad-include", message, pattern.node, "relative to the rules file")
 
     def _siblings(self, names: list[str]) -> Iterator[str]:
         """The files of tests: NAME.test.yaml beside each NAME.yaml."""
@@ -152,15 +146,17 @@ class Including:
 
     def _take(self, file: FileEntry, entry: FileEntry | TestsEntry) -> None:
         if None not in (entry.version, file.version) and entry.version != file.version:
-            at = entry.at("version")
-            self._report.error(
+            self._error(
                 "unknown-version",
                 f"expected 'version: {file.version}' as in the rules file",
-                at.start,
-                at.end,
+                entry.at("version"),
             )
-        if isinstance(entry, FileEntry):
-            self._refuse_main_only(entry)
+        for name in filter(entry.has, _MAIN_ONLY if isinstance(entry, FileEntry) else ()):
+            self._error(
+                "bad-include",
+                f"'{name}' stands in the rules file itself, not in an included one",
+                entry.key_at(name),
+            )
         for name in (key.field for key in keys_of(type(entry)) if key.name not in _OWN):
             theirs = getattr(entry, name)
             if (mine := getattr(file, name)) is None:
@@ -171,24 +167,15 @@ class Including:
                 mine += theirs
         file.broken |= entry.broken - {"version"}
 
-    def _refuse_main_only(self, entry: FileEntry) -> None:
-        for name in _MAIN_ONLY:
-            key = entry.key_at(name)
-            if key is not entry.node:
-                self._report.error(
-                    "bad-include",
-                    f"'{name}' stands in the rules file itself, not in an included one",
-                    key.start,
-                    key.end,
-                )
-
     def _merge_table(self, mine: Table[Any], theirs: Table[Any], section: str) -> None:
         what = _CALLED.get(section, section.removesuffix("s"))
         for name, (text, value) in theirs.items.items():
             first = mine.items.setdefault(name, (text, value))[0]
             if first is not text:
                 where = self._report.source.where(first.node.start, text.node.start)
-                self._error("duplicate-name", f"the {what} '{name[:60]}' is taken by {where}", text)
+                self._error(
+                    "duplicate-name", f"the {what} '{name[:60]}' is taken by {where}", text.node
+                )
 
-    def _error(self, code: str, message: str, at: SourceText, hint: str | None = None) -> None:
-        self._report.error(code, message, at.node.start, at.node.end, hint)
+    def _error(self, code: str, message: str, at: Node, hint: str | None = None) -> None:
+        self._report.error(code, message, at.start, at.end, hint)

@@ -7,15 +7,14 @@ text that begins there, for inside a block or folded text no comment can stand.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterable
 
 import msgspec
 
 from router.config.codes import CODES
 from router.errors import Diagnostic
 from router.suggest import did_you_mean
-from router.yaml_source import Node, Report, Scalar, Sequence, Source
+from router.yaml_source import Node, Report, Scalar, Source, walk
 
 _PRAGMA = re.compile(r"#[ \t]*check:[ \t]*ignore\b[ \t]*([^\r\n]*)")
 _COMMENT = re.compile(r"(?:^|(?<=[ \t]))#")
@@ -75,10 +74,10 @@ class Pragmas:
     def _read(self, written: list[re.Match[str]]) -> None:
         """Find the pragmas that are comments, and the lines that each is about."""
         source = self._source
-        about = {_line(source, m.start()): _about(source, m.start()) for m in written}
+        about = {source.line_number(m.start()): _about(source, m.start()) for m in written}
         texts = _on_lines(self._report, {*about, *about.values()})
         for match in written:
-            line = _line(source, match.start())
+            line = source.line_number(match.start())
             if match.start() != _comment_start(source, line, texts):
                 continue
             if (pragma := self._pragma(match)) is not None:
@@ -129,25 +128,15 @@ class Pragmas:
 # -- where things are, lines counted from 1 through all files
 
 
-def _line(source: Source, offset: int) -> int:
-    return bisect_right(source.starts, offset)
-
-
-def _span(source: Source, line: int) -> Span:
-    """The offsets of a line, its end excluded."""
-    ends = source.starts[line] if line < len(source.starts) else len(source.text)
-    return source.starts[line - 1], ends
-
-
 def _about(source: Source, offset: int) -> int:
     """The line that a comment at this offset is about: its own, or the next that is not comment."""
-    line = _line(source, offset)
-    start, _ = _span(source, line)
+    line = source.line_number(offset)
+    start, _ = source.span(line)
     if source.text[start:offset].strip(" \t"):
         return line
     while line < len(source.starts):
         line += 1
-        start, end = _span(source, line)
+        start, end = source.span(line)
         if not _NOTHING_ELSE.match(source.text[start:end].rstrip("\r\n")):
             return line
     return line
@@ -156,49 +145,38 @@ def _about(source: Source, offset: int) -> int:
 def _on_lines(report: Report, lines: Iterable[int]) -> list[Written]:
     """The texts that touch one of these lines, in the order of the file."""
     source = report.source
-    starts, ends = zip(*(_span(source, line) for line in sorted(lines)), strict=True)
+    starts, ends = zip(*(source.span(line) for line in sorted(lines)), strict=True)
 
-    def touches(scalar: Scalar) -> bool:
-        before = bisect_right(starts, scalar.end) - 1  # the last line that begins before it ends
-        return before >= 0 and ends[before] > scalar.start
+    def touches(node: Node) -> bool:
+        before = bisect_right(starts, node.end) - 1  # the last line that begins before it ends
+        return before >= 0 and ends[before] > node.start
 
-    return sorted({_written(source, s) for s in _scalars(report.documents) if touches(s)})
-
-
-def _scalars(documents: list[Node]) -> Iterator[Scalar]:
-    """Every text, keys too; what aliases repeat only once."""
-    pending = list(documents)
-    seen: set[int] = set()
-    while pending:
-        node = pending.pop()
-        if isinstance(node, Scalar):
-            yield node
-        elif id(node) not in seen:
-            seen.add(id(node))
-            pending += node.items if isinstance(node, Sequence) else chain.from_iterable(node)
+    texts = (node for node in walk(report.documents) if isinstance(node, Scalar))
+    return sorted({_written(source, text) for text in texts if touches(text)})
 
 
 def _written(source: Source, scalar: Scalar) -> Written:
     """Behind the sign of a block text a comment may stand; below it everything is text."""
     if scalar.style not in ("|", ">"):
         return scalar.start, scalar.start, scalar.end
-    return scalar.start, min(_span(source, _line(source, scalar.start))[1], scalar.end), scalar.end
+    return (
+        scalar.start,
+        min(source.span(source.line_number(scalar.start))[1], scalar.end),
+        scalar.end,
+    )
 
 
 def _comment_start(source: Source, line: int, texts: list[Written]) -> int | None:
     """Where the comment of a line begins: the first ` #` that is inside no text."""
-    start, end = _span(source, line)
-    for match in _COMMENT.finditer(source.text[start:end]):
-        at = start + match.start()
-        if not any(content <= at < last for _, content, last in texts):
-            return at
-    return None
+    start, end = source.span(line)
+    signs = (start + match.start() for match in _COMMENT.finditer(source.text[start:end]))
+    return next(
+        (at for at in signs if not any(first <= at < last for _, first, last in texts)), None
+    )
 
 
 def _last_line(source: Source, line: int, texts: list[Written]) -> int:
     """A line, or the last one of a text that begins on it."""
-    start, end = _span(source, line)
-    lasts = (
-        _line(source, max(first, stop - 1)) for first, _, stop in texts if start <= first < end
-    )
-    return max(lasts, default=line)
+    start, end = source.span(line)
+    ends = (max(first, stop - 1) for first, _, stop in texts if start <= first < end)
+    return max((source.line_number(at) for at in ends), default=line)

@@ -108,18 +108,19 @@ def _faulty(entry: Entry) -> bool:
 def plain(context: LoadContext, entry: Entry) -> dict[str, Any]:
     """What an entry says as plain data, by the keys that the file uses."""
     given = [(key.name, getattr(entry, key.field)) for key in keys_of(type(entry))]
-    return {name: _value(context, value) for name, value in given if value is not None}
+    return {name: decoded_value(context, value) for name, value in given if value is not None}
 
 
-def _value(context: LoadContext, value: Any) -> Any:
+def decoded_value(context: LoadContext, value: Any) -> Any:
+    """A value of an entry as plain data."""
     if isinstance(value, SourceText):
         return value.value
     if isinstance(value, Entry):
         return plain(context, value)
     if isinstance(value, Table):
-        return {name.value: _value(context, each) for name, each in value}
+        return {name.value: decoded_value(context, each) for name, each in value}
     if isinstance(value, list):
-        return [_value(context, each) for each in value]
+        return [decoded_value(context, each) for each in value]
     return json_value(context, value) if isinstance(value, Node) else value
 
 

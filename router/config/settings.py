@@ -185,18 +185,10 @@ def _retention(entry: RetentionEntry | None) -> Retention:
 def _limits(context: LoadContext, entry: LimitsEntry | None) -> Limits:
     if entry is None:
         return Limits()
-    given: dict[str, Any] = {}
-    for key, (field, divisor) in _LIMITS.items():
-        if (value := getattr(entry, key)) is not None:
-            above_zero(context, value, entry.at(key), key)
-            given[field] = value if divisor == 1 else value / divisor
+    context.above_zero(entry, *_LIMITS)
+    each = ((getattr(entry, key), *row) for key, row in _LIMITS.items())
+    given = {name: v if per == 1 else v / per for v, name, per in each if v is not None}
     return Limits(**given)
-
-
-def above_zero(context: LoadContext, value: float | None, node: Node, key: str) -> None:
-    """A number that may not be zero or less."""
-    if value is not None and value <= 0:
-        context.error("bad-value", f"'{key}' must be above zero", node)
 
 
 def ranges(context: LoadContext, texts: list[SourceText] | None) -> tuple[str, ...]:

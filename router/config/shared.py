@@ -124,7 +124,7 @@ class SharedActions:
     def _shape(self, name: SourceText, entry: SharedActionEntry) -> None:
         shape(self.context, name, NAME, "a shared action")
         for key in _PLACES_OF_USE:
-            if entry.key_at(key) is not entry.node:
+            if entry.has(key):
                 self.context.error(
                     "not-shared",
                     f"'{key}' belongs to the rule that uses a shared action",

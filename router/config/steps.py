@@ -1,11 +1,12 @@
 """The steps of a test's `send`: deliveries, the last one again, and time that passes."""
 
+from functools import partial
+
 from router.config.context import LoadContext
 from router.config.endpoints import is_open, provider_of
 from router.config.events import EventNames
 from router.config.language import json_value
 from router.config.senders import EndpointSenders, SenderSet
-from router.config.settings import above_zero
 from router.config.targets import HEADER_NAME
 from router.config.trial_schema import SendEntry
 from router.model.delivery import JSON
@@ -33,6 +34,7 @@ class StepCompiler:
     ) -> None:
         """`own_events`: some rule is `from: router`, so that such events can be sent."""
         self.context = context
+        self._bad = partial(context.error, "bad-step")
         self._own_events = own_events
         self._events = EventNames(context)
         self._senders = senders
@@ -49,11 +51,10 @@ class StepCompiler:
 
     def _step(self, entry: SendEntry) -> Step:
         self._repeated(entry)
-        if _has(entry, "advance"):
+        if entry.has("advance"):
             self._alone(entry, "advance")
-            self._bounded(entry, "advance", entry.advance)
             return Advance(entry.advance or 0)
-        if _has(entry, "again"):
+        if entry.has("again"):
             self._alone(entry, "again")
             if entry.again is False:
                 self._bad("a step that sends nothing again is none", entry.key_at("again"))
@@ -62,35 +63,32 @@ class StepCompiler:
 
     def _alone(self, entry: SendEntry, key: str) -> None:
         for other in SendEntry.__struct_fields__:
-            if other not in ("node", "broken", key, *_BESIDE[key]) and _has(entry, other):
+            if other not in ("node", "broken", key, *_BESIDE[key]) and entry.has(other):
                 self._bad(
                     f"'{key}' is a step of its own: '{other}' cannot stand beside it",
                     entry.key_at(other),
                 )
 
     def _repeated(self, entry: SendEntry) -> None:
-        above_zero(self.context, entry.repeat, entry.at("repeat"), "repeat")
+        self.context.above_zero(entry, "repeat", "every", "advance")
         if entry.repeat is not None and entry.repeat > REPEAT_MAX:
             self.context.error(
                 "bad-value", f"a step sends at most {REPEAT_MAX} deliveries", entry.at("repeat")
             )
-        self._bounded(entry, "every", entry.every)
-        if _has(entry, "every") and not _has(entry, "repeat"):
+        for key, time in (("every", entry.every), ("advance", entry.advance)):
+            if time is not None and time > ADVANCE_MAX_MS:
+                self.context.error("bad-value", f"'{key}' is at most 400d", entry.at(key))
+        if entry.has("every") and not entry.has("repeat"):
             self._bad(
                 "'every' is the time between deliveries: it goes with 'repeat'",
                 entry.key_at("every"),
             )
 
-    def _bounded(self, entry: SendEntry, key: str, value: int | None) -> None:
-        above_zero(self.context, value, entry.at(key), key)
-        if value is not None and value > ADVANCE_MAX_MS:
-            self.context.error("bad-value", f"'{key}' is at most 400d", entry.at(key))
-
     # -- deliveries -----------------------------------------------------------------------------
 
     def _sending(self, entry: SendEntry) -> Sending:
         for key in ("endpoint", "event"):
-            if not _has(entry, key):
+            if not entry.has(key):
                 self.context.error(
                     "missing-key", f"{entry.called} needs the key '{key}'", entry.node
                 )
@@ -159,7 +157,9 @@ class StepCompiler:
         return payload, tuple(made)
 
     def _headers(self, entry: SendEntry, provider: Provider | None) -> dict[str, str | None]:
-        proving = frozenset() if provider is None or entry.tamper else _proving(provider)
+        ways = provider.definition.ways if provider is not None and not entry.tamper else ()
+        each = (names for way in ways for names in (way.place, way.timestamp))
+        proving = {name.lower() for names in each for name in spelled(names)}
         found = {}
         for name, node in entry.headers or ():
             lower = name.value.lower()
@@ -191,17 +191,3 @@ class StepCompiler:
         elif node.style or node.value not in ("", "~", "null"):
             return node.value
         return None
-
-    def _bad(self, message: str, at: Node | SourceText, hint: str | None = None) -> None:
-        self.context.error("bad-step", message, at, hint)
-
-
-def _has(entry: SendEntry, key: str) -> bool:
-    """Whether the key is written, be it read or not."""
-    return entry.key_at(key) is not entry.node
-
-
-def _proving(provider: Provider) -> frozenset[str]:
-    """The headers by which a delivery is verified, in lower case."""
-    each = (names for rule in provider.definition.ways for names in (rule.place, rule.timestamp))
-    return frozenset(name.lower() for names in each for name in spelled(names))

@@ -6,7 +6,7 @@ from urllib.parse import SplitResult
 from router.config.context import LoadContext
 from router.config.language import ExpressionSite, Language
 from router.config.schema import AuthEntry, SignEntry, TargetEntry, TlsEntry, UrlEntry
-from router.config.settings import ID, above_zero, from_env, parsed_url, shape
+from router.config.settings import ID, from_env, parsed_url, shape
 from router.expressions import Template
 from router.model.settings import Auth, Sign, Target, Tls
 from router.yaml_source import SourceText, Table
@@ -30,8 +30,7 @@ def targets(context: LoadContext) -> dict[str, Target]:
 
 
 def _target(context: LoadContext, name: str, entry: TargetEntry) -> Target:
-    for key, value in (("concurrency", entry.concurrency), ("timeout", entry.timeout)):
-        above_zero(context, value, entry.at(key), key)
+    context.above_zero(entry, "concurrency", "timeout")
     url, url_secret = _url(context, name, entry.url)
     signed = sign(context, entry.sign)
     not_signed_twice(context, entry.headers, signed)

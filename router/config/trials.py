@@ -1,5 +1,7 @@
 """`tests:`: what is sent, answered and expected, every name checked against the file."""
 
+from functools import partial
+
 from router.config.context import LoadContext
 from router.config.expectations import Expectations, KnownActions
 from router.config.senders import EndpointSenders
@@ -10,7 +12,7 @@ from router.model.job import ActionKind
 from router.model.settings import OWN
 from router.model.trial import ActionKey, SimulatedAnswer, Trial
 from router.rules.specs import CompiledRule
-from router.yaml_source import Node, SourceText
+from router.yaml_source import SourceText
 
 
 class Trials:
@@ -20,6 +22,7 @@ class Trials:
         self, context: LoadContext, rules: tuple[CompiledRule, ...], senders: EndpointSenders
     ) -> None:
         self.context = context
+        self._bad_reply = partial(context.error, "bad-reply")
         self._steps = StepCompiler(
             context, senders, own_events=any(OWN in (rule.sources or ()) for rule in rules)
         )
@@ -99,6 +102,3 @@ class Trials:
         return SimulatedAnswer(
             value, entry.error, None if entry.after is None else entry.after / 1_000
         )
-
-    def _bad_reply(self, message: str, node: Node, hint: str | None = None) -> None:
-        self.context.error("bad-reply", message, node, hint)

@@ -6,7 +6,6 @@ them.
 """
 
 import re
-from bisect import bisect_right
 from typing import Any
 
 import yaml
@@ -155,7 +154,7 @@ def _offset(error: yaml.YAMLError, source: Source) -> int:
 
 def _indentation(source: Source, offset: int) -> str | None:
     """How far a key or a list item should be indented to go with those above it."""
-    number = bisect_right(source.starts, offset)
+    number = source.line_number(offset)
     if (own := _LAYOUT.match(source.line(offset))) is None:
         return None
     item = bool(own["dash"])

@@ -52,17 +52,26 @@ class Source:
         """The offset at which each line begins."""
         return [0, *(match.end() for match in _BREAK.finditer(self.text))]
 
+    def line_number(self, offset: int) -> int:
+        """The line of this offset, counted from 1 through all files."""
+        return bisect_right(self.starts, offset)
+
+    def span(self, number: int) -> tuple[int, int]:
+        """The offsets of a line so counted, its end excluded."""
+        end = self.starts[number] if number < len(self.starts) else len(self.text)
+        return self.starts[number - 1], end
+
     def path_at(self, offset: int) -> str:
         """The file that holds this offset."""
         return self._paths[bisect_right(self._begins, offset) - 1]
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column, in its file, of the character at this offset."""
-        line = bisect_right(self.starts, offset)
+        line = self.line_number(offset)
         column = offset - self.starts[line - 1] + 1
         if len(self._begins) > 1:
             begin = self._begins[bisect_right(self._begins, offset) - 1]
-            line -= bisect_right(self.starts, begin) - 1
+            line -= self.line_number(begin) - 1
         return line, column
 
     def where(self, offset: int, seen_from: int) -> str:
@@ -73,10 +82,9 @@ class Source:
 
     def line(self, offset: int) -> str:
         """The text of the line at this offset, without its end; faults of one line share a copy."""
-        number = bisect_right(self.starts, offset)
+        number = self.line_number(offset)
         if self._last[0] != number:
-            end = self.starts[number] if number < len(self.starts) else len(self.text)
-            self._last = (number, self.text[self.starts[number - 1] : end].rstrip("\r\n"))
+            self._last = (number, self.text[slice(*self.span(number))].rstrip("\r\n"))
         return self._last[1]
 
     def line_at(self, offset: int) -> tuple[str, int]:
@@ -85,9 +93,8 @@ class Source:
 
         Of a very long line only what is near, so that a fault costs the same in any file.
         """
-        number = bisect_right(self.starts, offset)
-        start = max(self.starts[number - 1], offset - NEAR)
-        end = self.starts[number] if number < len(self.starts) else len(self.text)
+        start, end = self.span(self.line_number(offset))
+        start = max(start, offset - NEAR)
         return self.text[start : min(end, offset + NEAR)].rstrip("\r\n"), start
 
 

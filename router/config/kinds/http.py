@@ -7,7 +7,6 @@ from router.config import targets as addresses
 from router.config.kinds.base import CompileContext, Compiled, Schema, Surroundings
 from router.config.language import ExpressionSite
 from router.config.schema import AuthEntry, SignEntry, TlsEntry
-from router.config.settings import above_zero
 from router.config.units import Duration, statuses
 from router.expressions import Template
 from router.kinds.http import HttpSpec
@@ -67,7 +66,7 @@ class HttpCompiler:
         if entry.short is not None:  # `http: URL` is short for `{url: URL}`
             entry = HttpEntry(node=entry.node, url=entry.short, short=entry.short)
         self._address_keys(entry)
-        above_zero(self._context, entry.timeout, entry.at("timeout"), "timeout")
+        self._context.above_zero(entry, "timeout")
         target, url, name = self._place_of_call(entry, around)
         signed = addresses.sign(self._context, entry.sign) or (target.sign if target else None)
         addresses.not_signed_twice(self._context, entry.headers, signed)

@@ -5,7 +5,6 @@ from typing import Annotated
 from router.config.kinds.base import CompileContext, Compiled, Schema, Surroundings
 from router.config.language import ExpressionSite
 from router.config.plugins import Plugins
-from router.config.settings import above_zero
 from router.config.units import Duration
 from router.kinds.python import PythonSpec
 from router.yaml_source import Entry, Node, SourceText, Table, doc, named
@@ -36,7 +35,7 @@ class PythonCompiler:
     def __call__(self, entry: PythonEntry, around: Surroundings) -> Compiled:
         """The call; the plugin is found and its function read, never run."""
         context, language = self._file.context, self._file.language
-        above_zero(context, entry.timeout, entry.at("timeout"), "timeout")
+        context.above_zero(entry, "timeout")
         if entry.call is not None and "args" not in entry.broken:
             self._plugins.check(entry.call, entry.args)
         place = ExpressionSite("an argument", around.roots)

@@ -6,7 +6,6 @@ from urllib.parse import urlsplit
 from router.config.api import bases_of, checked_base
 from router.config.kinds.base import CompileContext, Compiled, Schema, Surroundings
 from router.config.language import ExpressionSite
-from router.config.settings import above_zero
 from router.config.targets import limit_name
 from router.config.units import Duration
 from router.expressions import Template, compile_template
@@ -42,7 +41,7 @@ class DispatchCompiler:
 
     def __call__(self, entry: RepositoryDispatchEntry, around: Surroundings) -> Compiled:
         """The call, and the name that its limits belong to."""
-        above_zero(self._context, entry.timeout, entry.at("timeout"), "timeout")
+        self._context.above_zero(entry, "timeout")
         rule = builtin()[PROVIDER].definition.api
         assert rule is not None  # noqa: S101 - our own definition
         base = self._base(entry, rule, around.sources)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from router.config.context import LoadContext
 from router.config.kinds.base import CompileContext, Compiled, Schema, Surroundings
 from router.config.language import ExpressionSite
-from router.config.settings import VARIABLE, above_zero
+from router.config.settings import VARIABLE
 from router.config.units import Duration, Size
 from router.expressions import Template
 from router.kinds.shell import ShellSpec
@@ -73,7 +73,7 @@ class ShellCompiler:
         """The process; what it is made of never comes from an event."""
         if not entry.broken & {"argv", "script"}:
             self._context.one_of("exactly-one", entry, ("argv", "script"))
-        above_zero(self._context, entry.timeout, entry.at("timeout"), "timeout")
+        self._context.above_zero(entry, "timeout")
         self._static(entry.script, "a script", "hand the value over in 'env' and write \"$NAME\"")
         self._static(entry.cwd, "'cwd'", None)
         self._static(entry.user, "'user'", None)
@@ -99,8 +99,7 @@ class ShellCompiler:
     def _limits(self, entry: ShellLimitsEntry | None) -> ShellLimits | None:
         if entry is None:
             return None
-        for key, value in (("cpu", entry.cpu), ("memory", entry.memory), ("files", entry.files)):
-            above_zero(self._context, value, entry.at(key), key)
+        self._context.above_zero(entry, "cpu", "memory", "files")
         return ShellLimits(
             None if entry.cpu is None else -(-entry.cpu // 1_000), entry.memory, entry.files
         )
