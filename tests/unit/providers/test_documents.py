@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from router.providers import Provider, builtin
-from router.providers.documents import facts, page_name, refreshed
 from tests.golden.made import made_of
+from tests.golden.provider_pages import facts, page_name, refreshed
 from tests.unit.providers.makers import a_definition
 
 DOCS = Path(__file__).parents[3] / "docs"

@@ -124,10 +124,8 @@ def _signature(rule: VerifyRule) -> str:
 
 
 def _handshake(handshake: Handshake) -> str:
-    asked = " and ".join(f"`{name}` is `{value}`" for name, value in handshake.when.items())
-    text = (
-        f"{handshake.method}{f' where {asked}' if asked else ''}: `{handshake.echo}` is sent back"
-    )
+    when = " and ".join(f"`{name}` is `{value}`" for name, value in handshake.when.items())
+    text = f"{handshake.method}{f' where {when}' if when else ''}: `{handshake.echo}` is sent back"
     return text + (f", if `{handshake.token}` is a secret" if handshake.token else "")
 
 
