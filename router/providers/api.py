@@ -55,26 +55,33 @@ def problems(rule: ApiRule | None, names: tuple[str, ...]) -> Iterator[str]:
     """What contradicts itself in an `api:` of a provider with these names."""
     if rule is None:
         return
-    by_name = rule.token_header if isinstance(rule.token_header, dict) else {}
-    if by_name and set(by_name) != set(names):
-        yield "`api.token_header` names a header for each of `names`, or one for all"
-    if rule.token_header == {}:
-        yield "`api.token_header` names no header"
-    if rule.version is not None and not VERSION.fullmatch(rule.version):
-        yield "`api.version` is written YYYY-MM"
-    if rule.subscriptions_per_s < 1 or rule.subscriptions_max < 1:
-        yield "`api.subscriptions_per_s` and `api.subscriptions_max` are above zero"
-    if (rule.ranges is None) != (rule.ranges_field == ""):
-        yield "`api.ranges` and `api.ranges_field` go together"
+    by_name = isinstance(rule.token_header, dict) and rule.token_header
+    rows = (
+        (
+            by_name and set(by_name) != set(names),
+            "`api.token_header` names a header for each of `names`, or one for all",
+        ),
+        (rule.token_header == {}, "`api.token_header` names no header"),
+        (
+            rule.version is not None and not VERSION.fullmatch(rule.version),
+            "`api.version` is written YYYY-MM",
+        ),
+        (
+            rule.subscriptions_per_s < 1 or rule.subscriptions_max < 1,
+            "`api.subscriptions_per_s` and `api.subscriptions_max` are above zero",
+        ),
+        (
+            (rule.ranges is None) != (rule.ranges_field == ""),
+            "`api.ranges` and `api.ranges_field` go together",
+        ),
+    )
+    yield from (text for wrong, text in rows if wrong)
     for key, allowed in _PLACES.items():
-        yield from _path_problems(key, getattr(rule, key), allowed)
-
-
-def _path_problems(key: str, path: str | None, allowed: frozenset[str]) -> Iterator[str]:
-    if path is None:
-        return
-    if not _PATH.fullmatch(path):
-        yield f"`api.{key}` is a path like '/admin/webhooks.json'"
-    if set(_PLACEHOLDER.findall(path)) - allowed:
-        known = ", ".join(f"{{{name}}}" for name in sorted(allowed)) or "no placeholder"
-        yield f"`api.{key}` knows {known}"
+        path = getattr(rule, key)
+        if path is None:
+            continue
+        if not _PATH.fullmatch(path):
+            yield f"`api.{key}` is a path like '/admin/webhooks.json'"
+        if set(_PLACEHOLDER.findall(path)) - allowed:
+            known = ", ".join(f"{{{name}}}" for name in sorted(allowed)) or "no placeholder"
+            yield f"`api.{key}` knows {known}"
