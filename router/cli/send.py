@@ -16,22 +16,9 @@ from router.cli.send_requests import SendOptions, SendResult, Signer, fresh, is_
 from router.cli.set_values import parse_assignment
 from router.errors import UsageError
 from router.model.settings import OWN
-from router.providers import Provider
-from router.providers.read import dug
 from router.rules.ruleset import Ruleset
 
 _LINES_MAX = 10
-
-
-class SentEvent(msgspec.Struct, frozen=True):
-    """One event of the catalogue, sent."""
-
-    event: str
-    action: str | None
-    status: int
-    answer: str
-    delivery: str | None
-    took_ms: float
 
 
 @click.command()
@@ -116,32 +103,19 @@ def _send_all(place: Options, ruleset: Ruleset, options: SendOptions) -> list[Se
     names = list(dict.fromkeys(info.name for info in signer.provider.events))
     requests = (signer.request(name, signer.sample(name)) for name in names)
     results = list(send_each(requests, options, ruleset))
-    sent = [
-        SentEvent(name, _action(signer.provider, name), r.status, r.answer, r.delivery, r.took_ms)
-        for name, r in zip(names, results, strict=True)
-    ]
+    actions = [signer.provider.action_of(signer.provider.sample(name)) for name in names]
+    sent = list(zip(names, actions, results, strict=True))
     if place.as_json:
-        print_json(sent)
+        print_json([{"event": n, "action": a} | msgspec.structs.asdict(r) for n, a, r in sent])
         return results
     rows = [
-        [
-            f"{one.event}.{one.action}" if one.action else one.event,
-            str(one.status),
-            one.delivery or one.answer[:60] or "-",
-        ]
-        for one in sent
+        [f"{n}.{a}" if a else n, str(r.status), r.delivery or r.answer[:60] or "-"]
+        for n, a, r in sent
     ]
     print_table(("event", "status", "delivery"), rows)
     bad = sum(not is_expected(r, options) for r in results)
     click.echo(f"{len(results)} events sent, " + (f"{bad} not as expected" if bad else "all well"))
     return results
-
-
-def _action(provider: Provider, name: str) -> str | None:
-    """The action that the sample of this event has."""
-    source, payload = provider.definition.action, provider.sample(name)
-    found = [dug(payload, path) for path in source.paths] if source is not None else []
-    return next((action for action in found if isinstance(action, str)), None)
 
 
 def _refuse_contradictions(options: SendOptions, ruleset: Ruleset) -> None:

@@ -29,7 +29,7 @@ from router.providers.handshakes import HandshakeResponder
 from router.providers.headers import wire
 from router.providers.read import Reader, Reading
 from router.providers.secret_kinds import Invented, SecretVerdict
-from router.providers.send import Sender, Signed
+from router.providers.send import Sender
 from router.providers.verify import Verifier
 from router.structure import MeasuredBody
 from router.typing.shapes import Shapes, parse_shapes
@@ -51,9 +51,9 @@ class EventInfo(msgspec.Struct, frozen=True):
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9-]* ")
 
 
-class Provider:
+class Provider(Sender):
     """
-    A kind of sender: how it signs, names, numbers and batches. Immutable.
+    A kind of sender, from both sides: how it signs, names, numbers and batches. Immutable.
 
     Sizes in bytes, times in seconds. `signed` is False for a definition that verifies nothing:
     its endpoints must say `verify: none`. `admits` are the methods of deliveries and handshakes;
@@ -67,7 +67,7 @@ class Provider:
     def __init__(
         self, definition: Definition, samples: Callable[[], tuple[Sample, ...]] | None = None
     ) -> None:
-        self.definition = definition
+        super().__init__(definition, samples)
         self.name = definition.names[0]
         self.aliases = definition.names[1:]
         self.label = definition.label
@@ -100,7 +100,6 @@ class Provider:
         self.names_freely = definition.event != ValueSource() and not self.events
         self._verifier = Verifier(definition)
         self._reader = Reader(definition)
-        self._sender = Sender(definition, samples)
 
     def __repr__(self) -> str:
         return f"Provider({self.name!r})"
@@ -166,61 +165,13 @@ class Provider:
 
     def api_version(self, request: InboundRequest) -> str | None:
         """The API version that a request says it was made by, None if it says none."""
-        for name, value in request.headers:
-            if name in self._versions:
-                return value.decode("latin-1")
-        return None
-
-    def sign(self, *, event: str, body: bytes, key: bytes, delivery_id: str, now_ms: int) -> Signed:
-        """
-        Every header that the sender would send; for key pairs `key` is a private PEM.
-
-        Raises:
-            ValueError: the key cannot sign.
-        """
-        return self._sender.sign(
-            event=event, body=body, key=key, delivery_id=delivery_id, now_ms=now_ms
-        )
-
-    def unsigned(self, event: str, delivery_id: str) -> Signed:
-        """The headers that say what a delivery is, but not who sent it: for who only reads."""
-        return tuple(self._sender.unsigned(event, delivery_id))
-
-    def query(self, key: bytes) -> str:
-        """The query string that the sender would add to our address; "" for none."""
-        return self._sender.query(key)
-
-    def sample(self, event: str) -> JSON | None:
-        """A believable payload of one event (`name` or `name.action`), None for an unknown one."""
-        return self._sender.sample(event)
-
-    def sample_assumed(self, event: str) -> bool:
-        """Is the shape of this event's sample known from elsewhere, not from the interface?"""
-        return self._sender.sample_assumed(event)
-
-    def compose(self, payload: JSON, *provider_ids: str) -> bytes:
-        """
-        The body that carries one event; an id goes into it where ids stand there. Several ids
-        make a batch, where the sender sends batches.
-        """
-        return self.body([self.numbered(payload, one) for one in provider_ids])
-
-    def numbered(self, payload: JSON, provider_id: str) -> JSON:
-        """The event with this id, where ids stand in events; else as it is."""
-        return self._sender.numbered(payload, provider_id)
-
-    def body(self, events: Sequence[JSON]) -> bytes:
-        """The body that carries these events, as they are; several where batches are sent."""
-        return self._sender.compose(events)
+        given = (v.decode("latin-1") for n, v in request.headers if n in self._versions)
+        return next(given, None)
 
     def setting(self, event: str) -> str:
         """What to select in the sender's settings for an event: its words there, and the name."""
         words = self.definition.settings.get(event)
         return event if words is None else f"{words} ({event})"
-
-    def split_name(self, event: str) -> tuple[str, str | None]:
-        """`workflow_run.completed` as name and action; other names as they are, with None."""
-        return self._sender.split_name(event)
 
     def invent_secret(self, rng_bytes: Callable[[int], bytes]) -> Invented:
         """A new secret for `--dev` and tests; the randomness is the caller's."""

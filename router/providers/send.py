@@ -18,6 +18,7 @@ from router.providers.definition import (
     VerifyRule,
     spelled,
 )
+from router.providers.headers import wire
 from router.providers.read import dug
 from router.providers.scheme import spellings
 from router.providers.secret_kinds import way_of
@@ -37,13 +38,13 @@ class Sender:
     """
     Sends as one definition's sender does; header names in their first spelling.
 
-    `apart` gives the samples of a definition that has them elsewhere; asked at most once.
+    `apart` gives the samples of a definition that has them elsewhere; called at most once.
     """
 
     def __init__(
         self, definition: Definition, apart: Callable[[], tuple[Sample, ...]] | None = None
     ) -> None:
-        self._definition = definition
+        self.definition = definition
         self._apart = apart
         self._spellings = spellings(definition)
         self._names = {name for group in definition.events for name in group.names}
@@ -51,30 +52,36 @@ class Sender:
 
     @cached_property
     def _samples(self) -> tuple[Sample, ...]:
-        return self._definition.samples if self._apart is None else self._apart()
+        return self.definition.samples if self._apart is None else self._apart()
 
     def split_name(self, event: str) -> tuple[str, str | None]:
-        """`workflow_run.completed` as name and action; other names as they are."""
+        """`workflow_run.completed` as name and action; other names as they are, with None."""
         name, dot, action = event.rpartition(".")
-        if dot and self._definition.action is not None and event not in self._names:
+        if dot and self.definition.action is not None and event not in self._names:
             return name, action
         return event, None
 
     def sign(self, *, event: str, body: bytes, key: bytes, delivery_id: str, now_ms: int) -> Signed:
-        """Every header of the sender, content type first, signature last."""
-        rule = way_of(self._definition, key)
+        """
+        Every header that the sender would send, content type first, signature last; for key pairs
+        `key` is a private PEM.
+
+        Raises:
+            ValueError: the key cannot sign.
+        """
+        rule = way_of(self.definition, key)
         headers = self.unsigned(event, delivery_id)
         if rule.scheme in SIGNATURES:
             headers += _header(rule.timestamp, str(now_ms // 1000))
             headers += _header(rule.header, self._signature(rule, headers, body, key, now_ms))
         elif rule.scheme != "none":
             headers += _header(rule.place, rule.lead + _credential(rule, key, now_ms))
-        return tuple(headers)
+        return headers
 
-    def unsigned(self, event: str, delivery_id: str) -> list[tuple[str, str]]:
-        """The headers that say what a delivery is, but not who sent it."""
-        d, (name, _) = self._definition, self.split_name(event)
-        headers = [("Content-Type", _CONTENT_TYPES[self._kind])]
+    def unsigned(self, event: str, delivery_id: str) -> Signed:
+        """The headers that say what a delivery is, but not who sent it: for who only reads."""
+        d, (name, _) = self.definition, self.split_name(event)
+        headers = _header("Content-Type", _CONTENT_TYPES[self._kind])
         headers += _header(d.event.header, name)
         headers += _header(d.id.header if d.id else (), delivery_id)
         for source in d.fields.values():
@@ -82,8 +89,8 @@ class Sender:
         return headers
 
     def query(self, key: bytes) -> str:
-        """The query string that a sender adds to the address; "" for none."""
-        rule = way_of(self._definition, key)
+        """The query string that the sender would add to our address; "" for none."""
+        rule = way_of(self.definition, key)
         return "" if rule.query is None else urlencode({rule.query: key})
 
     def _signature(
@@ -94,14 +101,11 @@ class Sender:
         key: bytes,
         now_ms: int,
     ) -> str:
-        found: dict[bytes, bytes] = {}
-        for name, value in headers:
-            if (part := self._spellings.part(name)) is not None:
-                found.setdefault(part, value.encode("latin-1"))
+        found = self._spellings.first((wire(n), v.encode("latin-1")) for n, v in headers)
         stamp = str(now_ms // 1000)
         if rule.timestamp_part:
             found[timestamp_part(rule, self._spellings) or b""] = stamp.encode("ascii")
-        message = filled(message_template(self._definition, rule, self._spellings), found, body)
+        message = filled(message_template(self.definition, rule, self._spellings), found, body)
         if message is None:
             raise ValueError("the signed text holds a header that this sender does not send")
         signed = rule.prefix + encode(_signed(rule, key, message), rule.encoding).decode("ascii")
@@ -109,49 +113,52 @@ class Sender:
         return parted + signed
 
     def sample(self, event: str) -> JSON | None:
-        """A fresh payload for an event of the catalogue (`name` or `name.action`), else None."""
+        """A believable payload of one event (`name` or `name.action`), None for an unknown one."""
         name, action = self.split_name(event)
         sample = self._sample(name)
         if sample is None and self._names and name not in self._names:
             return None
         payload = {} if sample is None else _fresh(sample.payload)
-        _put(payload, self._definition.event.paths, name)
-        _name_by_key(payload, spelled(self._definition.event.key), name)
-        if self._definition.action is not None:
-            _put(payload, self._definition.action.paths, action or self._action(name, payload))
+        _put(payload, self.definition.event.paths, name)
+        _name_by_key(payload, spelled(self.definition.event.key), name)
+        if self.definition.action is not None:
+            known = (g for g in self.definition.events if name in g.names)
+            first = next((a for g in known for a in (*g.actions, *g.assumed_actions)), None)
+            named = action or self.action_of(payload) or first
+            _put(payload, self.definition.action.paths, named)
         return payload
 
-    def _sample(self, name: str) -> Sample | None:
-        for sample in self._samples:
-            free = not self._names or name in self._names
-            if name in spelled(sample.events) or ("*" in spelled(sample.events) and free):
-                return sample
-        return None
+    def action_of(self, payload: JSON) -> str | None:
+        """The action that a payload holds, where this sender's payloads hold it."""
+        source = self.definition.action
+        found = [dug(payload, path) for path in source.paths] if source is not None else []
+        return next((action for action in found if isinstance(action, str)), None)
 
-    def _action(self, name: str, payload: JSON) -> str | None:
-        """The action that the sample has, or the first that the catalogue knows."""
-        if self._definition.action is None or not isinstance(payload, dict):
-            return None
-        for path in self._definition.action.paths:
-            if isinstance(dug(payload, path), str):
-                return str(dug(payload, path))
-        groups = (g for g in self._definition.events if name in g.names)
-        return next((a for g in groups for a in (*g.actions, *g.assumed_actions)), None)
+    def _sample(self, name: str) -> Sample | None:
+        wanted = {name, "*"} if not self._names or name in self._names else {name}
+        return next((s for s in self._samples if wanted & set(spelled(s.events))), None)
 
     def sample_assumed(self, event: str) -> bool:
-        """Is the sample's shape known from elsewhere, not shown by the interface?"""
+        """Is the shape of this event's sample known from elsewhere, not from the interface?"""
         name, _ = self.split_name(event)
         sample = self._sample(name)
         return sample is not None and {"*", name} & set(spelled(sample.assumed)) != set()
 
-    def compose(self, events: Sequence[JSON]) -> bytes:
-        """The body that carries these events: a batch where the sender sends batches, else one."""
+    def compose(self, payload: JSON, *provider_ids: str) -> bytes:
+        """
+        The body that carries one event; an id goes into it where ids stand there. Several ids
+        make a batch, where the sender sends batches.
+        """
+        return self.body([self.numbered(payload, one) for one in provider_ids])
+
+    def body(self, events: Sequence[JSON]) -> bytes:
+        """The body that carries these events, as they are; several where batches are sent."""
         if self._kind != "json":
             return _plain(self._kind, events[0])
         each = [encode_json(event) for event in events]
-        if self._definition.split is None:
+        if self.definition.split is None:
             return each[0]
-        if not self._definition.split_lines:
+        if not self.definition.split_lines:
             return b"[" + b",".join(each) + b"]"
         # These three stand in texts only, so that escapes may take their place anywhere.
         lines = b",\r\n".join(each)
@@ -160,8 +167,8 @@ class Sender:
         return b"[" + lines + b"]\r\n"
 
     def numbered(self, payload: JSON, provider_id: str) -> JSON:
-        """The event with this id where ids stand in events; of the type that was there."""
-        where = self._definition.id
+        """The event with this id, where ids stand in events, of the type that was there."""
+        where = self.definition.id
         if where is None or not where.paths or not isinstance(payload, dict):
             return payload
         payload = _fresh(payload)
@@ -221,9 +228,8 @@ def _is_plain(value: JSON) -> bool:
     return all(isinstance(item, str) for item in each)
 
 
-def _header(names: Names, value: str) -> list[tuple[str, str]]:
-    each = spelled(names)
-    return [(each[0], value)] if each else []
+def _header(names: Names, value: str) -> Signed:
+    return tuple((name, value) for name in spelled(names)[:1])
 
 
 def _name_by_key(payload: JSON, keys: Sequence[str], name: str) -> None:
