@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from router.model.delivery import InboundRequest, LiveSecret, Refused, Verified
-from router.providers import ed25519, hints, keys
+from router.providers import ed25519, keys
 from router.providers.credentials import led
 from router.providers.definition import Definition, VerifyRule, duration_s
 from router.providers.headers import Spellings
@@ -59,10 +59,7 @@ class JwtScheme(Scheme):
     """Verifies by a bearer token."""
 
     def __init__(self, definition: Definition, rule: VerifyRule, known: Spellings) -> None:
-        super().__init__(definition)
-        self._header = known.part(rule.place) or b""
-        self._rule = rule
-        self._lead = rule.lead.encode("ascii")
+        super().__init__(definition, rule, known)
         self._leeway_s = 0 if rule.tolerance is None else duration_s(rule.tolerance)
 
     def verify(
@@ -75,10 +72,7 @@ class JwtScheme(Scheme):
     ) -> Verified | Refused:
         """Verified by the first key set that holds the token's key, or why not."""
         if not (text := found.get(self._header)):
-            return self.refused(
-                "missing_signature",
-                hints.for_missing(found, request.headers, what="no bearer token came"),
-            )
+            return self.missing(found, request, "no bearer token came")
         token = led(text, self._lead)
         parts = _parts(token) if token is not None and len(token) <= TOKEN_BYTES_MAX else None
         if token is None or parts is None:

@@ -20,15 +20,21 @@ TOKEN_BYTES_MAX = 4096
 PARAMETERS_MAX = 100
 
 
-class TokenScheme(Scheme):
-    """Verifies by a token that equals the secret."""
+class CredentialScheme(Scheme):
+    """Verifies by a token that equals the secret, or by the user and password of `basic`."""
 
     def __init__(self, definition: Definition, rule: VerifyRule, known: Spellings) -> None:
-        super().__init__(definition)
-        self._header = known.part(rule.place)
+        super().__init__(definition, rule, known)
         self._query = None if rule.query is None else rule.query.encode("ascii")
-        self._lead = rule.lead.encode("ascii")
-        self._where = f"the query parameter {rule.query}" if rule.query else "its header"
+        self._basic = rule.scheme == "basic"
+        self._user = None if rule.user is None else rule.user.encode("utf-8") + b":"
+        where = f"the query parameter {rule.query}" if rule.query else "its header"
+        self._missing = "no user and password came" if self._basic else f"no token came in {where}"
+        self._malformed = (
+            "malformed: not `Basic` and the base64 of user:password"
+            if self._basic
+            else f"malformed token: it does not begin with `{rule.lead}`"
+        )
 
     def verify(
         self,
@@ -38,67 +44,34 @@ class TokenScheme(Scheme):
         _now_ms: int,
         _tolerance_s: int | None,
     ) -> Verified | Refused:
-        """Verified by the first secret that equals the token, or why not."""
+        """Verified by the first secret that equals what is shown, or why not."""
         shown = self._shown(found, request)
         if isinstance(shown, Refused):
             return shown
-        if (token := led(shown, self._lead)) is None or len(token) > TOKEN_BYTES_MAX:
-            return self.refused(
-                "malformed_signature",
-                f"malformed token: it does not begin with `{self._lead.decode()}`",
-            )
-        if (winner := equal_one(token, secrets)) is None:
-            return self.refused("bad_signature", hints.for_token(token, self._lead, secrets))
-        return Verified(winner.name)
+        token = led(shown, self._lead)
+        if self._basic:
+            token = _pair(token)
+        if token is None or len(token) > TOKEN_BYTES_MAX:
+            return self.refused("malformed_signature", self._malformed)
+        if (winner := equal_one(token, secrets, self._user)) is not None:
+            return Verified(winner.name)
+        hint = hints.for_token(token, self._lead, secrets) if not self._basic else _WRONG_USER
+        return self.refused("bad_signature", hint)
 
     def _shown(self, found: Found, request: InboundRequest) -> bytes | Refused:
         if self._query is None:
-            text = found.get(self._header or b"") or b""
+            text = found.get(self._header)
         else:
             values = {v for n, v in parameters(request.query_string) if n == self._query}
             if len(values) > 1:
                 return self.refused(
                     "ambiguous_header", f"{self._query.decode()} came twice and differs"
                 )
-            text = values.pop() if values else b""
-        if not text:
-            return self.refused(
-                "missing_signature",
-                hints.for_missing(found, request.headers, what=f"no token came in {self._where}"),
-            )
-        return text
+            text = next(iter(values), b"")
+        return text or self.missing(found, request, self._missing)
 
 
-class BasicScheme(Scheme):
-    """Verifies by the user and password of `Authorization`."""
-
-    def __init__(self, definition: Definition, rule: VerifyRule, known: Spellings) -> None:
-        super().__init__(definition)
-        self._header = known.part(rule.place) or b""
-        self._lead = rule.lead.encode("ascii")
-        self._user = None if rule.user is None else rule.user.encode("utf-8") + b":"
-
-    def verify(
-        self,
-        found: Found,
-        request: InboundRequest,
-        secrets: tuple[LiveSecret, ...],
-        _now_ms: int,
-        _tolerance_s: int | None,
-    ) -> Verified | Refused:
-        """Verified by the first secret that is this password, or why not."""
-        if not (text := found.get(self._header)):
-            return self.refused(
-                "missing_signature",
-                hints.for_missing(found, request.headers, what="no user and password came"),
-            )
-        if (pair := _pair(led(text, self._lead))) is None:
-            return self.refused(
-                "malformed_signature", "malformed: not `Basic` and the base64 of user:password"
-            )
-        if (winner := equal_one(pair, secrets, self._user)) is None:
-            return self.refused("bad_signature", "wrong user or password")
-        return Verified(winner.name)
+_WRONG_USER = "wrong user or password"
 
 
 def led(text: bytes, lead: bytes) -> bytes | None:

@@ -39,7 +39,7 @@ _SENDERS: tuple[tuple[bytes, str], ...] = (
 )
 
 
-def for_missing(found: Mapping[bytes, bytes], headers: Headers, *, what: str = "") -> str:
+def for_missing(found: Mapping[bytes, bytes], headers: Headers, what: str = "") -> str:
     """No proof (`what`) came; `found` are the headers of this provider that did."""
     names = [name for name, _ in headers]
     if not found:

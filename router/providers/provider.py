@@ -7,7 +7,6 @@ from functools import cached_property
 import msgspec
 
 from router.model.delivery import (
-    JSON,
     REMOVED,
     InboundRequest,
     LiveSecret,

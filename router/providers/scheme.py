@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 from router.model.delivery import InboundRequest, LiveSecret, Refused, Verified
-from router.providers.definition import PLACEHOLDER, Definition
+from router.providers import hints
+from router.providers.definition import PLACEHOLDER, Definition, VerifyRule
 from router.providers.headers import Spellings
 
 Found = dict[bytes, bytes]
@@ -22,12 +23,19 @@ without an early exit, so neither the time nor the answer tells a stranger which
 class Scheme:
     """One way of proof, compiled. Subclasses say how it verifies."""
 
-    def __init__(self, definition: Definition) -> None:
+    def __init__(self, definition: Definition, rule: VerifyRule, known: Spellings) -> None:
+        self._rule = rule
         self._status = definition.refuse_with
+        self._header = known.part(rule.place) or b""
+        self._lead = rule.lead.encode("ascii")
 
     def refused(self, reason: str, hint: str) -> Refused:
         """A refusal with the status that this sender is to get."""
         return Refused(reason, self._status, hint)
+
+    def missing(self, found: Found, request: InboundRequest, what: str = "") -> Refused:
+        """The refusal of a request without the proof (`what`) of this way."""
+        return self.refused("missing_signature", hints.for_missing(found, request.headers, what))
 
 
 def spellings(definition: Definition) -> Spellings:

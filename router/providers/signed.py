@@ -39,10 +39,7 @@ class SignedScheme(Scheme):
     """Verifies by a signature over the body."""
 
     def __init__(self, definition: Definition, rule: VerifyRule, known: Spellings) -> None:
-        super().__init__(definition)
-        self._header = known.part(rule.header) or b""
-        self._rule = rule
-        self._prefix = rule.prefix.encode("ascii")
+        super().__init__(definition, rule, known)
         self._separator = rule.separator.encode("ascii")
         self._stamp_part = rule.timestamp_part.encode("ascii")
         self._timestamp = timestamp_part(rule, known)
@@ -63,7 +60,7 @@ class SignedScheme(Scheme):
     ) -> Verified | Refused:
         """Verified by the first secret that fits, or why not."""
         if not (text := found.get(self._header)):
-            return self.refused("missing_signature", hints.for_missing(found, request.headers))
+            return self.missing(found, request)
         proof = self._proof(text, found, request.body)
         if isinstance(proof, Refused):
             return proof
@@ -82,7 +79,7 @@ class SignedScheme(Scheme):
         signatures = self._several(text, found) if self._separator else self._single(text)
         if not signatures:
             return self.refused(
-                "malformed_signature", hints.for_malformed(text, self._prefix, self._rule.encoding)
+                "malformed_signature", hints.for_malformed(text, self._lead, self._rule.encoding)
             )
         if (message := filled(self._template, found, body)) is None:
             return self.refused("missing_header", "something that is signed did not come")
@@ -94,9 +91,9 @@ class SignedScheme(Scheme):
         return SignedMessage(signatures, message, int(stamp))
 
     def _single(self, text: bytes) -> Candidates:
-        if not text.startswith(self._prefix) or len(text) > SIGNATURE_BYTES_MAX:
+        if not text.startswith(self._lead) or len(text) > SIGNATURE_BYTES_MAX:
             return ()
-        raw = self._decode(text[len(self._prefix) :])
+        raw = self._decode(text[len(self._lead) :])
         return () if raw is None or self._size not in (None, len(raw)) else (raw,)
 
     def _several(self, text: bytes, found: Found) -> Candidates:

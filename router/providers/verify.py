@@ -7,15 +7,15 @@ of proof; of several ways one is enough, and all are tried.
 
 from router.model.delivery import InboundRequest, LiveSecret, Refused, Verified
 from router.providers.bearer import JwtScheme
-from router.providers.credentials import BasicScheme, TokenScheme
+from router.providers.credentials import CredentialScheme
 from router.providers.definition import Definition
 from router.providers.headers import Ambiguous
 from router.providers.scheme import spellings
 from router.providers.signed import SignedScheme
 
-_SCHEMES: dict[str, type[TokenScheme | BasicScheme | JwtScheme | SignedScheme]] = {
-    "token": TokenScheme,
-    "basic": BasicScheme,
+_SCHEMES: dict[str, type[CredentialScheme | JwtScheme | SignedScheme]] = {
+    "token": CredentialScheme,
+    "basic": CredentialScheme,
     "jwt": JwtScheme,
 }
 _REASONS = (
