@@ -7,7 +7,6 @@ Only asymmetric algorithms, so that a public key can never be taken for a shared
 
 import binascii
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -24,7 +23,6 @@ from router.providers.scheme import Found, Scheme
 TOKEN_BYTES_MAX = 8192
 KEYS_MAX = 32
 KEY_SET_BYTES_MAX = 64 * 1024
-RSA_BITS_MIN = 2048
 INSTALL = "bearer tokens need the extra `jwt`: pip install 'webhook-rules-router[jwt]'"
 
 _KINDS = {"RSA": "RS256", "EC": "ES256", "OKP": "EdDSA"}
@@ -135,7 +133,8 @@ _FROM_URL = bytes.maketrans(b"-_", b"+/")
 
 def _signed(key_set: bytes, token: bytes, head: Head) -> bool:
     """Has any key of the set signed the token? All that may have are tried."""
-    meant = [key for key in _cached(key_set) if None in (key.id, head.kid) or key.id == head.kid]
+    known = keys.parsed(load_keys, key_set) or ()
+    meant = [key for key in known if None in (key.id, head.kid) or key.id == head.kid]
     return True in [_fits(key, token, head.alg) for key in meant if key.algorithm == head.alg]
 
 
@@ -147,15 +146,6 @@ def _fits(key: Key, token: bytes, algorithm: str) -> bool:
     except (jwt.PyJWTError, ValueError, TypeError, KeyError, RecursionError):
         return False
     return True
-
-
-@lru_cache(maxsize=64)
-def _cached(key_set: bytes) -> tuple[Key, ...]:
-    """Each key set is parsed once; public keys are no secrets, so keeping them is harmless."""
-    try:
-        return load_keys(key_set)
-    except UnusableKeyError:
-        return ()
 
 
 def load_keys(text: bytes) -> tuple[Key, ...]:
@@ -195,18 +185,14 @@ def _from_json(entry: Any) -> Key | None:
         return None
     key_id = entry.get("kid")
     key = Key(key_id if isinstance(key_id, str) else None, algorithm, value)
-    return key if _kind(value) == algorithm and entry.get("use", "sig") == "sig" else None
+    return (
+        key if keys.algorithm_of(value) == algorithm and entry.get("use", "sig") == "sig" else None
+    )
 
 
 def _from_pem(text: bytes) -> Key:
-    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415
-    from cryptography.hazmat.primitives.serialization import load_pem_public_key  # noqa: PLC0415
-
-    try:
-        value = load_pem_public_key(text)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        raise UnusableKeyError("the PEM holds no public key") from None
-    if (algorithm := _kind(value)) is None:
+    value = keys.loaded("load_pem_public_key", text, "the PEM holds no public key")
+    if (algorithm := keys.algorithm_of(value)) is None:
         raise UnusableKeyError("the key is not RSA (2048 bits), P-256 or Ed25519")
     return Key(None, algorithm, value)
 
@@ -222,7 +208,7 @@ def load_private(pem: bytes) -> tuple[str, Any]:
         UnusableKeyError: it is none, or its public half would be refused.
     """
     key = keys.any_private(pem)
-    if (algorithm := _kind(key.public_key())) is None:
+    if (algorithm := keys.algorithm_of(key.public_key())) is None:
         raise UnusableKeyError("the key is not RSA (2048 bits), P-256 or Ed25519")
     return algorithm, key
 
@@ -254,20 +240,9 @@ def invent(algorithms: Sequence[str], rng_bytes: Callable[[int], bytes]) -> byte
         return keys.invent(rng_bytes)
     from cryptography.hazmat.primitives.asymmetric import rsa  # noqa: PLC0415
 
-    return keys.private_pem(rsa.generate_private_key(65_537, RSA_BITS_MIN))
+    return keys.private_pem(rsa.generate_private_key(65_537, keys.RSA_BITS_MIN))
 
 
 def key_set_of(pem: bytes) -> bytes:
     """The public half of a private PEM, as a PEM."""
     return keys.public_pem(load_private(pem)[1])
-
-
-def _kind(key: Any) -> str | None:
-    """The one algorithm that a public key is for; None for a weak or unknown key."""
-    from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa  # noqa: PLC0415
-
-    if isinstance(key, rsa.RSAPublicKey):
-        return "RS256" if key.key_size >= RSA_BITS_MIN else None
-    if isinstance(key, ec.EllipticCurvePublicKey):
-        return "ES256" if isinstance(key.curve, ec.SECP256R1) else None
-    return "EdDSA" if isinstance(key, ed25519.Ed25519PublicKey) else None

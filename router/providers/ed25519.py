@@ -9,26 +9,21 @@ used, as in `router.providers.keys`.
 import binascii
 import re
 from collections.abc import Callable
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import Any
 
 from router.providers.keys import (
     KEY_BYTES_MAX,
     PRIVATE_MARK,
     PUBLIC_MARK,
     UnusableKeyError,
+    algorithm_of,
     any_private,
     any_public,
     bare_base64,
+    is_signed,
     mend,
     private_pem,
 )
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
-        Ed25519PrivateKey,
-        Ed25519PublicKey,
-    )
 
 SIGNATURE_BYTES = 64
 KEY_BYTES = 32
@@ -37,18 +32,16 @@ _DER_HEAD = bytes.fromhex("302a300506032b6570032100")
 _HEX = re.compile(rb"[0-9A-Fa-f]{64}")
 
 
-def load_public(text: bytes) -> "Ed25519PublicKey":
+def load_public(text: bytes) -> Any:
     """
     The key in any of its forms.
 
     Raises:
         UnusableKeyError: it is no Ed25519 public key.
     """
-    from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415 (costly)
-
     found = _raw_or_der(text)
     key = any_public(_DER_HEAD + found if len(found) == KEY_BYTES else found)
-    if not isinstance(key, ed25519.Ed25519PublicKey):
+    if algorithm_of(key) != "EdDSA":
         raise UnusableKeyError("the key is not an Ed25519 key")
     return key
 
@@ -64,25 +57,9 @@ def _raw_or_der(text: bytes) -> bytes:
     return binascii.unhexlify(stripped) if _HEX.fullmatch(stripped) else mend(stripped).der
 
 
-@lru_cache(maxsize=256)
-def _cached(text: bytes) -> "Ed25519PublicKey | None":
-    try:
-        return load_public(text)
-    except UnusableKeyError:
-        return None
-
-
 def verifies(text: bytes, signature: bytes, message: bytes) -> bool:
     """Did the key's owner sign this? False for a broken key or signature."""
-    if (key := _cached(text)) is None:
-        return False
-    from cryptography.exceptions import InvalidSignature  # noqa: PLC0415
-
-    try:
-        key.verify(signature, message)
-    except (InvalidSignature, ValueError):
-        return False
-    return True
+    return is_signed(load_public, text, signature, message)
 
 
 def sign(private: bytes, message: bytes) -> bytes:
@@ -92,27 +69,27 @@ def sign(private: bytes, message: bytes) -> bytes:
     Raises:
         UnusableKeyError: the text is no Ed25519 private key.
     """
-    return load_private(private).sign(message)
+    return bytes(load_private(private).sign(message))
 
 
-def load_private(text: bytes) -> "Ed25519PrivateKey":
+def load_private(text: bytes) -> Any:
     """
     The private key in a PEM or after `whsk_`.
 
     Raises:
         UnusableKeyError: it is none.
     """
-    from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415
-
     stripped = text.strip()
     if stripped.startswith(PRIVATE_MARK):
+        from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415 (costly)
+
         # Some write the public half behind the private one.
         raw = bare_base64(stripped.removeprefix(PRIVATE_MARK))[:KEY_BYTES]
         if len(raw) < KEY_BYTES:
             raise UnusableKeyError("this is no private key in PEM form")
         return ed25519.Ed25519PrivateKey.from_private_bytes(raw)
     key = any_private(text)
-    if not isinstance(key, ed25519.Ed25519PrivateKey):
+    if algorithm_of(key.public_key()) != "EdDSA":
         raise UnusableKeyError("the private key is not an Ed25519 one")
     return key
 

@@ -9,18 +9,12 @@ import binascii
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ec import (
-        ECDSA,
-        EllipticCurvePrivateKey,
-        EllipticCurvePublicKey,
-    )
-
 KEY_BYTES_MAX = 8 * 1024
+RSA_BITS_MIN = 2048
 
 _ARMOUR = re.compile(
     rb"-----BEGIN ([A-Z0-9 ]{1,40})-----(.*?)-----END ([A-Z0-9 ]{1,40})-----", re.DOTALL
@@ -124,18 +118,29 @@ def bare_base64(text: bytes) -> bytes:
         raise UnusableKeyError("the key is not base64: copy it again, whole") from None
 
 
-def load_public(text: bytes) -> "EllipticCurvePublicKey":
+def load_public(text: bytes) -> Any:
     """
     The key in a PEM or bare base64, mended if need be.
 
     Raises:
         UnusableKeyError: it is no P-256 public key.
     """
-    from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415 (costly, see above)
-
     key = any_public(mend(text).der)
-    if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
+    if algorithm_of(key) != "ES256":
         raise UnusableKeyError("the key is not an elliptic-curve key on P-256")
+    return key
+
+
+def load_private(pem: bytes) -> Any:
+    """
+    The key in a PEM.
+
+    Raises:
+        UnusableKeyError: it is no P-256 private key.
+    """
+    key = any_private(pem)
+    if algorithm_of(key.public_key()) != "ES256":
+        raise UnusableKeyError("the private key is not on P-256")
     return key
 
 
@@ -146,13 +151,7 @@ def any_public(der: bytes) -> Any:
     Raises:
         UnusableKeyError: they are none.
     """
-    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415
-    from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
-
-    try:
-        return serialization.load_der_public_key(der)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        raise UnusableKeyError("this is no public key") from None
+    return loaded("load_der_public_key", der, "this is no public key")
 
 
 def any_private(pem: bytes) -> Any:
@@ -162,53 +161,80 @@ def any_private(pem: bytes) -> Any:
     Raises:
         UnusableKeyError: it is none.
     """
-    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415
+    return loaded("load_pem_private_key", pem, "this is no private key in PEM form", None)
+
+
+def loaded(loader: str, text: bytes, fault: str, *given: Any) -> Any:
+    """
+    The key that this function of cryptography's finds in the text.
+
+    Raises:
+        UnusableKeyError: it finds none; the message is `fault`.
+    """
+    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415 (costly, see above)
     from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
 
     try:
-        return serialization.load_pem_private_key(pem, password=None)
+        return getattr(serialization, loader)(text, *given)
     except (ValueError, TypeError, UnsupportedAlgorithm):
-        raise UnusableKeyError("this is no private key in PEM form") from None
+        raise UnusableKeyError(fault) from None
+
+
+def algorithm_of(key: Any) -> str | None:
+    """The one algorithm that a public key is for; None for a weak or unknown key."""
+    from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa  # noqa: PLC0415
+
+    if isinstance(key, rsa.RSAPublicKey):
+        return "RS256" if key.key_size >= RSA_BITS_MIN else None
+    if isinstance(key, ec.EllipticCurvePublicKey):
+        return "ES256" if isinstance(key.curve, ec.SECP256R1) else None
+    return "EdDSA" if isinstance(key, ed25519.Ed25519PublicKey) else None
 
 
 def public_pem(private: Any) -> bytes:
     """The public half of a private key of any kind, as a PEM."""
     from cryptography.hazmat.primitives import serialization as s  # noqa: PLC0415
 
-    pem: bytes = private.public_key().public_bytes(
-        s.Encoding.PEM, s.PublicFormat.SubjectPublicKeyInfo
-    )
-    return pem
+    public = private.public_key()
+    return bytes(public.public_bytes(s.Encoding.PEM, s.PublicFormat.SubjectPublicKeyInfo))
 
 
 def private_pem(private: Any) -> bytes:
     """A private key of any kind as a PEM."""
     from cryptography.hazmat.primitives import serialization as s  # noqa: PLC0415
 
-    pem: bytes = private.private_bytes(s.Encoding.PEM, s.PrivateFormat.PKCS8, s.NoEncryption())
-    return pem
+    form = (s.Encoding.PEM, s.PrivateFormat.PKCS8, s.NoEncryption())
+    return bytes(private.private_bytes(*form))
 
 
-@lru_cache(maxsize=256)
-def _cached(text: bytes) -> "EllipticCurvePublicKey | None":
-    """Each key is parsed once; public keys are no secrets, so keeping them is harmless."""
+@lru_cache(maxsize=512)
+def parsed(load: Callable[[bytes], Any], text: bytes) -> Any:
+    """
+    What `load` makes of public keys, None for unusable ones. Each is parsed once: they are no
+    secrets, so keeping them is harmless.
+    """
     try:
-        return load_public(text)
+        return load(text)
     except UnusableKeyError:
         return None
 
 
-def verifies(text: bytes, signature: bytes, sha256: bytes) -> bool:
-    """Did the key's owner sign this digest? False for a broken key or signature."""
-    if (key := _cached(text)) is None:
+def is_signed(load: Callable[[bytes], Any], text: bytes, signature: bytes, *signed: Any) -> bool:
+    """Did the owner of the public key sign this? False for a broken key or signature."""
+    if (key := parsed(load, text)) is None:
         return False
     from cryptography.exceptions import InvalidSignature  # noqa: PLC0415
 
     try:
-        key.verify(signature, sha256, _prehashed())
+        key.verify(signature, *signed)
     except (InvalidSignature, ValueError):
         return False
     return True
+
+
+def verifies(text: bytes, signature: bytes, sha256: bytes) -> bool:
+    """Did the key's owner sign this digest? False for a broken key or signature."""
+    return is_signed(load_public, text, signature, sha256, _prehashed())
 
 
 def sign(pem: bytes, sha256: bytes) -> bytes:
@@ -218,12 +244,12 @@ def sign(pem: bytes, sha256: bytes) -> bytes:
     Raises:
         UnusableKeyError: the PEM is no P-256 private key.
     """
-    return _private(pem).sign(sha256, _prehashed())
+    return bytes(load_private(pem).sign(sha256, _prehashed()))
 
 
 def public_of(private: bytes) -> bytes:
     """The public PEM that belongs to a private one."""
-    return public_pem(_private(private))
+    return public_pem(load_private(private))
 
 
 def invent(rng_bytes: Callable[[int], bytes]) -> bytes:
@@ -235,17 +261,8 @@ def invent(rng_bytes: Callable[[int], bytes]) -> bytes:
 
 
 @lru_cache(maxsize=1)
-def _prehashed() -> "ECDSA":
+def _prehashed() -> Any:
     from cryptography.hazmat.primitives.asymmetric import ec, utils  # noqa: PLC0415
     from cryptography.hazmat.primitives.hashes import SHA256  # noqa: PLC0415
 
     return ec.ECDSA(utils.Prehashed(SHA256()))
-
-
-def _private(pem: bytes) -> "EllipticCurvePrivateKey":
-    from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
-
-    key = any_private(pem)
-    if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
-        raise UnusableKeyError("the private key is not on P-256")
-    return key

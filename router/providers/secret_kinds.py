@@ -2,6 +2,7 @@
 
 import binascii
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -28,6 +29,34 @@ class Invented(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         return "Invented(***)"
+
+
+class KeyPair(NamedTuple):
+    """How the keys of a scheme with two halves are read and made."""
+
+    load_public: Callable[[bytes], Any]
+    load_private: Callable[[bytes], Any]
+    invent: Callable[[VerifyRule, _RandomBytes], bytes]
+    public_of: Callable[[bytes], bytes]
+
+
+_PAIRS = {
+    "ecdsa": KeyPair(
+        keys.load_public, keys.load_private, lambda _, rng: keys.invent(rng), keys.public_of
+    ),
+    "ed25519": KeyPair(
+        ed25519.load_public,
+        ed25519.load_private,
+        lambda _, rng: ed25519.invent(rng),
+        ed25519.public_of,
+    ),
+    "jwt": KeyPair(
+        bearer.load_keys,
+        bearer.load_private,
+        lambda rule, rng: bearer.invent(rule.algorithms, rng),
+        bearer.key_set_of,
+    ),
+}
 
 
 # -- what users give ------------------------------------------------------------------------------
@@ -62,15 +91,9 @@ def _warning(rule: VerifyRule, value: bytes) -> str | None:
     Raises:
         UnusableKeyError: it cannot verify anything.
     """
-    if rule.scheme == "ecdsa":
-        keys.load_public(value)
-        return keys.mend(value).warning
-    if rule.scheme == "ed25519":
-        ed25519.load_public(value)
-        return None
-    if rule.scheme == "jwt":
-        bearer.load_keys(value)
-        return None
+    if (pair := _PAIRS.get(rule.scheme)) is not None:
+        pair.load_public(value)
+        return keys.mend(value).warning if rule.scheme == "ecdsa" else None
     raw = keys.shared(value, rule.key)
     if rule.key == "text" and value != value.strip():
         return "the secret has white space around it, which counts"
@@ -114,12 +137,8 @@ def _signs(rule: VerifyRule, key: bytes) -> bool:
     try:
         if rule.scheme in SHARED:
             keys.shared(key, rule.key)
-        elif rule.scheme == "ecdsa":
-            keys.public_of(key)
-        elif rule.scheme == "ed25519":
-            ed25519.load_private(key)
-        elif rule.scheme == "jwt":
-            bearer.load_private(key)
+        elif rule.scheme in _PAIRS:
+            _PAIRS[rule.scheme].load_private(key)
     except keys.UnusableKeyError:
         return False
     return True
@@ -130,15 +149,9 @@ def _signs(rule: VerifyRule, key: bytes) -> bool:
 
 def invented(rule: VerifyRule, rng_bytes: _RandomBytes) -> Invented:
     """A new secret or key pair for a way of proof."""
-    if rule.scheme == "ecdsa":
-        private = keys.invent(rng_bytes)
-        return Invented(keys.public_of(private), private)
-    if rule.scheme == "ed25519":
-        private = ed25519.invent(rng_bytes)
-        return Invented(ed25519.public_of(private), private)
-    if rule.scheme == "jwt":
-        private = bearer.invent(rule.algorithms, rng_bytes)
-        return Invented(bearer.key_set_of(private), private)
+    if (pair := _PAIRS.get(rule.scheme)) is not None:
+        private = pair.invent(rule, rng_bytes)
+        return Invented(pair.public_of(private), private)
     secret = _shared(rule, rng_bytes)
     return Invented(secret, secret)
 
