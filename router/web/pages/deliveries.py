@@ -1,5 +1,6 @@
 """Pages of deliveries: as they come, as a list, and each by itself."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from litestar import Controller, Response
@@ -7,6 +8,7 @@ from litestar.params import FromPath
 
 from router.errors import NotFound
 from router.operator.answers import Deliveries
+from router.rules.explain import MATCHED
 from router.store.values import DeliveryRecord
 from router.web.admin.problems import Rejected
 from router.web.admin.query import DELIVERY_STATES, LIMIT, Query, QueryParameter
@@ -14,11 +16,16 @@ from router.web.admin.reads import BYTES
 from router.web.admin.request import Given
 from router.web.feed import WITHOUT_BODIES, FeedFilter, FeedFull
 from router.web.feed_stream import EventStream
-from router.web.pages import shown, traces
+from router.web.pages import shown
 from router.web.pages.context import PageContext
 from router.web.pages.curl import curl
 from router.web.pages.request import Shown, action, page
 
+NEAR_SHOWN, NEAR_OPEN = 10, 3
+OTHERS_SHOWN = 100
+HEADERS_SHOWN = 200
+EVENTS_SHOWN = 20
+JOBS_SHOWN = 100
 TRACED_BODY_MAX = 1_048_576
 TRACED_RULES_MAX = 1_000
 """Beyond these a trace costs so much that it is made only on request."""
@@ -71,11 +78,11 @@ class DeliveryPages(Controller):
             d=d,
             provider=ruleset.provider_name(d.endpoint, d.provider),
             body=shown.shown_body(d.body, whole=query.text("body") == "all"),
-            headers=d.headers[: shown.HEADERS_SHOWN],
+            headers=d.headers[:HEADERS_SHOWN],
             verified=shown.verified(d),
             dedupe=shown.dedupe(record),
-            events=record.events[: shown.EVENTS_SHOWN],
-            jobs=shown.shown_jobs(record, bodies=context.bodies),
+            events=record.events[:EVENTS_SHOWN],
+            jobs=record.jobs[:JOBS_SHOWN],
             curl=curl(d, address) if context.bodies else None,
             name=context.name(),
             **await _trace(context, query, record),
@@ -117,4 +124,21 @@ async def _trace(context: PageContext, query: Query, record: DeliveryRecord) -> 
     if found["reason"] is not None:
         return {**values, "untraced": f"no rule was evaluated: {found['reason']}"}
     event = found["events"][0]
-    return {**values, "trace": traces.arranged(event["rules"]), "copy": event["known_before"]}
+    return {**values, "trace": arranged(event["rules"]), "copy": event["known_before"]}
+
+
+def arranged(rules: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """All rules beside one event: those that matched first, the nearest next; `more` are left."""
+    matched = [r for r in rules if r["status"] in MATCHED]
+    errors = [r for r in rules if r["status"] == "error"]
+    missed = [r for r in rules if r["status"] == "not matched"]
+    near = sorted(missed, key=lambda r: (r["missing"], r["failed"]))
+    first = [*matched, *errors[:NEAR_SHOWN], *near[:NEAR_SHOWN]]
+    seen = {r["rule"] for r in first}
+    rest = [r for r in rules if r["rule"] not in seen]
+    return {
+        "rules": first,
+        "opened": {r["rule"] for r in (*matched, *errors, *near[:NEAR_OPEN])},
+        "others": rest[:OTHERS_SHOWN],
+        "more": max(0, len(rest) - OTHERS_SHOWN),
+    }

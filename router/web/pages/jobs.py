@@ -23,7 +23,6 @@ from router.web.admin.query import (
     QueryParameter,
 )
 from router.web.admin.request import Given
-from router.web.pages import shown
 from router.web.pages.context import SELECTED, PageContext, selector_of
 from router.web.pages.request import Shown, action, page, see_other
 
@@ -56,11 +55,10 @@ class JobPages(Controller):
         """A job with its attempts, and what it writes while it runs."""
         found, bodies = context.request.visible(await context.questions.job(job)), context.bodies
         one = found.job
-        whole = shown.shown_job(one, found.attempts, bodies=bodies, last=50, most=shown.RESULT_MAX)
         running = one.state == "running" and bodies
         output = context.running.output(one.id, "") if running else JobOutput(running=False)
         return context.page(
-            "job.html", job=one, shown=whole, output=output, open=one.state in OPEN,
+            "job.html", job=one, attempts=found.attempts, output=output, open=one.state in OPEN,
             name=context.name(),
         )  # fmt: skip
 

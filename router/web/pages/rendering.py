@@ -3,7 +3,7 @@ Templates to pages. Whatever is shown passes one place: it is text, and its cont
 what reorders or hides letters are written as escapes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -11,9 +11,11 @@ from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined
 from jinja2.bccache import Bucket
 from markupsafe import Markup
 
-from router.expressions import encode_json
+from router.expressions import JSON, encode_json
+from router.expressions.trace import Found
 from router.legible import cut, moment, size_text, span, visible, visible_block
 from router.operator.audit_text import asked_words
+from router.rules.explain_words import change_words, found_words, passed_words, verdict_word
 from router.web.pages.assets import Assets
 
 VALUE_MAX = 200
@@ -54,7 +56,7 @@ class Renderer:
             lstrip_blocks=True,
             bytecode_cache=_COMPILED,
         )
-        self._environment.globals["asset"] = assets.path
+        self._environment.globals |= {"asset": assets.path, "found_text": found_text}
         self._environment.filters |= {
             "moment": moment,
             "span": span,
@@ -62,7 +64,12 @@ class Renderer:
             "value": value_text,
             "asked": asked_words,
             "size": size_text,
-            "counts": counts_text,
+            "cut": cut,
+            "result": result_text,
+            "verdict": verdict_word,
+            "wanted": wanted_text,
+            "change": change_text,
+            "passed": passed_text,
         }
 
     def page(self, template: str, **values: Any) -> bytes:
@@ -81,11 +88,31 @@ def value_text(value: Any) -> str:
     return cut(visible(encode_json(value).decode("utf-8")), VALUE_MAX)
 
 
-def counts_text(counts: dict[str, int]) -> str:
-    """`2 succeeded, 1 dead`, or nothing."""
-    return ", ".join(f"{n} {state}" for state, n in sorted(counts.items()) if n)
-
-
 def result_text(value: Any) -> str:
     """Part of what an action answered: text as it is, else JSON."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode("utf-8")
+
+
+def found_text(text: str, type_: str, value: JSON) -> str:
+    """What one operand of a condition was."""
+    return found_words(Found(text, type_, value), value_text)
+
+
+def wanted_text(rule: Mapping[str, Any]) -> str:
+    """The head of a rule, of an explanation in JSON."""
+    begin = "otherwise, " if rule["otherwise"] else ""
+    sources, events = (rule[name]["wanted"] or ["all"] for name in ("from", "events"))
+    quiet = f"; kept quiet by {', '.join(rule['quieted_by'])}" if rule["quieted_by"] else ""
+    return f"{begin}from {', '.join(sources)}, events {', '.join(events)}{quiet}"
+
+
+def change_text(change: Mapping[str, Any]) -> str:
+    """One of the smallest changes, of an explanation in JSON."""
+    found = change["found"] and Found(**change["found"])
+    return change_words(change["of"], change["needs"], found, change["hint"], value_text)
+
+
+def passed_text(passed: Mapping[str, Any]) -> str:
+    """Why the index passed a rule over, of an explanation in JSON."""
+    field, there, found = passed["field"], passed["there"], passed["found"]
+    return passed_words(field, there, found, passed["wanted"], passed["begins_with"], value_text)

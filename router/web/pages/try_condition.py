@@ -6,56 +6,32 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import msgspec
 from litestar import Controller
 from litestar.params import FromPath
 
 from router.errors import ExpressionError, NotFound, UsageError
-from router.expressions import Expression, Failed
+from router.expressions import Expression
 from router.expressions import compile as compiled
-from router.expressions.trace import Leaf, trace
+from router.expressions.trace import Trace, trace
 from router.model.delivery import as_request
 from router.operator.where import ROOTS, unknown_names
-from router.rules.explain_words import found_words, verdict_word
 from router.rules.ruleset import Ruleset
 from router.rules.scope import event_scope
 from router.store.values import DeliveryRecord
 from router.web.admin.query import QueryParameter
 from router.web.admin.request import Given
 from router.web.pages.context import PageContext
-from router.web.pages.rendering import value_text
 from router.web.pages.request import Shown, page
-from router.web.pages.traces import TracedLeaf
 
 T = TypeVar("T")
 
 TEXT_MAX = 4_096
 BODY_MAX = 262_144
-LEAVES_SHOWN = 100
 PATIENCE_S = 2.0
 _ASKED = (
     QueryParameter("text", "The condition."),
     QueryParameter("event", "On the event of this index, counted from 0."),
 )
-
-
-class ConditionFault(msgspec.Struct, frozen=True):
-    """Why a text is no condition; `before`, `at` and `after` are the line that has the fault."""
-
-    message: str
-    hint: str | None
-    before: str
-    at: str
-    after: str
-
-
-class TriedCondition(msgspec.Struct, frozen=True):
-    """A verdict (`true`, `false`, `error`) and what made it."""
-
-    verdict: str
-    reason: str | None
-    leaves: tuple[TracedLeaf, ...]
-    more: int
 
 
 class TryPages(Controller):
@@ -73,7 +49,7 @@ class TryPages(Controller):
             if text:
                 found["tried"] = await _tried(context, record, text, number)
         except ExpressionError as error:
-            found["wrong"] = wrong_of(text, error)
+            found |= {"wrong": error, "line": wrong_line(text, error)}
         except (UsageError, NotFound) as error:
             found["error"] = str(error)
         return context.page(
@@ -82,9 +58,7 @@ class TryPages(Controller):
         )  # fmt: skip
 
 
-async def _tried(
-    context: PageContext, record: DeliveryRecord, text: str, number: int
-) -> TriedCondition:
+async def _tried(context: PageContext, record: DeliveryRecord, text: str, number: int) -> Trace:
     """One is tried at a time: it may take a while, and slows the loop."""
     if len(text) > TEXT_MAX:
         raise UsageError(f"a condition has at most {TEXT_MAX} characters here")
@@ -127,9 +101,7 @@ def within(seconds: float, work: Callable[[], T]) -> T:
         sys.settrace(before)
 
 
-def tried(
-    expression: Expression, record: DeliveryRecord, number: int, ruleset: Ruleset
-) -> TriedCondition:
+def tried(expression: Expression, record: DeliveryRecord, number: int, ruleset: Ruleset) -> Trace:
     """
     Judge one event of a delivery by today's providers, variables and definitions.
 
@@ -144,30 +116,13 @@ def tried(
         raise NotFound(f"it has no event {number}: {reading.reason or 'they count from 0'}")
     event = read.event({entry.index: entry.id for entry in record.events}.get(number, ""))
     scope = event_scope(ruleset.roots(d), d, event, ruleset.defines)
-    found = trace(expression, scope, thorough=True)
-    return TriedCondition(
-        verdict_word(found.verdict),
-        found.verdict.reason if isinstance(found.verdict, Failed) else None,
-        tuple(_leaf(leaf) for leaf in found.leaves[:LEAVES_SHOWN]),
-        max(0, len(found.leaves) - LEAVES_SHOWN),
-    )
+    return trace(expression, scope, thorough=True)
 
 
-def _leaf(leaf: Leaf) -> TracedLeaf:
-    said = tuple(found_words(f, value_text) for f in leaf.found if f.type != "error")
-    return TracedLeaf(leaf.number, leaf.verdict, leaf.text, said, leaf.reason)
-
-
-def wrong_of(text: str, error: ExpressionError) -> ConditionFault:
-    """The fault with the line it stands in."""
+def wrong_line(text: str, error: ExpressionError) -> tuple[str, str, str]:
+    """The line that has the fault: what stands before it, the fault, what comes after."""
     start, end = min(error.start, len(text)), min(max(error.end, error.start + 1), len(text))
     first = text.rfind("\n", 0, start) + 1
     last = text.find("\n", start)
     last = len(text) if last < 0 else last
-    return ConditionFault(
-        error.message,
-        error.hint,
-        text[first:start],
-        text[start : min(end, last)],
-        text[min(end, last) : last],
-    )
+    return text[first:start], text[start : min(end, last)], text[min(end, last) : last]

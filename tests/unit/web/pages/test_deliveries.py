@@ -8,9 +8,12 @@ import pytest
 
 from router.model.job import Attempt, Settlement
 from router.model.target import TargetRow
+from router.operator.answers import JobOutput
 from router.operator.requests import TargetRequest
 from router.store.values import Acceptance, Accepted, Selector
 from router.web.pages import overview, shown
+from router.web.pages.assets import Assets
+from router.web.pages.rendering import Renderer
 from tests.builders import NOW, a_delivery, a_job
 from tests.store_values import Maker, a_settlement
 from tests.unit.web.pages.rig import Rig, a_rig, nodes
@@ -295,13 +298,18 @@ def test_bodies_are_shown_whatever_they_are() -> None:
     assert shown.shown_body(b"", whole=False).text == ""
 
 
-def test_an_answer_is_cut_and_its_json_twin_left_out() -> None:
-    result = {"status": 200, "text": "x" * 5000, "json": {"a": 1}, "headers": {}, "stderr": ""}
-    attempt = Attempt("j", 1, 0, 5, "succeeded", None, result, "g")
-    (one,) = shown.shown_job(a_job(), [attempt], bodies=True).attempts
-    assert [(p.name, p.cut) for p in one.parts] == [("status", False), ("text", True)]
-    assert one.took == 5
-    hidden = shown.shown_job(a_job(), [attempt], bodies=False)
-    assert hidden.attempts[0].parts == ()
-    many = shown.shown_job(a_job(), [attempt] * 9, bodies=True)
-    assert (len(many.attempts), many.earlier) == (5, 4)
+@pytest.mark.parametrize("bodies", [True, False])
+def test_an_answer_is_cut_and_its_json_twin_left_out(bodies: bool) -> None:
+    result = {"status": 200, "text": "x" * 300_000, "json": {"a": 1}, "headers": {}, "stderr": ""}
+    attempts = [Attempt("j", n, 0, 5, "succeeded", None, result, "g") for n in range(1, 54)]
+    page = Renderer(Assets()).page(
+        "job.html", job=a_job(), attempts=attempts, bodies=bodies, output=JobOutput(running=False),
+        standing=None, open=False, proof="", name="", may_change=False,
+    ).decode()  # fmt: skip
+    assert "3 earlier attempts" in page
+    assert ("attempt 3 " in page, "attempt 4 " in page) == (False, True)
+    assert page.count("5 ms") == 50
+    names = set(re.findall(r'class="faint">(\w+):?</(?:summary|span)>', page))
+    assert names == ({"status", "text"} if bodies else set())
+    assert page.count("cut; the job") == (50 if bodies else 0)
+    assert ("x" * 262_144 + "\u2026" in page, "x" * 262_145 in page) == (bodies, False)

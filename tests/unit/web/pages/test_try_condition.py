@@ -4,14 +4,16 @@ import pytest
 
 from router.errors import ExpressionError, NotFound, UsageError
 from router.expressions import compile as compiled
+from router.expressions.trace import Trace
 from router.operator.where import unknown_names
+from router.rules.explain_words import found_words, verdict_word
 from router.store.values import DeliveryRecord, EventEntry
+from router.web.pages.rendering import value_text
 from router.web.pages.try_condition import (
     TEXT_MAX,
-    TriedCondition,
     tried,
     within,
-    wrong_of,
+    wrong_line,
 )
 from tests.builders import a_delivery, a_ruleset
 from tests.unit.web.pages.rig import Rig
@@ -24,7 +26,7 @@ def record(body: bytes = BODY) -> DeliveryRecord:
     return DeliveryRecord(a_delivery(body=body), (event,), 0, None, (), ())
 
 
-def judged(text: str, number: int = 0) -> TriedCondition:
+def judged(text: str, number: int = 0) -> Trace:
     return tried(compiled(text), record(), number, a_ruleset())
 
 
@@ -38,16 +40,16 @@ def judged(text: str, number: int = 0) -> TriedCondition:
     ],
 )
 def test_the_verdict_is_that_of_a_rule(text: str, verdict: str) -> None:
-    assert judged(text).verdict == verdict
+    assert verdict_word(judged(text).verdict) == verdict
 
 
 def test_each_part_says_what_was_found() -> None:
     leaves = judged("payload.total > 600 && payload.country == null && payload.none == 1").leaves
     assert [leaf.verdict for leaf in leaves] == ["false", "true", "error"]
-    assert [leaf.found for leaf in leaves] == [
-        ("payload.total = 512.5 (number)",),
-        ("payload.country = null",),
-        ("payload.none is not there",),
+    assert [found_words(leaf.found[0], value_text) for leaf in leaves] == [
+        "payload.total = 512.5 (number)",
+        "payload.country = null",
+        "payload.none is not there",
     ]
 
 
@@ -69,18 +71,18 @@ def test_names_that_are_not_there_are_told_where_they_stand(
     text: str, at: str, message: str
 ) -> None:
     [fault] = unknown_names(compiled(text), a_ruleset())
-    wrong = wrong_of(text, fault)
-    assert (wrong.message, wrong.at) == (message, at)
-    assert wrong.before + wrong.at + wrong.after == text
+    line = wrong_line(text, fault)
+    assert (fault.message, line[1]) == (message, at)
+    assert "".join(line) == text
 
 
 @pytest.mark.parametrize("text", ["a ==", "a\n== =\nb", "(", "'", "a == 'b", "\n\n[", "payload.["])
 def test_a_fault_is_shown_in_its_line(text: str) -> None:
     with pytest.raises(ExpressionError) as raised:
         compiled(text)
-    wrong = wrong_of(text, raised.value)
-    assert "\n" not in wrong.before + wrong.at
-    assert wrong.before + wrong.at + wrong.after in text.split("\n")
+    before, at, after = wrong_line(text, raised.value)
+    assert "\n" not in before + at
+    assert before + at + after in text.split("\n")
 
 
 def test_what_takes_too_long_is_given_up() -> None:
