@@ -2,14 +2,12 @@
 
 from router.expressions.absent import JSON, Failed
 from router.expressions.definitions import Definitions
-from router.expressions.documents import functions_markdown
 from router.expressions.expression import Expression, Scope, compile  # noqa: A004 - as re.compile
 from router.expressions.functions_time import rfc3339
 from router.expressions.json_text import NotJson, decode_json, encode_json
 from router.expressions.needs import (
     FieldNeed,
     UnusableCondition,
-    alternatives,
     index_key,
     needs_of,
     unusable_of,
@@ -30,12 +28,10 @@ __all__ = [
     "Scope",
     "Template",
     "UnusableCondition",
-    "alternatives",
     "compile",
     "compile_template",
     "decode_json",
     "encode_json",
-    "functions_markdown",
     "index_key",
     "needs_of",
     "rfc3339",

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from router.expressions import JSON, FieldNeed, UnusableCondition, needs_of, unusable_of
-from router.expressions.trace import part_of
-from router.rules.index import UNREADABLE, condition_needs, rule_needs
+from router.expressions.trace import TracePart, part_of
+from router.rules.index import UNREADABLE, Index, as_one, index_needs
 from router.rules.match import Matcher, Wanting
 from router.rules.ruleset import Ruleset
 from router.rules.specs import CompiledRule, Condition
@@ -73,7 +73,7 @@ class Cost(msgspec.Struct, frozen=True):
 def cost_of(ruleset: Ruleset, samples: Iterable[CostSample]) -> Cost:
     """What each rule, and each sample, costs."""
     matcher = Matcher(ruleset)
-    leaves = [sum(map(_leaves, rule.match)) for rule in ruleset.rules]
+    leaves = [_leaves(part_of(as_one(rule.match))) for rule in ruleset.rules]
     let_in, asked = [0] * len(leaves), [0] * len(leaves)
     keys: dict[int, tuple[str, ...]] = {}
     events = []
@@ -119,7 +119,7 @@ def _event(
     )
 
 
-def _indexes(both: Sequence[Wanting]) -> list[Any]:
+def _indexes(both: Sequence[Wanting]) -> list[Index]:
     return [index for wanting in both for index in (wanting.every, wanting.named)]
 
 
@@ -127,10 +127,9 @@ def _key(
     rule: CompiledRule, path: tuple[str, ...] | None, variables: Variables
 ) -> tuple[FieldNeed | None, tuple[UnusableCondition, ...]]:
     """What it is looked up by, or why by nothing."""
-    needs = rule_needs(rule, variables)
-    key = next((need for need in needs if path in (None, need.path)), None)
-    if key is not None:
-        return key, ()
+    for need in index_needs(rule.match, variables):
+        if path in (None, need.path):
+            return need, ()
     return None, tuple(_unusable(rule.match, variables)) or (UnusableCondition("", NO_CONDITION),)
 
 
@@ -145,22 +144,12 @@ def _unusable(conditions: Iterable[Condition], variables: Variables) -> Iterable
                     yield UnusableCondition(".".join(need.path), why)
         elif condition.negate is not None:
             yield UnusableCondition(condition.source, "not: says what must not be")
-        elif not condition_needs(condition, variables):
+        elif not index_needs([condition], variables):
             yield UnusableCondition(condition.source, NO_SHARED_FIELD)
 
 
-def _leaves(condition: Condition) -> int:
-    if condition.test is not None:
-        return len(_parts(part_of(condition.test)))
-    if condition.negate is not None:
-        return _leaves(condition.negate)
-    return sum(map(_leaves, condition.any_of or ()))
-
-
-def _parts(part: Any) -> list[Any]:
-    if part.kind == "leaf":
-        return [part]
-    return [leaf for inner in part.parts for leaf in _parts(inner)]
+def _leaves(part: TracePart) -> int:
+    return 1 if part.kind == "leaf" else sum(map(_leaves, part.parts))
 
 
 def cost_json(cost: Cost) -> dict[str, JSON]:

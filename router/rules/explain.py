@@ -15,7 +15,7 @@ from router.expressions.trace import Leaf, TracePart, joined, part_of, trace
 from router.model.delivery import Delivery, DeliveryEvent
 from router.model.patterns import event_names, wants_event
 from router.providers import ReadEvent, Reading
-from router.rules.index import rule_needs
+from router.rules.index import index_needs
 from router.rules.match import Matcher
 from router.rules.ruleset import Ruleset
 from router.rules.scope import event_scope
@@ -149,7 +149,7 @@ class Explainer:
             for index in (wanting.every, wanting.named):
                 for place, path in index.filing().items():
                     if place not in evaluated:
-                        needs = rule_needs(self._rules[place], self._variables)
+                        needs = index_needs(self._rules[place].match, self._variables)
                         found[place] = _passed(needs, path, scope)
         return found
 

@@ -8,14 +8,14 @@ the one that fewest rules share. Skipping a rule so is exact: it could only be f
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from itertools import chain
 from operator import attrgetter
 from typing import Any
 
 import msgspec
 
-from router.expressions import Failed, FieldNeed, alternatives, index_key, needs_of
+from router.expressions import Expression, Failed, FieldNeed, index_key, needs_of
+from router.expressions.nodes import Node
 from router.rules.specs import CompiledRule, Condition
 
 Scope = Mapping[str, Any]
@@ -83,7 +83,7 @@ class Index:
     """The candidates of an event among some rules, in file order."""
 
     def __init__(self, candidates: Sequence[Candidate], variables: Scope | None = None) -> None:
-        needs = [rule_needs(candidate.rule, variables or {}) for candidate in candidates]
+        needs = [index_needs(candidate.rule.match, variables or {}) for candidate in candidates]
         sharing = Counter(entry for each in needs for need in each for entry in _entries(need))
         always: list[Candidate] = []
         filed: dict[tuple[str, ...], _FieldRules] = {}
@@ -152,48 +152,28 @@ place: Callable[[Candidate], int] = attrgetter("place")
 
 def judge_of(rule: CompiledRule) -> Judge | None:
     """All conditions of a rule as one call: one false makes it false, even beside an error."""
-    if not rule.match:
-        return None
-    if len(rule.match) == 1 and rule.match[0].test is not None:
-        return rule.match[0].test.verdict  # the usual rule pays for one call only
-    return partial(_joined, False, rule.match)
+    return as_one(rule.match).verdict if rule.match else None
 
 
-def condition_verdict(condition: Condition, scope: Scope) -> bool | Failed:
-    """One item of `match`."""
+def as_one(conditions: Sequence[Condition]) -> Expression:
+    """Items of `match` as the one expression that is true if all of them are."""
+    if len(conditions) == 1 and conditions[0].test is not None:
+        return conditions[0].test
+    return Expression("", Node("and", 0, 0, None, tuple(map(_tree, conditions))))
+
+
+def _tree(condition: Condition) -> Node:
     if condition.test is not None:
-        return condition.test.verdict(scope)
+        return condition.test.tree
     if condition.negate is not None:
-        inner = condition_verdict(condition.negate, scope)
-        return inner if isinstance(inner, Failed) else not inner
-    return _joined(True, condition.any_of or (), scope)
+        return Node("not", 0, 0, None, (_tree(condition.negate),))
+    return Node("or", 0, 0, None, tuple(map(_tree, condition.any_of or ())))
 
 
-def _joined(decisive: bool, conditions: tuple[Condition, ...], scope: Scope) -> bool | Failed:
-    """`decisive`: the verdict of one that decides for all, True for any, False for all of them."""
-    failed: Failed | None = None
-    for condition in conditions:
-        result = condition_verdict(condition, scope)
-        if result is decisive:
-            return decisive
-        if isinstance(result, Failed):
-            failed = failed or result
-    return not decisive if failed is None else failed
-
-
-def rule_needs(rule: CompiledRule, variables: Scope) -> list[FieldNeed]:
-    """All that an index may look for, of every item of `match`; variables are known."""
-    return [n for condition in rule.match for n in condition_needs(condition, variables)]
-
-
-def condition_needs(condition: Condition, variables: Scope) -> tuple[FieldNeed, ...]:
-    """What one item of `match` needs; nothing under `not`."""
-    if condition.test is not None:
-        found = needs_of(condition.test, variables)
-    else:
-        each = [condition_needs(inner, variables) for inner in condition.any_of or ()]
-        found = alternatives(each)
-    return tuple(need for need in found if need.path[0] not in UNREADABLE)
+def index_needs(conditions: Sequence[Condition], variables: Scope) -> list[FieldNeed]:
+    """All that an index may look for, of items of `match`; variables are known."""
+    found = needs_of(as_one(conditions), variables)
+    return [need for need in found if need.path[0] not in UNREADABLE]
 
 
 def _entries(need: FieldNeed) -> list[tuple[tuple[str, ...], Any]]:

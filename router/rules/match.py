@@ -1,6 +1,6 @@
 """Which rules want an event: by endpoint and event from a hash, by index, then by condition."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -57,20 +57,16 @@ class CandidateRules:
     ) -> None:
         self._variables = variables
         self._every = Index([c for c in candidates if c.rule.events is None], variables)
-        self._exact: dict[str, list[Candidate]] = {}
+        self.exact: dict[str, list[Candidate]] = {}
+        """The rules by each name that they write out."""
         self._globs: list[Candidate] = []
         for candidate in candidates:
             for pattern in dict.fromkeys(candidate.rule.events or ()):
                 if "*" in pattern:
                     self._globs.append(candidate)
                 else:
-                    self._exact.setdefault(pattern, []).append(candidate)
+                    self.exact.setdefault(pattern, []).append(candidate)
         self._nobody = Wanting(self._every, Index([]))
-
-    @property
-    def names(self) -> Iterable[str]:
-        """The names that rules write out."""
-        return self._exact
 
     def by(self, names: tuple[str, ...], action: str | None) -> Wanting:
         """The rules whose `events` let in an event of these names."""
@@ -78,7 +74,7 @@ class CandidateRules:
         for event in names:
             full = f"{event}.{action}" if action else event
             globs = (c for c in self._globs if wants_event(c.rule.events, event, action))
-            exact = (*self._exact.get(event, ()), *self._exact.get(full, ()))
+            exact = (*self.exact.get(event, ()), *self.exact.get(full, ()))
             found |= {c.place: c for c in (*exact, *globs)}
         if not found:
             return self._nobody
@@ -106,7 +102,7 @@ class Matcher:
             self._endpoints[name] = (usual, otherwise)
         self._known: dict[tuple[str, str, str | None], tuple[Wanting, Wanting]] = {}
         for name, both in self._endpoints.items():
-            for written in (*both[0].names, *both[1].names):
+            for written in (*both[0].exact, *both[1].exact):
                 self.wanting(name, written, None)
                 event, dot, action = written.partition(".")
                 if dot:

@@ -55,15 +55,12 @@ def body_identity(event: str, body: bytes) -> bytes:
     return hashlib.sha256(event.encode() + b"\0" + body).digest()
 
 
-class _PlannedRun:
+class _PlannedRun(msgspec.Struct):
     """One rule and the event it wants, or under `per: delivery` all it wants of the batch."""
 
-    __slots__ = ("events", "rule", "turn")
-
-    def __init__(self, rule: CompiledRule, event: DeliveryEvent, turn: Turn | None = None) -> None:
-        self.rule = rule
-        self.events = [event]
-        self.turn = turn
+    rule: CompiledRule
+    events: list[DeliveryEvent]
+    turn: Turn | None
 
 
 def _gather(
@@ -78,7 +75,7 @@ def _gather(
             batches[rule.id].events.append(event)
             continue
         turn = None if rule.concurrency is None else turn_of(rule.id, rule.concurrency, scope)
-        run = _PlannedRun(rule, event, turn)
+        run = _PlannedRun(rule, [event], turn)
         runs.append(run)
         if rule.per_delivery:
             batches[rule.id] = run

@@ -1,7 +1,6 @@
 """Types and shapes of expressions over payloads: what they may give, and what cannot be meant."""
 
 from router.typing.combine import combined
-from router.typing.fits import misfit
 from router.typing.infer import TABLES, value_type, verdict_bits
 from router.typing.lattice import ANY, Type
 from router.typing.narrow import when_false, when_true
@@ -18,7 +17,6 @@ __all__ = [
     "TypeWalk",
     "TypedSender",
     "combined",
-    "misfit",
     "value_type",
     "verdict_bits",
     "when_false",

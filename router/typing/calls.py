@@ -223,11 +223,6 @@ def _element_or_null(kinds: list[Type]) -> Type:
     return with_kinds(found, found.kinds | NULL)
 
 
-def _as_given(kinds: list[Type]) -> Type:
-    """The first argument, which is a list or text by now."""
-    return with_kinds(kinds[0], kinds[0].kinds & (LIST | TEXT) or LIST | TEXT)
-
-
 def _reversed(kinds: list[Type]) -> Type:
     kind = kinds[0]
     return (

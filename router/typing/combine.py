@@ -61,7 +61,6 @@ def combined(walks: Sequence[WalkResult], *, whole: bool = True) -> list[TypeFin
     Not `whole`: there are further events, for which the condition is false.
     """
     found: dict[tuple[Span, str], TypeFinding] = {}
-    spoken: set[Span] = set()
     for seen in walks:
         for finding in seen.run.findings:
             key = (finding.span, _family(finding.code))
@@ -69,7 +68,6 @@ def combined(walks: Sequence[WalkResult], *, whole: bool = True) -> list[TypeFin
                 continue
             if (holds := _reported(finding, walks)) is not None:
                 found[key] = holds
-                spoken.add(finding.span)
     return list(found.values())
 
 

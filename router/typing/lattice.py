@@ -75,11 +75,6 @@ NUMBER_TYPE: Final = Type(NUMBER)
 TEXT_TYPE: Final = Type(TEXT)
 
 
-def faulty(kind: Type) -> Type:
-    """The same, or a failure."""
-    return with_kinds(kind, kind.kinds | FAULT)
-
-
 def with_kinds(kind: Type, kinds: int) -> Type:
     """The same with other kinds."""
     return kind if kinds == kind.kinds else msgspec.structs.replace(kind, kinds=kinds)

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from router.expressions import FUNCTIONS, functions_markdown
+from router.expressions import FUNCTIONS
+from tests.docs.functions_page import functions_markdown
 from tests.golden.made import made_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "functions.md"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from router.errors import EvaluationError
 from router.expressions import Failed
 from router.expressions import compile as compiled
-from router.typing import misfit, value_type, verdict_bits
+from router.typing import value_type, verdict_bits
 from router.typing.lattice import (
     ABSENT,
     ANY,
@@ -24,6 +24,7 @@ from router.typing.lattice import (
     closed_object,
     elements,
 )
+from tests.misfits import misfit
 from tests.properties.test_expressions import NAMES, documents
 from tests.properties.test_expressions import expressions as plain
 

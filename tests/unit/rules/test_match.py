@@ -57,6 +57,7 @@ def test_one_false_item_makes_false_even_beside_an_error() -> None:
     for items in (
         ["payload.nope > 1", "payload.total > 50"],
         ["payload.total > 50", "payload.nope > 1"],
+        ["payload.nope > 1", "payload.total", "payload.total > 50"],
     ):
         assert matched(a_rule("a", items)).errors == ()
 

@@ -7,7 +7,7 @@ import pytest
 
 from router.expressions import Failed
 from router.expressions import compile as compiled
-from router.typing import Type, misfit, verdict_bits
+from router.typing import Type, verdict_bits
 from router.typing.lattice import (
     ABSENT,
     ANY,
@@ -25,6 +25,7 @@ from router.typing.lattice import (
     list_of,
     with_kinds,
 )
+from tests.misfits import misfit
 
 GUARDS = (
     "{0} != null",

@@ -7,7 +7,7 @@ import pytest
 
 from router.expressions import compile as compiled
 from router.providers import builtin
-from router.typing import Type, misfit, value_type
+from router.typing import Type, value_type
 from router.typing.lattice import (
     ABSENT,
     LIST,
@@ -20,6 +20,7 @@ from router.typing.lattice import (
 )
 from router.typing.shapes import parse_shapes
 from tests.acceptance.process import ROOT
+from tests.misfits import misfit
 
 PROVIDERS = ("commerce", "email", "code-host")
 SHAPED = [
