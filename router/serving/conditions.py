@@ -1,7 +1,10 @@
 """Conditions of the router that become events of its own: one event when each begins."""
 
+import shutil
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
+from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from router.clock import Clock
@@ -11,6 +14,7 @@ from router.model.target import TargetNow
 from router.refusals import PROBE
 from router.rules.live import LiveRef
 from router.rules.own_events import REASON_MAX, timestamp
+from router.serving.own_events import ConditionWatch, OwnEventWriter
 from router.store.protocol import FactStore, Store
 
 FACTS = "own/"
@@ -80,10 +84,7 @@ class RefusalAlerts:
     """
 
     def __init__(self, *, live: LiveRef, metrics: Metrics, clock: Clock, alerts: Alerts) -> None:
-        self._live = live
-        self._metrics = metrics
-        self._clock = clock
-        self._alerts = alerts
+        self._live, self._metrics, self._clock, self._alerts = live, metrics, clock, alerts
         self._seen: dict[str, deque[_Counts]] = {}
         self._held: dict[str, int] = {}
         self._began = clock.ledger()
@@ -91,28 +92,23 @@ class RefusalAlerts:
     async def step(self) -> None:
         """Look at every endpoint once."""
         for name in self._live.current.ruleset.addressed:
-            await self._look(name)
-
-    async def _look(self, name: str) -> None:
-        now = self._clock.ledger()
-        accepted, refused = self._lately(name, now)
-        fact = f"refusing/{name}"
-        since = await self._alerts.of(fact)
-        if refused.total() >= REFUSED_MIN and refused.total() > accepted:
-            self._held[name] = now
-            if since is None:
-                payload = {
-                    "endpoint": name,
-                    "refused": refused.total(),
-                    "accepted": accepted,
-                    "minutes": WINDOW_MS // 60_000,
-                    "reasons": dict(refused.most_common()),
-                    "main_reason": refused.most_common(1)[0][0],
-                }
-                identity = f"endpoint.{fact}/{now}"
-                await self._alerts.send(fact, now, "endpoint.refusing", identity, payload)
-        elif since is not None and now - self._held.get(name, self._began) >= WINDOW_MS:
-            await self._alerts.keep(fact, None)
+            now, fact, event = self._clock.ledger(), f"refusing/{name}", "endpoint.refusing"
+            accepted, refused = self._lately(name, now)
+            since = await self._alerts.of(fact)
+            if refused.total() >= REFUSED_MIN and refused.total() > accepted:
+                self._held[name] = now
+                if since is None:
+                    payload = {
+                        "endpoint": name,
+                        "refused": refused.total(),
+                        "accepted": accepted,
+                        "minutes": WINDOW_MS // 60_000,
+                        "reasons": dict(refused.most_common()),
+                        "main_reason": refused.most_common(1)[0][0],
+                    }
+                    await self._alerts.send(fact, now, event, f"{event}/{name}/{now}", payload)
+            elif since is not None and now - self._held.get(name, self._began) >= WINDOW_MS:
+                await self._alerts.keep(fact, None)
 
     def _lately(self, name: str, now: int) -> tuple[int, Counter[str]]:
         """What an endpoint accepted, and refused by reason, in the last five minutes."""
@@ -126,69 +122,48 @@ class RefusalAlerts:
         return counts.accepted - seen[0].accepted, counts.refused - seen[0].refused
 
 
-class QuietEndpointAlerts:
-    """`endpoint.silent`: nothing came for longer than the endpoint's `expect_every`."""
-
-    def __init__(
-        self,
-        *,
-        live: LiveRef,
-        silent: Callable[[], Mapping[str, Any]],
-        alerts: Alerts,
-    ) -> None:
-        self._live = live
-        self._silent = silent
-        self._alerts = alerts
-
-    async def step(self) -> None:
-        """Send an event of each endpoint that has fallen quiet; forget those that deliver again."""
-        silent = self._silent()
-        for name, known in silent.items():
-            await self._look(name, known["last"], known["since"])
-        await self._alerts.forget_others("silent/", silent)
-
-    async def _look(self, name: str, last: int | None, since: int) -> None:
-        endpoint = self._live.current.ruleset.endpoints.get(name)
-        begun, fact = since if last is None else last, f"silent/{name}"
-        if endpoint is None or await self._alerts.of(fact) == begun:
-            return
+async def look_at_endpoints(
+    *, live: LiveRef, silent: Callable[[], Mapping[str, Any]], alerts: Alerts
+) -> None:
+    """
+    `endpoint.silent`: nothing came for longer than the endpoint's `expect_every`. Those that
+    deliver again are forgotten.
+    """
+    quiet = silent()
+    for name, known in quiet.items():
+        endpoint, fact = live.current.ruleset.endpoints.get(name), f"silent/{name}"
+        last, since = known["last"], known["since"]
+        begun = since if last is None else last
+        if endpoint is None or await alerts.of(fact) == begun:
+            continue
         payload = {
             "endpoint": name,
             "last": None if last is None else timestamp(last),
             "since": timestamp(since),
             "expect_every_s": (endpoint.expect_every or 0) // 1000,
         }
-        identity = f"endpoint.{fact}/{begun}"
-        await self._alerts.send(fact, begun, "endpoint.silent", identity, payload)
+        event = "endpoint.silent"
+        await alerts.send(fact, begun, event, f"{event}/{name}/{begun}", payload)
+    await alerts.forget_others("silent/", quiet)
 
 
-class TargetAlerts:
+async def look_at_targets(*, now: Callable[[], Iterable[TargetNow]], alerts: Alerts) -> None:
     """
     `target.failing`: calls to a target failed too often, and stopped; sent once until it is
     reached again; a probe that fails is no news. `target.paused`: by hand or by the router itself.
     """
-
-    def __init__(self, *, now: Callable[[], Iterable[TargetNow]], alerts: Alerts) -> None:
-        self._now = now
-        self._alerts = alerts
-
-    async def step(self) -> None:
-        """Look at every target."""
-        for target in self._now():
-            fact = f"target/{target.target}"
-            kept = await self._alerts.of(fact)
-            if target.state == "healthy" or target.pace is not None:
-                await self._alerts.keep(fact, None)
-            elif target.state == "paused" and kept != "paused":
-                await self._send("target.paused", target, {"by": target.by}, fact)
-            elif target.state == "failing" and kept not in ("failing", "open"):
-                probe = target.next_probe
-                until = {"until": None if probe is None else timestamp(probe)}
-                await self._send("target.failing", target, until, fact)
-
-    async def _send(
-        self, event: str, target: TargetNow, more: Mapping[str, Any], fact: str
-    ) -> None:
+    for target in now():
+        fact, event, more = f"target/{target.target}", f"target.{target.state}", dict[str, Any]()
+        kept = await alerts.of(fact)
+        if target.state == "healthy" or target.pace is not None:
+            await alerts.keep(fact, None)
+            continue
+        if target.state == "paused" and kept != "paused":
+            more["by"] = target.by
+        elif target.state == "failing" and kept not in ("failing", "open"):
+            more["until"] = None if target.next_probe is None else timestamp(target.next_probe)
+        else:
+            continue
         since = target.since or 0
         payload = {
             "target": target.target,
@@ -197,77 +172,75 @@ class TargetAlerts:
             **more,
         }
         identity = f"{event}/{target.target}/{since}"
-        await self._alerts.send(fact, target.state, event, identity, payload)
+        await alerts.send(fact, target.state, event, identity, payload)
 
 
-class SecretAlerts:
+async def look_at_secrets(*, live: LiveRef, clock: Clock, alerts: Alerts) -> None:
     """`secret.expiring`: seven days, and again one day, before a secret's `until`."""
-
-    def __init__(self, *, live: LiveRef, clock: Clock, alerts: Alerts) -> None:
-        self._live = live
-        self._clock = clock
-        self._alerts = alerts
-
-    async def step(self) -> None:
-        """Look at every secret that ends."""
-        secrets = self._live.current.ruleset.secrets.values()
-        ends = {secret.name: secret.until for secret in secrets if secret.until is not None}
-        for name, until in ends.items():
-            await self._look(name, until, until - self._clock.now())
-        await self._alerts.forget_others("expiring/", ends)
-
-    async def _look(self, name: str, until: int, left: int) -> None:
+    secrets = live.current.ruleset.secrets.values()
+    ends = {secret.name: secret.until for secret in secrets if secret.until is not None}
+    for name, until in ends.items():
+        left = until - clock.now()
         stage = next((days for days in EXPIRING_DAYS if 0 < left <= days * DAY_MS), None)
-        fact = f"expiring/{name}"
-        known = await self._alerts.of(fact)
+        fact, event = f"expiring/{name}", "secret.expiring"
+        known = await alerts.of(fact)
         if stage is None or (known and known[0] == until and known[1] <= stage):
-            return
-        days_left = -(-left // DAY_MS)
-        payload = {"secret": name, "until": timestamp(until), "days_left": days_left}
-        identity = f"secret.{fact}/{until}/{stage}d"
-        await self._alerts.send(fact, [until, stage], "secret.expiring", identity, payload)
+            continue
+        payload = {"secret": name, "until": timestamp(until), "days_left": -(-left // DAY_MS)}
+        identity = f"{event}/{name}/{until}/{stage}d"
+        await alerts.send(fact, [until, stage], event, identity, payload)
+    await alerts.forget_others("expiring/", ends)
 
 
-class StorageAlerts:
+async def look_at_storage(
+    *,
+    live: LiveRef,
+    store: Store,
+    disk: Callable[[], tuple[int, int]],
+    clock: Clock,
+    alerts: Alerts,
+) -> None:
     """
     `store.filling`: the store has 80 % of its `max_size`, or the disk is full by 95 %. Over at
     70 % and 92 %. `disk` gives the bytes used and all bytes of the disk that the store is on.
     """
-
-    def __init__(
-        self,
-        *,
-        live: LiveRef,
-        store: Store,
-        disk: Callable[[], tuple[int, int]],
-        clock: Clock,
-        alerts: Alerts,
-    ) -> None:
-        self._live = live
-        self._store = store
-        self._disk = disk
-        self._clock = clock
-        self._alerts = alerts
-
-    async def step(self) -> None:
-        """Look at both sizes."""
-        cap = self._live.current.ruleset.server.retention.max_size
-        await self._look("max_size", await self._store.reads.size(), cap, (FILLING, ROOM_AGAIN))
-        await self._look("disk", *self._disk(), (DISK_FILLING, DISK_ROOM_AGAIN))
-
-    async def _look(self, cause: str, used: int, limit: int, bounds: tuple[float, float]) -> None:
-        fact, begins, over = f"filling/{cause}", *bounds
-        since = await self._alerts.of(fact)
-        if used >= begins * limit:
-            now = self._clock.now()
-            payload = {
-                "cause": cause,
-                "percent": 100 * used // max(limit, 1),
-                "bytes": used,
-                "limit": limit,
-            }
-            if since is None:
-                identity = f"store.{fact}/{now}"
-                await self._alerts.send(fact, now, "store.filling", identity, payload)
+    most = live.current.ruleset.server.retention.max_size
+    for cause, (used, limit), begins, over in (
+        ("max_size", (await store.reads.size(), most), FILLING, ROOM_AGAIN),
+        ("disk", disk(), DISK_FILLING, DISK_ROOM_AGAIN),
+    ):
+        fact, event, now = f"filling/{cause}", "store.filling", clock.now()
+        since = await alerts.of(fact)
+        if since is None and used >= begins * limit:
+            percent = 100 * used // max(limit, 1)
+            payload = {"cause": cause, "percent": percent, "bytes": used, "limit": limit}
+            await alerts.send(fact, now, event, f"{event}/{cause}/{now}", payload)
         elif since is not None and used < over * limit:
-            await self._alerts.keep(fact, None)
+            await alerts.keep(fact, None)
+
+
+def watches(
+    writer: OwnEventWriter,
+    live: LiveRef,
+    store: Store,
+    *,
+    silent: Callable[[], Mapping[str, Any]],
+    targets: Callable[[], Iterable[TargetNow]],
+    clock: Clock,
+    metrics: Metrics,
+) -> tuple[ConditionWatch, ...]:
+    """Of endpoints, targets, secrets, the store and its disk."""
+    alerts = Alerts(store, writer.send)
+    folder = Path(live.current.ruleset.server.store).absolute().parent
+
+    def disk() -> tuple[int, int]:
+        usage = shutil.disk_usage(folder)
+        return usage.total - usage.free, usage.total
+
+    return (
+        RefusalAlerts(live=live, metrics=metrics, clock=clock, alerts=alerts).step,
+        partial(look_at_endpoints, live=live, silent=silent, alerts=alerts),
+        partial(look_at_targets, now=targets, alerts=alerts),
+        partial(look_at_secrets, live=live, clock=clock, alerts=alerts),
+        partial(look_at_storage, live=live, store=store, disk=disk, clock=clock, alerts=alerts),
+    )

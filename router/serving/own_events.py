@@ -1,8 +1,9 @@
 """The router's own events: made durable like a delivery and routed like one."""
 
+import hashlib
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -15,6 +16,7 @@ from router.model.delivery import Delivery
 from router.model.ids import Ids
 from router.model.job import Attempt, Job
 from router.model.observed import Observed, Observer
+from router.operator.answers import ReloadState
 from router.rules import own_events
 from router.rules.live import LiveRef
 from router.rules.plan import Plan
@@ -28,10 +30,8 @@ AGAIN_S = 1.0
 WAITING_MAX = 1_000
 
 
-class ConditionWatch(Protocol):
-    """Looks at one condition, and stores an event when it begins. May raise StoreUnavailable."""
-
-    async def step(self) -> None: ...
+ConditionWatch = Callable[[], Awaitable[None]]
+"""Looks at one condition, and stores an event when it begins. May raise StoreUnavailable."""
 
 
 class OwnEventPlanned(Observed, frozen=True):
@@ -73,7 +73,7 @@ class OwnEvents:
         clock: Clock,
         observe: Observer,
     ) -> None:
-        self._live, self.hide, self._ids = live, hide, ids
+        self._live, self._hide, self._ids = live, hide, ids
         self._clock, self._observe = clock, observe
         self.waiting: deque[WaitingEvent] = deque(maxlen=WAITING_MAX)
         self._alarm = Alarm(clock)
@@ -82,7 +82,7 @@ class OwnEvents:
     def died(self, job: Job, attempt: Attempt) -> Acceptance | None:
         """`job.dead`, to be committed together with the job's end."""
         live, now = self._live.current, self._clock.ledger()
-        return self._acceptance(own_events.death(live, self._ids, job, attempt, self.hide, now))
+        return self._acceptance(own_events.death(live, self._ids, job, attempt, self._hide, now))
 
     def planned(self, event: str, identity: str, payload: Mapping[str, Any]) -> Acceptance | None:
         """Any other event, to be committed by itself, once for each identity; None: not wanted."""
@@ -95,6 +95,17 @@ class OwnEvents:
         if own_events.wants(self._live.current, event):
             self.waiting.append(WaitingEvent(event, identity, payload))
             self._alarm.ring()
+
+    def reload_failed(self, state: ReloadState) -> None:
+        """`reload.failed`, once for each fault since a reload succeeded."""
+        text = state.error or ""
+        digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+        payload = {
+            "generation": self._live.current.ruleset.generation[:12],
+            "failures": state.failures,
+            "diagnostics": own_events.shown(text, self._hide, own_events.DIAGNOSTICS_MAX),
+        }
+        self.soon("reload.failed", f"reload.failed/{state.succeeded_at}/{digest}", payload)
 
     def look_soon(self) -> None:
         """Something has changed: look at the conditions without waiting for the next turn."""
@@ -161,7 +172,7 @@ class OwnEventWriter:
         """Look at every condition once; one that cannot be seen now hides no other."""
         for watch in watches:
             try:
-                await watch.step()
+                await watch()
             except StoreUnavailable as error:
                 self._log.error("own events could not look", error=str(error))
 

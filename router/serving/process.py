@@ -3,27 +3,15 @@
 import asyncio
 import signal
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
+from router.dispatch import Dispatcher
 from router.log import Log
+from router.web.server import Listener
 
 CLOSE_S = 5.0
 LAST_S = 5.0
 """What all the rest of an end may take, beside the grace."""
-
-
-class ListenerPort(Protocol):
-    """A listening server; see `web.server`."""
-
-    async def start(self) -> None: ...
-
-    async def stop(self, grace_s: float) -> None: ...
-
-
-class Drainable(Protocol):
-    """What finishes or gives back its running work."""
-
-    async def drain(self, grace_s: float) -> None: ...
 
 
 class Shutdown(NamedTuple):
@@ -46,9 +34,9 @@ class Process:
     def __init__(
         self,
         *,
-        listeners: list[ListenerPort],
+        listeners: list[Listener],
         loops: dict[str, Callable[[], Coroutine[Any, Any, None]]],
-        dispatch: Drainable,
+        dispatch: Dispatcher,
         store_failed: Awaitable[Any],
         reload: Callable[[], Awaitable[bool]],
         shutdown: Shutdown,

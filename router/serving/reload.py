@@ -49,7 +49,7 @@ class ReloadSteps(NamedTuple):
     render: Callable[[ConfigError], str]
     prove: Callable[[LiveRuleset], Awaitable[object]]
     begins: Callable[[], object] = lambda: None
-    ends: Callable[[], object] = lambda: None
+    ends: Callable[[ReloadState], object] = lambda _state: None
 
 
 class Reloader:
@@ -120,7 +120,7 @@ class Reloader:
             try:
                 return await self._reloaded()
             finally:
-                self._steps.ends()
+                self._steps.ends(self.state)
 
     async def _reloaded(self) -> bool:
         self.state.unread = self._again_at = None

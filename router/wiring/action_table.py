@@ -1,5 +1,7 @@
 """The actions of a serving router."""
 
+from functools import lru_cache
+
 from router import log as logs
 from router.actions import ACTIONS
 from router.actions.dry import DryAction
@@ -35,9 +37,8 @@ class LiveEgress(EgressPolicy):
     """The egress rules of the generation in force."""
 
     def __init__(self, live: LiveRef) -> None:
-        super().__init__()
         self._live = live
-        self._policies: tuple[tuple[str, ...], EgressPolicy] = ((), EgressPolicy())
+        self._policy = lru_cache(maxsize=1)(EgressPolicy)
 
     def check(self, address: str, *, literal: bool = False) -> None:
         """
@@ -46,7 +47,5 @@ class LiveEgress(EgressPolicy):
         Raises:
             EgressRefused: it is not.
         """
-        allow = self._live.current.ruleset.server.egress_allow
-        if self._policies[0] != allow:
-            self._policies = (allow, EgressPolicy(allow))
-        self._policies[1].check(address, literal=literal)
+        policy = self._policy(self._live.current.ruleset.server.egress_allow)
+        policy.check(address, literal=literal)

@@ -26,8 +26,8 @@ class GenerationSource:
     ) -> None:
         self.path = path
         self.environ = environ
+        self.dev = dev
         self.dev_file = DevFile.load(DevFile.path_for(path)) if dev else None
-        self._dev = dev
         self._overrides = overrides
 
     def build(self) -> tuple[LiveRuleset, list[str]]:
@@ -40,7 +40,7 @@ class GenerationSource:
             UsageError: the file cannot be read.
         """
         loaded = read_rules(
-            self.path, environ=self.environ, dev=self._dev, overrides=self._overrides
+            self.path, environ=self.environ, dev=self.dev, overrides=self._overrides
         )
         if loaded.ruleset is None:
             raise ConfigError(self._with_unset_secrets(loaded.diagnostics))
@@ -51,13 +51,12 @@ class GenerationSource:
 
     def rebuild(self, kept: Generation) -> Ruleset | None:
         """A generation of the store, compiled again; None: it does not compile any more."""
-        dev = self.dev_file is not None
-        return read_generation(kept, path=self.path, environ=self.environ, dev=dev).ruleset
+        return read_generation(kept, path=self.path, environ=self.environ, dev=self.dev).ruleset
 
     def _with_unset_secrets(self, found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
         """Where only variables are missing, those of secrets belong to the same list."""
         errors = {d.code for d in found if d.severity == "error"}
-        if errors != {"variable-not-set"} or self.dev_file is not None:
+        if errors != {"variable-not-set"} or self.dev:
             return found
         return (*found, *unset_variables(texts(self.path), self.environ))
 

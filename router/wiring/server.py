@@ -24,6 +24,7 @@ from router.operator.verbs import StoreVerbs
 from router.refusals import Refusals
 from router.rules.live import LiveRef
 from router.serving.clock_sync import ClockSync
+from router.serving.conditions import watches
 from router.serving.memory import settle_collector
 from router.serving.own_events import OwnEvents, OwnEventWriter
 from router.serving.process import Process, Shutdown
@@ -43,8 +44,6 @@ from router.web.feed import Feed
 from router.web.ingest import IngestApp
 from router.web.server import Listener
 from router.web.tls import Certificate
-from router.wiring import own_events as own
-from router.wiring import reloading
 from router.wiring.action_table import make_actions
 from router.wiring.admin import MetricsPage, callers
 from router.wiring.live import GenerationSource
@@ -57,6 +56,7 @@ from router.wiring.observers import (
     feed_handlers,
     measure_targets,
 )
+from router.wiring.reloading import reload_steps
 from router.wiring.rules import Overrides
 from router.wiring.terminal import TerminalObserver
 
@@ -163,12 +163,12 @@ class Server:
         self.quiet = QuietEndpoints(
             store=store, live=live, metrics=metrics, clock=clock, log=logs.get("quiet_endpoints")
         )
-        self.watches = own.watches(
+        self.watches = watches(
             self.writer,
             live,
             store,
-            quiet=self.quiet,
-            dispatch=self.dispatch,
+            silent=self.quiet.silent,
+            targets=self.dispatch.targets,
             clock=clock,
             metrics=metrics,
         )
@@ -197,7 +197,9 @@ class Server:
         self.published = EndpointRanges(
             self.live, facts=self.store, clock=self.clock, rng=self.rng, metrics=self.metrics
         )
-        self.refusals = Refusals(self._keeps_refused)
+        self.refusals = Refusals(
+            lambda: self.options.dev or self.live.current.ruleset.server.keep_refused
+        )
         self.intake = Intake(
             live=self.live,
             store=self.store,
@@ -236,9 +238,6 @@ class Server:
             rebuild=self.source.rebuild,
             write_counts=self.counting.flush_soon,
         )
-
-    def _keeps_refused(self) -> bool:
-        return self.options.dev or self.live.current.ruleset.server.keep_refused
 
     def process(self) -> Process:
         """The loops and listeners, ready to run."""
@@ -282,23 +281,19 @@ class Server:
             endpoints=len(ruleset.addressed),
             rules=len(ruleset.rules),
         )
-        self.log.info("dashboard", url=self._dashboard(), log_in=self._log_in())
+        host, port = self.admin.bound
+        scheme = "https" if self.admin_certificate else "http"
+        self.log.info(
+            "dashboard",
+            url=f"{scheme}://{_shown((_HERE.get(host, host), port))}/",
+            log_in=f"the token in {ruleset.server.store}.token"
+            if self.callers.required
+            else "no token needed (--dev, this machine)",
+        )
         self.manager.ready()
         self.manager.status(f"{len(ruleset.addressed)} endpoints, {len(ruleset.rules)} rules")
         if self.options.on_ready is not None:
             asyncio.get_running_loop().call_soon(self.options.on_ready)  # after the lines above
-
-    def _dashboard(self) -> str:
-        """Where a browser on this machine finds it."""
-        host, port = self.admin.bound
-        scheme = "https" if self.admin_certificate else "http"
-        return f"{scheme}://{_shown((_HERE.get(host, host), port))}/"
-
-    def _log_in(self) -> str:
-        """What opens it."""
-        if not self.callers.required:
-            return "no token needed (--dev, this machine)"
-        return f"the token in {self.live.current.ruleset.server.store}.token"
 
     async def close(self) -> None:
         """Write what was counted last, and let go of what the actions hold."""
@@ -315,22 +310,17 @@ class Server:
         self.manager.stopping()
 
     def _reloader(self) -> Reloader:
-        return reloading.reloader(
-            reloading.ReloadParts(
-                rules=self.options.rules,
-                dev=self.options.dev,
-                source=self.source,
-                live=self.live,
-                store=self.store,
-                certificates=tuple(filter(None, (self.certificate, self.admin_certificate))),
-                manager=self.manager,
-                after=self.upkeep.apply,
-                failed=lambda state: own.reload_failed(self.own, self.live, state),
-                clock=self.clock,
-                log=self.log,
-                metrics=self.metrics,
-            )
+        steps = reload_steps(
+            self.source,
+            self.live,
+            self.store,
+            certificates=tuple(filter(None, (self.certificate, self.admin_certificate))),
+            manager=self.manager,
+            after=self.upkeep.apply,
+            failed=self.own.reload_failed,
+            clock=self.clock,
         )
+        return Reloader(steps, live=self.live, clock=self.clock, log=self.log, metrics=self.metrics)
 
     def _listeners(self) -> tuple[Listener, Listener]:
         server = self.live.current.ruleset.server

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from router.kinds import KINDS
-from router.log import Log, visible
-from router.metrics import Metrics
+from router.legible import cut
+from router.log import visible
 from router.model.job import ActionKind, Job, Settlement
 from router.wiring.observers import DispatchObserver
 
@@ -30,20 +30,16 @@ Paint = Callable[[str, str], str]
 class TerminalObserver(DispatchObserver):
     """Logs every attempt, successes too, in as many words as a person wants to see."""
 
-    def __init__(self, metrics: Metrics, log: Log) -> None:
-        super().__init__(metrics, log)
-        self._lines = log
-
     def _log_success(self, job: Job, settlement: Settlement) -> None:
         if settlement.attempt.outcome == "dry":
-            self._tell("info", "dry", job, settlement)
+            self._write("info", "dry", job, settlement)
         elif not KINDS[job.kind].local:  # its own line has been seen
-            self._tell("info", "ok", job, settlement)
+            self._write("info", "ok", job, settlement)
 
     def _log_end(self, level: str, words: str, job: Job, settlement: Settlement) -> None:
-        self._tell(level, "dead" if words == "dead letter" else "failed", job, settlement)
+        self._write(level, "dead" if words == "dead letter" else "failed", job, settlement)
 
-    def _tell(self, level: str, word: str, job: Job, settlement: Settlement) -> None:
+    def _write(self, level: str, word: str, job: Job, settlement: Settlement) -> None:
         attempt, due = settlement.attempt, settlement.due_at
         reason = None if settlement.state == "succeeded" else settlement.reason or attempt.reason
         fields = {
@@ -58,7 +54,7 @@ class TerminalObserver(DispatchObserver):
             "again_in_s": None if due is None else max(0, round((due - attempt.ended_at) / 1000)),
             "ms": attempt.ended_at - attempt.started_at,
         }
-        self._lines.at(level, word, fields)
+        self._log.at(level, word, fields)
 
 
 def _result(kind: ActionKind, result: Mapping[str, Any]) -> str | None:
@@ -92,38 +88,30 @@ def phrasing(*, colour: bool) -> Callable[[Fields], str | None]:
 def _delivery(fields: Fields, paint: Paint) -> str:
     verdict, state = _word(fields.get("verdict")), _word(fields.get("state"))
     rules = ", ".join(_word(r) for r in fields.get("rules") or ())
+    outcome = {"routed": rules, "unmatched": "no rule matched"}.get(state, state)
     if verdict == "duplicate":
         outcome = "known already, nothing runs"
-    elif state != "routed":
-        outcome = {"unmatched": "no rule matched"}.get(state, state)
-    else:
-        outcome = rules
     shade = "green" if verdict == "accepted" and rules else "yellow"
     return _row(
         _where(fields, ", ".join(_word(e) for e in fields.get("events") or ()) or "-"),
         paint(f"{verdict:<9}", shade),
-        _cut(outcome),
+        cut(outcome, WORD_MAX),
         paint(f"{fields.get('ms')} ms  {_word(fields.get('delivery'))}", "dim"),
     )
 
 
 def _refused(fields: Fields, paint: Paint) -> str:
-    hint = fields.get("hint")
-    why = _word(fields.get("reason")) + (f" ({_word(hint)})" if hint else "")
-    said = f"{why}, from {_word(fields.get('peer'))}"
-    return _row(_where(fields, "-"), paint(f"{'refused':<9}", "red"), said)
-
-
-def _turned_away(fields: Fields, paint: Paint) -> str:
-    """By the listener: no such address, too large, too slow."""
-    why = f"{_word(fields.get('status'))} {_word(fields.get('reason'))}"
-    said = f"{why}, from {_word(fields.get('peer'))}"
-    return _row(_where(fields, "-"), paint(f"{'refused':<9}", "red"), said)
+    """With its status where the listener refused it: no such address, too large, too slow."""
+    hint, status = fields.get("hint"), fields.get("status")
+    why = f"{_word(status)} " * (status is not None) + _word(fields.get("reason"))
+    more = f" ({_word(hint)})" if hint else ""
+    reason = f"{why}{more}, from {_word(fields.get('peer'))}"
+    return _row(_where(fields, "-"), paint(f"{'refused':<9}", "red"), reason)
 
 
 def _rule_error(fields: Fields, paint: Paint) -> str:
-    said = f"the condition erred, so no match: {_word(fields.get('reason'))}"
-    return _row(f"{_word(fields.get('rule')):<34}", paint(f"  {'error':<7}", "yellow"), said)
+    reason = f"the condition erred, so no match: {_word(fields.get('reason'))}"
+    return _row(f"{_word(fields.get('rule')):<34}", paint(f"  {'error':<7}", "yellow"), reason)
 
 
 def _ended(shade: str) -> Callable[[Fields, Paint], str]:
@@ -145,14 +133,12 @@ def _ended(shade: str) -> Callable[[Fields, Paint], str]:
 
 def _logged(fields: Fields, paint: Paint) -> str:
     shade = {"warning": "yellow", "error": "red"}.get(str(fields.get("level")), "cyan")
-    message = visible(str(fields.get("event", "")))
-    if len(message) > MESSAGE_MAX:
-        message = message[:MESSAGE_MAX] + "…"
+    message = cut(visible(str(fields.get("event", ""))), MESSAGE_MAX)
     return _row(f"{_word(fields.get('rule')):<34}", paint(f"  {'log':<7}", shade), message)
 
 
 def _where(fields: Fields, events: str) -> str:
-    return f"{_word(fields.get('endpoint') or '-'):<10}  {_cut(events):<22}"
+    return f"{_word(fields.get('endpoint') or '-'):<10}  {cut(events, WORD_MAX):<22}"
 
 
 def _row(*cells: str) -> str:
@@ -160,17 +146,13 @@ def _row(*cells: str) -> str:
 
 
 def _word(value: Any) -> str:
-    return _cut(visible(str(value)))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= WORD_MAX else text[: WORD_MAX - 1] + "…"
+    return cut(visible(str(value)), WORD_MAX)
 
 
 _LINES: Mapping[tuple[str, str], Callable[[Fields, Paint], str]] = {
     ("intake", "delivery"): _delivery,
     ("intake", "refused"): _refused,
-    ("intake", "turned away"): _turned_away,
+    ("intake", "turned away"): _refused,
     ("intake", "rule error"): _rule_error,
     ("dispatch", "ok"): _ended("green"),
     ("dispatch", "dry"): _ended("cyan"),

@@ -1,6 +1,7 @@
 """Conditions become events: once when they begin, again after they were over, restarts or not."""
 
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,11 @@ from router.refusals import PROBE
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.serving.conditions import (
     Alerts,
-    QuietEndpointAlerts,
     RefusalAlerts,
-    SecretAlerts,
-    StorageAlerts,
-    TargetAlerts,
+    look_at_endpoints,
+    look_at_secrets,
+    look_at_storage,
+    look_at_targets,
 )
 from router.serving.own_events import ConditionWatch
 from router.store.sqlite.store import SqliteStore, open_store
@@ -66,7 +67,7 @@ class World:
 
     async def later(self, watch: ConditionWatch, seconds: float) -> None:
         await self.clock.advance(seconds)
-        await watch.step()
+        await watch()
 
 
 @pytest.fixture
@@ -91,13 +92,13 @@ def shaped(event: str, payload: Mapping[str, Any]) -> None:
 # Refusing
 
 
-def refusing(world: World) -> RefusalAlerts:
+def refusing(world: World) -> ConditionWatch:
     return RefusalAlerts(
         live=world.live,
         metrics=world.metrics,
         clock=world.clock,
         alerts=world.alerts,
-    )
+    ).step
 
 
 async def test_refusals_are_told_once_from_the_twentieth_on(world: World) -> None:
@@ -187,22 +188,22 @@ async def test_what_nobody_wants_is_told_when_somebody_does(world: World) -> Non
 async def test_each_silence_is_told_once(world: World) -> None:
     silent: dict[str, Any] = {"shop": {"last": None, "since": START_MS}}
 
-    def silences(one: World) -> QuietEndpointAlerts:
-        return QuietEndpointAlerts(live=one.live, silent=lambda: silent, alerts=one.alerts)
+    def silences(one: World) -> ConditionWatch:
+        return partial(look_at_endpoints, live=one.live, silent=lambda: silent, alerts=one.alerts)
 
     watch = silences(world)
     for _ in range(2):
-        await watch.step()
+        await watch()
     ((event, _, payload),) = world.sent
     shaped(event, payload)
     assert (payload["last"], payload["expect_every_s"]) == (None, 3600)
     again = World(world.store, world.clock)
-    await silences(again).step()
+    await silences(again)()
     assert again.sent == []
     silent.clear()
-    await watch.step()
+    await watch()
     silent["shop"] = {"last": START_MS + 5000, "since": START_MS}
-    await watch.step()
+    await watch()
     assert world.payloads[1]["last"].endswith("Z")
     assert len(world.sent) == 2
 
@@ -224,23 +225,23 @@ def a_target(state: Any, since: int = START_MS, by: str = "router") -> TargetNow
 
 async def test_a_target_is_failing_until_it_is_reached_again(world: World) -> None:
     now = [a_target("healthy")]
-    watch = TargetAlerts(now=lambda: now, alerts=world.alerts)
+    watch = partial(look_at_targets, now=lambda: now, alerts=world.alerts)
     for since, state in enumerate(
         ("healthy", "failing", "recovering", "failing", "healthy", "failing")
     ):
         now[:] = [a_target(state, START_MS + since)]
-        await watch.step()
+        await watch()
     assert [event for event, _, _ in world.sent] == ["target.failing"] * 2
     shaped(*world.sent[0][::2])
 
 
 async def test_a_target_paused_by_hand_names_who(world: World) -> None:
     now = [a_target("failing")]
-    watch = TargetAlerts(now=lambda: now, alerts=world.alerts)
-    await watch.step()
+    watch = partial(look_at_targets, now=lambda: now, alerts=world.alerts)
+    await watch()
     now[:] = [a_target("paused", START_MS + 1, by="ada")]
     for _ in range(2):
-        await watch.step()
+        await watch()
     assert [event for event, _, _ in world.sent] == ["target.failing", "target.paused"]
     shaped(*world.sent[1][::2])
     assert world.payloads[1]["by"] == "ada"
@@ -249,8 +250,8 @@ async def test_a_target_paused_by_hand_names_who(world: World) -> None:
 # Secrets
 
 
-def expiring(world: World) -> SecretAlerts:
-    return SecretAlerts(live=world.live, clock=world.clock, alerts=world.alerts)
+def expiring(world: World) -> ConditionWatch:
+    return partial(look_at_secrets, live=world.live, clock=world.clock, alerts=world.alerts)
 
 
 async def test_a_secret_s_end_is_told_a_week_and_a_day_before(world: World) -> None:
@@ -267,10 +268,10 @@ async def test_a_secret_s_end_is_told_a_week_and_a_day_before(world: World) -> N
 async def test_a_restart_tells_no_end_again_and_skips_what_is_past(world: World) -> None:
     secrets = {"old": SecretRef("old", env="OLD", until=START_MS + DAY_MS // 2)}
     world.say(secrets=secrets)
-    await expiring(world).step()
+    await expiring(world)()
     again = World(world.store, world.clock)
     again.say(secrets=secrets)
-    await expiring(again).step()
+    await expiring(again)()
     assert ([p["days_left"] for p in world.payloads], again.sent) == ([1], [])
 
 
@@ -278,10 +279,10 @@ async def test_another_end_is_another_event(world: World) -> None:
     for days in (5, 6):
         secrets = {"old": SecretRef("old", env="OLD", until=START_MS + days * DAY_MS)}
         world.say(secrets=secrets)
-        await expiring(world).step()
+        await expiring(world)()
     assert [p["days_left"] for p in world.payloads] == [5, 6]
     world.say(secrets={})
-    await expiring(world).step()
+    await expiring(world)()
     assert await world.store.recall("own/") == {}
 
 
@@ -290,7 +291,8 @@ async def test_another_end_is_another_event(world: World) -> None:
 
 async def test_a_filling_disk_is_told_once_until_there_is_room(world: World) -> None:
     used = [0.5]
-    watch = StorageAlerts(
+    watch = partial(
+        look_at_storage,
         live=world.live,
         store=world.store,
         disk=lambda: (int(used[0] * 100 * GIB), 100 * GIB),
@@ -298,13 +300,14 @@ async def test_a_filling_disk_is_told_once_until_there_is_room(world: World) -> 
         alerts=world.alerts,
     )
     for used[0] in (0.94, 0.95, 0.96, 0.94, 0.95, 0.91, 0.95):
-        await watch.step()
+        await watch()
     assert [p["percent"] for p in world.payloads] == [95, 95]
     shaped(*world.sent[0][::2])
 
 
 async def test_a_store_near_its_cap_is_told(world: World) -> None:
-    watch = StorageAlerts(
+    watch = partial(
+        look_at_storage,
         live=world.live,
         store=world.store,
         disk=lambda: (0, GIB),
@@ -314,6 +317,6 @@ async def test_a_store_near_its_cap_is_told(world: World) -> None:
     size = await world.store.reads.size()
     for cap in (size * 2, size * 10 // 8, size * 10 // 8):
         world.say(server=ServerSettings(retention=Retention(max_size=cap)))
-        await watch.step()
+        await watch()
     assert [p["cause"] for p in world.payloads] == ["max_size"]
     assert OWN_ENDPOINT.addresses == ()

@@ -236,7 +236,7 @@ class Watched:
     def __init__(self, *, fails: bool = False) -> None:
         self.steps, self.fails = 0, fails
 
-    async def step(self) -> None:
+    async def __call__(self) -> None:
         self.steps += 1
         if self.fails:
             raise StoreUnavailable("not now")

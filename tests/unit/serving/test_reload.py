@@ -67,7 +67,7 @@ class World:
             render=lambda error: error.diagnostics[0].message,
             prove=self.prove,
             begins=lambda: self.said.append("begins"),
-            ends=lambda: self.said.append("ends"),
+            ends=lambda _state: self.said.append("ends"),
         )
         self.reloader = Reloader(
             steps, live=self.ref, clock=self.clock, log=log.get("test"), metrics=self.metrics

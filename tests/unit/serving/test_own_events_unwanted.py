@@ -17,7 +17,6 @@ from router.rules.own_events import planned
 from router.serving.own_events import OwnEvents, OwnEventWriter
 from router.store.sqlite.store import SqliteStore, open_store
 from router.store.values import Selector
-from router.wiring.own_events import reload_failed
 from tests.builders import a_ruleset
 from tests.clocks import START_MS, ManualClock
 
@@ -65,7 +64,7 @@ async def test_a_failed_reload_is_told_once_for_each_fault(store: SqliteStore) -
     for text in ("line 3", "line 3", "line 4" * 2000):
         state.ok, state.error = False, text
         state.failures += 1
-        reload_failed(own, live, state)
+        own.reload_failed(state)
         assert await writer.flush()
     told = await store.reads.deliveries(Selector(endpoint="router"))
     assert [d.events for d in told] == [("reload.failed",)] * 2
