@@ -13,12 +13,11 @@ from router.cli.admin import AdminClient, NoServer, NotAdminApi, OtherStore
 from router.cli.generations import rules_to_read
 from router.cli.options import Options
 from router.cli.output import note, visible
-from router.cli.remote import RemoteOperator
+from router.cli.remote import Questions, RemoteOperator, Verbs
 from router.errors import NotFound, RouterError
 
 if TYPE_CHECKING:
     from router.operator.answers import Dead, Deliveries, Jobs
-    from router.operator.protocol import Questions, Verbs
     from router.rules.ruleset import Ruleset
 
 T = TypeVar("T")
@@ -29,7 +28,7 @@ _COUNTS_WITHIN_S = 2.0
 
 def ask(
     options: Options,
-    question: "Callable[[Questions], Awaitable[T]]",
+    question: Callable[[Questions], Awaitable[T]],
     *,
     counted: str | None = None,
     quiet: bool = False,
@@ -50,7 +49,7 @@ def ask(
 
 
 def ask_store(
-    ruleset: "Ruleset", question: "Callable[[Questions], Awaitable[T]]", *, quiet: bool = False
+    ruleset: "Ruleset", question: Callable[[Questions], Awaitable[T]], *, quiet: bool = False
 ) -> T:
     """The answer of the store of these rules; of an empty one, if there is none yet."""
     from router.wiring.offline import open_questions
@@ -65,7 +64,7 @@ def ask_store(
     return asyncio.run(answer())
 
 
-def act(options: Options, verb: "Callable[[Verbs], Awaitable[T]]") -> tuple[T, bool]:
+def act(options: Options, verb: Callable[[Verbs], Awaitable[T]]) -> tuple[T, bool]:
     """
     What a verb answers: of the server, else on the store under its lock; and whether no server
     runs.
@@ -82,7 +81,7 @@ def act(options: Options, verb: "Callable[[Verbs], Awaitable[T]]") -> tuple[T, b
 async def act_here(
     options: Options,
     ruleset: "Ruleset",
-    verb: "Callable[[Verbs], Awaitable[T]]",
+    verb: Callable[[Verbs], Awaitable[T]],
     *,
     makes_store: bool = False,
 ) -> tuple[T, bool]:

@@ -1,6 +1,6 @@
 """An operator's questions and verbs to a server, by its admin API."""
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -23,6 +23,14 @@ from router.operator.requests import (
 )
 from router.providers import builtin
 from router.store.values import DeliveryRecord, EventEntry, Generation, Selector
+
+if TYPE_CHECKING:
+    from router.operator.questions import StoreQuestions
+    from router.operator.verbs import StoreVerbs
+
+Questions: TypeAlias = "StoreQuestions | RemoteOperator"
+Verbs: TypeAlias = "StoreVerbs | RemoteOperator"
+"""What a command asks, and does: on the store, or at a server. Both answer alike."""
 
 LIMIT_DEFAULT, LIMIT_MAX = 50, 500
 """Lines of an answer of the API."""

@@ -1,7 +1,6 @@
 """`router replay`: the plan first, then the jobs."""
 
 import asyncio
-from typing import TYPE_CHECKING
 
 import click
 
@@ -10,15 +9,13 @@ from router.cli.operate import IDS, PLACE, note_waits
 from router.cli.operator_access import act
 from router.cli.options import Options
 from router.cli.output import counted, moment, note, print_json, span, when
+from router.cli.remote import Verbs
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, is_narrowed, selector_options
 from router.clock import SystemClock
 from router.errors import UsageError
 from router.model.selector import Criteria
 from router.operator.answers import OperatorPlan, ReplayProgress
 from router.operator.requests import ReplayRequest
-
-if TYPE_CHECKING:
-    from router.operator.protocol import Verbs
 
 POLL_S = 1.0
 RATE = "10/s"
@@ -99,7 +96,7 @@ def per_second(text: str) -> float | None:
     return int(number) / seconds
 
 
-async def _made(verbs: "Verbs", request: ReplayRequest) -> ReplayProgress:
+async def _made(verbs: Verbs, request: ReplayRequest) -> ReplayProgress:
     """The replay when its jobs are made, however long the server takes."""
     answer = await verbs.replay(request)
     try:

@@ -17,14 +17,13 @@ from router.cli.generations import rules_to_read
 from router.cli.operator_access import act
 from router.cli.options import Options, place_options
 from router.cli.output import moment, note, print_json, states
-from router.cli.remote import RemoteOperator
+from router.cli.remote import RemoteOperator, Verbs
 from router.errors import ConfigError, RouterError, UsageError
 from router.legible import size_text
 from router.operator.requests import BackupNote, PruneRequest
 
 if TYPE_CHECKING:
     from router.model.operations import Audit
-    from router.operator.protocol import Verbs
     from router.store.sqlite.copying import Copied, Progress
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -193,7 +192,7 @@ def _prunable(place: Options, age: int | None) -> dict[str, Any]:
     return {"deliveries": deliveries, "keys": keys}
 
 
-async def _pruned(verbs: "Verbs", request: PruneRequest) -> dict[str, Any]:
+async def _pruned(verbs: Verbs, request: PruneRequest) -> dict[str, Any]:
     """A piece at a time, so that no request takes long."""
     total = Counter({"deliveries": 0, "keys": 0})
     while True:

@@ -10,14 +10,13 @@ from router.cli.generations import rules_to_read
 from router.cli.operator_access import act, ask, ask_store
 from router.cli.options import Options, place_options
 from router.cli.output import moment, note, print_json, print_table, when
-from router.cli.remote import RemoteOperator
+from router.cli.remote import Questions, RemoteOperator
 from router.clock import SystemClock
 from router.model.target import TargetRow
 from router.operator.requests import TargetRequest
 
 if TYPE_CHECKING:
     from router.operator.answers import TargetList
-    from router.operator.protocol import Questions
 
 PLACE = place_options("dev", "store", "admin", "server")
 _COLUMNS = (
@@ -99,7 +98,7 @@ def _rows(place: Options) -> tuple[TargetRow, ...]:
     return ask_store(ruleset, _targets).targets
 
 
-async def _targets(questions: "Questions") -> "TargetList":
+async def _targets(questions: Questions) -> "TargetList":
     return await questions.targets()
 
 

@@ -8,7 +8,13 @@ from router.model.delivery import DeliveryState, DeliverySummary
 from router.model.job import Attempt, Job
 from router.model.operations import ActionJobs, Audit, Cause, Replay, ReplayState
 from router.model.target import TargetRow, TargetState
-from router.store.values import DeliveryRecord, ListedAttempt, ListedEvent, ListedGeneration
+from router.store.values import (
+    DeliveryRecord,
+    ListedAttempt,
+    ListedEvent,
+    ListedGeneration,
+    Pruned,
+)
 
 HIDDEN = "[hidden]"
 """Stands where a caller without bodies may not look."""
@@ -283,12 +289,9 @@ class TargetChanged(msgspec.Struct, frozen=True):
     jobs: int
 
 
-class PruneProgress(msgspec.Struct, frozen=True):
+class PruneProgress(Pruned, frozen=True):
     """What a bounded piece of retention removed; `more`: ask again."""
 
-    deliveries: int
-    keys: int
-    generations: int
     more: bool
 
 

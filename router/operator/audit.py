@@ -9,13 +9,13 @@ from router.clock import Clock
 from router.model.ids import Ids
 from router.model.operations import Audit
 from router.operator.requests import By
-from router.store.protocol import Store
+from router.store.protocol import OperatorStore
 
 
 class AuditTrail:
     """Makes lines of the audit."""
 
-    def __init__(self, store: Store, clock: Clock, ids: Ids) -> None:
+    def __init__(self, store: OperatorStore, clock: Clock, ids: Ids) -> None:
         self._store = store
         self._clock = clock
         self._ids = ids

@@ -1,11 +1,21 @@
 """Ids as people write them: the beginning is enough, if it is that of one thing only."""
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 from router.errors import NotFound
 from router.model.job import Job
 from router.store.protocol import StoreReads
 from router.store.values import DeliveryRecord
+
+T = TypeVar("T")
+
+
+def present(found: T | None, what: str) -> T:
+    """What was found. Raises NotFound: nothing was."""
+    if found is None:
+        raise NotFound(f"no {what}")
+    return found
 
 
 async def whole_ids(store: StoreReads, written: Iterable[str]) -> tuple[str, ...]:
@@ -16,12 +26,8 @@ async def whole_ids(store: StoreReads, written: Iterable[str]) -> tuple[str, ...
         NotFound: one is unknown.
         Ambiguous: one is too short, or fits several.
     """
-    return tuple([id_of(await look_up(store, one)) for one in written])
-
-
-def id_of(found: DeliveryRecord | Job) -> str:
-    """Its own id."""
-    return found.id if isinstance(found, Job) else found.delivery.id
+    found = [await look_up(store, one) for one in written]
+    return tuple([one.id if isinstance(one, Job) else one.delivery.id for one in found])
 
 
 async def look_up(store: StoreReads, written: str) -> DeliveryRecord | Job:

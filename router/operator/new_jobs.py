@@ -8,8 +8,10 @@ from router.model.delivery import Delivery, as_request
 from router.model.ids import Ids
 from router.model.job import Job, NewJob
 from router.model.settings import Dedupe, Endpoint
+from router.providers.provider import Provider
 from router.rules.live import LiveRef
 from router.rules.plan import Planner
+from router.rules.ruleset import Ruleset
 
 _UNGUARDED = Endpoint("", "", (), dedupe=Dedupe(mode="off"))
 
@@ -37,15 +39,12 @@ class NewJobs:
         if delivery.damaged:
             raise NotFound(f"{delivery.id} is corrupt: it is not what was accepted")
         live = self._live.current
-        if delivery.provider not in live.ruleset.providers:
-            raise NotFound(f"the rules file no longer has the provider {delivery.provider!r}")
-        reading = live.ruleset.providers[delivery.provider].read(as_request(delivery))
-        planner = Planner(live, self._ids, _never)
+        reading = provider_of(delivery, live.ruleset).read(as_request(delivery))
+        planner = Planner(live, self._ids, lambda _target, _kind: None)
         again = msgspec.structs.replace(delivery, replay_of=delivery.id)
         plan = planner.plan(again, reading, _UNGUARDED, self._clock.now(), self._clock.ledger())
-        generation = live.ruleset.generation
         return [
-            msgspec.structs.replace(job, replay_of=delivery.id, generation=generation)
+            msgspec.structs.replace(job, replay_of=delivery.id, generation=self.generation)
             for job in plan.jobs
         ]
 
@@ -64,11 +63,14 @@ class NewJobs:
             target,
             self._clock.ledger(),
             replay_of=job.id,
-            generation=self._live.current.ruleset.generation,
+            generation=self.generation,
             covers=job.covers,
             after=job.after,
         )
 
 
-def _never(_target: str, _kind: str) -> None:
-    return None
+def provider_of(delivery: Delivery, ruleset: Ruleset) -> Provider:
+    """The provider that reads it by today's rules. Raises NotFound: they no longer have it."""
+    if (found := ruleset.providers.get(delivery.provider)) is None:
+        raise NotFound(f"the rules file no longer has the provider {delivery.provider!r}")
+    return found

@@ -4,6 +4,7 @@ What a replay is of: originals, and what has been made of them already.
 Jobs of one delivery, event, rule and action are runs of the same; the first is the original.
 """
 
+import math
 from collections.abc import Iterable
 
 import msgspec
@@ -47,17 +48,13 @@ def meant(stored: Stored, selector: Selector) -> Stored | None:
         return stored
     runs = OriginalRuns(stored.history)
     newest = [job for job in stored.jobs if runs.newest(job).id == job.id]
-    jobs = tuple([o for o in map(runs.original, newest) if _within(o.created_at, selector)])
+    since, until = selector.since or 0, math.inf if selector.until is None else selector.until
+    jobs = tuple([o for o in map(runs.original, newest) if since <= o.created_at < until])
     return msgspec.structs.replace(stored, jobs=jobs) if jobs else None
 
 
 def routed(stored: Stored, generation: str) -> Job | None:
     """The newest job that a replay made by routing the delivery anew by these rules."""
     of = (stored.delivery.id, generation)
-    made = [job for job in stored.history if (job.replay_of, job.generation) == of]
-    return made[-1] if made else None
-
-
-def _within(at: int, selector: Selector) -> bool:
-    after = selector.since is None or at >= selector.since
-    return after and (selector.until is None or at < selector.until)
+    newest_first = reversed(stored.history)
+    return next((job for job in newest_first if (job.replay_of, job.generation) == of), None)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from router.model.operations import ActionJobs, Planned, Replay
-from router.operator.replay_source import ReplaySource
+from router.operator.replay_source import ReplayBatch, ReplaySource
 
 LOOKED_AT = 10_000
 """Deliveries that a plan looks at; of a larger selection it says `at least`."""
@@ -16,32 +16,28 @@ async def plan(finder: ReplaySource, replay: Replay, rate: float | None) -> Plan
     """Count what would be made."""
     parts: Counter[tuple[str, str, str]] = Counter()
     times: list[int] = []
-    deliveries = skipped = passed = 0
-    earlier = ""
-    last = False
-    while not last and deliveries + passed < LOOKED_AT:
+    total = ReplayBatch(replay.reached)
+    while not total.last and len(times) + total.passed < LOOKED_AT:
         batch = await finder.batch(replay)
         replay = msgspec.structs.replace(replay, reached=batch.reached)
         for stored, jobs in batch.work:
-            deliveries += 1
-            times = [*times, stored.delivery.received_at]
-            times = [min(times), max(times)]
+            times.append(stored.delivery.received_at)
             parts.update((job.rule, job.action, job.target) for job in jobs)
-        skipped += batch.skipped
-        passed += batch.passed
-        earlier = max(earlier, batch.earlier)
-        last = batch.last
+        total.skipped += batch.skipped
+        total.passed += batch.passed
+        total.earlier = max(total.earlier, batch.earlier)
+        total.last = batch.last
     return Planned(
-        deliveries,
+        len(times),
         parts.total(),
-        skipped,
+        total.skipped,
         tuple([ActionJobs(*key, count) for key, count in parts.most_common()]),
         min(times, default=None),
         max(times, default=None),
         _seconds(parts, rate),
-        last,
-        passed,
-        earlier or None,
+        total.last,
+        total.passed,
+        total.earlier or None,
     )
 
 
@@ -65,9 +61,7 @@ def joined(plans: Sequence[Planned]) -> Planned:
 
 
 def _seconds(parts: Counter[tuple[str, str, str]], rate: float | None) -> float:
-    if rate is None:
-        return 0.0
     by_target: Counter[str] = Counter()
     for (_, _, target), count in parts.items():
         by_target[target] += count
-    return max((count - 1) / rate for count in by_target.values()) if by_target else 0.0
+    return (max(by_target.values()) - 1) / rate if rate and by_target else 0.0

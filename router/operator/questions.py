@@ -13,13 +13,12 @@ import msgspec
 from router.clock import Clock
 from router.errors import NotFound
 from router.legible import exact
-from router.model.delivery import Delivery, DeliverySummary, as_request
-from router.model.job import Job
+from router.model.delivery import DeliverySummary, as_request
 from router.model.operations import Replay
 from router.model.target import TargetNow
 from router.operator import answers, rows
 from router.operator.cursors import cursor_of, reached_by
-from router.operator.id_lookup import look_up, whole_ids
+from router.operator.id_lookup import look_up, present, whole_ids
 from router.operator.known_names import check_names
 from router.operator.search import Search
 from router.rules.explain import explain_events, unrouted
@@ -85,39 +84,33 @@ class StoreQuestions:
         else:
             search, stored = await self._searched(wanted, jobs=False)
             found = await self._summaries([one.delivery.id for one in stored])
-        page, last = _cut(found, limit)
+        page, after = _page("deliveries", found, limit, lambda d: d.id)
         name = self._live.current.ruleset.provider_name
         named = [msgspec.structs.replace(d, provider=name(d.endpoint, d.provider)) for d in page]
-        return answers.Deliveries(
-            tuple(named), _next("deliveries", last, lambda d: d.id), *_examined(search)
-        )
+        return answers.Deliveries(tuple(named), after, *_examined(search))
 
     async def events(self, selector: Selector, cursor: str | None = None) -> answers.EventPage:
         """Events."""
         limit, wanted = await self._page_of(selector, None, "events")
         found = await self._store.events(wanted, reached_by(cursor, "events", str))
-        page, last = _cut(found, limit)
-        return answers.EventPage(page, _next("events", last, lambda event: event.at))
+        return answers.EventPage(*_page("events", found, limit, lambda event: event.at))
 
     async def jobs(self, selector: Selector, cursor: str | None = None) -> answers.Jobs:
         """Jobs, each whole."""
         limit, wanted = await self._page_of(selector, cursor, "jobs")
-        search: Search | None = None
-        found: tuple[Job, ...]
         if wanted.where is None:
             found = await self._store.jobs(wanted)
-        else:
-            search, stored = await self._searched(wanted, jobs=True)
-            found = tuple([job for one in stored for job in one.jobs])
-        page, last = _cut(found, limit)
-        return answers.Jobs(page, _next("jobs", last, lambda j: j.id), *_examined(search))
+            return answers.Jobs(*_page("jobs", found, limit, lambda job: job.id))
+        search, stored = await self._searched(wanted, jobs=True)
+        fitting = [job for one in stored for job in one.jobs]
+        page, after = _page("jobs", fitting, limit, lambda job: job.id)
+        return answers.Jobs(page, after, *_examined(search))
 
     async def attempts(self, selector: Selector, cursor: str | None = None) -> answers.Attempts:
         """Ended attempts."""
         limit, wanted = await self._page_of(selector, None, "attempts")
         found = await self._store.attempts(wanted, reached_by(cursor, "attempts", str))
-        page, last = _cut(found, limit)
-        return answers.Attempts(page, _next("attempts", last, lambda attempt: attempt.at))
+        return answers.Attempts(*_page("attempts", found, limit, lambda attempt: attempt.at))
 
     async def dead(self, selector: Selector) -> answers.Dead:
         """Dead jobs by cause."""
@@ -142,15 +135,14 @@ class StoreQuestions:
         found = await self._store.audited(since, until, limit + 100)
         if before is not None:
             found = tuple(line for line in found if (line.at, line.id) < (before[1], before[0]))
-        page, last = _cut(found, limit)
-        return answers.AuditLines(page, _next("audit", last, lambda line: (line.id, line.at)))
+        return answers.AuditLines(*_page("audit", found, limit, lambda line: (line.id, line.at)))
 
     async def generations(self, limit: int, cursor: str | None = None) -> answers.Generations:
         """Kept generations."""
         after = reached_by(cursor, "generations", str)
-        page, last = _cut(await self._store.generations(limit + 1, after), limit)
-        live = self._live.current.ruleset.generation
-        return answers.Generations(page, live, _next("generations", last, lambda g: g.id))
+        found = await self._store.generations(limit + 1, after)
+        page, more = _page("generations", found, limit, lambda generation: generation.id)
+        return answers.Generations(page, self._live.current.ruleset.generation, more)
 
     async def replays(self, limit: int) -> answers.Replays:
         """The newest replays."""
@@ -175,9 +167,7 @@ class StoreQuestions:
     async def record(self, prefix: str) -> DeliveryRecord:
         """A delivery, whole, by its id or the beginning of it. Raises as `show`."""
         whole = prefix if prefix.startswith("dlv_") else f"dlv_{prefix}"
-        if (found := await self._store.delivery(whole)) is None:
-            raise NotFound(f"no delivery {prefix}")
-        return found
+        return present(await self._store.delivery(whole), f"delivery {prefix}")
 
     async def delivery(self, prefix: str) -> answers.OneDelivery:
         """A delivery without its body. Raises as `show`."""
@@ -186,21 +176,17 @@ class StoreQuestions:
     async def job(self, prefix: str) -> answers.OneJob:
         """A job and its attempts. Raises as `show`."""
         whole = prefix if prefix.startswith("job_") else f"job_{prefix}"
-        if (job := await self._store.job(whole)) is None:
-            raise NotFound(f"no job {prefix}")
+        job = present(await self._store.job(whole), f"job {prefix}")
         found = await self._store.attempts(Selector(ids=(job.id,), limit=10_000))
         return answers.OneJob(job, tuple([a.attempt for a in reversed(found)]))
 
     async def generation(self, prefix: str) -> Generation:
         """A generation's text. Raises NotFound."""
-        if (kept := await self._store.generation(prefix)) is None:
-            raise NotFound(f"no generation {prefix}")
-        return kept
+        return present(await self._store.generation(prefix), f"generation {prefix}")
 
     async def replay(self, id_: str) -> Replay:
         """One replay, without what it named. Raises NotFound."""
-        if (found := await self._store.replay(id_)) is None:
-            raise NotFound(f"no replay {id_}")
+        found = present(await self._store.replay(id_), f"replay {id_}")
         return msgspec.structs.replace(found, items=None)
 
     # -- the rules in force
@@ -242,9 +228,8 @@ class StoreQuestions:
 
     async def ruleset_of(self, generation: str) -> Ruleset:
         """The rules of a generation. Raises NotFound when they cannot be had any more."""
-        present = self._live.current.ruleset
-        if generation == present.generation:
-            return present
+        if generation == self._live.current.ruleset.generation:
+            return self._live.current.ruleset
         if (known := self._rebuilt.get(generation)) is not None:
             return known
         kept = await self._store.generation(generation)
@@ -286,11 +271,11 @@ class StoreQuestions:
 
     async def _summaries(self, ids: Sequence[str]) -> tuple[DeliverySummary, ...]:
         """A list's lines of these deliveries."""
-        found: list[DeliverySummary] = []
-        for start in range(0, len(ids), PAGE):
-            some = tuple(ids[start : start + PAGE])
-            found += await self._store.deliveries(Selector(ids=some, limit=PAGE))
-        return tuple(found)
+        pages = [
+            await self._store.deliveries(Selector(ids=tuple(ids[start : start + PAGE]), limit=PAGE))
+            for start in range(0, len(ids), PAGE)
+        ]
+        return tuple([line for page in pages for line in page])
 
 
 def delivery_answer(record: DeliveryRecord, ruleset: Ruleset) -> answers.OneDelivery:
@@ -343,7 +328,7 @@ def _events(
     record: DeliveryRecord, ruleset: Ruleset, number: int | None
 ) -> tuple[str | None, list[dict[str, Any]]]:
     """Why no rule was evaluated, or the events."""
-    delivery: Delivery = record.delivery
+    delivery = record.delivery
     if (provider := ruleset.providers.get(delivery.provider)) is None:
         raise NotFound(f"these rules have no provider {delivery.provider!r}, which sent it")
     reading = provider.read(as_request(delivery))
@@ -363,12 +348,9 @@ def _examined(search: Search | None) -> tuple[bool, int, str | None]:
     return search.cut, search.where.failed, search.where.reason
 
 
-def _cut(found: Sequence[T], limit: int) -> tuple[tuple[T, ...], T | None]:
-    """The page, and its last item if more follow."""
+def _page(
+    name: str, found: Sequence[T], limit: int, place: Callable[[T], Any]
+) -> tuple[tuple[T, ...], str | None]:
+    """The page of the list `name`, and the cursor of the one after it if more follow."""
     page = tuple(found[:limit])
-    return page, page[-1] if len(found) > limit else None
-
-
-def _next(of: str, last: T | None, place: Callable[[T], Any]) -> str | None:
-    """The cursor of the page after the one that ends with `last`."""
-    return None if last is None else cursor_of(of, place(last))
+    return page, cursor_of(name, place(page[-1])) if len(found) > limit else None

@@ -14,7 +14,7 @@ from router.operator.originals import OriginalRuns, routed
 from router.operator.requests import ReplayRequest
 from router.operator.search import Search
 from router.rules.ruleset import Ruleset
-from router.store.protocol import Store
+from router.store.protocol import OperatorStore
 from router.store.values import Selector, Stored
 
 STEP_DELIVERIES = 100
@@ -50,36 +50,28 @@ class ReplaySource:
     """Finds the work of one replay. Raises UsageError: its condition is wrong."""
 
     def __init__(
-        self, store: Store, again: NewJobs, request: ReplayRequest, ruleset: Ruleset
+        self, store: OperatorStore, again: NewJobs, request: ReplayRequest, ruleset: Ruleset
     ) -> None:
         self._store = store
         self._again = again
         self._request = request
-        self._search: Search | None = None
-        self._of_jobs = False
-        if request.selector is not None:
-            self._of_jobs = request.of_jobs
-            self._search = Search(
-                store.reads,
-                Selector.of(request.selector),
-                ruleset,
-                jobs=self._of_jobs,
-                originals=True,
-            )
+        self._of_jobs = request.of_jobs
+        self._search = Search(
+            store.reads, Selector.of(request.selector), ruleset, jobs=self._of_jobs, originals=True
+        )
 
     async def batch(self, replay: Replay) -> ReplayBatch:
         """The next deliveries with their new jobs."""
-        if replay.items is not None:
-            return await self._named(replay.items, int(replay.reached or 0))
+        if replay.items is not None or self._request.selector is None:
+            return await self._named(replay.items or (), int(replay.reached or 0))
         return await self._found(replay.reached)
 
     async def items(self) -> tuple[Item, ...]:
         """Everything that the search finds, newest first and up to its limit; by delivery."""
         found: dict[str, list[str]] = {}
-        if self._search is not None:
-            async for stored in self._search.newest():
-                jobs = found.setdefault(stored.delivery.id, [])
-                jobs += [job.id for job in stored.jobs]
+        async for stored in self._search.newest():
+            jobs = found.setdefault(stored.delivery.id, [])
+            jobs += [job.id for job in stored.jobs]
         return tuple([(d, tuple(found[d]) if self._of_jobs else None) for d in sorted(found)])
 
     async def _named(self, items: Sequence[Item], begin: int) -> ReplayBatch:
@@ -99,9 +91,6 @@ class ReplaySource:
 
     async def _found(self, reached: str) -> ReplayBatch:
         batch = ReplayBatch(reached)
-        if self._search is None:
-            batch.last = True
-            return batch
         page = await self._search.after(reached or None)
         for stored in page.found:
             batch.reached = stored.at
@@ -126,8 +115,7 @@ class ReplaySource:
         runs = OriginalRuns(stored.history)
         made: list[NewJob] = []
         for job in jobs:
-            newest = runs.newest(job)
-            if newest.id == job.id or self._request.again:
+            if (newest := runs.newest(job)).id == job.id or self._request.again:
                 made.append(self._again.job(job))
             else:
                 batch.pass_over(newest)
@@ -136,11 +124,11 @@ class ReplaySource:
 
     def _route(self, batch: ReplayBatch, stored: Stored) -> None:
         """What today's rules want of a delivery, unless it has been routed by them already."""
-        if (made := routed(stored, self._again.generation)) is not None and not self._request.again:
-            batch.pass_over(made)
-            return
         try:
-            batch.work.append((stored, self._again.delivery(stored.delivery)))
+            if (made := routed(stored, self._again.generation)) and not self._request.again:
+                batch.pass_over(made)
+            else:
+                batch.work.append((stored, self._again.delivery(stored.delivery)))
         except NotFound:
             batch.skipped += 1
 

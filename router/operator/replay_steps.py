@@ -2,8 +2,9 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
+from itertools import chain
 
 import msgspec
 
@@ -16,7 +17,7 @@ from router.operator.new_jobs import NewJobs
 from router.operator.replay_source import ReplayBatch, ReplaySource
 from router.operator.requests import ReplayRequest
 from router.rules.live import LiveRef
-from router.store.protocol import Store
+from router.store.protocol import OperatorStore
 
 PAUSE_S = 0.02
 """Between two steps: whoever sends us something now goes first."""
@@ -36,7 +37,7 @@ class ReplayMaker:
     """
 
     def __init__(
-        self, *, store: Store, live: LiveRef, clock: Clock, again: NewJobs, wake: Wake
+        self, *, store: OperatorStore, live: LiveRef, clock: Clock, again: NewJobs, wake: Wake
     ) -> None:
         self._store = store
         self._live = live
@@ -56,8 +57,7 @@ class ReplayMaker:
         then, while it goes on.
         """
         if (task := self._tasks.get(replay.id)) is None:
-            task = asyncio.get_running_loop().create_task(self._make(replay))
-            self._tasks[replay.id] = task
+            task = self._tasks[replay.id] = asyncio.create_task(self._make(replay))
             task.add_done_callback(partial(self._ended, replay.id))
         await asyncio.wait({task}, timeout=patience_s)
         if task.done():
@@ -124,14 +124,14 @@ class ReplayMaker:
         )
         done = await self._store.replay_step(step, now=self._clock.ledger())
         if done is None:  # cancelled meanwhile, or a commit of unknown outcome was one
-            return await self._store.reads.replay(replay.id) or _gone(replay)
-        for target, due_at in _earliest(step.work).items():
+            gone = msgspec.structs.replace(replay, state="cancelled")
+            return await self._store.reads.replay(replay.id) or gone
+        earliest: dict[str, int] = {}
+        for job in chain.from_iterable(jobs for _, jobs in step.work):
+            earliest[job.target] = min(job.due_at, earliest.get(job.target, job.due_at))
+        for target, due_at in earliest.items():
             self._wake(target, due_at)
         return msgspec.structs.replace(done, items=replay.items)
-
-
-def _gone(replay: Replay) -> Replay:
-    return msgspec.structs.replace(replay, state="cancelled")
 
 
 def _paced(
@@ -148,11 +148,3 @@ def _paced(
             paced.append(msgspec.structs.replace(job, due_at=int(at)))
         work.append((stored.delivery.id, tuple(paced)))
     return tuple(work)
-
-
-def _earliest(work: tuple[tuple[str, tuple[NewJob, ...]], ...]) -> Mapping[str, int]:
-    found: dict[str, int] = {}
-    for _, jobs in work:
-        for job in jobs:
-            found[job.target] = min(job.due_at, found.get(job.target, job.due_at))
-    return found

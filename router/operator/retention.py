@@ -1,9 +1,14 @@
 """Retention on request: what the rules file lets go, or more of it, now."""
 
+from collections import Counter
+
+import msgspec
+
 from router.clock import Clock
 from router.model.settings import Retention
-from router.store.protocol import Store
-from router.store.values import Pruned, Retain
+from router.operator.answers import PruneProgress
+from router.store.protocol import OperatorStore
+from router.store.values import Retain
 
 STEP = 500
 """Deliveries to a transaction, so that accepting need not wait for long."""
@@ -28,19 +33,16 @@ def retain(keep: Retention, now: int, older_than: int | None) -> Retain:
     )
 
 
-async def prune(store: Store, what: Retain, *, clock: Clock) -> tuple[Pruned, bool]:
+async def prune(store: OperatorStore, what: Retain, *, clock: Clock) -> PruneProgress:
     """What a number of steps removed, and whether there may be more."""
-    now = clock.ledger()
-    deliveries = keys = generations = fruitless = 0
+    now, fruitless, removed = clock.ledger(), 0, Counter[str]()
     for _ in range(STEPS):
         step = await store.prune(what, now=now)
-        deliveries += step.deliveries
-        keys += step.keys
-        generations += step.generations
+        removed.update(msgspec.structs.asdict(step))
         # The search goes on where it stopped and begins anew at the end: one step without a find
         # may only have been the rest of a round.
         fruitless = 0 if step.deliveries or step.keys else fruitless + 1
         if fruitless == 2:
-            return Pruned(deliveries, keys, generations), False
+            return PruneProgress(**removed, more=False)
         await clock.sleep(PAUSE_S)
-    return Pruned(deliveries, keys, generations), True
+    return PruneProgress(**removed, more=True)

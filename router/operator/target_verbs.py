@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import msgspec
+
 from router.clock import Clock
 from router.dispatch.breakers import Breakers, facts
 from router.errors import UsageError
@@ -10,7 +12,7 @@ from router.operator.audit import AuditTrail
 from router.operator.requests import LOCAL, By, TargetRequest
 from router.rules.live import LiveRef
 from router.rules.target_rows import known_targets
-from router.store.protocol import Store
+from router.store.protocol import OperatorStore
 from router.suggest import did_you_mean
 
 REASON_MAX = 200
@@ -27,7 +29,7 @@ class TargetVerbs:
         self,
         *,
         breakers: Breakers,
-        store: Store,
+        store: OperatorStore,
         live: LiveRef,
         clock: Clock,
         audit: AuditTrail,
@@ -42,25 +44,23 @@ class TargetVerbs:
 
     async def pause(self, request: TargetRequest, by: By = LOCAL) -> TargetChanged:
         """Its jobs wait, and that is remembered. Raises UsageError: there is no such target."""
-        await self._check(request)
-        target = request.target
+        target = await self._checked(request)
         change = self._breakers.pause(target, request.reason or "paused by hand", by.who)
         await self._keep(target)
         held = await self._hold(self._breakers.paused())
         if change is not None:
-            await self.audit.note(by, "pause_target", _audited(request), held)
+            await self.audit.note(by, "pause_target", msgspec.to_builtins(request), held)
         return TargetChanged(target, "paused", change is not None, held)
 
     async def resume(self, request: TargetRequest, by: By = LOCAL) -> TargetChanged:
         """It is called again, gently at first. Raises UsageError: there is no such target."""
-        await self._check(request)
-        target = request.target
+        target = await self._checked(request)
         # Its jobs first: the breaker takes an empty queue for the end of the recovery.
         freed = await self._hold(self._breakers.paused() - {target})
         change = self._breakers.resume(target, request.reason or "resumed by hand", by.who)
         await self._keep(target)
         if change is not None:
-            await self.audit.note(by, "resume_target", _audited(request), freed)
+            await self.audit.note(by, "resume_target", msgspec.to_builtins(request), freed)
         self._wake(target, self._clock.ledger())
         return TargetChanged(target, self._breakers.of(target).state, change is not None, freed)
 
@@ -72,21 +72,17 @@ class TargetVerbs:
         await self._store.remember(facts(memory))
         self._breakers.kept(memory)
 
-    async def _check(self, request: TargetRequest) -> None:
+    async def _checked(self, request: TargetRequest) -> str:
+        """The target. Raises UsageError: there is none, or the reason is too long."""
         if len(request.reason) > REASON_MAX:
             raise UsageError(f"a reason has at most {REASON_MAX} characters")
         known = {
             *known_targets(self._live.current),
             *(one.target for one in self._breakers.known()),
         }
-        if request.target in known or request.target in await self._store.reads.target_counts():
-            return
-        hint = did_you_mean(request.target, sorted(known))
-        raise UsageError(
-            f"there is no target {request.target!r}; {hint or '`router targets` lists them'}"
-        )
-
-
-def _audited(request: TargetRequest) -> dict[str, str]:
-    reason = {"reason": request.reason} if request.reason else {}
-    return {"target": request.target, **reason}
+        if request.target not in known | (await self._store.reads.target_counts()).keys():
+            hint = did_you_mean(request.target, sorted(known))
+            raise UsageError(
+                f"there is no target {request.target!r}; {hint or '`router targets` lists them'}"
+            )
+        return request.target

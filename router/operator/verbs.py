@@ -1,12 +1,13 @@
 """The operator's verbs on stored work; each leaves a line in the audit."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from functools import partial
 
 import msgspec
 
 from router.clock import Clock
 from router.dispatch.breakers import Breakers
-from router.errors import NotFound, UsageError
+from router.errors import UsageError
 from router.model.ids import Ids
 from router.model.job import Job
 from router.model.operations import Change, Item, Planned, Replay
@@ -14,9 +15,9 @@ from router.model.selector import Criteria
 from router.model.subscription import is_subscription
 from router.operator import answers, retention
 from router.operator.audit import AuditTrail
-from router.operator.id_lookup import look_up, whole_ids
+from router.operator.id_lookup import look_up, present, whole_ids
 from router.operator.known_names import check_names
-from router.operator.new_jobs import NewJobs
+from router.operator.new_jobs import NewJobs, provider_of
 from router.operator.originals import OriginalRuns
 from router.operator.planning import joined, plan
 from router.operator.replay_source import frozen
@@ -33,7 +34,7 @@ from router.operator.requests import (
 from router.operator.search import Search
 from router.operator.target_verbs import TargetVerbs
 from router.rules.live import LiveRef
-from router.store.protocol import Store
+from router.store.protocol import OperatorStore
 from router.store.values import Selector
 
 IDS_AT_ONCE = 100
@@ -53,7 +54,7 @@ class StoreVerbs(TargetVerbs):
     def __init__(
         self,
         *,
-        store: Store,
+        store: OperatorStore,
         live: LiveRef,
         clock: Clock,
         ids: Ids,
@@ -112,9 +113,7 @@ class StoreVerbs(TargetVerbs):
 
     async def replayed(self, id_: str) -> answers.ReplayProgress:
         """How far a replay is. Raises NotFound."""
-        if (replay := await self._store.reads.replay(id_)) is None:
-            raise NotFound(f"no replay {id_}")
-        return await self._progress(replay)
+        return await self._progress(present(await self._store.reads.replay(id_), f"replay {id_}"))
 
     async def go_on(self) -> int:
         """Go on with the replays that an earlier process began; returns how many."""
@@ -158,11 +157,10 @@ class StoreVerbs(TargetVerbs):
             found = await look_up(self._store.reads, written)
             if isinstance(found, Job):
                 single.setdefault(found.delivery, []).append(found.id)
-                continue
-            provider = found.delivery.provider
-            if not request.recorded and provider not in self._live.current.ruleset.providers:
-                raise NotFound(f"the rules file no longer has the provider {provider!r}")
-            whole[found.delivery.id] = None
+            else:
+                if not request.recorded:
+                    provider_of(found.delivery, self._live.current.ruleset)
+                whole[found.delivery.id] = None
         alone = [(d, tuple(jobs)) for d, jobs in single.items() if d not in whole]
         return (*[(d, None) for d in whole], *alone)
 
@@ -173,10 +171,9 @@ class StoreVerbs(TargetVerbs):
         now = self._clock.ledger()
         found: dict[str, float] = {}
         for replay in await self._store.reads.replays(FIRST_REPLAYS):
-            if replay.state != "cancelled":
-                for target, at in replay.due.items():
-                    if at > now:
-                        found[target] = max(at, found.get(target, 0.0))
+            for target, at in replay.due.items():
+                if at > now and replay.state != "cancelled":
+                    found[target] = max(at, found.get(target, 0.0))
         return found
 
     async def _progress(self, replay: Replay) -> answers.ReplayProgress:
@@ -213,17 +210,8 @@ class StoreVerbs(TargetVerbs):
             NotFound: there is no such id, or replay.
             UsageError: nothing was selected.
         """
-        line = self.audit.line(by, "cancel", request.as_json())
-        now = self._clock.ledger()
-        count = 0
-        for chosen in await self._chosen("cancel", request):
-            count += await self._store.cancel(
-                chosen, reason="cancelled by operator", now=now, audit=line
-            )
-        if count:  # what they kept waiting may start
-            self.audit.log(line, count)
-            await self._wake_all()
-        return answers.Cancelled(count)
+        cancel = partial(self._store.cancel, reason="cancelled by operator")
+        return answers.Cancelled(await self._change("cancel", cancel, request, by))
 
     async def revive(self, request: ChangeRequest, by: By = LOCAL) -> answers.Revived:
         """
@@ -234,26 +222,29 @@ class StoreVerbs(TargetVerbs):
         """
         newer = await self._newer(request)
         planned, _ = await self._planned("revive", request)
-        line = self.audit.line(by, "revive", request.as_json())
-        now = self._clock.ledger()
-        count = 0
-        for chosen in await self._chosen("revive", request):
-            count += await self._store.revive(chosen, now=now, audit=line)
-        if count:
-            self.audit.log(line, count)
-        await self._wake_all()
+        count = await self._change("revive", self._store.revive, request, by)
         return answers.Revived(count, planned.passed, await self._earlier(planned.earlier), newer)
+
+    async def _change(
+        self, verb: Change, change: Callable[..., Awaitable[int]], request: ChangeRequest, by: By
+    ) -> int:
+        """Change what the request chooses; how many jobs that were."""
+        line, now = self.audit.line(by, verb, request.as_json()), self._clock.ledger()
+        chosen = await self._chosen(verb, request)
+        count = sum([await change(one, now=now, audit=line) for one in chosen])
+        if count:  # they may start, or what they kept waiting
+            self.audit.log(line, count)
+            for target, due_at in (await self._store.reads.targets()).items():
+                self._wake(target, due_at)
+        return count
 
     async def _newer(self, request: ChangeRequest) -> dict[str, tuple[str, str]]:
         """Id and state of the newest run of each job that is named and has been made again."""
         found: dict[str, tuple[str, str]] = {}
         for written in request.ids:
             job = await look_up(self._store.reads, written)
-            record = (
-                await self._store.reads.delivery(job.delivery) if isinstance(job, Job) else None
-            )
-            if isinstance(job, Job) and record is not None:
-                newest = OriginalRuns(record.jobs).newest(job)
+            if isinstance(job, Job) and (of := await self._store.reads.delivery(job.delivery)):
+                newest = OriginalRuns(of.jobs).newest(job)
                 if newest.id != job.id:
                     found[job.id] = newest.id, newest.state
         return found
@@ -277,10 +268,10 @@ class StoreVerbs(TargetVerbs):
         if chosen.replay is not None:
             raise UsageError("a replay is cancelled whole: leave --where out")
         found = [job async for job in self._fitting(verb, chosen)]
-        starts = range(0, len(found), IDS_AT_ONCE)
         state = "dead" if verb == "revive" else chosen.state  # found, not named
         return [
-            Selector(ids=tuple(found[start : start + IDS_AT_ONCE]), state=state) for start in starts
+            Selector(ids=tuple(found[start : start + IDS_AT_ONCE]), state=state)
+            for start in range(0, len(found), IDS_AT_ONCE)
         ]
 
     async def _fitting(self, verb: Change, selector: Selector) -> AsyncIterator[str]:
@@ -294,19 +285,13 @@ class StoreVerbs(TargetVerbs):
         async for stored in search.newest():
             for job in stored.jobs:
                 if job.state in states and count != selector.limit:
-                    count += verb == "cancel" or await self._revivable(job)
+                    alone = Selector(ids=(job.id,), state="dead")
+                    count += verb == "cancel" or (  # to revive: nothing was made of it since
+                        (await self._store.reads.planned(alone, "revive")).jobs > 0
+                    )
                     yield job.id
             if count == selector.limit:
                 return
-
-    async def _revivable(self, job: Job) -> bool:
-        """Whether nothing was made of it since."""
-        plan = await self._store.reads.planned(Selector(ids=(job.id,), state="dead"), "revive")
-        return plan.jobs > 0
-
-    async def _wake_all(self) -> None:
-        for target, due_at in (await self._store.reads.targets()).items():
-            self._wake(target, due_at)
 
     async def _plan(
         self,
@@ -336,9 +321,9 @@ class StoreVerbs(TargetVerbs):
             raise UsageError("older_than is a number of milliseconds")
         keep = self._live.current.ruleset.server.retention
         retain = retention.retain(keep, self._clock.ledger(), request.older_than)
-        done, more = await retention.prune(self._store, retain, clock=self._clock)
+        done = await retention.prune(self._store, retain, clock=self._clock)
         await self.audit.note(by, "prune", msgspec.to_builtins(request), done.deliveries)
-        return answers.PruneProgress(done.deliveries, done.keys, done.generations, more)
+        return done
 
     async def remember(self, request: RememberRequest, by: By = LOCAL) -> answers.Remembered:
         """

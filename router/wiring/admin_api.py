@@ -14,8 +14,9 @@ from router import __version__
 from router import log as logs
 from router.clock import Clock
 from router.operator.answers import ReloadState
-from router.operator.protocol import Running, Verbs
+from router.operator.protocol import Running
 from router.operator.questions import StoreQuestions
+from router.operator.verbs import StoreVerbs
 from router.rules.live import LiveRef
 from router.serving.memory import keep_from_collector
 from router.store.protocol import StoreReads
@@ -77,7 +78,7 @@ def standing(
 
 
 def page_services(
-    operator: tuple[StoreQuestions, Verbs, Running],
+    operator: tuple[StoreQuestions, StoreVerbs, Running],
     callers: Callers,
     live: LiveRef,
     *,

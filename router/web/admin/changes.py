@@ -5,7 +5,7 @@ from litestar import Controller
 from litestar.params import JSONBody
 
 from router.operator import answers
-from router.operator.protocol import Running, Verbs
+from router.operator.protocol import Running
 from router.operator.requests import (
     BackupNote,
     ChangeRequest,
@@ -14,6 +14,7 @@ from router.operator.requests import (
     ReplayRequest,
     TargetRequest,
 )
+from router.operator.verbs import StoreVerbs
 from router.web.admin.request import AdminRequest, Given, verb
 
 
@@ -45,7 +46,7 @@ class ChangeRoutes(Controller):
 
     @verb("/api/replay", "Make new jobs from stored work.", ReplayBody)
     async def replay(
-        self, request: AdminRequest, verbs: Given[Verbs], data: JSONBody[ReplayBody]
+        self, request: AdminRequest, verbs: Given[StoreVerbs], data: JSONBody[ReplayBody]
     ) -> answers.ReplayProgress | answers.OperatorPlan:
         """Or say what that would be."""
         if data.dry_run:
@@ -54,7 +55,7 @@ class ChangeRoutes(Controller):
 
     @verb("/api/cancel", "Cancel jobs that have not ended.", ChangeBody)
     async def cancel(
-        self, request: AdminRequest, verbs: Given[Verbs], data: JSONBody[ChangeBody]
+        self, request: AdminRequest, verbs: Given[StoreVerbs], data: JSONBody[ChangeBody]
     ) -> answers.Cancelled | answers.OperatorPlan:
         """Or say how many that would be."""
         if data.dry_run:
@@ -63,7 +64,7 @@ class ChangeRoutes(Controller):
 
     @verb("/api/revive", "Try dead jobs again.", ChangeBody)
     async def revive(
-        self, request: AdminRequest, verbs: Given[Verbs], data: JSONBody[ChangeBody]
+        self, request: AdminRequest, verbs: Given[StoreVerbs], data: JSONBody[ChangeBody]
     ) -> answers.Revived | answers.OperatorPlan:
         """Or say how many that would be."""
         if data.dry_run:
@@ -72,35 +73,35 @@ class ChangeRoutes(Controller):
 
     @verb("/api/remember", "Keep what the command line found out.", RememberRequest)
     async def remember(
-        self, request: AdminRequest, verbs: Given[Verbs], data: JSONBody[RememberRequest]
+        self, request: AdminRequest, verbs: Given[StoreVerbs], data: JSONBody[RememberRequest]
     ) -> answers.Remembered:
         """Subscriptions."""
         return await verbs.remember(data, request.by)
 
     @verb("/api/backup", "Note a backup made beside the server.", BackupNote)
     async def backed_up(
-        self, request: AdminRequest, verbs: Given[Verbs], data: JSONBody[BackupNote]
+        self, request: AdminRequest, verbs: Given[StoreVerbs], data: JSONBody[BackupNote]
     ) -> answers.Noted:
         """In the audit."""
         return await verbs.backed_up(data, request.by)
 
     @verb("/api/prune", "Remove what retention lets go, now.", PruneRequest)
     async def prune(
-        self, request: AdminRequest, verbs: Given[Verbs], data: JSONBody[PruneRequest]
+        self, request: AdminRequest, verbs: Given[StoreVerbs], data: JSONBody[PruneRequest]
     ) -> answers.PruneProgress:
         """A bounded piece of it."""
         return await verbs.prune(data, request.by)
 
     @verb("/api/pause", "Call a target no more until it is resumed.", TargetRequest)
     async def pause(
-        self, request: AdminRequest, verbs: Given[Verbs], data: JSONBody[TargetRequest]
+        self, request: AdminRequest, verbs: Given[StoreVerbs], data: JSONBody[TargetRequest]
     ) -> answers.TargetChanged:
         """Until it is resumed, across restarts."""
         return await verbs.pause(data, request.by)
 
     @verb("/api/resume", "Call a paused or open target again.", TargetRequest)
     async def resume(
-        self, request: AdminRequest, verbs: Given[Verbs], data: JSONBody[TargetRequest]
+        self, request: AdminRequest, verbs: Given[StoreVerbs], data: JSONBody[TargetRequest]
     ) -> answers.TargetChanged:
         """At once."""
         return await verbs.resume(data, request.by)

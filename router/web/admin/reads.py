@@ -11,8 +11,9 @@ from router import metrics
 from router.errors import UsageError
 from router.expressions import encode_json
 from router.operator import answers
-from router.operator.protocol import Running, Verbs
+from router.operator.protocol import Running
 from router.operator.questions import StoreQuestions
+from router.operator.verbs import StoreVerbs
 from router.store.values import Generation, Selector
 from router.web.admin.problems import Rejected
 from router.web.admin.query import (
@@ -149,7 +150,9 @@ class RecordRoutes(Controller):
         return request.visible(await questions.job(job))
 
     @question("/api/replays/{replay:str}", "One replay.")
-    async def replay(self, verbs: Given[Verbs], replay: FromPath[str]) -> answers.ReplayProgress:
+    async def replay(
+        self, verbs: Given[StoreVerbs], replay: FromPath[str]
+    ) -> answers.ReplayProgress:
         """How far it is."""
         return await verbs.replayed(replay)
 

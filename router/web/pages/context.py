@@ -12,9 +12,10 @@ from router.errors import NotFound, UsageError
 from router.model.selector import FIELDS, Criteria
 from router.operator.answers import Deliveries, Jobs
 from router.operator.criteria import criteria
-from router.operator.protocol import Running, Verbs
+from router.operator.protocol import Running
 from router.operator.questions import StoreQuestions
 from router.operator.requests import By, ReplayRequest
+from router.operator.verbs import StoreVerbs
 from router.rules.live import LiveRef
 from router.store.values import Selector
 from router.web.admin.callers import Callers
@@ -49,7 +50,7 @@ class Services(msgspec.Struct, frozen=True):
     """
 
     questions: StoreQuestions
-    verbs: Verbs
+    verbs: StoreVerbs
     running: Running
     live: LiveRef
     feed: Feed

@@ -32,8 +32,8 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 
 async def test_the_file_s_word_alone_removes_nothing_young(store: SqliteStore) -> None:
     wish = retention.retain(Retention(), NOW, None)
-    done, more = await retention.prune(store, wish, clock=JumpingClock(NOW))
-    assert (done.deliveries, more) == (0, False)
+    done = await retention.prune(store, wish, clock=JumpingClock(NOW))
+    assert (done.deliveries, done.more) == (0, False)
 
 
 @pytest.mark.parametrize(("age", "gone"), [(3 * DAY, 0), (DAY, 30), (0, 30)])
@@ -45,8 +45,8 @@ async def test_an_age_removes_what_has_ended_and_nothing_open(
     reader = open_reader(str(tmp_path / "router.db"))
     assert (await reader.ask(removable, wish, NOW))[0] == gone
     await reader.close()
-    done, more = await retention.prune(store, wish, clock=JumpingClock(NOW))
-    assert (done.deliveries, more) == (gone, False)
+    done = await retention.prune(store, wish, clock=JumpingClock(NOW))
+    assert (done.deliveries, done.more) == (gone, False)
     assert sum((await store.reads.counts())["paid"].values()) == 1
 
 
@@ -54,6 +54,6 @@ async def test_a_call_is_bounded_and_says_that_there_is_more(store: SqliteStore)
     wish = retention.retain(Retention(), NOW, 0)
     one = Retain(**{f: getattr(wish, f) for f in wish.__struct_fields__} | {"limit": 1})
     clock = JumpingClock(NOW)
-    done, more = await retention.prune(store, one, clock=clock)
-    assert (done.deliveries, more) == (30, False)
+    done = await retention.prune(store, one, clock=clock)
+    assert (done.deliveries, done.more) == (30, False)
     assert len(clock.slept) >= 30, "others commit in between"
