@@ -14,11 +14,11 @@ from router.expressions import Expression
 from router.kinds import KINDS
 from router.model.settings import OWN
 from router.rules.specs import CompiledRule
-from router.typing import TABLES, TypedSender, TypeFinding, TypeWalk, when_false, when_true
 from router.typing.combine import combined
-from router.typing.run import span_of
-from router.typing.scenes import Scene, Scenes
-from router.typing.verdicts import ALWAYS_TRUE
+from router.typing.infer import TABLES
+from router.typing.narrow import when_false, when_true
+from router.typing.run import TypeFinding, TypeWalk, span_of
+from router.typing.scenes import Scene, Scenes, TypedSender
 from router.typing.walk import Reading, Views, either, kept, opened, reached, walked
 from router.yaml_source import SourceText
 
@@ -138,7 +138,7 @@ class Typing:
             near = reached(written.compiled, scenes, views)
             found = combined(walked(written.compiled, "verdict", scenes, near), whole=near is views)
             self._report(written.text, 0, found)
-            if any(f.code == ALWAYS_TRUE and f.span == span_of(tree) for f in found):
+            if any(f.code == "always-true" and f.span == span_of(tree) for f in found):
                 self.constant.add(id(entry))
 
     # -- definitions ----------------------------------------------------------------------------

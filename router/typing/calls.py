@@ -21,6 +21,7 @@ from router.typing.lattice import (
     TEXT_TYPE,
     TRUE,
     Type,
+    contents,
     elements,
     join,
     joined,
@@ -33,16 +34,8 @@ from router.typing.lattice import (
     word,
 )
 from router.typing.narrow import allowed, when_false, when_true
-from router.typing.run import TypeScope, TypeWalk, span_of
-from router.typing.verdicts import (
-    NEVER_EQUAL,
-    TEXT_AS_NUMBER,
-    check_word,
-)
-
-ARGUMENT = "wrong-argument"
-NULLABLE = "nullable-argument"
-JOINED = "part-of-joined"
+from router.typing.run import TypeScope, TypeWalk
+from router.typing.verdicts import check_word
 
 _NEVER_FAILS = frozenset({"type", "to_array", "not_null", "exists", "default", "now"})
 _NULL_TOO = frozenset({"to_number", "avg", "max", "min", "max_by", "min_by", "not_null"})
@@ -98,7 +91,7 @@ def _check_argument(
     run: TypeWalk, function: Function, parameter: Parameter, given: tuple[Node, Type]
 ) -> None:
     argument, kind = given
-    if argument.kind == "expref" or "any" in parameter.types or run.found_within(span_of(argument)):
+    if argument.kind == "expref" or "any" in parameter.types or run.found_within(argument):
         return
     bits = allowed(parameter.types)
     if kind.kinds & PRESENT and not kind.kinds & bits & PRESENT:
@@ -111,7 +104,10 @@ def _check_argument(
     message = f"{said} may be null or not there, and {function.name}() then fails"
     instead = f"say what counts instead: default({said}, …)"
     run.warn(
-        NULLABLE, message, span_of(argument), instead if bits & TEXT else f"put {said} && before it"
+        "nullable-argument",
+        message,
+        argument,
+        instead if bits & TEXT else f"put {said} && before it",
     )
 
 
@@ -123,12 +119,12 @@ def _wrong_kind(
     bits = allowed(parameter.types)
     message = f"{function.name}() wants {word(Type(bits))}, and {said} is {word(kind)}"
     if kind.surely(TEXT) and bits & PRESENT == NUMBER and argument.kind != "literal":
-        run.note(TEXT_AS_NUMBER, message, span_of(argument), f"write decimal({said})")
+        run.note("text-as-number", message, argument, f"write decimal({said})")
         return
     hint = f"write to_string({said})" if kind.surely(NUMBER) and bits & PRESENT == TEXT else None
     if kind.format == "joined" and bits & LIST:
         hint = f"its parts are split({said}, ',')"
-    run.note(ARGUMENT, message, span_of(argument), hint)
+    run.note("wrong-argument", message, argument, hint)
 
 
 _ELEMENTS = {"array[number]": NUMBER, "array[string]": TEXT}
@@ -148,19 +144,19 @@ def _check_elements(
     message = f"{function.name}() wants a list of {what}, and an element of {said} is {word(item)}"
     if wanted == NUMBER and item.surely(TEXT):
         run.note(
-            TEXT_AS_NUMBER,
+            "text-as-number",
             message,
-            span_of(argument),
+            argument,
             f"write {function.name}(map(&decimal(@), {said}))",
         )
     else:
-        run.note(ARGUMENT, message, span_of(argument))
+        run.note("wrong-argument", message, argument)
 
 
 def _check_contains(run: TypeWalk, node: Node, kinds: list[Type]) -> None:
     subject, searched = node.children
     held, sought = kinds
-    if run.found_within(span_of(node)) or not (held.kinds & PRESENT and sought.kinds & PRESENT):
+    if run.found_within(node) or not (held.kinds & PRESENT and sought.kinds & PRESENT):
         return
     if held.surely(LIST):
         _check_element(run, node, elements(held), sought)
@@ -169,13 +165,13 @@ def _check_contains(run: TypeWalk, node: Node, kinds: list[Type]) -> None:
         if searched.kind == "literal" and "," in str(searched.value):
             return
         run.warn(
-            JOINED,
+            "part-of-joined",
             f"{said} is one text of several parts, so {part} is also found inside a part",
-            span_of(node),
+            node,
             f"write contains(split({said}, ','), {part})",
         )
     elif held.surely(TEXT) and not sought.kinds & TEXT:
-        run.note(NEVER_EQUAL, f"a text never holds {word(sought)}", span_of(node))
+        run.note("never-equal", f"a text never holds {word(sought)}", node)
 
 
 def _check_element(run: TypeWalk, node: Node, item: Type, sought: Type) -> None:
@@ -189,13 +185,13 @@ def _check_element(run: TypeWalk, node: Node, item: Type, sought: Type) -> None:
                 check_word(run, subject, searched, sought, value)
     elif searched.kind == "literal" and item.surely(TEXT) and sought.surely(TEXT):
         check_word(run, searched, subject, item)
-    if run.found_within(span_of(node)) or not item.kinds & PRESENT:
+    if run.found_within(node) or not item.kinds & PRESENT:
         return
     if not may_equal(item, sought) and not item.kinds & sought.kinds & PRESENT:
         run.note(
-            NEVER_EQUAL,
+            "never-equal",
             f"an element of {run.source(subject)} is {word(item)} and never {word(sought)}",
-            span_of(node),
+            node,
         )
 
 
@@ -240,21 +236,10 @@ def _to_array(kinds: list[Type]) -> Type:
     return list_of(join(elements(kind), lone) if kind.kinds & LIST else lone)
 
 
-def _values(kinds: list[Type]) -> Type:
-    kind = kinds[0]
-    if not kind.surely(OBJECT):
-        return Type(LIST)
-    rest = [kind.rest] if kind.rest is not None else []
-    return list_of(stored(joined([*kind.fields.values(), *rest])))
-
-
 def _lookup(kinds: list[Type]) -> Type:
     table = kinds[0]
-    rest = [table.rest] if table.rest is not None else []
-    return join(
-        joined([*table.fields.values(), *rest]) if table.kinds & OBJECT else Type(0),
-        kinds[2] if len(kinds) > 2 else Type(ABSENT),
-    )
+    found = contents(table) if table.kinds & OBJECT else Type(0)
+    return join(found, kinds[2] if len(kinds) > 2 else Type(ABSENT))
 
 
 _SPECIAL: dict[str, Callable[[list[Type]], Type]] = {
@@ -267,7 +252,9 @@ _SPECIAL: dict[str, Callable[[list[Type]], Type]] = {
     "map": lambda kinds: list_of(stored(kinds[0])),
     "reverse": _reversed,
     "to_array": _to_array,
-    "values": _values,
+    "values": lambda kinds: (
+        list_of(stored(contents(kinds[0]))) if kinds[0].surely(OBJECT) else Type(LIST)
+    ),
     "lookup": _lookup,
     "not_null": lambda kinds: joined(
         [with_kinds(kind, kind.kinds & ~(NOTHING | FAULT)) for kind in kinds]
@@ -286,10 +273,9 @@ def _if(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     strict = TypeScope(view.root, view.here, view.said, strict=True)
     verdict = run.verdict(condition, strict)
     found = [Type(verdict & FAULT)]
-    if (seen := when_true(run, condition, strict)) is not None and verdict & TRUE:
-        found.append(run.value(then, TypeScope(seen.root, seen.here, view.said, view.strict)))
-    if (seen := when_false(run, condition, strict)) is not None and verdict & FALSE:
-        found.append(run.value(other, TypeScope(seen.root, seen.here, view.said, view.strict)))
+    for narrow, bit, way in ((when_true, TRUE, then), (when_false, FALSE, other)):
+        if (seen := narrow(run, condition, strict)) is not None and verdict & bit:
+            found.append(run.value(way, TypeScope(seen.root, seen.here, view.said, view.strict)))
     return joined([kind for kind in found if kind.kinds])
 
 

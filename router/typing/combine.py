@@ -4,43 +4,24 @@ from collections.abc import Sequence
 
 import msgspec
 
-from router.typing.fields import (
-    BARE_WORD,
-    IN_FILTER,
-    MISSPELT,
-    NO_FIELDS,
-    OF_LIST,
-    UNKNOWN,
-)
-from router.typing.run import Span, TypeFinding, TypeWalk
-from router.typing.values import NOT_A_LIST
-from router.typing.verdicts import (
-    ALWAYS_TRUE,
-    MISSPELT_VALUE,
-    NEVER_EQUAL,
-    NEVER_ORDERED,
-    NEVER_TRUE,
-    OTHER_NAME,
-    TEXT_AS_NUMBER,
-)
+from router.typing.run import Code, Span, TypeFinding, TypeWalk
 
-_CONSTANT = frozenset({ALWAYS_TRUE, NEVER_TRUE})
-_FOR_SOME = frozenset(
+_CONSTANT: frozenset[Code] = frozenset({"always-true", "never-true"})
+_FOR_SOME: frozenset[Code] = frozenset(
     {
-        MISSPELT,
-        MISSPELT_VALUE,
-        TEXT_AS_NUMBER,
-        NEVER_ORDERED,
-        NEVER_EQUAL,
-        OF_LIST,
-        NO_FIELDS,
-        NOT_A_LIST,
-        IN_FILTER,
-        BARE_WORD,
+        "misspelt-field",
+        "misspelt-value",
+        "text-as-number",
+        "never-ordered",
+        "never-equal",
+        "field-of-list",
+        "field-of-value",
+        "not-a-list",
+        "root-in-filter",
+        "bare-word",
     }
 )
 """Reported, as a warning, even if it holds for some events only and the others are unknown."""
-_SOFTER = {MISSPELT: UNKNOWN}
 
 
 class WalkResult(msgspec.Struct, frozen=True):
@@ -60,7 +41,7 @@ def combined(walks: Sequence[WalkResult], *, whole: bool = True) -> list[TypeFin
 
     Not `whole`: there are further events, for which the condition is false.
     """
-    found: dict[tuple[Span, str], TypeFinding] = {}
+    found: dict[tuple[Span, Code], TypeFinding] = {}
     for seen in walks:
         for finding in seen.run.findings:
             key = (finding.span, _family(finding.code))
@@ -76,13 +57,13 @@ def is_constant(finding: TypeFinding) -> bool:
     return finding.code in _CONSTANT
 
 
-def _family(code: str) -> str:
-    return UNKNOWN if code in (MISSPELT, UNKNOWN) else code
+def _family(code: Code) -> Code:
+    return "unknown-field" if code in ("misspelt-field", "unknown-field") else code
 
 
 def _reported(finding: TypeFinding, walks: Sequence[WalkResult]) -> TypeFinding | None:
     """The finding as it is to be reported, or None."""
-    if finding.code == OTHER_NAME:  # whatever the other events are called
+    if finding.code == "provider-alias":  # whatever the other events are called
         return finding
     span, family = finding.span, _family(finding.code)
     constant = finding.code in _CONSTANT
@@ -105,7 +86,7 @@ def _reported(finding: TypeFinding, walks: Sequence[WalkResult]) -> TypeFinding 
     first = near[0][1]
     return msgspec.structs.replace(
         first,
-        code=_SOFTER.get(first.code, first.code),
+        code=_family(first.code),
         message=f"{first.message} (for {which})",
         severity="warning",
     )

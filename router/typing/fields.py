@@ -19,14 +19,6 @@ from router.typing.lattice import (
 )
 from router.typing.run import TypeScope, TypeWalk, span_of
 
-MISSPELT = "misspelt-field"
-UNKNOWN = "unknown-field"
-CLOSED = "unknown-name"
-NO_FIELDS = "field-of-value"
-OF_LIST = "field-of-list"
-IN_FILTER = "root-in-filter"
-BARE_WORD = "bare-word"
-
 _NAMES_OF_ROOTS = frozenset({"payload", "def", "var"})
 """Roots that are so much ours that a field of an unknown element hardly has the name."""
 _DEPTH_MAX = 6
@@ -63,17 +55,17 @@ def _of_no_object(run: TypeWalk, node: Node, view: TypeScope) -> Type:
         message = f"{said} is a list and has no field '{node.value}'"
         hint = f"for the '{node.value}' of every element write {said}[].{node.value}"
         run.note(
-            OF_LIST,
+            "field-of-list",
             message,
-            span_of(node),
+            node,
             hint if node.value in elements(base).fields else f"its elements are {said}[]",
         )
     else:
         message = f"{said} is {word(base)} and has no field '{node.value}'"
         run.note(
-            NO_FIELDS,
+            "field-of-value",
             message,
-            span_of(node),
+            node,
             f"domain_of({said}) is its domain" if base.format in ("email", "url") else None,
         )
     return _anything(base)
@@ -91,7 +83,7 @@ def _unknown(run: TypeWalk, node: Node, view: TypeScope, *, first: bool) -> None
     """Says what is wrong."""
     if _root_meant(run, node, view, first=first) or _word_meant(run, node):
         return
-    base, name, span = view.current, str(node.value), span_of(node)
+    base, name = view.current, str(node.value)
     said = view.said or "the current value"
     path = _path_from_payload(view.said, name)
     others = sorted(run.clues.elsewhere(path)) if path else []
@@ -100,16 +92,16 @@ def _unknown(run: TypeWalk, node: Node, view: TypeScope, *, first: bool) -> None
     if base.rest is None:
         known = ", ".join(sorted(base.fields)[:_SHOWN_MAX])
         run.note(
-            CLOSED,
+            "unknown-name",
             message,
-            span,
+            node,
             f"did you mean '{near}'?" if near else f"known names: {known}" if known else None,
         )
     elif near is not None:
         run.note(
-            MISSPELT,
+            "misspelt-field",
             message,
-            span,
+            node,
             f"did you mean '{near}'?",
             sure=len(name) >= _LONG or edit_distance(name, near, 2) <= 1,
         )
@@ -121,7 +113,7 @@ def _unknown(run: TypeWalk, node: Node, view: TypeScope, *, first: bool) -> None
             hints.append(f"events that have it: {', '.join(others[:_SHOWN_MAX])}")
         else:
             message = f"no known field '{name}' in {said}"
-        run.warn(UNKNOWN, message, span, "; ".join(hints) or None)
+        run.warn("unknown-field", message, node, "; ".join(hints) or None)
 
 
 def _path_from_payload(said: str, name: str) -> tuple[str, ...]:
@@ -140,23 +132,22 @@ def _root_meant(run: TypeWalk, node: Node, view: TypeScope, *, first: bool) -> b
     hint = f"the root is $.{name}"
     if view.current.is_any:
         if name in _NAMES_OF_ROOTS:
-            run.warn(IN_FILTER, message, span_of(node), hint)
+            run.warn("root-in-filter", message, node, hint)
         return False
-    run.note(IN_FILTER, message, span_of(node), hint)
+    run.note("root-in-filter", message, node, hint)
     return True
 
 
 def _word_meant(run: TypeWalk, node: Node) -> bool:
     """A name in double quotes, or a bare word after a comparison, where a text is likelier."""
-    span = span_of(node)
-    if span not in run.words:
+    if span_of(node) not in run.words:
         return False
     name = str(node.value)
     if run.text[node.start : node.start + 1] == '"':
         message = f'"{name}" in double quotes is the name of a field, not a text'
     else:
         message = f"'{name}' is a bare word and means a field, not a text"
-    run.note(BARE_WORD, message, span, f"if the text is meant, write '{name}' in single quotes")
+    run.note("bare-word", message, node, f"if the text is meant, write '{name}' in single quotes")
     return True
 
 

@@ -18,7 +18,7 @@ _VALUES: Values = {
     "flatten": values.of_flatten,
     "list_projection": values.of_list_projection,
     "value_projection": values.of_value_projection,
-    "filter": values.of_filter,
+    "filter": values.of_list_projection,
     "select_list": values.of_select_list,
     "select_hash": values.of_select_hash,
     "or": values.of_or,

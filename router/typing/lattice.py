@@ -6,6 +6,7 @@ payload is a Type as well.
 """
 
 from collections.abc import Mapping
+from functools import reduce
 from typing import Any, Final
 
 import msgspec
@@ -48,10 +49,6 @@ class Type(msgspec.Struct, frozen=True, eq=False):
     stated: bool = False
     label: str | None = None
 
-    def can(self, kinds: int) -> bool:
-        """Whether it may be one of these."""
-        return bool(self.kinds & kinds)
-
     def surely(self, kinds: int) -> bool:
         """Whether, when it is there and not null, it can only be one of these."""
         there = self.kinds & PRESENT
@@ -83,6 +80,11 @@ def with_kinds(kind: Type, kinds: int) -> Type:
 def elements(kind: Type) -> Type:
     """The type of a list's elements."""
     return ANY if kind.item is None else kind.item
+
+
+def contents(kind: Type) -> Type:
+    """The type of whatever field of an object."""
+    return joined([*kind.fields.values(), *([] if kind.rest is None else [kind.rest])])
 
 
 def list_of(item: Type, kinds: int = LIST) -> Type:
@@ -137,10 +139,7 @@ def of_setting(value: JSON) -> Type:
 
 def joined(several: list[Type]) -> Type:
     """Whatever any of them may be."""
-    found = several[0] if several else NEVER
-    for one in several[1:]:
-        found = join(found, one)
-    return found
+    return reduce(join, several) if several else NEVER
 
 
 def join(a: Type, b: Type) -> Type:
@@ -151,51 +150,37 @@ def join(a: Type, b: Type) -> Type:
         return b
     if a.is_any or b.is_any:
         return with_kinds(ANY, a.kinds | b.kinds)
+    text_a, text_b = _able(a, b, TEXT)
+    number_a, number_b = _able(a, b, NUMBER)
+    list_a, list_b = _able(a, b, LIST)
+    object_a, object_b = _able(a, b, OBJECT)
+    rests = object_a.rest, object_b.rest
     return Type(
         a.kinds | b.kinds,
-        texts=_values(a, b, TEXT, a.texts, b.texts),
-        numbers=_values(a, b, NUMBER, a.numbers, b.numbers),
+        texts=_union(text_a.texts, text_b.texts),
+        numbers=_union(number_a.numbers, number_b.numbers),
         known=a.known | b.known,
         aliases=a.aliases | b.aliases,
-        format=_format(a, b),
-        item=_items(a, b),
-        fields=_fields(a, b),
-        rest=_rest(a, b),
+        format=text_a.format if text_a.format == text_b.format else None,
+        item=list_a.item and list_b.item and join(list_a.item, list_b.item),
+        fields=_fields(object_a, object_b),
+        rest=join(rests[0], rests[1]) if rests[0] and rests[1] else rests[0] or rests[1],
         stated=a.stated or b.stated,
     )
 
 
-def _values(
-    a: Type, b: Type, kind: int, mine: Values | None, other: Values | None
-) -> Values | None:
-    if not a.kinds & kind:
-        return other
-    if not b.kinds & kind:
-        return mine
-    return None if mine is None or other is None else mine | other
+def _able(a: Type, b: Type, kind: int) -> tuple[Type, Type]:
+    """Both of them, or twice the one that can be of this kind."""
+    return a if a.kinds & kind else b, b if b.kinds & kind else a
 
 
-def _format(a: Type, b: Type) -> str | None:
-    if not a.kinds & TEXT:
-        return b.format
-    if not b.kinds & TEXT:
-        return a.format
-    return a.format if a.format == b.format else None
-
-
-def _items(a: Type, b: Type) -> Type | None:
-    if not a.kinds & LIST:
-        return b.item
-    if not b.kinds & LIST:
-        return a.item
-    return None if a.item is None or b.item is None else join(a.item, b.item)
+def _union(a: Values | None, b: Values | None) -> Values | None:
+    return None if a is None or b is None else a | b
 
 
 def _fields(a: Type, b: Type) -> Mapping[str, Type]:
-    if not a.kinds & OBJECT:
-        return b.fields
-    if not b.kinds & OBJECT:
-        return a.fields
+    if a is b:
+        return a.fields  # as they are: those of definitions are inferred when they are read
     names = dict.fromkeys((*a.fields, *b.fields))
     return {name: join(_field(a, name), _field(b, name)) for name in names}
 
@@ -290,17 +275,12 @@ def must_equal(a: Type, b: Type) -> bool:
         return False
     if a.kinds in (NULL, TRUE, FALSE):
         return True
-    if a.kinds == TEXT:
-        return _one(a.texts) and a.texts == b.texts
-    return a.kinds == NUMBER and _one(a.numbers) and a.numbers == b.numbers
+    mine, other = (a.texts, b.texts) if a.kinds == TEXT else (a.numbers, b.numbers)
+    return a.kinds in (TEXT, NUMBER) and len(mine or ()) == 1 and mine == other
 
 
 def _meet(a: Values | None, b: Values | None) -> bool:
     return a is None or b is None or not a.isdisjoint(b)
-
-
-def _one(values: Values | None) -> bool:
-    return values is not None and len(values) == 1
 
 
 def narrowed_to(kind: Type, other: Type) -> Type:

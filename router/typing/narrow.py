@@ -9,6 +9,7 @@ from router.expressions.nodes import Node, path_of
 from router.expressions.signatures import FUNCTIONS
 from router.typing.lattice import (
     ABSENT,
+    BOOLEAN,
     FALSE,
     FAULT,
     JSON_KINDS,
@@ -34,7 +35,7 @@ Change = Callable[[Type], Type]
 _BITS = {
     "any": JSON_KINDS,
     "null": NULL,
-    "boolean": FALSE << 1 | FALSE,
+    "boolean": BOOLEAN,
     "number": NUMBER,
     "string": TEXT,
     "array": LIST,

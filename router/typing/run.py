@@ -1,14 +1,39 @@
 """One walk over one expression for one kind of event: what is found, and where it looked."""
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Literal
 
 import msgspec
 
 from router.errors import Severity
 from router.expressions.nodes import Node
 from router.legible import cut
-from router.typing.lattice import ANY, FALSE, TRUE, Type, truth
+from router.typing.lattice import FALSE, TRUE, Type
 
+Code = Literal[
+    "always-true",
+    "bare-word",
+    "field-of-list",
+    "field-of-value",
+    "misspelt-field",
+    "misspelt-value",
+    "never-equal",
+    "never-ordered",
+    "never-true",
+    "not-a-list",
+    "not-before-comparison",
+    "nullable-argument",
+    "number-as-condition",
+    "part-of-joined",
+    "provider-alias",
+    "root-in-filter",
+    "text-as-number",
+    "unknown-field",
+    "unknown-name",
+    "value-not-known",
+    "wrong-argument",
+]
+"""What a finding is called; docs/codes has a page of each."""
 Span = tuple[int, int]
 """Where something stands: offsets into the expression's text."""
 
@@ -19,7 +44,7 @@ class TypeFinding(msgspec.Struct, frozen=True):
     if it holds for some of its events only.
     """
 
-    code: str
+    code: Code
     message: str
     start: int
     end: int
@@ -50,12 +75,8 @@ class TypeScope(msgspec.Struct, frozen=True):
         """The type of `@`."""
         return self.root if self.here is None else self.here
 
-    def at(self, here: Type, said: str) -> "TypeScope":
-        """The same, with another current value."""
-        return TypeScope(self.root, here, said, self.strict)
-
-    def on(self, here: Type, said: str, begin: int) -> "TypeScope":
-        """The same for the next step of a path."""
+    def at(self, here: Type, said: str, begin: int | None = None) -> "TypeScope":
+        """The same, with another current value; with `begin` it is the next step of a path."""
         return TypeScope(self.root, here, said, self.strict, begin)
 
 
@@ -110,20 +131,18 @@ class TypeWalk:
         return cut(" ".join(self.text[begin : node.end].split()), 60)
 
     def note(
-        self, code: str, message: str, span: Span, hint: str | None = None, *, sure: bool = True
+        self, code: Code, message: str, node: Node, hint: str | None = None, *, sure: bool = True
     ) -> None:
         """An error."""
-        self.findings.append(TypeFinding(code, message, *span, hint, sure=sure))
+        self.findings.append(TypeFinding(code, message, node.start, node.end, hint, sure=sure))
 
-    def warn(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
+    def warn(self, code: Code, message: str, node: Node, hint: str | None = None) -> None:
         """Something that is probably not meant."""
-        self.findings.append(TypeFinding(code, message, *span, hint, "warning"))
+        self.findings.append(TypeFinding(code, message, node.start, node.end, hint, "warning"))
 
-    def found_within(self, span: Span) -> bool:
+    def found_within(self, node: Node) -> bool:
         """Whether something has been found in this part of the text."""
-        return bool(self.findings) and any(
-            span[0] <= f.start and f.end <= span[1] for f in self.findings
-        )
+        return any(node.start <= f.start and f.end <= node.end for f in self.findings)
 
 
 def span_of(node: Node) -> Span:
@@ -134,8 +153,3 @@ def denied(verdict: int) -> int:
     """The verdict's opposite; a failure stays one."""
     opposite = (FALSE if verdict & TRUE else 0) | (TRUE if verdict & FALSE else 0)
     return verdict & ~(TRUE | FALSE) | opposite
-
-
-def is_true_or_false(kind: Type) -> int:
-    """The verdict on a value."""
-    return TRUE | FALSE if kind is ANY else truth(kind)

@@ -1,7 +1,7 @@
 """What expressions see for each kind of event of a sender: the types of the roots."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, reduce
 from typing import Any
 
 import msgspec
@@ -287,10 +287,7 @@ def _own_root(field: RootField, event: Type, payload: Type) -> Type:
         return event
     if field.path is None:
         return Type(TEXT | ABSENT, texts=field.texts)
-    kind = payload
-    for name in field.path.split("."):
-        kind = step(kind, name)
-    return Type(TEXT | ABSENT, format=kind.format)
+    return Type(TEXT | ABSENT, format=reduce(step, field.path.split("."), payload).format)
 
 
 def _elsewhere(sender: TypedSender, kind: _Kind) -> Callable[[tuple[str, ...]], Iterable[str]]:

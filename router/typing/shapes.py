@@ -184,14 +184,10 @@ class _ShapeReader:
                     str(name).endswith("?"),
                     closed=closed,
                 )
-        return Type(OBJECT, fields=fields, rest=self._rest(data, place, depth, closed=closed))
-
-    def _rest(
-        self, data: Mapping[str, Any], place: str, depth: int, *, closed: bool
-    ) -> Type | None:
+        rest = None if closed else ANY
         if "rest" in data:
-            return self.shape(data["rest"], f"{place}.rest", depth + 1)
-        return None if closed else ANY
+            rest = self.shape(data["rest"], f"{place}.rest", depth + 1)
+        return Type(OBJECT, fields=fields, rest=rest)
 
 
 def _field(kind: Type, optional: bool, *, closed: bool) -> Type:

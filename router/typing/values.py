@@ -19,6 +19,7 @@ from router.typing.lattice import (
     TRUE,
     Type,
     closed_object,
+    contents,
     elements,
     in_list,
     join,
@@ -33,15 +34,13 @@ from router.typing.lattice import (
 from router.typing.narrow import when_false, when_true
 from router.typing.run import TypeScope, TypeWalk, denied, span_of
 
-NOT_A_LIST = "not-a-list"
-
 
 def of_chain(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     first, *others = node.children
     kind = run.value(first, view)
     end = first.end
     for child in others:
-        below = view.on(
+        below = view.at(
             kind, _said(run, view, node.start, end, rooted=first.kind == "root"), node.start
         )
         if child.kind == "field":
@@ -86,7 +85,7 @@ def _list_read(run: TypeWalk, node: Node, view: TypeScope, *, what: str | None) 
         hint = f"its parts are split({said}, ',')"
     elif kind.kinds & OBJECT:
         hint = f"the values of all its fields are {said}.*"
-    run.note(NOT_A_LIST, f"{said} is {word(kind)}, not a list, so {what}", span_of(node), hint)
+    run.note("not-a-list", f"{said} is {word(kind)}, not a list, so {what}", node, hint)
     return kind
 
 
@@ -119,27 +118,20 @@ def _below(run: TypeWalk, source: Node, view: TypeScope, item: Type) -> TypeScop
 
 
 def of_list_projection(run: TypeWalk, node: Node, view: TypeScope) -> Type:
-    source, right = node.children
-    made_here = source.kind in ("flatten", "slice")
-    kind = _list_read(run, source, view, what=None if made_here else "this gives nothing")
+    """A filter is a projection with a condition."""
+    source, right, *conditions = node.children
+    what = "nothing can be chosen of it" if conditions else "this gives nothing"
+    made_here = not conditions and source.kind in ("flatten", "slice")
+    kind = _list_read(run, source, view, what=None if made_here else what)
     if not kind.kinds & LIST:
         return Type(_list_kinds(kind))
-    read = run.value(right, _below(run, source, view, elements(kind)))
-    return list_of(in_list(read), _list_kinds(kind) | read.kinds & FAULT)
-
-
-def of_filter(run: TypeWalk, node: Node, view: TypeScope) -> Type:
-    source, right, condition = node.children
-    kind = _list_read(run, source, view, what="nothing can be chosen of it")
-    if not kind.kinds & LIST:
-        return Type(_list_kinds(kind))
-    below = _below(run, source, view, elements(kind))
-    run.verdict(condition, below)
-    kept = when_true(run, condition, below)
-    read = run.value(right, kept if kept is not None else below)
-    return list_of(
-        in_list(read), _list_kinds(kind) | (FAULT if not view.strict else 0) | read.kinds & FAULT
-    )
+    seen = below = _below(run, source, view, elements(kind))
+    for condition in conditions:
+        run.verdict(condition, below)
+        seen = when_true(run, condition, below) or below
+    read = run.value(right, seen)
+    fault = FAULT if conditions and not view.strict else read.kinds & FAULT
+    return list_of(in_list(read), _list_kinds(kind) | fault)
 
 
 def of_value_projection(run: TypeWalk, node: Node, view: TypeScope) -> Type:
@@ -148,12 +140,12 @@ def of_value_projection(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     if not kind.kinds & OBJECT:
         if kind.kinds & PRESENT:
             run.note(
-                NOT_A_LIST,
+                "not-a-list",
                 f"{run.source(source, view)} is {word(kind)} and has no fields",
-                span_of(source),
+                source,
             )
         return Type(ABSENT | kind.kinds & FAULT)
-    item = joined([*kind.fields.values(), *([kind.rest] if kind.rest is not None else [])])
+    item = contents(kind)
     read = run.value(right, view.at(stored(item), f"{run.source(source)}.*"))
     absent = ABSENT if kind.kinds & ~(OBJECT | FAULT) else 0
     return list_of(in_list(read), LIST | absent | (kind.kinds | item.kinds | read.kinds) & FAULT)

@@ -22,21 +22,12 @@ from router.typing.lattice import (
     may_equal,
     must_equal,
     stored,
+    truth,
     word,
 )
 from router.typing.narrow import when_false, when_true
-from router.typing.run import TypeScope, TypeWalk, denied, is_true_or_false, span_of
+from router.typing.run import TypeScope, TypeWalk, denied, span_of
 
-NEVER_TRUE = "never-true"
-ALWAYS_TRUE = "always-true"
-NEVER_EQUAL = "never-equal"
-TEXT_AS_NUMBER = "text-as-number"
-NEVER_ORDERED = "never-ordered"
-MISSPELT_VALUE = "misspelt-value"
-UNKNOWN_VALUE = "value-not-known"
-OTHER_NAME = "provider-alias"
-NUMBER_TEST = "number-as-condition"
-NOT_FIRST = "not-before-comparison"
 _PAIRS_MAX = 64
 _SHOWN_MAX = 8
 
@@ -65,8 +56,9 @@ def of_and(run: TypeWalk, node: Node, view: TypeScope) -> int:
 
 def _mistaken(run: TypeWalk, node: Node) -> bool:
     """Whether a part fails by a mistake, so that its neighbours are still worth a look."""
-    start, end = span_of(node)
-    return any(start <= f.start and f.end <= end and f.code != NEVER_TRUE for f in run.findings)
+    return any(
+        node.start <= f.start and f.end <= node.end and f.code != "never-true" for f in run.findings
+    )
 
 
 def of_or(run: TypeWalk, node: Node, view: TypeScope) -> int:
@@ -100,26 +92,25 @@ def of_pipe(run: TypeWalk, node: Node, view: TypeScope) -> int:
 
 def of_truth(run: TypeWalk, node: Node, view: TypeScope) -> int:
     kind = run.value(node, view)
-    if kind.surely(NUMBER) and node.kind != "literal" and not run.found_within(span_of(node)):
+    if kind.surely(NUMBER) and node.kind != "literal" and not run.found_within(node):
         said = run.source(node)
         run.warn(
-            NUMBER_TEST,
+            "number-as-condition",
             f"{said} is a number, and every number is true as a condition, 0 too",
-            span_of(node),
+            node,
             f"write {said} > 0, or {said} != null",
         )
-        return is_true_or_false(kind)
-    return _decided(run, node, is_true_or_false(kind))
+    return _decided(run, node, truth(kind))
 
 
 def _decided(run: TypeWalk, node: Node, verdict: int) -> int:
     """Says so when a leaf always gives the same."""
-    if run.found_within(span_of(node)):
+    if run.found_within(node):
         return verdict
     if not verdict & TRUE:
-        run.warn(NEVER_TRUE, f"{run.source(node)} can never be true here", span_of(node))
+        run.warn("never-true", f"{run.source(node)} can never be true here", node)
     elif verdict == TRUE:
-        run.warn(ALWAYS_TRUE, f"{run.source(node)} is always true here", span_of(node))
+        run.warn("always-true", f"{run.source(node)} is always true here", node)
     return verdict
 
 
@@ -138,7 +129,7 @@ def of_compare(run: TypeWalk, node: Node, view: TypeScope) -> int:
     else:
         verdict = _order(node.value, left, right)
         _check_order(run, node, left, right)
-    if not (left.is_any or right.is_any) and not run.found_within(span_of(node)):
+    if not (left.is_any or right.is_any) and not run.found_within(node):
         run.fine.add(span_of(node))
     return _decided(run, node, verdict)
 
@@ -186,9 +177,9 @@ def _not_first(run: TypeWalk, node: Node) -> None:
     opposite = {"==": "!=", "!=": "=="}.get(node.value)
     meant = f"{inner} {opposite} {right}" if opposite else f"!({inner} {node.value} {right})"
     run.warn(
-        NOT_FIRST,
+        "not-before-comparison",
         f"'!' takes only {inner}, so this compares true or false with {right}",
-        span_of(node),
+        node,
         f"write {meant}",
     )
 
@@ -197,7 +188,7 @@ def _not_first(run: TypeWalk, node: Node) -> None:
 
 
 def _check_equality(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
-    if run.found_within(span_of(node)) or not (left.kinds & PRESENT and right.kinds & PRESENT):
+    if run.found_within(node) or not (left.kinds & PRESENT and right.kinds & PRESENT):
         return
     if left.surely(TEXT) and right.surely(TEXT):
         _check_words(run, node, left, right)
@@ -219,7 +210,7 @@ def _never_equal(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
     elif kind.surely(LIST):
         other = run.source(a if literal is b else b)
         hint = f"write contains({other}, {run.source(literal)})"
-    run.note(NEVER_EQUAL, message, span_of(node), hint)
+    run.note("never-equal", message, node, hint)
 
 
 def _text_as_number(run: TypeWalk, node: Node, left: Type) -> None:
@@ -232,7 +223,7 @@ def _text_as_number(run: TypeWalk, node: Node, left: Type) -> None:
     else:
         message = f"{run.source(text)} is a text and is compared with a number"
         hint = _as_number(run, node, text)
-    run.note(TEXT_AS_NUMBER, message, span_of(node), hint)
+    run.note("text-as-number", message, node, hint)
 
 
 def _digits(text: str) -> bool:
@@ -272,30 +263,28 @@ def check_word(
     if text in kind.aliases:
         instead = " or ".join(f"'{name}'" for name in sorted(kind.known))
         message = f"'{text[:60]}' is another name of the same sender"
-        run.note(OTHER_NAME, message, span_of(literal), f"write {instead}, as the endpoint does")
+        run.note("provider-alias", message, literal, f"write {instead}, as the endpoint does")
     elif near is not None:
-        run.note(MISSPELT_VALUE, message, span_of(literal), f"did you mean '{near}'?")
+        run.note("misspelt-value", message, literal, f"did you mean '{near}'?")
     elif kind.known or len(kind.texts or ()) > 1:
-        run.warn(UNKNOWN_VALUE, message, span_of(literal), f"known values: {shown}")
+        run.warn("value-not-known", message, literal, f"known values: {shown}")
 
 
 # -- order of what has none
 
 
 def _check_order(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
-    if run.found_within(span_of(node)):
+    if run.found_within(node):
         return
     sides = list(zip(node.children, (left, right), strict=True))
     texts = [(child, kind) for child, kind in sides if kind.surely(TEXT)]
     numbers = [kind for _, kind in sides if kind.surely(NUMBER)]
-    if len(texts) == 1 and numbers and texts[0][0].kind == "literal":
-        _text_as_number(run, node, left)
-    elif texts and texts[0][1].format == "timestamp":
+    if texts and texts[0][1].format == "timestamp":
         said = run.source(texts[0][0])
         run.note(
-            NEVER_ORDERED,
+            "never-ordered",
             f"{said} is a text, and only numbers are ordered",
-            span_of(node),
+            node,
             f"age({said}) is its age in seconds",
         )
     elif len(texts) == 1 and numbers:
@@ -317,9 +306,9 @@ def _two_texts(run: TypeWalk, node: Node) -> None:
         for child in node.children
     ]
     run.note(
-        NEVER_ORDERED,
+        "never-ordered",
         message,
-        span_of(node),
+        node,
         f"if both show numbers, write {sides[0]} {node.value} {sides[1]}",
     )
 
@@ -330,8 +319,8 @@ def _no_number(run: TypeWalk, node: Node, wrong: list[tuple[Node, Type]]) -> Non
     child, kind = wrong[0]
     said = run.source(child)
     run.note(
-        NEVER_ORDERED,
+        "never-ordered",
         f"{said} is {word(kind)}, and only numbers are ordered",
-        span_of(node),
+        node,
         f"write length({said})" if kind.surely(LIST) else None,
     )

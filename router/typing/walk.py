@@ -1,6 +1,7 @@
 """One expression over several scenes: what is known in each, and what a walk finds there."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import reduce
 from typing import Literal
 
 import msgspec
@@ -84,12 +85,5 @@ def _meets(roots: Type, need: FieldNeed) -> bool:
 
 def either(ways: Sequence[Views]) -> Views:
     """What is known, scene by scene, when one of these ways holds."""
-    return tuple(_joined(seen) for seen in zip(*ways, strict=True))
-
-
-def _joined(ways: Iterable[TypeScope | None]) -> TypeScope | None:
-    found: TypeScope | None = None
-    for way in ways:
-        if way is not None:
-            found = way if found is None else both(found, way)
-    return found
+    known = [[view for view in seen if view is not None] for seen in zip(*ways, strict=True)]
+    return tuple(reduce(both, seen) if seen else None for seen in known)

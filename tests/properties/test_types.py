@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from router.errors import EvaluationError
 from router.expressions import Failed
 from router.expressions import compile as compiled
-from router.typing import value_type, verdict_bits
+from router.typing.infer import value_type, verdict_bits
 from router.typing.lattice import (
     ABSENT,
     ANY,

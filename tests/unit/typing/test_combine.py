@@ -1,16 +1,18 @@
 """What is told of several kinds of events."""
 
 from router.expressions import compile as compiled
-from router.typing import Type, TypeFinding, combined, verdict_bits
-from router.typing.combine import WalkResult
+from router.typing.combine import WalkResult, combined
+from router.typing.infer import verdict_bits
 from router.typing.lattice import (
     ANY,
     TEXT,
     TEXT_TYPE,
+    Type,
     closed_object,
     constant,
     open_object,
 )
+from router.typing.run import TypeFinding
 
 ORDER = open_object({"total_price": Type(TEXT, format="money"), "name": TEXT_TYPE})
 PRODUCT = open_object({"title": TEXT_TYPE, "handle": TEXT_TYPE})

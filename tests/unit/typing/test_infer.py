@@ -3,7 +3,7 @@
 import pytest
 
 from router.expressions import compile as compiled
-from router.typing import Type, TypeFinding, value_type, verdict_bits
+from router.typing.infer import value_type, verdict_bits
 from router.typing.lattice import (
     ABSENT,
     ANY,
@@ -19,12 +19,14 @@ from router.typing.lattice import (
     TEXT,
     TEXT_TYPE,
     TRUE,
+    Type,
     closed_object,
     constant,
     elements,
     list_of,
     open_object,
 )
+from router.typing.run import TypeFinding
 
 ITEM = open_object({"sku": TEXT_TYPE, "count": NUMBER_TYPE, "tags": list_of(TEXT_TYPE)})
 PAYLOAD = open_object(

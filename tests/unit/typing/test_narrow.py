@@ -7,7 +7,7 @@ import pytest
 
 from router.expressions import Failed
 from router.expressions import compile as compiled
-from router.typing import Type, verdict_bits
+from router.typing.infer import verdict_bits
 from router.typing.lattice import (
     ABSENT,
     ANY,
@@ -19,6 +19,7 @@ from router.typing.lattice import (
     TEXT,
     TEXT_TYPE,
     TRUE,
+    Type,
     closed_object,
     constant,
     join,

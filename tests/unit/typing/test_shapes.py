@@ -7,7 +7,7 @@ import pytest
 
 from router.expressions import compile as compiled
 from router.providers import builtin
-from router.typing import Type, value_type
+from router.typing.infer import value_type
 from router.typing.lattice import (
     ABSENT,
     LIST,
@@ -16,6 +16,7 @@ from router.typing.lattice import (
     NUMBER,
     OBJECT,
     TEXT,
+    Type,
     closed_object,
 )
 from router.typing.shapes import parse_shapes
