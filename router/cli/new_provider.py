@@ -13,9 +13,10 @@ from router.cli.captured_request import read_captured
 from router.cli.option_file import read_named
 from router.cli.output import note, print_json
 from router.cli.providers import names_of
-from router.diagnosis.scheme_finder import FittingScheme, fits, known_senders, titled
+from router.diagnosis.probe import known_senders
+from router.diagnosis.scheme_finder import Fit, fits, titled
 from router.errors import UsageError
-from router.model.delivery import InboundRequest
+from router.model.delivery import InboundRequest, LiveSecret
 from router.providers import builtin
 from router.providers.forms import is_form
 
@@ -41,9 +42,9 @@ def make(name: str, file: Path, secret: bytes | None, *, as_json: bool) -> bool:
     else:
         _note_fit(fit, secret)
         known = {provider.name: provider for provider in builtin().values()}
-        for provider in known_senders(request, secret, known.values()) if secret else ():
-            name_known = names_of(provider)[0]
-            note(f"this is {provider.label}: `provider: {name_known}` knows it already")
+        live = [LiveSecret("given", secret)] if secret else []
+        for provider in known_senders(request, live, known.values()) if live else ():
+            note(f"this is {provider.label}: `provider: {names_of(provider)[0]}` knows it already")
         click.echo(_text(name, definition, fit), nl=False)
     return fit is not None
 

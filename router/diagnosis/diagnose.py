@@ -5,25 +5,24 @@ Pure: a request, secrets and a time in; findings out. Bounded, but far too costl
 delivery. No finding holds a secret, a signature or a body.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
 from router.diagnosis.causes import ALTERED, DiagnosisFinding, clock, finding, key_fix
 from router.diagnosis.originals import originals
-from router.diagnosis.probe import Probe, SignatureReading
+from router.diagnosis.probe import Probe, Read, known_senders, verifies
 from router.diagnosis.rewriting import is_sorted
 from router.diagnosis.secret_guesses import guesses
 from router.model.delivery import REMOVED, InboundRequest, LiveSecret, Refused, Verified
 from router.providers import hints
-from router.providers.definition import SIGNATURES, VerifyRule, spelled
+from router.providers.definition import SIGNATURES, spelled
 from router.providers.headers import Ambiguous, wire
 from router.providers.provider import Provider
 from router.providers.read import OddBodyError, decoded
 from router.providers.scheme import spellings
 
 HEADERS_MAX = 40
-_ANY_AGE_S = 10**12
 
 
 class OtherEndpoint(msgspec.Struct, frozen=True):
@@ -71,7 +70,9 @@ def diagnose(request: InboundRequest, case: DiagnosisInput) -> tuple[DiagnosisFi
     )
     if case.unsigned or isinstance(verdict, Verified):
         return (finding("unsigned" if case.unsigned else "genuine", endpoint=case.endpoint),)
-    broken = [f for f in (_unusable(s, case.provider) for s in case.live) if f]
+    checked = [(s.name, case.provider.check_secret(s.value)) for s in case.live]
+    whys = {name: found.error or "unusable" for name, found in checked if not found.ok}
+    broken = [finding("key_unusable", name=n, why=w, fix=key_fix(w)) for n, w in whys.items()]
     if not case.live:
         names = ", ".join(secret.name for secret in case.ended)
         broken.append(finding("secrets_ended" if names else "no_secret", names=names))
@@ -86,13 +87,6 @@ def diagnose(request: InboundRequest, case: DiagnosisInput) -> tuple[DiagnosisFi
     if proved := _proved(request, case, verdict):
         return tuple(proved)
     return (*broken, *_suspected(request, case, verdict))
-
-
-def _unusable(secret: LiveSecret, provider: Provider) -> DiagnosisFinding | None:
-    verdict = provider.check_secret(secret.value)
-    why = verdict.error or "unusable"
-    fix = key_fix(why)
-    return None if verdict.ok else finding("key_unusable", name=secret.name, why=why, fix=fix)
 
 
 def _is_hidden(request: InboundRequest, provider: Provider) -> bool:
@@ -113,31 +107,30 @@ def _proved(
     if verdict.reason in ("stale_timestamp", "expired_token"):
         return [_clock(request, case, verdict)]
     searches = (_by_own_ways, _by_shown_secret, _by_other_endpoints, _by_other_senders, _elsewhere)
-    for search in searches:
-        if found := search(request, case):
-            return found
-    return []
+    return next(filter(None, (search(request, case) for search in searches)), [])
 
 
-def _clock(request: InboundRequest, case: DiagnosisInput, verdict: Refused) -> DiagnosisFinding:
-    stamps = [Probe(case.provider.definition, rule, request).timestamp_s for rule in _signed(case)]
+def _clock(request: InboundRequest, case: Case, verdict: Refused) -> DiagnosisFinding:
+    stamps = [probe.timestamp_s for probe in _probes(request, case)]
     if (stamp := next((s for s in stamps if s is not None), None)) is None:
         return finding("token_expired", hint=verdict.hint or "the token has expired")
     return clock(case.at_ms - stamp * 1000, known=case.came_ms is not None)
 
 
-def _signed(case: DiagnosisInput) -> list[VerifyRule]:
-    return [rule for rule in case.provider.definition.ways if rule.scheme in SIGNATURES]
+def _probes(request: InboundRequest, case: Case) -> Iterator[Probe]:
+    """Of the endpoint's own ways of proof those that sign."""
+    definition = case.provider.definition
+    signed = (rule for rule in definition.ways if rule.scheme in SIGNATURES)
+    return (Probe(definition, rule, request) for rule in signed)
 
 
 def _by_own_ways(request: InboundRequest, case: DiagnosisInput) -> list[DiagnosisFinding]:
     """The endpoint's own ways of proof, with whatever else would make them true."""
-    for rule in _signed(case):
-        probe = Probe(case.provider.definition, rule, request)
-        for found in (_by_secret(probe, request, case), _by_body(probe, request, case)):
-            if found:
-                return found
-    return []
+    found = (
+        _by_secret(probe, request, case) or _by_body(probe, request, case)
+        for probe in _probes(request, case)
+    )
+    return next(filter(None, found), [])
 
 
 def _secrets(case: DiagnosisInput) -> Iterator[tuple[LiveSecret, list[DiagnosisFinding]]]:
@@ -146,18 +139,13 @@ def _secrets(case: DiagnosisInput) -> Iterator[tuple[LiveSecret, list[DiagnosisF
     yield from ((secret, [finding("secret_ended", name=secret.name)]) for secret in case.ended)
     yield from ((secret, [finding("secret_other", name=secret.name)]) for secret in case.given)
     for other in case.others:
-        found = [
-            finding(
-                "other_endpoint" if other.provider is case.provider else "secret_swapped",
-                other=other.endpoint,
-                endpoint=case.endpoint,
-            )
-        ]
-        yield from ((secret, found) for secret in other.secrets)
+        cause = "other_endpoint" if other.provider is case.provider else "secret_swapped"
+        wrong = finding(cause, other=other.endpoint, endpoint=case.endpoint)
+        yield from ((secret, [wrong]) for secret in other.secrets)
     for secret in (*case.live, *case.ended, *case.given):
         for how, value in guesses(secret.value):
-            found = [finding("secret_miscopied", name=secret.name, how=how)]
-            yield LiveSecret(secret.name, value), found
+            wrong = finding("secret_miscopied", name=secret.name, how=how)
+            yield LiveSecret(secret.name, value), [wrong]
 
 
 def _by_secret(
@@ -195,42 +183,35 @@ def _by_shown_secret(request: InboundRequest, case: DiagnosisInput) -> list[Diag
         (
             wrong
             for secret, wrong in _secrets(case)
-            if wrong and _verifies(case.provider, request, (secret,))
+            if wrong and verifies(case.provider, request, (secret,))
         ),
         [],
     )
 
 
-def _by_other_endpoints(request: InboundRequest, case: DiagnosisInput) -> list[DiagnosisFinding]:
-    for other in case.others:
-        if _verifies(other.provider, request, other.secrets):
-            return [finding("other_endpoint", other=other.endpoint, endpoint=case.endpoint)]
-    return []
+def _by_other_endpoints(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
+    return [
+        finding("other_endpoint", other=other.endpoint, endpoint=case.endpoint)
+        for other in case.others
+        if verifies(other.provider, request, other.secrets)
+    ][:1]
 
 
-def _by_other_senders(request: InboundRequest, case: DiagnosisInput) -> list[DiagnosisFinding]:
-    for provider in {provider.name: provider for provider in case.known.values()}.values():
-        if provider.definition.generic or provider.name == case.provider.name:
-            continue
-        if _verifies(provider, request, (*case.live, *case.ended, *case.given)):
-            return [finding("other_provider", label=provider.label, name=provider.name)]
-    return []
+def _by_other_senders(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
+    others = {p.name: p for p in case.known.values() if p.name != case.provider.name}.values()
+    found = known_senders(request, (*case.live, *case.ended, *case.given), others)
+    return [finding("other_provider", label=p.label, name=p.name) for p in found[:1]]
 
 
 def _elsewhere(request: InboundRequest, case: DiagnosisInput) -> list[DiagnosisFinding]:
     """No signature where it is due: does another header hold it?"""
-    for rule in _signed(case):
-        probe = Probe(case.provider.definition, rule, request)
+    for probe in _probes(request, case):
         for name, value in () if probe.text else request.headers[:HEADERS_MAX]:
             readings = probe.read(value)
             for secret in (*case.live, *case.ended, *case.given) if readings else ():
                 if (read := probe.fits(secret.value, request.body, readings)) is not None:
                     return [finding("header_renamed", name=name.decode("latin-1")), *_misread(read)]
     return []
-
-
-def _verifies(provider: Provider, request: InboundRequest, secrets: Sequence[LiveSecret]) -> bool:
-    return isinstance(provider.verify(request, secrets, now_ms=0, tolerance_s=_ANY_AGE_S), Verified)
 
 
 # -- what is only suspected -----------------------------------------------------------------------
@@ -253,9 +234,8 @@ def _odd_headers(
     if (other := _look_alike(request, case)) is not None:
         yield finding("looks_like_other", label=other.label, name=other.name)
         return
-    for rule in _signed(case):
-        missing = Probe(case.provider.definition, rule, request).missing
-        if missing and verdict.reason == "missing_header":
+    for probe in _probes(request, case):
+        if (missing := probe.missing) and verdict.reason == "missing_header":
             yield finding("header_missing", names=", ".join(missing))
     if verdict.reason == "missing_signature":
         places = [name for rule in case.provider.definition.ways for name in spelled(rule.place)]
@@ -273,10 +253,8 @@ def _look_alike(request: InboundRequest, case: DiagnosisInput) -> Provider | Non
     names = {name for name, _ in request.headers}
     if names & _proofs(case.provider):
         return None
-    for provider in case.known.values():
-        if not provider.definition.generic and names & _proofs(provider):
-            return provider
-    return None
+    likely = (p for p in case.known.values() if not p.definition.generic and names & _proofs(p))
+    return next(likely, None)
 
 
 def _proofs(provider: Provider) -> set[bytes]:
@@ -313,7 +291,5 @@ def _is_broken_json(body: bytes) -> bool:
 
 def content_length(request: InboundRequest) -> int | None:
     """What the request announces; None for nothing usable."""
-    for name, value in request.headers:
-        if name == b"content-length" and value.isdigit() and len(value) < 12:
-            return int(value)
-    return None
+    announced = (value for name, value in request.headers if name == b"content-length")
+    return next((int(value) for value in announced if value.isdigit() and len(value) < 12), None)

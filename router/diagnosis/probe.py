@@ -5,19 +5,21 @@ For diagnosis only: the verifier itself reads a signature in one way.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import unquote_to_bytes
 
 import msgspec
 
-from router.model.delivery import InboundRequest
+from router.model.delivery import InboundRequest, LiveSecret, Verified
 from router.providers.definition import Definition, VerifyRule
+from router.providers.provider import Provider
 from router.providers.scheme import Found, spellings
 from router.providers.signatures import DECODERS, check_for, signature_size
 from router.providers.signed import filled, message_template, timestamp_part
 
 TEXT_MAX = 8192
 READINGS_MAX = 64
+ANY_AGE_S = 10**12
 _LEAD = re.compile(rb"[A-Za-z0-9_.-]{1,20}[=,:]")
 _AROUND = b" \t\r\n\"'"
 
@@ -72,9 +74,8 @@ class Probe:
     ) -> SignatureReading | None:
         """The reading of the signature that this secret and body make true."""
         chosen = self.readings if readings is None else readings
-        if (message := filled(self._template, self._found, body)) is None or not chosen:
-            return None
-        if not self._check(secret, tuple(one.raw for one in chosen), message):
+        message = filled(self._template, self._found, body) if chosen else None
+        if message is None or not self._check(secret, tuple(one.raw for one in chosen), message):
             return None
         return next(one for one in chosen if self._check(secret, (one.raw,), message))
 
@@ -90,6 +91,19 @@ class Probe:
             for entry in text.split(self._rule.separator.encode("ascii")):
                 if entry.strip(_AROUND).startswith(lead):
                     self._found[self._stamp] = entry.strip(_AROUND)[len(lead) :]
+
+
+def known_senders(
+    request: InboundRequest, secrets: Sequence[LiveSecret], providers: Iterable[Provider]
+) -> list[Provider]:
+    """The providers that are not generic and verify the request, whatever its time."""
+    return [p for p in providers if not p.definition.generic and verifies(p, request, secrets)]
+
+
+def verifies(provider: Provider, request: InboundRequest, secrets: Sequence[LiveSecret]) -> bool:
+    """Whether one of these secrets proves the request, whatever its time."""
+    found = provider.verify(request, secrets, now_ms=0, tolerance_s=ANY_AGE_S)
+    return isinstance(found, Verified)
 
 
 def _readings(text: bytes, rule: VerifyRule) -> Iterator[tuple[bytes, str | None]]:
@@ -112,8 +126,7 @@ def _odd(entry: bytes, prefix: bytes, due: str) -> Iterator[tuple[bytes, str]]:
     for text, said in touched:
         for value, led in _without_lead(text, prefix):
             for raw, spelled in _decoded(value, due):
-                words = [w for w in (said, led, spelled) if w]
-                if words:
+                if words := [w for w in (said, led, spelled) if w]:
                     yield raw, " and ".join(words)
 
 

@@ -5,12 +5,14 @@ For people who write a definition; never on the way of a delivery. No I/O, bound
 """
 
 import binascii
+import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
+from router.diagnosis.probe import ANY_AGE_S
 from router.errors import ConfigError
 from router.model.delivery import InboundRequest, LiveSecret, Verified
 from router.providers import bearer, credentials, hints, keys
@@ -20,7 +22,6 @@ from router.providers.validation import parse_definition
 
 HEADERS_MAX = 40
 TRIES_MAX = 4_000
-_ANY_AGE_S = 10**12
 _BORING = (
     frozenset({"host", "connection", "via", "forwarded", "traceparent", "user-agent"})
     | {"content-type", "content-length", "accept", "accept-encoding"}
@@ -30,6 +31,8 @@ _SEPARATORS = (" ", ",", ";")
 _LEAD = re.compile(r"[A-Za-z0-9_.-]{1,20}[=,:]")
 _SECONDS = re.compile(r"[0-9]{9,12}")
 _STAMP_PART = re.compile(r"([A-Za-z_]{1,10}=)([0-9]{9,12})")
+_NUMBER = re.compile(r"(^|-)(id|uuid|delivery|key)$")
+_ORDERS = (("{id}", "{timestamp}"), ("{timestamp}", "{id}"))
 _BETWEEN = ("", ".", ":", "|", "-", "\n")
 
 
@@ -80,18 +83,6 @@ def fits(request: InboundRequest, secret: bytes) -> list[FittingScheme]:
         found = found or list(
             _signed(msgspec.structs.replace(request, body=body), telling, secret, note)
         )
-    return found
-
-
-def known_senders(
-    request: InboundRequest, secret: bytes, providers: Iterable[Provider]
-) -> list[Provider]:
-    """The providers that are not generic and verify the request, whatever its time."""
-    live, found = [LiveSecret("given", secret)], []
-    for provider in providers:
-        if not provider.definition.generic:
-            verdict = provider.verify(request, live, now_ms=0, tolerance_s=_ANY_AGE_S)
-            found += [provider] if isinstance(verdict, Verified) else []
     return found
 
 
@@ -227,46 +218,41 @@ def _decoded(place: dict[str, Any], text: str) -> Iterator[SignatureCandidate]:
 def _messages(body: bytes, headers: Headers) -> Iterator[Message]:
     """What may be signed, the plainest first."""
     yield Message({}, body)
-    for key, place, stamp in list(_stamps(headers)):
-        now_s, b = int(stamp), stamp.encode()
-        for between in _BETWEEN:
-            said = {key: place, "tolerance": "300s"}
-            yield Message(
-                said | {"message": "{timestamp}" + between + "{body}"},
-                b + between.encode() + body,
-                None,
-                now_s,
-            )
-            yield Message(
-                said | {"message": "{body}" + between + "{timestamp}"},
-                body + between.encode() + b,
-                None,
-                now_s,
-            )
-        said = {key: place, "message": "v0:{timestamp}:{body}", "tolerance": "300s"}
-        yield Message(said, b"v0:" + b + b":" + body, None, now_s)
-        yield from _numbered(body, headers, (key, place, stamp))
+    for stamp in _stamps(headers):
+        yield from _stamped(body, headers, stamp)
     for name, value in headers:
+        header = f"{{header:{titled(name)}}}"
+        parts = {header: value.encode("latin-1"), "{body}": body}
         for between in _BETWEEN:
-            h, text = f"{{header:{titled(name)}}}", value.encode("latin-1")
-            yield Message({"message": h + between + "{body}"}, text + between.encode() + body)
-            yield Message({"message": "{body}" + between + h}, body + between.encode() + text)
+            for words in ((header, between, "{body}"), ("{body}", between, header)):
+                yield _message(words, parts)
 
 
-def _numbered(body: bytes, headers: Headers, at: tuple[str, str, str]) -> Iterator[Message]:
+def _stamped(body: bytes, headers: Headers, at: tuple[str, str, str]) -> Iterator[Message]:
     key, place, stamp = at
+    parts = {"{timestamp}": stamp.encode(), "{body}": body}
+    said = {key: place, "tolerance": "300s"}
+    for between in _BETWEEN:
+        for words in (("{timestamp}", between, "{body}"), ("{body}", between, "{timestamp}")):
+            yield _message(words, parts, said, now_s=int(stamp))
+    yield _message(("v0:", "{timestamp}", ":", "{body}"), parts, said, now_s=int(stamp))
     for name, value in headers:
-        if not re.search(r"(^|-)(id|uuid|delivery|key)$", name):
-            continue
-        for between in _BETWEEN:
-            for order in (("{id}", "{timestamp}", "{body}"), ("{timestamp}", "{id}", "{body}")):
-                parts = {"{id}": value.encode("latin-1"), "{timestamp}": stamp.encode()}
-                yield Message(
-                    {key: place, "message": between.join(order), "tolerance": "300s"},
-                    between.encode().join([parts.get(word, body) for word in order]),
-                    name,
-                    int(stamp),
-                )
+        if _NUMBER.search(name):
+            parts["{id}"] = value.encode("latin-1")
+            for between, (one, two) in itertools.product(_BETWEEN, _ORDERS):
+                numbered = (one, between, two, between, "{body}")
+                yield _message(numbered, parts, said, name, int(stamp))
+
+
+def _message(
+    words: tuple[str, ...],
+    parts: dict[str, bytes],
+    said: dict[str, Any] | None = None,
+    id_: str | None = None,
+    now_s: int = 0,
+) -> Message:
+    text = b"".join([parts.get(word, word.encode()) for word in words])
+    return Message({**(said or {}), "message": "".join(words)}, text, id_, now_s)
 
 
 def _stamps(headers: Headers) -> Iterator[tuple[str, str, str]]:
@@ -298,7 +284,7 @@ def _proves(
         request,
         [LiveSecret("given", secret)],
         now_ms=now_s * 1000,
-        tolerance_s=_ANY_AGE_S if rule["scheme"] == "jwt" else None,
+        tolerance_s=ANY_AGE_S if rule["scheme"] == "jwt" else None,
     )
     return isinstance(found, Verified)
 

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from router.diagnosis.scheme_finder import fits, known_senders
+from router.diagnosis.probe import known_senders
+from router.diagnosis.scheme_finder import fits
+from router.model.delivery import LiveSecret
 from router.providers import Provider
 from tests.unit.providers.makers import (
     EVERY,
@@ -67,8 +69,8 @@ def test_known_senders_are_recognised(name: str) -> None:
     provider = a_provider(name)
     every = [a_provider(n) for n in EVERY]
     request, secret = a_delivery(provider), invented(provider).verify
-    assert provider in known_senders(request, secret, every)
-    assert known_senders(request, b"another", every) == []
+    assert provider in known_senders(request, [LiveSecret("given", secret)], every)
+    assert known_senders(request, [LiveSecret("given", b"another")], every) == []
 
 
 def test_a_body_that_lost_its_end_is_told() -> None:
