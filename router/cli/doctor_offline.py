@@ -22,8 +22,11 @@ def of_file(loaded: Loaded, rules: str) -> Check:
     """Is the file right?"""
     errors = [d for d in loaded.diagnostics if d.severity == "error"]
     if errors:
-        says = f"{len(errors)} errors, the first: {errors[0].message}"
-        return problem("file", says, f"`router check {rules}` shows where each of them is")
+        return problem(
+            "file",
+            f"{len(errors)} errors, the first: {errors[0].message}",
+            f"`router check {rules}` shows where each of them is",
+        )
     warnings = len(loaded.diagnostics)
     return ok("file", "no errors" + (f", {warnings} warnings" if warnings else ""))
 
@@ -43,8 +46,8 @@ def of_base_url(base_url: str, *, dev: bool) -> Check:
     if url.scheme != "https":
         return problem("base_url", f"{base_url} is not https: many senders refuse it", fix)
     path = url.path.rstrip("/")
-    says = f"; its path {path} is part of every address, so a proxy must keep it" if path else ""
-    return ok("base_url", f"{base_url} is a public https address{says}")
+    more = f"; its path {path} is part of every address, so a proxy must keep it" if path else ""
+    return ok("base_url", f"{base_url} is a public https address{more}")
 
 
 def _inner(host: str) -> str | None:
@@ -79,27 +82,33 @@ def of_secrets(
     it has those that this shell may not have.
     """
     if endpoint.unsigned:
-        most = size_text(endpoint.body_max)
-        says = f"nothing is verified (`verify: none`): anybody may send up to {most} here"
-        yield unknown("secrets", says)
+        yield unknown(
+            "secrets",
+            "nothing is verified (`verify: none`): anybody may send up to "
+            f"{size_text(endpoint.body_max)} here",
+        )
     refs = [ruleset.secrets[name] for name in endpoint.secrets]
     for ref in refs:
         if running and ref.env is not None and not environ.get(ref.env):
-            says = f"{ref.env} is not set in this shell; the running server has it"
-            yield unknown(f"secret {ref.name}", says, "run this with the server's environment")
+            yield unknown(
+                f"secret {ref.name}",
+                f"{ref.env} is not set in this shell; the running server has it",
+                "run this with the server's environment",
+            )
         else:
-            provider = ruleset.providers[endpoint.provider]
-            yield _of_secret(ref, provider, environ, dev_file, now_ms)
+            yield _of_secret(ref, ruleset.providers[endpoint.provider], environ, dev_file, now_ms)
     if refs and all(ref.until is not None and ref.until <= now_ms for ref in refs):
-        says = "every secret has ended (`until`): all deliveries are refused"
-        yield problem("secrets", says, "name the secret that the sender uses now")
+        yield problem(
+            "secrets",
+            "every secret has ended (`until`): all deliveries are refused",
+            "name the secret that the sender uses now",
+        )
     if endpoint.api.token is not None:
         ref = ruleset.secrets[endpoint.api.token]
         try:
             secret_value(ref, environ)
         except SecretMissing as error:
-            fix = f"set {_where(ref)} to the access token"
-            yield problem(f"token {ref.name}", str(error), fix)
+            yield problem(f"token {ref.name}", str(error), f"set {_where(ref)} to the access token")
         else:
             yield ok(f"token {ref.name}", f"{_where(ref)} is set")
 
@@ -133,13 +142,14 @@ def _of_value(name: str, value: bytes, ref: SecretRef, provider: Provider) -> Ch
     if not verdict.ok:
         why = verdict.error or "unusable"
         return problem(name, f"{where}: {why}", key_fix(why))
-    slip = _slip(value, ref)
-    if slip is not None:
+    if (slip := _slip(value, ref)) is not None:
         return problem(name, f"{where} {slip}", "set it again, exactly as the sender has it")
     if weak(value):
-        says = f"{where} is shorter than {WEAK_BYTES} bytes: it can be guessed"
-        fix = "make a longer one (`openssl rand -hex 32`), here and at the sender"
-        return problem(name, says, fix)
+        return problem(
+            name,
+            f"{where} is shorter than {WEAK_BYTES} bytes: it can be guessed",
+            "make a longer one (`openssl rand -hex 32`), here and at the sender",
+        )
     warned = f": {verdict.warning}" if verdict.warning else ""
     return ok(name, f"{where} is set and usable{warned}")
 
@@ -167,14 +177,19 @@ def of_events(ruleset: Ruleset, endpoint: Endpoint) -> Iterator[Check]:
     """Do the rules want events that this sender has, and which are to be selected there?"""
     provider = ruleset.providers[endpoint.provider]
     if not rules_of(ruleset, endpoint):
-        fix = f"write a rule with `from: {endpoint.name}`"
-        yield problem("events", "no rule matches events of this endpoint", fix)
+        yield problem(
+            "events",
+            "no rule matches events of this endpoint",
+            f"write a rule with `from: {endpoint.name}`",
+        )
         return
     found = wanted(ruleset, endpoint)
     for rule, pattern in found.unknown:
-        says = f"rule {rule} waits for {pattern!r}, which {provider.label} does not list"
-        fix = f"`router providers {endpoint.shown_provider}` lists its events"
-        yield problem("events", says, fix)
+        yield problem(
+            "events",
+            f"rule {rule} waits for {pattern!r}, which {provider.label} does not list",
+            f"`router providers {endpoint.shown_provider}` lists its events",
+        )
     yield ok("events", to_select(found, provider))
 
 
@@ -192,8 +207,11 @@ def of_version(ruleset: Ruleset, endpoint: Endpoint) -> Iterator[Check]:
     if not ruleset.providers[endpoint.provider].has_versions:
         return
     if endpoint.api_version is None:
-        says = "no version is pinned, so a change of payloads is not noticed"
-        yield unknown("api_version", says, "write `api_version: 2024-01`")
+        yield unknown(
+            "api_version",
+            "no version is pinned, so a change of payloads is not noticed",
+            "write `api_version: 2024-01`",
+        )
     else:
         yield ok("api_version", f"{endpoint.api_version} is expected")
 
@@ -203,8 +221,10 @@ def of_senders(ruleset: Ruleset, endpoint: Endpoint) -> Iterator[Check]:
     if not endpoint.allow_from:
         return
     if ruleset.server.base_url.startswith("https:") and not ruleset.server.trusted_proxies:
-        says = "`allow_from` sees the proxy that speaks https, not the sender behind it"
-        fix = "name the proxy's range in `server.trusted_proxies`"
-        yield problem("allow_from", says, fix)
+        yield problem(
+            "allow_from",
+            "`allow_from` sees the proxy that speaks https, not the sender behind it",
+            "name the proxy's range in `server.trusted_proxies`",
+        )
     else:
         yield ok("allow_from", f"only {', '.join(endpoint.allow_from)} may send")

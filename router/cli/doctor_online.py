@@ -16,7 +16,7 @@ from router.cli.output import moment, span
 from router.cli.subscription_plan import address_for, topics_of_rules
 from router.cli.wanted_events import events_of, wanted
 from router.diagnosis.probe import Probe
-from router.model.delivery import DeliverySummary, InboundRequest
+from router.model.delivery import DeliverySummary, as_request
 from router.model.patterns import wants_event
 from router.model.settings import PUBLISHED, Endpoint
 from router.model.subscription import Subscription, subscriptions
@@ -58,15 +58,24 @@ def of_server(server: ServerStatus, ruleset: Ruleset, *, here: bool = True) -> I
     """Does a server run, with this file? `here`: it is to run the file that we read."""
     status = server.status
     if status is None:
-        fix = "start it: `router serve`; or name its admin address with --admin or --server"
-        yield problem("server", server.trouble or "it does not answer", fix)
+        yield problem(
+            "server",
+            server.trouble or "it does not answer",
+            "start it: `router serve`; or name its admin address with --admin or --server",
+        )
     elif not status.reload.ok:
         first = (status.reload.error or "").partition("\n")[0]
-        says = f"it runs with older rules, for the file could not be loaded: {first}"
-        yield problem("server", says, "`router check`, mend the file; it is read again by itself")
+        yield problem(
+            "server",
+            f"it runs with older rules, for the file could not be loaded: {first}",
+            "`router check`, mend the file; it is read again by itself",
+        )
     elif here and status.generation != ruleset.generation:
-        says = "it runs with other rules than this file has (or other variables)"
-        yield problem("server", says, "is it the right file (-f)? else restart it")
+        yield problem(
+            "server",
+            "it runs with other rules than this file has (or other variables)",
+            "is it the right file (-f)? else restart it",
+        )
     else:
         yield ok("server", f"runs since {moment(status.started_at)}, with this file")
 
@@ -79,20 +88,19 @@ async def of_addresses(ruleset: Ruleset, endpoints: Sequence[Endpoint]) -> dict[
     base = urlsplit(ruleset.server.base_url)
     turn = asyncio.Semaphore(ADDRESSES_AT_ONCE)
 
-    async def one(endpoint: Endpoint, address: str) -> tuple[str, Check]:
+    async def one(endpoint: Endpoint, address: str) -> Check:
         url = f"{base.scheme}://{base.netloc}{address}"
         async with turn, reachability.client(url, ruleset.server.egress_allow) as http:
             seen = await reachability.look(http, url, method=_method(ruleset, endpoint))
         judged = reachability.judge(seen)
         says = f"{url}: {judged.says}"
-        good = ok("address", says)
-        return endpoint.name, good if judged.ok else problem("address", says, judged.fix or "")
+        return ok("address", says) if judged.ok else problem("address", says, judged.fix or "")
 
-    found: dict[str, list[Check]] = {}
-    requests = [one(endpoint, address) for endpoint in endpoints for address in endpoint.addresses]
-    for name, check in await asyncio.gather(*requests):
-        found.setdefault(name, []).append(check)
-    return found
+    async def all_of(endpoint: Endpoint) -> list[Check]:
+        return await asyncio.gather(*[one(endpoint, a) for a in endpoint.addresses])
+
+    found = await asyncio.gather(*map(all_of, endpoints))
+    return {e.name: checks for e, checks in zip(endpoints, found, strict=True)}
 
 
 def _method(ruleset: Ruleset, endpoint: Endpoint) -> str:
@@ -123,13 +131,14 @@ class EndpointHistory(msgspec.Struct, frozen=True):
 async def history_of(reader: SqliteReader, ruleset: Ruleset, endpoint: Endpoint) -> EndpointHistory:
     """What the store has of it."""
     newest = await reader.deliveries(Selector(endpoint=endpoint.name, limit=LOOKED_AT))
-    patterns = wanted(ruleset, endpoint).patterns[:PATTERNS_MAX]
-    fact = (await reader.recall(FACTS)).get(FACTS + endpoint.name) or {}
     return EndpointHistory(
         newest,
         await newest_of(reader, endpoint.name),
-        fact.get("since"),
-        {pattern: await _has_come(reader, endpoint.name, pattern) for pattern in patterns},
+        ((await reader.recall(FACTS)).get(FACTS + endpoint.name) or {}).get("since"),
+        {
+            pattern: await _has_come(reader, endpoint.name, pattern)
+            for pattern in wanted(ruleset, endpoint).patterns[:PATTERNS_MAX]
+        },
         await _skew(reader, ruleset.providers[endpoint.provider], newest),
     )
 
@@ -151,15 +160,10 @@ async def _skew(
     record = await reader.delivery(newest[0].id) if newest else None
     if record is None:
         return None
-    d = record.delivery
-    headers = tuple((n.encode("latin-1"), v.encode("latin-1")) for n, v in d.headers)
-    request = InboundRequest(d.method, d.path.encode("latin-1"), b"", headers, b"", "", 0)
-    for rule in provider.definition.ways:
-        if rule.signs_body:
-            stamp = Probe(provider.definition, rule, request).timestamp_s
-            if stamp is not None:
-                return int(d.received_at) - stamp * 1000
-    return None
+    request, definition = as_request(record.delivery), provider.definition
+    signed = [rule for rule in definition.ways if rule.signs_body]
+    stamps = (Probe(definition, rule, request).timestamp_s for rule in signed)
+    return next((request.received_at - s * 1000 for s in stamps if s is not None), None)
 
 
 def of_deliveries(kept: EndpointHistory, endpoint: Endpoint, now_ms: int) -> Iterator[Check]:
@@ -167,11 +171,11 @@ def of_deliveries(kept: EndpointHistory, endpoint: Endpoint, now_ms: int) -> Ite
     yield _last(kept, endpoint, now_ms)
     odd = sum("api_version" in d.flags for d in kept.newest)
     if odd:
-        says = f"{odd} of the last {len(kept.newest)} deliveries have another API version"
-        fix = (
-            "`router deliveries --endpoint` lists them; update the sender's, or `api_version` here"
+        yield problem(
+            "versions",
+            f"{odd} of the last {len(kept.newest)} deliveries have another API version",
+            "`router deliveries --endpoint` lists them; update the sender's, or `api_version` here",
         )
-        yield problem("versions", says, fix)
     if kept.skew_ms is not None:
         yield _clock(kept.skew_ms)
 
@@ -187,19 +191,27 @@ def _last(kept: EndpointHistory, endpoint: Endpoint, now_ms: int) -> Check:
             "at its list of recent deliveries",
         )
     if kept.last is None:
-        fix = f"have the sender send a test, or try `router send {endpoint.name} EVENT`"
-        return unknown("heard", "nothing has come yet", fix)
+        return unknown(
+            "heard",
+            "nothing has come yet",
+            f"have the sender send a test, or try `router send {endpoint.name} EVENT`",
+        )
     return ok("heard", f"the last delivery came {span(now_ms - kept.last)} ago")
 
 
 def _clock(skew_ms: int) -> Check:
     if skew_ms < -SKEW_MS:
-        says = f"the newest delivery was signed {span(-skew_ms)} after it came: our clock is slow"
-        return problem("clock", says, "keep this machine's clock by NTP")
+        return problem(
+            "clock",
+            f"the newest delivery was signed {span(-skew_ms)} after it came: our clock is slow",
+            "keep this machine's clock by NTP",
+        )
     if skew_ms > SKEW_MS:
-        says = f"the newest delivery came {span(skew_ms)} after it was signed"
-        fix = "a redelivery may do that; else our clock is fast: keep it by NTP"
-        return unknown("clock", says, fix)
+        return unknown(
+            "clock",
+            f"the newest delivery came {span(skew_ms)} after it was signed",
+            "a redelivery may do that; else our clock is fast: keep it by NTP",
+        )
     return ok("clock", f"agrees with the sender's within {span(SKEW_MS)}")
 
 
@@ -234,10 +246,12 @@ def of_subscriptions(
     provider = ruleset.providers[endpoint.provider]
     rule = provider.definition.api
     if rule is None or rule.subscribe is None:
-        says = f"{provider.label} is subscribed to in its settings, which no call shows"
         selected = to_select(wanted(ruleset, endpoint), provider)
-        fix = f"compare there: the address of `router addresses`; {selected}"
-        yield unknown("subscription", says, fix)
+        yield unknown(
+            "subscription",
+            f"{provider.label} is subscribed to in its settings, which no call shows",
+            f"compare there: the address of `router addresses`; {selected}",
+        )
         return
     mine = [r for r in subscriptions(facts).values() if r.endpoint == endpoint.name]
     fix = f"`router subscriptions create {endpoint.name} --from-rules --dry-run` shows a plan"
@@ -250,19 +264,18 @@ def of_subscriptions(
 def _against(
     ruleset: Ruleset, endpoint: Endpoint, mine: Sequence[Subscription], fix: str
 ) -> Iterator[Check]:
-    unsure = sorted({r.topic for r in mine if r.state != "made"})
-    if unsure:
-        says = f"requested, and no answer came: {', '.join(unsure)}"
-        how = "look in the shop's admin whether it is there; `create --again` requests it again"
-        yield problem("subscription", says, how)
+    if unsure := sorted({r.topic for r in mine if r.state != "made"}):
+        yield problem(
+            "subscription",
+            f"requested, and no answer came: {', '.join(unsure)}",
+            "look in the shop's admin whether it is there; `create --again` requests it again",
+        )
     names, _ = topics_of_rules(ruleset, endpoint)
     here = {r.topic for r in mine if r.address == address_for(ruleset, endpoint, r.topic)}
-    elsewhere = sorted({r.topic for r in mine} - here)
-    missing = [name for name in names if name not in here]
-    if elsewhere:
+    if elsewhere := sorted({r.topic for r in mine} - here):
         says = f"subscribed for another address than base_url gives now: {', '.join(elsewhere)}"
         yield problem("subscription", says, fix)
-    elif missing:
+    elif missing := [name for name in names if name not in here]:
         says = f"wanted by rules, not subscribed from here: {', '.join(missing)}"
         yield problem("subscription", says, fix)
     elif not unsure:
@@ -275,8 +288,11 @@ def of_ranges(server: ServerStatus, endpoint: Endpoint, base: str | None) -> Ite
         return
     at = None if base is None else server.status.ranges.get(base)
     if at is None:
-        says = f"the address ranges of {base} are not known yet: every delivery gets 503"
-        yield problem("ranges", says, "the router's log says why they cannot be fetched")
+        yield problem(
+            "ranges",
+            f"the address ranges of {base} are not known yet: every delivery gets 503",
+            "the router's log says why they cannot be fetched",
+        )
     else:
         yield ok("ranges", f"as {base} published them, fetched {moment(at)}")
 

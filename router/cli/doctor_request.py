@@ -38,14 +38,15 @@ def has_cause(place: Options, endpoint: str | None, given: dict[str, Any]) -> bo
     if endpoint is not None:
         addressed(ruleset, endpoint)
     secret = given_secret(given["secret_env"], given["secret_file"])
-    if given["file"]:
-        examined = _from_file(given["file"], ruleset, endpoint)
-    else:
-        examined = _from_server(place, ruleset, given["refused"], endpoint)
+    examined = (
+        _from_file(given["file"], ruleset, endpoint)
+        if given["file"]
+        else _from_server(place, ruleset, given["refused"], endpoint)
+    )
     findings = _findings(examined, place, ruleset, secret)
     if place.as_json:
-        at, reason = examined.request.received_at or None, examined.reason
-        answer = {"endpoint": examined.endpoint, "at": at, "reason": reason}
+        at = examined.request.received_at or None
+        answer = {"endpoint": examined.endpoint, "at": at, "reason": examined.reason}
         print_json(dates(answer) | {"findings": findings})
     else:
         _print_findings(examined, findings)
@@ -64,8 +65,9 @@ def _from_file(file: Path, ruleset: Ruleset, endpoint: str | None) -> ExaminedRe
     named = [e.name for e in ruleset.addressed.values() if path in e.addresses]
     fitting = named or list(ruleset.addressed)
     if endpoint is None and len(fitting) != 1:
-        known = ", ".join(ruleset.addressed)
-        raise UsageError(f"name the endpoint that the request is for: {known}")
+        raise UsageError(
+            f"name the endpoint that the request is for: {', '.join(ruleset.addressed)}"
+        )
     return ExaminedRequest(endpoint or fitting[0], request)
 
 
@@ -82,17 +84,15 @@ def _from_server(
         try:
             found = client.refusal(wanted, endpoint)
         except (click.ClickException, NotFound) as error:
-            raise click.ClickException(str(error) + _newest_hint(client, endpoint)) from None
+            # The reason and hint of the newest refusal: what is known of it at least.
+            hints = (
+                f"; the newest refusal was {one['reason']}: {one['hint']}"
+                for one in client.refusals(500).refusals
+                if endpoint in (None, one.get("endpoint")) and one.get("hint")
+            )
+            raise click.ClickException(str(error) + next(hints, "")) from None
     request = request_of(msgspec.to_builtins(found), Path("the server's answer"))
     return ExaminedRequest(found.endpoint, request, found.reason, found.cut)
-
-
-def _newest_hint(client: AdminClient, endpoint: str | None) -> str:
-    """The reason and hint of the newest refusal: what is known of it at least."""
-    for one in client.refusals(500).refusals:
-        if endpoint in (None, one.get("endpoint")) and one.get("hint"):
-            return f"; the newest refusal was {one['reason']}: {one['hint']}"
-    return ""
 
 
 def _findings(
