@@ -41,7 +41,7 @@ def addresses(*, place: Options) -> None:
 
     known: Mapping[str, LastReceived] = {}
     if names:
-        known = read_store(ruleset.server.store, last, absent=known, quiet=True)
+        known = read_store(ruleset.server.store, last, absent=known)
     rows = _rows(ruleset, known, SystemClock().now())
     if place.as_json:
         print_json([dates(row) for row in rows])

@@ -4,9 +4,8 @@ import click
 
 from router.cli.operator_access import ask
 from router.cli.options import Options, place_options
-from router.cli.output import moment, print_json, print_table
+from router.cli.output import moment, print_list
 from router.clock import SystemClock
-from router.model.operations import Audit
 from router.model.selector import ABOUT
 from router.operator.audit_text import asked_json, asked_words
 from router.operator.criteria import check_span
@@ -33,19 +32,9 @@ def audit(*, place: Options, since: str | None, until: str | None, limit: int) -
     end = None if until is None else instant(until, now)
     check_span(begin, end)
     found = ask(place, lambda questions: questions.audit(begin, end, limit)).audit
-    if place.as_json:
-        print_json([asked_json(line) for line in found])
-        return
-    columns = ("at", "who", "from", "did", "count", "what")
-    print_table(columns, [_cells(line) for line in found])
-
-
-def _cells(line: Audit) -> list[str]:
-    return [
-        moment(line.at),
-        line.who,
-        line.peer or "-",
-        line.verb,
-        str(line.count),
-        asked_words(line),
-    ]
+    print_list(
+        [asked_json(a) for a in found],
+        ("at", "who", "from", "did", "count", "what"),
+        ((moment(a.at), a.who, a.peer or "-", a.verb, str(a.count), asked_words(a)) for a in found),
+        as_json=place.as_json,
+    )

@@ -5,9 +5,8 @@ import msgspec
 
 from router.cli.operator_access import ask, note_examined
 from router.cli.options import Options, place_options
-from router.cli.output import dates, note, print_json, print_table, shortened, when
+from router.cli.output import dates, note, print_list, shortened, when
 from router.cli.selection import selector_options
-from router.clock import SystemClock
 from router.model.job import Job
 from router.model.operations import Cause
 from router.model.selector import Criteria
@@ -39,13 +38,13 @@ def _show_causes(place: Options, wanted: Selector) -> None:
     answer = ask(place, lambda questions: questions.dead(wanted))
     note_examined(answer)
     found = answer.causes
-    if place.as_json:
-        print_json([{**dates(msgspec.structs.asdict(c)), "replay": replaying(c)} for c in found])
-        return
-    columns = ("jobs", "last", "first", "rule/action", "target", "cause", "key", "job")
-    now = SystemClock().now()
-    print_table(columns, [_cause_cells(cause, now) for cause in found])
-    if found:
+    print_list(
+        [{**dates(msgspec.structs.asdict(c)), "replay": replaying(c)} for c in found],
+        ("jobs", "last", "first", "rule/action", "target", "cause", "key", "job"),
+        map(_cause_cells, found),
+        as_json=place.as_json,
+    )
+    if found and not place.as_json:
         note(f"again, for instance: `{replaying(found[0])}`; each of them: `router dead --list`")
 
 
@@ -54,11 +53,11 @@ def replaying(cause: Cause) -> str:
     return f"router replay --cause {cause.key}"
 
 
-def _cause_cells(cause: Cause, now: int) -> list[str]:
+def _cause_cells(cause: Cause) -> list[str]:
     return [
         str(cause.count),
-        when(cause.last_at, now),
-        when(cause.first_at, now),
+        when(cause.last_at),
+        when(cause.first_at),
         f"{cause.rule}/{cause.action}",
         cause.target,
         cause.reason or "-",
@@ -74,19 +73,18 @@ def _show_list(place: Options, wanted: Selector) -> None:
     wanted = msgspec.structs.replace(wanted, limit=wanted.limit or LIMIT)
     answer = ask(place, lambda questions: questions.jobs(wanted))
     note_examined(answer)
-    found = answer.jobs
-    if place.as_json:
-        print_json(found)
-        return
-    short = shortened(job.id for job in found)
-    columns = ("ended", "job", "rule/action", "endpoint", "event", "attempts", "reason")
-    now = SystemClock().now()
-    print_table(columns, [_cells(job, short[job.id], now) for job in found])
+    short = shortened(job.id for job in answer.jobs)
+    print_list(
+        answer.jobs,
+        ("ended", "job", "rule/action", "endpoint", "event", "attempts", "reason"),
+        (_cells(job, short[job.id]) for job in answer.jobs),
+        as_json=place.as_json,
+    )
 
 
-def _cells(job: Job, short: str, now: int) -> list[str]:
+def _cells(job: Job, short: str) -> list[str]:
     return [
-        when(job.ended_at, now),
+        when(job.ended_at),
         short,
         f"{job.rule}/{job.action}",
         job.endpoint,

@@ -6,9 +6,8 @@ import click
 
 from router.cli.operator_access import ask, note_examined
 from router.cli.options import Options, place_options
-from router.cli.output import dates, note, print_json, print_table, shortened, states, when
+from router.cli.output import dates, event_names, note, print_list, shortened, states, when
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, selector_options
-from router.clock import SystemClock
 from router.errors import UsageError
 from router.model.delivery import DeliverySummary
 from router.model.selector import Criteria
@@ -36,26 +35,19 @@ def deliveries(*, place: Options, selector: Criteria, refused: bool) -> None:
         counted="/api/deliveries?limit=1",
     )
     note_examined(answer)
-    found = answer.deliveries
-    if place.as_json:
-        print_json(found)
-        return
-    short = shortened(d.id for d in found)
-    now = SystemClock().now()
-    columns = ("received", "delivery", "endpoint", "event", "state", "jobs")
-    print_table(columns, [_cells(d, short[d.id], now) for d in found])
+    short = shortened(d.id for d in answer.deliveries)
+    print_list(
+        answer.deliveries,
+        ("received", "delivery", "endpoint", "event", "state", "jobs"),
+        (_cells(d, short[d.id]) for d in answer.deliveries),
+        as_json=place.as_json,
+    )
 
 
-def _cells(d: DeliverySummary, short: str, now: int) -> list[str]:
-    copies = f" ×{d.duplicates + 1}" if d.duplicates else ""
-    received = when(d.received_at, now)
-    return [received, short, d.endpoint, _events(d), d.state + copies, states(d.jobs)]
-
-
-def _events(d: DeliverySummary) -> str:
-    names = list(dict.fromkeys(d.events))
-    shown = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
-    return f"{shown} ({d.event_count})" if d.event_count > 1 else shown
+def _cells(d: DeliverySummary, short: str) -> list[str]:
+    state = d.state + (f" ×{d.duplicates + 1}" if d.duplicates else "")
+    events = event_names(d.events, d.event_count)
+    return [when(d.received_at), short, d.endpoint, events, state, states(d.jobs)]
 
 
 def _refused(place: Options, selector: Criteria) -> None:
@@ -71,15 +63,15 @@ def _refused(place: Options, selector: Criteria) -> None:
         hint = did_you_mean(endpoint, known) or f"there are {', '.join(known)}"
         raise UsageError(f"there is no endpoint {endpoint!r}; {hint}")
     found = [r for r in kept if _is_wanted(r, selector)][: selector.limit]
-    if place.as_json:
-        print_json([dates(r) for r in found])
-        return
-    if not found:
+    if not found and not place.as_json:
         note("the server has refused nothing since it started")
         return
-    columns = ("at", "endpoint", "event", "status", "reason", "from", "hint")
-    now = SystemClock().now()
-    print_table(columns, [_refusal_cells(r, now) for r in found])
+    print_list(
+        [dates(r) for r in found],
+        ("at", "endpoint", "event", "status", "reason", "from", "hint"),
+        map(_refusal_cells, found),
+        as_json=place.as_json,
+    )
 
 
 def _is_wanted(refusal: dict[str, Any], selector: Criteria) -> bool:
@@ -91,10 +83,9 @@ def _is_wanted(refusal: dict[str, Any], selector: Criteria) -> bool:
     )
 
 
-def _refusal_cells(refusal: dict[str, object], now: int) -> list[str]:
-    at = refusal.get("at")
+def _refusal_cells(refusal: dict[str, Any]) -> list[str]:
     rest = ("endpoint", "event", "status", "reason", "peer", "hint")
     return [
-        when(at if isinstance(at, int) else None, now),
+        when(refusal["at"]),
         *("-" if refusal.get(name) is None else str(refusal[name]) for name in rest),
     ]

@@ -104,4 +104,4 @@ def _stored(
         kept = {e.name: await online.history_of(reader, ruleset, e) for e in endpoints}
         return kept, dict(await reader.recall(FACTS))
 
-    return read_store(ruleset.server.store, read, absent=absent, quiet=True)
+    return read_store(ruleset.server.store, read, absent=absent)

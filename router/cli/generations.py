@@ -30,7 +30,7 @@ def rules_to_read(place: Options) -> tuple[Options, Ruleset]:
         return place.working()
     except (UsageError, ConfigError) as error:
         store = place.store.removeprefix("sqlite:")
-        kept = read_store(store, _newest, absent=None, quiet=True)
+        kept = read_store(store, _newest, absent=None)
         if kept is None and isinstance(error, UsageError) and not Path(store).exists():
             raise NotFound(f"there is no store {store}") from None
         if kept is None:

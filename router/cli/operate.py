@@ -5,7 +5,7 @@ import click
 from router.cli.confirm import Consent, agreed, check_chosen, consent_options, show_plan
 from router.cli.operator_access import act
 from router.cli.options import Options, place_options
-from router.cli.output import counted, note, print_json
+from router.cli.output import counted, note, print_answer
 from router.cli.selection import JOB_STATES, is_narrowed, selector_options
 from router.model.operations import Change
 from router.model.selector import Criteria
@@ -28,13 +28,10 @@ def cancel(*, place: Options, ids: tuple[str, ...], selector: Criteria, consent:
 
     With --replay, that replay also makes no more jobs. A selection shows its plan first, and asks.
     """
-    selector = _agreed("cancel", place, ids, selector, consent)
-    request = ChangeRequest(ids, selector if is_narrowed(selector) else None)
+    request = _agreed("cancel", place, ids, selector, consent)
     answer, _ = act(place, lambda verbs: verbs.cancel(request))
-    if place.as_json:
-        print_json(answer)
-    else:
-        click.echo(f"{counted(answer.cancelled, 'job')} cancelled")
+    text = f"{counted(answer.cancelled, 'job')} cancelled"
+    print_answer(answer, text, as_json=place.as_json)
     _note_limit(selector, answer.cancelled)
 
 
@@ -49,13 +46,10 @@ def revive(*, place: Options, ids: tuple[str, ...], selector: Criteria, consent:
 
     A selection shows its plan first, and asks.
     """
-    selector = _agreed("revive", place, ids, selector, consent)
-    request = ChangeRequest(ids, selector if is_narrowed(selector) else None)
+    request = _agreed("revive", place, ids, selector, consent)
     answer, offline = act(place, lambda verbs: verbs.revive(request))
-    if place.as_json:
-        print_json(answer)
-    else:
-        click.echo(f"{counted(answer.revived, 'job')} revived")
+    print_answer(answer, f"{counted(answer.revived, 'job')} revived", as_json=place.as_json)
+    if not place.as_json:
         _note_newer(place, answer)
     _note_limit(selector, answer.revived)
     note_waits(offline and not place.as_json and answer.revived > 0)
@@ -63,7 +57,7 @@ def revive(*, place: Options, ids: tuple[str, ...], selector: Criteria, consent:
 
 def _agreed(
     verb: Change, place: Options, ids: tuple[str, ...], selector: Criteria, consent: Consent
-) -> Criteria:
+) -> ChangeRequest:
     """What is selected, after its plan and a yes; what is named needs none."""
     check_chosen(verb, ids, selector)
     request = ChangeRequest(ids, selector if is_narrowed(selector) else None)
@@ -77,9 +71,9 @@ def _agreed(
     if consent.dry_run:
         planned()
         raise click.exceptions.Exit(0)
-    if is_narrowed(selector) and not consent.yes:
-        return agreed(place, selector, planned, f"{verb.capitalize()} them?")
-    return selector
+    if request.selector is None or consent.yes:
+        return request
+    return ChangeRequest(ids, agreed(place, selector, planned, f"{verb.capitalize()} them?"))
 
 
 def _note_newer(place: Options, found: OperatorPlan | Revived) -> None:

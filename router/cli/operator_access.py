@@ -3,9 +3,9 @@ How a command asks and acts: at the server that `--server` names, at the one her
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -28,7 +28,7 @@ _COUNTS_WITHIN_S = 2.0
 
 def ask(
     options: Options,
-    question: Callable[[Questions], Awaitable[T]],
+    question: "Callable[[Questions], Coroutine[Any, Any, T]]",
     *,
     counted: str | None = None,
     quiet: bool = False,
@@ -41,7 +41,7 @@ def ask(
     """
     if options.server is not None:
         with AdminClient.of(options) as client:
-            return asyncio.run(_answer(question, RemoteOperator(client)))
+            return asyncio.run(question(RemoteOperator(client)))
     options, ruleset = rules_to_read(options)
     if counted is not None:
         _write_counts(options, ruleset, counted)
@@ -49,7 +49,10 @@ def ask(
 
 
 def ask_store(
-    ruleset: "Ruleset", question: Callable[[Questions], Awaitable[T]], *, quiet: bool = False
+    ruleset: "Ruleset",
+    question: "Callable[[Questions], Coroutine[Any, Any, T]]",
+    *,
+    quiet: bool = False,
 ) -> T:
     """The answer of the store of these rules; of an empty one, if there is none yet."""
     from router.wiring.offline import open_questions
@@ -64,7 +67,7 @@ def ask_store(
     return asyncio.run(answer())
 
 
-def act(options: Options, verb: Callable[[Verbs], Awaitable[T]]) -> tuple[T, bool]:
+def act(options: Options, verb: "Callable[[Verbs], Coroutine[Any, Any, T]]") -> tuple[T, bool]:
     """
     What a verb answers: of the server, else on the store under its lock; and whether no server
     runs.
@@ -74,14 +77,14 @@ def act(options: Options, verb: Callable[[Verbs], Awaitable[T]]) -> tuple[T, boo
     """
     if options.server is not None:
         with AdminClient.of(options) as client:
-            return asyncio.run(_answer(verb, RemoteOperator(client))), False
+            return asyncio.run(verb(RemoteOperator(client))), False
     return asyncio.run(act_here(*options.working(), verb))
 
 
 async def act_here(
     options: Options,
     ruleset: "Ruleset",
-    verb: Callable[[Verbs], Awaitable[T]],
+    verb: "Callable[[Verbs], Coroutine[Any, Any, T]]",
     *,
     makes_store: bool = False,
 ) -> tuple[T, bool]:
@@ -91,16 +94,11 @@ async def act_here(
     with AdminClient.of(options, ruleset) as client:
         if client.is_there():
             return await verb(RemoteOperator(client)), False
-    if not makes_store:
-        _check_exists(ruleset)
+    store = ruleset.server.store
+    if not makes_store and not await asyncio.to_thread(Path(store).exists):
+        raise NotFound(f"nothing has been received yet: there is no store {store}")
     async with open_verbs(ruleset) as verbs:
         return await verb(verbs), True
-
-
-def _check_exists(ruleset: "Ruleset") -> None:
-    store = ruleset.server.store
-    if not Path(store).exists():
-        raise NotFound(f"nothing has been received yet: there is no store {store}")
 
 
 def note_examined(found: "Deliveries | Jobs | Dead") -> None:
@@ -110,10 +108,6 @@ def note_examined(found: "Deliveries | Jobs | Dead") -> None:
     if found.failed:
         reason = visible(found.reason or "")
         note(f"the condition could not be evaluated on {found.failed} events: {reason}")
-
-
-async def _answer(question: Callable[[RemoteOperator], Awaitable[T]], remote: RemoteOperator) -> T:
-    return await question(remote)
 
 
 def _write_counts(options: Options, ruleset: "Ruleset", route: str) -> None:

@@ -7,16 +7,21 @@ from typing import Any
 import click
 import msgspec
 
-from router.legible import moment, pretty, span, visible, visible_block, when
+from router import legible
+from router.clock import SystemClock
+from router.legible import moment, pretty, span, visible, visible_block
 from router.operator.times import dated, dates
 
 __all__ = [
     "counted",
     "dates",
+    "event_names",
     "moment",
     "note",
     "pretty",
+    "print_answer",
     "print_json",
+    "print_list",
     "print_table",
     "shortened",
     "span",
@@ -37,8 +42,15 @@ def states(counts: Mapping[str, int]) -> str:
 
 def counted(n: int, noun: str) -> str:
     """`1 job`, `2 deliveries`."""
-    many = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    many = noun[:-1] + "ies" if noun.endswith("ry") else noun + "s"
     return f"{n} {noun if n == 1 else many}"
+
+
+def event_names(names: Iterable[str], count: int) -> str:
+    """The first of these names, each once, and how many events there are."""
+    once = list(dict.fromkeys(names))
+    shown = ", ".join(once[:3]) + (" …" if len(once) > 3 else "")
+    return f"{shown} ({count})" if count > 1 else shown
 
 
 def shortened(ids: Iterable[str]) -> dict[str, str]:
@@ -48,6 +60,11 @@ def shortened(ids: Iterable[str]) -> dict[str, str]:
         if len({i[:length] for i in whole}) == len(whole):
             return {i: i[:length] for i in whole}
     return {i: i for i in whole}
+
+
+def when(at: int | None) -> str:
+    """For lists: `12:30:00Z` of today (UTC), `2026-03-01 12:30Z` of other days, or `-`."""
+    return legible.when(at, SystemClock().now())
 
 
 def print_json(value: Any) -> None:
@@ -61,7 +78,25 @@ def note(text: str) -> None:
     click.echo(text, err=True)
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def print_answer(answer: Any, text: str, *, as_json: bool) -> None:
+    """One answer: in JSON, or as this text."""
+    if as_json:
+        print_json(answer)
+    else:
+        click.echo(text)
+
+
+def print_list(
+    found: Any, columns: Sequence[str], rows: Iterable[Sequence[str]], *, as_json: bool
+) -> None:
+    """What was found: in JSON, or as a table of these rows."""
+    if as_json:
+        print_json(found)
+    else:
+        print_table(columns, rows)
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """A table: with rich on a terminal, aligned plain text elsewhere. Cells are escaped."""
     shown = [[visible(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():

@@ -11,7 +11,6 @@ from router.cli.options import Options
 from router.cli.output import counted, moment, note, print_json, span, when
 from router.cli.remote import Verbs
 from router.cli.selection import DELIVERY_STATES, JOB_STATES, is_narrowed, selector_options
-from router.clock import SystemClock
 from router.errors import UsageError
 from router.model.selector import Criteria
 from router.operator.answers import OperatorPlan, ReplayProgress
@@ -140,7 +139,7 @@ def _note_passed(found: OperatorPlan | ReplayProgress) -> bool:
     passed, earlier = found.passed, found.earlier
     if not passed:
         return False
-    by = f" at {when(earlier.at, SystemClock().now())} by {earlier.id}" if earlier else ""
+    by = f" at {when(earlier.at)} by {earlier.id}" if earlier else ""
     if found.jobs or found.skipped:
         note(f"{passed} passed over: replayed already, the last{by}; `--again` is also of these")
         return False

@@ -5,7 +5,6 @@ import click
 from router.cli.operator_access import ask
 from router.cli.options import Options, place_options
 from router.cli.output import print_json, print_table, states, when
-from router.clock import SystemClock
 from router.operator.answers import RuleRow
 
 _COLUMNS = ("rule", "mode", "from", "events", "actions", "jobs")
@@ -26,8 +25,7 @@ def rules(*, place: Options) -> None:
     if place.as_json:
         print_json(rows)
     elif any(row.counted for row in rows):
-        now = SystemClock().now()
-        print_table((*_COLUMNS, *_COUNTED), [[*_cells(row), *_counted(row, now)] for row in rows])
+        print_table((*_COLUMNS, *_COUNTED), ([*_cells(row), *_counted(row)] for row in rows))
     else:
         print_table(_COLUMNS, [_cells(row) for row in rows])
 
@@ -46,7 +44,7 @@ def _cells(row: RuleRow) -> list[str]:
     ]
 
 
-def _counted(row: RuleRow, now: int) -> list[str]:
+def _counted(row: RuleRow) -> list[str]:
     counted = row.counted
     if counted is None:
         return ["-", "-", "-", "-", ""]
@@ -54,6 +52,6 @@ def _counted(row: RuleRow, now: int) -> list[str]:
         str(counted.evaluated),
         str(counted.matched + counted.shadowed),
         str(counted.errored),
-        when(counted.last_matched_at, now),
+        when(counted.last_matched_at),
         row.note or "",
     ]

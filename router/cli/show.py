@@ -1,6 +1,7 @@
 """`router show`: everything about one delivery or job."""
 
 import base64
+from textwrap import indent
 from typing import Any
 
 import click
@@ -14,7 +15,7 @@ from router.cli.output import dates, moment, pretty, print_json, span, visible, 
 from router.errors import UsageError
 from router.model.delivery import Delivery
 from router.model.job import Attempt
-from router.store.values import DeliveryRecord, EventEntry
+from router.store.values import DeliveryRecord
 
 _EVENTS_SHOWN = 20
 
@@ -56,52 +57,48 @@ def _as_json(record: DeliveryRecord) -> dict[str, Any]:
         delivery["body"] = body.decode("utf-8")
     except UnicodeDecodeError:
         delivery["body_base64"] = base64.b64encode(body).decode()
-    events = [
-        {"index": e.index, "id": e.id, "name": e.name, "action": e.action} for e in record.events
-    ]
-    whole: dict[str, Any] = {
-        "delivery": delivery,
-        "duplicates": record.duplicates,
-        "last_seen_at": record.last_seen_at,
-        "events": events,
-        "jobs": record.jobs,
-        "attempts": record.attempts,
-    }
-    return dates(whole)
+    names = ("index", "id", "name", "action")
+    return dates(
+        {
+            "delivery": delivery,
+            "duplicates": record.duplicates,
+            "last_seen_at": record.last_seen_at,
+            "events": [{name: getattr(e, name) for name in names} for e in record.events],
+            "jobs": record.jobs,
+            "attempts": record.attempts,
+        }
+    )
 
 
 def _print(record: DeliveryRecord) -> None:
     d = record.delivery
-    click.echo(f"delivery  {d.id}")
-    click.echo(f"received  {moment(d.received_at)} from {visible(d.peer) or 'unknown'}")
-    click.echo(f"endpoint  {d.endpoint} ({d.provider})")
-    click.echo(f"verified  {_verified(d)}")
-    click.echo(f"state     {d.state}")
-    if d.flags:
-        click.echo(f"flags     {flags_text(d.flags)}")
-    if record.duplicates:
-        last = moment(record.last_seen_at)
-        click.echo(f"copies    ×{record.duplicates + 1}, the last at {last}")
-    if d.replay_of:
-        click.echo(f"replay of {d.replay_of}")
-    click.echo(f"rules     generation {d.generation[:16]}")
-    _print_events(record.events)
+    copies = f"×{record.duplicates + 1}, the last at {moment(record.last_seen_at)}"
+    lines = [
+        ("delivery", d.id),
+        ("received", f"{moment(d.received_at)} from {visible(d.peer) or 'unknown'}"),
+        ("endpoint", f"{d.endpoint} ({d.provider})"),
+        (
+            "verified",
+            "no: the endpoint is unsigned"
+            if d.verified_by is None
+            else f"by secret {d.verified_by!r}",
+        ),
+        ("state", d.state),
+        ("flags", told(d.flags) if d.flags else None),
+        ("copies", copies if record.duplicates else None),
+        ("replay of", d.replay_of or None),
+        ("rules", f"generation {d.generation[:16]}"),
+    ]
+    for event in record.events[:_EVENTS_SHOWN]:
+        name = event.name if event.action is None else f"{event.name}.{event.action}"
+        lines.append(("event", f"{event.index}: {visible(name)} {event.id}"))
+    if (more := len(record.events) - _EVENTS_SHOWN) > 0:
+        lines.append(("", f"… and {more} more (--json lists them)"))
+    for name, text in lines:
+        if text is not None:
+            click.echo(f"{name:<10}{text}")
     _print_request(d)
     _print_jobs(record)
-
-
-def _verified(delivery: Delivery) -> str:
-    if delivery.verified_by is None:
-        return "no: the endpoint is unsigned"
-    return f"by secret {delivery.verified_by!r}"
-
-
-def _print_events(events: tuple[EventEntry, ...]) -> None:
-    for event in events[:_EVENTS_SHOWN]:
-        name = event.name if event.action is None else f"{event.name}.{event.action}"
-        click.echo(f"event     {event.index}: {visible(name)} {event.id}")
-    if len(events) > _EVENTS_SHOWN:
-        click.echo(f"          … and {len(events) - _EVENTS_SHOWN} more (--json lists them)")
 
 
 def _print_request(d: Delivery) -> None:
@@ -144,10 +141,6 @@ def _print_result(name: str, value: Any) -> None:
     if value in (None, "", {}, []):
         return
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    lines = visible_block(text).rstrip("\n").split("\n")
-    if len(lines) == 1:
-        click.echo(f"    {visible(name)}: {lines[0]}")
-        return
-    click.echo(f"    {visible(name)}:")
-    for line in lines:
-        click.echo(f"      {line}")
+    block = visible_block(text).rstrip("\n")
+    inset = "\n" + indent(block, " " * 6, lambda _: True) if "\n" in block else f" {block}"
+    click.echo(f"    {visible(name)}:{inset}")

@@ -14,10 +14,11 @@ import msgspec
 
 from router.cli.admin import AdminClient, NoServer
 from router.cli.generations import rules_to_read
+from router.cli.open_store import read_existing
 from router.cli.operator_access import act
 from router.cli.options import Options, place_options
-from router.cli.output import moment, note, print_json, states
-from router.cli.remote import RemoteOperator, Verbs
+from router.cli.output import counted, moment, note, print_answer, print_json, states
+from router.cli.remote import RemoteOperator
 from router.errors import ConfigError, RouterError, UsageError
 from router.legible import size_text
 from router.operator.requests import BackupNote, PruneRequest
@@ -48,16 +49,13 @@ def backup(*, place: Options, destination: Path, force: bool) -> None:
     from router.store.sqlite.copying import backup
 
     began = time.monotonic()
-    done = backup(
-        _store_of(place), destination.absolute(), force=force, progress=_progress("copied")
-    )
+    done = backup(_store_of(place), destination.absolute(), force=force, progress=_progress())
     seconds = time.monotonic() - began
     _note_backup(place, BackupNote(done.path, done.bytes))
-    if place.as_json:
-        print_json({**msgspec.structs.asdict(done), "seconds": round(seconds, 3)})
-        return
-    click.echo(
-        f"{destination}: {size_text(done.bytes)}, schema {done.schema}, {seconds:.1f} s, checked"
+    print_answer(
+        {**msgspec.structs.asdict(done), "seconds": round(seconds, 3)},
+        f"{destination}: {size_text(done.bytes)}, schema {done.schema}, {seconds:.1f} s, checked",
+        as_json=place.as_json,
     )
 
 
@@ -74,14 +72,12 @@ def restore(*, place: Options, source: Path) -> None:
     """
     from router.store.sqlite.copying import restore
 
-    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    line = _line("restore", {"path": str(source.absolute())})
     done = restore(
         source.absolute(),
         _store_of(place),
-        stamp=stamp,
-        audit=line,
-        progress=_progress("copied"),
+        stamp=time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()),
+        audit=_line("restore", {"path": str(source.absolute())}),
+        progress=_progress(),
     )
     if place.as_json:
         print_json(msgspec.structs.asdict(done))
@@ -118,15 +114,15 @@ def _say_restored(done: "Copied") -> None:
     from router.store.sqlite.upgrading import about
 
     found = about(Path(done.path))
-    size = size_text(done.bytes)
-    click.echo(f"{done.path}: {size}, {_count(found.deliveries, 'delivery')}, checked")
+    deliveries = counted(found.deliveries, "delivery")
+    click.echo(f"{done.path}: {size_text(done.bytes)}, {deliveries}, checked")
     if done.kept is not None:
         note(f"the store that was there is kept: {done.kept}")
     note(f"its newest delivery is of {moment(found.newest_at)}: ask senders for what came later")
     open_jobs = sum(found.jobs.get(s, 0) for s in ("available", "retryable", "waiting", "running"))
     if open_jobs:
         note(
-            f"{_count(open_jobs, 'job')} open then: they run at the next `router serve`, even if "
+            f"{counted(open_jobs, 'job')} open then: they run at the next `router serve`, even if "
             "they have run since; `router rules` shows them, `router cancel` ends them"
         )
 
@@ -147,16 +143,16 @@ def prune(*, place: Options, older_than: str | None, dry_run: bool) -> None:
     deliveries use the freed space.
     """
     age = _age(older_than)
-    if dry_run:
-        answer = _prunable(place, age)
-    else:
-        answer = act(place, lambda verbs: _pruned(verbs, PruneRequest(age)))[0]
-    if place.as_json:
-        print_json({**answer, "dry_run": dry_run})
-        return
+    answer = (
+        _prunable(place, age)
+        if dry_run
+        else act(place, lambda verbs: _pruned(verbs, PruneRequest(age)))[0]
+    )
+    deliveries = counted(answer["deliveries"], "delivery")
+    keys = counted(answer["keys"], "expired key")
     verb = "would be removed" if dry_run else "removed"
-    deliveries, keys = answer["deliveries"], answer["keys"]
-    click.echo(f"{_count(deliveries, 'delivery')} and {_count(keys, 'expired key')} {verb}")
+    text = f"{deliveries} and {keys} {verb}"
+    print_answer({**answer, "dry_run": dry_run}, text, as_json=place.as_json)
 
 
 def _age(text: str | None) -> int | None:
@@ -173,22 +169,15 @@ def _age(text: str | None) -> int | None:
 def _prunable(place: Options, age: int | None) -> dict[str, Any]:
     from router.operator.retention import retain
     from router.store.sqlite.pruning import removable
-    from router.store.sqlite.reader import open_reader
 
     if place.server is not None:
         raise UsageError("--dry-run looks at the store itself; it cannot be had with --server")
     _, ruleset = rules_to_read(place)
     now = time.time_ns() // 1_000_000
-
-    async def look() -> tuple[int, int]:
-        reader = open_reader(ruleset.server.store)
-        try:
-            limits = retain(ruleset.server.retention, now, age)
-            return await reader.ask(removable, limits, now)
-        finally:
-            await reader.close()
-
-    deliveries, keys = asyncio.run(look())
+    limits = retain(ruleset.server.retention, now, age)
+    deliveries, keys = read_existing(
+        ruleset.server.store, lambda reader: reader.ask(removable, limits, now)
+    )
     return {"deliveries": deliveries, "keys": keys}
 
 
@@ -237,11 +226,17 @@ def info(*, place: Options) -> None:
     if place.as_json:
         print_json(found)
         return
+    outdated = (
+        ""
+        if found.schema == found.schema_wanted
+        else f"; this router wants {found.schema_wanted}: `router store migrate`, or just "
+        "`router serve`"
+    )
     for name, value in (
         ("store", found.path),
         ("size", f"{size_text(found.bytes)}, {size_text(found.free_bytes)} of it free"),
         ("journal", size_text(found.journal_bytes)),
-        ("schema", _schema(found.schema, found.schema_wanted)),
+        ("schema", f"{found.schema}{outdated}"),
         ("deliveries", f"{found.deliveries}, the newest of {moment(found.newest_at)}"),
         ("dedupe keys", str(found.keys)),
         ("jobs", states(found.jobs)),
@@ -250,31 +245,19 @@ def info(*, place: Options) -> None:
         click.echo(f"{name:<12} {value}")
 
 
-def _schema(found: int, wanted: int) -> str:
-    if found == wanted:
-        return str(found)
-    return f"{found}; this router wants {wanted}: `router store migrate`, or just `router serve`"
-
-
 def _store_of(place: Options) -> Path:
     """The store's file; a rules file that is wrong hinders nobody who names it by --store."""
     if place.store is not None:
         return Path(place.store.removeprefix("sqlite:")).absolute()
-    _, ruleset = place.working()
-    return Path(ruleset.server.store)
+    return Path(place.working()[1].server.store)
 
 
-def _count(n: int, noun: str) -> str:
-    many = noun[:-1] + "ies" if noun == "delivery" else noun + "s"
-    return f"{n} {noun if n == 1 else many}"
-
-
-def _progress(word: str) -> "Progress":
-    """Progress for a terminal; a pipe gets none."""
+def _progress() -> "Progress":
+    """Shows a person how much is copied; a pipe gets nothing."""
     shows = sys.stderr.isatty()
 
     def show(left: int, pages: int) -> None:
         if shows and pages:
-            click.echo(f"\r{100 - 100 * left // pages:3d} % {word}", err=True, nl=not left)
+            click.echo(f"\r{100 - 100 * left // pages:3d} % copied", err=True, nl=not left)
 
     return show

@@ -283,9 +283,7 @@ def _is_local(address: str) -> bool:
 def read_records(path: str) -> dict[str, Subscription]:
     """The subscriptions that the store has, by the names of their facts."""
     facts: Mapping[str, Any] = {}
-    return subscriptions(
-        read_store(path, lambda reader: reader.recall(FACTS), absent=facts, quiet=True)
-    )
+    return subscriptions(read_store(path, lambda reader: reader.recall(FACTS), absent=facts))
 
 
 async def remember(place: Options, ruleset: Ruleset, facts: Mapping[str, Any]) -> None:

@@ -1,7 +1,6 @@
 """`router targets`: how they stand; pause one, resume it."""
 
 import asyncio
-from typing import TYPE_CHECKING
 
 import click
 
@@ -9,14 +8,10 @@ from router.cli.admin import AdminClient
 from router.cli.generations import rules_to_read
 from router.cli.operator_access import act, ask, ask_store
 from router.cli.options import Options, place_options
-from router.cli.output import moment, note, print_json, print_table, when
-from router.cli.remote import Questions, RemoteOperator
-from router.clock import SystemClock
+from router.cli.output import moment, note, print_answer, print_list, when
+from router.cli.remote import RemoteOperator
 from router.model.target import TargetRow
 from router.operator.requests import TargetRequest
-
-if TYPE_CHECKING:
-    from router.operator.answers import TargetList
 
 PLACE = place_options("dev", "store", "admin", "server")
 _COLUMNS = (
@@ -46,7 +41,8 @@ def targets(ctx: click.Context, *, place: Options) -> None:
     Asks the running server; without one it tells what the store remembers.
     """
     if ctx.invoked_subcommand is None:
-        _list(place)
+        rows = _rows(place)
+        print_list(rows, _COLUMNS, map(_cells, rows), as_json=place.as_json)
 
 
 @targets.command()
@@ -56,11 +52,12 @@ def targets(ctx: click.Context, *, place: Options) -> None:
 def pause(*, place: Options, name: str, reason: str) -> None:
     """Call a target no more until it is resumed; its jobs wait."""
     answer, _ = act(place, lambda verbs: verbs.pause(TargetRequest(name, reason)))
-    if place.as_json:
-        print_json(answer)
-        return
     word = "paused" if answer.changed else "was paused already"
-    click.echo(f"{name} {word}; {answer.jobs} job(s) wait, `router targets resume {name}` ends it")
+    print_answer(
+        answer,
+        f"{name} {word}; {answer.jobs} job(s) wait, `router targets resume {name}` ends it",
+        as_json=place.as_json,
+    )
 
 
 @targets.command()
@@ -70,64 +67,46 @@ def pause(*, place: Options, name: str, reason: str) -> None:
 def resume(*, place: Options, name: str, reason: str) -> None:
     """Call a paused or failing target again, gently at first."""
     answer, _ = act(place, lambda verbs: verbs.resume(TargetRequest(name, reason)))
-    if place.as_json:
-        print_json(answer)
-        return
     word = "resumed" if answer.changed else "was called anyway"
-    click.echo(f"{name} {word}; {answer.jobs} job(s) go on")
-
-
-def _list(place: Options) -> None:
-    rows = _rows(place)
-    if place.as_json:
-        print_json(rows)
-        return
-    now = SystemClock().now()
-    print_table(_COLUMNS, [_cells(row, now) for row in rows])
+    print_answer(answer, f"{name} {word}; {answer.jobs} job(s) go on", as_json=place.as_json)
 
 
 def _rows(place: Options) -> tuple[TargetRow, ...]:
     """As a running server sees them, else as the last one left them."""
     if place.server is not None:
-        return ask(place, _targets).targets
+        return ask(place, lambda questions: questions.targets()).targets
     place, ruleset = rules_to_read(place)
     with AdminClient.of(place, ruleset) as client:
         if client.is_there():
-            return asyncio.run(_targets(RemoteOperator(client))).targets
+            return asyncio.run(RemoteOperator(client).targets()).targets
     note("no server runs: this is what the store remembers")
-    return ask_store(ruleset, _targets).targets
+    return ask_store(ruleset, lambda questions: questions.targets()).targets
 
 
-async def _targets(questions: Questions) -> "TargetList":
-    return await questions.targets()
-
-
-def _cells(row: TargetRow, now: int) -> list[str]:
+def _cells(row: TargetRow) -> list[str]:
     of = "" if row.concurrency is None else f"/{row.concurrency}"
-    waiting = row.available + row.retryable + row.waiting
     rate = row.pace if row.pace is not None else row.rate
-    answered = "-" if row.success is None else f"{row.success:.0%} of {row.attempts}"
     return [
         row.name,
         row.state,
         f"{row.in_use}{of}",
         "-" if rate is None else f"{rate:g}/s",
-        str(waiting),
+        str(row.available + row.retryable + row.waiting),
         str(row.dead),
-        when(row.due_at, now),
-        answered,
-        note_of(row, now),
+        when(row.due_at),
+        "-" if row.success is None else f"{row.success:.0%} of {row.attempts}",
+        _note_of(row),
     ]
 
 
-def note_of(row: TargetRow, now: int) -> str:
+def _note_of(row: TargetRow) -> str:
     """What a person would want to know of it: why it is not called, or its last error."""
     if row.state == "paused":
         return f"by {row.by} since {moment(row.since)}: {row.reason}"
     if row.state == "failing":
-        return f"{row.reason}; next call {when(row.next_probe, now)}"
+        return f"{row.reason}; next call {when(row.next_probe)}"
     if row.state == "recovering":
         return row.reason
     if row.last_error is not None:
-        return f"last error {when(row.last_error_at, now)}: {row.last_error}"
+        return f"last error {when(row.last_error_at)}: {row.last_error}"
     return ""

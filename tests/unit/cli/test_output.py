@@ -16,8 +16,8 @@ from router.cli.output import (
     span,
     states,
     visible,
-    when,
 )
+from router.legible import when
 from router.model.job import Attempt
 
 
