@@ -28,7 +28,7 @@ _COUNTS_WITHIN_S = 2.0
 
 def ask(
     options: Options,
-    question: "Callable[[Questions], Coroutine[Any, Any, T]]",
+    question: Callable[[Questions], Coroutine[Any, Any, T]],
     *,
     counted: str | None = None,
     quiet: bool = False,
@@ -50,7 +50,7 @@ def ask(
 
 def ask_store(
     ruleset: "Ruleset",
-    question: "Callable[[Questions], Coroutine[Any, Any, T]]",
+    question: Callable[[Questions], Coroutine[Any, Any, T]],
     *,
     quiet: bool = False,
 ) -> T:
@@ -67,7 +67,7 @@ def ask_store(
     return asyncio.run(answer())
 
 
-def act(options: Options, verb: "Callable[[Verbs], Coroutine[Any, Any, T]]") -> tuple[T, bool]:
+def act(options: Options, verb: Callable[[Verbs], Coroutine[Any, Any, T]]) -> tuple[T, bool]:
     """
     What a verb answers: of the server, else on the store under its lock; and whether no server
     runs.
@@ -84,7 +84,7 @@ def act(options: Options, verb: "Callable[[Verbs], Coroutine[Any, Any, T]]") -> 
 async def act_here(
     options: Options,
     ruleset: "Ruleset",
-    verb: "Callable[[Verbs], Coroutine[Any, Any, T]]",
+    verb: Callable[[Verbs], Coroutine[Any, Any, T]],
     *,
     makes_store: bool = False,
 ) -> tuple[T, bool]:

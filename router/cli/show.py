@@ -84,7 +84,7 @@ def _print(record: DeliveryRecord) -> None:
             else f"by secret {d.verified_by!r}",
         ),
         ("state", d.state),
-        ("flags", told(d.flags) if d.flags else None),
+        ("flags", flags_text(d.flags) if d.flags else None),
         ("copies", copies if record.duplicates else None),
         ("replay of", d.replay_of or None),
         ("rules", f"generation {d.generation[:16]}"),

@@ -18,7 +18,7 @@ from router.cli.open_store import read_existing
 from router.cli.operator_access import act
 from router.cli.options import Options, place_options
 from router.cli.output import counted, moment, note, print_answer, print_json, states
-from router.cli.remote import RemoteOperator
+from router.cli.remote import RemoteOperator, Verbs
 from router.errors import ConfigError, RouterError, UsageError
 from router.legible import size_text
 from router.operator.requests import BackupNote, PruneRequest

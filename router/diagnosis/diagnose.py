@@ -11,7 +11,7 @@ import msgspec
 
 from router.diagnosis.causes import ALTERED, DiagnosisFinding, clock, finding, key_fix
 from router.diagnosis.originals import originals
-from router.diagnosis.probe import Probe, Read, known_senders, verifies
+from router.diagnosis.probe import Probe, SignatureReading, known_senders, verifies
 from router.diagnosis.rewriting import is_sorted
 from router.diagnosis.secret_guesses import guesses
 from router.model.delivery import REMOVED, InboundRequest, LiveSecret, Refused, Verified
@@ -110,14 +110,14 @@ def _proved(
     return next(filter(None, (search(request, case) for search in searches)), [])
 
 
-def _clock(request: InboundRequest, case: Case, verdict: Refused) -> DiagnosisFinding:
+def _clock(request: InboundRequest, case: DiagnosisInput, verdict: Refused) -> DiagnosisFinding:
     stamps = [probe.timestamp_s for probe in _probes(request, case)]
     if (stamp := next((s for s in stamps if s is not None), None)) is None:
         return finding("token_expired", hint=verdict.hint or "the token has expired")
     return clock(case.at_ms - stamp * 1000, known=case.came_ms is not None)
 
 
-def _probes(request: InboundRequest, case: Case) -> Iterator[Probe]:
+def _probes(request: InboundRequest, case: DiagnosisInput) -> Iterator[Probe]:
     """Of the endpoint's own ways of proof those that sign."""
     definition = case.provider.definition
     signed = (rule for rule in definition.ways if rule.scheme in SIGNATURES)
@@ -189,7 +189,7 @@ def _by_shown_secret(request: InboundRequest, case: DiagnosisInput) -> list[Diag
     )
 
 
-def _by_other_endpoints(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
+def _by_other_endpoints(request: InboundRequest, case: DiagnosisInput) -> list[DiagnosisFinding]:
     return [
         finding("other_endpoint", other=other.endpoint, endpoint=case.endpoint)
         for other in case.others
@@ -197,7 +197,7 @@ def _by_other_endpoints(request: InboundRequest, case: Case) -> list[DiagnosisFi
     ][:1]
 
 
-def _by_other_senders(request: InboundRequest, case: Case) -> list[DiagnosisFinding]:
+def _by_other_senders(request: InboundRequest, case: DiagnosisInput) -> list[DiagnosisFinding]:
     others = {p.name: p for p in case.known.values() if p.name != case.provider.name}.values()
     found = known_senders(request, (*case.live, *case.ended, *case.given), others)
     return [finding("other_provider", label=p.label, name=p.name) for p in found[:1]]
