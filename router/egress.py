@@ -147,6 +147,22 @@ def plain_network(network: Network) -> Network:
     return network
 
 
+def host_and_port(address: str) -> tuple[str, int] | None:
+    """Host, without brackets, and port of `HOST:PORT`; None of anything else."""
+    host, _, port = address.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    numbered = port.isascii() and port.isdigit() and len(port) <= 5 and int(port) <= 65_535
+    return (host, int(port)) if host and numbered else None
+
+
+def listens_locally(address: str) -> bool:
+    """Whether only this machine can reach who listens at `HOST:PORT`."""
+    host = address.rpartition(":")[0].lower()
+    found = literal_address(host)
+    found = getattr(found, "ipv4_mapped", None) or found
+    return host == "localhost" or (found is not None and found.is_loopback)
+
+
 def is_local_name(host: str) -> bool:
     """Whether a host is `localhost` or below it: loopback as written."""
     lowered = host.lower().rstrip(".")

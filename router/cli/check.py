@@ -118,8 +118,7 @@ def _summary(ruleset: "Ruleset | None") -> str:
 
 
 def _page(code: str) -> str:
-    from router.config.code_pages import page
-    from router.config.codes import CODES
+    from router.config.codes import CODES, page
 
     if code not in CODES:
         hint = did_you_mean(code, CODES) or "`router check` names them, docs/diagnostics.md all"

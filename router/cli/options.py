@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from router.egress import host_and_port
 from router.errors import ConfigError, UsageError
 from router.suggest import did_you_mean
 
@@ -257,8 +258,5 @@ def refuse_two_files(option: str, argument: str) -> None:
 
 
 def _refuse_bad_address(name: str, value: str | None) -> None:
-    if value is None:
-        return
-    host, _, port = value.rpartition(":")
-    if not host or not port.isdecimal() or int(port) > 65_535:
+    if value is not None and host_and_port(value) is None:
         raise UsageError(f"--{name} takes HOST:PORT, like 127.0.0.1:8000, not {value!r}")

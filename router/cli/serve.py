@@ -6,6 +6,7 @@ import click
 
 from router.cli.options import Options, place_options, rules_argument
 from router.cli.output import note
+from router.egress import listens_locally
 from router.errors import UsageError
 
 
@@ -47,11 +48,9 @@ def serve(ctx: click.Context, *, place: Options, dry: bool) -> None:
 
 def _refuse_open_addresses(place: Options) -> None:
     """`--dev` invents secrets and needs no token: that is for this machine alone."""
-    from router.config.admin_listener import is_local
-
     given = place.overrides()
     for name, address in (("listen", given.listen), ("admin", given.admin)):
-        if address is not None and not is_local(address):
+        if address is not None and not listens_locally(address):
             raise UsageError(
                 f"--dev listens on this machine only, and the address {address} (--{name} or "
                 f"ROUTER_{name.upper()}) is open beyond it; leave --dev out, or give "

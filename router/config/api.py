@@ -68,7 +68,7 @@ def _graphql(context: LoadContext, given: ApiEntry, rule: ApiRule) -> None:
     if (path := given.graphql_path) is not None and not path.value.startswith("/"):
         context.error(
             "bad-path",
-            f"'{path.value[:60]}' is not a path like '/admin/api/{{api_version}}/graphql.json'",
+            f"'{path.shown}' is not a path like '/admin/api/{{api_version}}/graphql.json'",
             path,
         )
     if path is not None and given.graphql is False:
@@ -108,7 +108,7 @@ def checked_base(context: LoadContext, text: SourceText) -> str:
     if url is None or url.query or url.fragment or url.username is not None or "{" in text.value:
         context.error(
             "bad-url",
-            f"'{text.value[:60]}' is not an address like 'https://example-shop.test'",
+            f"'{text.shown}' is not an address like 'https://example-shop.test'",
             text,
         )
     return text.value.rstrip("/")

@@ -8,17 +8,18 @@ write the function and its row here, and `bad.yaml` and `good.yaml` in `tests/go
 docs/diagnostics.md. What one key alone shows is found where that key is compiled.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
 
 from router.config.context import LoadContext
-from router.config.reach import unreachable
 from router.config.rule_types import RuleTexts
 from router.config.schema import ConditionEntry, RuleEntry
 from router.errors import Severity
+from router.model.patterns import wildcard
 from router.rules.ruleset import Ruleset
+from router.rules.specs import CompiledRule
 from router.yaml_source import Node, SourceText
 
 Place = Node | SourceText
@@ -76,7 +77,7 @@ def duplicate_rules(file: CompiledFile) -> Found:
         start = first.setdefault(name.value, name.node.start)
         if start != name.node.start:
             where = file.context.report.source.where(start, name.node.start)
-            yield name, f"the rule id '{name.value[:60]}' is taken by the rule in {where}"
+            yield name, f"the rule id '{name.shown}' is taken by the rule in {where}"
 
 
 def otherwise_with_match(file: CompiledFile) -> Found:
@@ -122,8 +123,47 @@ def without_actions(file: CompiledFile) -> Found:
 
 
 def unreachable_rules(file: CompiledFile) -> Found:
-    """`otherwise` rules beside one that takes everything."""
-    return unreachable([(one.entry, one.rule) for one in file.rules], file.constant)
+    """`otherwise` rules whose every event some live rule of the endpoint takes, and which."""
+    rules = [(one.entry, one.rule) for one in file.rules]
+    takers: dict[str, list[CompiledRule]] = {}
+    for entry, rule in rules:
+        # One for `all` endpoints does not count.
+        if rule.mode != "live" or rule.otherwise or "match" in entry.broken:
+            continue
+        if all(id(condition) in file.constant for condition in entry.match or ()):
+            for endpoint in rule.sources or ():
+                takers.setdefault(endpoint, []).append(rule)
+    for entry, rule in rules:
+        if rule.otherwise and rule.sources and takers:
+            each = [
+                next((taker.id for taker in takers.get(name, ()) if _covers(taker, rule)), None)
+                for name in rule.sources
+            ]
+            if None not in each:
+                names = ", ".join(f"'{name}'" for name in dict.fromkeys(each))
+                yield (
+                    entry.key_at("otherwise"),
+                    f"this rule can never run, because {names} always matches",
+                )
+
+
+def _covers(taker: CompiledRule, rule: CompiledRule) -> bool:
+    """Whether the one takes every event that the other names."""
+    if taker.events is None:
+        return True
+    if rule.events is None:
+        return "*" in taker.events
+    return all(_within(pattern, taker.events) for pattern in rule.events)
+
+
+def _within(pattern: str, others: Iterable[str]) -> bool:
+    name, dot, _ = pattern.partition(".")
+    return any(
+        other in (pattern, "*")
+        or ("*" not in pattern and wildcard(other, pattern))
+        or (dot and "*" not in name and wildcard(other, name))
+        for other in others
+    )
 
 
 # -- names ----------------------------------------------------------------------------------------
@@ -154,7 +194,7 @@ def define_cycles(file: CompiledFile) -> Found:
 def unused_secrets(file: CompiledFile) -> Found:
     """Secrets that nothing refers to."""
     return (
-        (name, f"the secret '{name.value[:60]}' is used nowhere")
+        (name, f"the secret '{name.shown}' is used nowhere")
         for name, _ in file.context.file.secrets or ()
         if name.value not in file.context.used_secrets
     )
@@ -164,7 +204,7 @@ def unused_targets(file: CompiledFile) -> Found:
     """Targets that no action calls."""
     used = {action.target for rule in file.ruleset.rules for action in rule.actions}
     return (
-        (name, f"no action calls the target '{name.value[:60]}'")
+        (name, f"no action calls the target '{name.shown}'")
         for name, _ in file.context.file.targets or ()
         if name.value not in used
     )

@@ -1,5 +1,7 @@
 """Every code a diagnostic of a rules file can have; docs/diagnostics.md is made of this table."""
 
+from pathlib import Path
+
 import msgspec
 
 from router.config.checks import CHECKS
@@ -239,3 +241,18 @@ def _section(title: str, table: dict[str, Code]) -> str:
     ]
     head = [f"## {title}", "", "| code | severity | what is wrong |", "|---|---|---|"]
     return "\n".join([*head, *rows]) + "\n"
+
+
+_ROUTER = Path(__file__).parents[1]
+_PLACES = (_ROUTER / "pages", _ROUTER.parent / "docs" / "codes")
+"""Where an installed package and a clone keep the same files (see pyproject.toml)."""
+
+
+def page(code: str) -> str:
+    """The page of a known code as Markdown; its row of the table where the pages are missing."""
+    for folder in _PLACES:
+        try:
+            return (folder / f"{code}.md").read_text("utf-8")
+        except OSError:
+            continue
+    return f"# {code}\n\n{CODES[code].severity}: {CODES[code].about}\n"

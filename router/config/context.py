@@ -122,6 +122,10 @@ class LoadContext:
             if (value := getattr(entry, key)) is not None and value <= 0:
                 self.error("bad-value", f"'{key}' must be above zero", entry.at(key))
 
+    def path(self, text: SourceText | None) -> str | None:
+        """A file beside the rules file, or an absolute one."""
+        return None if text is None else str(self.folder / text.value)
+
     def variable(self, name: SourceText, default: SourceText | None) -> str | None:
         """The value of an environment variable, its default, or None."""
         value = self.env.get(name.value)

@@ -14,7 +14,7 @@ from router.expressions import Expression
 from router.model.settings import MIB, OWN, Dedupe, Endpoint, FixedAnswer
 from router.providers import Provider
 from router.providers import own as router_itself
-from router.yaml_source import SourceText
+from router.yaml_source import SourceText, shown
 
 RESERVED = frozenset({"all", OWN})
 _ENDPOINT_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
@@ -154,7 +154,7 @@ def _endpoint_id(context: LoadContext, text: SourceText) -> None:
     if not _ENDPOINT_ID.fullmatch(text.value):
         context.error(
             "bad-endpoint-id",
-            f"'{text.value[:60]}' cannot be an endpoint id: use 16 to 128 of A-Z a-z 0-9 _ -",
+            f"'{text.shown}' cannot be an endpoint id: use 16 to 128 of A-Z a-z 0-9 _ -",
             text,
         )
     elif len(text.value) < _ID_MIN:
@@ -168,7 +168,7 @@ def _endpoint_id(context: LoadContext, text: SourceText) -> None:
 
 def _path(context: LoadContext, text: SourceText) -> None:
     if not _PATH.fullmatch(text.value) or set(text.value) & set("?#{}"):
-        context.error("bad-path", f"'{text.value[:60]}' is not a path like '/webhooks/shop'", text)
+        context.error("bad-path", f"'{text.shown}' is not a path like '/webhooks/shop'", text)
 
 
 def _shared(
@@ -231,7 +231,7 @@ def _answer(context: LoadContext, entry: AnswerEntry | None) -> FixedAnswer | No
         )
     kind = entry.type.value if entry.type else usual.type
     if entry.type is not None and not _MEDIA_TYPE.fullmatch(kind):
-        context.error("bad-value", f"'{kind[:60]}' is not a media type", entry.type)
+        context.error("bad-value", f"'{shown(kind)}' is not a media type", entry.type)
     body = _DELIVERY_ID.split(entry.body.value if entry.body else "")
     if entry.body is not None and any("{{" in piece for piece in body):
         context.error(

@@ -13,7 +13,7 @@ from router.model.job import ActionKind
 from router.model.trial import ActionKey, Expected, ExpectedCall, Step
 from router.rules.explain import items_of
 from router.rules.specs import CompiledRule
-from router.yaml_source import Sequence, SourceText, Table
+from router.yaml_source import Sequence, SourceText, Table, shown
 
 SKIPPED = ("skipped: event", "skipped: endpoint", "skipped: otherwise")
 """Parts of a rule's head that may stand in the way, in the words of `because`."""
@@ -107,7 +107,7 @@ class Expectations:
             if rule is not None and text not in SKIPPED:
                 self._reason(rule, text, reason)
             if entry.matched and name.value in {m.value for m in entry.matched}:
-                self._bad(f"'{name.value[:60]}' is expected under 'matched' too", name)
+                self._bad(f"'{name.shown}' is expected under 'matched' too", name)
             found[name.value] = text
         return found
 
@@ -119,7 +119,7 @@ class Expectations:
         elif not item:
             known = list(dict.fromkeys(_texts(rule)))
             if text not in known:
-                message = f"nothing of the rule '{rule.id}' reads '{text[:60]}'"
+                message = f"nothing of the rule '{rule.id}' reads '{shown(text)}'"
                 texts = f" or one of its texts: {', '.join(known[:3])}" if known else ""
                 usual = f"write match[0], {SKIPPED[0]!r}{texts}"
                 self._bad(message, at, self.context.suggest.hint(text, known) or usual)

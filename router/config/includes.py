@@ -26,6 +26,7 @@ from router.yaml_source import (
     keys_of,
     read,
     shift,
+    shown,
 )
 
 FILES_MAX = 1_000
@@ -110,10 +111,10 @@ class Including:
     def _nothing(self, pattern: SourceText) -> None:
         if glob.has_magic(pattern.value):
             start, end = pattern.node.start, pattern.node.end
-            message = f"no file fits '{pattern.value[:60]}'"
+            message = f"no file fits '{pattern.shown}'"
             self._report.warning("includes-nothing", message, start, end)
         else:
-            message = f"there is no file '{pattern.value[:60]}' to include"
+            message = f"there is no file '{pattern.shown}' to include"
             self._error("bad-include", message, pattern.node, "relative to the rules file")
 
     def _siblings(self, names: list[str]) -> Iterator[str]:
@@ -174,7 +175,7 @@ class Including:
             if first is not text:
                 where = self._report.source.where(first.node.start, text.node.start)
                 self._error(
-                    "duplicate-name", f"the {what} '{name[:60]}' is taken by {where}", text.node
+                    "duplicate-name", f"the {what} '{shown(name)}' is taken by {where}", text.node
                 )
 
     def _error(self, code: str, message: str, at: Node, hint: str | None = None) -> None:

@@ -14,7 +14,7 @@ import msgspec
 
 from router.config.context import LoadContext
 from router.plugin_host.finding import FOLDER, GROUP
-from router.yaml_source import SourceText, Table
+from router.yaml_source import SourceText, Table, shown
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -88,7 +88,7 @@ class Plugins:
         """A call of an entry point: a module, or the function itself."""
         if not _ENTRY.fullmatch(call.value):
             self._context.error(
-                "bad-plugin-call", f"'{call.value[:60]}' is not written MODULE:FUNCTION", call
+                "bad-plugin-call", f"'{call.shown}' is not written MODULE:FUNCTION", call
             )
             return
         points = self._entry_points()
@@ -112,7 +112,7 @@ class Plugins:
         if (hint := self._context.suggest.hint(name, known)) is None:
             listed = f"; known: {', '.join(known[:8])}" if known else ""
             hint = f"a plugin is a file {FOLDER}/NAME.py beside the rules file{listed}"
-        self._context.error("unknown-plugin", f"there is no plugin '{name[:60]}'", call, hint)
+        self._context.error("unknown-plugin", f"there is no plugin '{shown(name)}'", call, hint)
 
     def _in_folder(self) -> Iterator[str]:
         for pattern in ("*.py", "*/__init__.py"):
@@ -151,7 +151,7 @@ class Plugins:
             hint = f"functions there: {listed[:200] or 'none'}"
         self._context.error(
             "unknown-plugin-function",
-            f"{module.shown} has no function '{function[:60]}'",
+            f"{module.shown} has no function '{shown(function)}'",
             call,
             hint,
         )
@@ -175,7 +175,7 @@ class Plugins:
         for name in names.keys() - known if takes.kwarg is None else ():
             error(
                 code,
-                f"'{found.name}' has no argument '{name[:60]}'",
+                f"'{found.name}' has no argument '{shown(name)}'",
                 names[name],
                 self._context.suggest.hint(name, known) or _listed(known),
             )

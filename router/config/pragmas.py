@@ -14,7 +14,7 @@ import msgspec
 from router.config.codes import CODES
 from router.errors import Diagnostic
 from router.suggest import did_you_mean
-from router.yaml_source import Node, Report, Scalar, Source, walk
+from router.yaml_source import Node, Report, Scalar, Source, shown, walk
 
 _PRAGMA = re.compile(r"#[ \t]*check:[ \t]*ignore\b[ \t]*([^\r\n]*)")
 _COMMENT = re.compile(r"(?:^|(?<=[ \t]))#")
@@ -114,7 +114,7 @@ class Pragmas:
         if (known := CODES.get(code)) is None:
             self._report.warning(
                 "pragma-bad",
-                f"there is no code '{code[:60]}'",
+                f"there is no code '{shown(code)}'",
                 *span,
                 did_you_mean(code, CODES) or "a reason goes behind the codes",
             )

@@ -6,12 +6,11 @@ from router.config.actions import ActionCompiler
 from router.config.chains import concurrency
 from router.config.context import LoadContext
 from router.config.endpoints import RESERVED
-from router.config.events import EventNames
 from router.config.kinds.base import Surroundings
 from router.config.language import ROOTS, ExpressionSite, Language
 from router.config.rule_types import RuleTexts
 from router.config.schema import ConditionEntry, RuleEntry
-from router.config.senders import EndpointSenders, SenderSet
+from router.config.senders import EndpointSenders, EventNames, SenderSet
 from router.config.settings import ID, NAME, chosen_retry, shape
 from router.config.unsupported import RESERVED_WORDS
 from router.expressions import Expression

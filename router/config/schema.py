@@ -29,15 +29,9 @@ class SecretEntry(Entry):
 
 
 @named("'url'", shorthand="text")
-class UrlEntry(Entry):
+class UrlEntry(SettingEntry):
     """A target's `url`: a text, an environment variable, or a secret."""
 
-    text: Annotated[SourceText | None, doc("The value itself.")] = None
-    env: Annotated[SourceText | None, doc("The environment variable that holds the value.")] = None
-    default: Annotated[
-        SourceText | None,
-        doc("The value when the variable is not set; without one that is an error."),
-    ] = None
     secret: Annotated[
         SourceText | None, doc("The secret that holds the whole address: masked everywhere.")
     ] = None

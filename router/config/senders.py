@@ -1,15 +1,17 @@
 """The senders behind a rule's endpoints, called as the endpoints call them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from router.config.context import LoadContext
 from router.config.endpoints import provider_of
+from router.model.patterns import wildcard
 from router.model.settings import OWN
 from router.providers import Provider, own
 from router.providers.definition import spelled
 from router.typing.scenes import RootField, TypedSender
+from router.yaml_source import SourceText
 
 
 class SenderSet(msgspec.Struct, frozen=True, eq=False):
@@ -99,3 +101,48 @@ def sender_of(provider: Provider, names: frozenset[str]) -> TypedSender:
         fields=fields,
         shapes=provider.shapes,
     )
+
+
+class EventNames:
+    """Checks event names; each name is looked up once for each set of senders."""
+
+    def __init__(self, context: LoadContext) -> None:
+        self.context = context
+        self._matched: dict[tuple[int, str], bool] = {}
+
+    def check(self, texts: Iterable[SourceText], behind: SenderSet) -> None:
+        """
+        Report names that no catalogue of these senders has.
+
+        An error if a known name is near, for then it is a misspelling; else a warning: senders
+        grow new events.
+        """
+        providers = behind.providers.values()
+        if not providers or any(provider.names_freely for provider in providers):
+            return
+        for text in texts:
+            key = (id(behind), text.value)
+            if key not in self._matched:
+                self._matched[key] = text.value in behind.events or (
+                    "*" in text.value and any(wildcard(text.value, n) for n in behind.events)
+                )
+            if not self._matched[key]:
+                self._unknown(text, behind)
+
+    def _unknown(self, text: SourceText, behind: SenderSet) -> None:
+        alone = list(behind.providers) == [OWN]
+        if "*" in text.value and not alone:
+            message = f"'{text.shown}' matches no known event of {behind}"
+            self.context.warning("glob-without-event", message, text)
+            return
+        hint = self.context.suggest.hint(text.value, behind.events)
+        if alone:  # its catalogue is ours: nothing else will ever come
+            message = f"'{text.shown}' is no event of the router itself"
+            hint = hint or f"its events are {', '.join(behind.events)}"
+            self.context.error("unknown-own-event", message, text, hint)
+            return
+        message = f"'{text.shown}' is no known event of {behind}"
+        if hint:
+            self.context.error("misspelt-event", message, text, hint)
+        else:
+            self.context.warning("unknown-event", message, text)

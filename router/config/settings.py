@@ -3,26 +3,34 @@
 import ipaddress
 import re
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from router.config import admin_listener
 from router.config.context import LoadContext
 from router.config.language import json_value
 from router.config.schema import RetryEntry, SecretEntry
 from router.config.server_schema import (
     AdminEntry,
+    AdminTokenEntry,
     LimitsEntry,
     ListenerTlsEntry,
+    ReloadEntry,
     RetentionEntry,
     ServerEntry,
     SettingEntry,
 )
 from router.config.unsupported import POSTGRES
-from router.egress import plain_network
+from router.egress import listens_locally, literal_address, plain_network
 from router.model.retry import BUILT_IN, RetryPolicy
-from router.model.settings import Limits, ListenerTls, Reload, Retention, SecretRef, ServerSettings
+from router.model.settings import (
+    AdminToken,
+    Limits,
+    ListenerTls,
+    Reload,
+    Retention,
+    SecretRef,
+    ServerSettings,
+)
 from router.yaml_source import Mapping as MappingNode
 from router.yaml_source import Node, Scalar, SourceText
 
@@ -30,6 +38,10 @@ NAME = re.compile(r"[a-z][a-z0-9_]*")
 ID = re.compile(r"[a-z0-9][a-z0-9_-]*")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ADDRESS = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.*_-]*):([0-9]{1,5})")
+_TOKEN = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_NOT_TOKENS = ("anyone", "local", "token")
+"""Names in the audit that are not tokens."""
+_HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 _LIMITS = {
     "headers": ("header_count", 1),
     "header_bytes": ("header_bytes", 1),
@@ -49,41 +61,78 @@ SCHEDULE_MAX = 100
 def server(context: LoadContext, entry: ServerEntry | None) -> ServerSettings:
     """`server:` with everything left out filled in."""
     entry = entry or ServerEntry(node=context.file.node)
-    settings: dict[str, Any] = {
-        "base_url": _base_url(context, entry.base_url),
-        "listen": _address(
-            context, entry.listen, "127.0.0.1:8000" if context.dev else "0.0.0.0:8000"
-        ),
-        **admin_listener.settings(context, entry.admin, partial(_address, context)),
-        "store": _store(context, entry.store),
-        "trusted_proxies": ranges(context, entry.trusted_proxies),
-        "egress_allow": ranges(context, entry.egress.allow if entry.egress else None),
-        "retention": _retention(entry.retention),
-        "limits": _limits(context, entry.limits),
-    }
-    if entry.grace is not None:
-        settings["grace_s"] = entry.grace / 1_000
-    if entry.refusals is not None:
-        settings["keep_refused"] = bool(entry.refusals.bodies)
-    if entry.tls is not None:
-        settings["tls"] = _listener_tls(context, entry.tls)
-    if entry.admin is not None and entry.admin.tls is not None:
-        settings["admin_tls"] = _listener_tls(context, entry.admin.tls)
-    if entry.reload is not None:
-        settings["reload"] = Reload(
-            entry.reload.watch is not False, bool(entry.reload.require_tests)
-        )
-    return ServerSettings(**settings)
-
-
-def _listener_tls(context: LoadContext, entry: ListenerTlsEntry) -> ListenerTls | None:
-    """The certificate's files, which need not be on the machine that checks the rules."""
-    if entry.cert is None:
-        return None
-    return ListenerTls(
-        cert=str(context.folder / entry.cert.value),
-        key=str(context.folder / entry.key.value) if entry.key else None,
+    usual = ServerSettings(listen="127.0.0.1:8000" if context.dev else "0.0.0.0:8000")
+    reload = entry.reload or ReloadEntry(node=entry.node)
+    return ServerSettings(
+        base_url=_base_url(context, entry.base_url),
+        listen=_address(context, entry.listen, usual.listen),
+        **_admin(context, entry.admin),
+        store=_store(context, entry.store),
+        trusted_proxies=ranges(context, entry.trusted_proxies),
+        egress_allow=ranges(context, entry.egress.allow if entry.egress else None),
+        retention=_retention(entry.retention),
+        limits=_limits(context, entry.limits),
+        grace_s=usual.grace_s if entry.grace is None else entry.grace / 1_000,
+        keep_refused=bool(entry.refusals and entry.refusals.bodies),
+        tls=_listener_tls(context, entry.tls),
+        reload=Reload(reload.watch is not False, bool(reload.require_tests)),
     )
+
+
+def _admin(context: LoadContext, entry: AdminEntry | None) -> dict[str, Any]:
+    """The settings of `server` that `admin` decides."""
+    default = ServerSettings().admin
+    if entry is None:
+        return {"admin": default}
+    has_place = entry.text or entry.env or entry.listen or entry.broken
+    listen = _address(context, entry, default) if has_place else default
+    tokens = tuple(_token(context, name, one) for name, one in entry.tokens or ())
+    if not (tokens or entry.broken or context.dev or listens_locally(listen)):
+        context.error(
+            "admin-without-token",
+            f"the admin listener at {listen} is open to other machines, and no token is named",
+            entry.listen or entry.text or entry.node,
+            "name one in server.admin.tokens, or listen on 127.0.0.1",
+        )
+    return {
+        "admin": listen,
+        "admin_tokens": tokens,
+        "admin_hosts": tuple(_host(context, text) for text in entry.hosts or ()),
+        "admin_tls": _listener_tls(context, entry.tls),
+    }
+
+
+def _token(context: LoadContext, name: SourceText, entry: AdminTokenEntry) -> AdminToken:
+    if not _TOKEN.fullmatch(name.value) or name.value in _NOT_TOKENS:
+        context.error(
+            "bad-name",
+            f"'{name.shown}' cannot be the name of a token",
+            name,
+            f"{', '.join(_NOT_TOKENS)} stand for others in the audit"
+            if name.value in _NOT_TOKENS
+            else "use small letters, digits, '_' and '-'; the audit shows it",
+        )
+    secret, role = context.secret(entry.secret), entry.role or "viewer"
+    return AdminToken(name.value, secret, role, entry.bodies is not False)
+
+
+def _host(context: LoadContext, text: SourceText) -> str:
+    bracketed = "[" in text.value or "]" in text.value
+    if not _HOST.fullmatch(text.value) and (bracketed or literal_address(text.value) is None):
+        context.error(
+            "bad-address",
+            f"'{text.shown}' is not the name of a host",
+            text,
+            "write it without scheme and port",
+        )
+    return text.value.lower()
+
+
+def _listener_tls(context: LoadContext, entry: ListenerTlsEntry | None) -> ListenerTls | None:
+    """The certificate's files, which need not be on the machine that checks the rules."""
+    if entry is None or (cert := context.path(entry.cert)) is None:
+        return None
+    return ListenerTls(cert=cert, key=context.path(entry.key))
 
 
 def setting(context: LoadContext, entry: SettingEntry | None) -> SourceText | None:
@@ -126,7 +175,7 @@ def _base_url(context: LoadContext, entry: SettingEntry | None) -> str:
     if url is None or url.query or url.fragment or url.username is not None:
         context.error(
             "bad-url",
-            f"'{text.value[:60]}' is not an address like 'https://hooks.example.com'",
+            f"'{text.shown}' is not an address like 'https://hooks.example.com'",
             text,
         )
     return text.value.rstrip("/")
@@ -153,7 +202,7 @@ def _address(context: LoadContext, entry: SettingEntry | None, default: str) -> 
     if not (found := _ADDRESS.fullmatch(text.value)) or int(found[1]) > 65_535:
         context.error(
             "bad-address",
-            f"'{text.value[:60]}' is not an address to listen on, like '127.0.0.1:8001'",
+            f"'{text.shown}' is not an address to listen on, like '127.0.0.1:8001'",
             text,
         )
     return text.value
@@ -168,7 +217,7 @@ def _store(context: LoadContext, entry: SettingEntry | None) -> str:
     elif scheme != "sqlite" or not path:
         context.error(
             "bad-store",
-            f"'{text.value[:60]}' is not a store",
+            f"'{text.shown}' is not a store",
             text,
             "write 'sqlite:router.db', relative to this file",
         )
@@ -176,10 +225,8 @@ def _store(context: LoadContext, entry: SettingEntry | None) -> str:
 
 
 def _retention(entry: RetentionEntry | None) -> Retention:
-    if entry is None:
-        return Retention()
-    names = ("succeeded", "unmatched", "dead", "max_size")
-    return Retention(**{n: getattr(entry, n) for n in names if getattr(entry, n) is not None})
+    given = {name: getattr(entry, name, None) for name in Retention.__struct_fields__}
+    return Retention(**{name: value for name, value in given.items() if value is not None})
 
 
 def _limits(context: LoadContext, entry: LimitsEntry | None) -> Limits:
@@ -200,7 +247,7 @@ def ranges(context: LoadContext, texts: list[SourceText] | None) -> tuple[str, .
         except ValueError:
             context.error(
                 "bad-range",
-                f"'{text.value[:60]}' is not a range of addresses like '10.0.0.0/8'",
+                f"'{text.shown}' is not a range of addresses like '10.0.0.0/8'",
                 text,
             )
     return tuple(found)
@@ -223,14 +270,14 @@ def _secret(context: LoadContext, name: str, entry: SecretEntry) -> SecretRef:
     if entry.env is not None and not VARIABLE.fullmatch(entry.env.value):
         context.error(
             "bad-variable",
-            f"'{entry.env.value[:60]}' cannot be the name of a variable",
+            f"'{entry.env.shown}' cannot be the name of a variable",
             entry.env,
             "secrets are named here, never written",
         )
     return SecretRef(
         name=name,
         env=entry.env.value if entry.env else None,
-        file=str(context.folder / entry.file.value) if entry.file else None,
+        file=context.path(entry.file),
         credential=entry.credential.value if entry.credential else None,
         until=entry.until,
     )
@@ -243,7 +290,7 @@ def shape(context: LoadContext, name: SourceText, pattern: re.Pattern[str], what
         mended = re.sub(r"[^a-z0-9_-]" if pattern is ID else r"[^a-z0-9_]", "_", name.value.lower())
         context.error(
             "bad-name",
-            f"'{name.value[:60]}' cannot be the name of {what}: use small {allowed}",
+            f"'{name.shown}' cannot be the name of {what}: use small {allowed}",
             name,
             f"for example '{mended}'" if pattern.fullmatch(mended) else None,
         )

@@ -36,7 +36,7 @@ def hint_with_user(
     for _, entry in context.file.actions or ():
         if rule is not None and entry.node.start <= at < entry.node.end:
             where = context.report.source.where(rule.node.start, at)
-            said = f"used by the rule '{rule.value[:60]}' in {where}"
+            said = f"used by the rule '{rule.shown}' in {where}"
             return f"{hint}; {said}" if hint else said
     return hint
 
@@ -59,7 +59,7 @@ class SharedActions:
         for name, shared in self._table or ():
             if name.value not in self._used:
                 self.context.warning(
-                    "unused-action", f"the shared action '{name.value[:60]}' is used nowhere", name
+                    "unused-action", f"the shared action '{name.shown}' is used nowhere", name
                 )
                 yield SharedUse(msgspec.structs.replace(shared, id=name), (), shared)
 
@@ -167,7 +167,7 @@ class SharedActions:
                 where = self.context.report.source.where(scalar.start, entry.use.node.start)
                 self.context.error(
                     "missing-parameter",
-                    f"the shared action '{entry.use.value[:60]}' needs '{name}'",
+                    f"the shared action '{entry.use.shown}' needs '{name}'",
                     entry.use,
                     f"it is read in {where}: give it a value under 'with'",
                 )

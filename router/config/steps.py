@@ -4,9 +4,8 @@ from functools import partial
 
 from router.config.context import LoadContext
 from router.config.endpoints import is_open, provider_of
-from router.config.events import EventNames
 from router.config.language import json_value
-from router.config.senders import EndpointSenders, SenderSet
+from router.config.senders import EndpointSenders, EventNames, SenderSet
 from router.config.targets import HEADER_NAME
 from router.config.trial_schema import SendEntry
 from router.model.delivery import JSON
@@ -14,7 +13,7 @@ from router.model.settings import OWN
 from router.model.trial import Advance, RepeatStep, Sending, Step
 from router.providers import Provider, changes, own
 from router.providers.definition import spelled
-from router.yaml_source import Node, Scalar, SourceText, described
+from router.yaml_source import Node, Scalar, SourceText, described, shown
 
 REPEAT_MAX = 1_000
 ADVANCE_MAX_MS = 400 * 86_400_000
@@ -133,7 +132,7 @@ class StepCompiler:
         value = event.value
         printable = value.isascii() and value.isprintable() and value.strip() == value
         if not printable or not 0 < len(value) <= _EVENT_MAX or "*" in value:
-            self._bad(f"'{value[:60]}' is not the name of one event", event)
+            self._bad(f"'{shown(value)}' is not the name of one event", event)
             return
         self._events.check([event], behind)
 
@@ -165,11 +164,11 @@ class StepCompiler:
             lower = name.value.lower()
             if not HEADER_NAME.fullmatch(name.value):
                 self.context.error(
-                    "bad-header", f"'{name.value[:60]}' cannot be the name of a header", name
+                    "bad-header", f"'{name.shown}' cannot be the name of a header", name
                 )
             elif lower in proving:
                 self._bad(
-                    f"the header '{name.value[:60]}' is the sender's signature",
+                    f"the header '{name.shown}' is the sender's signature",
                     name,
                     "a forgery is sent by 'tamper'",
                 )

@@ -9,7 +9,7 @@ from router.config.schema import AuthEntry, SignEntry, TargetEntry, TlsEntry, Ur
 from router.config.settings import ID, from_env, parsed_url, shape
 from router.expressions import Template
 from router.model.settings import Auth, Sign, Target, Tls
-from router.yaml_source import SourceText, Table
+from router.yaml_source import SourceText, Table, shown
 
 SINK = "http://127.0.0.1:9000"
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -85,7 +85,9 @@ def checked_url(context: LoadContext, text: SourceText, url: str) -> SplitResult
     parts: SplitResult | None = parsed_url(url)
     if parts is None:
         context.error(
-            "bad-url", f"'{url[:60]}' is not an address like 'https://erp.example.net/orders'", text
+            "bad-url",
+            f"'{shown(url)}' is not an address like 'https://erp.example.net/orders'",
+            text,
         )
     elif parts.username is not None:
         context.error(
@@ -148,15 +150,11 @@ def tls(context: LoadContext, entry: TlsEntry | None, url: str | None) -> Tls | 
     if (key := entry.key) is not None and key.path is None and not key.broken:
         context.one_of("exactly-one", key, ("secret",))
     return Tls(
-        ca=_path(context, entry.ca),
-        cert=_path(context, entry.cert),
-        key=_path(context, key.path) if key else None,
+        ca=context.path(entry.ca),
+        cert=context.path(entry.cert),
+        key=context.path(key.path) if key else None,
         key_secret=context.secret(key.secret) if key and key.secret else None,
     )
-
-
-def _path(context: LoadContext, text: SourceText | None) -> str | None:
-    return str(context.folder / text.value) if text is not None else None
 
 
 def sign(context: LoadContext, entry: SignEntry | None) -> Sign | None:
@@ -194,7 +192,7 @@ def not_signed_twice(
     taken = _SIGNED if signed.scheme == "standard-webhooks" else {signed.header.lower()}
     for name, _ in table or ():
         if name.value.lower() in taken:
-            context.error("bad-header", f"the header '{name.value[:60]}' is what 'sign' sets", name)
+            context.error("bad-header", f"the header '{name.shown}' is what 'sign' sets", name)
 
 
 def headers(language: Language, table: Table[SourceText] | None, place: ExpressionSite) -> Headers:
@@ -211,11 +209,9 @@ def header_name(context: LoadContext, name: SourceText) -> None:
     """A header that a call may set."""
     lower = name.value.lower()
     if not HEADER_NAME.fullmatch(name.value):
-        context.error("bad-header", f"'{name.value[:60]}' cannot be the name of a header", name)
+        context.error("bad-header", f"'{name.shown}' cannot be the name of a header", name)
     elif lower in _OURS or lower.startswith("router-"):
-        context.error(
-            "bad-header", f"the header '{name.value[:60]}' is set by the router itself", name
-        )
+        context.error("bad-header", f"the header '{name.shown}' is set by the router itself", name)
 
 
 def forwardable(name: str) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, cast
 
 import uvicorn
 
+from router.egress import host_and_port
 from router.errors import CannotListen, UsageError
 from router.web.connections import Wire
 from router.web.protocol import WireProtocol
@@ -191,7 +192,9 @@ def bind(address: str) -> socket.socket:
         CannotListen: it is in use, not permitted, or not an address of this machine.
         UsageError: it is malformed.
     """
-    host, port = split_address(address)
+    if (place := host_and_port(address)) is None:
+        raise UsageError(f"cannot listen on {address!r}: write host:port")
+    host, port = place
     try:
         family, _, _, _, where = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -209,17 +212,3 @@ def bind(address: str) -> socket.socket:
         ) from error
     listening.setblocking(False)
     return listening
-
-
-def split_address(address: str) -> tuple[str, int]:
-    """
-    Host and port of `host:port`.
-
-    Raises:
-        UsageError: it is not that.
-    """
-    host, colon, port = address.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    if not colon or not host or not (port.isascii() and port.isdigit()) or int(port) > 65_535:
-        raise UsageError(f"cannot listen on {address!r}: write host:port")
-    return host, int(port)

@@ -10,11 +10,11 @@ import msgspec
 
 from router import log as logs
 from router.clock import Clock
+from router.egress import listens_locally
 from router.errors import StoreUnavailable, UsageError
 from router.metrics import Metrics
 from router.rules.live import LiveRef
 from router.store.protocol import StoreReads
-from router.web.admin.browsers import is_local_name
 from router.web.admin.callers import Caller, Callers, HeldToken
 
 LOCAL_NAME = "token"
@@ -56,7 +56,7 @@ def callers(live: LiveRef, *, dev: bool, clock: Clock) -> Callers:
         UsageError: it is open beyond this machine, and the file names no token.
     """
     server = live.current.ruleset.server
-    if is_local_name(server.admin.rpartition(":")[0].strip("[]").lower()):
+    if listens_locally(server.admin):
         if dev:
             return Callers(None, clock=clock)
     elif not server.admin_tokens:

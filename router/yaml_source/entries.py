@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar, get_args, get_ori
 import msgspec
 
 from router.yaml_source.nodes import Mapping, Node
+from router.yaml_source.reading import shown
 
 T = TypeVar("T")
 E = TypeVar("E", bound="Entry")
@@ -17,6 +18,11 @@ class SourceText(msgspec.Struct, eq=False):
 
     value: str
     node: Node
+
+    @property
+    def shown(self) -> str:
+        """As messages may show it: one line, bounded, printable."""
+        return shown(self.value)
 
 
 class Table(msgspec.Struct, Generic[T], eq=False):

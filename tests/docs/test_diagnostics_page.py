@@ -7,8 +7,7 @@ import pytest
 
 from router.config import load, render_text
 from router.config.annotations import FORMATS
-from router.config.code_pages import page
-from router.config.codes import CODES
+from router.config.codes import CODES, page
 from tests.docs.pages import lines, reading, steps
 
 PAGE = (Path(__file__).parents[2] / "docs" / "diagnostics.md").read_text("utf-8")

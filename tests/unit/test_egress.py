@@ -7,8 +7,10 @@ import pytest
 from router.egress import (
     EgressPolicy,
     _carried,
+    host_and_port,
     is_local_name,
     is_metadata_name,
+    listens_locally,
     literal_address,
     plain_network,
 )
@@ -208,3 +210,31 @@ def test_every_bit_of_what_is_carried_counts(bit: int) -> None:
 def test_every_bit_of_a_mapped_range_counts(bit: int) -> None:
     address = IPv4Address(1 << bit)
     assert plain_network(ip_network(f"::ffff:{address}/128")) == ip_network(f"{address}/32")
+
+
+@pytest.mark.parametrize(
+    ("address", "parts"),
+    [
+        ("h:80", ("h", 80)),
+        ("[::1]:80", ("::1", 80)),
+        ("192.0.2.1:65535", ("192.0.2.1", 65_535)),
+        *((bad, None) for bad in ("8000", "h:", ":80", "h:x", "h:70000", "h:-1", "h:٣", "[]:80")),
+        ("h:" + "9" * 5_000, None),
+    ],
+)
+def test_a_place_to_listen_at_is_a_host_and_a_port(
+    address: str, parts: tuple[str, int] | None
+) -> None:
+    assert host_and_port(address) == parts
+
+
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1:1", "[::1]:1", "LocalHost:1", "127.9.9.9:1", "[::ffff:127.0.0.1]:1"]
+)
+def test_who_listens_on_a_loopback_address_is_local(address: str) -> None:
+    assert listens_locally(address)
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0:1", "[::]:1", "192.0.2.1:1", "h:1", "2130706433:1"])
+def test_who_listens_elsewhere_is_not_local(address: str) -> None:
+    assert not listens_locally(address)

@@ -138,7 +138,7 @@ class HttpCompiler:
             found = text.value.upper() if text.value.upper() in METHODS else None
             self._context.error(
                 "unknown-value",
-                f"'{text.value[:40]}' is not a method",
+                f"'{text.shown}' is not a method",
                 text,
                 f"did you mean '{found}'?" if found else f"known: {', '.join(METHODS)}",
             )
@@ -166,7 +166,7 @@ class HttpCompiler:
             if not addresses.forwardable(text.value):
                 self._context.error(
                     "bad-header",
-                    f"the header '{text.value[:40]}' cannot be forwarded",
+                    f"the header '{text.shown}' cannot be forwarded",
                     text,
                     "headers of the connection, credentials and the router's own stay here",
                 )

@@ -100,7 +100,7 @@ class DispatchCompiler:
             if template.whole is not None and not slashes:
                 hint = "write owner and name apart: '{{ … }}/{{ … }}'"
             self._context.error(
-                "bad-repository", f"'{text.value[:60]}' is not written OWNER/REPO", text, hint
+                "bad-repository", f"'{text.shown}' is not written OWNER/REPO", text, hint
             )
             return "", "", ""
         return _split(template)

@@ -110,9 +110,7 @@ class ShellCompiler:
         for name, node in entry.files or ():
             self._variable_name(name)
             if name.value in (entry.env or ()):
-                self._context.error(
-                    "bad-variable", f"'{name.value[:60]}' stands in 'env' as well", name
-                )
+                self._context.error("bad-variable", f"'{name.shown}' stands in 'env' as well", name)
             whole = isinstance(node, Scalar) and node.value == "body"
             found.append((name.value, "body" if whole else self._file.language.json(node, place)))
         return tuple(found)
@@ -160,12 +158,12 @@ class ShellCompiler:
     def _variable_name(self, name: SourceText) -> None:
         if not VARIABLE.fullmatch(name.value):
             self._context.error(
-                "bad-variable", f"'{name.value[:60]}' cannot be the name of a variable", name
+                "bad-variable", f"'{name.shown}' cannot be the name of a variable", name
             )
         elif name.value.startswith("WEBHOOK_"):
             self._context.error(
                 "bad-variable",
-                f"the variable '{name.value[:60]}' is set by the router itself",
+                f"the variable '{name.shown}' is set by the router itself",
                 name,
             )
 
@@ -182,7 +180,7 @@ def check_programs(context: LoadContext, entry: ShellEntry) -> None:
         if not entry.cwd.value.startswith("/"):
             context.warning(
                 "folder-not-there",
-                f"there is no folder '{entry.cwd.value[:60]}'",
+                f"there is no folder '{entry.cwd.shown}'",
                 entry.cwd,
                 "relative to this file",
             )
@@ -198,9 +196,10 @@ def _program(context: LoadContext, word: SourceText, folder: Path) -> None:
         return
     file = folder / name
     if not file.is_file():
-        message, hint = f"there is no program '{name[:60]}'", "relative to 'cwd', else to this file"
+        message = f"there is no program '{word.shown}'"
+        hint = "relative to 'cwd', else to this file"
     elif not os.access(file, os.X_OK):
-        message, hint = f"'{name[:60]}' cannot be run", f"chmod +x {name[:60]}"
+        message, hint = f"'{word.shown}' cannot be run", f"chmod +x {word.shown}"
     else:
         return
     context.warning("program-not-there", message, word, hint)

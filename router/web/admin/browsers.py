@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 
+from router.egress import listens_locally
 from router.web.admin.problems import Headers, Rejected
 from router.web.client_address import is_loopback, parse_address
 
@@ -18,7 +19,7 @@ class Hosts:
 
     def __init__(self, listen: str, more: Collection[str] = ()) -> None:
         host = listen.rpartition(":")[0].strip("[]").lower()
-        self._numbers = not is_local_name(host)
+        self._numbers = not listens_locally(listen)
         names = {"localhost", host, *(name.lower() for name in more)}
         self._names = {name for name in names if name and not _is_any(name)}
 
@@ -36,11 +37,6 @@ class Hosts:
         if name in self._names or is_loopback(name) or numbered:
             return host
         raise Rejected(400, "this name is not served here; server.admin.hosts names those that are")
-
-
-def is_local_name(host: str) -> bool:
-    """Whether an address to listen on is reached from this machine alone."""
-    return host == "localhost" or is_loopback(host)
 
 
 def check_origin(headers: Headers, scheme: str, host: str) -> None:

@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from router.errors import CannotListen, UsageError
-from router.web.server import bind, split_address
+from router.web.server import bind
 from tests.unit.web.wire_client import Client, post, serving, until
 
 
@@ -28,16 +28,12 @@ async def test_an_address_in_use_is_said_plainly() -> None:
 @pytest.mark.parametrize("address", ["8000", "h:", ":80", "h:x", "h:70000", "h:-1", "h:٣"])
 def test_a_malformed_address_is_refused(address: str) -> None:
     with pytest.raises(UsageError, match="host:port"):
-        split_address(address)
+        bind(address)
 
 
 def test_an_address_of_another_machine_is_refused() -> None:
     with pytest.raises(CannotListen, match="no such address"):
         bind("192.0.2.1:0")
-
-
-def test_v6_addresses_stand_in_brackets() -> None:
-    assert split_address("[::1]:80") == ("::1", 80)
 
 
 async def test_a_v4_sender_on_a_v6_socket_keeps_its_address() -> None:
