@@ -24,7 +24,12 @@ def hints(place: Options, ruleset: Ruleset, *, program: str | None = None) -> li
     `program` is how to call the router; None: as it was called now.
     """
     called = program if program is not None else program_name(sys.argv[0], os.environ.get("PATH"))
-    options = "".join(f" {option} {shlex.quote(value)}" for option, value in _options(place))
+    rules = None if str(place.rules) == DEFAULT_RULES else str(place.rules)
+    # What was said in place of what `send` would find by itself.
+    given = (("-f", rules), ("--listen", place.listen), ("--store", place.store))
+    options = "".join(
+        f" {option} {shlex.quote(value)}" for option, value in given if value is not None
+    )
     dev = " --dev" if _needs_dev(place) else ""
     known = ruleset.providers
     return [
@@ -33,16 +38,6 @@ def hints(place: Options, ruleset: Ruleset, *, program: str | None = None) -> li
         if (event := _event(ruleset, endpoint)) is not None
         for force in [" --force" if unknown(known[endpoint.provider], event, "") else ""]
     ]
-
-
-def _options(place: Options) -> Iterator[tuple[str, str]]:
-    """What was said in place of what `send` would find by itself."""
-    if str(place.rules) != DEFAULT_RULES:
-        yield "-f", str(place.rules)
-    if place.listen is not None:
-        yield "--listen", place.listen
-    if place.store is not None:
-        yield "--store", place.store
 
 
 def _needs_dev(place: Options) -> bool:

@@ -10,11 +10,10 @@ from router.cli.diff_text import difference_lines
 from router.cli.generations import rules_to_read, ruleset_of
 from router.cli.open_store import read_store
 from router.cli.options import Options, place_options
-from router.cli.output import note
+from router.cli.output import note, print_exact
 from router.cli.selection import DELIVERY_STATES, selector_options
 from router.config import render_text
 from router.errors import ConfigError, NotFound, UsageError
-from router.expressions import encode_json
 from router.model.selector import Criteria
 from router.rehearsal.diff import (
     Comparison,
@@ -68,8 +67,7 @@ def diff(
     except NotFound as error:
         raise UsageError(str(error)) from None
     if place.as_json:
-        text = msgspec.json.format(encode_json(difference_json(found)), indent=2)
-        click.echo(text.decode("utf-8"))
+        print_exact(difference_json(found))
     else:
         for line in difference_lines(found):
             click.echo(line)

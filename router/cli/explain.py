@@ -5,7 +5,9 @@ import msgspec
 
 from router.cli.completion_values import endpoint_names, rule_ids
 from router.cli.explain_input import Explanation, explain_payload, explain_stored
+from router.cli.explain_json import explanation_json
 from router.cli.options import Options, place_options
+from router.cli.output import print_exact
 from router.errors import NotFound, UsageError
 
 
@@ -80,11 +82,7 @@ def _only(found: Explanation, rule: str) -> Explanation:
 
 def _answer(place: Options, found: Explanation, *, whole: bool) -> None:
     if place.as_json:
-        from router.cli.explain_json import explanation_json
-        from router.expressions import encode_json
-
-        text = msgspec.json.format(encode_json(explanation_json(found)), indent=2)
-        click.echo(text.decode("utf-8"))
+        print_exact(explanation_json(found))
         return
     from router.cli.explain_text import explanation_lines
 

@@ -5,16 +5,15 @@ import msgspec
 from router.cli.generations import ruleset_of
 from router.cli.operator_access import ask
 from router.cli.option_file import read_named
-from router.cli.options import Options, is_given
+from router.cli.options import Options, endpoint_among, is_given
 from router.cli.output import note, visible
 from router.cli.simulated_delivery import as_arriving
 from router.errors import NotFound, UsageError
 from router.model.delivery import Delivery, as_request
-from router.providers import Provider, Reading
+from router.providers import Reading
 from router.rules.explain import EventReading, explain_events, unrouted
 from router.rules.ruleset import Ruleset
 from router.store.values import DeliveryRecord
-from router.suggest import did_you_mean
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -42,7 +41,9 @@ def explain_stored(place: Options, identity: str, number: int | None) -> Explana
         UsageError: the rules file cannot be read.
         ConfigError: it is wrong.
     """
-    wanted = _of_delivery(identity)
+    if identity.startswith("job_"):
+        raise UsageError(f"explain takes a delivery; `router show {identity}` tells that of a job")
+    wanted = identity if identity.startswith("dlv_") else f"dlv_{identity}"
     record = ask(place, lambda questions: questions.show(wanted), counted="/api/deliveries?limit=1")
     if is_given("rules"):
         ruleset = place.beside()[1]
@@ -51,7 +52,10 @@ def explain_stored(place: Options, identity: str, number: int | None) -> Explana
     else:
         ruleset = _then(record, place)
         by = f"generation {ruleset.generation[:16]}, which decided"
-    reading = _provider(ruleset, record.delivery).read(as_request(record.delivery))
+    sender = record.delivery.provider
+    if sender not in ruleset.providers:
+        raise NotFound(f"these rules have no provider {sender!r}, which sent it")
+    reading = ruleset.providers[sender].read(as_request(record.delivery))
     return _explained(record.delivery, record, reading, ruleset, by, number)
 
 
@@ -64,22 +68,13 @@ def explain_payload(place: Options, payload: str, endpoint: str, event: str) -> 
         ConfigError: the rules file is wrong.
     """
     ruleset = place.ruleset()
-    if endpoint not in ruleset.endpoints:
-        hint = did_you_mean(endpoint, ruleset.endpoints)
-        known = ", ".join(ruleset.endpoints) or "none"
-        raise UsageError(f"no endpoint {endpoint!r}; {hint or f'the file has: {known}'}")
+    endpoint_among(ruleset.endpoints, endpoint)
     delivery, reading = as_arriving(ruleset, endpoint, event, read_named(payload))
     _say_other_name(event, reading)
     return _explained(delivery, None, reading, ruleset, f"{place.rules}", None)
 
 
 # -- stored
-
-
-def _of_delivery(identity: str) -> str:
-    if identity.startswith("job_"):
-        raise UsageError(f"explain takes a delivery; `router show {identity}` tells that of a job")
-    return identity if identity.startswith("dlv_") else f"dlv_{identity}"
 
 
 def _then(record: DeliveryRecord, place: Options) -> Ruleset:
@@ -96,12 +91,6 @@ def _then(record: DeliveryRecord, place: Options) -> Ruleset:
         return ruleset_of(kept, place)
     except NotFound as error:
         raise NotFound(f"{error}; {hint}") from None
-
-
-def _provider(ruleset: Ruleset, delivery: Delivery) -> Provider:
-    if delivery.provider not in ruleset.providers:
-        raise NotFound(f"these rules have no provider {delivery.provider!r}, which sent it")
-    return ruleset.providers[delivery.provider]
 
 
 # -- not stored
@@ -127,18 +116,13 @@ def _explained(
     by: str,
     number: int | None,
 ) -> Explanation:
-    reason = unrouted(delivery, reading)
-    if reason is not None:
-        reason = visible(reason)
-    events: tuple[EventReading, ...] = ()
-    if reason is None:
-        if number is not None and not 0 <= number < len(reading.events):
-            raise NotFound(
-                f"it has no event {number}: they count from 0 to {len(reading.events) - 1}"
-            )
-        chosen = reading.events if number is None else reading.events[number : number + 1]
-        ids = None if record is None else {e.index: e.id for e in record.events}
-        events = explain_events(delivery, chosen, ruleset, ids)
     shown = ruleset.provider_name(delivery.endpoint, delivery.provider)
-    delivery = msgspec.structs.replace(delivery, provider=shown)
-    return Explanation(delivery, record, ruleset.generation, by, events, reason)
+    named = msgspec.structs.replace(delivery, provider=shown)
+    if (reason := unrouted(delivery, reading)) is not None:
+        return Explanation(named, record, ruleset.generation, by, (), visible(reason))
+    if number is not None and not 0 <= number < len(reading.events):
+        raise NotFound(f"it has no event {number}: they count from 0 to {len(reading.events) - 1}")
+    chosen = reading.events if number is None else reading.events[number : number + 1]
+    ids = None if record is None else {e.index: e.id for e in record.events}
+    events = explain_events(delivery, chosen, ruleset, ids)
+    return Explanation(named, record, ruleset.generation, by, events)

@@ -114,28 +114,24 @@ def _source(
     names: tuple[str, ...],
     fields: tuple[str, ...],
 ) -> dict[str, Any] | None:
-    for ending in names:
-        for name, value in headers.items():
-            if (name == ending or name.endswith(f"-{ending}")) and 0 < len(value) <= 200:
-                return {"header": titled(name)}
-    for field in fields:
-        if payload is not None and isinstance(payload.get(field), str | int):
-            return {"field": field}
-    return None
+    usual = [name for name, value in headers.items() if 0 < len(value) <= 200]
+    named = [n for ending in names for n in usual if f"-{n}".endswith(f"-{ending}")]
+    held = [field for field in fields if isinstance((payload or {}).get(field), str | int)]
+    if named:
+        return {"header": titled(named[0])}
+    return {"field": held[0]} if held else None
 
 
 def _guess(headers: dict[str, str]) -> dict[str, Any]:
-    for word in _LOOKS_SIGNED:
-        for name, value in headers.items():
-            if word not in name:
-                continue
-            if word in ("token", "authorization"):
-                scheme = "basic" if value.lower().startswith("basic ") else "token"
-                return {"scheme": scheme} | ({} if word != "token" else {"header": titled(name)})
-            hexed = all(c in "0123456789abcdef" for c in value.rpartition("=")[2])
-            encoding = {} if hexed else {"encoding": "base64"}
-            return {"scheme": "hmac", "header": titled(name)} | encoding
-    return {"scheme": "none"}
+    signed = [(word, name) for word in _LOOKS_SIGNED for name in headers if word in name]
+    if not signed:
+        return {"scheme": "none"}
+    word, name = signed[0]
+    if word in ("token", "authorization"):
+        scheme = "basic" if headers[name].lower().startswith("basic ") else "token"
+        return {"scheme": scheme} | ({} if word != "token" else {"header": titled(name)})
+    hexed = all(c in "0123456789abcdef" for c in headers[name].rpartition("=")[2])
+    return {"scheme": "hmac", "header": titled(name)} | ({} if hexed else {"encoding": "base64"})
 
 
 def _text(name: str, definition: dict[str, Any], fit: FittingScheme | None) -> str:

@@ -239,10 +239,20 @@ def addressed(ruleset: "Ruleset", name: str) -> "Endpoint":
     Raises:
         UsageError: the file has none.
     """
-    if name not in ruleset.addressed:
-        known = f"the file has: {', '.join(ruleset.addressed) or 'none'}"
-        raise UsageError(f"no endpoint {name!r}; {did_you_mean(name, ruleset.addressed) or known}")
-    return ruleset.addressed[name]
+    return endpoint_among(ruleset.addressed, name)
+
+
+def endpoint_among(endpoints: "Mapping[str, Endpoint]", name: str) -> "Endpoint":
+    """
+    The one of this name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if name not in endpoints:
+        known = f"the file has: {', '.join(endpoints) or 'none'}"
+        raise UsageError(f"no endpoint {name!r}; {did_you_mean(name, endpoints) or known}")
+    return endpoints[name]
 
 
 def is_given(name: str) -> bool:

@@ -20,6 +20,7 @@ __all__ = [
     "note",
     "pretty",
     "print_answer",
+    "print_exact",
     "print_json",
     "print_list",
     "print_table",
@@ -71,6 +72,13 @@ def print_json(value: Any) -> None:
     """One JSON document, indented. Times of our own records are RFC 3339, payloads as they are."""
     text = msgspec.json.format(msgspec.json.encode(dated(value)), indent=2)
     click.echo(text.decode("utf-8"))
+
+
+def print_exact(value: Any) -> None:
+    """One JSON document, indented, its numbers digit for digit and its times as they are."""
+    from router.expressions import encode_json
+
+    click.echo(msgspec.json.format(encode_json(value), indent=2).decode("utf-8"))
 
 
 def note(text: str) -> None:

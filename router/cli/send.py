@@ -127,36 +127,44 @@ def _refuse_contradictions(options: SendOptions, ruleset: Ruleset) -> None:
     endpoint = addressed(ruleset, options.endpoint)
     provider = ruleset.providers[endpoint.provider]
     changed = options.assignments or options.payload or options.tamper or options.key
-    if options.all:
-        _refuse_with_all(options)
-    elif options.again and (changed or options.batch):
-        raise UsageError("--again repeats the last bytes; leave other options out")
-    elif not options.again and options.event is None:
-        raise UsageError(
-            f"name an event: `router send {options.endpoint} EVENT`, or use --again or --all"
-        )
-    if options.batch is not None:
-        most = provider.definition.split
-        if most is None:
-            raise UsageError(
-                f"{provider.label} sends one event a delivery; use --count, not --batch"
-            )
-        if options.payload is not None:
-            raise UsageError("--payload is a whole body already; leave --batch out")
-        if options.batch > most:
-            raise UsageError(f"{provider.label} sends at most {most:,} events a delivery")
-    if options.tamper and (endpoint.unsigned or not provider.signed):
-        raise UsageError(f"endpoint {endpoint.name} is unsigned: a forgery cannot be detected")
-
-
-def _refuse_with_all(options: SendOptions) -> None:
+    most, batch = provider.definition.split, options.batch
     single = {
         "an event": options.event,
         "--again": options.again,
         "--payload": options.payload,
-        "--batch": options.batch,
+        "--batch": batch,
         "--count": options.count > 1,
     }
     given = [name for name, value in single.items() if value]
-    if given:
-        raise UsageError(f"--all sends one of every event; leave {' and '.join(given)} out")
+    contradictions = (
+        (
+            options.all and given,
+            f"--all sends one of every event; leave {' and '.join(given)} out",
+        ),
+        (
+            options.again and (changed or batch),
+            "--again repeats the last bytes; leave other options out",
+        ),
+        (
+            not (options.all or options.again or options.event is not None),
+            f"name an event: `router send {options.endpoint} EVENT`, or use --again or --all",
+        ),
+        (
+            batch and most is None,
+            f"{provider.label} sends one event a delivery; use --count, not --batch",
+        ),
+        (
+            batch and options.payload is not None,
+            "--payload is a whole body already; leave --batch out",
+        ),
+        (
+            batch and most and batch > most,
+            f"{provider.label} sends at most {most or 1:,} events a delivery",
+        ),
+        (
+            options.tamper and (endpoint.unsigned or not provider.signed),
+            f"endpoint {endpoint.name} is unsigned: a forgery cannot be detected",
+        ),
+    )
+    if (words := next((words for wrong, words in contradictions if wrong), None)) is not None:
+        raise UsageError(words)

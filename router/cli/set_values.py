@@ -3,6 +3,8 @@
 from typing import Any
 
 from router.errors import UsageError
+from router.expressions import NotJson, decode_json
+from router.providers.changes import put, steps
 
 
 def parse_assignment(text: str) -> tuple[str, Any]:
@@ -12,9 +14,6 @@ def parse_assignment(text: str) -> tuple[str, Any]:
     Raises:
         UsageError: it has no `=`, or no path before it.
     """
-    from router.expressions import NotJson, decode_json
-    from router.providers.changes import steps
-
     path, sign, value = text.partition("=")
     if not sign or not path.strip():
         raise UsageError(f"--set takes PATH=VALUE, like total_price=12.50, not {text!r}")
@@ -35,8 +34,6 @@ def set_value(payload: Any, path: str, value: Any) -> Any:
     Raises:
         UsageError: the path leads through a value that has no such part.
     """
-    from router.providers.changes import put
-
     try:
         return put(payload, path, value)
     except ValueError as reason:

@@ -6,9 +6,8 @@ too, until a better list comes.
 """
 
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol
 
 import msgspec
 
@@ -17,6 +16,7 @@ from router.errors import StoreUnavailable
 from router.log import Log
 from router.provider_calls.answers import CallFailedError, Sends, refused
 from router.providers.management import Access, BadAnswerError, ranges, read_ranges
+from router.store.protocol import FactStore
 
 FACTS = "ranges/"
 TICK_S = 1.0
@@ -33,14 +33,6 @@ class StoredRanges(msgspec.Struct, frozen=True):
 
     ranges: Ranges
     at: int
-
-
-class RangeFacts(Protocol):
-    """What is needed of the store."""
-
-    async def remember(self, facts: Mapping[str, Any]) -> None: ...
-
-    async def recall(self, prefix: str) -> Mapping[str, Any]: ...
 
 
 class _Turn(msgspec.Struct):
@@ -63,7 +55,7 @@ class PublishedRanges:
         *,
         sources: Callable[[], Iterable[Access]],
         open_client: Callable[[str], AbstractAsyncContextManager[Sends]],
-        facts: RangeFacts,
+        facts: FactStore,
         clock: Clock,
         rng: random.Random,
         log: Log,

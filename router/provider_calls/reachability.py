@@ -7,13 +7,13 @@ word of its own; whoever else answers is in the way.
 
 import asyncio
 from collections.abc import Iterable
-from urllib.parse import urlsplit
 
 import httpx
 import msgspec
 
 from router.errors import EgressRefused
 from router.plugin_http import async_client
+from router.provider_calls.client import hosts_of
 from router.refusals import AGENT
 
 TIMEOUT_S = 10.0
@@ -50,8 +50,7 @@ class ReachVerdict(msgspec.Struct, frozen=True):
 
 def client(url: str, egress: Iterable[str] = ()) -> httpx.AsyncClient:
     """A client for an address that the operator wrote: private only where it says so itself."""
-    host = urlsplit(url).hostname
-    return async_client(egress, [host] if host else [])
+    return async_client(egress, hosts_of(url))
 
 
 async def look(

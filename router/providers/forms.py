@@ -27,13 +27,10 @@ def fields_of(body: bytes) -> dict[str, str | list[str]]:
         FormError: an escape is broken, or a text is not UTF-8.
         FormTooLargeError: too many fields.
     """
-    if body.count(b"&") >= FIELDS_MAX:
-        raise FormTooLargeError(f"over {FIELDS_MAX} form fields")
     found: dict[str, list[str]] = {}
     try:
-        for field in body.split(b"&"):
-            name, _, value = field.partition(b"=")
-            if field:
+        for name, sign, value in _pairs(body):
+            if name or sign:
                 found.setdefault(unescaped(name).decode(), []).append(unescaped(value).decode())
     except UnicodeDecodeError:
         raise FormError("a form field is not UTF-8") from None
@@ -53,14 +50,17 @@ def field_of(body: bytes, name: bytes) -> bytes:
         FormError: the field is missing or there twice, or an escape is broken.
         FormTooLargeError: too many fields.
     """
-    if body.count(b"&") >= FIELDS_MAX:
-        raise FormTooLargeError(f"over {FIELDS_MAX} form fields")
-    pairs = (field.partition(b"=") for field in body.split(b"&"))
-    values = [value for key, _, value in pairs if key == name]
+    values = [value for key, _, value in _pairs(body) if key == name]
     if len(values) != 1:
         text = name.decode("ascii")
         raise FormError(f"{len(values)} form fields are named {text!r}, one was expected")
     return unescaped(values[0])
+
+
+def _pairs(body: bytes) -> list[tuple[bytes, bytes, bytes]]:
+    if body.count(b"&") >= FIELDS_MAX:
+        raise FormTooLargeError(f"over {FIELDS_MAX} form fields")
+    return [field.partition(b"=") for field in body.split(b"&")]
 
 
 def unescaped(value: bytes) -> bytes:

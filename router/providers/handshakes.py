@@ -57,11 +57,8 @@ class HandshakeResponder:
         return self._answer_body(request.body)
 
     def _asking(self, values: dict[str, str]) -> Handshake | None:
-        for handshake in self._by_query:
-            fits = all(values.get(name) == value for name, value in handshake.when.items())
-            if fits and _echo(values.get(handshake.echo)) is not None:
-                return handshake
-        return None
+        fitting = (h for h in self._by_query if h.when.items() <= values.items())
+        return next((h for h in fitting if _echo(values.get(h.echo)) is not None), None)
 
     def _answer_body(self, body: bytes) -> bytes | None:
         if len(body) > BODY_MAX or not any(word in body for word in self._words):
@@ -70,10 +67,12 @@ class HandshakeResponder:
             payload = decoded(body)
         except OddBodyError:
             return None
-        for handshake in self._by_body:
-            if all(dug(payload, name) == value for name, value in handshake.when.items()):
-                return _echo(dug(payload, handshake.echo))
-        return None
+        fitting = (
+            handshake
+            for handshake in self._by_body
+            if all(dug(payload, name) == value for name, value in handshake.when.items())
+        )
+        return next((_echo(dug(payload, handshake.echo)) for handshake in fitting), None)
 
 
 def _values(request: InboundRequest) -> dict[str, str]:

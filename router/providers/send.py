@@ -174,15 +174,12 @@ class Sender:
         payload = _fresh(payload)
         whole = next((path for path in where.paths if type(dug(payload, path)) is int), None)
         if whole is not None:
-            _put(payload, (whole,), _whole_number(provider_id))
+            # For senders that number: the same for the same text, exact in every JSON reader.
+            digest = sha256(provider_id.encode("utf-8")).digest()
+            _put(payload, (whole,), int.from_bytes(digest[:6]) + 1)
         else:
             _put(payload, where.paths, provider_id)
         return payload
-
-
-def _whole_number(provider_id: str) -> int:
-    """An id for senders that number: the same for the same text, exact in every JSON reader."""
-    return int.from_bytes(sha256(provider_id.encode("utf-8")).digest()[:6]) + 1
 
 
 def _fresh(payload: JSON) -> JSON:

@@ -18,7 +18,7 @@ _SCHEMES: dict[str, type[CredentialScheme | JwtScheme | SignedScheme]] = {
     "basic": CredentialScheme,
     "jwt": JwtScheme,
 }
-_REASONS = (
+_NEAREST = (
     "stale_timestamp",
     "expired_token",
     "wrong_claims",
@@ -64,7 +64,10 @@ class Verifier:
             return self._only(found, request, secrets, now_ms, tolerance_s)
         each = [verify(found, request, secrets, now_ms, tolerance_s) for verify in self._schemes]
         good = [verdict for verdict in each if isinstance(verdict, Verified)]
-        return good[0] if good else min(each, key=_distance)
+        refused = [verdict for verdict in each if isinstance(verdict, Refused)]
+        return (
+            good[0] if good else min(refused, key=lambda r: (*_NEAREST, r.reason).index(r.reason))
+        )
 
     def unambiguous(self, request: InboundRequest) -> Refused | None:
         """The refusal of an unsigned request that names its event or id twice, if it does."""
@@ -76,8 +79,3 @@ class Verifier:
 
     def _refused(self, reason: str, hint: str) -> Refused:
         return Refused(reason, self._status, hint)
-
-
-def _distance(verdict: Verified | Refused) -> int:
-    reason = verdict.reason if isinstance(verdict, Refused) else ""
-    return _REASONS.index(reason) if reason in _REASONS else len(_REASONS)

@@ -10,10 +10,11 @@ from router.errors import SecretMissing
 from router.metrics import Metrics
 from router.model.settings import PUBLISHED, Endpoint
 from router.provider_calls.answers import Sends
-from router.provider_calls.ranges import PublishedRanges, RangeFacts, Ranges
+from router.provider_calls.ranges import PublishedRanges, Ranges
 from router.providers.management import Access
 from router.rules.live import LiveRef
 from router.rules.ruleset import Ruleset
+from router.store.protocol import FactStore
 from router.wiring.secret_values import secret_value
 
 
@@ -53,7 +54,7 @@ class EndpointRanges:
         self,
         live: LiveRef,
         *,
-        facts: RangeFacts,
+        facts: FactStore,
         clock: Clock,
         rng: random.Random,
         metrics: Metrics,
