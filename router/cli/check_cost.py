@@ -8,6 +8,7 @@ from router.cli.output import visible
 from router.cli.simulated_delivery import as_arriving
 from router.config import Loaded, render_json
 from router.expressions import FieldNeed, encode_json
+from router.legible import cut
 from router.rules.cost import Cost, CostSample, EventCost, RuleCost, cost_json, cost_of
 from router.rules.ruleset import Ruleset
 from router.rules.scope import event_scope
@@ -65,8 +66,8 @@ def cost_lines(found: Cost) -> Iterator[str]:
     """For reading: what cannot be looked up first."""
     loose = [rule for rule in found.rules if rule.key is None]
     filed = [rule for rule in found.rules if rule.key is not None]
-    total = len(found.rules)
-    yield f"index     {len(filed)} of {total} rules are looked up by a field, {len(loose)} not"
+    count = f"{len(filed)} of {len(found.rules)} rules"
+    yield f"index     {count} are looked up by a field, {len(loose)} not"
     yield from _section(
         "not looked up: evaluated for every event that from and events let in", loose
     )
@@ -75,10 +76,8 @@ def cost_lines(found: Cost) -> Iterator[str]:
 
 
 def _section(title: str, rules: Sequence[RuleCost]) -> Iterator[str]:
-    if not rules:
-        return
-    yield ""
-    yield title
+    if rules:
+        yield from ("", title)
     for rule in rules[:RULES_SHOWN]:
         leaves = f"{rule.leaves} {'leaf' if rule.leaves == 1 else 'leaves'}"
         yield f"  {rule.rule}  ({_head(rule)}; {leaves})"
@@ -99,15 +98,13 @@ def _head(rule: RuleCost) -> str:
 def _key(need: FieldNeed) -> str:
     values = [encode_json(value).decode() for value in need.values]
     starts = [f"{encode_json(text).decode()}…" for text in need.prefixes]
-    wanted = [*values, *starts]
-    more = len(wanted) - _VALUES_SHOWN
-    shown = " or ".join(wanted[:_VALUES_SHOWN]) + (f" or {more} more" if more > 0 else "")
-    return f"{'.'.join(need.path)} = {_cut(shown)}"
+    shown, more = [*values, *starts][:_VALUES_SHOWN], len(values + starts) - _VALUES_SHOWN
+    wanted = " or ".join([*shown, f"{more} more"] if more > 0 else shown)
+    return f"{'.'.join(need.path)} = {_cut(wanted)}"
 
 
 def _cut(text: str) -> str:
-    line = visible(" ".join(text.split()))
-    return line if len(line) <= _TEXT_MAX else f"{line[:_TEXT_MAX]}…"
+    return cut(visible(" ".join(text.split())), _TEXT_MAX)
 
 
 def _events(events: Sequence[EventCost]) -> Iterator[str]:
@@ -116,9 +113,9 @@ def _events(events: Sequence[EventCost]) -> Iterator[str]:
         return
     yield ""
     yield "events, the costliest first: rules let in, evaluated for the sample, evaluated at most"
-    wide = max(len(f"{e.endpoint} {e.event}") for e in costly[:EVENTS_SHOWN])
-    for e in costly[:EVENTS_SHOWN]:
-        name = f"{e.endpoint} {e.event}"
+    shown = [(f"{e.endpoint} {e.event}", e) for e in costly[:EVENTS_SHOWN]]
+    wide = max(len(name) for name, _ in shown)
+    for name, e in shown:
         yield f"  {name:<{wide}}  {e.let_in:>6}  {e.asked:>6}  {e.most:>6}".rstrip()
     if len(costly) > EVENTS_SHOWN:
         yield f"  … and {len(costly) - EVENTS_SHOWN} more: --json lists all"

@@ -1,9 +1,11 @@
 """A difference for reading: what the rules say, then by rule what it did, with a few examples."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from router.cli.output import counted, moment, visible
 from router.expressions import JSON, encode_json
+from router.legible import cut
 from router.rehearsal.diff import CallChange, Difference, Effect
 from router.rehearsal.plain import Change
 
@@ -18,17 +20,13 @@ def difference_lines(found: Difference) -> Iterator[str]:
     yield f"old  {found.old}"
     yield f"new  {found.new}"
     if found.rules:
-        yield ""
-        yield "rules"
+        yield from ("", "rules")
     for rule in found.rules:
         yield f"  {_SIGNS[rule.kind]} {rule.rule}  {rule.kind}"
         yield from (f"      {_line(change)}" for change in rule.changes)
     if found.settings:
-        yield ""
-        yield "settings"
-        yield from (f"  {_line(change)}" for change in found.settings)
-    yield ""
-    yield _summary(found)
+        yield from ("", "settings", *(f"  {_line(change)}" for change in found.settings))
+    yield from ("", _summary(found))
     by_rule: dict[str, list[Effect]] = {}
     for effect in found.effects:
         by_rule.setdefault(effect.rule, []).append(effect)
@@ -47,14 +45,12 @@ def _summary(found: Difference) -> str:
 
 
 def _rule(name: str, effects: Sequence[Effect]) -> Iterator[str]:
-    yield ""
-    yield name
+    yield from ("", name)
     for kind in dict.fromkeys((e.kind, e.shadow) for e in effects):
         some = [e for e in effects if (e.kind, e.shadow) == kind]
         where = " in shadow" if kind[1] else ""
         yield f"  {kind[0]}{where}: {counted(len(some), 'event')}"
-        for effect in some[:EXAMPLES_SHOWN]:
-            yield from _example(effect)
+        yield from chain.from_iterable(map(_example, some[:EXAMPLES_SHOWN]))
         if len(some) > EXAMPLES_SHOWN:
             yield f"    … and {len(some) - EXAMPLES_SHOWN} more: --json lists all"
 
@@ -63,8 +59,7 @@ def _example(effect: Effect) -> Iterator[str]:
     place = f" #{effect.index}" if effect.index else ""
     when = moment(effect.received_at)
     yield f"    {effect.delivery}{place}  {visible(effect.event)}  {when}"
-    for call in effect.calls:
-        yield from _call(call)
+    yield from chain.from_iterable(map(_call, effect.calls))
 
 
 def _call(call: CallChange) -> Iterator[str]:
@@ -87,5 +82,4 @@ def _line(change: Change, prefix: str = "") -> str:
 
 
 def _short(value: JSON) -> str:
-    text = visible(encode_json(value).decode("utf-8"))
-    return text if len(text) <= _VALUE_MAX else f"{text[:_VALUE_MAX]}…"
+    return cut(visible(encode_json(value).decode("utf-8")), _VALUE_MAX)

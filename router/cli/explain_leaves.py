@@ -92,14 +92,11 @@ def _beside(leaf: Leaf) -> str:
 
 
 def _changes(changes: tuple[SmallestChange, ...]) -> Iterator[str]:
-    if not changes:
-        return
     if len(changes) == 1:
         yield f"    the smallest change: {_change(changes[0])}"
-        return
-    yield "    the smallest change, one of:"
-    for change in changes:
-        yield f"      {change.leaf} {_change(change)}"
+    elif changes:
+        yield "    the smallest change, one of:"
+        yield from (f"      {change.leaf} {_change(change)}" for change in changes)
 
 
 def _change(change: SmallestChange) -> str:

@@ -18,14 +18,12 @@ def explanation_lines(found: Explanation, *, whole: bool) -> Iterator[str]:
     """`whole`: every rule with all its leaves, as when one was named."""
     yield from _head(found)
     if found.reason is not None:
-        yield ""
-        yield f"no rule was evaluated: {found.reason}"
+        yield from ("", f"no rule was evaluated: {found.reason}")
     for event in found.events[:EVENTS_SHOWN]:
         yield from _event(event, whole)
     more = len(found.events) - EVENTS_SHOWN
     if more > 0:
-        yield ""
-        yield f"… and {more} more events: name one with --event, or use --json"
+        yield from ("", f"… and {more} more events: name one with --event, or use --json")
 
 
 def _head(found: Explanation) -> Iterator[str]:
@@ -61,8 +59,7 @@ def _dedupe(found: Explanation) -> str:
 
 def _event(e: EventReading, whole: bool) -> Iterator[str]:
     name = e.event.name if e.event.action is None else f"{e.event.name}.{e.event.action}"
-    yield ""
-    yield f"event {e.event.index}: {visible(name)} {e.event.id}".rstrip()
+    yield from ("", f"event {e.event.index}: {visible(name)} {e.event.id}".rstrip())
     if e.known:
         yield "  a copy of an event known before: it was not routed; what follows is what if"
     if not e.rules:
@@ -83,8 +80,7 @@ def _event(e: EventReading, whole: bool) -> Iterator[str]:
 
 def _group(title: str, readings: Sequence[RuleReading]) -> Iterator[str]:
     if readings:
-        yield ""
-        yield title
+        yield from ("", title)
     for reading in readings:
         yield from rule_lines(reading)
         if reading.passed is not None:
@@ -93,8 +89,7 @@ def _group(title: str, readings: Sequence[RuleReading]) -> Iterator[str]:
 
 def _short(title: str, readings: Sequence[RuleReading], whole: bool) -> Iterator[str]:
     if readings:
-        yield ""
-        yield title
+        yield from ("", title)
     for reading in readings if whole else readings[:OTHERS_SHOWN]:
         yield f"  {reading.rule.id}  {_briefly(reading)}"
     if len(readings) > OTHERS_SHOWN and not whole:

@@ -76,7 +76,10 @@ class LazyGroup(click.Group):
         """As click does, but an unknown name is answered with the right one."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            raise UsageError(_unknown(name))
+            from router.suggest import did_you_mean
+
+            hint = did_you_mean(name, COMMANDS) or "`router -h` lists them all"
+            raise UsageError(f"there is no command {name!r}; {hint}")
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -134,7 +137,8 @@ def run(args: Sequence[str], environ: Mapping[str, str]) -> int:
         code = _invoke(args)
         sys.stdout.flush()
     except BrokenPipeError:
-        _silence_stdout()
+        # Nobody reads us any more: keep the interpreter's last flush from complaining about it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (KeyboardInterrupt, click.Abort):
         return 130
@@ -195,16 +199,3 @@ def _unexpected(error: Exception, *, debug: bool) -> int:
         err=True,
     )
     return 1
-
-
-def _silence_stdout() -> None:
-    """Nobody reads us any more: keep the interpreter's last flush from complaining about it."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, sys.stdout.fileno())
-
-
-def _unknown(name: str) -> str:
-    from router.suggest import did_you_mean
-
-    hint = did_you_mean(name, COMMANDS)
-    return f"there is no command {name!r}; {hint or '`router -h` lists them all'}"

@@ -166,8 +166,10 @@ def place_options(*names: str) -> Callable[[Command], Command]:
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def with_place(rules_argument: str | None = None, **given: Any) -> None:
-            chosen = _with_those_of_groups({n: given.pop(n, None) for n in _FIELDS})
-            command(place=_place(chosen, rules_argument), **given)
+            here = {name: given.pop(name, None) for name in _FIELDS}
+            # `targets --server URL pause NAME`: what stands before the subcommand counts for it.
+            before = {name: c.params[name] for name in here if (c := _who_said(name)) is not None}
+            command(place=_place(here | before, rules_argument), **given)
 
         decorated: Command = with_place
         for name in reversed(chosen):
@@ -180,15 +182,6 @@ def place_options(*names: str) -> Callable[[Command], Command]:
 _FIELDS = ("rules", "as_json", "dev", "store", "listen", "admin", "server")
 
 rules_argument = click.argument("rules_argument", metavar="[RULES]", required=False)
-
-
-def _with_those_of_groups(given: dict[str, Any]) -> dict[str, Any]:
-    """`targets --server URL pause NAME`: what was said before the subcommand counts for it too."""
-    for name in given:
-        context = _who_said(name)
-        if context is not None:
-            given[name] = context.params[name]
-    return given
 
 
 def _who_said(name: str) -> click.Context | None:

@@ -69,26 +69,26 @@ class RulesFile(pytest.File):
         loaded = read_rules(self.path, environ=os.environ, tests=True)
         if loaded.ruleset is None:
             raise self.CollectError(render_text(loaded.diagnostics))
-        rehearsed = cache(partial(_rehearsed, loaded.ruleset))
+        runner = cache(partial(_runner, loaded.ruleset))
         for trial in loaded.trials:
-            yield RulesItem.from_parent(self, name=trial.name, trial=trial, rehearsed=rehearsed)
+            yield RulesItem.from_parent(self, name=trial.name, trial=trial, runner=runner)
 
 
-def _rehearsed(ruleset: "Ruleset") -> "TrialRunner":
+def _runner(ruleset: "Ruleset") -> "TrialRunner":
     from router.rehearsal import TrialRunner
 
     return TrialRunner(ruleset, environ=os.environ, random_bytes=os.urandom)
 
 
 class RulesItem(pytest.Item):
-    """One test; `rehearsed` gives the runner that all tests of its file share."""
+    """One test; `runner` gives the one that all tests of its file share."""
 
     def __init__(
-        self, *, trial: "Trial", rehearsed: Callable[[], "TrialRunner"], **given: Any
+        self, *, trial: "Trial", runner: Callable[[], "TrialRunner"], **given: Any
     ) -> None:
         super().__init__(**given)
         self._trial = trial
-        self._rehearsed = rehearsed
+        self._runner = runner
 
     def runtest(self) -> None:
         """
@@ -106,7 +106,7 @@ class RulesItem(pytest.Item):
             raise RulesTestFailedError(failure_lines(result, allow=REAL))
 
     def _result(self) -> "TrialResult":
-        runner = self._rehearsed()
+        runner = self._runner()
         if not self._trial.real:
             return runner.run(self._trial)
         from router.wiring.test_runner import run_tests

@@ -133,8 +133,7 @@ _SIGNS = (
 def judge(seen: ReachAnswer) -> ReachVerdict:
     """What an answer says of the way from here to the router."""
     if seen.trouble is not None:
-        says, fix = _TROUBLES.get(seen.trouble, _TROUBLES["broken"])
-        return ReachVerdict(False, says, fix)
+        return ReachVerdict(False, *_TROUBLES.get(seen.trouble, _TROUBLES["broken"]))
     answer = f"{seen.status}" + (f" {seen.word}" if seen.word else "")
     if seen.word is not None:
         return _ours(seen, answer)

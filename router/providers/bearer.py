@@ -89,18 +89,22 @@ class JwtScheme(Scheme):
 
     def _claimed(self, claims: Claims, now_s: float, leeway_s: float) -> Refused | None:
         """Why a token that is genuine does not hold here and now, if so."""
-        if claims.exp + leeway_s <= now_s:
-            return self.refused("expired_token", "the token has expired")
-        if claims.nbf is not None and claims.nbf - leeway_s > now_s:
-            return self.refused("expired_token", "the token is not valid yet")
-        rule = self._rule
-        if rule.issuer is not None and claims.iss != rule.issuer:
-            return self.refused("wrong_claims", "the token is another issuer's")
+        issuer, audience = self._rule.issuer, self._rule.audience
         meant = [claims.aud] if isinstance(claims.aud, str) else claims.aud or []
+        early = claims.nbf is not None and claims.nbf - leeway_s > now_s
         # A token for somebody else must not pass here, even where we name no audience.
-        if (rule.audience is not None or meant) and rule.audience not in meant:
-            return self.refused("wrong_claims", "the token is for another audience")
-        return None
+        elsewhere = (audience is not None or meant) and audience not in meant
+        faults = (
+            (claims.exp + leeway_s <= now_s, "expired_token", "the token has expired"),
+            (early, "expired_token", "the token is not valid yet"),
+            (
+                issuer is not None and claims.iss != issuer,
+                "wrong_claims",
+                "the token is another issuer's",
+            ),
+            (elsewhere, "wrong_claims", "the token is for another audience"),
+        )
+        return next((self.refused(reason, hint) for wrong, reason, hint in faults if wrong), None)
 
 
 def claims_of(token: bytes) -> Claims | None:

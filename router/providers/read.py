@@ -95,7 +95,9 @@ class Reader:
     def read(self, request: InboundRequest, weighed: MeasuredBody | None = None) -> Reading:
         """The delivery's events, or why it has none. `weighed`: what is known of its body."""
         found = self._headers.first(request.headers)
-        name, delivery_id = _named(self._event(found, "", None)), self._header_id(found)
+        name = _named(self._event(found, "", None))
+        number = self._id(found, "", None) if self._id and self._id_header else None
+        delivery_id = number.encode("latin-1") if number else None
         try:
             events = self._events(found, request, weighed)
         except OddBodyError as odd:
@@ -168,10 +170,6 @@ class Reader:
         return ReadEvent(
             index, name, action, payload, raw, fields, number.encode(encoding) if number else None
         )
-
-    def _header_id(self, found: Found) -> bytes | None:
-        number = self._id(found, "", None) if self._id and self._id_header else None
-        return number.encode("latin-1") if number else None
 
     def _getter(self, source: ValueSource, *, numbers: bool = False) -> Getter:
         if source.event:

@@ -107,8 +107,8 @@ PROOF = (
         "a token for somebody else opens the door",
         Edit(
             "router/providers/bearer.py",
-            "        if (rule.audience is not None or meant) and rule.audience not in meant:\n",
-            "        if rule.audience is not None and rule.audience not in meant:\n",
+            "        elsewhere = (audience is not None or meant) and audience not in meant\n",
+            "        elsewhere = audience is not None and audience not in meant\n",
         ),
         "unit/providers/test_bearer.py::test_a_token_for_somebody_is_not_for_whoever_names_nobody",
     ),
