@@ -6,6 +6,7 @@ from typing import Any
 from router.errors import EvaluationError
 from router.expressions.absent import ABSENT, JSON, Failed, Lazy
 from router.expressions.expression import Expression, Scope
+from router.expressions.faults import FAULTS, reason_of
 
 _DEPTH_MAX = 40
 
@@ -48,8 +49,8 @@ class Definitions(Lazy):
         self._known[name] = Failed(f"def.{name} needs itself")
         self._depth += 1
         try:
-            return expression.read(self._scope)
-        except EvaluationError as fault:
-            return Failed(f"def.{name}: {fault}")
+            return expression.run(self._scope, self._scope)
+        except FAULTS as fault:
+            return Failed(f"def.{name}: {reason_of(fault)}")
         finally:
             self._depth -= 1

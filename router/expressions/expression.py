@@ -1,12 +1,12 @@
 """One expression, compiled: what it reads, and its readings as closures."""
 
+import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from router.errors import EvaluationError, ExpressionError
 from router.expressions.absent import ABSENT, JSON, Failed, Lazy
-from router.expressions.bounds import check_growth
 from router.expressions.calls import check_call
 from router.expressions.faults import FAULTS, reason_of
 from router.expressions.nodes import Node, walk
@@ -15,6 +15,8 @@ from router.expressions.reads import Use, reads_of
 from router.expressions.value import Run, build
 from router.expressions.verdict import VALUE, build_verdict
 
+GROWTH_MAX = 2_000
+_MULTIPLY = ("chain", "pipe", "list_projection", "value_projection", "filter")
 Scope = Mapping[str, JSON]
 """Root names to their values: a plain dict; `def` is a Definitions."""
 
@@ -25,17 +27,18 @@ class Expression:
 
     `search(value)` reads plain JMESPath of any value. `value(scope)` reads it over the roots; what
     is absent is None. Both raise EvaluationError. `verdict(scope)` is True, False or Failed and
-    never raises. `read(scope)` is `value` that keeps ABSENT apart.
+    never raises. `run` is the closure that `value` calls: it keeps ABSENT apart, and whatever may
+    go wrong in it is one of FAULTS.
 
     `roots` are the top-level names it reads, `uses` the (root, field) pairs, `spans` where each
     stands first in `text` (start, end). `tree` is for packages that look inside.
     """
 
-    __slots__ = ("_run", "_spans", "read", "text", "tree", "value", "verdict")
+    __slots__ = ("_spans", "run", "text", "tree", "value", "verdict")
 
     text: str
     tree: Node
-    read: Callable[[Scope], Any]
+    run: Run
     value: Callable[[Scope], JSON]
     verdict: Callable[[Scope], bool | Failed]
 
@@ -74,22 +77,8 @@ class Expression:
         return MappingProxyType(self._spans)
 
 
-def _make_read(expression: Expression) -> Callable[[Scope], Any]:
-    run: Run = expression._run  # noqa: SLF001 - its own
-
-    def read(scope: Scope) -> Any:
-        try:
-            return run(scope, scope)
-        except EvaluationError:
-            raise
-        except FAULTS as fault:
-            raise EvaluationError(reason_of(fault)) from None
-
-    return read
-
-
 def _make_value(expression: Expression) -> Callable[[Scope], JSON]:
-    run: Run = expression._run  # noqa: SLF001
+    run = expression.run
 
     def value(scope: Scope) -> JSON:
         try:
@@ -111,9 +100,8 @@ def _make_verdict(expression: Expression) -> Callable[[Scope], bool | Failed]:
 
 
 _MAKE: dict[str, Callable[[Expression], Any]] = {
-    "_run": lambda expression: build(expression.tree, VALUE),
+    "run": lambda expression: build(expression.tree, VALUE),
     "_spans": lambda expression: reads_of(expression.tree),
-    "read": _make_read,
     "value": _make_value,
     "verdict": _make_verdict,
 }
@@ -135,5 +123,17 @@ def checked(text: str, tree: Node) -> Expression:
     for node, _, _ in walk(tree):
         if node.kind == "call":
             check_call(node)
-    check_growth(tree)
+    if _growth(tree) > GROWTH_MAX:  # `[@, @] | [@, @] | …` multiplies selections
+        message = "its result could grow without bound: selections of selections"
+        raise ExpressionError(TOO_COMPLEX, message, tree.start, tree.end)
     return Expression(text, tree)
+
+
+def _growth(node: Node) -> int:
+    """How often at most the input can be repeated in the result."""
+    grown = [_growth(child) for child in node.children]
+    if node.kind in _MULTIPLY or any(child.kind == "expref" for child in node.children):
+        return min(math.prod(grown), GROWTH_MAX + 1)
+    if node.kind in ("select_list", "select_hash", "call"):
+        return max(sum(grown), 1)
+    return max(grown, default=1)

@@ -67,9 +67,8 @@ def unusable_of(
         if node.kind == "and":
             spine.extend(reversed(node.children))
         elif not reader.needs(node):
-            found.append(
-                UnusableCondition(expression.text[node.start : node.end], reader.obstacle(node))
-            )
+            why = str(reader.leaf(node))
+            found.append(UnusableCondition(expression.text[node.start : node.end], why))
     return tuple(found)
 
 
@@ -108,21 +107,14 @@ class _NeedReader:
             return tuple(need for child in node.children for need in self.needs(child))
         if node.kind == "or":
             return alternatives([self.needs(child) for child in node.children])
-        found = self._equality(node) if node.kind == "compare" else self._call(node)
-        return () if found is None else (found,)
+        found = self.leaf(node)
+        return () if isinstance(found, str) else (found,)
 
-    def obstacle(self, node: Node) -> str:
-        """Why it needs nothing that can be looked up."""
+    def leaf(self, node: Node) -> FieldNeed | str:
+        """What it needs, or why that is nothing that can be looked up."""
         if node.kind == "compare":
-            return self._why_no_equality(node)
-        if node.kind == "call":
-            if node.value in ("starts_with", "glob"):
-                return "it does not begin with a text that is known"
-            return f"{node.value}() must be called to know"
-        return _obstacle(node)
-
-    def _known(self, node: Node) -> bool:
-        return node.kind == "literal" or self._value(node) is not ABSENT
+            return self._equality(node)
+        return self._call(node) if node.kind == "call" else _obstacle(node)
 
     def _value(self, node: Node) -> JSON:
         """Its value if that is the same for every event, else ABSENT."""
@@ -135,53 +127,48 @@ class _NeedReader:
             value = value.get(name, ABSENT) if isinstance(value, Mapping) else ABSENT
         return value
 
-    def _equality(self, node: Node) -> FieldNeed | None:
-        left, right = node.children
-        if self._known(left):
-            left, right = right, left
-        names = _names(left)
-        if node.value != "==" or names is None or self._known(left) or not self._known(right):
-            return None
-        value = self._value(right)
-        return None if index_key(value) is None else FieldNeed(names, (value,))
+    def _equality(self, node: Node) -> FieldNeed | str:
+        if node.value != "==":
+            order = f"{node.value} is an order; only equality and beginnings are looked up"
+            return "!= says what must not be" if node.value == "!=" else order
+        sides = [(child, self._value(child)) for child in node.children]
+        fields = [child for child, value in sides if value is ABSENT]
+        if len(fields) != 1:
+            return "two fields are compared with each other" if fields else "it is constant"
+        [value] = (value for _, value in sides if value is not ABSENT)
+        if index_key(value) is None:
+            return "it is compared with null, a list or an object"
+        if (names := _names(fields[0])) is not None:
+            return FieldNeed(names, (value,))
+        if fields[0].kind == "call":
+            return "the result of a function is compared"
+        return _obstacle(fields[0]) if path_of(fields[0]) is None else _POSITION
 
-    def _call(self, node: Node) -> FieldNeed | None:
-        if node.kind != "call" or len(node.children) != 2:
-            return None
+    def _call(self, node: Node) -> FieldNeed | str:
+        why = f"{node.value}() must be called to know"
+        if node.value in ("starts_with", "glob"):
+            why = "it does not begin with a text that is known"
+        if len(node.children) != 2:
+            return why
         if node.value == "contains":
-            return self._one_of(*node.children)
+            return self._one_of(*node.children) or why
         names, text = _names(node.children[0]), self._value(node.children[1])
         if names is None or not isinstance(text, str):
-            return None
+            return why
         head, star, _ = text.partition("*")
         if node.value == "glob" and not star:
             return FieldNeed(names, (head,))
         prefix = {"starts_with": text, "glob": head}.get(node.value)
-        return FieldNeed(names, (), (prefix,)) if prefix else None
+        return FieldNeed(names, (), (prefix,)) if prefix else why
 
     def _one_of(self, choices: Node, searched: Node) -> FieldNeed | None:
         """`contains(['a', 'b'], field)`."""
         names, values = _names(searched), self._value(choices)
         if choices.kind == "select_list":
             values = [self._value(child) for child in choices.children]
-        if names is None or not isinstance(values, list):
-            return None
-        if any(index_key(value) is None for value in values):
+        if names is None or not isinstance(values, list) or None in map(index_key, values):
             return None
         return FieldNeed(names, tuple(values))
-
-    def _why_no_equality(self, node: Node) -> str:
-        if node.value == "!=":
-            return "!= says what must not be"
-        if node.value != "==":
-            return f"{node.value} is an order; only equality and beginnings are looked up"
-        sides = [child for child in node.children if not self._known(child)]
-        known = [self._value(child) for child in node.children if self._known(child)]
-        if len(sides) != 1:
-            return "two fields are compared with each other" if sides else "it is constant"
-        if index_key(known[0]) is None:
-            return "it is compared with null, a list or an object"
-        return _why_no_names(sides[0])
 
 
 def _names(node: Node) -> tuple[str, ...] | None:
@@ -194,6 +181,7 @@ def _names(node: Node) -> tuple[str, ...] | None:
 
 # -- why not
 
+_POSITION = "a position in a list is read"
 _OBSTACLES = {
     "or": "an || whose alternatives do not all say what one same field is",
     "not": "a ! says what must not be",
@@ -210,11 +198,3 @@ def _obstacle(node: Node) -> str:
     if path_of(node) is not None:
         return "a bare field may hold anything"
     return _OBSTACLES.get(node.kind, "its value must be computed")
-
-
-def _why_no_names(side: Node) -> str:
-    if side.kind == "call":
-        return "the result of a function is compared"
-    if path_of(side) is not None:
-        return "a position in a list is read"
-    return _obstacle(side)

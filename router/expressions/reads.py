@@ -24,10 +24,10 @@ def _read(node: Node, at_scope: bool, spans: Spans) -> None:
                 _note(spans, [node])
         case "chain":
             _read_chain(_steps(node), at_scope, spans)
-        case "index" | "slice" | "flatten":
-            _read(node.children[0], at_scope, spans)
         case "pipe":
-            _read_pipe(node, at_scope, spans)
+            for child in node.children:
+                _read(child, at_scope, spans)
+                at_scope = child.kind == "root" or (at_scope and child.kind == "current")
         case "list_projection" | "value_projection" | "filter":
             first, *others = node.children
             _read(first, at_scope, spans)
@@ -38,12 +38,6 @@ def _read(node: Node, at_scope: bool, spans: Spans) -> None:
         case _:
             for child in node.children:
                 _read(child, at_scope, spans)
-
-
-def _read_pipe(node: Node, at_scope: bool, spans: Spans) -> None:
-    for child in node.children:
-        _read(child, at_scope, spans)
-        at_scope = child.kind == "root" or (at_scope and child.kind == "current")
 
 
 def _steps(node: Node) -> list[Node]:

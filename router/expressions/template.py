@@ -140,7 +140,9 @@ def compile_template(text: str) -> Template:
         if opened > position:
             parts.append(text[position:opened])
             offsets.append(position)
-        begin = _after_space(text, opened + 2)
+        begin = opened + 2
+        while begin < len(text) and text[begin] in " \t\r\n":
+            begin += 1
         expression, position = _expression_at(text, opened, begin)
         parts.append(expression)
         offsets.append(begin)
@@ -148,12 +150,6 @@ def compile_template(text: str) -> Template:
         parts.append(text[position:])
         offsets.append(position)
     return Template(text, tuple(parts), tuple(offsets))
-
-
-def _after_space(text: str, position: int) -> int:
-    while position < len(text) and text[position] in " \t\r\n":
-        position += 1
-    return position
 
 
 def _expression_at(text: str, opened: int, begin: int) -> tuple[Expression, int]:

@@ -5,7 +5,7 @@ The leaves are judged by the closures of the fast verdict, made from the same tr
 them is read here. So the two agree, which a property test holds them to.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -146,24 +146,28 @@ class _TraceReader:
         self._thorough = thorough
         self._first = first
 
-    def read(self, part: TracePart, *, wanted: bool) -> _Outcome:
-        """The verdict; how many leaves stand in the way of `wanted`; those that do so alone."""
-        if part.kind == "leaf":
-            return self._leaf(part, wanted)
-        if part.kind == "not":
-            verdict, missing, pivots = self.read(part.parts[0], wanted=not wanted)
-            return verdict if isinstance(verdict, Failed) else not verdict, missing, pivots
-        return self._joined(part, wanted)
+    def read(self, part: TracePart, *, wanted: bool, skip: bool = False) -> _Outcome:
+        """
+        The verdict; how many leaves stand in the way of `wanted`; those that do so alone.
 
-    def _joined(self, part: TracePart, wanted: bool) -> _Outcome:
+        To `skip` is only to note the leaves.
+        """
+        if part.kind == "leaf":
+            return self._leaf(part, wanted, skip)
+        if part.kind == "not":
+            verdict, missing, pivots = self.read(part.parts[0], wanted=not wanted, skip=skip)
+            return verdict if isinstance(verdict, Failed) else not verdict, missing, pivots
+        return self._joined(part, wanted, skip)
+
+    def _joined(self, part: TracePart, wanted: bool, skip: bool) -> _Outcome:
         decisive = part.kind == "any"  # the verdict of one part that settles the whole
         go_on = self._thorough and wanted is not decisive
         failed: Failed | None = None
         decided = False
         ways: list[tuple[int, tuple[int, ...]]] = []
         for inner in part.parts:
-            if decided and not go_on:
-                self._skip(inner, wanted)
+            if skip or (decided and not go_on):
+                self.read(inner, wanted=wanted, skip=True)
                 continue
             verdict, missing, pivots = self.read(inner, wanted=wanted)
             ways.append((missing, pivots))
@@ -179,38 +183,19 @@ class _TraceReader:
             return decisive, missing, pivots
         return (not decisive) if failed is None else failed, missing, pivots
 
-    def _leaf(self, part: TracePart, wanted: bool) -> _Outcome:
-        node, text = _node(part), part.expression
+    def _leaf(self, part: TracePart, wanted: bool, skip: bool) -> _Outcome:
+        node, text, number = part.node, part.expression, self._first + len(self.leaves)
+        assert node is not None  # noqa: S101 - every leaf has one
+        place = (number, text, node.start, node.end, wanted)
+        if skip:
+            self.leaves.append(Leaf(*place, "not evaluated", node=node))
+            return False, 0, ()
         verdict = build_verdict(node)(self._scope, self._scope)
         found = tuple(_found(text, operand, self._scope) for operand in _operands(node))
         reason = verdict.reason if isinstance(verdict, Failed) else None
         word: LeafVerdict = "error" if reason is not None else "true" if verdict else "false"
-        number = self._next()
-        self.leaves.append(
-            Leaf(number, text, node.start, node.end, wanted, word, found, reason, node)
-        )
+        self.leaves.append(Leaf(*place, word, found, reason, node))
         return (verdict, 0, ()) if verdict is wanted else (verdict, 1, (number,))
-
-    def _skip(self, part: TracePart, wanted: bool) -> None:
-        for leaf, helping in _leaves(part, wanted):
-            node = _node(leaf)
-            place = (self._next(), leaf.expression, node.start, node.end)
-            self.leaves.append(Leaf(*place, helping, "not evaluated", node=node))
-
-    def _next(self) -> int:
-        return self._first + len(self.leaves)
-
-
-def _node(part: TracePart) -> Node:
-    assert part.node is not None  # noqa: S101 - every leaf has one
-    return part.node
-
-
-def _leaves(part: TracePart, wanted: bool) -> Iterator[tuple[TracePart, bool]]:
-    if part.kind == "leaf":
-        yield part, wanted
-    for inner in part.parts:
-        yield from _leaves(inner, wanted is not (part.kind == "not"))
 
 
 # -- what was found

@@ -13,7 +13,7 @@ import msgspec
 from router.errors import EvaluationError
 from router.expressions.absent import ABSENT, JSON, Lazy
 from router.expressions.compare import is_true
-from router.expressions.nodes import Node, Path, path_of
+from router.expressions.nodes import Node, path_of
 
 Run = Callable[[Any, Any], Any]
 
@@ -38,8 +38,11 @@ class Semantics(msgspec.Struct, frozen=True):
 
 def build(node: Node, reading: Semantics) -> Run:
     """The closure that reads this node."""
-    path = path_of(node)
-    return build_path(path) if path is not None else _BUILD[node.kind](node, reading)
+    if (path := path_of(node)) is None:
+        return _BUILD[node.kind](node, reading)
+    rooted, keys = path
+    run = _build_keys(keys)
+    return (lambda _x, s: run(s, s)) if rooted else run
 
 
 def present(value: JSON) -> JSON:
@@ -65,15 +68,6 @@ def _element(value: Any, position: int) -> Any:
 
 
 # -- paths
-
-
-def build_path(path: Path) -> Run:
-    """The closure that reads a plain path from the current value, or from the scope."""
-    rooted, keys = path
-    run = _build_keys(keys)
-    if not rooted:
-        return run
-    return lambda _x, s: run(s, s)
 
 
 def _build_keys(keys: tuple[str | int, ...]) -> Run:
