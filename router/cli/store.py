@@ -87,14 +87,14 @@ def restore(*, place: Options, source: Path) -> None:
 
 def _note_backup(place: Options, made: BackupNote) -> None:
     """A line in the audit: by the server, or in the store itself. The backup is made already."""
-    from router.store.sqlite.audit_offline import note as write
+    from router.store.sqlite.upgrading import note_audit
 
     try:
         try:
             with AdminClient.of(place) as client:
                 asyncio.run(RemoteOperator(client).backed_up(made))
         except (NoServer, ConfigError, UsageError):  # none runs, or nobody knows where
-            write(_store_of(place), _line("backup", msgspec.to_builtins(made)))
+            note_audit(_store_of(place), _line("backup", msgspec.to_builtins(made)))
     except (click.ClickException, RouterError) as error:
         why = error.message if isinstance(error, click.ClickException) else str(error)
         note(f"no line in the audit: {why}")

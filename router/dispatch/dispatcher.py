@@ -22,7 +22,7 @@ from router.kinds import ADDRESSED
 from router.model.job import ActionKind, Job, Work
 from router.model.observed import Observer, unobserved
 from router.model.target import FACT, TargetChange, TargetNow
-from router.store.protocol import Store
+from router.store.protocol import DispatchStore
 from router.store.values import LeaseBatch, Recovered
 
 PUMP = 64
@@ -48,7 +48,7 @@ class Dispatcher:
 
     def __init__(
         self,
-        store: Store,
+        store: DispatchStore,
         actions: Mapping[ActionKind, Action],
         live: DispatchRules,
         *,
@@ -322,8 +322,7 @@ class Dispatcher:
 
     def _take_over(self, wanted: Wanted, batch: LeaseBatch, now: int) -> None:
         used: dict[str, int] = {}
-        for leased in batch.jobs:
-            work = Work(leased.job, leased.delivery, None)
+        for work in batch.jobs:
             target, kind = work.job.target, work.job.kind
             if len(work.delivery.body) > SMALL:
                 self._slots.bodies.take(work.job, len(work.delivery.body))

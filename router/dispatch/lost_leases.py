@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from router.clock import Clock
 from router.model.job import Job, Settlement
-from router.store.protocol import Store
+from router.store.protocol import DispatchStore
 from router.store.values import Acceptance
 
 REMEMBER_S = 60.0
@@ -16,7 +16,7 @@ class LostLeases:
     holds, and no restart comes to reclaim them. Such leases are remembered and looked for.
     """
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: DispatchStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self._leases: dict[str, float] = {}

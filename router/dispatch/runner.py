@@ -27,7 +27,7 @@ from router.model.job import (
 )
 from router.model.observed import Observer
 from router.model.retry import STANDARD, RetryPolicy
-from router.store.protocol import Store
+from router.store.protocol import DispatchStore
 from router.store.values import Acceptance, Settled
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 5.0
@@ -55,7 +55,7 @@ class Runner:
 
     def __init__(
         self,
-        store: Store,
+        store: DispatchStore,
         actions: Mapping[ActionKind, Action],
         live: DispatchRules,
         *,

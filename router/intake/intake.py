@@ -28,7 +28,7 @@ from router.providers import Reading
 from router.refusals import Refusals, is_probe
 from router.rules.live import LiveEndpoint, LiveRef, LiveRuleset
 from router.rules.plan import JOBS_MAX, Plan, Planner
-from router.store.protocol import Store
+from router.store.protocol import IntakeStore
 from router.store.values import Acceptance, Duplicate, EventEntry, Selector, narrowed
 from router.structure import MeasuredBody, weigh
 
@@ -94,7 +94,7 @@ class Intake:
         self,
         *,
         live: LiveRef,
-        store: Store,
+        store: IntakeStore,
         dispatch: DispatchPort,
         clock: Clock,
         ids: Ids,

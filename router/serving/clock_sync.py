@@ -5,7 +5,7 @@ from collections.abc import Callable
 from router.clock import SteadyClock
 from router.errors import StoreUnavailable
 from router.log import Log
-from router.store.protocol import Store
+from router.store.protocol import OperatorStore
 
 INTERVAL_S = 1.0
 SLEWED_MS = 2_000
@@ -28,7 +28,7 @@ class ClockSync:
         self,
         *,
         clock: SteadyClock,
-        store: Store,
+        store: OperatorStore,
         log: Log,
         stepped: Callable[[], None],
     ) -> None:

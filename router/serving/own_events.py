@@ -20,7 +20,7 @@ from router.operator.answers import ReloadState
 from router.rules import own_events
 from router.rules.live import LiveRef
 from router.rules.plan import Plan
-from router.store.protocol import Store
+from router.store.protocol import IntakeStore
 from router.store.values import Acceptance, Accepted, Duplicate
 
 STEP_S = 10.0
@@ -133,7 +133,7 @@ class OwnEventWriter:
         self,
         own: OwnEvents,
         *,
-        store: Store,
+        store: IntakeStore,
         wake: Callable[[str, int], None],
         clock: Clock,
         observe: Observer,

@@ -8,7 +8,7 @@ from router.clock import Clock
 from router.errors import StoreUnavailable
 from router.log import Log
 from router.metrics import RuleTotals
-from router.store.protocol import Store
+from router.store.protocol import OperatorStore
 from router.store.values import RuleCount
 
 INTERVAL_S = 10.0
@@ -32,7 +32,7 @@ class RuleCounterWriter:
         totals: Callable[[], Mapping[str, RuleTotals]],
         rules: Callable[[], Iterable[str]],
         *,
-        store: Store,
+        store: OperatorStore,
         clock: Clock,
         log: Log,
     ) -> None:

@@ -9,7 +9,7 @@ from router.log import Log
 from router.model.settings import DAY_MS
 from router.rules.live import LiveRef
 from router.serving.quiet_endpoints import QuietEndpoints
-from router.store.protocol import Store
+from router.store.protocol import OperatorStore
 from router.store.values import Retain
 
 INTERVAL_S = 10.0
@@ -31,7 +31,7 @@ class Upkeep:
     def __init__(
         self,
         *,
-        store: Store,
+        store: OperatorStore,
         live: LiveRef,
         dispatch: Dispatcher,
         clock: Clock,

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from router.model.delivery import Delivery
-from router.model.job import Attempt, Job, NewJob
+from router.model.job import Attempt, Job, NewJob, Work
 from router.model.selector import FIELDS, Criteria
 
 
@@ -106,20 +106,14 @@ def node_of(lease: str) -> str:
     return lease.partition("/")[0]
 
 
-class Leased(msgspec.Struct, frozen=True):
-    """A job held by its `lease`, its attempt recorded, with all that rendering needs."""
-
-    job: Job
-    delivery: Delivery
-
-
 class LeaseBatch(msgspec.Struct, frozen=True):
     """
-    What `lease` got. `next_due` tells, for each target asked for, when its next job not handed
-    out here is due (None: it has none); `corrupt` are jobs found unreadable since the last lease.
+    What `lease` got: jobs held by it, their attempts recorded, with all that rendering needs.
+    `next_due` is, of each target that was named, when its next job not handed out here is due
+    (None: it has none); `corrupt` are jobs found unreadable since the last lease.
     """
 
-    jobs: tuple[Leased, ...]
+    jobs: tuple[Work, ...]
     next_due: Mapping[str, int | None]
     corrupt: tuple[str, ...] = ()
 
@@ -296,14 +290,6 @@ class FeedQuery(msgspec.Struct, frozen=True):
     limit: int = 20
 
 
-class Followed(msgspec.Struct, frozen=True):
-    """A delivery with its events; `cursor` is the place behind it."""
-
-    cursor: str
-    delivery: Delivery
-    events: tuple[EventEntry, ...]
-
-
 class Following(msgspec.Struct, frozen=True):
     """
     What comes after a place. `cursor` is where the next question goes on, `more`: at once.
@@ -313,7 +299,7 @@ class Following(msgspec.Struct, frozen=True):
     of another ledger, or of a later copy of this one; what came after it is found by its time.
     """
 
-    deliveries: tuple[Followed, ...]
+    deliveries: tuple[Stored, ...]
     cursor: str
     more: bool
     removed: int | None

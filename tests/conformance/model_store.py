@@ -15,6 +15,7 @@ from router.model.job import (
     Job,
     NewJob,
     Settlement,
+    Work,
     committed,
 )
 from router.model.operations import ActionJobs, Audit, Change, Planned, Replay, ReplayStep
@@ -29,7 +30,6 @@ from router.store.values import (
     EventEntry,
     Generation,
     LeaseBatch,
-    Leased,
     Pruned,
     Recovered,
     Retain,
@@ -123,7 +123,7 @@ class ModelStore(ModelLists):
             )
         rest = {target: self._waiting(target) for target in slots}
         return LeaseBatch(
-            tuple(Leased(self._jobs[j.id], self._deliveries[j.delivery][0]) for j in taken),
+            tuple(Work(self._jobs[j.id], self._deliveries[j.delivery][0], None) for j in taken),
             {target: jobs[0].due_at if jobs else None for target, jobs in rest.items()},
         )
 

@@ -100,9 +100,14 @@ SEAMS = (
         "those tried one by one are answered before their commit",
         Edit(
             "router/store/sqlite/writer.py",
-            "                answers.append((operation, _alone(book, operation)))\n",
-            "                answers.append((operation, _alone(book, operation)))\n"
-            "                self._answer(answers[-1:], 0.0)\n",
+            "            return _transaction(book, batch, _one_by_one)",
+            "            def early(book: Book, batch: Batch) -> Answers:\n"
+            "                answers = []\n"
+            "                for one in batch:\n"
+            "                    answers.append((one, _alone(book, one)))\n"
+            "                    self._tell(self._settled, (answers[-1:], 0.0))\n"
+            "                return answers\n"
+            "            return _transaction(book, batch, early)",
         ),
         "conformance/test_stores.py::test_nobody_is_answered_before_the_commit_that_holds_his",
     ),

@@ -30,9 +30,9 @@ from pathlib import Path
 from benchmarks import peers, pushes, seed
 from benchmarks.store import a_settlement
 from router.clock import SystemClock
+from router.model.job import Work
 from router.store.sqlite.fragments import OUTCOME, STATE
 from router.store.sqlite.store import SqliteStore, open_store
-from router.store.values import Leased
 from tests import ledger
 from tests.acceptance.process import ROOT, Rig, RouterDied, TookTooLong
 from tests.faults.telling import say, told, verdict
@@ -189,7 +189,7 @@ async def leased(path: Path, waiting: int, claims: int, rng: random.Random) -> L
     return found
 
 
-async def settled(store: SqliteStore, one: Leased, found: Leases) -> None:
+async def settled(store: SqliteStore, one: Work, found: Leases) -> None:
     if not await store.settle(a_settlement(one.job.id, one.job.lease or "")):
         found.problems.append(f"{one.job.id} could not be settled")
 

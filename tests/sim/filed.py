@@ -144,7 +144,7 @@ class FiledStore(SqliteStore):
         self.inline.dead = True
         self.inline.book.db.close()
         self.reads._db.close()
-        self._lock.release()
+        self._lock.close()
 
 
 @contextmanager

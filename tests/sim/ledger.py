@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from router.model.delivery import Delivery
-from router.model.job import ENDED, Attempt, Job, JobState, NewJob, Settlement
+from router.model.job import ENDED, Attempt, Job, JobState, NewJob, Settlement, Work
 from router.store.values import (
     ALREADY,
     APART_MS,
@@ -16,7 +16,6 @@ from router.store.values import (
     Acceptance,
     Died,
     LeaseBatch,
-    Leased,
     Recovered,
     Settled,
     node_of,
@@ -104,7 +103,7 @@ class Ledger:
         fresh: Mapping[str, Sequence[str]] = {},
     ) -> LeaseBatch:
         await self.pause()
-        jobs: list[Leased] = []
+        jobs: list[Work] = []
         next_due: dict[str, int | None] = {}
         for target, room in slots.items():
             named = [self.records[id_] for id_ in fresh.get(target, ())]
@@ -117,7 +116,7 @@ class Ledger:
                     job, state="running", attempt=job.attempt + 1, started_at=now, lease=lease
                 )
                 self.records[job.id] = job
-                jobs.append(Leased(job, self.deliveries_[job.delivery]))
+                jobs.append(Work(job, self.deliveries_[job.delivery], None))
             first = self._first(target)
             next_due[target] = None if first is None else first.due_at
         await self.pause()

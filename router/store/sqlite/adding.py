@@ -8,7 +8,14 @@ from router.errors import NotFound
 from router.model.job import NewJob, Turn
 from router.store.sqlite import runs
 from router.store.sqlite.accepting import JOB_ROW
-from router.store.sqlite.fragments import JOBS_OF, PLACES
+from router.store.sqlite.fragments import (
+    JOBS_OF,
+    LISTED,
+    PLACE_BITS,
+    PLACES,
+    TURN_HALTED,
+    listed,
+)
 from router.store.sqlite.rows import job_rows
 from router.store.sqlite.writer_state import Book
 
@@ -23,10 +30,8 @@ class _Unit(msgspec.Struct):
 
 def add(book: Book, delivery: str, jobs: Sequence[NewJob], now: int) -> int:
     """Make new jobs for a stored delivery. Raises NotFound."""
-    row = book.db.execute(
-        "SELECT n, generation FROM deliveries WHERE id = ?", (delivery,)
-    ).fetchone()
-    if row is None:
+    known = "SELECT n, generation FROM deliveries WHERE id = ?"
+    if (row := book.db.execute(known, (delivery,)).fetchone()) is None:
         raise NotFound(f"no delivery {delivery}")
     number, own = row
     last = book.one(f"SELECT max(j.n) FROM jobs j, (SELECT ? AS n) d WHERE {JOBS_OF}", [number])
@@ -51,7 +56,8 @@ def _add(book: Book, unit: _Unit, where: tuple[int, int, int], now: int) -> None
         alone = unit.jobs[0].state != "waiting"
         book.insert(JOB_ROW, rows) if alone else runs.insert_waiting(book, rows)
         return
-    turn = unit.jobs[0].turn or _turn_of(book, unit.origin)
+    # A replay takes its turn where the run that it replays did.
+    turn = unit.jobs[0].turn or runs.stored_turn(book, unit.origin)
     takes_over = None if turn is None else _halted(book, turn, unit, delivery)
     new = runs.NewRun(unit.jobs, rows, turn, unit.origin, takes_over)
     runs.RunChanges(book, now).add(new)
@@ -82,30 +88,18 @@ def _origins(book: Book, jobs: Sequence[NewJob]) -> dict[str, int]:
         return {}
     return dict(
         book.db.execute(
-            "SELECT id, run FROM jobs WHERE id IN (SELECT value FROM json_each(?)) "
-            "AND run IS NOT NULL",
-            (msgspec.json.encode(asked).decode(),),
+            f"SELECT id, run FROM jobs WHERE id {LISTED} AND run IS NOT NULL", (listed(asked),)
         )
     )
 
 
-def _turn_of(book: Book, run: int | None) -> Turn | None:
-    """A replay takes its turn where the run it replays did."""
-    if run is None:
-        return None
-    row = book.db.execute(
-        "SELECT CAST(key AS BLOB), CAST(value AS BLOB), at_once, on_busy, on_dead "
-        "FROM runs WHERE n = ?",
-        (run,),
-    ).fetchone()
-    return None if row is None else runs.stored_turn(row)
-
-
 def _halted(book: Book, turn: Turn, unit: _Unit, delivery: int) -> int | None:
     """The run that halts this group, if this is its replay: by its jobs, or by its delivery."""
-    for run, held_by in runs.halted(book, turn.key):
-        if unit.origin in _line(book, run) or (unit.origin is None and held_by == delivery):
-            return run
+    halting = f"SELECT n, first_job FROM runs WHERE key = ? AND turn = {TURN_HALTED} ORDER BY n"
+    for run, first in book.db.execute(halting, (turn.key,)).fetchall():
+        its_delivery = unit.origin is None and first >> PLACE_BITS == delivery
+        if its_delivery or unit.origin in _line(book, run):
+            return int(run)
     return None
 
 

@@ -12,17 +12,16 @@ import msgspec
 
 from router.errors import UsageError
 from router.model.ids import earliest
-from router.store.sqlite.fragments import DELIVERY_COLUMNS
+from router.store.sqlite.fragments import DELIVERY_COLUMNS, LISTED, listed
 from router.store.sqlite.rows import decode_events, decode_names, to_delivery
 from router.store.sqlite.writer_state import last_number
-from router.store.values import LIMIT_MAX, FeedQuery, Followed, Following
+from router.store.values import LIMIT_MAX, FeedQuery, Following, Stored
 
 EXAMINED_MAX = 1_000
 """Deliveries looked at in one question, wanted or not."""
 BODIES_MAX = 1_048_576
 """Bytes of bodies in one answer; a single larger body goes alone."""
 
-_Row = tuple[int, str, str, str, int]
 _CURSOR = re.compile(r"([0-9]{1,15})-(dlv_[0-9A-Za-z]{1,40})?")
 
 
@@ -80,15 +79,15 @@ def _choose(
     return chosen, len(rows), True
 
 
-def _whole(db: sqlite3.Connection, numbers: list[int]) -> tuple[Followed, ...]:
+def _whole(db: sqlite3.Connection, numbers: list[int]) -> tuple[Stored, ...]:
     rows = db.execute(
         f"SELECT {DELIVERY_COLUMNS}, d.events, d.n FROM deliveries d "
         "JOIN generations g ON g.n = d.generation "
-        "WHERE d.n IN (SELECT value FROM json_each(?)) ORDER BY d.n",
-        (msgspec.json.encode(numbers).decode(),),
+        f"WHERE d.n {LISTED} ORDER BY d.n",
+        (listed(numbers),),
     )
     return tuple(
-        [Followed(str(Cursor(r[8], r[0])), to_delivery(r[:7]), decode_events(r[7])) for r in rows]
+        [Stored(str(Cursor(r[8], r[0])), to_delivery(r[:7]), decode_events(r[7])) for r in rows]
     )
 
 

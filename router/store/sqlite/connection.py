@@ -1,7 +1,8 @@
 """Connections to SQLite: how they are set, and the proof that they are set so."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -119,6 +120,15 @@ def _set(db: sqlite3.Connection, settings: Mapping[str, object]) -> None:
         found = db.execute(f"PRAGMA {name}").fetchone()
         if found is not None and found[0] != wanted:
             raise StoreRefused(f"SQLite keeps {name} at {found[0]}, the store needs {wanted}")
+
+
+@contextmanager
+def refusing(path: Path) -> Iterator[None]:
+    """What SQLite raises in here refuses the store at `path`. Raises StoreRefused."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise refusal(path, error) from error
 
 
 def refusal(path: Path, error: sqlite3.Error | ValueError | TypeError) -> StoreRefused:

@@ -16,14 +16,21 @@ import msgspec
 
 from router.errors import StoreRefused, UsageError
 from router.model.operations import Audit
-from router.store.sqlite import audit_offline, location, schema
-from router.store.sqlite.connection import open_read_only, open_unchanging, refusal
+from router.store.sqlite import location, schema
+from router.store.sqlite.connection import (
+    DAMAGED,
+    open_read_only,
+    open_unchanging,
+    refusal,
+    refusing,
+)
+from router.store.sqlite.upgrading import write_audit
 
 STEP_PAGES = 1_000
-FAULTS_TOLD = 3
+FAULTS_SHOWN = 3
 
 Progress = Callable[[int, int], None]
-"""Hears how many pages are left, and of how many."""
+"""Called with how many pages are left, and of how many."""
 
 
 class Copied(msgspec.Struct, frozen=True):
@@ -35,12 +42,12 @@ class Copied(msgspec.Struct, frozen=True):
     kept: str | None = None
 
 
-def _unheard(left: int, pages: int) -> None:
-    del left, pages
+def _unobserved(_left: int, _pages: int) -> None:
+    """Nobody observes the progress."""
 
 
 def backup(
-    store: Path, destination: Path, *, force: bool = False, progress: Progress = _unheard
+    store: Path, destination: Path, *, force: bool = False, progress: Progress = _unobserved
 ) -> Copied:
     """
     Copy a store, whether a server runs or not, into one file that needs no other beside it.
@@ -57,7 +64,7 @@ def backup(
     with _unfinished(destination) as fresh:
         version = _copy(store, open_read_only, fresh, progress)
         fresh.replace(destination)
-        location.sync_folder(destination.parent)
+        location.sync(destination.parent)
     return Copied(str(destination), destination.stat().st_size, version)
 
 
@@ -67,7 +74,7 @@ def restore(
     *,
     stamp: str,
     audit: Audit | None = None,
-    progress: Progress = _unheard,
+    progress: Progress = _unobserved,
 ) -> Copied:
     """
     Put a backup in the place of a store; the old one is kept beside it, under a name with `stamp`.
@@ -83,19 +90,18 @@ def restore(
     """
     _check_source(source, store)
     location.check_folder(store.parent)
-    lock = location.Lock(store)
-    try:
+    # Reading a file that is all there is makes nothing beside it.
+    opened = open_read_only if Path(f"{source}-wal").exists() else open_unchanging
+    with closing(location.Lock(store)):
         with _unfinished(store) as fresh:
-            version = _copy(source, _alone(source), fresh, progress)
+            version = _copy(source, opened, fresh, progress)
             if audit is not None and version == len(schema.MIGRATIONS):
-                audit_offline.write(fresh, audit)
-                _sync(fresh)
+                write_audit(fresh, audit)
+                location.sync(fresh)
             fresh.replace(location.restoring(store))
         kept = _put_aside(store, stamp)
         location.restoring(store).replace(store)
-        location.sync_folder(store.parent)
-    finally:
-        lock.release()
+        location.sync(store.parent)
     return Copied(str(store), store.stat().st_size, version, str(kept) if kept else None)
 
 
@@ -135,11 +141,6 @@ def _unfinished(destination: Path) -> Iterator[Path]:
         fresh.unlink(missing_ok=True)
 
 
-def _alone(source: Path) -> Callable[[Path], sqlite3.Connection]:
-    """How to open it: reading a file that is all there is makes nothing beside it."""
-    return open_read_only if Path(f"{source}-wal").exists() else open_unchanging
-
-
 def _copy(
     source: Path,
     opened: Callable[[Path], sqlite3.Connection],
@@ -156,21 +157,16 @@ def _copy(
 
             def stepped(_: int, left: int, pages: int) -> None:
                 # A little at a time: one great sync at the end would keep the server's waiting.
-                _sync(fresh)
+                location.sync(fresh)
                 progress(left, pages)
 
             db.backup(target, pages=STEP_PAGES, progress=stepped)
     except sqlite3.Error as error:
-        raise _failed(source, fresh, error) from error
-    _sync(fresh)
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in DAMAGED:
+            raise refusal(source, error) from error
+        raise StoreRefused(f"{source} could not be copied to {fresh.parent}: {error}") from error
+    location.sync(fresh)
     return _checked(fresh, source)
-
-
-def _failed(source: Path, fresh: Path, error: sqlite3.Error) -> StoreRefused:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return refusal(source, error)
-    return StoreRefused(f"{source} could not be copied to {fresh.parent}: {error}")
 
 
 def _plain(path: Path) -> sqlite3.Connection:
@@ -181,32 +177,17 @@ def _plain(path: Path) -> sqlite3.Connection:
     return db
 
 
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _checked(fresh: Path, source: Path) -> int:
     """The schema of a whole and healthy store. Raises StoreRefused, naming where it came from."""
-    with closing(open_unchanging(fresh)) as db:
-        try:
-            version = schema.check(db)
-            found = db.execute(f"PRAGMA integrity_check({FAULTS_TOLD})").fetchall()
-        except sqlite3.Error as error:
-            raise refusal(source, error) from error
+    with closing(open_unchanging(fresh)) as db, refusing(source):
+        version = schema.check(db)
+        found = db.execute(f"PRAGMA integrity_check({FAULTS_SHOWN})").fetchall()
     if found != [("ok",)]:
         faults = "; ".join(str(row[0]) for row in found)
         raise StoreRefused(f"{source} is damaged: {faults}")
     if version == 0:
         raise StoreRefused(f"{source} is not a router's store")
     return version
-
-
-def _holds(path: Path) -> bool:
-    return path.exists() and path.stat().st_size > 0
 
 
 def _put_aside(store: Path, stamp: str) -> Path | None:
@@ -216,11 +197,12 @@ def _put_aside(store: Path, stamp: str) -> Path | None:
     Both have their new names before either loses its old one.
     """
     kept = Path(f"{store}.before-{stamp}")
-    parts = [suffix for suffix in ("", "-wal") if _holds(Path(f"{store}{suffix}"))]
+    beside = {suffix: Path(f"{store}{suffix}") for suffix in ("", "-wal")}
+    parts = [suffix for suffix, of in beside.items() if of.exists() and of.stat().st_size > 0]
     for suffix in parts:
         Path(f"{kept}{suffix}").unlink(missing_ok=True)  # of a restore that was cut off
         Path(f"{kept}{suffix}").hardlink_to(f"{store}{suffix}")
-    location.sync_folder(store.parent)
+    location.sync(store.parent)
     for suffix in ("", "-wal", "-shm"):
         Path(f"{store}{suffix}").unlink(missing_ok=True)
     return kept if "" in parts else None

@@ -176,22 +176,13 @@ def _spoilt(book: Book, left: list[int], read: Callable[[int], object]) -> list[
             if not is_unreadable(error):
                 raise
             found[number] = True
-            left += _beside(book, number)
+            # Jobs of the same delivery, and so of the same run, that have not begun.
+            first = number >> PLACE_BITS << PLACE_BITS
+            beside = f"SELECT n FROM jobs WHERE n BETWEEN ? AND ? AND state < {RUNNING}"
+            left += [n for (n,) in book.db.execute(beside, (first, first + PLACES - 1))]
         else:
             found[number] = False
     return sorted(number for number, spoilt in found.items() if spoilt)
-
-
-def _beside(book: Book, number: int) -> list[int]:
-    """Jobs of the same delivery, and so of the same run, that have not begun."""
-    first = number >> PLACE_BITS << PLACE_BITS
-    return [
-        n
-        for (n,) in book.db.execute(
-            f"SELECT n FROM jobs WHERE n BETWEEN ? AND ? AND state < {RUNNING}",
-            (first, first + PLACES - 1),
-        )
-    ]
 
 
 def _bury(book: Book, number: int, now: int) -> None:

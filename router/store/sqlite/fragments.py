@@ -31,7 +31,7 @@ OUTCOMES: tuple[AttemptOutcome, ...] = (
 OUTCOME = {name: number for number, name in enumerate(OUTCOMES)}
 
 DELIVERY_STATES: tuple[DeliveryState, ...] = ("routed", "unmatched", "unparsed", "too_complex")
-DELIVERY_STATE = {name: number for number, name in enumerate(DELIVERY_STATES)}
+DELIVERY_STATE: dict[str, int] = {name: number for number, name in enumerate(DELIVERY_STATES)}
 
 TURN_WAITS, TURN_HAS, TURN_HALTED = range(3)
 """Where a run stands in its group; NULL: it has left it, or has none."""

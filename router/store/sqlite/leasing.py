@@ -6,24 +6,24 @@ from typing import Any
 import msgspec
 
 from router.model.delivery import Delivery
-from router.model.job import Attempt, Job
+from router.model.job import Attempt, Job, Work
 from router.store.sqlite import accepting, damage, reading
 from router.store.sqlite.fragments import (
     AVAILABLE,
     DEAD,
     DUE,
     JOB_COLUMNS,
-    JOBS_JOINED,
     LISTED,
     OUTCOME,
     PLACE_BITS,
     RUNNING,
     listed,
 )
+from router.store.sqlite.paging import jobs_where
 from router.store.sqlite.rows import to_delivery, to_job
 from router.store.sqlite.runs import RunChanges
 from router.store.sqlite.writer_state import Book
-from router.store.values import APART_MS, Died, LeaseBatch, Leased, Recovered
+from router.store.values import APART_MS, Died, LeaseBatch, Recovered
 
 LEASED_BYTES = 32 * 1024 * 1024
 """Bodies handed out at once: past it the rest of the due jobs waits for the next call."""
@@ -67,7 +67,8 @@ _DUE_AND_REPLAYED = _due_jobs(f"SELECT * FROM ({_lane(0)}) UNION ALL SELECT * FR
 def lease(
     book: Book,
     slots: Mapping[str, int],
-    token: str,
+    *,
+    lease: str,
     now: int,
     fresh: Mapping[str, Sequence[str]] = {},
 ) -> LeaseBatch:
@@ -77,7 +78,7 @@ def lease(
     """
     while True:
         try:
-            batch = _hand_out(book, slots, token, now, fresh)
+            batch = _hand_out(book, slots, lease, now, fresh)
         except Exception as error:  # nothing was written: all is read before anything is
             if not damage.is_unreadable(error):
                 raise
@@ -87,11 +88,9 @@ def lease(
             if not found:
                 raise
         else:
-            return _with_aside(book, batch)
-
-
-def _with_aside(book: Book, batch: LeaseBatch) -> LeaseBatch:
-    return msgspec.structs.replace(batch, corrupt=book.told_aside()) if book.aside else batch
+            if book.aside:
+                return msgspec.structs.replace(batch, corrupt=book.take_aside())
+            return batch
 
 
 def _hand_out(
@@ -115,7 +114,11 @@ def _hand_out(
     deliveries = _deliveries(book, {row[0] >> PLACE_BITS: row for row in taken})
     began = book.wall(now)
     jobs = tuple([_leased(row, deliveries[row[0] >> PLACE_BITS], token, began) for row in taken])
-    _begin(book, taken, token, began)
+    book.db.execute(
+        f"UPDATE jobs SET state = {RUNNING}, attempt = attempt + 1, started_at = ?, lease = ? "
+        f"WHERE n {LISTED}",
+        (began, token, listed(row[0] for row in taken)),
+    )
     book.later.append(lambda: book.running.update({row[_JOB]: row[0] for row in taken}))
     if linked := {row[0]: row[4] for row in taken if row[4] is not None}:
         book.later.append(lambda: book.linked.update(linked))
@@ -129,24 +132,16 @@ def _numbers(book: Book, slots: Mapping[str, int], fresh: Mapping[str, Sequence[
     for target, count in slots.items():
         for replayed in (0, 1):
             found += [n for (n,) in book.db.execute(_lane(replayed), (target, count + 1))]
-        ids = listed(fresh.get(target, ()))
-        found += [
-            n
-            for (n,) in book.db.execute(
-                f"SELECT n FROM jobs WHERE {DUE} AND id {LISTED}",
-                (ids,),
-            )
-        ]
+        named = f"SELECT n FROM jobs WHERE {DUE} AND id {LISTED}"
+        found += [n for (n,) in book.db.execute(named, (listed(fresh.get(target, ())),))]
     return found
 
 
-def _read_alone(book: Book, number: int, now: int) -> Leased:
+def _read_alone(book: Book, number: int, now: int) -> None:
     """One job and its delivery. Raises what reading them raises, and ValueError for odd values."""
     row = _decode.decode(book.one(f"SELECT {_ALONE}", (number,)))[0]
     delivery = _deliveries(book, {number >> PLACE_BITS: row})[number >> PLACE_BITS]
-    leased = _leased(row, delivery, "", now)
-    msgspec.convert(msgspec.to_builtins(leased.job), Job)
-    return leased
+    msgspec.convert(msgspec.to_builtins(_leased(row, delivery, "", now).job), Job)
 
 
 def _candidates(book: Book, slots: Mapping[str, int]) -> list[tuple[str, list[list[Any]]]]:
@@ -193,21 +188,13 @@ def _choose(
     return mine, min(left, default=None), room
 
 
-def _begin(book: Book, taken: Sequence[list[Any]], token: str, now: int) -> None:
-    book.db.execute(
-        f"UPDATE jobs SET state = {RUNNING}, attempt = attempt + 1, started_at = ?, lease = ? "
-        f"WHERE n {LISTED}",
-        (now, token, listed(row[0] for row in taken)),
-    )
-
-
-def _leased(row: list[Any], delivery: Delivery, token: str, now: int) -> Leased:
+def _leased(row: list[Any], delivery: Delivery, token: str, now: int) -> Work:
     values = row[_JOB:]
     values[_STATE] = RUNNING
     values[_ATTEMPT] += 1
     values[_LEASE] = token
     values[_STARTED] = now
-    return Leased(to_job(values), delivery)
+    return Work(to_job(values), delivery, None)
 
 
 def _deliveries(book: Book, wanted: Mapping[int, list[Any]]) -> dict[int, Delivery]:
@@ -298,16 +285,13 @@ def _reclaim(
     changes = RunChanges(book, now)
     for run in sorted({row[4] for row in found if row[4] is not None}):
         changes.follow(run)
-    jobs = book.db.execute(
-        f"SELECT {JOB_COLUMNS} FROM {JOBS_JOINED} WHERE j.n {LISTED} ORDER BY j.id",
-        (listed(dead),),
-    ).fetchall()
-    ends = [(job, _broken_off(job, ended)) for job in map(to_job, jobs)]
+    jobs = jobs_where(book.db, f"j.n {LISTED} ORDER BY j.id", [listed(dead)], JOB_COLUMNS)
+    ends = [(job, _interrupted(job, ended)) for job in jobs]
     accepting.accept_of_dead(book, ends, now)
     return Recovered(len(found) - len(dead), len(dead))
 
 
-def _broken_off(job: Job, now: int) -> Attempt:
+def _interrupted(job: Job, now: int) -> Attempt:
     """The attempt that ended with its process, as `recover` records it."""
     started = now if job.started_at is None else job.started_at
     return Attempt(

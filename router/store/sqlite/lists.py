@@ -55,13 +55,12 @@ def attempts(
         sql = f"(j.id < ? OR (j.id = ? AND a.number < ?)) AND {sql}"
         job, number = _place(after)
         asked = [job, job, number, *asked]
-    limit = PAGE if selector.limit is None else selector.limit
     rows = db.execute(
         "SELECT j.id, a.number, a.started_at, a.ended_at, a.outcome, a.reason, a.result, g2.id, "
         f"d.id, j.rule, j.action, d.endpoint FROM {JOBS_JOINED} "
         "JOIN attempts a ON a.job = j.n JOIN generations g2 ON g2.n = a.generation "
         f"WHERE {sql} ORDER BY j.id DESC, a.number DESC LIMIT ?",
-        [*asked, limit],
+        [*asked, PAGE if selector.limit is None else selector.limit],
     )
     return tuple([ListedAttempt(to_attempt(row[:8]), *row[8:]) for row in rows])
 
@@ -80,13 +79,13 @@ def generations(
 
 def planned(db: sqlite3.Connection, selector: Selector, change: Change) -> Planned:
     """What a verb would change: the same jobs that it chooses."""
-    selected = selection.jobs(selector)
-    sql, asked = selection.all_of([selection.changeable(selector, change), selected])
-    order = "" if selector.limit is None else "ORDER BY j.id DESC LIMIT ?"
-    asked = asked if selector.limit is None else [*asked, selector.limit]
+    which = [selection.changeable(selector, change), selection.jobs(selector)]
+    sql, asked = selection.all_of(which)
+    if selector.limit is not None:
+        sql, asked = f"{sql} ORDER BY j.id DESC LIMIT ?", [*asked, selector.limit]
     chosen = (
         "WITH chosen AS (SELECT j.rule, j.action, j.target, d.n, d.received_at "
-        f"FROM {JOBS_JOINED} WHERE {sql} {order}) "
+        f"FROM {JOBS_JOINED} WHERE {sql}) "
     )
     parts = db.execute(
         chosen + "SELECT rule, action, target, count(*) FROM chosen GROUP BY 1, 2, 3 "

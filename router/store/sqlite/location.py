@@ -24,7 +24,7 @@ _CLAIM = 0x4000_0400
 
 class Lock:
     """
-    The right to write the store at `path`, held until `release` or the process's end.
+    The right to write the store at `path`, held until `close` or the process's end.
 
     Two locks make it: that of a file beside the store and, once it is open, one on the store
     itself. So whoever removes the lock file lets no second server in.
@@ -38,7 +38,7 @@ class Lock:
             if path.exists():
                 os.close(_claimed(path))
         except BaseException:
-            self.release()
+            self.close()
             raise
 
     def hold(self) -> None:
@@ -70,7 +70,7 @@ class Lock:
         self._put_back()
         return None
 
-    def release(self) -> None:
+    def close(self) -> None:
         """Give the right up. The file stays: removing it would let two servers each lock one."""
         while self._descriptors:
             os.close(self._descriptors.pop())
@@ -94,7 +94,7 @@ class NoLock(Lock):
     def gone(self) -> None:
         """It cannot be taken away."""
 
-    def release(self) -> None:
+    def close(self) -> None:
         """There is nothing to give back."""
 
 
@@ -118,7 +118,7 @@ def prepare(path: Path) -> None:
     os.close(_opened(path))
     path.chmod(0o600)
     if fresh:
-        sync_folder(path.parent)
+        sync(path.parent)
 
 
 def restoring(path: Path) -> Path:
@@ -231,9 +231,9 @@ def without_room(path: Path) -> StoreRefused:
     )
 
 
-def sync_folder(folder: Path) -> None:
-    """Make what the folder says of its files outlive a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def sync(path: Path) -> None:
+    """Make what a file holds, or what a folder says of its files, outlive a power cut."""
+    descriptor = os.open(path, (os.O_RDONLY if path.is_dir() else os.O_RDWR) | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
     finally:

@@ -79,7 +79,7 @@ def keep_generation(book: Book, generation: Generation) -> None:
     book.pages += 2
 
 
-def remember(book: Book, facts: Mapping[str, Any], now: int, audit: Audit | None) -> None:
+def remember(book: Book, facts: Mapping[str, Any], audit: Audit | None = None) -> None:
     """Keep small values by name; None forgets."""
     audit_log.note(book, audit, len(facts))
     for name, value in facts.items():
@@ -89,7 +89,7 @@ def remember(book: Book, facts: Mapping[str, Any], now: int, audit: Audit | None
         book.db.execute(
             "INSERT INTO facts VALUES (?, ?, ?) ON CONFLICT (name) "
             "DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at",
-            (name, msgspec.json.encode(value), now),
+            (name, msgspec.json.encode(value), book.clock.now()),
         )
     book.pages += len(facts)
 

@@ -1,19 +1,20 @@
 """Whole deliveries read in pages, for whoever must look into them: bounded in rows and bytes."""
 
 import sqlite3
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
-
-import msgspec
 
 from router.model.job import Job
 from router.store.sqlite import selection
 from router.store.sqlite.fragments import (
     DELIVERY_COLUMNS,
     JOBS_JOINED,
+    LISTED,
     PLACE_BITS,
     PLACES,
     SHOWN_JOB_COLUMNS,
+    listed,
 )
 from router.store.sqlite.rows import decode_events, to_delivery, to_job
 from router.store.sqlite.selection import Condition
@@ -38,9 +39,9 @@ def page(
 ) -> Page:
     """Some of the selected deliveries or jobs, in order."""
     if not jobs:
-        keys, more = _deliveries(db, selector, newest, after)
+        keys, more = _by_id(db, "d", selection.deliveries(selector), newest, after)
     elif newest:
-        keys, more = _jobs_newest_first(db, selection.jobs(selector, whole=whole), after)
+        keys, more = _by_id(db, "j", selection.jobs(selector, whole=whole), newest, after)
     else:
         keys, more = _jobs_by_delivery(db, selection.jobs(selector, whole=whole), after)
     found: list[Stored] = []
@@ -56,31 +57,21 @@ def page(
     return Page(tuple(found), reached if more else None)
 
 
-def _deliveries(
-    db: sqlite3.Connection, selector: Selector, newest: bool, after: str | None
+def _by_id(
+    db: sqlite3.Connection, of: str, condition: Condition, newest: bool, after: str | None
 ) -> tuple[list[Key], bool]:
-    sql, asked = selection.deliveries(selector)
-    if after is not None:
-        sql, asked = f"d.id {'<' if newest else '>'} ? AND {sql}", [after, *asked]
-    rows = db.execute(
-        f"SELECT d.id, d.n FROM deliveries d WHERE {sql} "
-        f"ORDER BY d.id {'DESC' if newest else 'ASC'} LIMIT ?",
-        [*asked, ROWS],
-    ).fetchall()
-    return [(id_, n, ()) for id_, n in rows], len(rows) == ROWS
-
-
-def _jobs_newest_first(
-    db: sqlite3.Connection, condition: Condition, after: str | None
-) -> tuple[list[Key], bool]:
+    """Deliveries (`d`) or jobs (`j`), each by itself."""
     sql, asked = condition
     if after is not None:
-        sql, asked = f"j.id < ? AND {sql}", [after, *asked]
+        sql, asked = f"{of}.id {'<' if newest else '>'} ? AND {sql}", [after, *asked]
+    number, rows_of = ("j.n", JOBS_JOINED) if of == "j" else ("NULL", "deliveries d")
     rows = db.execute(
-        f"SELECT j.id, j.n FROM {JOBS_JOINED} WHERE {sql} ORDER BY j.id DESC LIMIT ?",
+        f"SELECT {of}.id, d.n, {number} FROM {rows_of} WHERE {sql} "
+        f"ORDER BY {of}.id {'DESC' if newest else 'ASC'} LIMIT ?",
         [*asked, ROWS],
     ).fetchall()
-    return [(id_, n >> PLACE_BITS, (n,)) for id_, n in rows], len(rows) == ROWS
+    keys: list[Key] = [(id_, n, () if job is None else (job,)) for id_, n, job in rows]
+    return keys, len(rows) == ROWS
 
 
 def _jobs_by_delivery(
@@ -104,14 +95,8 @@ def _numbers(
     db: sqlite3.Connection, condition: Condition, begin: int, limit: int, end: int = 2**63 - 1
 ) -> list[int]:
     sql, asked = condition
-    return [
-        n
-        for (n,) in db.execute(
-            f"SELECT j.n FROM {JOBS_JOINED} WHERE j.n >= ? AND j.n < ? AND {sql} "
-            "ORDER BY j.n LIMIT ?",
-            [begin, end, *asked, limit],
-        )
-    ]
+    numbers = f"SELECT j.n FROM {JOBS_JOINED} WHERE j.n >= ? AND j.n < ? AND {sql} ORDER BY j.n"
+    return [n for (n,) in db.execute(f"{numbers} LIMIT ?", [begin, end, *asked, limit])]
 
 
 def _load(db: sqlite3.Connection, key: Key, *, whole: bool) -> Stored:
@@ -121,27 +106,20 @@ def _load(db: sqlite3.Connection, key: Key, *, whole: bool) -> Stored:
         "JOIN generations g ON g.n = d.generation WHERE d.n = ?",
         (number,),
     ).fetchone()
-    events = decode_events(row[7])
     history = history_of(db, number) if whole else ()
-    return Stored(at, to_delivery(row[:7]), events, _jobs(db, jobs), history)
+    chosen = jobs_where(db, f"j.n {LISTED} ORDER BY j.n", [listed(jobs)]) if jobs else ()
+    return Stored(at, to_delivery(row[:7]), decode_events(row[7]), chosen, history)
 
 
 def history_of(db: sqlite3.Connection, delivery: int) -> tuple[Job, ...]:
     """All jobs of a delivery, by its number, in the order they were made."""
-    rows = db.execute(
-        f"SELECT {SHOWN_JOB_COLUMNS} FROM {JOBS_JOINED} WHERE j.n BETWEEN ? AND ? ORDER BY j.n",
-        (delivery * PLACES, delivery * PLACES + PLACES - 1),
-    )
-    return tuple([to_job(row) for row in rows])
+    span = [delivery * PLACES, delivery * PLACES + PLACES - 1]
+    return jobs_where(db, "j.n BETWEEN ? AND ? ORDER BY j.n", span)
 
 
-def _jobs(db: sqlite3.Connection, numbers: tuple[int, ...]) -> tuple[Job, ...]:
-    if not numbers:
-        return ()
-    rows: Any = db.execute(
-        f"SELECT {SHOWN_JOB_COLUMNS} FROM (SELECT value AS n FROM json_each(?)) chosen "
-        f"JOIN jobs j ON j.n = chosen.n JOIN deliveries d ON d.n = j.n >> {PLACE_BITS} "
-        "JOIN generations g ON g.n = j.generation ORDER BY j.n",
-        (msgspec.json.encode(numbers).decode(),),
-    )
+def jobs_where(
+    db: sqlite3.Connection, which: str, values: Sequence[Any], columns: str = SHOWN_JOB_COLUMNS
+) -> tuple[Job, ...]:
+    """The jobs that an SQL condition chooses, as people see them."""
+    rows = db.execute(f"SELECT {columns} FROM {JOBS_JOINED} WHERE {which}", values)
     return tuple([to_job(row) for row in rows])

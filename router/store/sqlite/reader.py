@@ -1,15 +1,14 @@
 """The reading half of a store: its own connection, its own thread, nothing that can write."""
 
 import asyncio
-import contextlib
 import sqlite3
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from router.errors import StoreRefused, StoreUnavailable
-from router.model.delivery import DeliverySummary
 from router.store.sqlite import (
     audit_log,
     clock_step,
@@ -21,22 +20,23 @@ from router.store.sqlite import (
     schema,
 )
 from router.store.sqlite.commit_order import following
-from router.store.sqlite.connection import open_read_only, refusal
-from router.store.values import (
-    DeliveryRecord,
-    Selector,
-)
+from router.store.sqlite.connection import open_read_only, refusing
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
 
 def _question(
-    function: Callable[Concatenate[sqlite3.Connection, P], T],
+    function: Callable[Concatenate[sqlite3.Connection, P], T], *, counts_copies: bool = False
 ) -> Callable[Concatenate["SqliteReader", P], Coroutine[Any, Any, T]]:
-    """A question of the protocol, which a function answers from a connection."""
+    """
+    A question of the protocol, which a function answers from a connection. `counts_copies`: what
+    the writer holds in memory of them is written before.
+    """
 
     async def question(self: "SqliteReader", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        if counts_copies and self._before is not None:
+            await self._before()
         return await self.ask(function, *args, **kwargs)
 
     return question
@@ -59,16 +59,8 @@ class SqliteReader:
         self._db = open_read_only(path) if db is None else db
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store-reader")
 
-    async def deliveries(self, selector: Selector) -> tuple[DeliverySummary, ...]:
-        if self._before is not None:
-            await self._before()
-        return await self.ask(reading.deliveries, selector)
-
-    async def delivery(self, prefix: str) -> DeliveryRecord | None:
-        if self._before is not None:
-            await self._before()
-        return await self.ask(reading.delivery, prefix)
-
+    deliveries = _question(reading.deliveries, counts_copies=True)
+    delivery = _question(reading.delivery, counts_copies=True)
     jobs = _question(reading.jobs)
     job = _question(reading.job)
     events = _question(lists.events)
@@ -125,7 +117,7 @@ class SqliteReader:
         except sqlite3.Error as error:
             raise StoreUnavailable(f"the store cannot be read: {error}") from error
         finally:
-            with contextlib.suppress(sqlite3.Error):
+            with suppress(sqlite3.Error):
                 self._db.execute("COMMIT")
 
 
@@ -139,18 +131,13 @@ def open_reader(path: str) -> SqliteReader:
     place = Path(path)
     if not place.is_file():
         raise StoreRefused(f"there is no store at {place}; `router serve` makes one")
-    db = open_read_only(place)
-    try:
+    with ExitStack() as stack, refusing(place):
+        db = stack.enter_context(closing(open_read_only(place)))
         version = schema.check(db)
         if version < len(schema.MIGRATIONS):
             raise StoreRefused(
                 f"the store has schema {version}, this router reads {len(schema.MIGRATIONS)}; "
                 "`router store migrate` brings it there"
             )
-    except sqlite3.Error as error:
-        db.close()
-        raise refusal(place, error) from error
-    except StoreRefused:
-        db.close()
-        raise
+        stack.pop_all()
     return SqliteReader(place, db=db)

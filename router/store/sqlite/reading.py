@@ -27,12 +27,11 @@ from router.store.sqlite.fragments import (
     OFFSET,
     OUTCOME,
     PLACES,
-    SHOWN_JOB_COLUMNS,
     STATES,
     listed,
     state_is,
 )
-from router.store.sqlite.paging import history_of
+from router.store.sqlite.paging import history_of, jobs_where
 from router.store.sqlite.rows import (
     decode_events,
     decode_json,
@@ -40,7 +39,6 @@ from router.store.sqlite.rows import (
     decode_names,
     to_attempt,
     to_delivery,
-    to_job,
 )
 from router.store.sqlite.selection import PAGE
 from router.store.values import DeliveryRecord, Generation, NameKind, RuleCount, Selector, node_of
@@ -49,17 +47,22 @@ from router.store.values import DeliveryRecord, Generation, NameKind, RuleCount,
 def deliveries(db: sqlite3.Connection, selector: Selector) -> tuple[DeliverySummary, ...]:
     """Newest first."""
     sql, asked = selection.deliveries(selector)
-    limit = PAGE if selector.limit is None else selector.limit
     rows = db.execute(
         "SELECT d.n, d.id, d.endpoint, d.received_at, d.state, d.names, d.meta, length(d.body), "
         "c.count, c.last_seen_at FROM (SELECT d.n FROM deliveries d "
         f"WHERE {sql} ORDER BY d.id DESC LIMIT ?) chosen "
         "JOIN deliveries d ON d.n = chosen.n LEFT JOIN copies c ON c.delivery = d.n "
         "ORDER BY d.id DESC",
-        [*asked, limit],
+        [*asked, PAGE if selector.limit is None else selector.limit],
     ).fetchall()
-    jobs = _job_counts(db, [row[0] for row in rows])
-    return tuple([_summary(row, jobs.get(row[0], {})) for row in rows])
+    jobs: dict[int, dict[str, int]] = {row[0]: {} for row in rows}
+    for number, state, count in db.execute(
+        "SELECT d.n, j.state, count(*) FROM (SELECT value AS n FROM json_each(?)) d "
+        f"JOIN jobs j ON {JOBS_OF} GROUP BY d.n, j.state",
+        (listed(jobs),),
+    ):
+        jobs[number][STATES[state]] = count
+    return tuple([_summary(row, jobs[row[0]]) for row in rows])
 
 
 def _summary(row: Any, jobs: dict[str, int]) -> DeliverySummary:
@@ -83,17 +86,6 @@ def _summary(row: Any, jobs: dict[str, int]) -> DeliverySummary:
     )
 
 
-def _job_counts(db: sqlite3.Connection, numbers: list[int]) -> dict[int, dict[str, int]]:
-    counts: dict[int, dict[str, int]] = {}
-    for number, state, count in db.execute(
-        "SELECT d.n, j.state, count(*) FROM (SELECT value AS n FROM json_each(?)) d "
-        f"JOIN jobs j ON {JOBS_OF} GROUP BY d.n, j.state",
-        (listed(numbers),),
-    ):
-        counts.setdefault(number, {})[STATES[state]] = count
-    return counts
-
-
 def delivery(db: sqlite3.Connection, prefix: str) -> DeliveryRecord | None:
     """By id or unique prefix. Raises AmbiguousId: several, or too short."""
     if (number := _found(db, "deliveries", prefix, "dlv")) is None:
@@ -104,12 +96,11 @@ def delivery(db: sqlite3.Connection, prefix: str) -> DeliveryRecord | None:
         "WHERE d.n = ?",
         (number,),
     ).fetchone()
-    span = (number * PLACES, number * PLACES + PLACES - 1)
     attempts = db.execute(
         "SELECT j.id, a.number, a.started_at, a.ended_at, a.outcome, a.reason, a.result, g.id "
         "FROM attempts a JOIN jobs j ON j.n = a.job JOIN generations g ON g.n = a.generation "
         "WHERE a.job BETWEEN ? AND ? ORDER BY a.job, a.number",
-        span,
+        (number * PLACES, number * PLACES + PLACES - 1),
     )
     return DeliveryRecord(
         to_delivery(row[:7]),
@@ -125,11 +116,7 @@ def jobs(db: sqlite3.Connection, selector: Selector) -> tuple[Job, ...]:
     """Newest first."""
     sql, asked = selection.jobs(selector)
     limit = PAGE if selector.limit is None else selector.limit
-    rows = db.execute(
-        f"SELECT {SHOWN_JOB_COLUMNS} FROM {JOBS_JOINED} WHERE {sql} ORDER BY j.id DESC LIMIT ?",
-        [*asked, limit],
-    )
-    return tuple([to_job(row) for row in rows])
+    return jobs_where(db, f"{sql} ORDER BY j.id DESC LIMIT ?", [*asked, limit])
 
 
 def holders(db: sqlite3.Connection) -> list[tuple[int, str]]:
@@ -142,24 +129,14 @@ def holders(db: sqlite3.Connection) -> list[tuple[int, str]]:
 
 def under(db: sqlite3.Connection, leases: Collection[str]) -> tuple[Job, ...]:
     """The jobs that run under these leases, in the order of their ids."""
-    rows = db.execute(
-        f"SELECT {JOB_COLUMNS} FROM {JOBS_JOINED} "
-        f"WHERE {state_is('running', 'j.')} AND j.lease {LISTED} ORDER BY j.id",
-        (listed(leases),),
-    )
-    return tuple([to_job(row) for row in rows])
+    which = f"{state_is('running', 'j.')} AND j.lease {LISTED} ORDER BY j.id"
+    return jobs_where(db, which, [listed(leases)], JOB_COLUMNS)
 
 
 def job(db: sqlite3.Connection, prefix: str) -> Job | None:
     """By id or unique prefix. Raises AmbiguousId: several, or too short."""
-    if (number := _found(db, "jobs", prefix, "job")) is None:
-        return None
-    return to_job(
-        db.execute(
-            f"SELECT {SHOWN_JOB_COLUMNS} FROM {JOBS_JOINED} WHERE j.n = ?",
-            (number,),
-        ).fetchone()
-    )
+    number = _found(db, "jobs", prefix, "job")
+    return None if number is None else jobs_where(db, "j.n = ?", [number])[0]
 
 
 _REPLAYS_DEEP = 100
@@ -168,8 +145,7 @@ _REPLAYS_DEEP = 100
 
 def results(db: sqlite3.Connection, job: str, actions: frozenset[str]) -> Mapping[str, Any]:
     """The results of these actions of the job's run, or of the run that it replays."""
-    run = db.execute("SELECT run FROM jobs WHERE id = ?", (job,)).fetchone()
-    number = None if run is None else run[0]
+    (number,) = db.execute("SELECT run FROM jobs WHERE id = ?", (job,)).fetchone() or (None,)
     found: dict[str, Any] = {}
     for _ in range(_REPLAYS_DEEP):
         if number is None or not actions - found.keys():
@@ -177,21 +153,16 @@ def results(db: sqlite3.Connection, job: str, actions: frozenset[str]) -> Mappin
         first, last, number = db.execute(
             "SELECT first_job, last_job, origin FROM runs WHERE n = ?", (number,)
         ).fetchone()
-        found = {**_results_of(db, first, last, actions - found.keys()), **found}
+        # Of each action the last attempt that ran: neither interrupted nor skipped.
+        left = listed(sorted(actions - found.keys()))
+        rows = db.execute(
+            "SELECT j.action, a.result FROM jobs j JOIN attempts a ON a.job = j.n "
+            "WHERE j.n BETWEEN ? AND ? AND a.outcome NOT IN (?, ?) "
+            f"AND j.action {LISTED} ORDER BY j.n, a.number",
+            (first, last, OUTCOME["interrupted"], OUTCOME["skipped"], left),
+        )
+        found |= {action: decode_json(result) for action, result in rows}
     return found
-
-
-def _results_of(
-    db: sqlite3.Connection, first: int, last: int, actions: frozenset[str]
-) -> dict[str, Any]:
-    """Of each action the last attempt that ran: neither interrupted nor skipped."""
-    rows = db.execute(
-        "SELECT j.action, a.result FROM jobs j JOIN attempts a ON a.job = j.n "
-        "WHERE j.n BETWEEN ? AND ? AND a.outcome NOT IN (?, ?) "
-        f"AND j.action {LISTED} ORDER BY j.n, a.number",
-        (first, last, OUTCOME["interrupted"], OUTCOME["skipped"], listed(sorted(actions))),
-    )
-    return {action: decode_json(result) for action, result in rows}
 
 
 def counts(db: sqlite3.Connection) -> Mapping[str, Mapping[JobState, int]]:
@@ -322,10 +293,8 @@ def held_bytes(db: sqlite3.Connection) -> int:
 
 def _found(db: sqlite3.Connection, table: str, prefix: str, kind: str) -> int | None:
     sql, asked = selection.id_matches("id", prefix, kind)
-    rows = db.execute(
-        f"SELECT n, id FROM {table} WHERE {sql} ORDER BY id LIMIT 2",
-        asked,
-    ).fetchall()
+    several = f"SELECT n, id FROM {table} WHERE {sql} ORDER BY id LIMIT 2"
+    rows = db.execute(several, asked).fetchall()
     if len(rows) > 1 and rows[0][1] != prefix:
         raise AmbiguousId(f"{prefix} fits several; write more of it")
     if not rows and selection.prefix_range(prefix, kind) is None:

@@ -17,26 +17,23 @@ from router.store.sqlite.writer_state import Book
 STATES: tuple[ReplayState, ...] = ("making", "made", "cancelled")
 MAKING, MADE, CANCELLED = 0, 1, 2
 
-_COLUMNS = (
-    "id, asked, created_at, state, reached, due, deliveries, jobs, skipped, ended_at, passed, "
-    "earlier"
-)
+_COLUMNS = "state, reached, due, deliveries, jobs, skipped, ended_at, passed, earlier"
+"""Those of a replay behind its items, in the order of its fields."""
 _items = msgspec.json.Decoder(tuple[Item, ...])
 
 
-def begin(book: Book, replay: Replay, audit: Audit | None) -> Replay:
+def begin(book: Book, replay: Replay, audit: Audit | None = None) -> Replay:
     """Keep a new replay; a known one is returned as it is."""
     if (known := one(book.db, replay.id)) is not None:
         return known
     book.replays = True
-    items = None if replay.items is None else msgspec.json.encode(replay.items)
     book.db.execute(
         "INSERT INTO replays (id, asked, items, state, reached, due, deliveries, jobs, skipped, "
         "created_at) VALUES (?, ?, ?, 0, ?, ?, 0, 0, 0, ?)",
         (
             replay.id,
             msgspec.json.encode(replay.asked),
-            items,
+            None if replay.items is None else msgspec.json.encode(replay.items),
             replay.reached,
             msgspec.json.encode(replay.due),
             replay.created_at,
@@ -48,16 +45,12 @@ def begin(book: Book, replay: Replay, audit: Audit | None) -> Replay:
     return replay
 
 
-def step(book: Book, wanted: ReplayStep, now: int) -> Replay | None:
+def step(book: Book, step: ReplayStep, *, now: int) -> Replay | None:
     """Make a step's jobs, if the replay still stands where the step begins."""
-    row = book.db.execute(
-        "SELECT n FROM replays WHERE id = ? AND state = 0 AND reached = ?",
-        (wanted.replay, wanted.after),
-    ).fetchone()
-    if row is None:
+    standing = "SELECT n FROM replays WHERE id = ? AND state = 0 AND reached = ?"
+    if (number := book.one(standing, (step.replay, step.after))) is None:
         return None
-    number = int(row[0])
-    work = [_left(book, delivery, jobs, once=wanted.once) for delivery, jobs in wanted.work]
+    work = [_left(book, delivery, jobs, once=step.once) for delivery, jobs in step.work]
     made = [_make(book, number, left.delivery, left.jobs, now) for left in work]
     jobs, gone = sum(one or 0 for one in made), made.count(None)
     book.db.execute(
@@ -65,21 +58,21 @@ def step(book: Book, wanted: ReplayStep, now: int) -> Replay | None:
         "skipped = skipped + ?, state = ?, ended_at = ?, passed = passed + ?, "
         "earlier = nullif(max(coalesce(earlier, ''), ?), '') WHERE n = ?",
         (
-            wanted.reached,
-            msgspec.json.encode(wanted.due),
+            step.reached,
+            msgspec.json.encode(step.due),
             len(made) - gone - sum(left.nothing for left in work),
             jobs,
-            wanted.skipped + gone,
-            MADE if wanted.last else MAKING,
-            book.wall(now) if wanted.last else None,
-            wanted.passed + sum(left.passed for left in work),
-            max([wanted.earlier or "", *[left.earlier for left in work]]),
+            step.skipped + gone,
+            MADE if step.last else MAKING,
+            book.wall(now) if step.last else None,
+            step.passed + sum(left.passed for left in work),
+            max([step.earlier or "", *[left.earlier for left in work]]),
             number,
         ),
     )
-    audit_log.count_up(book, wanted.replay, jobs)
+    audit_log.count_up(book, step.replay, jobs)
     book.pages += 2
-    return one(book.db, wanted.replay, items=False)
+    return one(book.db, step.replay, items="NULL")
 
 
 class _Left(NamedTuple):
@@ -141,45 +134,40 @@ def stop(book: Book, id_: str, now: int) -> None:
         raise NotFound(f"no replay {id_}")
 
 
-def one(db: sqlite3.Connection, id_: str, *, items: bool = True) -> Replay | None:
+def one(db: sqlite3.Connection, id_: str, *, items: str = "items") -> Replay | None:
     """A replay by its whole id."""
-    row = db.execute(f"SELECT {_COLUMNS}, items FROM replays WHERE id = ?", (id_,)).fetchone()
-    return None if row is None else _replay(row, items=items)
+    return next(iter(_replays(db, "WHERE id = ?", id_, items)), None)
 
 
 def of_job(db: sqlite3.Connection, job: str) -> Replay | None:
     """The replay that made a job, without its items."""
-    row = db.execute(
-        f"SELECT {_COLUMNS}, NULL FROM replays WHERE n = (SELECT replay FROM jobs WHERE id = ?)",
-        (job,),
-    ).fetchone()
-    return None if row is None else _replay(row, items=False)
+    return next(iter(_replays(db, "WHERE n = (SELECT replay FROM jobs WHERE id = ?)", job)), None)
 
 
 def several(db: sqlite3.Connection, limit: int, *, making: bool = False) -> tuple[Replay, ...]:
     """Newest first, without their items."""
     which = "WHERE state = 0" if making else ""
+    return _replays(db, f"{which} ORDER BY n DESC LIMIT ?", limit)
+
+
+def _replays(
+    db: sqlite3.Connection, which: str, value: str | int, items: str = "NULL"
+) -> tuple[Replay, ...]:
     rows = db.execute(
-        f"SELECT {_COLUMNS}, NULL FROM replays {which} ORDER BY n DESC LIMIT ?", (limit,)
+        f"SELECT id, asked, created_at, {items}, {_COLUMNS} FROM replays {which}", (value,)
     )
-    return tuple([_replay(row, items=False) for row in rows.fetchall()])
-
-
-def _replay(row: Sequence[Any], *, items: bool) -> Replay:
-    id_, asked, created_at, state, reached, due, deliveries, jobs, skipped = row[:9]
-    ended_at, passed, earlier, named = row[9:]
-    return Replay(
-        id=id_,
-        asked=msgspec.json.decode(asked),
-        created_at=created_at,
-        items=_items.decode(named) if items and named is not None else None,
-        state=STATES[state],
-        reached=reached,
-        due=msgspec.json.decode(due, type=dict[str, float]),
-        deliveries=deliveries,
-        jobs=jobs,
-        skipped=skipped,
-        ended_at=ended_at,
-        passed=passed,
-        earlier=earlier,
+    return tuple(
+        [
+            Replay(
+                id_,
+                msgspec.json.decode(asked),
+                created_at,
+                None if named is None else _items.decode(named),
+                STATES[state],
+                reached,
+                msgspec.json.decode(due, type=dict[str, float]),
+                *rest,
+            )
+            for id_, asked, created_at, named, state, reached, due, *rest in rows.fetchall()
+        ]
     )

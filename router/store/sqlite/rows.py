@@ -50,9 +50,16 @@ _UINT32 = b"\xce"
 _UNREADABLE = Meta("", "", "", "", (), None, 0, (), "", None)
 
 _encoder = msgspec.msgpack.Encoder()
-_to_json = msgspec.json.Encoder(decimal_format="number")
-_from_json = msgspec.json.Decoder(float_hook=Decimal)
-_meta = msgspec.msgpack.Decoder(Meta)
+
+encode_json = msgspec.json.Encoder(decimal_format="number").encode
+"""A result or context column."""
+
+decode_json = msgspec.json.Decoder(float_hook=Decimal).decode
+"""A result's or context's value; fractions come back as exact decimals."""
+
+decode_meta = msgspec.msgpack.Decoder(Meta).decode
+"""The meta column's value."""
+
 _needs = msgspec.json.Decoder(tuple[Predecessor, ...])
 _events = msgspec.msgpack.Decoder(tuple[_StoredEvent, ...])
 
@@ -86,11 +93,6 @@ def is_damaged(meta: bytes, body: bytes) -> bool:
     return crc32(body, crc32(meta[1:-5])).to_bytes(4, "big") != meta[-4:]
 
 
-def decode_meta(blob: bytes) -> Meta:
-    """The meta column's value."""
-    return _meta.decode(blob)
-
-
 def encode_events(events: Sequence[EventEntry]) -> bytes:
     """A delivery's events column."""
     return _encoder.encode(
@@ -115,22 +117,12 @@ def decode_names(text: str) -> tuple[str, ...]:
     return tuple(text[1:-1].split(MARK)) if text else ()
 
 
-def encode_json(value: Any) -> bytes:
-    """A result or context column."""
-    return _to_json.encode(value)
-
-
-def decode_json(text: bytes | str) -> Any:
-    """A result's or context's value; fractions come back as exact decimals."""
-    return _from_json.decode(text)
-
-
 def to_delivery(row: Sequence[Any]) -> Delivery:
     """A delivery from a row of DELIVERY_COLUMNS; one that the disk has changed says so."""
     id_, endpoint, received_at, state, generation, meta, body = row
     damaged = is_damaged(meta, body)
     try:
-        m = _meta.decode(meta)
+        m = decode_meta(meta)
     except msgspec.MsgspecError:
         m, damaged = _UNREADABLE, True
     return Delivery(
@@ -168,16 +160,13 @@ def to_job(row: Sequence[Any]) -> Job:
 
 
 def _waits_for(waits: int, after: tuple[Predecessor, ...], turn: bytes | None) -> tuple[str, ...]:
-    words = []
-    if waits & PREDECESSORS:
-        words.append("the end of " + ", ".join([need.action for need in after]))
-    if waits & TURN:
-        words.append(f"its turn in group {(turn or b'').decode('utf-8', 'replace')}")
-    if waits & PAUSED:
-        words.append("its paused rule")
-    if waits & TARGET:
-        words.append("its paused target")
-    return tuple(words)
+    words = {
+        PREDECESSORS: "the end of " + ", ".join([need.action for need in after]),
+        TURN: f"its turn in group {(turn or b'').decode('utf-8', 'replace')}",
+        PAUSED: "its paused rule",
+        TARGET: "its paused target",
+    }
+    return tuple([text for what, text in words.items() if waits & what])
 
 
 def encode_needs(needs: tuple[Predecessor, ...]) -> str | None:
@@ -192,16 +181,9 @@ def decode_needs(text: str | None) -> tuple[Predecessor, ...]:
 
 def to_attempt(row: Sequence[Any]) -> Attempt:
     """An attempt from its row: the job's id, then the columns, the generation as its id."""
-    job, number, started_at, ended_at, outcome, reason, result, generation = row
+    job, number, began, ended, outcome, reason, result, generation = row
     return Attempt(
-        job,
-        number,
-        started_at,
-        ended_at,
-        OUTCOMES[outcome],
-        reason,
-        decode_json(result),
-        generation,
+        job, number, began, ended, OUTCOMES[outcome], reason, decode_json(result), generation
     )
 
 
@@ -214,8 +196,7 @@ def job_rows(
     """
     rows: list[Sequence[Any]] = []
     running: dict[str, int] = {}
-    number = (delivery << PLACE_BITS) + place
-    for job in jobs:
+    for number, job in enumerate(jobs, (delivery << PLACE_BITS) + place):
         begun = job.state == "running"
         rows.append(
             (
@@ -241,5 +222,4 @@ def job_rows(
         )
         if begun:
             running[job.id] = number
-        number += 1
     return rows, running

@@ -1,6 +1,6 @@
 """Runs in the ledger: chains followed, turns given, within the transaction that ends a job."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -11,7 +11,6 @@ from router.store.common.chains import Member
 from router.store.sqlite import damage
 from router.store.sqlite.fragments import (
     LISTED,
-    PLACE_BITS,
     RUNNING,
     STATE,
     TURN_HALTED,
@@ -304,17 +303,16 @@ def _linked(job: NewJob, row: Row, run: int, waits: int) -> Row:
     return (*row[:_STATE], state, *row[_STATE + 1 :], run, waits or None, encode_needs(job.after))
 
 
-def halted(book: Book, key: str) -> list[tuple[int, int]]:
-    """The runs that halt a key, each with the delivery it came of (numbers)."""
-    found = f"SELECT n, first_job FROM runs WHERE key = ? AND turn = {TURN_HALTED} ORDER BY n"
-    return [(n, first >> PLACE_BITS) for n, first in book.db.execute(found, (key,))]
-
-
-def stored_turn(row: Iterable[Any]) -> Turn | None:
-    """The turn of a run from its key, value (bytes), limit, on_busy and on_dead columns."""
-    key, value, at_once, on_busy, on_dead = row
-    if key is None:
+def stored_turn(book: Book, run: int | None) -> Turn | None:
+    """The turn of a run, if it has one."""
+    row = book.db.execute(
+        "SELECT CAST(key AS BLOB), CAST(value AS BLOB), at_once, on_busy, on_dead "
+        "FROM runs WHERE n = ? AND key IS NOT NULL",
+        (run,),
+    ).fetchone()
+    if row is None:
         return None
+    key, value, at_once, on_busy, on_dead = row
     busy = next(word for word, number in ON_BUSY.items() if number == on_busy)
     dead = next(word for word, number in ON_DEAD.items() if number == on_dead)
     group = Group(at_once, busy, dead)  # type: ignore[arg-type]

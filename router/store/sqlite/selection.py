@@ -51,21 +51,19 @@ def prefix_range(prefix: str, kind: str) -> tuple[str, str] | None:
 def deliveries(selector: Selector) -> Condition:
     """The condition on `d` that a selector puts on deliveries."""
     _refuse_where(selector)
+    named = None if selector.event is None else f"{MARK}{selector.event}{MARK}"
     parts = [
-        _times(selector, "d.received_at", "d.received_at"),
-        _equal("d.endpoint", selector.endpoint),
+        _given("d.received_at >= ?", selector.since),
+        _given("d.received_at < ?", selector.until),
+        _given("d.endpoint = ?", selector.endpoint),
+        _given("d.id < ?", selector.before),
+        _any_of([_delivery_id(one) for one in selector.ids]),
+        _given("d.state = ?", DELIVERY_STATE.get(selector.state or "")),
+        _given("instr(d.names, ?) > 0", named),
     ]
-    parts.append(_before("d.id", selector.before))
-    parts.append(_any_of([_delivery_id(one) for one in selector.ids]))
-    if selector.state in DELIVERY_STATE:
-        parts.append(("d.state = ?", [DELIVERY_STATE[selector.state]]))
-    inner = [_equal("j.rule", selector.rule), *_made_by(selector), *_caused(selector)]
-    if selector.event is not None:
-        parts.append(("instr(d.names, ?) > 0", [f"{MARK}{selector.event}{MARK}"]))
-    if selector.state is not None and selector.state not in DELIVERY_STATE:
-        inner.append((state_is(selector.state, "j."), []))
-    sql, values = all_of(inner)
-    if values or sql != "1":
+    state = None if selector.state in DELIVERY_STATE else selector.state
+    sql, values = all_of(_of_jobs(selector, state))
+    if sql != "1":
         parts.append((f"EXISTS (SELECT 1 FROM jobs j WHERE {JOBS_OF} AND {sql})", values))
     return all_of(parts)
 
@@ -76,19 +74,27 @@ def jobs(selector: Selector, *, whole: bool = False) -> Condition:
     of a store.
     """
     _refuse_where(selector)
-    parts = [
-        _times(selector, "j.created_at", _EARLIEST if whole else "j.created_at"),
-        _before("j.id", selector.before),
-        _equal("d.endpoint", selector.endpoint),
-        _equal("j.rule", selector.rule),
-        _equal("j.event", selector.event),
-        _any_of([_job_id(one) for one in selector.ids]),
-        *_made_by(selector),
-        *_caused(selector),
+    return all_of(
+        [
+            _given("j.created_at >= ?", selector.since),
+            _given(f"{_EARLIEST if whole else 'j.created_at'} < ?", selector.until),
+            _given("j.id < ?", selector.before),
+            _given("d.endpoint = ?", selector.endpoint),
+            _given("j.event = ?", selector.event),
+            _any_of([_job_id(one) for one in selector.ids]),
+            *_of_jobs(selector, selector.state),
+        ]
+    )
+
+
+def _of_jobs(selector: Selector, state: str | None) -> list[Condition]:
+    """What a selector says of jobs, whether they are listed or their deliveries."""
+    return [
+        _given("j.rule = ?", selector.rule),
+        _given("j.replay = (SELECT n FROM replays WHERE id = ?)", selector.replay),
+        _given(f"{_DEAD} AND cause_of(j.rule, j.action, j.target, j.reason) = ?", selector.cause),
+        ("1", []) if state is None else (state_is(state, "j."), []),
     ]
-    if selector.state is not None:
-        parts.append((state_is(selector.state, "j."), []))
-    return all_of(parts)
 
 
 def changeable(selector: Selector, change: Change) -> Condition:
@@ -122,18 +128,6 @@ def _refuse_where(selector: Selector) -> None:
         raise UsageError("the store does not evaluate expressions")
 
 
-def _made_by(selector: Selector) -> list[Condition]:
-    if selector.replay is None:
-        return []
-    return [("j.replay = (SELECT n FROM replays WHERE id = ?)", [selector.replay])]
-
-
-def _caused(selector: Selector) -> list[Condition]:
-    if selector.cause is None:
-        return []
-    return [(f"{_DEAD} AND cause_of(j.rule, j.action, j.target, j.reason) = ?", [selector.cause])]
-
-
 def _delivery_id(prefix: str) -> Condition:
     if prefix.startswith("job_"):
         sql, values = id_matches("id", prefix, "job")
@@ -156,21 +150,9 @@ def id_matches(column: str, prefix: str, kind: str) -> Condition:
     return f"({column} = ? OR ({column} >= ? AND {column} < ?))", [prefix, *found]
 
 
-def _times(selector: Selector, since: str, until: str) -> Condition:
-    parts: list[Condition] = []
-    if selector.since is not None:
-        parts.append((f"{since} >= ?", [selector.since]))
-    if selector.until is not None:
-        parts.append((f"{until} < ?", [selector.until]))
-    return all_of(parts)
-
-
-def _before(column: str, reached: str | None) -> Condition:
-    return ("1", []) if reached is None else (f"{column} < ?", [reached])
-
-
-def _equal(column: str, value: str | None) -> Condition:
-    return ("1", []) if value is None else (f"{column} = ?", [value])
+def _given(sql: str, value: str | int | None) -> Condition:
+    """The condition on a value that a selector may leave open."""
+    return ("1", []) if value is None else (sql, [value])
 
 
 def all_of(parts: list[Condition]) -> Condition:

@@ -3,16 +3,16 @@
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Concatenate
 
 from router.clock import Clock
 from router.errors import StoreRefused, StoreUnavailable
 from router.model.job import Group, NewJob, Settlement
-from router.model.operations import Audit, Replay, ReplayStep
+from router.model.operations import Audit
 from router.store.sqlite import (
     accepting,
     adding,
@@ -29,8 +29,14 @@ from router.store.sqlite import (
     schema,
     settling,
 )
-from router.store.sqlite.connection import open_read_only, open_writer, refusal, remark
-from router.store.sqlite.reader import SqliteReader
+from router.store.sqlite.connection import (
+    open_read_only,
+    open_writer,
+    refusal,
+    refusing,
+    remark,
+)
+from router.store.sqlite.reader import P, SqliteReader, T
 from router.store.sqlite.writer import Writer
 from router.store.sqlite.writer_state import Book
 from router.store.values import (
@@ -38,18 +44,13 @@ from router.store.values import (
     Accepted,
     Died,
     Duplicate,
-    Generation,
-    LeaseBatch,
     Pruned,
     Recovered,
     Retain,
-    RuleCount,
     Selector,
     Settled,
     untold,
 )
-
-T = TypeVar("T")
 
 COPIES_WAIT_S = 1.0
 """Counts of copies are written at most this often."""
@@ -60,6 +61,17 @@ OnCommit = Callable[[int, float], None]
 
 def uncounted(_writes: int, _seconds: float) -> None:
     """Nobody counts commits."""
+
+
+def _verb(
+    function: Callable[Concatenate[Book, P], T],
+) -> Callable[Concatenate["SqliteStore", P], Coroutine[Any, Any, T]]:
+    """A verb of the protocol, which a function does in one transaction of the writer."""
+
+    async def verb(self: "SqliteStore", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._work(lambda book: function(book, *args, **kwargs))
+
+    return verb
 
 
 class SqliteStore:
@@ -91,11 +103,19 @@ class SqliteStore:
         self.reads = SqliteReader(self._path, self._write_copies)
 
     def _open(self) -> Book:
-        book = _open_book(self._path, self._clock)
+        path = self._path
+        journal.check(path)
+        _recognise(path)
+        db = open_writer(path)
         try:
+            schema.migrate(db)
+            clock_step.resume(db, self._clock)
+            book = Book(db, path, self._clock)
             self._lock.hold()
-        except BaseException:
-            book.db.close()
+        except BaseException as error:
+            db.close()
+            if isinstance(error, (sqlite3.Error, ValueError, TypeError)):
+                raise refusal(path, error) from error
             raise
         return book
 
@@ -111,19 +131,9 @@ class SqliteStore:
         event = None if own is None else accepting.prepare(own, now)
         ending = settling.prepare(settlement, now, event)
         settled: Settled = await self._writer.submit("settle", ending)
-        if event is not None:
+        if own is not None:
             self._count_later()
         return settled
-
-    async def lease(
-        self,
-        slots: Mapping[str, int],
-        *,
-        lease: str,
-        now: int,
-        fresh: Mapping[str, Sequence[str]] = {},
-    ) -> LeaseBatch:
-        return await self._work(lambda book: leasing.lease(book, slots, lease, now, fresh))
 
     async def recover(
         self,
@@ -143,11 +153,15 @@ class SqliteStore:
         now = self._clock.ledger()
         return await self._work(lambda book: adding.add(book, delivery, jobs, now))
 
-    async def begin_replay(self, replay: Replay, audit: Audit | None = None) -> Replay:
-        return await self._work(lambda book: replaying.begin(book, replay, audit))
-
-    async def replay_step(self, step: ReplayStep, *, now: int) -> Replay | None:
-        return await self._work(lambda book: replaying.step(book, step, now))
+    lease = _verb(leasing.lease)
+    begin_replay = _verb(replaying.begin)
+    replay_step = _verb(replaying.step)
+    keep_clock = _verb(clock_step.keep)
+    keep_generation = _verb(operations.keep_generation)
+    count_rules = _verb(operations.count_rules)
+    remember = _verb(operations.remember)
+    ready = _verb(operations.beat)
+    note = _verb(audit_log.note)
 
     async def cancel(
         self, selector: Selector, *, reason: str, now: int, audit: Audit | None = None
@@ -171,32 +185,13 @@ class SqliteStore:
             changed += step
         return changed
 
-    async def keep_clock(self) -> int:
-        return await self._work(clock_step.keep)
-
     async def regroup(self, groups: Mapping[str, Group | None], *, now: int) -> int:
         return await self._work(lambda book: runs.RunChanges(book, now).regroup(groups))
-
-    async def keep_generation(self, generation: Generation) -> None:
-        await self._work(lambda book: operations.keep_generation(book, generation))
-
-    async def count_rules(self, counts: Sequence[RuleCount]) -> None:
-        await self._work(lambda book: operations.count_rules(book, counts))
 
     async def prune(self, retain: Retain, *, now: int) -> Pruned:
         await self._write_copies()
         plan = await self.reads.ask(self._search.plan, retain, now)
         return await self._work(lambda book: pruning.prune(book, plan, retain, now))
-
-    async def ready(self) -> None:
-        await self._work(operations.beat)
-
-    async def note(self, audit: Audit) -> None:
-        await self._work(lambda book: audit_log.note(book, audit))
-
-    async def remember(self, facts: Mapping[str, Any], audit: Audit | None = None) -> None:
-        now = self._clock.now()
-        await self._work(lambda book: operations.remember(book, facts, now, audit))
 
     async def recall(self, prefix: str) -> Mapping[str, Any]:
         return await self.reads.recall(prefix)
@@ -212,7 +207,7 @@ class SqliteStore:
         await self._stop_counting()
         await self.reads.close()
         await self._writer.close()
-        self._lock.release()
+        self._lock.close()
 
     async def _in_steps(
         self, step: Callable[..., operations.Step], audit: Audit | None, *, change: bool = False
@@ -228,13 +223,12 @@ class SqliteStore:
                 audit_log.note(book, audit, changed)
             return changed, following
 
-        total, after = 0, -1
-        while True:
-            changed, following = await self._work(partial(audited, after=after))
+        total = 0
+        after: int | None = -1
+        while after is not None:
+            changed, after = await self._work(partial(audited, after=after))
             total += changed
-            if following is None:
-                return total
-            after = following
+        return total
 
     def _work(self, work: Callable[[Book], T]) -> "asyncio.Future[T]":
         return self._writer.submit("work", work)
@@ -277,34 +271,17 @@ async def open_store(path: str, *, clock: Clock, on_commit: OnCommit = uncounted
             it cannot be kept; the text says which.
     """
     where = Path(path)
-    if where.parent.is_dir():
-        lock = location.Lock(where)
-    else:
+    if not where.parent.is_dir():
         raise StoreRefused(f"the folder {where.parent} does not exist")
+    lock = location.Lock(where)
     store = SqliteStore(where, clock, lock, on_commit)
     try:
         location.prepare(where)
         await store.start()
     except BaseException:
-        lock.release()
+        lock.close()
         raise
     return store
-
-
-def _open_book(path: Path, clock: Clock) -> Book:
-    journal.check(path)
-    _recognise(path)
-    db = open_writer(path)
-    try:
-        schema.migrate(db)
-        clock_step.resume(db, clock)
-        return Book(db, path, clock)
-    except (sqlite3.Error, ValueError, TypeError) as error:
-        db.close()
-        raise refusal(path, error) from error
-    except BaseException:
-        db.close()
-        raise
 
 
 def _recognise(path: Path) -> None:
@@ -316,8 +293,5 @@ def _recognise(path: Path) -> None:
     """
     if not path.stat().st_size or Path(f"{path}-journal").exists():
         return
-    try:
-        with closing(open_read_only(path)) as db:
-            schema.check(db)
-    except sqlite3.Error as error:
-        raise refusal(path, error) from error
+    with refusing(path), closing(open_read_only(path)) as db:
+        schema.check(db)

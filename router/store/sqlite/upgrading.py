@@ -1,4 +1,4 @@
-"""What a store is, and how it comes to today's schema; for a person who asks."""
+"""What is done to a store from outside a server: a look, a migration, a line of its audit."""
 
 import sqlite3
 from contextlib import closing
@@ -7,8 +7,9 @@ from pathlib import Path
 import msgspec
 
 from router.errors import StoreRefused
-from router.store.sqlite import journal, location, schema
-from router.store.sqlite.connection import open_read_only, open_writer, refusal
+from router.model.operations import Audit
+from router.store.sqlite import audit_log, journal, location, schema
+from router.store.sqlite.connection import open_read_only, open_writer, refusing
 from router.store.sqlite.fragments import DUE, OFFSET, STATES
 
 
@@ -46,13 +47,9 @@ def about(path: Path) -> StoreFacts:
     Raises:
         StoreRefused: there is none, or it is none of this router's.
     """
-    with closing(_reading(path)) as db:
-        try:
-            db.execute("BEGIN")
-            version = schema.check(db)
-            return _about(db, path, version)
-        except sqlite3.Error as error:
-            raise refusal(path, error) from error
+    with refusing(path), closing(_reading(path)) as db:
+        db.execute("BEGIN")
+        return _about(db, path, schema.check(db))
 
 
 def _about(db: sqlite3.Connection, path: Path, version: int) -> StoreFacts:
@@ -85,11 +82,8 @@ def due(path: Path) -> MigrationStep:
     Raises:
         StoreRefused: as `about`.
     """
-    with closing(_reading(path)) as db:
-        try:
-            return MigrationStep(schema.check(db), len(schema.MIGRATIONS))
-        except sqlite3.Error as error:
-            raise refusal(path, error) from error
+    with refusing(path), closing(_reading(path)) as db:
+        return MigrationStep(schema.check(db), len(schema.MIGRATIONS))
 
 
 def upgrade(path: Path) -> MigrationStep:
@@ -100,19 +94,37 @@ def upgrade(path: Path) -> MigrationStep:
         StoreRefused: as `about`, or a server holds it.
     """
     step = due(path)
-    if step.before == step.after:
-        return step
-    lock = location.Lock(path)
-    try:
-        location.prepare(path)
-        journal.check(path)
-        with closing(open_writer(path)) as db:
-            schema.migrate(db)
-    except sqlite3.Error as error:
-        raise refusal(path, error) from error
-    finally:
-        lock.release()
+    if step.before != step.after:
+        with refusing(path), closing(location.Lock(path)):
+            location.prepare(path)
+            journal.check(path)
+            with closing(open_writer(path)) as db:
+                schema.migrate(db)
     return step
+
+
+def note_audit(store: Path, audit: Audit) -> None:
+    """
+    Add a line to the audit of a store that no server holds.
+
+    Raises:
+        StoreRefused: one holds it, or its schema is not this router's.
+    """
+    with closing(location.Lock(store)):
+        write_audit(store, audit)
+
+
+def write_audit(file: Path, audit: Audit) -> None:
+    """
+    The same in a file that nobody else has open; nothing is left beside it.
+
+    Raises:
+        StoreRefused: its schema is not this router's, or it cannot be written.
+    """
+    with closing(open_writer(file)) as db:
+        if schema.check(db) != len(schema.MIGRATIONS):
+            raise StoreRefused(f"{file} has the schema of an older router")
+        audit_log.add(db, audit)
 
 
 def _reading(path: Path) -> sqlite3.Connection:

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+import msgspec
+
 from router.errors import RouterError, StoreRefused, StoreUnavailable
 from router.store.sqlite import accepting, operations, settling
 from router.store.sqlite.connection import DAMAGED, open_read_only
@@ -56,15 +58,12 @@ _WRITE_FAILED = 778
 Kind = Literal["accept", "settle", "work"]
 
 
-class Operation:
+class Operation(msgspec.Struct):
     """One request to the writer, and where its answer goes."""
 
-    __slots__ = ("future", "kind", "payload")
-
-    def __init__(self, kind: Kind, payload: Any, future: "asyncio.Future[Any]") -> None:
-        self.kind = kind
-        self.payload = payload
-        self.future = future
+    kind: Kind
+    payload: Any
+    future: "asyncio.Future[Any]"
 
 
 Batch = list[Operation]
@@ -102,10 +101,9 @@ class Writer:
 
     async def start(self) -> None:
         """Open the store in the writer's thread; raises what opening raises."""
-        opened: asyncio.Future[None] = self._loop.create_future()
-        self._opened = opened
+        self._opened: asyncio.Future[None] = self._loop.create_future()
         self._thread.start()
-        await opened
+        await self._opened
 
     def submit(self, kind: Kind, payload: Any) -> "asyncio.Future[Any]":
         """Queue an operation; the future has its answer once it is durable."""
@@ -139,17 +137,15 @@ class Writer:
             if batch:
                 began = book.clock.monotonic()
                 answers = self._commit(book, batch)
-                self._answer(answers, book.clock.monotonic() - began)
+                self._tell(self._settled, (answers, book.clock.monotonic() - began))
             elif not last:
                 self._look()
             is_due = book.pages >= min(CHECKPOINT_PAGES * len(batch), CHECKPOINT_MOST)
-            if is_due and not self._is_waited_for(book.pages - before):
+            # A batch of so many pages has kept others waiting: they go first.
+            waited_for = book.pages - before > LARGE_BATCH and not self._queue.empty()
+            if is_due and not waited_for:
                 self._checkpoint(book)
         self._finish(book)
-
-    def _is_waited_for(self, pages: int) -> bool:
-        """Whether a batch of so many pages has kept others waiting: they go first."""
-        return pages > LARGE_BATCH and not self._queue.empty()
 
     def _take(self) -> tuple[Batch, bool]:
         """
@@ -183,51 +179,26 @@ class Writer:
 
     def _tried(self, book: Book, batch: Batch) -> Answers:
         try:
-            return self._together(book, batch)
-        except Exception as error:  # noqa: BLE001 - found again below, at the item to blame
-            if _is_storage(error):
-                return self._lost(book, batch, error)
-        try:
-            return self._one_by_one(book, batch)
+            try:
+                return _transaction(book, batch, _perform)
+            except Exception as error:
+                if _is_storage(error):
+                    raise
+            return _transaction(book, batch, _one_by_one)  # raises again, at the item to blame
         except Exception as error:  # noqa: BLE001 - the thread must live and answer everybody
             return self._lost(book, batch, error)
-
-    def _together(self, book: Book, batch: Batch) -> Answers:
-        """The usual way: set by set, all or nothing."""
-        try:
-            book.begin()
-            answers = _perform(book, batch)
-            book.commit()
-        except BaseException:
-            _roll_back(book)
-            raise
-        return answers
-
-    def _one_by_one(self, book: Book, batch: Batch) -> Answers:
-        """The careful way: a savepoint each, so that a bad item fails alone."""
-        answers: Answers = []
-        try:
-            book.begin()
-            for operation in batch:
-                answers.append((operation, _alone(book, operation)))
-            book.commit()
-        except BaseException:
-            _roll_back(book)
-            raise
-        return answers
 
     def _lost(self, book: Book, batch: Batch, error: Exception) -> Answers:
         """The batch did not commit, or nobody knows; decide whether writing may go on."""
         book.pages = CHECKPOINT_MOST  # a full disk: what the journal holds makes room for more
         if not _is_passing(error):
             self._break(book, error)
-        unavailable = StoreUnavailable(f"the store could not commit: {error}")
-        unavailable.__cause__ = error
+        unavailable = _unavailable("the store could not commit", error)
         return [(operation, unavailable) for operation in batch]
 
     def _break(self, book: Book, error: Exception) -> None:
         name = getattr(error, "sqlite_errorname", "error")
-        remedy = "; restore a backup" if _is_damage(error) else ""
+        remedy = "; restore a backup" if _code(error) & 0xFF in DAMAGED else ""
         book.broken = True
         self._fail(f"the store has failed ({name}: {error}) and writes no more{remedy}")
 
@@ -259,11 +230,8 @@ class Writer:
             book.db.close()
         self._tell(_set, [(self._ended, None)])
 
-    def _answer(self, answers: Answers, seconds: float) -> None:
-        self._tell(self._settled, (answers, seconds))
-
     def _settled(self, done: tuple[Answers, float]) -> None:
-        """On the loop: everybody hears at once."""
+        """On the loop: all are answered at once."""
         answers, seconds = done
         _set([(operation.future, answer) for operation, answer in answers])
         self._committed(len(answers), seconds)
@@ -275,7 +243,10 @@ class Writer:
 
 
 def _perform(book: Book, batch: Batch) -> Answers:
-    """Accepts first, then settlements, then the rest in order: nobody has been answered yet."""
+    """
+    The usual way, set by set: accepts first, then settlements, then the rest in order: nobody has
+    been answered yet.
+    """
     accepts = [one for one in batch if one.kind == "accept"]
     settles = [one for one in batch if one.kind == "settle"]
     answers: Answers = []
@@ -293,6 +264,26 @@ def _perform(book: Book, batch: Batch) -> Answers:
     return answers
 
 
+def _transaction(book: Book, batch: Batch, perform: Callable[[Book, Batch], Answers]) -> Answers:
+    """All of it, committed, or nothing."""
+    try:
+        book.begin()
+        answers = perform(book, batch)
+        book.commit()
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            if book.db.in_transaction:
+                book.db.execute("ROLLBACK")
+        book.unwind()
+        raise
+    return answers
+
+
+def _one_by_one(book: Book, batch: Batch) -> Answers:
+    """The careful way: a savepoint each, so that a bad item fails alone."""
+    return [(operation, _alone(book, operation)) for operation in batch]
+
+
 def _alone(book: Book, operation: Operation) -> Any:
     mark = book.mark()
     book.db.execute("SAVEPOINT item")
@@ -305,37 +296,29 @@ def _alone(book: Book, operation: Operation) -> Any:
             raise
         book.db.execute("ROLLBACK TO item")
         book.unwind(mark)
-        answer = error if isinstance(error, RouterError) else _unstorable(error)
+        unstorable = not isinstance(error, RouterError)
+        answer = _unavailable("this cannot be stored", error) if unstorable else error
     book.db.execute("RELEASE item")
     return answer
 
 
-def _unstorable(error: Exception) -> StoreUnavailable:
-    unavailable = StoreUnavailable(f"this cannot be stored: {error}")
+def _unavailable(what: str, error: Exception) -> StoreUnavailable:
+    unavailable = StoreUnavailable(f"{what}: {error}")
     unavailable.__cause__ = error
     return unavailable
 
 
-def _roll_back(book: Book) -> None:
-    with contextlib.suppress(sqlite3.Error):
-        if book.db.in_transaction:
-            book.db.execute("ROLLBACK")
-    book.unwind()
+def _code(error: Exception) -> int:
+    return int(getattr(error, "sqlite_errorcode", 0))
 
 
 def _is_storage(error: Exception) -> bool:
     """The disk or file is to blame, not an item."""
-    primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return primary in _PASSING or primary in _FATAL
-
-
-def _is_damage(error: Exception) -> bool:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in DAMAGED
+    return _code(error) & 0xFF in _PASSING | _FATAL
 
 
 def _is_passing(error: Exception) -> bool:
-    code = getattr(error, "sqlite_errorcode", 0)
-    return code & 0xFF in _PASSING or code == _WRITE_FAILED
+    return _code(error) & 0xFF in _PASSING or _code(error) == _WRITE_FAILED
 
 
 def _set(answers: "Sequence[tuple[asyncio.Future[Any], Any]]") -> None:

@@ -112,7 +112,7 @@ class Book:
         self.undo.append(self.open.clear)
         self.undo.append(lambda: self.aside.remove(id_))
 
-    def told_aside(self) -> tuple[str, ...]:
+    def take_aside(self) -> tuple[str, ...]:
         """Ids of the jobs found unreadable since the last call."""
         found, self.aside = self.aside, []
         self.undo.append(lambda: setattr(self, "aside", found + self.aside))
@@ -173,7 +173,8 @@ class Book:
 
     def named(self, generation: int, first: int, last: int) -> None:
         """Deliveries `first` to `last` name this generation: it must be kept with them."""
-        low, high = self._spans.get(generation) or self._span(generation)
+        span = "SELECT first_delivery, last_delivery FROM generations WHERE n = ?"
+        low, high = self._spans.get(generation) or self.db.execute(span, (generation,)).fetchone()
         if low <= first and last <= high:
             return
         low = min(low, first)
@@ -191,12 +192,6 @@ class Book:
             self.db.executemany("INSERT OR IGNORE INTO rule_generations VALUES (?, ?)", list(new))
             self._rules |= new
             self.undo.append(lambda: self._rules.difference_update(new))
-
-    def _span(self, generation: int) -> tuple[int, int]:
-        row = self.db.execute(
-            "SELECT first_delivery, last_delivery FROM generations WHERE n = ?", (generation,)
-        ).fetchone()
-        return int(row[0]), int(row[1])
 
 
 @lru_cache(maxsize=1024)

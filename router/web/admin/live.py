@@ -7,7 +7,7 @@ from router.errors import UsageError
 from router.operator.answers import EventRow
 from router.rules.live import LiveRef
 from router.store.protocol import StoreReads
-from router.store.values import LIMIT_MAX, FeedQuery, Followed
+from router.store.values import LIMIT_MAX, FeedQuery, Stored
 from router.web.admin.problems import Rejected
 from router.web.admin.query import Query, QueryParameter
 from router.web.admin.request import AdminRequest, Given, question
@@ -115,10 +115,10 @@ class LiveRoutes(Controller):
         return FollowedDeliveries(deliveries, found.cursor, found.more, found.removed, found.other)
 
 
-def _delivery(one: Followed, provider: str) -> FollowedDelivery:
+def _delivery(one: Stored, provider: str) -> FollowedDelivery:
     d = one.delivery
     return FollowedDelivery(
-        cursor=one.cursor,
+        cursor=one.at,
         id=d.id,
         endpoint=d.endpoint,
         provider=provider,

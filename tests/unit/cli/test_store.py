@@ -68,7 +68,7 @@ def test_a_backup_that_cannot_be_noted_is_one_all_the_same(
     try:
         ran = router("store", "backup", tmp_path / "copy.db", "-f", rules)
     finally:
-        held.release()
+        held.close()
     assert ran.code == 0
     assert "no line in the audit: " in ran.err
 
@@ -103,7 +103,7 @@ def test_no_restore_while_somebody_holds_the_store(
     router("store", "backup", tmp_path / "copy.db", "-f", rules)
     lock = location.Lock(db)
     ran = router("store", "restore", tmp_path / "copy.db", "-f", rules)
-    lock.release()
+    lock.close()
     assert ran.code == 1
     assert "in use by another router" in ran.err
 

@@ -40,7 +40,9 @@ class Ledger:
         fresh: Mapping[str, Sequence[str]] = {},
     ) -> LeaseBatch:
         self.leases += 1
-        batch = leasing.lease(self.book, slots, lease or f"b/{self.leases}", now, fresh)
+        batch = leasing.lease(
+            self.book, slots, lease=lease or f"b/{self.leases}", now=now, fresh=fresh
+        )
         self.book.committed()
         return batch
 

@@ -43,7 +43,7 @@ class Ledger:
 
     def die(self) -> None:
         """The job that is due ends dead."""
-        (leased,) = leasing.lease(self.book, {"erp": 1}, "b/1", FAR).jobs
+        (leased,) = leasing.lease(self.book, {"erp": 1}, lease="b/1", now=FAR).jobs
         self.book.committed()
         settling.settle_all(
             self.book, [settling.prepare(a_settlement(leased.job, "dead"), START_MS)]

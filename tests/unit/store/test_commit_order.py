@@ -31,7 +31,7 @@ async def test_deliveries_come_in_the_order_of_their_commits(
     assert (ids(first), first.more, first.removed, first.other) == (sent[:2], True, 0, False)
     rest = await store.reads.following(FeedQuery(cursor=first.cursor))
     assert (ids(rest), rest.more) == (sent[2:], False)
-    again = await store.reads.following(FeedQuery(cursor=first.deliveries[0].cursor))
+    again = await store.reads.following(FeedQuery(cursor=first.deliveries[0].at))
     assert ids(again) == sent[1:]
     end = await store.reads.following(FeedQuery(cursor=rest.cursor))
     assert (ids(end), end.cursor) == ([], rest.cursor)

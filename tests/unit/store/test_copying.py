@@ -312,7 +312,7 @@ def test_a_store_that_a_server_holds_is_not_migrated(path: Path) -> None:
     lock = location.Lock(path)
     with pytest.raises(StoreRefused, match="in use"):
         upgrade(path)
-    lock.release()
+    lock.close()
 
 
 @pytest.mark.parametrize("look", [about, due, upgrade])

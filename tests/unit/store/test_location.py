@@ -49,7 +49,7 @@ def held(path: Path) -> Iterator[location.Lock]:
         Path(f"{path}{suffix}").touch()
     lock.hold()
     yield lock
-    lock.release()
+    lock.close()
 
 
 def test_without_its_lock_file_the_store_itself_keeps_others_out(

@@ -58,14 +58,14 @@ def test_a_delivery_is_two_pages_and_its_body_its_keys_its_jobs(ledger: Ledger) 
 def test_jobs_that_are_leased_and_settled(ledger: Ledger) -> None:
     ledger.accept(jobs=3)
     ledger.since()
-    batch = leasing.lease(ledger.book, {"erp": 3}, "b/1", START_MS)
+    batch = leasing.lease(ledger.book, {"erp": 3}, lease="b/1", now=START_MS)
     ledger.book.committed()
     assert ledger.since() == 4
     ends = [settling.prepare(a_settlement(one.job), START_MS) for one in batch.jobs]
     settling.settle_all(ledger.book, ends)
     ledger.book.committed()
     assert ledger.since() == 4
-    assert leasing.lease(ledger.book, {"erp": 3}, "b/1", START_MS).jobs == ()
+    assert leasing.lease(ledger.book, {"erp": 3}, lease="b/1", now=START_MS).jobs == ()
     assert ledger.since() == 0
 
 
@@ -95,7 +95,7 @@ def test_what_is_removed(ledger: Ledger) -> None:
 
 def test_jobs_that_are_found_again(ledger: Ledger) -> None:
     ledger.accept(jobs=2)
-    leasing.lease(ledger.book, {"erp": 2}, "old/1", START_MS)
+    leasing.lease(ledger.book, {"erp": 2}, lease="old/1", now=START_MS)
     ledger.book.committed()
     ledger.since()
     leasing.recover(ledger.book, {"old"}, START_MS, frozenset(), lambda _job, _attempt: None)
@@ -110,7 +110,7 @@ def test_what_has_begun_is_found_without_looking(ledger: Ledger) -> None:
     assert ledger.book.running == {}
     ledger.book.committed()
     assert ledger.book.running == {job.id: 1 << 20}
-    (leased,) = leasing.lease(ledger.book, {"erp": 1}, "b/2", START_MS).jobs
+    (leased,) = leasing.lease(ledger.book, {"erp": 1}, lease="b/2", now=START_MS).jobs
     assert len(ledger.book.running) == 1
     ledger.book.committed()
     assert ledger.book.running == {job.id: 1 << 20, leased.job.id: (1 << 20) + 1}
@@ -121,7 +121,7 @@ def test_what_has_begun_is_found_without_looking(ledger: Ledger) -> None:
 
 def test_a_settlement_of_a_job_that_is_not_there_is_lost(ledger: Ledger) -> None:
     ledger.accept(jobs=1)
-    (leased,) = leasing.lease(ledger.book, {"erp": 1}, "b/1", START_MS).jobs
+    (leased,) = leasing.lease(ledger.book, {"erp": 1}, lease="b/1", now=START_MS).jobs
     gone = settling.prepare(
         a_settlement(msgspec.structs.replace(leased.job, id="job_gone")), START_MS
     )

@@ -31,7 +31,7 @@ class Counted:
         """Lease the job that is due, and settle it, counting."""
         self.db.set_progress_handler(self._step, 1)
         self.db.set_trace_callback(self._statement)
-        batch = leasing.lease(self.book, {"erp": 1}, "b/1", START_MS + 9_000)
+        batch = leasing.lease(self.book, {"erp": 1}, lease="b/1", now=START_MS + 9_000)
         self.book.committed()
         (leased,) = batch.jobs
         settling.settle_all(self.book, [settling.prepare(a_settlement(leased.job), START_MS)])

@@ -185,7 +185,9 @@ async def test_after_a_commit_in_doubt_running_jobs_are_looked_up(
     ]
     stored = accepting.prepare(make.acceptance(jobs=chain), START_MS)
     await doubtful.ask("accept", stored)
-    batch = await doubtful.ask("work", lambda book: leasing.lease(book, {"erp": 1}, "b/1", FAR))
+    batch = await doubtful.ask(
+        "work", lambda book: leasing.lease(book, {"erp": 1}, lease="b/1", now=FAR)
+    )
     ending = settling.prepare(a_settlement(batch.jobs[0].job), START_MS)
     assert doubtful.book.linked
     await doubtful.in_doubt("work", operations.beat)
