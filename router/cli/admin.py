@@ -94,6 +94,15 @@ def tls_fault(error: BaseException | None) -> str | None:
     return None
 
 
+def no_answer(error: Exception) -> str | None:
+    """Why a request got no answer, if it is for one of the usual reasons."""
+    import httpx
+
+    if isinstance(error, httpx.ConnectError):
+        return tls_fault(error) or "nothing listens there"
+    return "no answer in time" if isinstance(error, httpx.TimeoutException) else None
+
+
 class AdminClient:
     """
     Calls the admin API of one server. A context manager.

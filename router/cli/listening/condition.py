@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from router.cli.listening.delivery import Arrived
 from router.errors import ExpressionError, UsageError
 from router.expressions import Expression, compile  # noqa: A004 - the package's own word
-from router.model.delivery import as_request
+from router.model.delivery import Delivery, as_request
+from router.operator.answers import FollowedDelivery
 from router.providers import Provider
 from router.rules.scope import delivery_roots, event_scope
 
@@ -45,10 +45,12 @@ class ListenCondition:
             raise UsageError(f"--where, character {error.start + 1}: {error}{hint}") from None
         self._check_roots(given=variables is not None)
 
-    def takes(self, arrived: Arrived) -> bool:
+    def takes(self, arrived: FollowedDelivery) -> bool:
         """Whether one of its events meets the condition."""
         wanted = {event.index: event for event in arrived.events}
-        delivery = arrived.delivery()
+        given = set(Delivery.__struct_fields__) & set(arrived.__struct_fields__)
+        kept: dict[str, Any] = {name: getattr(arrived, name) for name in given}
+        delivery = Delivery(**kept, generation="")
         provider = self._providers.get(arrived.provider)
         if provider is None:
             raise UsageError(
@@ -69,11 +71,8 @@ class ListenCondition:
         return False
 
     def _check_roots(self, *, given: bool) -> None:
-        known = set(_ALWAYS)
-        for provider in self._providers.values():
-            known |= provider.root_fields
-        if given:
-            known |= {"var", "def"}
+        roots = [provider.root_fields for provider in self._providers.values()]
+        known = _ALWAYS.union(*roots, ("var", "def") if given else ())
         unknown = sorted(self._expression.roots - known)
         if unknown:
             hint = (

@@ -2,41 +2,25 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable
-from typing import Literal, Protocol
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from router.cli.listening.checkpoint import Checkpoint
 from router.cli.listening.condition import ListenCondition
-from router.cli.listening.delivery import Arrived, FeedPage, Forwarded
+from router.cli.listening.plain import PlainView
 from router.cli.listening.source import Backoff, ConnectionLost, DeliverySource, FeedWatcher
-from router.cli.listening.target import LocalTarget
+from router.cli.listening.target import Forwarded, LocalTarget
 from router.clock import Clock
+from router.operator.answers import FollowedDeliveries, FollowedDelivery
+
+A = TypeVar("A")
 
 OnError = Literal["continue", "stop", "retry"]
 
 POLL_S = 5.0
 """How often the next page is requested while the feed is not connected."""
-
-
-class ListenView(Protocol):
-    """What shows how it goes; see `plain` and `screen`."""
-
-    def forwarded(self, forwarded: Forwarded) -> None:
-        """A delivery was forwarded, or tried to be."""
-
-    def connection(self, why_not: str | None, again_in_s: float) -> None:
-        """The feed is connected (None), or is not, and why."""
-
-    def target_down(self, to: str, why: str) -> None:
-        """At the start: the router answers, but the target does not."""
-
-    def gap(self, removed: int, *, other: bool) -> None:
-        """Deliveries are missing, for good."""
-
-    def note(self, text: str) -> None:
-        """Anything else."""
 
 
 class ForwardOptions(msgspec.Struct, frozen=True):
@@ -49,7 +33,22 @@ class ForwardOptions(msgspec.Struct, frozen=True):
     on_error: OnError = "continue"
     once: bool = False
     condition: ListenCondition | None = None
-    save: Callable[[Arrived], str] | None = None
+    save: Callable[[FollowedDelivery], str] | None = None
+
+
+@contextlib.asynccontextmanager
+async def until_first(
+    one: Coroutine[Any, Any, A], other: Coroutine[Any, Any, Any]
+) -> AsyncIterator[tuple[asyncio.Task[A], asyncio.Task[Any]]]:
+    """Both as tasks, once one of them has ended; at the end, whatever it is, none runs on."""
+    tasks = asyncio.ensure_future(one), asyncio.ensure_future(other)
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        yield tasks
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class Forwarder:
@@ -61,7 +60,7 @@ class Forwarder:
         feed: FeedWatcher,
         target: LocalTarget,
         checkpoint: Checkpoint,
-        view: ListenView,
+        view: PlainView,
         *,
         options: ForwardOptions,
         clock: Clock,
@@ -87,23 +86,16 @@ class Forwarder:
         """
         if self._options.once:
             return await self._follow()
-        watching = asyncio.ensure_future(self._feed.run())
-        following = asyncio.ensure_future(self._follow())
-        try:
-            await asyncio.wait({watching, following}, return_when=asyncio.FIRST_COMPLETED)
+        async with until_first(self._follow(), self._feed.run()) as (following, watching):
             if not following.done():
                 watching.result()  # it ends by an error alone
             return await following
-        finally:
-            for task in (watching, following):
-                task.cancel()
-            await asyncio.gather(watching, following, return_exceptions=True)
 
     def hurry(self) -> None:
         """Do not wait any longer to try again."""
         self._hurried.set()
 
-    async def again(self, arrived: Arrived, attempt: int) -> Forwarded:
+    async def again(self, arrived: FollowedDelivery, attempt: int) -> Forwarded:
         """Forward one again by hand; the checkpoint stays."""
         forwarded = await self._target.forward(arrived, attempt)
         self._view.forwarded(forwarded)
@@ -131,7 +123,7 @@ class Forwarder:
                 async with asyncio.timeout(None if self._feed.connected else POLL_S):
                     await self._feed.woken.wait()
 
-    async def _page(self, cursor: str | None) -> FeedPage:
+    async def _page(self, cursor: str | None) -> FollowedDeliveries:
         """What comes next; a router that does not answer is called again."""
         backoff, failed = self._backoff(), False
         while True:
@@ -148,14 +140,13 @@ class Forwarder:
                 self._view.connection(None, 0.0)
             return page
 
-    async def _deal_with(self, arrived: Arrived) -> bool:
+    async def _deal_with(self, arrived: FollowedDelivery) -> bool:
         """Forward it if it is wanted, as often as it takes; False: stop before it."""
         condition, save = self._options.condition, self._options.save
         if condition is not None and not condition.takes(arrived):
             return True
         saved = save(arrived) if save is not None else None
-        backoff = self._backoff()
-        attempt = 0
+        backoff, attempt = self._backoff(), 0
         while True:
             attempt += 1
             forwarded = await self._target.forward(arrived, attempt)

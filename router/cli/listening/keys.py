@@ -51,8 +51,7 @@ class KeyCommands:
         }
         data = data.replace(_UP, b"k").replace(_DOWN, b"j")
         for place in range(len(data)):
-            action = actions.get(data[place : place + 1])
-            if action is not None:
+            if (action := actions.get(data[place : place + 1])) is not None:
                 action()
 
     def _retry(self) -> None:

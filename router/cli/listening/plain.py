@@ -6,24 +6,23 @@ import click
 import msgspec
 
 from router.cli.listening import lines
-from router.cli.listening.delivery import Forwarded
+from router.cli.listening.target import Forwarded
 from router.cli.output import dates, note
 
 
 class PlainView:
-    """Aligned lines on stdout; everything else on stderr."""
+    """Shows how it goes: aligned lines on stdout, everything else on stderr."""
 
-    def __init__(self) -> None:
-        self._connection: str | None = ""
+    _connection: str | None = ""
 
     def forwarded(self, forwarded: Forwarded) -> None:
-        """One line a try."""
+        """A delivery was forwarded, or tried to be: one line a try."""
         time, endpoint, names, status, took, id_, said = lines.line(forwarded)
         text = f"{time}  {endpoint:<12}  {names:<24}  {status:>3}  {took:>8}  {id_}  {said}"
         click.echo(text.rstrip())
 
     def connection(self, why_not: str | None, again_in_s: float) -> None:
-        """Printed when it changes, not at every try."""
+        """The feed is connected (None), or is not, and why; printed when that changes."""
         if why_not != self._connection:
             self._connection = why_not
             self._connected(why_not, again_in_s)
@@ -32,15 +31,16 @@ class PlainView:
         note(lines.connection(why_not, again_in_s))
 
     def target_down(self, to: str, why: str) -> None:
-        """On stderr."""
-        note(lines.target_down(to, why))
+        """At the start: the router answers, but the target does not."""
+        self.note(lines.target_down(to, why), "yellow")
 
     def gap(self, removed: int, *, other: bool) -> None:
-        """On stderr, too."""
-        note(lines.gap(removed, other=other))
+        """Deliveries are missing, for good."""
+        self.note(lines.gap(removed, other=other), "bold red")
 
-    def note(self, text: str) -> None:
-        """On stderr."""
+    def note(self, text: str, style: str = "dim") -> None:
+        """Anything else; `style` is for a terminal."""
+        del style
         note(text)
 
 

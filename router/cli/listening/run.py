@@ -15,7 +15,7 @@ from rich.console import Console
 from router.cli.admin import AdminClient, trusting
 from router.cli.listening.checkpoint import Checkpoint, path_for
 from router.cli.listening.condition import ListenCondition
-from router.cli.listening.forwarder import Forwarder, ForwardOptions, ListenView, OnError
+from router.cli.listening.forwarder import Forwarder, ForwardOptions, OnError, until_first
 from router.cli.listening.keys import KeyCommands, browse, reading
 from router.cli.listening.plain import JsonView, PlainView
 from router.cli.listening.saving import saver
@@ -129,7 +129,7 @@ async def _listen(
         if not place.as_json and sys.stdout.isatty() and sys.stdin.isatty():
             screen = ScreenView(Console(highlight=False), options.to)
         with screen or nullcontext():
-            view: ListenView = screen or (JsonView() if place.as_json else PlainView())
+            view = screen or (JsonView() if place.as_json else PlainView())
             rng = random.Random()  # noqa: S311 - jitter
             source = DeliverySource(
                 admin, endpoints=frozenset(options.endpoints), events=frozenset(options.events)
@@ -189,13 +189,6 @@ async def _clients(
 
 
 async def _with_keys(keys: KeyCommands, forwarder: Forwarder) -> int:
-    running = asyncio.ensure_future(forwarder.run())
-    ending = asyncio.ensure_future(keys.ended.wait())
-    try:
-        with reading(keys.pressed):
-            await asyncio.wait({running, ending}, return_when=asyncio.FIRST_COMPLETED)
+    with reading(keys.pressed):
+        async with until_first(forwarder.run(), keys.ended.wait()) as (running, _):
             return running.result() if running.done() else 0
-    finally:
-        for task in (running, ending):
-            task.cancel()
-        await asyncio.gather(running, ending, return_exceptions=True)

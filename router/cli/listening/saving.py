@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from router.cli.listening.delivery import Arrived
 from router.cli.output import moment
 from router.errors import UsageError
 from router.expressions import NotJson, decode_json, encode_json
+from router.operator.answers import FollowedDelivery
 
 _SAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _WORD_MAX = 60
@@ -21,7 +21,7 @@ _ESCAPED = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), 0x2028, 0x20
 }
 
 
-def saver(folder: Path) -> Callable[[Arrived], str]:
+def saver(folder: Path) -> Callable[[FollowedDelivery], str]:
     """
     Keeps a delivery in `folder`, 0600, as
 
@@ -39,7 +39,7 @@ def saver(folder: Path) -> Callable[[Arrived], str]:
     except OSError as error:
         raise UsageError(f"cannot make {folder}: {error.strerror}") from None
 
-    def save(arrived: Arrived) -> str:
+    def save(arrived: FollowedDelivery) -> str:
         try:
             return _save(folder, arrived)
         except OSError as error:
@@ -48,7 +48,7 @@ def saver(folder: Path) -> Callable[[Arrived], str]:
     return save
 
 
-def name_of(arrived: Arrived) -> str:
+def name_of(arrived: FollowedDelivery) -> str:
     """Time, endpoint, event and id, of letters that mean nothing to a file system or a shell."""
     event = arrived.events[0].name if arrived.events else "unknown"
     time = moment(arrived.received_at).translate({ord(c): None for c in "-: Z"})
@@ -59,12 +59,13 @@ def _word(text: str) -> str:
     return _SAFE.sub("_", text)[:_WORD_MAX] or "_"
 
 
-def _save(folder: Path, arrived: Arrived) -> str:
+def _save(folder: Path, arrived: FollowedDelivery) -> str:
     name = name_of(arrived)
     is_json = _is_json(arrived.body)
     body = folder / f"{name}.body{'.json' if is_json else ''}"
     _write(body, arrived.body)
-    _write(folder / f"{name}.request.json", _lines(_request(arrived)))
+    request = json.dumps(_request(arrived), indent=2, ensure_ascii=False) + "\n"
+    _write(folder / f"{name}.request.json", request.encode("utf-8"))
     if is_json and arrived.events:
         _write(folder / f"{name}.test.yaml", _test(arrived))
     return str(body)
@@ -80,7 +81,7 @@ def _write(path: Path, data: bytes) -> None:
     fresh.replace(path)
 
 
-def _request(arrived: Arrived) -> dict[str, Any]:
+def _request(arrived: FollowedDelivery) -> dict[str, Any]:
     return {
         "delivery": arrived.id,
         "endpoint": arrived.endpoint,
@@ -94,11 +95,7 @@ def _request(arrived: Arrived) -> dict[str, Any]:
     }
 
 
-def _lines(value: Any) -> bytes:
-    return json.dumps(value, indent=2, ensure_ascii=False).encode("utf-8") + b"\n"
-
-
-def _test(arrived: Arrived) -> bytes:
+def _test(arrived: FollowedDelivery) -> bytes:
     """JSON is YAML, but for the letters that are escaped here; numbers stay digit for digit."""
     payload = encode_json(decode_json(arrived.body)).decode("utf-8").translate(_ESCAPED)
     event = arrived.events[0]

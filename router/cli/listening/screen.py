@@ -1,27 +1,25 @@
 """The view for a terminal: a line a delivery, below them the state and the keys."""
 
 from collections import deque
-from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
 
 from router.cli.listening import lines
-from router.cli.listening.delivery import Forwarded
+from router.cli.listening.plain import PlainView
+from router.cli.listening.target import Forwarded
 from router.cli.output import visible
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.text import Text
 
 KEPT = 200
 """Deliveries that can be selected again: the last ones."""
 KEYS = "r retry  s show  o open  c curl  ↑↓ select  q quit"
 
 
-class ScreenView:
+class ScreenView(PlainView):
     """Lines scroll; the last one stays. `selected` is the delivery that the keys are about."""
 
-    def __init__(self, console: "Console", to: str) -> None:
-        from rich.live import Live
-
+    def __init__(self, console: Console, to: str) -> None:
         self._console = console
         self._to = to
         self._kept: deque[Forwarded] = deque(maxlen=KEPT)
@@ -74,47 +72,34 @@ class ScreenView:
     def target_down(self, to: str, why: str) -> None:
         """Among the lines, and in the last one until something takes a delivery."""
         self._no_target = why
-        self.note(lines.target_down(to, why), "yellow")
-
-    def gap(self, removed: int, *, other: bool) -> None:
-        """Stays among the lines."""
-        self.note(lines.gap(removed, other=other), "bold red")
+        super().target_down(to, why)
 
     def note(self, text: str, style: str = "dim") -> None:
         """A text among the lines."""
-        from rich.text import Text
-
         self._console.print(Text(text, style), soft_wrap=True)
         self._refresh()
 
     def _refresh(self) -> None:
         self._live.update(self._state(), refresh=True)
 
-    def _state(self) -> "Text":
-        from rich.text import Text
-
-        connected = self._why_not is None
-        state = "connected to the router"
-        if not connected:
-            state = f"reconnecting ({visible(self._why_not or '')})"
+    def _state(self) -> Text:
         text = Text(overflow="ellipsis", no_wrap=True)
-        text.append(f"{'●' if connected else '○'} {state}", "green" if connected else "yellow")
+        if self._why_not is None:
+            text.append("● connected to the router", "green")
+        else:
+            text.append(f"○ reconnecting ({visible(self._why_not)})", "yellow")
         if self._no_target is not None:
             text.append(f"  ○ target: {visible(self._no_target)}", "yellow")
         text.append(f"  {self._taken} accepted")
         text.append(f"  {self._failed} failed", "red" if self._failed else "")
-        chosen = self.selected
-        if chosen is not None:
-            text.append(
-                f"  [{chosen.arrived.id[:16]} {visible(chosen.arrived.names)[:24]}]", "bold"
-            )
+        if (chosen := self.selected) is not None:
+            names = visible(lines.names_of(chosen.arrived))[:24]
+            text.append(f"  [{chosen.arrived.id[:16]} {names}]", "bold")
         text.append(f"  {KEYS}", "dim")
         return text
 
 
-def _line(forwarded: Forwarded) -> "Text":
-    from rich.text import Text
-
+def _line(forwarded: Forwarded) -> Text:
     time, endpoint, names, status, took, id_, said = lines.line(forwarded)
     shade = "green" if forwarded.ok else "yellow" if forwarded.again_in_s is not None else "red"
     text = Text(f"{time}  ", "dim")

@@ -4,17 +4,14 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING
 
+import httpx
 import msgspec
 
-from router.cli.admin import tls_fault
-from router.cli.listening.delivery import FeedPage
+from router.cli.admin import no_answer
 from router.errors import RouterError, UsageError
+from router.operator.answers import FollowedDeliveries
 from router.operator.times import undated
-
-if TYPE_CHECKING:
-    import httpx
 
 HEARTBEAT_S = 15.0
 """How often the router sends a heartbeat."""
@@ -60,13 +57,13 @@ class DeliverySource:
     """
 
     def __init__(
-        self, client: "httpx.AsyncClient", *, endpoints: frozenset[str], events: frozenset[str]
+        self, client: httpx.AsyncClient, *, endpoints: frozenset[str], events: frozenset[str]
     ) -> None:
         self._client = client
         filters = {"endpoint": ",".join(sorted(endpoints)), "event": ",".join(sorted(events))}
         self._filters = {name: value for name, value in filters.items() if value}
 
-    async def after(self, *, cursor: str | None, since: str) -> FeedPage:
+    async def after(self, *, cursor: str | None, since: str) -> FollowedDeliveries:
         """
         The deliveries after a cursor, in the order of the store.
 
@@ -74,8 +71,6 @@ class DeliverySource:
             Lost: not just now.
             UsageError: for good: the router refuses the token or the request.
         """
-        import httpx
-
         place = {"since": since} if cursor is None else {"cursor": cursor}
         query = {**self._filters, **place, "limit": str(PAGE)}
         try:
@@ -84,8 +79,8 @@ class DeliverySource:
             raise ConnectionLost(_words(error)) from None
         _check(response.status_code, response.content)
         try:
-            found = undated(msgspec.json.decode(response.content), FeedPage)
-            return msgspec.convert(found, FeedPage)
+            found = undated(msgspec.json.decode(response.content), FollowedDeliveries)
+            return msgspec.convert(found, FollowedDeliveries)
         except msgspec.DecodeError:
             raise UsageError("the server answers, but not as a router's admin API") from None
 
@@ -97,8 +92,6 @@ class DeliverySource:
         Raises:
             Lost, UsageError: as `after`.
         """
-        import httpx
-
         query = {**self._filters, "kinds": "delivery"}
         timeout = httpx.Timeout(CONNECT_S, read=idle_s)
         try:
@@ -188,10 +181,4 @@ def _check(status: int, body: bytes) -> None:
 
 
 def _words(error: Exception) -> str:
-    import httpx
-
-    if isinstance(error, httpx.ConnectError):
-        return tls_fault(error) or "nothing listens there"
-    if isinstance(error, httpx.TimeoutException):
-        return "no answer in time"
-    return str(error)[:200] or type(error).__name__
+    return no_answer(error) or str(error)[:200] or type(error).__name__

@@ -3,17 +3,18 @@
 import asyncio
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from contextlib import aclosing
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
-from router.cli.admin import tls_fault
-from router.cli.listening.delivery import Arrived, Forwarded
+import httpx
+import msgspec
+
+from router.cli.admin import no_answer
 from router.clock import Clock
 from router.errors import UsageError
 from router.model.delivery import REMOVED
-
-if TYPE_CHECKING:
-    import httpx
+from router.operator.answers import FollowedDelivery
 
 HOP_BY_HOP = frozenset(
     {"connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection"}
@@ -23,6 +24,7 @@ _OURS = frozenset({"host", "content-length"})
 """Made anew for the local target."""
 
 REACHED_WITHIN_S = 5.0
+BODY_READ_MAX = 1_048_576
 
 MARK = "router-delivery"
 """The one header that is added: the delivery's id, the same if it ever comes twice."""
@@ -47,29 +49,22 @@ def checked(url: str) -> str:
     return url if parts.path else urlunsplit(parts._replace(path="/"))
 
 
-def url_of(to: str, arrived: Arrived) -> str:
+def url_of(to: str, arrived: FollowedDelivery) -> str:
     """The address with the sender's query behind its own; `[removed]` fields are left out."""
-    query = _kept_query(arrived.query)
-    if not query:
-        return to
-    return f"{to}{'&' if urlsplit(to).query else '?'}{query}"
-
-
-def _kept_query(query: str) -> str:
-    """The query as it was sent, piece by piece."""
     pieces = []
-    for piece in query.split("&"):
-        fields = parse_qsl(piece, keep_blank_values=True, max_num_fields=2) if piece else []
-        if piece and not any(value == REMOVED for _, value in fields):
+    for piece in filter(None, arrived.query.split("&")):
+        fields = parse_qsl(piece, keep_blank_values=True, max_num_fields=2)
+        if not any(value == REMOVED for _, value in fields):
             pieces.append("".join(c if "!" <= c <= "~" and c != "#" else _quoted(c) for c in piece))
-    return "&".join(pieces)
+    sign = "&" if urlsplit(to).query else "?"
+    return f"{to}{sign}{'&'.join(pieces)}" if pieces else to
 
 
 def _quoted(character: str) -> str:
     return "".join(f"%{byte:02X}" for byte in character.encode("latin-1", "replace"))
 
 
-def headers_of(arrived: Arrived) -> list[tuple[str, str]]:
+def headers_of(arrived: FollowedDelivery) -> list[tuple[str, str]]:
     """The sender's headers without those of one hop, without `[removed]` ones, and our mark."""
     named = {
         word.strip().lower()
@@ -97,13 +92,56 @@ async def unreachable(to: str) -> str | None:
     return None
 
 
+class Forwarded(msgspec.Struct, frozen=True):
+    """
+    One try to forward a delivery. `status` None: no answer came, `error` says why; `unsendable`:
+    and none ever will, for it cannot be put into a request.
+
+    `at` is Unix milliseconds; `again_in_s` is set when it will be tried again by itself.
+    """
+
+    arrived: FollowedDelivery
+    url: str
+    at: int
+    attempt: int
+    status: int | None
+    took_ms: float
+    error: str | None = None
+    again_in_s: float | None = None
+    saved: str | None = None
+    unsendable: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Whether the local target accepted it."""
+        return self.status is not None and 200 <= self.status < 300
+
+    def as_json(self) -> dict[str, Any]:
+        """As one JSON object; no body."""
+        arrived = self.arrived
+        return {
+            "at": self.at,
+            "delivery": arrived.id,
+            "endpoint": arrived.endpoint,
+            "events": [event.name for event in arrived.events],
+            "received_at": arrived.received_at,
+            "url": self.url,
+            "status": self.status,
+            "ms": self.took_ms,
+            "attempt": self.attempt,
+            "error": self.error,
+            "again_in_s": self.again_in_s,
+            "saved": self.saved,
+        }
+
+
 class LocalTarget:
     """Sends deliveries to one address, each as it came."""
 
     def __init__(
         self,
         to: str,
-        client: "httpx.AsyncClient",
+        client: httpx.AsyncClient,
         clock: Clock,
         timer: Callable[[], float] = time.perf_counter,
     ) -> None:
@@ -112,10 +150,8 @@ class LocalTarget:
         self._clock = clock
         self._timer = timer
 
-    async def forward(self, arrived: Arrived, attempt: int) -> Forwarded:
+    async def forward(self, arrived: FollowedDelivery, attempt: int) -> Forwarded:
         """One try. Whatever the local machine does is an answer, never an error."""
-        import httpx
-
         url = url_of(self.to, arrived)
         at, began = self._clock.now(), self._timer()
         status, error, unsendable = None, None, False
@@ -129,42 +165,18 @@ class LocalTarget:
                 content=arrived.body,
                 extensions={"timeout": self._client.timeout.as_dict()},
             )
-            async with _streamed(self._client, request) as response:
+            async with aclosing(await self._client.send(request, stream=True)) as response:
+                # Of the body nothing is kept, and no more is read than is needed.
+                read = 0
+                async for chunk in response.aiter_raw():
+                    read += len(chunk)
+                    if read > BODY_READ_MAX:
+                        break
                 status = response.status_code
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as problem:
-            error = _words(problem)
+            error = no_answer(problem) or f"{type(problem).__name__}: {problem}"[:200]
             unsendable = isinstance(
                 problem, httpx.LocalProtocolError | httpx.InvalidURL | ValueError
             )
         took = round((self._timer() - began) * 1000, 1)
         return Forwarded(arrived, url, at, attempt, status, took, error, unsendable=unsendable)
-
-
-class _streamed:  # noqa: N801 - used like a function
-    """The answer's head; of its body nothing is kept, and no more is read than is needed."""
-
-    def __init__(self, client: "httpx.AsyncClient", request: "httpx.Request") -> None:
-        self._client = client
-        self._request = request
-
-    async def __aenter__(self) -> "httpx.Response":
-        self._response = await self._client.send(self._request, stream=True)
-        read = 0
-        async for chunk in self._response.aiter_raw():
-            read += len(chunk)
-            if read > 1_048_576:
-                break
-        return self._response
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._response.aclose()
-
-
-def _words(problem: Exception) -> str:
-    import httpx
-
-    if isinstance(problem, httpx.ConnectError):
-        return tls_fault(problem) or "nothing listens there"
-    if isinstance(problem, httpx.TimeoutException):
-        return "no answer in time"
-    return f"{type(problem).__name__}: {problem}"[:200]

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from router.cli.listening.delivery import Arrived, ArrivedEvent, Forwarded
+from router.cli.listening.target import Forwarded
 from router.model.ids import Ids
+from router.operator.answers import EventRow, FollowedDelivery
 
 NOW = 1_760_000_000_000
 
@@ -18,7 +19,7 @@ class Maker:
         self._ids = Ids(random.Random(1))
         self._number = 0
 
-    def __call__(self, **given: Any) -> Arrived:
+    def __call__(self, **given: Any) -> FollowedDelivery:
         self._number += 1
         id_ = self._ids.new("dlv", NOW)
         values: dict[str, Any] = {
@@ -27,6 +28,11 @@ class Maker:
             "endpoint": "shop",
             "provider": "shopify",
             "received_at": NOW,
+            "state": "routed",
+            "verified_by": None,
+            "event_count": 1,
+            "flags": (),
+            "replay_of": None,
             "method": "POST",
             "path": "/wh_x",
             "query": "",
@@ -36,9 +42,9 @@ class Maker:
                 ("x-shopify-webhook-id", "7"),
             ),
             "body": b'{"id": 7, "total_price": "9.50"}',
-            "events": (ArrivedEvent(0, "evt_1", "orders/paid"),),
+            "events": (EventRow(0, "evt_1", "orders/paid"),),
         }
-        return Arrived(**{**values, **given})
+        return FollowedDelivery(**{**values, **given})
 
 
 @pytest.fixture
@@ -46,7 +52,7 @@ def make() -> Maker:
     return Maker()
 
 
-def a_try(arrived: Arrived, status: int | None = 200, **given: Any) -> Forwarded:
+def a_try(arrived: FollowedDelivery, status: int | None = 200, **given: Any) -> Forwarded:
     """One try to forward it."""
     values: dict[str, Any] = {"url": "http://127.0.0.1/in", "at": NOW, "attempt": 1}
     return Forwarded(arrived, status=status, took_ms=12.0, **{**values, **given})

@@ -3,9 +3,9 @@
 import pytest
 
 from router.cli.listening.condition import ListenCondition
-from router.cli.listening.delivery import ArrivedEvent
 from router.errors import UsageError
 from router.expressions import compile as compiled
+from router.operator.answers import EventRow
 from router.providers import builtin
 from tests.unit.cli.listening.conftest import Maker
 
@@ -40,7 +40,7 @@ def test_errors_are_counted_and_told(make: Maker) -> None:
 def test_one_event_of_a_batch_is_enough_but_not_one_known_before(make: Maker) -> None:
     given = {"provider": "sendgrid", "body": BATCH, "event_count": 2}
     condition = ListenCondition("payload.email == 'b@x.de'", builtin())
-    both = (ArrivedEvent(0, "evt_1", "bounce"), ArrivedEvent(1, "evt_2", "open"))
+    both = (EventRow(0, "evt_1", "bounce"), EventRow(1, "evt_2", "open"))
     assert condition.takes(make(events=both, **given))
     assert not condition.takes(make(events=both[:1], **given))
 

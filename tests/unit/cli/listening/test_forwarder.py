@@ -11,10 +11,12 @@ import pytest
 
 from router.cli.listening.checkpoint import Checkpoint
 from router.cli.listening.condition import ListenCondition
-from router.cli.listening.delivery import Arrived, FeedPage, Forwarded
 from router.cli.listening.forwarder import Forwarder, ForwardOptions
+from router.cli.listening.plain import PlainView
 from router.cli.listening.source import Backoff, ConnectionLost, FeedWatcher
+from router.cli.listening.target import Forwarded
 from router.errors import UsageError
+from router.operator.answers import FollowedDeliveries, FollowedDelivery
 from router.providers import builtin
 from tests.clocks import START_MS, ManualClock, settle
 from tests.unit.cli.listening.conftest import Maker
@@ -25,7 +27,7 @@ class FakeRouter:
     """A ledger that grows, and a feed that is woken by hand; both can be lost."""
 
     def __init__(self) -> None:
-        self.ledger: list[Arrived] = []
+        self.ledger: list[FollowedDelivery] = []
         self.asked: list[tuple[str | None, str]] = []
         self.removed = 0
         self.other = False
@@ -34,7 +36,7 @@ class FakeRouter:
         self.open = 0
         self._feeds: list[asyncio.Queue[bytes | None]] = []
 
-    async def after(self, *, cursor: str | None, since: str) -> FeedPage:
+    async def after(self, *, cursor: str | None, since: str) -> FollowedDeliveries:
         await asyncio.sleep(0)
         self.asked.append((cursor, since))
         if self.faults:
@@ -45,7 +47,7 @@ class FakeRouter:
         last = taken[-1].cursor if taken else cursor or "0-"
         removed, self.removed = self.removed, 0
         other, self.other = self.other, False
-        return FeedPage(taken, last, len(found) > len(taken), removed, other)
+        return FollowedDeliveries(taken, last, len(found) > len(taken), removed, other)
 
     @asynccontextmanager
     async def feed(self, idle_s: float) -> AsyncIterator[AsyncIterator[bytes]]:
@@ -63,7 +65,7 @@ class FakeRouter:
         finally:
             self.open -= 1
 
-    def add(self, *arrived: Arrived) -> None:
+    def add(self, *arrived: FollowedDelivery) -> None:
         self.ledger += arrived
         self.say(b"id: 1\nevent: delivery\n\n")
 
@@ -79,7 +81,7 @@ class FakeTarget:
         self.answers: list[int | None] = []
         self.got: list[str] = []
 
-    async def forward(self, arrived: Arrived, attempt: int) -> Forwarded:
+    async def forward(self, arrived: FollowedDelivery, attempt: int) -> Forwarded:
         await asyncio.sleep(0)
         self.got.append(arrived.id)
         status = self.answers.pop(0) if self.answers else 200
@@ -87,7 +89,7 @@ class FakeTarget:
         return Forwarded(arrived, "http://t/", START_MS, attempt, status, 1.0, error)
 
 
-class FakeView:
+class FakeView(PlainView):
     def __init__(self) -> None:
         self.tries: list[Forwarded] = []
         self.connections: list[str | None] = []
@@ -105,7 +107,7 @@ class FakeView:
     def target_down(self, to: str, why: str) -> None:
         raise AssertionError(why)
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, style: str = "") -> None:
         raise AssertionError(text)
 
 

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from router.cli.listening import lines
-from router.cli.listening.delivery import ArrivedEvent
+from router.operator.answers import EventRow
 from tests.unit.cli.listening.conftest import Maker, a_try
 
 
@@ -20,7 +20,7 @@ def test_a_line(make: Maker) -> None:
 
 
 def test_text_of_strangers_is_made_visible(make: Maker) -> None:
-    event = ArrivedEvent(0, "evt", "\x1b[2Jx")
+    event = EventRow(0, "evt", "\x1b[2Jx")
     arrived = make(events=(event,), headers=(("x", "\x1b]0;y"),), body=b"\x1b[31m", query="\x9b1m")
     for text in (*lines.line(a_try(arrived)), lines.shown(arrived)):
         assert not {"\x1b", "\x9b"} & set(text)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from router.cli.captured_request import read_captured
-from router.cli.listening.delivery import ArrivedEvent
 from router.cli.listening.saving import name_of, saver
 from router.errors import UsageError
+from router.operator.answers import EventRow
 from tests.unit.cli.conftest import SMALL, Router
 from tests.unit.cli.listening.conftest import Maker
 
@@ -71,7 +71,7 @@ def test_its_body_can_be_sent(make: Maker, tmp_path: Path, rules: Path, router: 
 def test_names_mean_nothing_to_a_file_system_or_shell(
     make: Maker, tmp_path: Path, endpoint: str, event: str
 ) -> None:
-    arrived = make(endpoint=endpoint, events=(ArrivedEvent(0, "evt", event),), id="dlv_../x")
+    arrived = make(endpoint=endpoint, events=(EventRow(0, "evt", event),), id="dlv_../x")
     name = name_of(arrived)
     assert set(name) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
     assert len(name) < 220
