@@ -9,7 +9,7 @@ import click
 from router.cli.generations import rules_to_read
 from router.cli.open_store import read_store
 from router.cli.options import Options, place_options
-from router.cli.output import dates, moment, print_json, print_table
+from router.cli.output import dates, moment, print_list
 from router.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -43,16 +43,17 @@ def addresses(*, place: Options) -> None:
     if names:
         known = read_store(ruleset.server.store, last, absent=known)
     rows = _rows(ruleset, known, SystemClock().now())
-    if place.as_json:
-        print_json([dates(row) for row in rows])
-        return
     labels = {e.name: ruleset.providers[e.provider].label for e in ruleset.endpoints.values()}
-    cells = [[row["endpoint"], labels[row["endpoint"]], row["url"]] for row in rows]
-    columns: tuple[str, ...] = ("endpoint", "provider", "url")
-    if names:
-        columns = (*columns, "last received")
-        cells = [[*cell, _last_cell(row)] for cell, row in zip(cells, rows, strict=True)]
-    print_table(columns, cells)
+    columns = ("endpoint", "provider", "url", "last received")[: 4 if names else 3]
+    print_list(
+        [dates(row) for row in rows],
+        columns,
+        (
+            (row["endpoint"], labels[row["endpoint"]], row["url"], _last_cell(row))[: len(columns)]
+            for row in rows
+        ),
+        as_json=place.as_json,
+    )
 
 
 def _rows(ruleset: "Ruleset", known: Mapping[str, LastReceived], now: int) -> list[dict[str, Any]]:

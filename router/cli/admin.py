@@ -3,7 +3,6 @@
 import ssl
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 
@@ -161,12 +160,7 @@ class AdminClient:
     def __enter__(self) -> "AdminClient":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._client.close()
 
     @property
@@ -257,8 +251,7 @@ class AdminClient:
         try:
             response = self._client.request(method, path, json=body)
         except httpx.ConnectError as error:
-            fault = tls_fault(error)
-            if fault is not None:
+            if (fault := tls_fault(error)) is not None:
                 raise click.ClickException(f"{self._base_url}: {fault}") from None
             raise NoServer(f"no server runs at {self._base_url}") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -299,11 +292,9 @@ def _checked(response: "httpx.Response") -> None:
     detail = str(answer.get("detail") or answer.get("title") or "")
     if not detail:
         raise NotAdminApi(response)
-    by_status = {400: UsageError, 404: NotFound}
+    by_status = {400: UsageError, 403: MayNotSee, 404: NotFound}
     known = BY_WORD.get(str(answer.get("error"))) or by_status.get(response.status_code)
-    if known is not None:
-        raise known(detail)
-    raise (MayNotSee if response.status_code == 403 else click.ClickException)(detail)
+    raise (known or click.ClickException)(detail)
 
 
 def _token(place: Options, store: str) -> str | None:

@@ -48,14 +48,24 @@ def check_chosen(verb: str, ids: tuple[str, ...], selector: Criteria) -> None:
 
 
 def agreed(
-    place: Options, selector: Criteria, planned: Callable[[], OperatorPlan], question: str
+    place: Options,
+    selector: Criteria,
+    consent: Consent,
+    planned: Callable[[], OperatorPlan],
+    question: str,
 ) -> Criteria:
     """
-    The selection as its plan saw it, after a yes; an empty plan ends the command.
+    The selection, as its plan saw it after a yes; what is named by ID needs none. `--dry-run` and
+    an empty plan end the command.
 
     Raises:
         UsageError: not a terminal, and no `--yes`.
     """
+    if consent.dry_run:
+        planned()
+        raise click.exceptions.Exit(0)
+    if consent.yes or not is_narrowed(selector):
+        return selector
     if place.as_json or not sys.stdin.isatty():
         raise UsageError("Not a terminal: pass --yes or --dry-run.")
     plan = planned()

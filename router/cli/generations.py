@@ -37,18 +37,14 @@ def rules_to_read(place: Options) -> tuple[Options, Ruleset]:
             raise
         if isinstance(error, ConfigError):
             note(f"{place.rules} has faults (`router check`): these are the rules served last")
-    return place, _served(kept, place)
+    from router.wiring.rules import settled
+
+    return place, settled(ruleset_of(kept, place), bool(kept.context.get("dev")), place.overrides())
 
 
 async def _newest(reader: "SqliteReader") -> Generation | None:
     listed = await reader.generations(1)
     return await reader.generation(listed[0].id) if listed else None
-
-
-def _served(kept: Generation, place: Options) -> Ruleset:
-    from router.wiring.rules import settled
-
-    return settled(ruleset_of(kept, place), bool(kept.context.get("dev")), place.overrides())
 
 
 def ruleset_of(kept: Generation, place: Options) -> Ruleset:

@@ -68,12 +68,8 @@ def _agreed(
         _note_newer(place, plan)
         return plan
 
-    if consent.dry_run:
-        planned()
-        raise click.exceptions.Exit(0)
-    if request.selector is None or consent.yes:
-        return request
-    return ChangeRequest(ids, agreed(place, selector, planned, f"{verb.capitalize()} them?"))
+    chosen = agreed(place, selector, consent, planned, f"{verb.capitalize()} them?")
+    return ChangeRequest(ids, chosen if is_narrowed(chosen) else None)
 
 
 def _note_newer(place: Options, found: OperatorPlan | Revived) -> None:

@@ -65,12 +65,8 @@ def replay(
         _show(place, plan)
         return plan
 
-    if consent.dry_run:
-        planned()
-        return
     request().check()
-    if is_narrowed(selector) and not consent.yes:
-        selector = agreed(place, selector, planned, "Replay them?")
+    selector = agreed(place, selector, consent, planned, "Replay them?")
     answer, offline = act(place, lambda verbs: _made(verbs, request()))
     if place.as_json:
         print_json(answer)
@@ -115,11 +111,10 @@ def _report(answer: ReplayProgress) -> None:
     word = "replayed, then cancelled" if answer.state == "cancelled" else "replayed"
     click.echo(f"{counted(answer.jobs, 'job')} of {counted(answer.deliveries, 'delivery')} {word}")
     _note_skipped(answer.skipped)
-    if not answer.jobs:
-        return
     ends = answer.last_due_at
     pace = f", the last due by {moment(ends)}" if ends and answer.jobs > 1 else ""
-    click.echo(f"replay {answer.id}{pace}")
+    if answer.jobs:
+        click.echo(f"replay {answer.id}{pace}")
 
 
 def _show(place: Options, plan: OperatorPlan) -> None:
@@ -150,5 +145,5 @@ def _note_passed(found: OperatorPlan | ReplayProgress) -> bool:
 
 def _note_skipped(skipped: int) -> None:
     if skipped:
-        verb = "cannot be read by today's rules, or is gone"
-        note(f"{counted(skipped, 'delivery')} {verb}: left out")
+        which = counted(skipped, "delivery")
+        note(f"{which} cannot be read by today's rules, or is gone: left out")

@@ -1,6 +1,8 @@
 """`router show`: everything about one delivery or job."""
 
+import asyncio
 import base64
+import time
 from textwrap import indent
 from typing import Any
 
@@ -12,11 +14,13 @@ from router.cli.flags import flags_text
 from router.cli.operator_access import ask
 from router.cli.options import Options, place_options
 from router.cli.output import dates, moment, pretty, print_json, span, visible, visible_block
-from router.errors import UsageError
+from router.cli.remote import RemoteOperator
+from router.errors import NotFound, UsageError
 from router.model.delivery import Delivery
-from router.model.job import Attempt
-from router.store.values import DeliveryRecord
+from router.model.job import ENDED, Attempt, Job
+from router.store.values import DeliveryRecord, Selector
 
+PAUSE_S = 0.3
 _EVENTS_SHOWN = 20
 
 
@@ -28,7 +32,7 @@ def show(*, place: Options, identity: str, follow: bool) -> None:
     """Everything about one delivery or job. ID may be its first 4 characters or more."""
     record = _record(place, identity)
     if follow:
-        _follow(place, record)
+        _follow(place, record.jobs)
         record = _record(place, identity)
     if place.as_json:
         print_json(_as_json(record))
@@ -40,14 +44,26 @@ def _record(place: Options, identity: str) -> DeliveryRecord:
     return ask(place, lambda questions: questions.show(identity), counted="/api/deliveries?limit=1")
 
 
-def _follow(place: Options, record: DeliveryRecord) -> None:
-    from router.cli.follow_output import follow
-
-    if len(record.jobs) != 1:
-        ids = ", ".join(job.id for job in record.jobs[:8])
+def _follow(place: Options, jobs: tuple[Job, ...]) -> None:
+    """Print what each attempt of the job writes until the job has ended, or is gone."""
+    if len(jobs) != 1:
+        ids = ", ".join(job.id for job in jobs[:8])
         raise UsageError(f"--follow takes one job; this delivery has {ids or 'none'}")
+    job, after = jobs[0], ""
     with AdminClient.of(place) as client:
-        follow(client, record.jobs[0])
+        while job.state not in ENDED:
+            written = client.output(job.id, after)
+            if written.running:
+                after = written.next
+                for text, err in ((written.stdout, False), (written.stderr, True)):
+                    if text:
+                        click.echo(visible_block(text), nl=False, err=err)
+            time.sleep(PAUSE_S)
+            try:
+                found = asyncio.run(RemoteOperator(client).jobs(Selector(ids=(job.id,))))
+            except NotFound:
+                return
+            [job] = found.jobs
 
 
 def _as_json(record: DeliveryRecord) -> dict[str, Any]:

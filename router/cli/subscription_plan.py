@@ -100,9 +100,8 @@ def access_for(place: Options, ruleset: Ruleset, endpoint: Endpoint, options: Ap
     version = options.api_version or endpoint.api_version or rule.version
     if version is not None and not VERSION.fullmatch(version):
         raise UsageError(f"--api-version is written YYYY-MM, like 2024-01, not {version!r}")
-    spelling = options.spelling or endpoint.api.spelling
     token = token_for(place, ruleset, options, endpoint, rule.base)
-    return Access(rule, base, token, spelling, version)
+    return Access(rule, base, token, options.spelling or endpoint.api.spelling, version)
 
 
 def token_for(
@@ -196,13 +195,11 @@ def topics_given(provider: Provider, texts: Iterable[str]) -> list[str]:
         UsageError: one of them is no topic.
     """
     table = topic_table(info.name for info in provider.events)
-    found = []
-    for text in texts:
-        topic = table.get(text, text)
+    found = {text: table.get(text, text) for text in texts}
+    for text, topic in found.items():
         if not is_topic(topic):
             raise UsageError(f"{text[:60]!r} is not a topic; write one like orders/create")
-        found.append(topic)
-    return found
+    return list(found.values())
 
 
 def topics_of_rules(ruleset: Ruleset, endpoint: Endpoint) -> tuple[list[str], list[str]]:
@@ -213,15 +210,11 @@ def topics_of_rules(ruleset: Ruleset, endpoint: Endpoint) -> tuple[list[str], li
     """
     catalogue = [info.name for info in ruleset.providers[endpoint.provider].events]
     topics: dict[str, None] = {}
-    wanting_all = []
-    for rule in rules_of(ruleset, endpoint):
-        if rule.events is None:
-            wanting_all += [] if rule.otherwise else [rule.id]
-            continue
-        for pattern in rule.events:
-            fitting = [name for name in catalogue if wildcard(pattern, name)]
-            topics |= dict.fromkeys(fitting or ([pattern] if is_topic(pattern) else []))
-    return list(topics), wanting_all
+    rules = rules_of(ruleset, endpoint)
+    for pattern in (pattern for rule in rules for pattern in rule.events or ()):
+        fitting = [name for name in catalogue if wildcard(pattern, name)]
+        topics |= dict.fromkeys(fitting or ([pattern] if is_topic(pattern) else []))
+    return list(topics), [r.id for r in rules if r.events is None and not r.otherwise]
 
 
 # -- the plan

@@ -2,8 +2,8 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -11,7 +11,7 @@ import msgspec
 
 from router.cli.generations import rules_to_read
 from router.cli.options import Options
-from router.cli.output import counted, moment, note, print_json, print_table, visible
+from router.cli.output import counted, moment, note, print_json, print_list, print_table, visible
 from router.cli.subscription_plan import (
     ApiOptions,
     PlannedTopic,
@@ -72,9 +72,9 @@ def send_test(place: Options, *, endpoint: str, what: str, timeout: float, **giv
     webhook_id = _id_of(ruleset, found, access, what)
 
     async def send() -> str | None:
+        clock = SystemClock()
+        pace = Pace(clock, access.rule.subscriptions_per_s)
         async with _client(ruleset, access, timeout) as client:
-            clock = SystemClock()
-            pace = Pace(clock, access.rule.subscriptions_per_s)
             return await subscriptions.send_test(client, access, webhook_id, clock=clock, pace=pace)
 
     against = asyncio.run(send())
@@ -97,15 +97,16 @@ def list_made(place: Options, endpoint: str | None) -> None:
         key=lambda r: r.asked_at,
         reverse=True,
     )
-    if place.as_json:
-        print_json(known)
-        return
     states = {"made": "made", "asked": "unsure: no answer came"}
-    cells = [
-        [r.endpoint, r.topic, r.address, r.id or "-", states[r.state], moment(r.asked_at)]
-        for r in known
-    ]
-    print_table(("endpoint", "topic", "address", "id", "state", "at"), cells)
+    print_list(
+        known,
+        ("endpoint", "topic", "address", "id", "state", "at"),
+        (
+            (r.endpoint, r.topic, r.address, r.id or "-", states[r.state], moment(r.asked_at))
+            for r in known
+        ),
+        as_json=place.as_json,
+    )
 
 
 # -- the plan
@@ -127,9 +128,15 @@ def _plan(
     graphql = given["graphql"]
     if graphql is None:
         graphql = given["graphql_path"] is not None or endpoint.api.graphql
-    known = read_records(ruleset.server.store)
-    way = SubscriptionApi(graphql, path)
-    return planned(ruleset, endpoint, topics, access, way, known, again=given["again"])
+    return planned(
+        ruleset,
+        endpoint,
+        topics,
+        access,
+        SubscriptionApi(graphql, path),
+        read_records(ruleset.server.store),
+        again=given["again"],
+    )
 
 
 def _topics(ruleset: Ruleset, endpoint: Endpoint, given: dict[str, Any]) -> list[str]:
@@ -166,8 +173,7 @@ def _show(place: Options, plan: SubscriptionPlan) -> None:
     click.echo(f"{plan.endpoint} at {plan.access.base}, {way}, version {plan.access.version}")
     rows = [[row.topic, row.address, _step(row)] for row in plan.rows]
     print_table(("topic", "address", "plan"), rows)
-    unsure = [row.topic for row in plan.rows if row.do == "unsure"]
-    if unsure:
+    if unsure := [row.topic for row in plan.rows if row.do == "unsure"]:
         note(
             f"no answer ever came for {', '.join(unsure)}: look at the sender's list of webhooks; "
             "--again requests them once more"
@@ -180,27 +186,20 @@ def _step(row: PlannedTopic) -> str:
     if record is None:
         return "create"
     since = moment(record.asked_at)
-    match row.do:
-        case "keep":
-            return f"made already, {since}" + (f", id {record.id}" if record.id else "")
-        case "unsure":
-            return f"unsure: requested {since}, no answer came"
-        case _:
-            return f"create again (requested {since})"
+    return {
+        "keep": f"made already, {since}" + (f", id {record.id}" if record.id else ""),
+        "unsure": f"unsure: requested {since}, no answer came",
+        "create": f"create again (requested {since})",
+    }[row.do]
 
 
 # -- the calls
 
 
-@asynccontextmanager
-async def _client(
-    ruleset: Ruleset,
-    access: Access,
-    timeout: float,  # noqa: ASYNC109 - of each call, not of this
-) -> AsyncIterator[ProviderClient]:
+def _client(ruleset: Ruleset, access: Access, timeout: float) -> ProviderClient:
+    """`timeout` is of each call."""
     hosts, egress = hosts_of(access.base), ruleset.server.egress_allow
-    async with ProviderClient(hosts, egress=egress, timeout_s=timeout) as client:
-        yield client
+    return ProviderClient(hosts, egress=egress, timeout_s=timeout)
 
 
 async def _create(
@@ -213,7 +212,7 @@ async def _create(
     clock, access = SystemClock(), plan.access
     before = [record.asked_at for record in plan.known.values()]
     async with _client(ruleset, access, timeout) as client:
-        subscriber = Subscriber(
+        await Subscriber(
             client,
             access,
             way=plan.way,
@@ -221,8 +220,7 @@ async def _create(
             keep=lambda facts: remember(place, ruleset, facts),
             pace=Pace(clock, access.rule.subscriptions_per_s, before=before),
             known=plan.known,
-        )
-        await subscriber.run(plan.endpoint, plan.wanted, tell=done)
+        ).run(plan.endpoint, plan.wanted, tell=done)
 
 
 @contextmanager

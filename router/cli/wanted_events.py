@@ -42,9 +42,12 @@ def wanted(ruleset: Ruleset, endpoint: Endpoint) -> WantedEvents:
             patterns[pattern] = None
             names |= dict.fromkeys(found or [pattern])
     every = [rule.id for rule in rules if _wants_every(rule)]
-    own = [e.name for e in provider.events if _is_for(endpoint, e.name)] if every else []
-    if own:
-        every, names = [], names | dict.fromkeys(own)
+    # An address may be for one event alone: its sender sends no other there.
+    alone = [
+        e.name for e in provider.events if any(a.endswith(f"/{e.name}") for a in endpoint.addresses)
+    ]
+    if every and alone:
+        every, names = [], names | dict.fromkeys(alone)
     rest = [rule.id for rule in rules if rule.otherwise and rule.events is None]
     return WantedEvents(tuple(patterns), tuple(names), tuple(every), tuple(rest), tuple(unknown))
 
@@ -68,14 +71,8 @@ def events_of(provider: Provider, pattern: str) -> list[str]:
 
 def _senders(ruleset: Ruleset, rule: CompiledRule) -> Iterable[Provider]:
     names = ruleset.endpoints if rule.sources is None else rule.sources
-    for name in names:
-        if name in ruleset.endpoints:
-            yield ruleset.providers[ruleset.endpoints[name].provider]
-
-
-def _is_for(endpoint: Endpoint, event: str) -> bool:
-    """Is an address of the endpoint for this event alone? Then its sender sends no other there."""
-    return any(address.endswith(f"/{event}") for address in endpoint.addresses)
+    endpoints = (ruleset.endpoints[name] for name in names if name in ruleset.endpoints)
+    return (ruleset.providers[endpoint.provider] for endpoint in endpoints)
 
 
 def _wants_every(rule: CompiledRule) -> bool:

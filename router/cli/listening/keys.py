@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from router.cli.listening import lines
 from router.cli.listening.forwarder import Forwarder
 from router.cli.listening.screen import ScreenView
+from router.cli.listening.target import Forwarded
 
 _UP, _DOWN = b"\x1b[A", b"\x1b[B"
 
@@ -40,24 +41,25 @@ class KeyCommands:
 
     def pressed(self, data: bytes) -> None:
         """Bytes of the keyboard: one key, or several that came at once."""
-        actions: Mapping[bytes, Callable[[], object]] = {
-            b"r": self._retry,
-            b"s": self._show,
-            b"o": self._open,
-            b"c": self._curl,
-            b"q": self.ended.set,
-            b"k": lambda: self._screen.select(1),
-            b"j": lambda: self._screen.select(-1),
+        moves = {"k": 1, "j": -1}
+        actions: Mapping[str, Callable[[Forwarded], object]] = {
+            "r": self._retry,
+            "s": lambda chosen: self._note(lines.shown(chosen.arrived)),
+            "o": self._open,
+            "c": lambda chosen: self._note(lines.curl(chosen.arrived, self._to)),
         }
-        data = data.replace(_UP, b"k").replace(_DOWN, b"j")
-        for place in range(len(data)):
-            if (action := actions.get(data[place : place + 1])) is not None:
-                action()
+        for key in data.replace(_UP, b"k").replace(_DOWN, b"j").decode("latin-1"):
+            if key == "q":
+                self.ended.set()
+            elif key in moves:
+                self._screen.select(moves[key])
+            elif key in actions and (chosen := self._screen.selected) is not None:
+                actions[key](chosen)
 
-    def _retry(self) -> None:
-        chosen = self._screen.selected
-        if chosen is None:
-            return
+    def _note(self, text: str) -> None:
+        self._screen.note(text, "default")
+
+    def _retry(self, chosen: Forwarded) -> None:
         if chosen.again_in_s is not None:
             self._listener.hurry()
             return
@@ -65,19 +67,10 @@ class KeyCommands:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _show(self) -> None:
-        if (chosen := self._screen.selected) is not None:
-            self._screen.note(lines.shown(chosen.arrived), "default")
-
-    def _open(self) -> None:
-        if (chosen := self._screen.selected) is not None:
-            url = self._page(chosen.arrived.id)
-            self._screen.note(url, "default")
-            self._browse(url)
-
-    def _curl(self) -> None:
-        if (chosen := self._screen.selected) is not None:
-            self._screen.note(lines.curl(chosen.arrived, self._to), "default")
+    def _open(self, chosen: Forwarded) -> None:
+        url = self._page(chosen.arrived.id)
+        self._note(url)
+        self._browse(url)
 
 
 @contextmanager

@@ -70,19 +70,19 @@ def run(place: Options, options: ListenOptions) -> int:
     options = msgspec.structs.replace(options, to=checked(options.to))
     with AdminClient.of(place) as client:
         status = client.status()
-        url, headers = client.address
-        server = ListenedRouter(url, headers, status.store.path, client.cert)
+        server = ListenedRouter(*client.address, status.store.path, client.cert)
     for name in options.endpoints:
         if name not in status.endpoints:
             has = f"it has: {', '.join(status.endpoints) or 'none'}"
-            hint = did_you_mean(name, status.endpoints)
-            raise UsageError(f"the router has no endpoint {name!r}; {hint or has}")
+            hint = did_you_mean(name, status.endpoints) or has
+            raise UsageError(f"the router has no endpoint {name!r}; {hint}")
     condition = _condition(place, options)
     # One checkpoint for each server, filter and target.
     names = (sorted(set(options.endpoints)), sorted(set(options.events)))
     filters = msgspec.json.encode((*names, options.where)).decode()
-    identity = (server.url, server.store, filters, options.to)
-    path = options.checkpoint or path_for(place.environ, *identity)
+    path = options.checkpoint or path_for(
+        place.environ, server.url, server.store, filters, options.to
+    )
     with Checkpoint(path, server=server.url, store=server.store) as checkpoint:
         since = _since(options, checkpoint)
         return asyncio.run(_listen(place, options, server, checkpoint, since, condition))
@@ -92,8 +92,8 @@ def _condition(place: Options, options: ListenOptions) -> ListenCondition | None
     if options.where is None:
         return None
     source = click.get_current_context().get_parameter_source("rules")
-    named = source is not click.core.ParameterSource.DEFAULT
-    if place.server is not None and not named:  # the file here need not be the one there
+    if place.server is not None and source is click.core.ParameterSource.DEFAULT:
+        # The file here need not be the one there.
         return ListenCondition(options.where, builtin())
     _, ruleset = place.beside()
     return ListenCondition(
@@ -150,8 +150,7 @@ async def _listen(
                 clock=SystemClock(),
                 backoff=lambda: Backoff(rng, longest_s=10.0),
             )
-            down = await unreachable(options.to)
-            if down is not None:
+            if (down := await unreachable(options.to)) is not None:
                 view.target_down(options.to, down)
             if screen is None:
                 return await forwarder.run()

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from router.cli.output import moment
 from router.errors import UsageError
@@ -64,8 +63,19 @@ def _save(folder: Path, arrived: FollowedDelivery) -> str:
     is_json = _is_json(arrived.body)
     body = folder / f"{name}.body{'.json' if is_json else ''}"
     _write(body, arrived.body)
-    request = json.dumps(_request(arrived), indent=2, ensure_ascii=False) + "\n"
-    _write(folder / f"{name}.request.json", request.encode("utf-8"))
+    request = {
+        "delivery": arrived.id,
+        "endpoint": arrived.endpoint,
+        "events": [event.name for event in arrived.events],
+        "received_at": arrived.received_at,
+        "method": arrived.method,
+        "path": arrived.path,
+        "query": arrived.query,
+        "headers": arrived.headers,
+        "body_base64": base64.b64encode(arrived.body).decode("ascii"),
+    }
+    text = json.dumps(request, indent=2, ensure_ascii=False) + "\n"
+    _write(folder / f"{name}.request.json", text.encode("utf-8"))
     if is_json and arrived.events:
         _write(folder / f"{name}.test.yaml", _test(arrived))
     return str(body)
@@ -79,20 +89,6 @@ def _write(path: Path, data: bytes) -> None:
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
     fresh.replace(path)
-
-
-def _request(arrived: FollowedDelivery) -> dict[str, Any]:
-    return {
-        "delivery": arrived.id,
-        "endpoint": arrived.endpoint,
-        "events": [event.name for event in arrived.events],
-        "received_at": arrived.received_at,
-        "method": arrived.method,
-        "path": arrived.path,
-        "query": arrived.query,
-        "headers": [list(pair) for pair in arrived.headers],
-        "body_base64": base64.b64encode(arrived.body).decode("ascii"),
-    }
 
 
 def _test(arrived: FollowedDelivery) -> bytes:
