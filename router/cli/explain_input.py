@@ -11,7 +11,7 @@ from router.cli.simulated_delivery import as_arriving
 from router.errors import NotFound, UsageError
 from router.model.delivery import Delivery, as_request
 from router.providers import Reading
-from router.rules.explain import EventReading, explain_events, unrouted
+from router.rules.explain import EventReading, Explainer, unrouted
 from router.rules.ruleset import Ruleset
 from router.store.values import DeliveryRecord
 
@@ -124,5 +124,5 @@ def _explained(
         raise NotFound(f"it has no event {number}: they count from 0 to {len(reading.events) - 1}")
     chosen = reading.events if number is None else reading.events[number : number + 1]
     ids = None if record is None else {e.index: e.id for e in record.events}
-    events = explain_events(delivery, chosen, ruleset, ids)
+    events = Explainer(ruleset).events(delivery, chosen, ids)
     return Explanation(named, record, ruleset.generation, by, events)

@@ -21,7 +21,7 @@ from router.operator.cursors import cursor_of, reached_by
 from router.operator.id_lookup import look_up, present, whole_ids
 from router.operator.known_names import check_names
 from router.operator.search import Search
-from router.rules.explain import explain_events, unrouted
+from router.rules.explain import Explainer, unrouted
 from router.rules.explain_json import event_json
 from router.rules.live import LiveRef
 from router.rules.ruleset import Ruleset
@@ -338,7 +338,7 @@ def _events(
     if number is not None and not chosen:
         raise NotFound(f"it has no event {number}: they count from 0 to {len(reading.events) - 1}")
     ids = {entry.index: entry.id for entry in record.events}
-    return None, [event_json(e) for e in explain_events(delivery, chosen, ruleset, ids)]
+    return None, [event_json(e) for e in Explainer(ruleset).events(delivery, chosen, ids)]
 
 
 def _examined(search: Search | None) -> tuple[bool, int, str | None]:

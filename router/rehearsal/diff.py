@@ -4,11 +4,11 @@ the difference. Nothing is sent, and no secret is needed: every one is its own n
 """
 
 from collections.abc import Collection, Iterator
+from decimal import Decimal
 from itertools import islice
 from typing import Any, Literal
 
 import msgspec
-from msgspec.structs import asdict
 
 from router.errors import EvaluationError, RenderError
 from router.expressions import JSON
@@ -16,7 +16,7 @@ from router.model.delivery import Delivery, DeliveryEvent, as_request
 from router.model.job import Job, NewJob, committed
 from router.model.settings import Target
 from router.rehearsal.plain import MORE, Change, changes, plain
-from router.rehearsal.senders import url_secrets
+from router.rehearsal.senders import URL, url_secrets
 from router.rules.live import LiveRuleset, SecretValues
 from router.rules.render import Material, render
 from router.rules.ruleset import Ruleset
@@ -159,19 +159,24 @@ class _Side:
     def __init__(self, ruleset: Ruleset) -> None:
         urls = frozenset(url_secrets(ruleset))
         # Each secret is its own name, so that none is needed and none is shown.
-        names = {
-            name: f"https://secret.invalid/{name}" if name in urls else f"secret.{name}"
+        values = {
+            name: (f"{URL}{name}" if name in urls else f"secret.{name}").encode()
             for name in ruleset.secrets
         }
-        values = {name: text.encode() for name, text in names.items()}
         self.live = LiveRuleset(ruleset, SecretValues(values, {}))
         self.folder = ruleset.folder
 
     def runs(self, delivery: Delivery, indexes: Collection[int] | None) -> dict[_Key, _RuleRun]:
         """By rule and event (-1 for a whole batch)."""
         ruleset, found = self.live.ruleset, dict[_Key, _RuleRun]()
-        shared = ruleset.roots(delivery)
-        for event in self._events(delivery, indexes):
+        provider = ruleset.providers.get(delivery.provider)
+        if provider is None or delivery.endpoint not in ruleset.endpoints:
+            return found
+        reading, shared = provider.read(as_request(delivery)), ruleset.roots(delivery)
+        for read in reading.events if reading.state == "routed" else ():
+            if indexes is not None and read.index not in indexes:
+                continue
+            event = read.event()
             scope = event_scope(shared, delivery, event, ruleset.defines)
             matches = self.live.matcher.match(delivery.endpoint, event.name, event.action, scope)
             for rule in (*matches.live, *matches.paused, *matches.shadow):
@@ -179,17 +184,6 @@ class _Side:
                 earlier = found[key].events if key in found else ()
                 found[key] = _RuleRun(rule, (*earlier, event))
         return found
-
-    def _events(
-        self, delivery: Delivery, indexes: Collection[int] | None
-    ) -> Iterator[DeliveryEvent]:
-        provider = self.live.ruleset.providers.get(delivery.provider)
-        if provider is None or delivery.endpoint not in self.live.ruleset.endpoints:
-            return
-        reading = provider.read(as_request(delivery))
-        for e in reading.events if reading.state == "routed" else ():
-            if indexes is None or e.index in indexes:
-                yield e.event()
 
     def call(self, action: CompiledAction, run: _RuleRun, delivery: Delivery) -> JSON:
         """What it would send, or that it cannot; what depends on a result, as written."""
@@ -268,10 +262,10 @@ class Difference(msgspec.Struct, frozen=True):
     new: str
     rules: tuple[RuleChange, ...] = ()
     settings: tuple[Change, ...] = ()
-    effects: tuple[Effect, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
     deliveries: int = 0
     events: int = 0
+    skipped: tuple[Skipped, ...] = ()
+    effects: tuple[Effect, ...] = ()
 
     @property
     def differs(self) -> bool:
@@ -281,21 +275,5 @@ class Difference(msgspec.Struct, frozen=True):
 
 def difference_json(found: Difference) -> dict[str, Any]:
     """For `encode_json`."""
-    return {
-        "old": found.old,
-        "new": found.new,
-        "differs": found.differs,
-        "rules": [asdict(rule) | _changed(rule) for rule in found.rules],
-        "settings": [asdict(change) for change in found.settings],
-        "deliveries": found.deliveries,
-        "events": found.events,
-        "skipped": [asdict(one) for one in found.skipped],
-        "effects": [
-            asdict(effect) | {"calls": [asdict(call) | _changed(call) for call in effect.calls]}
-            for effect in found.effects
-        ],
-    }
-
-
-def _changed(found: RuleChange | CallChange) -> dict[str, Any]:
-    return {"changes": [asdict(change) for change in found.changes]}
+    head = {"old": found.old, "new": found.new, "differs": found.differs}
+    return head | msgspec.to_builtins(found, builtin_types=(Decimal,))  # type: ignore[no-any-return]

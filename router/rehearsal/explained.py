@@ -9,8 +9,7 @@ from router.expressions.trace import Leaf
 from router.model.delivery import Delivery, as_request
 from router.rules import explain_words as words
 from router.rules.explain import Explainer, ItemReading, RuleReading
-from router.rules.live import LiveRuleset
-from router.rules.scope import event_scope
+from router.rules.ruleset import Ruleset
 
 EVENTS_SHOWN = 3
 _COLUMN = 44
@@ -31,31 +30,25 @@ class ExplainedEvent(msgspec.Struct, frozen=True):
 class TrialExplainer:
     """Explains the deliveries of trials of one ruleset."""
 
-    def __init__(self, live: LiveRuleset) -> None:
-        self._live = live
+    def __init__(self, ruleset: Ruleset) -> None:
+        self._ruleset = ruleset
 
     @cached_property
     def _explainer(self) -> Explainer:
-        return Explainer(self._live.ruleset)
+        return Explainer(self._ruleset)
 
     def events(self, deliveries: Iterable[Delivery]) -> Iterator[ExplainedEvent]:
         """Every event of these deliveries, in order."""
         for delivery in deliveries:
-            if delivery.state in ("routed", "unmatched"):
-                yield from self._delivery(delivery)
-            else:
+            if delivery.state not in ("routed", "unmatched"):
                 reason = f"the delivery is {delivery.state}"
                 yield ExplainedEvent("", delivery.endpoint, unread=reason)
-
-    def _delivery(self, delivery: Delivery) -> Iterator[ExplainedEvent]:
-        ruleset = self._live.ruleset
-        shared = ruleset.roots(delivery)
-        for e in ruleset.providers[delivery.provider].read(as_request(delivery)).events:
-            event = e.event()
-            scope = event_scope(shared, delivery, event, ruleset.defines)
-            readings = self._explainer.explain(delivery.endpoint, event, scope)
-            name = f"{event.name}.{event.action}" if event.action else event.name
-            yield ExplainedEvent(name, delivery.endpoint, {r.rule.id: r for r in readings})
+                continue
+            read = self._ruleset.providers[delivery.provider].read(as_request(delivery)).events
+            for e in self._explainer.events(delivery, read, None):
+                action = f".{e.event.action}" if e.event.action else ""
+                rules = {reading.rule.id: reading for reading in e.rules}
+                yield ExplainedEvent(f"{e.event.name}{action}", delivery.endpoint, rules)
 
 
 # -- in words

@@ -56,7 +56,7 @@ class TrialRunner:
         self._act = act
         self._memory = Memory()
         self.ruleset = ruleset
-        self.explainer = TrialExplainer(self._live)
+        self.explainer = TrialExplainer(ruleset)
 
     def run(self, trial: Trial) -> TrialResult:
         """

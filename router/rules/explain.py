@@ -111,20 +111,43 @@ class RuleReading(msgspec.Struct, frozen=True):
         return tuple(smallest_change(leaf) for leaf in self.leaves if leaf.number in pivots)
 
 
+class EventReading(msgspec.Struct, frozen=True):
+    """One event and every rule beside it. `known`: a copy of an earlier one, so never routed."""
+
+    event: DeliveryEvent
+    known: bool
+    rules: tuple[RuleReading, ...]
+
+
 class Explainer:
     """Explains events by one ruleset."""
 
     def __init__(self, ruleset: Ruleset) -> None:
-        self._rules = ruleset.rules
-        self._variables = ruleset.variables
+        self._ruleset = ruleset
         self._matcher = Matcher(ruleset)
+
+    def events(
+        self, delivery: Delivery, chosen: Sequence[ReadEvent], ids: Mapping[int, str] | None
+    ) -> tuple[EventReading, ...]:
+        """
+        The chosen events, each beside the rules; `ids` are those of the stored events by their
+        index, None if the delivery is not stored.
+        """
+        shared, stored = self._ruleset.roots(delivery), ids or {}
+        found = []
+        for read in chosen:
+            event = read.event(stored.get(read.index, ""))
+            scope = event_scope(shared, delivery, event, self._ruleset.defines)
+            rules = self.explain(delivery.endpoint, event, scope)
+            found.append(EventReading(event, ids is not None and read.index not in stored, rules))
+        return tuple(found)
 
     def explain(self, endpoint: str, event: DeliveryEvent, scope: Scope) -> tuple[RuleReading, ...]:
         """Every rule of the file, in its order."""
         passed = self._passed(endpoint, event, scope)
         usual = {
             rule.id: _read(rule, endpoint, event, scope)
-            for rule in self._rules
+            for rule in self._ruleset.rules
             if not rule.otherwise
         }
         louder = tuple(
@@ -133,7 +156,7 @@ class Explainer:
             if r.status == "matched" and r.rule.sources is not None
         )
         found = []
-        for place, rule in enumerate(self._rules):
+        for place, rule in enumerate(self._ruleset.rules):
             reading = usual.get(rule.id) or _read(rule, endpoint, event, scope)
             values: dict[str, Any] = {"passed": passed.get(place)}
             if rule.otherwise and louder and reading.from_holds and reading.events_hold:
@@ -149,7 +172,7 @@ class Explainer:
             for index in (wanting.every, wanting.named):
                 for place, path in index.filing().items():
                     if place not in evaluated:
-                        needs = index_needs(self._rules[place].match, self._variables)
+                        needs = index_needs(self._ruleset.rules[place].match, self._ruleset.variables)
                         found[place] = _passed(needs, path, scope)
         return found
 
@@ -208,14 +231,6 @@ def _passed(needs: list[FieldNeed], path: tuple[str, ...], scope: Scope) -> Pass
     return Passed(path, need.values, value if there else None, there, need.prefixes)
 
 
-class EventReading(msgspec.Struct, frozen=True):
-    """One event and every rule beside it. `known`: a copy of an earlier one, so never routed."""
-
-    event: DeliveryEvent
-    known: bool
-    rules: tuple[RuleReading, ...]
-
-
 def unrouted(delivery: Delivery, reading: Reading) -> str | None:
     """Why no rule is evaluated for a delivery; None: they are."""
     if reading.state != "routed":
@@ -223,25 +238,3 @@ def unrouted(delivery: Delivery, reading: Reading) -> str | None:
     if delivery.state in ("unparsed", "too_complex"):
         return f"{delivery.state}: it was stored without evaluating any rule"
     return None
-
-
-def explain_events(
-    delivery: Delivery,
-    chosen: Sequence[ReadEvent],
-    ruleset: Ruleset,
-    ids: Mapping[int, str] | None,
-) -> tuple[EventReading, ...]:
-    """
-    The chosen events, each beside the rules; `ids` are those of the stored events by their index,
-    None if the delivery is not stored.
-    """
-    explainer = Explainer(ruleset)
-    shared = ruleset.roots(delivery)
-    stored = ids or {}
-    found = []
-    for read in chosen:
-        event = read.event(stored.get(read.index, ""))
-        scope = event_scope(shared, delivery, event, ruleset.defines)
-        rules = explainer.explain(delivery.endpoint, event, scope)
-        found.append(EventReading(event, ids is not None and read.index not in stored, rules))
-    return tuple(found)
