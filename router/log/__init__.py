@@ -113,7 +113,7 @@ def configure(
     ).bind()
     _State.quick = None if human else _Quick(out, redactor, _LEVELS[level])
     atexit.register(out.flush, LAST_S)
-    _adopt_standard_logging()
+    _unbridged().addHandler(_Bridge(logging.WARNING))
 
 
 def lost() -> int:
@@ -124,8 +124,13 @@ def lost() -> int:
 def reset() -> None:
     """Log nowhere, as before `configure`."""
     _State.root = _State.quick = _State.out = None
+    _unbridged()
+
+
+def _unbridged() -> logging.Logger:
     root = logging.getLogger()
     root.handlers = [h for h in root.handlers if not isinstance(h, _Bridge)]
+    return root
 
 
 class _Bridge(logging.Handler):
@@ -140,12 +145,6 @@ class _Bridge(logging.Handler):
         except (TypeError, ValueError):
             message = str(record.msg)
         Log(record.name).at(level, message, {"exc_info": error} if error else {})
-
-
-def _adopt_standard_logging() -> None:
-    root = logging.getLogger()
-    others = [h for h in root.handlers if not isinstance(h, _Bridge)]
-    root.handlers = [*others, _Bridge(logging.WARNING)]
 
 
 EventDict = MutableMapping[str, Any]
@@ -226,16 +225,15 @@ def _human(phrase: Callable[[Mapping[str, Any]], str | None] | None) -> Callable
     return lambda event: phrase(event) or _render_human(event)
 
 
+_PLACED = frozenset({"timestamp", "level", "logger", "event", "exception"})
+"""What a line for a person has at a place of its own, or leaves out."""
+
+
 def _render_human(event: EventDict) -> str:
-    fields = dict(event)
-    stamp = str(fields.pop("timestamp", ""))[11:19]
-    level = str(fields.pop("level", ""))
-    message = visible(str(fields.pop("event", "")))
-    exception = fields.pop("exception", None)
-    fields.pop("logger", None)
-    rest = "".join(f" {key}={_shown(value)}" for key, value in fields.items())
-    trace = f" | {visible(str(exception))}" if exception else ""
-    line = f"{stamp} {level:<7} {message}{rest}{trace}"
+    rest = "".join(f" {key}={_shown(event[key])}" for key in event if key not in _PLACED)
+    trace = f" | {visible(str(event['exception']))}" if event.get("exception") else ""
+    stamp, message = str(event["timestamp"])[11:19], visible(str(event["event"]))
+    line = f"{stamp} {event['level']:<7} {message}{rest}{trace}"
     cut = line.encode("utf-8", "replace")
     return line if len(cut) < LINE_BYTES else cut[: LINE_BYTES - 8].decode("utf-8", "ignore") + " …"
 

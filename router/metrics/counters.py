@@ -43,14 +43,18 @@ class Metrics:
         self._make_running(self._made)
 
     def _make_arrivals(self, made: MetricFactory) -> None:
-        self._deliveries = made.counter(
+        deliveries = made.counter(
             "router_deliveries", "Genuine deliveries, by what became of them", "endpoint", "result"
         )
-        self.delivered = self._deliveries.add
+        self.delivered = deliveries.add
         """One genuine delivery: accepted, duplicate, unmatched, unparsed or too_complex."""
+        self.received = deliveries.under
+        """Genuine deliveries of an endpoint so far, duplicates too."""
         self._refused = made.counter(
             "router_refused", "Requests refused, by reason", "endpoint", "reason"
         )
+        self.refusals = self._refused.by_second
+        """Requests that an endpoint refused so far, by reason."""
         self._ack = Bound(
             made.histogram(
                 "router_ack_seconds", "Last body byte to answer", ACK_BUCKETS, "provider"
@@ -158,14 +162,6 @@ class Metrics:
     def refused(self, endpoint: str | None, reason: str) -> None:
         """One request refused; None: it named no endpoint of ours."""
         self._refused.add(endpoint or NO_ENDPOINT, reason)
-
-    def refusals(self, endpoint: str) -> dict[str, int]:
-        """Requests that an endpoint refused so far, by reason."""
-        return self._refused.by_second(endpoint)
-
-    def received(self, endpoint: str) -> int:
-        """Genuine deliveries of an endpoint so far, duplicates too."""
-        return self._deliveries.under(endpoint)
 
     def silent(self, endpoint: str, is_silent: bool) -> None:
         """Whether an endpoint has received nothing for too long."""

@@ -39,11 +39,10 @@ class MetricFactory:
     def last(self, name: str, about: str, label: str) -> dict[str, int]:
         """When something last happened, by name, in Unix milliseconds: one assignment each time."""
         at: dict[str, int] = {}
-
-        def samples() -> list[Sample]:
-            return [((of,), moment / 1000) for of, moment in list(at.items())]
-
-        self._read(self._stands, name, about, (label,), samples)
+        self._read(
+            self._stands, name, about, (label,),
+            lambda: [((of,), moment / 1000) for of, moment in list(at.items())],
+        )  # fmt: skip
         return at
 
     def watched(
@@ -51,11 +50,10 @@ class MetricFactory:
     ) -> None:
         """Values by one label that are asked for when somebody looks; `NAME_total` is a counter."""
         kind = self._counts if name.endswith(READ_NOW) else self._stands
-
-        def samples() -> list[Sample]:
-            return [((of,), value) for of, value in read().items()]
-
-        self._read(kind, name.removesuffix(READ_NOW), about, (label,), samples)
+        self._read(
+            kind, name.removesuffix(READ_NOW), about, (label,),
+            lambda: [((of,), value) for of, value in read().items()],
+        )  # fmt: skip
 
     def gauge(self, name: str, about: str, *labels: str) -> Any:
         """A gauge that is set."""

@@ -1,7 +1,7 @@
 """Numbers that move with every delivery: plain dicts, turned into samples when somebody looks."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 ASKED_KEPT = 1_000
 """Different sets of candidates that are counted as one before they are written out by rule."""
@@ -69,24 +69,11 @@ class Count:
         return list(self._values.items())
 
 
-class Named(Protocol):
-    """A rule: all that is counted of it is its id."""
-
-    @property
-    def id(self) -> str: ...
-
-
-class MatchCandidate(Protocol):
-    """A candidate of an event."""
-
-    @property
-    def rule(self) -> Named: ...
-
-
 class Evaluations:
     """
-    How often each rule was asked. Most events share their candidates with others: those are
-    counted as one, whatever their number, until somebody looks.
+    How often each rule was evaluated. Most events share their candidates with others: those are
+    counted as one, whatever their number, until somebody looks. Of a candidate only the id of its
+    `rule` counts; what it is stands in a package above.
     """
 
     __slots__ = ("_rules", "_shared")
@@ -95,7 +82,7 @@ class Evaluations:
         self._rules: dict[str, int] = {}
         self._shared: dict[int, list[Any]] = {}  # id of a tuple -> it, so often
 
-    def add(self, pieces: Iterable[Sequence[MatchCandidate]]) -> None:
+    def add(self, pieces: Iterable[Sequence[Any]]) -> None:
         """One event."""
         shared = self._shared
         for piece in pieces:
@@ -116,7 +103,7 @@ class Evaluations:
         self._shared.clear()
         return self._rules
 
-    def _spread(self, piece: Sequence[MatchCandidate], times: int) -> None:
+    def _spread(self, piece: Sequence[Any], times: int) -> None:
         rules = self._rules
         for candidate in piece:
             name = candidate.rule.id

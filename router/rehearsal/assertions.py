@@ -7,14 +7,10 @@ from typing import Any
 from router.expressions import encode_json
 from router.expressions.compare import same
 from router.kinds import KINDS
-from router.model.trial import ActionKey, Expected, ExpectedCall, Trial
+from router.legible import cut
+from router.model.trial import ActionKey, Expected, ExpectedCall
 from router.rehearsal.explained import ExplainedEvent, TrialExplainer, explanation, obstacles
 from router.rehearsal.record import TrialRecord
-
-
-def failures(trial: Trial, seen: TrialRecord, explainer: TrialExplainer) -> tuple[str, ...]:
-    """Everything that is not as expected, in the order of the keys of `expect`."""
-    return tuple(Assertions(trial.expect, seen, explainer).lines())
 
 
 class Assertions:
@@ -31,7 +27,10 @@ class Assertions:
         return tuple(self._explainer.events(self._seen.deliveries))
 
     def lines(self) -> Iterator[str]:
-        """A line for each difference, and below it what explains it."""
+        """
+        A line for each difference, in the order of the keys of `expect`, and below it what explains
+        it.
+        """
         expect, seen = self._expect, self._seen
         yield from _statuses(expect.status, seen)
         for word, names, came in (
@@ -91,10 +90,10 @@ def _ended(
 ) -> Iterator[str]:
     if expected == set(jobs):
         return
-    names = _listed({_key(k) for k in expected}), _listed({_key(k) for k in jobs})
-    yield f"{word}: expected {names[0]}, came {names[1]}"
+    wanted, came = (_listed(set(map("/".join, keys))) for keys in (expected, jobs))
+    yield f"{word}: expected {wanted}, came {came}"
     for key in sorted(set(jobs) - expected):
-        yield f"  {_key(key)}: {cut(jobs[key])}"
+        yield f"  {_key(key)}: {cut(jobs[key], SHOWN_MAX)}"
 
 
 def _calls(key: ActionKey, expected: ExpectedCall, seen: TrialRecord) -> Iterator[str]:
@@ -102,7 +101,7 @@ def _calls(key: ActionKey, expected: ExpectedCall, seen: TrialRecord) -> Iterato
     place = f"calls.{_key(key)} (line {expected.line})"
     wanted = "at least 1" if expected.times is None else str(expected.times)
     if (expected.times is None and not calls) or expected.times not in (None, len(calls)):
-        dead = f"; the job is dead: {cut(seen.dead[key])}" if key in seen.dead else ""
+        dead = f"; the job is dead: {cut(seen.dead[key], SHOWN_MAX)}" if key in seen.dead else ""
         yield f"{place}: times: expected {wanted}, came {len(calls)}{dead}"
     shown: set[str] = set()
     for number, call in enumerate(calls, 1):
@@ -189,12 +188,7 @@ def _line(expected: Any, came: Any, head: str) -> Iterator[str]:
 
 def shown(value: Any) -> str:
     """A value in a line of JSON, cut."""
-    return "nothing" if value is NOTHING else cut(_text(value))
-
-
-def cut(text: str) -> str:
-    """At most as much of a text as one line shows."""
-    return text if len(text) <= SHOWN_MAX else text[: SHOWN_MAX - 1] + "…"
+    return "nothing" if value is NOTHING else cut(_text(value), SHOWN_MAX)
 
 
 def _text(value: Any) -> str:

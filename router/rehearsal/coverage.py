@@ -67,7 +67,10 @@ class Coverage:
     @property
     def counted(self) -> tuple[int, int]:
         """How much of what is to be covered is, and of how much."""
-        points = [point for rule in self.rules.values() for point in _points(rule)]
+        rules = self.rules.values()
+        points = [rule.matched for rule in rules]
+        points += [n > 0 for rule in rules for leaf in rule.leaves for n in (leaf.true, leaf.false)]
+        points += ["success" in ends for rule in rules for ends in rule.actions.values()]
         return sum(points), len(points)
 
     @property
@@ -117,12 +120,3 @@ def _unseen(rule: CompiledRule) -> RuleSeen:
     ]
     acting = rule.actions if rule.mode == "live" else ()
     return RuleSeen(rule.id, leaves=leaves, actions={action.id: set() for action in acting})
-
-
-def _points(rule: RuleSeen) -> Iterator[bool]:
-    yield rule.matched
-    for leaf in rule.leaves:
-        yield leaf.true > 0
-        yield leaf.false > 0
-    for ends in rule.actions.values():
-        yield "success" in ends

@@ -10,7 +10,7 @@ from router.kinds import KINDS, simulated
 from router.kinds.kind import ActionCall
 from router.model.job import ActionKind, FailOutcome, Job, Outcome
 from router.model.trial import ActionKey, Advance, SimulatedAnswer, Step, Trial
-from router.rehearsal.assertions import failures
+from router.rehearsal.assertions import Assertions
 from router.rehearsal.explained import TrialExplainer
 from router.rehearsal.record import TrialRecord
 from router.rehearsal.rig import Rig
@@ -69,13 +69,12 @@ class TrialRunner:
         seen = TrialRecord()
         rng = random.Random(_SEED)  # noqa: S311 - ids and jitter, the same at every run
         simulated = _Simulated(seen, trial.replies, self._act if trial.real else None)
-        start_ms = START_MS if trial.clock is None else trial.clock
         rig = Rig(
             self._live,
             self._memory,
             seen,
             simulated.table(),
-            start_ms=start_ms,
+            start_ms=START_MS if trial.clock is None else trial.clock,
             rng=rng,
             environ=self._environ,
         )
@@ -99,7 +98,8 @@ class TrialRunner:
             if job.state in ("dead", "cancelled"):
                 ended = seen.dead if job.state == "dead" else seen.cancelled
                 ended.setdefault((job.rule, job.action), job.reason or "")
-        return TrialResult(trial, seen, failures(trial, seen, self.explainer))
+        failures = Assertions(trial.expect, seen, self.explainer).lines()
+        return TrialResult(trial, seen, tuple(failures))
 
 
 def _take(step: Step, senders: Senders, rig: Rig, seen: TrialRecord) -> None:

@@ -42,8 +42,7 @@ def invented(ruleset: Ruleset, random_bytes: RandomBytes) -> TrialKeys:
                 verify[name], sign[name] = made.verify, made.sign
     urls = frozenset(url_secrets(ruleset))
     for name in ruleset.secrets:
-        text = f"{URL}{name}" if name in urls else f"secret-{name}"
-        verify.setdefault(name, text.encode())
+        verify.setdefault(name, (f"{URL}{name}" if name in urls else f"secret-{name}").encode())
     until = {name: ref.until for name, ref in ruleset.secrets.items()}
     return TrialKeys(SecretValues(verify, until), sign)
 
@@ -150,15 +149,18 @@ def _changed(request: InboundRequest, headers: Mapping[str, str | None]) -> Inbo
     if not headers:
         return request
     kept = [(name, value) for name, value in request.headers if name.decode() not in headers]
-    given = [(n.encode(), v.encode("latin-1")) for n, v in headers.items() if v is not None]
-    added = [(name, value.strip(BLANKS)) for name, value in given]
+    added = [
+        (name.encode(), value.encode("latin-1").strip(BLANKS))
+        for name, value in headers.items()
+        if value is not None
+    ]
     return msgspec.structs.replace(request, headers=(*kept, *added))
 
 
 def _address(endpoint: Endpoint, event: str) -> str:
     """Of several paths the one that is named after the event; "" for the router's own."""
-    fitting = (a for a in endpoint.addresses if a.endswith("/" + event))
-    return next(fitting, endpoint.addresses[0] if endpoint.addresses else "")
+    fitting = [a for a in endpoint.addresses if a.endswith("/" + event)]
+    return [*fitting, *endpoint.addresses, ""][0]
 
 
 def _peer(endpoint: Endpoint) -> str:
