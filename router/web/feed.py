@@ -59,11 +59,11 @@ class FeedFilter(msgspec.Struct, frozen=True):
 
     def takes(self, item: "FeedItem") -> bool:
         """Whether this is wanted."""
-        if self.kinds and item.kind not in self.kinds:
-            return False
-        if self.endpoints and item.endpoint not in self.endpoints:
-            return False
-        return not self.events or item.events is None or not self.events.isdisjoint(item.events)
+        return (
+            (not self.kinds or item.kind in self.kinds)
+            and (not self.endpoints or item.endpoint in self.endpoints)
+            and (not self.events or item.events is None or not self.events.isdisjoint(item.events))
+        )
 
 
 class FeedItem(msgspec.Struct):
@@ -212,21 +212,18 @@ class Feed:
         self._live = True
         watcher = Watcher(wanted, self._next)
         if last is not None:
-            self._go_back(watcher, last)
+            mark, _, number = last.rpartition(".")
+            numbered = number.isascii() and number.isdigit() and len(number) < 16
+            if mark == self._mark and numbered and int(number) <= self._next:
+                watcher.place = int(number)
+            else:
+                watcher.missed = None
         self._watchers.add(watcher)
         try:
             yield watcher
         finally:
             self._watchers.discard(watcher)
             self._left_at = self._clock.monotonic()
-
-    def _go_back(self, watcher: Watcher, last: str) -> None:
-        mark, _, number = last.rpartition(".")
-        known = mark == self._mark and number.isascii() and number.isdigit() and len(number) < 16
-        if known and int(number) <= self._next:
-            watcher.place = int(number)
-        else:
-            watcher.missed = None
 
     def take(self, watcher: Watcher) -> bytes:
         """What is to be sent to this watcher now; empty: nothing has happened for it."""
@@ -237,7 +234,9 @@ class Feed:
                 watcher.missed += oldest - watcher.place
             watcher.place = oldest
         if watcher.missed != 0:
-            parts.append(self._gap(watcher))
+            gap = msgspec.json.encode({"missed": watcher.missed})
+            watcher.missed = 0
+            parts.append(b"id: %b\nevent: gap\ndata: %b\n\n" % (self._id(watcher.place), gap))
         if watcher.place < self._next:
             data, watcher.place = self._chunk(watcher.wanted, watcher.place)
             parts.append(data)
@@ -271,11 +270,6 @@ class Feed:
         """Whether there is more to look at for it."""
         return watcher.place < self._next or watcher.missed != 0
 
-    def _gap(self, watcher: Watcher) -> bytes:
-        content = msgspec.json.encode({"missed": watcher.missed})
-        watcher.missed = 0
-        return b"id: %b\nevent: gap\ndata: %b\n\n" % (self._id(watcher.place), content)
-
     @property
     def _mark(self) -> str:
         return f"{self._boot}.{self._epoch}"
@@ -307,17 +301,13 @@ class Feed:
             for watcher in self._watchers:
                 watcher.beat = True
                 watcher.woken.set()
-            if self._live and not self._watchers:
-                self._forget()
-
-    def _forget(self) -> None:
-        if self._clock.monotonic() - self._left_at < LINGER_S:
-            return
-        self._live = False
-        self._ring = [None] * RING
-        self._epoch += 1
-        self._next = self._made_at = 0
-        self._made.clear()
+            left_s = self._clock.monotonic() - self._left_at
+            if self._live and not self._watchers and left_s >= LINGER_S:
+                self._live = False
+                self._ring = [None] * RING
+                self._epoch += 1
+                self._next = self._made_at = 0
+                self._made.clear()
 
     def end(self) -> None:
         """The router goes down: let every watcher go."""

@@ -37,16 +37,8 @@ class Certificate:
         context.set_alpn_protocols(["http/1.1"])
         try:
             context.load_cert_chain(self._cert, self._key, password=self._no_password)
-        except FileNotFoundError as error:
-            raise SecretMissing(
-                f"{self._setting}: {self._missing()} cannot be read: no such file"
-            ) from error
-        except ssl.SSLError as error:
-            raise SecretMissing(f"{self._setting}: {self._named()}: {_why(error)}") from error
         except OSError as error:
-            raise SecretMissing(
-                f"{self._setting}: {self._named()} cannot be read: {error.strerror}"
-            ) from error
+            raise SecretMissing(f"{self._setting}: {self._why(error)}") from error
         return context
 
     def serve(self, fresh: ssl.SSLContext) -> None:
@@ -56,22 +48,21 @@ class Certificate:
     def _choose(self, connection: ssl.SSLObject, _name: str | None, _: ssl.SSLContext) -> None:
         connection.context = self._served
 
-    def _missing(self) -> str:
-        """OpenSSL does not say which of the two."""
-        return next((str(file) for file in self.files if not file.exists()), self._named())
-
-    def _named(self) -> str:
-        return self._cert if self._key is None else f"{self._cert} with {self._key}"
+    def _why(self, error: OSError) -> str:
+        """What is wrong with which file; OpenSSL does not say which of the two is missing."""
+        both = self._cert if self._key is None else f"{self._cert} with {self._key}"
+        match error:
+            case FileNotFoundError():
+                missing = next((str(file) for file in self.files if not file.exists()), both)
+                return f"{missing} cannot be read: no such file"
+            case ssl.SSLError(reason="KEY_VALUES_MISMATCH"):
+                return f"{both}: the key is not that of the certificate"
+            case ssl.SSLError(reason="NO_START_LINE" | "PEM_LIB" | None):
+                return f"{both}: not a certificate with its key, in PEM"
+            case ssl.SSLError():
+                return f"{both}: {str(error.reason).lower().replace('_', ' ')}"
+        return f"{both} cannot be read: {error.strerror}"
 
     def _no_password(self) -> str:
         # Else OpenSSL would ask on the terminal, and a server without one would wait for ever.
         raise SecretMissing(f"{self._setting}: the key is locked by a password; give one without")
-
-
-def _why(error: ssl.SSLError) -> str:
-    match error.reason:
-        case "KEY_VALUES_MISMATCH":
-            return "the key is not that of the certificate"
-        case "NO_START_LINE" | "PEM_LIB" | None:
-            return "not a certificate with its key, in PEM"
-    return str(error.reason).lower().replace("_", " ")

@@ -235,9 +235,9 @@ DOORS = (
         73,
         "a viewer may change",
         Edit(
-            "router/web/admin/api.py",
-            'if access == "operator" and caller.role != "operator":',
-            'if access == "operator" and not caller.role:',
+            "router/web/admin/callers.py",
+            'if row.get("access") == "operator" and caller.role != "operator":',
+            'if row.get("access") == "operator" and not caller.role:',
         ),
         "unit/web/admin/test_matrix.py::test_who_may_do_what",
     ),

@@ -1,10 +1,9 @@
 """The Litestar application behind the admin listener: who may do what, and how it fails."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from litestar import Controller, Litestar, Request, Response, Router
-from litestar.connection import ASGIConnection
 from litestar.di import Provide
 from litestar.exceptions import (
     InternalServerException,
@@ -27,26 +26,15 @@ from router.web.admin.callers import (
     Callers,
     TooManyWrongTokens,
     WrongToken,
+    check_rights,
 )
 from router.web.admin.openapi import DocumentRoutes, described
 from router.web.admin.problems import JSON, PROBLEM, Rejected, problem_body, rejection
 from router.web.admin.query import Query
-from router.web.admin.request import BODY_MAX, AdminRequest
+from router.web.admin.request import BODY_MAX, AdminRequest, Connection
+from router.web.pages.application import PagesRouter
 
 _CHALLENGE = {"www-authenticate": "Bearer"}
-
-Connection = ASGIConnection[Any, Any, Any, Any]
-
-
-class PagesPort(Protocol):
-    """The pages for people, at the paths that are not the API's; see router/web/pages."""
-
-    @property
-    def router(self) -> Router: ...
-
-    def owns(self, raw_path: bytes) -> bool: ...
-
-    def fault(self, request: Request[Any, Any, Any], rejected: Rejected) -> Response[bytes]: ...
 
 
 def admin_api(
@@ -55,7 +43,7 @@ def admin_api(
     *,
     callers: Callers,
     clock: Clock,
-    pages: PagesPort | None = None,
+    pages: PagesRouter | None = None,
     mask: Callable[[bytes], bytes] = bytes,
 ) -> Litestar:
     """
@@ -126,10 +114,7 @@ class Admission:
         if access == "loopback" and is_on_this_machine(scope["client"], scope["headers"]):
             return NOBODY
         caller = await self._known(scope["headers"], peer)
-        if access == "operator" and caller.role != "operator":
-            raise Rejected(403, f"the token {caller.name} may look, not change")
-        if row["payloads"] and not caller.bodies:
-            raise Rejected(403, f"the token {caller.name} may not see payloads")
+        check_rights(caller, row)
         return caller
 
     async def _known(self, headers: Any, peer: str) -> Caller:
@@ -150,7 +135,7 @@ class Admission:
 class Faults:
     """Answers what went wrong in our own words."""
 
-    def __init__(self, mask: Callable[[bytes], bytes], pages: PagesPort | None) -> None:
+    def __init__(self, mask: Callable[[bytes], bytes], pages: PagesRouter | None) -> None:
         self._mask = mask
         self._pages = pages
         self._log = log.get("web.admin")

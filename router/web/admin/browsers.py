@@ -49,9 +49,8 @@ def check_origin(headers: Headers, scheme: str, host: str) -> None:
     origin = header(headers, b"origin")
     site = header(headers, b"sec-fetch-site")
     # Behind a proxy with TLS browsers say https of what is http here; the port is ours either way.
-    if origin is not None and origin.lower() not in (f"{scheme}://{host}", f"https://{host}"):
-        raise Rejected(403, "requests from other sites are not allowed")
-    if site not in (None, "same-origin", "none"):
+    foreign = origin is not None and origin.lower() not in (f"{scheme}://{host}", f"https://{host}")
+    if foreign or site not in (None, "same-origin", "none"):
         raise Rejected(403, "requests from other sites are not allowed")
 
 

@@ -2,12 +2,14 @@
 
 import hashlib
 import hmac
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from router.clock import Clock
 from router.model.settings import AdminRole
+from router.web.admin.problems import Rejected
 from router.web.admin.token_throttle import TokenThrottle
 
 
@@ -25,6 +27,14 @@ ANYONE = Caller("anyone", "operator")
 """Whoever calls where no token is needed."""
 NOBODY = Caller("nobody", "viewer", bodies=False)
 """Whoever calls a route that is open to everybody."""
+
+
+def check_rights(caller: Caller, row: Mapping[str, Any]) -> None:
+    """`row` is what a handler says of itself. Raises Rejected: it is not for this caller."""
+    if row.get("access") == "operator" and caller.role != "operator":
+        raise Rejected(403, f"the token {caller.name} may look, not change")
+    if row.get("payloads") and not caller.bodies:
+        raise Rejected(403, f"the token {caller.name} may not see payloads")
 
 
 class HeldToken(msgspec.Struct, frozen=True):

@@ -6,12 +6,10 @@ from typing import Any, NamedTuple
 
 from litestar import Litestar, Router
 from litestar.controller import Controller
-from litestar.handlers import HTTPRouteHandler
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
 from litestar.routes import HTTPRoute
-from litestar.types import Method
 
 from router import __version__
 from router.operator.times import is_time
@@ -70,14 +68,10 @@ def described() -> OpenAPIConfig:
         version=__version__,
         components=Components(security_schemes={"token": token}),
         security=[{"token": []}],
-        operation_id_creator=_operation_id,
+        operation_id_creator=lambda handler, method, _: f"{method.lower()}_{handler.handler_name}",
         openapi_router=_NoRoutes("/api", route_handlers=[]),
         render_plugins=[JsonRenderPlugin()],
     )
-
-
-def _operation_id(handler: HTTPRouteHandler, method: Method, _path: Any) -> str:
-    return f"{method.lower()}_{handler.handler_name}"
 
 
 def rows(app: Litestar) -> list[ApiRoute]:

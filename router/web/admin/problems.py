@@ -45,15 +45,11 @@ def problem_body(rejected: Rejected) -> bytes:
     return msgspec.json.encode(ProblemDetails(title, rejected.status, str(rejected), rejected.word))
 
 
+_STATUSES = ((NotFound, 404), (UsageError, 400), (StoreUnavailable, 503))
+"""For all else the store or the file stands against it; the text says how."""
+
+
 def rejection(error: RouterError) -> Rejected:
     """The refusal with the status that says whose fault it is."""
-    match error:
-        case NotFound():
-            status = 404
-        case UsageError():
-            status = 400
-        case StoreUnavailable():
-            status = 503
-        case _:
-            status = 409  # the store or the file stands against it; the text says how
+    status = next((one for kind, one in _STATUSES if isinstance(error, kind)), 409)
     return Rejected(status, str(error), word=error.word)

@@ -8,7 +8,7 @@ import msgspec
 
 from router.errors import UsageError
 from router.model.delivery import DeliveryState
-from router.model.job import AttemptOutcome, JobState
+from router.model.job import JobState
 from router.model.selector import ABOUT, FIELDS
 from router.model.selector import SPAN as TIMES
 from router.operator.criteria import criteria
@@ -20,7 +20,6 @@ LIMIT_DEFAULT, LIMIT_MAX = 50, 500
 FIELDS_MAX = 30
 JOB_STATES: tuple[str, ...] = get_args(JobState)
 DELIVERY_STATES: tuple[str, ...] = (*get_args(DeliveryState), *JOB_STATES)
-OUTCOMES: tuple[str, ...] = get_args(AttemptOutcome)
 
 
 class QueryParameter(NamedTuple):

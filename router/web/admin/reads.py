@@ -54,8 +54,9 @@ class ListRoutes(Controller):
         self, request: AdminRequest, questions: Given[StoreQuestions]
     ) -> answers.Deliveries:
         """Newest first."""
-        selector = _searching(request, DELIVERY_STATES)
-        return await questions.deliveries(selector, request.query.text("cursor"))
+        return await questions.deliveries(
+            _searching(request, DELIVERY_STATES), request.query.text("cursor")
+        )
 
     @question("/api/events", "What happened, by event.", *_LIST)
     async def events(
@@ -77,8 +78,9 @@ class ListRoutes(Controller):
     ) -> answers.Attempts:
         """Those of the newest job first."""
         query = request.query
-        found = await questions.attempts(query.selector(JOB_STATES), query.text("cursor"))
-        return request.visible(found)
+        return request.visible(
+            await questions.attempts(query.selector(JOB_STATES), query.text("cursor"))
+        )
 
     @question("/api/dead", "Dead jobs by what they died of.", *SELECTOR, LIMIT, WHERE)
     async def dead(self, request: AdminRequest, questions: Given[StoreQuestions]) -> answers.Dead:
@@ -179,8 +181,7 @@ class ServerRoutes(Controller):
     @question("/api/me", "Whose token this is.")
     async def me(self, request: AdminRequest) -> answers.Me:
         """And what it may do."""
-        who = request.user
-        return answers.Me(who.name, who.role, who.bodies)
+        return answers.Me(request.user.name, request.user.role, request.user.bodies)
 
     @question("/api/status", "What runs here.")
     async def status(self, running: Given[Running]) -> answers.ServerState:

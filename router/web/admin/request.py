@@ -5,6 +5,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 from litestar import Request, get, post
+from litestar.connection import ASGIConnection
 from litestar.datastructures import State
 from litestar.di import NamedDependency
 from litestar.dto import AbstractDTO
@@ -22,6 +23,7 @@ from router.web.admin.redaction import redacted
 T = TypeVar("T")
 Given = NamedDependency[SkipValidation[T]]
 """What a handler asks for by name."""
+Connection = ASGIConnection[Any, Any, Any, Any]
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 BODY_MAX = 1_048_576

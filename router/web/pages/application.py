@@ -5,7 +5,7 @@ from litestar import Router
 from litestar.di import Provide
 from litestar.handlers import BaseRouteHandler
 
-from router.web.admin.api import Connection
+from router.web.admin.request import Connection
 from router.web.pages.context import PageContext, Services
 from router.web.pages.deliveries import DeliveryPages
 from router.web.pages.guard import PagesAdmission

@@ -22,20 +22,14 @@ class Assets:
     """All of them, read once; served under `/static/NAME.HASH.EXT`."""
 
     def __init__(self) -> None:
-        self._by_name: dict[str, Asset] = {}
-        self._paths: dict[str, str] = {}
+        self.files: dict[str, Asset] = {}
+        """By the hashed name."""
+        self.paths: dict[str, str] = {}
+        """Where a page finds a file, by its own name."""
         for file in (resources.files(__package__) / "static").iterdir():
             stem, _, ending = file.name.rpartition(".")
             if ending in _TYPES:
                 body = file.read_bytes()
                 name = f"{stem}.{hashlib.sha256(body).hexdigest()[:12]}.{ending}"
-                self._by_name[name] = Asset(_TYPES[ending], body)
-                self._paths[file.name] = f"/static/{name}"
-
-    def find(self, name: str) -> Asset | None:
-        """The file of this hashed name."""
-        return self._by_name.get(name)
-
-    def path(self, file: str) -> str:
-        """Where a page finds it."""
-        return self._paths[file]
+                self.files[name] = Asset(_TYPES[ending], body)
+                self.paths[file.name] = f"/static/{name}"

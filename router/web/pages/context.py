@@ -14,7 +14,7 @@ from router.operator.answers import Deliveries, Jobs
 from router.operator.criteria import criteria
 from router.operator.protocol import Running
 from router.operator.questions import StoreQuestions
-from router.operator.requests import By, ReplayRequest
+from router.operator.requests import ReplayRequest
 from router.operator.verbs import StoreVerbs
 from router.rules.live import LiveRef
 from router.store.values import Selector
@@ -74,11 +74,6 @@ class PageContext(Services, frozen=True):
         """Whether payloads may be shown."""
         return self.request.user.bodies
 
-    @property
-    def by(self) -> By:
-        """For the audit."""
-        return self.request.by
-
     def page(self, template: str, status: int = 200, **values: Any) -> Shown:
         """A page for who asks."""
         known, path, now = self.request.known, self.request.scope["path"], self.clock.now()
@@ -125,7 +120,7 @@ class PageContext(Services, frozen=True):
         name = self.form.get("name") or self.name()
         recorded, again = (self.form.get(one) == "yes" for one in ("recorded", "again"))
         request = ReplayRequest(ids, selector, recorded=recorded, name=name, again=again)
-        return see_other(f"/replays/{(await self.verbs.replay(request, self.by)).id}")
+        return see_other(f"/replays/{(await self.verbs.replay(request, self.request.by)).id}")
 
     def names(self) -> dict[str, list[str]]:
         """What a selector can choose from."""

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 from litestar import Request
 
 from router.web.admin.browsers import header
-from router.web.admin.callers import ANYONE, Callers
+from router.web.admin.callers import ANYONE, Callers, check_rights
 from router.web.admin.problems import Headers, Rejected
 from router.web.pages.frame import Frame, KnownCaller
 from router.web.pages.request import Shown, cookie, see_other
@@ -32,11 +32,8 @@ class PagesAdmission:
         """`row` is what the handler says of itself. Raises Rejected."""
         if (known := self._admitted(scope)) is None:
             return
-        caller = scope["user"] = known.caller
-        if row.get("access") == "operator" and caller.role != "operator":
-            raise Rejected(403, f"the token {caller.name} may look, not change")
-        if row.get("payloads") and not caller.bodies:
-            raise Rejected(403, f"the token {caller.name} may not see payloads")
+        scope["user"] = known.caller
+        check_rights(known.caller, row)
 
     def _admitted(self, scope: Any) -> KnownCaller | None:
         """Who looks; None: nobody need log in for this. Raises Rejected."""

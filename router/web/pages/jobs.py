@@ -139,5 +139,5 @@ def _change(verb: str) -> Change:
 async def _changed(context: PageContext, verb: str, request: ChangeRequest) -> Revived | Cancelled:
     """Raises NotFound: there is no such verb."""
     if _change(verb) == "revive":
-        return await context.verbs.revive(request, context.by)
-    return await context.verbs.cancel(request, context.by)
+        return await context.verbs.revive(request, context.request.by)
+    return await context.verbs.cancel(request, context.request.by)

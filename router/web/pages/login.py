@@ -68,6 +68,6 @@ class StaticFiles(Controller):
     @route("/static/{name:str}", http_method=["GET", "HEAD"])
     async def file(self, context: Given[PageContext], name: FromPath[str]) -> Shown:
         """Their names change with their content."""
-        if (asset := context.assets.find(name)) is None:
+        if (asset := context.assets.files.get(name)) is None:
             raise Rejected(404, "there is no such file")
         return Response(asset.body, headers={**_FOREVER, "content-type": asset.content_type})

@@ -73,7 +73,7 @@ class OverviewPages(Controller):
         if (act := verbs.get(verb)) is None:
             raise NotFound("there is no such page")
         form = context.form
-        await act(TargetRequest(form.get("target", ""), form.get("reason", "")), context.by)
+        await act(TargetRequest(form.get("target", ""), form.get("reason", "")), context.request.by)
         return see_other("/targets")
 
     @page("/reload")
@@ -87,7 +87,7 @@ class OverviewPages(Controller):
     async def reload(self, context: Given[PageContext]) -> Shown:
         """Read the rules file again."""
         with contextlib.suppress(UsageError):  # the page says so, as does every other
-            await context.running.reload(context.by)
+            await context.running.reload(context.request.by)
         return see_other("/reload")
 
     @page("/generations/{generation:str}")

@@ -56,7 +56,7 @@ class Renderer:
             lstrip_blocks=True,
             bytecode_cache=_COMPILED,
         )
-        self._environment.globals |= {"asset": assets.path, "found_text": found_text}
+        self._environment.globals |= {"asset": assets.paths.__getitem__, "found_text": found_text}
         self._environment.filters |= {
             "moment": moment,
             "span": span,

@@ -48,10 +48,10 @@ def test_values_are_cut_and_keep_their_digits() -> None:
 def test_files_have_the_digest_of_their_content_in_their_names() -> None:
     assets = Assets()
     for file in ("router.css", "keys.js", "live.js", "icon.svg"):
-        path = assets.path(file)
+        path = assets.paths[file]
         stem, digest, ending = path.removeprefix("/static/").split(".")
         assert f"{stem}.{ending}" == file
-        found = assets.find(path.removeprefix("/static/"))
+        found = assets.files.get(path.removeprefix("/static/"))
         assert found is not None
         assert (len(digest), found.body != b"") == (12, True)
-    assert assets.find("router.css") is None
+    assert "router.css" not in assets.files
