@@ -104,8 +104,7 @@ def configure(
     import structlog  # noqa: PLC0415 - costly: only who logs pays
 
     sink = sink_of(stream if stream is not None else sys.stderr)
-    out = Output(sink, lambda lines: get("log").warning(LOST, lines=lines))
-    _State.out = out
+    _State.out = out = Output(sink, lambda lines: get("log").warning(LOST, lines=lines))
     _State.root = structlog.wrap_logger(
         out,
         processors=[_rendering(redactor, _human(phrase) if human else _render_json)],

@@ -102,11 +102,8 @@ class Metrics:
         self._asked = Evaluations()
         self.rules_asked = self._asked.add
         """The rules that one event was held against; a tuple is one that other events share."""
-        made.counted(
-            "router_rule_evaluations",
-            "Evaluations of a rule",
-            "rule",
-            self._asked.samples,
+        made.watched(
+            "router_rule_evaluations_total", "Evaluations of a rule", "rule", self._asked.by_rule
         )
 
     def _make_jobs(self, made: MetricFactory) -> None:

@@ -30,12 +30,6 @@ class MetricFactory:
         self._read(self._counts, name, about, labels, count.samples)
         return count
 
-    def counted(
-        self, name: str, about: str, label: str, read: Callable[[], Iterable[Sample]]
-    ) -> None:
-        """A counter whose samples somebody else keeps."""
-        self._read(self._counts, name, about, (label,), read)
-
     def last(self, name: str, about: str, label: str) -> dict[str, int]:
         """When something last happened, by name, in Unix milliseconds: one assignment each time."""
         at: dict[str, int] = {}

@@ -109,10 +109,6 @@ class Evaluations:
             name = candidate.rule.id
             rules[name] = rules.get(name, 0) + times
 
-    def samples(self) -> list[Sample]:
-        """What each rule stands at."""
-        return [((rule,), value) for rule, value in self.by_rule().items()]
-
 
 class Bound:
     """A family's children by label values: binding takes a lock and a tuple of texts each time."""

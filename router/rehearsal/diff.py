@@ -222,10 +222,8 @@ def _call_changes(
         if name not in news or name not in olds:
             yield CallChange(name, "added" if name in news else "removed")
             continue
-        one = old.call(olds[name], before, delivery)
-        two = new.call(news[name], after, delivery)
-        found = tuple(islice(changes(one, two), MORE))
-        if found:
+        calls = old.call(olds[name], before, delivery), new.call(news[name], after, delivery)
+        if found := tuple(islice(changes(*calls), MORE)):
             yield CallChange(name, "changed", found)
 
 

@@ -13,6 +13,7 @@ from router.rules.ruleset import Ruleset
 
 EVENTS_SHOWN = 3
 _COLUMN = 44
+_STATUSES = {"not matched": "did not match", "error": "could not be evaluated for"}
 
 
 class ExplainedEvent(msgspec.Struct, frozen=True):
@@ -41,8 +42,9 @@ class TrialExplainer:
         """Every event of these deliveries, in order."""
         for delivery in deliveries:
             if delivery.state not in ("routed", "unmatched"):
-                reason = f"the delivery is {delivery.state}"
-                yield ExplainedEvent("", delivery.endpoint, unread=reason)
+                yield ExplainedEvent(
+                    "", delivery.endpoint, unread=f"the delivery is {delivery.state}"
+                )
                 continue
             read = self._ruleset.providers[delivery.provider].read(as_request(delivery)).events
             for e in self._explainer.events(delivery, read, None):
@@ -76,8 +78,7 @@ def _about(rule: str, event: ExplainedEvent) -> Iterator[str]:
     elif reading.status == "quiet":
         yield f"{rule}: 'otherwise' is kept quiet by {', '.join(reading.quieted_by)}"
     else:
-        words_of = {"not matched": "did not match", "error": "could not be evaluated for"}
-        yield f"{rule}: {words_of.get(reading.status, 'matched')} {event.name}"
+        yield f"{rule}: {_STATUSES.get(reading.status, 'matched')} {event.name}"
         for number, item in enumerate(reading.items):
             yield from _item(f"match[{number}]", item)
 

@@ -56,6 +56,5 @@ class TrialRecord(msgspec.Struct):
         """The rules that matched, whatever their mode, and those that could not be evaluated."""
         self.deliveries.append(delivery)
         for found in plan.matches:
-            matched = (*found.live, *found.shadow, *found.paused)
-            self.hits |= dict.fromkeys(rule.id for rule in matched)
+            self.hits |= dict.fromkeys(r.id for r in (*found.live, *found.shadow, *found.paused))
             self.errors |= dict.fromkeys(rule for rule, _ in found.errors)

@@ -5,10 +5,9 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from router.dispatch.protocol import Action
 from router.kinds import KINDS, simulated
 from router.kinds.kind import ActionCall
-from router.model.job import ActionKind, FailOutcome, Job, Outcome
+from router.model.job import FailOutcome, Job, Outcome
 from router.model.trial import ActionKey, Advance, SimulatedAnswer, Step, Trial
 from router.rehearsal.assertions import Assertions
 from router.rehearsal.explained import TrialExplainer
@@ -68,12 +67,14 @@ class TrialRunner:
             return TrialResult(trial, TrialRecord(), (NOT_REAL,))
         seen = TrialRecord()
         rng = random.Random(_SEED)  # noqa: S311 - ids and jitter, the same at every run
-        simulated = _Simulated(seen, trial.replies, self._act if trial.real else None)
+        replies = {key: list(answers) for key, answers in trial.replies.items()}
+        act = self._act if trial.real else None
+        waited, prompt = (kind(seen, replies, act) for kind in (_Simulated, _Prompt))
         rig = Rig(
             self._live,
             self._memory,
             seen,
-            simulated.table(),
+            {k: prompt if kind.local else waited for k, kind in KINDS.items()},
             start_ms=START_MS if trial.clock is None else trial.clock,
             rng=rng,
             environ=self._environ,
@@ -119,17 +120,13 @@ class _Simulated:
     def __init__(
         self,
         seen: TrialRecord,
-        replies: Mapping[ActionKey, tuple[SimulatedAnswer, ...]],
+        replies: Mapping[ActionKey, list[SimulatedAnswer]],
         act: Act | None,
     ) -> None:
         self._seen = seen
-        self._replies = {key: list(answers) for key, answers in replies.items()}
+        self._replies = replies
         self._act = act
         self._ran = 0
-
-    def table(self) -> dict[ActionKind, Action]:
-        """It, in the place of each kind."""
-        return {k: _Prompt(self) if kind.local else self for k, kind in KINDS.items()}
 
     async def run(self, call: ActionCall, job: Job) -> Outcome:
         """Record a call and answer it."""
@@ -152,9 +149,7 @@ class _Simulated:
         """Nothing."""
 
 
-class _Prompt:
+class _Prompt(_Simulated):
     """Likewise, where dispatch does not wait for it."""
 
-    def __init__(self, simulated: _Simulated) -> None:
-        self.run, self.close = simulated.run, simulated.close
-        self.run_now = simulated.answered
+    run_now = _Simulated.answered

@@ -31,7 +31,7 @@ class Wire:
     ) -> None:
         self.limits = limits
         self.linger_s = linger_s
-        self.refused: OnRefused = refused or _ignore
+        self.refused: OnRefused = refused or (lambda *_: None)
         self.step_s = min(
             limits.header_s,
             limits.keep_alive_s,
@@ -41,7 +41,7 @@ class Wire:
             linger_s,
         )
         self.patience = LoadShedder()
-        self.crowded: Callable[[], None] = _nothing
+        self.crowded: Callable[[], None] = lambda: None
         """Called when connections wait long to be accepted; the listener sets it."""
         self._peers = peers or Peers()
         self._open: dict[str, int] = {}
@@ -63,14 +63,6 @@ class Wire:
             self._open[address] = held - 1
         else:
             self._open.pop(address, None)
-
-
-def _ignore(raw_path: bytes, reason: str, status: int, peer: str) -> None:
-    """Nobody counts them."""
-
-
-def _nothing() -> None:
-    """There is no listener."""
 
 
 def error_body(word: str) -> bytes:

@@ -34,26 +34,21 @@ class EventStream(ASGIResponse):
         self._last = last
 
     async def send_body(self, send: Send, receive: Receive) -> None:
-        """Until the client goes away, or the router does."""
+        """
+        Until the client goes away, or the router does.
+
+        A client that reads slowly holds up nobody but itself: `send` waits for it, and meanwhile
+        the ring goes past its place.
+        """
         with self._feed.watching(self._wanted, self._last) as watcher:
-            await tell(self._feed, watcher, receive, send)
-
-
-async def tell(feed: Feed, watcher: Watcher, receive: Receive, send: Send) -> None:
-    """
-    Send what the watcher wants as it happens; the head of the answer has been sent.
-
-    A client that reads slowly holds up nobody but itself: `send` waits for it, and meanwhile the
-    ring goes past its place.
-    """
-    leaving = asyncio.ensure_future(_leave(receive, watcher))
-    try:
-        await _body(send, HELLO)
-        while not watcher.gone:
-            await _next(feed, watcher, send)
-    finally:
-        leaving.cancel()
-    await send({"type": "http.response.body", "body": b""})
+            leaving = asyncio.ensure_future(_leave(receive, watcher))
+            try:
+                await _body(send, HELLO)
+                while not watcher.gone:
+                    await _next(self._feed, watcher, send)
+            finally:
+                leaving.cancel()
+            await send({"type": "http.response.body", "body": b""})
 
 
 async def _next(feed: Feed, watcher: Watcher, send: Send) -> None:

@@ -145,9 +145,11 @@ class Faults:
         rejected = self.rejected(request, error)
         if self._pages is not None and self._pages.owns(request.scope["raw_path"]):
             return self._pages.fault(request, rejected)
-        body = self._mask(problem_body(rejected))
         return Response(
-            body, status_code=rejected.status, media_type=PROBLEM, headers=rejected.headers
+            self._mask(problem_body(rejected)),
+            status_code=rejected.status,
+            media_type=PROBLEM,
+            headers=rejected.headers,
         )
 
     def rejected(self, request: Request[Any, Any, Any], error: Exception) -> Rejected:

@@ -92,8 +92,7 @@ class AdminApp:
             scope["path"] = _NO_PATH
         if scope["method"] not in _METHODS:  # Litestar answers OPTIONS before any guard
             scope["method"] = "OTHER"
-        app = await self._application()
-        await app(scope, receive, send)
+        await (await self._application())(scope, receive, send)
 
     async def _probe(self, scope: Any, host: str, send: Any) -> None:
         if scope["method"] != "GET":
@@ -101,11 +100,10 @@ class AdminApp:
         check_origin(scope["headers"], scope["scheme"], host)
         Query(scope["query_string"], (), 0)
         if scope["raw_path"] == b"/livez":
-            await _send(send, 200, b"ok\n", _TEXT)
-        elif await self._ready():
-            await _send(send, 200, b"ready\n", _TEXT)
+            status, body = 200, b"ok\n"
         else:
-            await _send(send, 503, b"not ready\n", _TEXT)
+            status, body = (200, b"ready\n") if await self._ready() else (503, b"not ready\n")
+        await _send(send, status, body, _TEXT)
 
     async def _application(self) -> Application:
         try:

@@ -76,9 +76,12 @@ class PageContext(Services, frozen=True):
 
     def page(self, template: str, status: int = 200, **values: Any) -> Shown:
         """A page for who asks."""
-        known, path, now = self.request.known, self.request.scope["path"], self.clock.now()
-        shared = {"path": path, "now": now, "bodies": self.bodies}
-        return self.frame.page(template, known, status, **shared, **values)
+        shared = {
+            "path": self.request.scope["path"],
+            "now": self.clock.now(),
+            "bodies": self.bodies,
+        }
+        return self.frame.page(template, self.request.known, status, **shared, **values)
 
     def query(self, *allowed: QueryParameter) -> Query:
         """
@@ -96,11 +99,11 @@ class PageContext(Services, frozen=True):
     async def listing(self, name: str, states: tuple[str, ...], ask: Listing) -> Shown:
         """A page of what the selector of the address finds; a wrong one is said beside its form."""
         error, found, given = None, None, dict[str, str]()
+        ruleset = self.live.current.ruleset
         try:
             query = self.query(*SELECTOR, WHERE, STATE, LIMIT, CURSOR)
             given = {n: text for n in ("id", *SELECTED) if (text := query.text(n)) is not None}
-            answer = await ask(query.selector(states), query.text("cursor"))
-            found = self.request.visible(answer)
+            found = self.request.visible(await ask(query.selector(states), query.text("cursor")))
         except (UsageError, NotFound) as wrong:
             error = str(wrong)
         return self.page(
@@ -110,7 +113,8 @@ class PageContext(Services, frozen=True):
             asked={n: given.get(n, "") for n in ("id", *SELECTED)},
             error=error,
             states=states,
-            names=self.names(),
+            endpoints=list(ruleset.endpoints),
+            rules=[rule.id for rule in ruleset.rules[:NAMES_SHOWN]],
             more=urlencode({**given, "cursor": found.next}) if found and found.next else None,
             plan=urlencode({n: v for n, v in given.items() if n != "id"}),
         )
@@ -121,14 +125,6 @@ class PageContext(Services, frozen=True):
         recorded, again = (self.form.get(one) == "yes" for one in ("recorded", "again"))
         request = ReplayRequest(ids, selector, recorded=recorded, name=name, again=again)
         return see_other(f"/replays/{(await self.verbs.replay(request, self.request.by)).id}")
-
-    def names(self) -> dict[str, list[str]]:
-        """What a selector can choose from."""
-        ruleset = self.live.current.ruleset
-        return {
-            "endpoints": list(ruleset.endpoints),
-            "rules": [rule.id for rule in ruleset.rules[:NAMES_SHOWN]],
-        }
 
 
 def selector_of(given: Mapping[str, Any]) -> Criteria:

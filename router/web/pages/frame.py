@@ -66,8 +66,7 @@ class Frame:
 
     def fault(self, known: KnownCaller | None, rejected: Rejected) -> Response[bytes]:
         """The page of a request that is refused."""
-        title = HTTPStatus(rejected.status).phrase
-        code, detail = rejected.status, str(rejected)
-        page = self.page("fault.html", known, code, title=title, code=code, detail=detail)
+        code, title = rejected.status, HTTPStatus(rejected.status).phrase
+        page = self.page("fault.html", known, code, title=title, code=code, detail=str(rejected))
         page.headers |= rejected.headers
         return page

@@ -77,8 +77,8 @@ def _login_first(scope: Any) -> Rejected:
     if header(scope["headers"], b"accept") == "text/event-stream" or path.startswith("/live/"):
         return Rejected(401, "log in first")
     back = f"{path}?{query}" if query else path
-    safe = scope["method"] in _SAFE_METHODS
-    location = f"/login?next={quote(local(back) if safe else '/', safe='')}"
+    onward = local(back) if scope["method"] in _SAFE_METHODS else "/"
+    location = f"/login?next={quote(onward, safe='')}"
     return Rejected(303, "log in first", {"location": location})
 
 

@@ -75,8 +75,8 @@ class JobPages(Controller):
     @page("/dead")
     async def dead(self, context: Given[PageContext]) -> Shown:
         """Dead jobs by what they died of."""
-        query = context.query(*SELECTOR, LIMIT)
-        found = context.request.visible(await context.questions.dead(query.selector()))
+        selector = context.query(*SELECTOR, LIMIT).selector()
+        found = context.request.visible(await context.questions.dead(selector))
         return context.page("dead.html", causes=found.causes)
 
     @page("/plan", access="operator")
@@ -93,8 +93,7 @@ class JobPages(Controller):
             form = {"name": context.name(), **({"again": "yes"} if again else {})}
             planned = await context.verbs.plan_replay(ReplayRequest((), chosen, again=again))
         else:
-            request = ChangeRequest((), chosen)
-            planned = await context.verbs.plan_change(_change(verb), request)
+            planned = await context.verbs.plan_change(_change(verb), ChangeRequest((), chosen))
         if planned.until is not None:
             form["until"] = planned.until
         others = [one for one in _VERBS if one != verb and _fits(one, asked.get("state"))]
@@ -125,8 +124,9 @@ class JobPages(Controller):
         """One, and what it made."""
         found = await context.questions.replay(replay)
         made = await context.questions.jobs(Selector(replay=found.id, limit=50))
-        jobs = context.request.visible(made.jobs)
-        return context.page("replay.html", replay=found, jobs=jobs, more=made.next)
+        return context.page(
+            "replay.html", replay=found, jobs=context.request.visible(made.jobs), more=made.next
+        )
 
 
 def _change(verb: str) -> Change:

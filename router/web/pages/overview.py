@@ -34,15 +34,15 @@ class OverviewPages(Controller):
     async def refusal_of(self, context: Given[PageContext], refusal: FromPath[str]) -> Shown:
         """One refused request, whole."""
         found = context.running.refusal(refusal, None)
-        body = shown.shown_body(found.body_base64, whole=True)
-        return context.page("refusal.html", refusal=found, body=body)
+        return context.page(
+            "refusal.html", refusal=found, body=shown.shown_body(found.body_base64, whole=True)
+        )
 
     @page("/rules")
     async def rules(self, context: Given[PageContext]) -> Shown:
         """Rules by part of their name; a file may have ten thousand of them."""
         find = context.query(FIND).text("find") or ""
-        found = (await context.questions.rules()).rules
-        rules = [rule for rule in found if find in rule.rule]
+        rules = [rule for rule in (await context.questions.rules()).rules if find in rule.rule]
         quiet = [rule for rule in rules if rule.note]
         return context.page(
             "rules.html",

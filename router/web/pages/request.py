@@ -90,8 +90,13 @@ def parse_form(headers: Headers, data: bytes) -> Form:
     if (header(headers, b"content-type") or "").partition(";")[0].strip().lower() != FORM_TYPE:
         raise Rejected(415, "send a form")
     try:
-        text = data.decode("ascii")
-        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=FORM_FIELDS, errors="strict")
+        return dict(
+            parse_qsl(
+                data.decode("ascii"),
+                keep_blank_values=True,
+                max_num_fields=FORM_FIELDS,
+                errors="strict",
+            )
+        )
     except ValueError:
         raise Rejected(400, "the form is malformed") from None
-    return dict(pairs)
