@@ -172,7 +172,8 @@ class Explainer:
             for index in (wanting.every, wanting.named):
                 for place, path in index.filing().items():
                     if place not in evaluated:
-                        needs = index_needs(self._ruleset.rules[place].match, self._ruleset.variables)
+                        match = self._ruleset.rules[place].match
+                        needs = index_needs(match, self._ruleset.variables)
                         found[place] = _passed(needs, path, scope)
         return found
 
