@@ -72,7 +72,8 @@ class ActionCompiler:
         """Find the faults of shared actions that no rule uses, as if any rule might."""
         around = Surroundings("", roots, None)
         for use in self.shared.unused():
-            self.shared.alone(use, lambda use=use: self._step(use, around))  # type: ignore[misc]
+            with self.shared.within(use, around.rule, None):
+                self._step(use, around)
 
     def _action(self, entry: ActionEntry, around: Surroundings) -> CompiledAction | None:
         if entry.id is not None:
@@ -82,7 +83,8 @@ class ActionCompiler:
             return None
         if (use := self.shared.used_by(entry, around.roots)) is None:
             return None
-        return self.shared.within(use, around.rule, entry, lambda: self._step(use, around))
+        with self.shared.within(use, around.rule, entry):
+            return self._step(use, around)
 
     def _step(self, use: SharedUse, around: Surroundings) -> CompiledAction | None:
         entry = use.entry

@@ -7,10 +7,8 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
-import msgspec
-
 from router.config.codes import CODES, Code
-from router.config.diagnostics import render_json, render_text
+from router.config.diagnostics import indented_json, render_json, render_text
 from router.errors import Diagnostic
 
 _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -30,22 +28,20 @@ def render_github(found: Found) -> str:
 
 def render_gitlab(found: Found) -> str:
     """A code quality report."""
-    return _json(
+    return indented_json(
         [
             {
                 "description": _text(d),
                 "check_name": d.code,
-                "fingerprint": _fingerprint(d.code, d.file, d.message, d.source or ""),
+                "fingerprint": hashlib.sha256(
+                    f"{d.code}\0{d.file}\0{d.message}\0{d.source or ''}".encode("utf-8", "replace")
+                ).hexdigest(),
                 "severity": "major" if d.severity == "error" else "minor",
                 "location": {"path": d.file, "lines": {"begin": d.line}},
             }
             for d in found
         ]
     )
-
-
-def _fingerprint(*identity: str) -> str:
-    return hashlib.sha256("\0".join(identity).encode("utf-8", "replace")).hexdigest()
 
 
 def render_sarif(found: Found) -> str:
@@ -56,7 +52,7 @@ def render_sarif(found: Found) -> str:
     }
     results = [_sarif_result(d) for d in found]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
-    return _json({"$schema": _SARIF, "version": "2.1.0", "runs": [run]})
+    return indented_json({"$schema": _SARIF, "version": "2.1.0", "runs": [run]})
 
 
 def render_junit(found: Found, files: Iterable[str] = ()) -> str:
@@ -105,19 +101,6 @@ def render(format_: str, found: Found, files: Sequence[str]) -> str:
 
 def _text(d: Diagnostic) -> str:
     return f"{d.message}: {d.hint}" if d.hint else d.message
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.format(msgspec.json.encode(_whole(value)), indent=2).decode() + "\n"
-
-
-def _whole(value: Any) -> Any:
-    """Halves of characters cannot be written as UTF-8."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")
-    if isinstance(value, dict):
-        return {key: _whole(child) for key, child in value.items()}
-    return [_whole(child) for child in value] if isinstance(value, list) else value
 
 
 def _for_xml(text: str) -> str:

@@ -1,6 +1,8 @@
 """`after` and `concurrency`: what an action waits for, and which runs take turns."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from graphlib import CycleError, TopologicalSorter
 from typing import get_args
 
 from router.config.context import LoadContext
@@ -9,7 +11,7 @@ from router.config.language import ExpressionSite, Language
 from router.config.schema import ActionEntry, ConcurrencyEntry
 from router.model.job import Group, Predecessor, Wanted
 from router.rules.specs import Concurrency
-from router.yaml_source import Mapping, Node, Scalar, SourceText, described
+from router.yaml_source import Mapping, Node, Scalar, SourceText, described, means_nothing
 from router.yaml_source import Sequence as List
 
 LIMIT_MAX = 10_000
@@ -77,7 +79,7 @@ class Chains:
     def _pairs(self, node: Node | None, expected: str) -> Iterator[tuple[SourceText, Wanted]]:
         if node is None:
             return
-        if isinstance(node, Scalar) and (node.style or node.value not in ("", "~", "null")):
+        if isinstance(node, Scalar) and not means_nothing(node):
             yield SourceText(node.value, node), "succeeded"
         elif isinstance(node, Mapping):
             yield from self._wanted(node)
@@ -93,20 +95,16 @@ class Chains:
             if word in _ENDS:
                 yield SourceText(key.value, key), word  # type: ignore[misc]
                 continue
-            listed = " or ".join(f"'{end}'" for end in _ENDS)
-            self._context.error(
-                "unknown-value",
-                f"expected {listed}",
-                value,
-                self._context.suggest.hint(word, _ENDS),
-            )
+            message = "expected " + " or ".join(f"'{end}'" for end in _ENDS)
+            hint = self._context.suggest.hint(word, _ENDS)
+            self._context.error("unknown-value", message, value, hint)
 
     # -- cycles ---------------------------------------------------------------------------------
 
     def _cycles(self) -> None:
         """Every action that waits for itself is reported once, with its circle."""
         reported: set[str] = set()
-        suspects = self._suspects()
+        suspects = self._suspects() if any(self._before.values()) else ()
         for name, entry in self._entries.items():
             circle = self._circle(name) if name in suspects and name not in reported else []
             if circle and not reported & set(circle):
@@ -118,18 +116,13 @@ class Chains:
 
     def _suspects(self) -> set[str]:
         """Actions that stand in a circle or behind one: all others can be put in an order."""
-        waits = {name: len(set(before)) for name, before in self._before.items()}
-        users: dict[str, list[str]] = {}
-        for name, before in self._before.items():
-            for other in set(before):
-                users.setdefault(other, []).append(name)
-        ordered = [name for name, count in waits.items() if not count]
-        for name in ordered:
-            for user in users.get(name, []):
-                waits[user] -= 1
-                if not waits[user]:
-                    ordered.append(user)
-        return waits.keys() - set(ordered)
+        sorter, suspects = TopologicalSorter(self._before), set(self._before)
+        with suppress(CycleError):
+            sorter.prepare()
+        while ordered := sorter.get_ready():
+            sorter.done(*ordered)
+            suspects -= set(ordered)
+        return suspects
 
     def _circle(self, start: str) -> list[str]:
         """The shortest way from an action back to itself."""

@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
@@ -18,17 +19,21 @@ def render_text(diagnostics: Iterable[Diagnostic]) -> str:
 
 def render_json(diagnostics: Iterable[Diagnostic]) -> str:
     """A JSON list of objects, with the fields of Diagnostic; `source` is cut to what is shown."""
-    cut = [
-        msgspec.structs.replace(
-            d,
-            file=_whole(d.file),
-            message=_whole(d.message),
-            hint=None if d.hint is None else _whole(d.hint),
-            source=_cut(d),
-        )
-        for d in diagnostics
-    ]
-    return msgspec.json.format(msgspec.json.encode(cut), indent=2).decode() + "\n"
+    return indented_json([msgspec.structs.asdict(d) | {"source": _cut(d)} for d in diagnostics])
+
+
+def indented_json(value: Any) -> str:
+    """A value as JSON for people and programs; halves of characters become `?`."""
+    return msgspec.json.format(msgspec.json.encode(_whole(value)), indent=2).decode() + "\n"
+
+
+def _whole(value: Any) -> Any:
+    """Halves of characters cannot be written as UTF-8."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, dict):
+        return {key: _whole(child) for key, child in value.items()}
+    return [_whole(child) for child in value] if isinstance(value, list) else value
 
 
 def _one(diagnostic: Diagnostic) -> str:
@@ -45,15 +50,10 @@ def _one(diagnostic: Diagnostic) -> str:
     return f"{head}{gutter}{shown}\n{blank}{' ' * before}{marks}{hint}\n"
 
 
-def _cut(diagnostic: Diagnostic) -> str | None:
-    if diagnostic.source is None or len(diagnostic.source) <= SHOWN_MAX:
-        return None if diagnostic.source is None else _whole(diagnostic.source)
-    return _window(diagnostic.source, diagnostic.column, diagnostic.width)[0]
-
-
-def _whole(text: str) -> str:
-    """Halves of characters cannot be written as UTF-8."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+def _cut(d: Diagnostic) -> str | None:
+    if d.source is None or len(d.source) <= SHOWN_MAX:
+        return d.source
+    return _window(d.source, d.column, d.width)[0]
 
 
 def _window(source: str, column: int, width: int) -> tuple[str, int, int]:

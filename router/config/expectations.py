@@ -20,11 +20,12 @@ SKIPPED = ("skipped: event", "skipped: endpoint", "skipped: otherwise")
 _ITEM = re.compile(r"match\[([0-9]{1,6})\]")
 
 
-class KnownActions:
-    """The rules and actions of the file, found by the names that a test writes."""
+class Expectations:
+    """Compiles what tests expect of the rules and actions of a file."""
 
     def __init__(self, context: LoadContext, rules: tuple[CompiledRule, ...]) -> None:
         self.context = context
+        self._bad = partial(context.error, "bad-expectation")
         self.rules = {rule.id: rule for rule in rules}
         self.kinds = {rule.id: {a.id: a.kind for a in rule.actions} for rule in rules}
         self._partly = {e.id.value for e in context.file.rules or () if e.id and _is_partly_read(e)}
@@ -46,15 +47,6 @@ class KnownActions:
             known = [f"{rule}/{a}" for a in actions]
             self.context.unknown("unknown-action", "action", name, known)
         return None if kind is None else ((rule, action), kind)
-
-
-class Expectations:
-    """Compiles what tests expect."""
-
-    def __init__(self, context: LoadContext, actions: KnownActions) -> None:
-        self.context = context
-        self._actions = actions
-        self._bad = partial(context.error, "bad-expectation")
 
     def compile(self, trial: TrialEntry, sends: tuple[Step, ...]) -> Expected:
         """What this test expects; of no key at all nothing could fail, which is reported."""
@@ -94,7 +86,7 @@ class Expectations:
         if names is None:
             return None
         for name in names:
-            self._actions.rule(name)
+            self.rule(name)
         return frozenset(name.value for name in names)
 
     # -- why a rule did not match ---------------------------------------------------------------
@@ -102,7 +94,7 @@ class Expectations:
     def _because(self, entry: ExpectEntry) -> dict[str, str]:
         found = {}
         for name, reason in entry.because or ():
-            rule = self._actions.rule(name)
+            rule = self.rule(name)
             text = " ".join(reason.value.split())
             if rule is not None and text not in SKIPPED:
                 self._reason(rule, text, reason)
@@ -129,11 +121,11 @@ class Expectations:
     def _jobs(self, names: list[SourceText] | None) -> frozenset[ActionKey] | None:
         if names is None:
             return None
-        actions = (self._actions.action(name) for name in names)
+        actions = (self.action(name) for name in names)
         return frozenset(action[0] for action in actions if action is not None)
 
     def _calls(self, table: Table[CallEntry] | None) -> dict[ActionKey, ExpectedCall]:
-        named = ((name, entry, self._actions.action(name)) for name, entry in table or ())
+        named = ((name, entry, self.action(name)) for name, entry in table or ())
         return {
             at[0]: self._call(name, entry, at[1]) for name, entry, at in named if at is not None
         }

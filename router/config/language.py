@@ -28,7 +28,6 @@ ROOTS = frozenset({*_EVENT_ROOTS, "endpoint", "provider", "var", "def"})
 DELIVERY_FIELDS = frozenset(
     {"id", "event_id", "received_at", "index", "count", "verified_by", "replay_of"}
 )
-_BARE_WORD = re.compile(r"""[\w-]+|"[^"]*\"""")
 _COMMENT = re.compile(r"[ \t]+(#[^\r\n]*)")
 _COMPARISON = re.compile(r"(?:==|!=)\s*$")
 
@@ -70,8 +69,7 @@ class Language:
         """The text as an expression, or None with its faults reported."""
         if self._cut_off(text):
             return None
-        compiled = self._compile(expressions.compile, text)
-        if not isinstance(compiled, Expression):
+        if not isinstance(compiled := self._compile(expressions.compile, text), Expression):
             return None
         self._names(text, compiled, 0, place)
         self.written.append(Written(text, compiled, place.name))
@@ -111,9 +109,7 @@ class Language:
         if isinstance(node, Sequence):
             return [self.json(child, place) for child in node.items]
         value = plain_value(self.context, node)
-        if not isinstance(value, str):
-            return value
-        return self.template(SourceText(value, node), place)
+        return self.template(SourceText(value, node), place) if isinstance(value, str) else value
 
     # -- compiling ------------------------------------------------------------------------------
 
@@ -178,10 +174,8 @@ class Language:
         for use in expression.uses:
             if use[0] in known:
                 self._use(text, expression, base, use)
-        if "secret" in expression.roots and "secret" in known:
-            self._named(text, expression, base, "secret")
-        if "results" in expression.roots and "results" in known:
-            self._named(text, expression, base, "results")
+        for root in _NAMED.keys() & expression.roots & known:
+            self._named(text, expression, base, root)
 
     def _unknown_root(
         self, text: SourceText, expression: Expression, base: int, what: tuple[str, ExpressionSite]
@@ -190,25 +184,19 @@ class Language:
         start, end = expression.spans.get(root, (0, len(expression.text)))
         written = expression.text[start:end]
         span = (base + start, base + end)
-        if root in ("secret", "results", "with"):
-            self.context.error_within(
-                "root-not-here",
-                f"'{root}' cannot be read in {place.name}",
-                text,
-                span,
-                _SECRET_HINT.get(root),
-            )
-            return
-        if written.startswith('"') or _COMPARISON.search(expression.text[:start]):
-            self._bare_word(text, root, span, quoted_name=written.startswith('"'))
-            return
-        self.context.error_within(
-            "unknown-root",
-            f"'{root}' is not a name that {place.name} can read",
-            text,
-            span,
-            self.context.suggest.hint(root, place.roots) or self._elsewhere(root, place),
-        )
+        if root in _SECRET_HINT:
+            code, hint = "root-not-here", _SECRET_HINT[root]
+            message = f"'{root}' cannot be read in {place.name}"
+        elif written.startswith('"') or _COMPARISON.search(expression.text[:start]):
+            code, hint = "bare-word", f"if the text is meant, write '{root}' in single quotes"
+            message = f"'{root}' is a bare word and means a field, not a text"
+            if written.startswith('"'):
+                message = f'"{root}" in double quotes is the name of a field, not a text'
+        else:
+            code, message = "unknown-root", f"'{root}' is not a name that {place.name} can read"
+            near = self.context.suggest.hint(root, place.roots)
+            hint = near or self._elsewhere(root, place)
+        self.context.error_within(code, message, text, span, hint)
 
     def _elsewhere(self, root: str, place: ExpressionSite) -> str:
         """Where an unknown root might have been meant to come from."""
@@ -221,21 +209,6 @@ class Language:
         if root in ROOTS:
             return f"known names: {', '.join(sorted(place.roots))}"
         return f"a field of the event is written payload.{root}"
-
-    def _bare_word(
-        self, text: SourceText, root: str, span: tuple[int, int], *, quoted_name: bool
-    ) -> None:
-        if quoted_name:
-            message = f'"{root}" in double quotes is the name of a field, not a text'
-        else:
-            message = f"'{root}' is a bare word and means a field, not a text"
-        self.context.error_within(
-            "bare-word",
-            message,
-            text,
-            span,
-            f"if the text is meant, write '{root}' in single quotes",
-        )
 
     def _use(
         self, text: SourceText, expression: Expression, base: int, use: tuple[str, str]
@@ -258,13 +231,8 @@ class Language:
         file = self.context.file
         tables = {"var": file.vars, "def": file.define, "secret": file.secrets}
         if root in tables:
-            table = tables[root]
-            return table.items if table is not None else ()
-        if root == "with":
-            return self.given
-        if root == "results":
-            return self.results
-        return DELIVERY_FIELDS if root == "delivery" else None
+            return () if (table := tables[root]) is None else table.items
+        return {"with": self.given, "results": self.results, "delivery": DELIVERY_FIELDS}.get(root)
 
     def _named(self, text: SourceText, expression: Expression, base: int, root: str) -> None:
         """One of them must be named: which are read is known before anything runs."""

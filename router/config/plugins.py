@@ -4,8 +4,8 @@ import ast
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
-from functools import cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, cached_property
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,10 +44,9 @@ class Plugins:
     def __init__(self, context: LoadContext) -> None:
         self._context = context
         self._folder = context.folder / FOLDER
-        self._modules: dict[Path, Module] = {}
+        self._parsed = cache(_read)
         folders = {self._folder, context.folder}
         self._installed_as = cache(lambda top: installed_as(top, folders))
-        self._points: list[EntryPoint] | None = None
 
     def check(self, call: SourceText, given: Table[Any] | None) -> None:
         """Report what is wrong with a call and the names of its arguments."""
@@ -73,14 +72,8 @@ class Plugins:
 
     def _file(self, name: str) -> Path | None:
         place = self._folder.joinpath(*name.split("."))
-        return next(
-            (
-                file
-                for file in (place / "__init__.py", place.with_name(place.name + ".py"))
-                if file.is_file()
-            ),
-            None,
-        )
+        files = (place / "__init__.py", place.with_name(place.name + ".py"))
+        return next((file for file in files if file.is_file()), None)
 
     def _installed(
         self, call: SourceText, name: str, function: str, given: Table[Any] | None
@@ -91,9 +84,8 @@ class Plugins:
                 "bad-plugin-call", f"'{call.shown}' is not written MODULE:FUNCTION", call
             )
             return
-        points = self._entry_points()
-        if (point := next((p for p in points if p.name == name), None)) is None:
-            self._unknown(call, name, points)
+        if (point := next((p for p in self._points if p.name == name), None)) is None:
+            self._unknown(call, name)
             return
         function = function or point.attr
         if not function:
@@ -107,31 +99,22 @@ class Plugins:
         if (file := _source_of(point.module)) is not None:
             self._function(call, self._parsed(file, point.module), function, given)
 
-    def _unknown(self, call: SourceText, name: str, points: "list[EntryPoint]") -> None:
-        known = sorted({*self._in_folder(), *(p.name for p in points)})
+    def _unknown(self, call: SourceText, name: str) -> None:
+        modules = {file.stem for file in self._folder.glob("*.py")}
+        packages = {file.parent.name for file in self._folder.glob("*/__init__.py")}
+        known = sorted(modules | packages | {point.name for point in self._points})
         if (hint := self._context.suggest.hint(name, known)) is None:
             listed = f"; known: {', '.join(known[:8])}" if known else ""
             hint = f"a plugin is a file {FOLDER}/NAME.py beside the rules file{listed}"
         self._context.error("unknown-plugin", f"there is no plugin '{shown(name)}'", call, hint)
 
-    def _in_folder(self) -> Iterator[str]:
-        for pattern in ("*.py", "*/__init__.py"):
-            for file in self._folder.glob(pattern):
-                yield file.stem if pattern == "*.py" else file.parent.name
+    @cached_property
+    def _points(self) -> "Sequence[EntryPoint]":
+        from importlib.metadata import entry_points  # noqa: PLC0415 - 20 ms for few
 
-    def _entry_points(self) -> "list[EntryPoint]":
-        if self._points is None:
-            from importlib.metadata import entry_points  # noqa: PLC0415 - 20 ms for few
-
-            self._points = list(entry_points(group=GROUP))
-        return self._points
+        return tuple(entry_points(group=GROUP))
 
     # -- what is in it --------------------------------------------------------------------------
-
-    def _parsed(self, file: Path, shown: str) -> Module:
-        if file not in self._modules:
-            self._modules[file] = _read(file, shown)
-        return self._modules[file]
 
     def _function(
         self, call: SourceText, module: Module, function: str, given: Table[Any] | None

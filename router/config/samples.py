@@ -19,7 +19,7 @@ from router.expressions import Expression, Template
 from router.expressions.lacking import lacks
 from router.kinds import KINDS
 from router.kinds.kind import TemplateForm
-from router.kinds.templates import encoded, json_value
+from router.kinds.templates import encoded, json_value, texts_in
 from router.model.delivery import Delivery, DeliveryEvent, InboundRequest
 from router.model.patterns import wants_event
 from router.model.settings import Endpoint
@@ -39,10 +39,11 @@ Scope = dict[str, Any]
 
 
 class TemplateFault(msgspec.Struct, frozen=True):
-    """Why an expression of a template cannot be rendered, and which (None: the template)."""
+    """Why an expression of a template (None: all of it) cannot be rendered, and where it begins."""
 
     reason: str
-    part: int | None = None
+    expression: Expression | None = None
+    start: int = 0
 
 
 def check_samples(context: LoadContext, ruleset: Ruleset) -> None:
@@ -81,17 +82,13 @@ def _judge(
     if text is None or text.node.start in reported:
         return
     reported.add(text.node.start)
-    _say(context, text, template, faults)
+    _say(context, text, faults)
 
 
-def _say(
-    context: LoadContext, text: SourceText, template: Template, faults: dict[str, TemplateFault]
-) -> None:
+def _say(context: LoadContext, text: SourceText, faults: dict[str, TemplateFault]) -> None:
     (name, fault), *others = faults.items()
-    span = (0, len(text.value))
-    if fault.part is not None:
-        start = template.offset_of(fault.part)
-        span = (start, start + len(_expression(template, fault.part).text))
+    size = len(text.value if fault.expression is None else fault.expression.text)
+    span = (fault.start, fault.start + size)
     more = f", and of {len(others)} more" if others else ""
     advised = _ADVISED.fullmatch(fault.reason)
     reason, hint = (advised[1], advised[2]) if advised else (fault.reason, None)
@@ -103,20 +100,11 @@ def _say(
     )
 
 
-def _expression(template: Template, part: int) -> Expression:
-    found = template.parts[part]
-    assert isinstance(found, Expression)  # noqa: S101 - faults name no other
-    return found
-
-
 def _place(context: LoadContext, node: Node | None, template: Template) -> SourceText | None:
     """Where a template is written: within its rule's node, or where rules share it."""
     places = context.written.get(template.text, ())
-    if node is not None:
-        for text in places:
-            if node.start <= text.node.start < node.end:
-                return text
-    return places[0] if places else None
+    within = (t for t in places if node is not None and node.start <= t.node.start < node.end)
+    return next(within, places[0] if places else None)
 
 
 # -- templates
@@ -124,25 +112,10 @@ def _place(context: LoadContext, node: Node | None, template: Template) -> Sourc
 
 def _templates(action: CompiledAction) -> Iterator[tuple[TemplateForm, Template]]:
     """Everything that an action sends and that reads something."""
-    for name, value in action.given:
-        yield from _within("json", (name, value))
-    spec = action.spec
-    for field in spec.__struct_fields__:
-        value = getattr(spec, field)
-        if isinstance(value, (Template, tuple, list, dict)):
-            yield from _within(KINDS[action.kind].form(spec, field), value)
-
-
-def _within(form: TemplateForm, value: Any) -> Iterator[tuple[TemplateForm, Template]]:
-    if isinstance(value, Template):
-        if value.roots:
-            yield form, value
-    elif isinstance(value, dict):
-        for child in value.values():
-            yield from _within(form, child)
-    elif isinstance(value, list | tuple):
-        for child in value:
-            yield from _within(form, child)
+    form, spec = KINDS[action.kind].form, action.spec
+    fields = ((form(spec, name), value) for name, value in msgspec.structs.asdict(spec).items())
+    for how, value in (("json", action.given), *fields):
+        yield from ((how, t) for t in texts_in(value) if isinstance(t, Template) and t.roots)
 
 
 def _fault(form: TemplateForm, template: Template, scope: Scope) -> TemplateFault | None:
@@ -158,7 +131,8 @@ def _fault(form: TemplateForm, template: Template, scope: Scope) -> TemplateFaul
             try:
                 _render(form, Template(part.text, (part,), (0,)), scope)
             except RenderError as error:
-                return TemplateFault(str(error).removeprefix(f"{error.place}: "), index)
+                reason = str(error).removeprefix(f"{error.place}: ")
+                return TemplateFault(reason, part, template.offset_of(index))
     return whole
 
 
@@ -177,9 +151,7 @@ def _render(form: TemplateForm, template: Template, scope: Scope) -> None:
 
 def _counts(fault: TemplateFault, template: Template, rule: CompiledRule, scope: Scope) -> bool:
     """Whether a fault is the rule's, and not of the sample or of what the rule keeps away."""
-    expressions = template.expressions
-    if fault.part is not None:
-        expressions = (_expression(template, fault.part),)
+    expressions = template.expressions if fault.expression is None else (fault.expression,)
     defines = scope.get("def")
     read = [e for one in expressions for e in (one, *_defined(one, defines))]
     if any(lacks(e, scope) for e in read):

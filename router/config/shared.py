@@ -1,7 +1,7 @@
 """`actions:` at the top level: steps that rules use by name, checked anew at each use."""
 
-from collections.abc import Callable, Iterator
-from typing import TypeVar
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import msgspec
 
@@ -17,7 +17,6 @@ _PLACES_OF_USE = ("id", "use", "after", "when")
 """Keys that say when and where a step runs: they belong to the rule."""
 _OF_THE_USE = frozenset({"node", "broken", "use", "given", "chosen"})
 
-T = TypeVar("T")
 Given = tuple[tuple[str, JsonSpec], ...]
 
 
@@ -48,11 +47,13 @@ class SharedActions:
         self.context: LoadContext = language.context
         self._language = language
         self._table: Table[SharedActionEntry] | None = language.context.file.actions
-        self._reads: dict[str, dict[str, Scalar]] = {}
+        self._reads: dict[int, dict[str, Scalar]] = {}
+        """The parameters that each shared action reads, and where first, by its place."""
         self._reported: set[tuple[str, int, int, str, str]] = set()
         self._used: set[str] = set()
         for name, entry in self._table or ():
             self._shape(name, entry)
+            self._reads[entry.node.start] = dict(self._readings(entry))
 
     def unused(self) -> Iterator[SharedUse]:
         """What no rule uses; each is warned about."""
@@ -89,19 +90,18 @@ class SharedActions:
             shared,
         )
 
-    def within(self, use: SharedUse, rule: str, place: ActionEntry, compile_: Callable[[], T]) -> T:
-        """Compile the shared part of a step: `with` can be read, and faults say who uses it."""
-        if use.shared is None or place.use is None:
-            return compile_()
-        report = self.context.report
-        before, self._language.given = len(report.found), self._parameters(use.shared)
-        try:
-            return compile_()
-        finally:
-            self._language.given = None
+    @contextmanager
+    def within(self, use: SharedUse, rule: str, place: ActionEntry | None) -> Iterator[None]:
+        """In here a shared action is compiled: `with` can be read, and faults say who uses it."""
+        report, shared = self.context.report, use.shared
+        before = len(report.found)
+        self._language.given = None if shared is None else self._parameters(shared)
+        yield
+        self._language.given = None
+        if shared is not None and place is not None and place.use is not None:
             new = report.found[before:]
             del report.found[before:]
-            user, at = SourceText(rule, place.use.node), use.shared.node.start
+            user, at = SourceText(rule, place.use.node), shared.node.start
             for found in new:
                 key = (found.file, found.line, found.column, found.code, found.message)
                 if key not in self._reported:
@@ -111,13 +111,6 @@ class SharedActions:
                             found, hint=hint_with_user(self.context, at, found.hint, user)
                         )
                     )
-
-    def alone(self, use: SharedUse, compile_: Callable[[], object]) -> None:
-        """Compile a shared action that no rule uses: only for its faults."""
-        if use.shared is not None:
-            self._language.given = self._parameters(use.shared)
-            compile_()
-            self._language.given = None
 
     # -- checks ---------------------------------------------------------------------------------
 
@@ -132,14 +125,8 @@ class SharedActions:
                 )
 
     def _parameters(self, shared: SharedActionEntry) -> frozenset[str]:
-        return frozenset({*self._read_by(shared), *(shared.given.items if shared.given else ())})
-
-    def _read_by(self, shared: SharedActionEntry) -> dict[str, Scalar]:
-        """The parameters that a shared action reads, and where first."""
-        key = str(shared.node.start)
-        if key not in self._reads:
-            self._reads[key] = dict(self._readings(shared))
-        return self._reads[key]
+        given = shared.given.items if shared.given else ()
+        return frozenset({*self._reads[shared.node.start], *given})
 
     def _readings(self, shared: SharedActionEntry) -> Iterator[tuple[str, Scalar]]:
         for scalar in reversed(list(scalars(shared.node))):  # of several the first counts
@@ -156,13 +143,15 @@ class SharedActions:
             if n.value not in own
         }
         self._missing(entry, shared, {*own, *defaults})
-        self._unknown(entry, shared)
+        known = self._parameters(shared)
+        for name in (name for name, _ in entry.given or () if name.value not in known):
+            self.context.unknown("unknown-parameter", "parameter", name, sorted(known))
         return tuple({**own, **defaults}.items())
 
     def _missing(self, entry: ActionEntry, shared: SharedActionEntry, given: set[str]) -> None:
         if entry.use is None or "given" in entry.broken | shared.broken:
             return
-        for name, scalar in self._read_by(shared).items():
+        for name, scalar in self._reads[shared.node.start].items():
             if name not in given:
                 where = self.context.report.source.where(scalar.start, entry.use.node.start)
                 self.context.error(
@@ -171,9 +160,3 @@ class SharedActions:
                     entry.use,
                     f"it is read in {where}: give it a value under 'with'",
                 )
-
-    def _unknown(self, entry: ActionEntry, shared: SharedActionEntry) -> None:
-        known = self._parameters(shared)
-        for name, _ in entry.given or ():
-            if name.value not in known:
-                self.context.unknown("unknown-parameter", "parameter", name, sorted(known))

@@ -13,7 +13,7 @@ from router.model.settings import OWN
 from router.model.trial import Advance, RepeatStep, Sending, Step
 from router.providers import Provider, changes, own
 from router.providers.definition import spelled
-from router.yaml_source import Node, Scalar, SourceText, described, shown
+from router.yaml_source import Node, Scalar, SourceText, described, means_nothing, shown
 
 REPEAT_MAX = 1_000
 ADVANCE_MAX_MS = 400 * 86_400_000
@@ -187,6 +187,6 @@ class StepCompiler:
                 "a header's value is one line of printable characters up to U+00FF",
                 node,
             )
-        elif node.style or node.value not in ("", "~", "null"):
+        elif not means_nothing(node):
             return node.value
         return None

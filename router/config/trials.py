@@ -3,7 +3,7 @@
 from functools import partial
 
 from router.config.context import LoadContext
-from router.config.expectations import Expectations, KnownActions
+from router.config.expectations import Expectations
 from router.config.senders import EndpointSenders
 from router.config.steps import StepCompiler
 from router.config.trial_schema import ReplyEntry, TrialEntry
@@ -26,8 +26,7 @@ class Trials:
         self._steps = StepCompiler(
             context, senders, own_events=any(OWN in (rule.sources or ()) for rule in rules)
         )
-        self._actions = KnownActions(context, rules)
-        self._expectations = Expectations(context, self._actions)
+        self._expectations = Expectations(context, rules)
         self._names: dict[str, int] = {}
 
     def compile(self, entries: list[TrialEntry]) -> tuple[Trial, ...]:
@@ -67,7 +66,7 @@ class Trials:
     def _replies(self, entry: TrialEntry) -> dict[ActionKey, tuple[SimulatedAnswer, ...]]:
         found = {}
         for name, answers in entry.replies or ():
-            if (action := self._actions.action(name)) is not None:
+            if (action := self._expectations.action(name)) is not None:
                 key, kind = action
                 found[key] = tuple(self._answer(a, kind, name) for a in answers)
         return found

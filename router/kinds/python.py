@@ -1,14 +1,13 @@
 """`python`: one function of a plugin, called in a child process."""
 
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import msgspec
 
-from router.expressions import Template, rfc3339
+from router.expressions import rfc3339
 from router.kinds.kind import CallField, Kind, Rendering, ReplyKey, ResultFields
 from router.kinds.shell import child_environment
-from router.kinds.templates import json_value
+from router.kinds.templates import json_value, texts_in
 from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
 from router.model.retry import SHORT
 from router.model.settings import TargetLimits
@@ -61,6 +60,8 @@ class PythonCall(msgspec.Struct, frozen=True):
 def render(spec: PythonSpec, given: Rendering) -> PythonCall:
     """The function call of one attempt."""
     texts, raw = given.secrets.texts, given.event.raw
+    # A text that holds no expression is the operator's own.
+    literals = (t.text for t in texts_in(spec.args) if not t.roots and not t.uses)
     return PythonCall(
         function=spec.call,
         args=json_value(spec.args, given.scope, "python.args"),
@@ -70,7 +71,7 @@ def render(spec: PythonSpec, given: Rendering) -> PythonCall:
         body=given.delivery.body if raw is None or given.covered else raw,
         env=child_environment(given),
         cwd=spec.cwd,
-        hosts=tuple(sorted(hosts_of(_literals(spec.args)))),
+        hosts=tuple(sorted(hosts_of(literals))),
     )
 
 
@@ -97,18 +98,6 @@ def _event(given: Rendering) -> dict[str, Any]:
         "attempt": job.attempt,
         "replay_of": delivery.replay_of,
     }
-
-
-def _literals(spec: Any) -> Iterator[str]:
-    """The texts of a JsonSpec that hold no expression: they are the operator's own."""
-    if isinstance(spec, Template) and not spec.uses and not spec.roots:
-        yield spec.text
-    elif isinstance(spec, dict):
-        for child in spec.values():
-            yield from _literals(child)
-    elif isinstance(spec, list | tuple):
-        for child in spec:
-            yield from _literals(child)
 
 
 def _simulated(call: PythonCall, answer: SimulatedAnswer) -> Outcome:

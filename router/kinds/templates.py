@@ -1,17 +1,34 @@
 """Templates of specs, rendered."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
+
 from router.errors import RenderError
-from router.expressions import Template
+from router.expressions import Expression, Template
 
 JsonSpec = Any
 """A JSON value whose texts are Templates (keys stay plain)."""
 Scope = Mapping[str, Any]
 _MARK = "\0"
 _DOTTED = frozenset({"", ".", ".."})
+
+
+def texts_in(*specs: Any) -> Iterator[Expression | Template]:
+    """Every expression and template that specs and JSON values hold."""
+    pending = list(specs)
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Template | Expression):
+            yield part
+        elif isinstance(part, msgspec.Struct):
+            pending += msgspec.structs.astuple(part)
+        elif isinstance(part, dict):
+            pending += part.values()
+        elif isinstance(part, list | tuple):
+            pending += part
 
 
 def json_value(spec: JsonSpec, scope: Scope, place: str) -> Any:

@@ -1,12 +1,11 @@
 """Rules and their actions, compiled."""
 
-from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
-from router.expressions import Expression, Template
-from router.kinds.templates import JsonSpec
+from router.expressions import Expression
+from router.kinds.templates import JsonSpec, texts_in
 from router.model.job import ActionKind, Group, Predecessor
 from router.model.retry import RetryPolicy
 from router.model.settings import OWN
@@ -75,24 +74,11 @@ class CompiledRule(msgspec.Struct, frozen=True):
 
 def results_read(action: CompiledAction) -> frozenset[str]:
     """The actions whose results this one reads, in `when` or in what it sends."""
-    uses = {use for part in _written(action) for use in part.uses}
-    return frozenset(field for root, field in uses if root == "results")
+    parts = texts_in(action.when, action.spec, action.given)
+    return frozenset(field for part in parts for root, field in part.uses if root == "results")
 
 
 def roots_read(action: CompiledAction) -> frozenset[str]:
     """The roots that this one reads, in `when` or in what it sends."""
-    return frozenset(root for part in _written(action) for root in part.roots)
-
-
-def _written(action: CompiledAction) -> Iterator[Expression | Template]:
-    pending: list[Any] = [action.when, action.spec, action.given]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, Template | Expression):
-            yield part
-        elif isinstance(part, msgspec.Struct):
-            pending += msgspec.structs.astuple(part)
-        elif isinstance(part, dict):
-            pending += part.values()
-        elif isinstance(part, list | tuple):
-            pending += part
+    parts = texts_in(action.when, action.spec, action.given)
+    return frozenset(root for part in parts for root in part.roots)

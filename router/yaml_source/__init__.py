@@ -1,6 +1,6 @@
 """YAML text to positioned, bounded nodes to typed values, all faults collected."""
 
-from router.yaml_source.decode import Decoder, Refusal, described, opening
+from router.yaml_source.decode import Decoder, Refusal, described, means_nothing, opening
 from router.yaml_source.entries import (
     Entry,
     EntryKey,
@@ -39,6 +39,7 @@ __all__ = [
     "described",
     "doc",
     "keys_of",
+    "means_nothing",
     "named",
     "offsets",
     "opening",

@@ -19,7 +19,7 @@ import types
 from collections.abc import Callable
 from collections.abc import Mapping as MappingABC
 from functools import partial
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Any, Literal, TypeGuard, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
@@ -110,7 +110,7 @@ class Decoder:
     # -- scalars ------------------------------------------------------------------------------
 
     def _text(self, node: Node) -> Any:
-        if not isinstance(node, Scalar) or (node.style == "" and node.value in _NOTHING):
+        if not isinstance(node, Scalar) or means_nothing(node):
             return self._unexpected(node, "text")
         return SourceText(node.value, node)
 
@@ -244,7 +244,7 @@ class Decoder:
             if self._collided(node):
                 return FAULTY
             hint = "if it is an expression or a template, put the whole text in quotes"
-        if isinstance(node, Scalar) and node.style == "" and node.value in _NOTHING:
+        if means_nothing(node):
             hint = "leave the key out if nothing is meant, else indent its value below it"
             text = self.report.source.text[node.start : node.end]
             if node.value == "" and text.startswith("&"):  # nearly always a text that begins so
@@ -301,6 +301,9 @@ def described(node: Node) -> str:
         return "a list"
     if isinstance(node, Mapping):
         return "a mapping"
-    if node.style == "" and node.value in _NOTHING:
-        return "nothing" if node.value == "" else node.value
-    return f"'{shown(node.value)}'"
+    return (node.value or "nothing") if means_nothing(node) else f"'{shown(node.value)}'"
+
+
+def means_nothing(node: Node) -> TypeGuard[Scalar]:
+    """Whether a plain null stands there, or nothing at all."""
+    return isinstance(node, Scalar) and node.style == "" and node.value in _NOTHING
