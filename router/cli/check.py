@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from router.cli.options import Options, place_options, refuse_two_files
-from router.cli.output import counted
+from router.cli.output import counted, print_exact
 from router.errors import UsageError
 from router.legible import size_text
 from router.suggest import did_you_mean
@@ -90,7 +90,7 @@ def _print_costs(results: "list[tuple[Options, Loaded]]", format_: str, *, stric
 
     read = [(str(place.rules), loaded) for place, loaded in results]
     if format_ == "json":
-        click.echo(costs_json(read))
+        print_exact(costs_json(read))
         return
     if format_ != "text":
         raise UsageError(f"--cost prints text or json, not {format_}")

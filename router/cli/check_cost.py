@@ -1,6 +1,7 @@
 """`check --cost`: which rules an index finds and which it cannot, and what an event costs."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgspec
 
@@ -33,9 +34,9 @@ def costs_lines(files: Read) -> Iterator[str]:
             yield from cost_lines(cost_of(loaded.ruleset, samples(loaded.ruleset)))
 
 
-def costs_json(files: Read) -> str:
-    """Of each file its diagnostics and its cost (null: it is wrong), as one JSON list."""
-    rows = [
+def costs_json(files: Read) -> list[dict[str, Any]]:
+    """Of each file its diagnostics and its cost (null: it is wrong)."""
+    return [
         {
             "file": name,
             "diagnostics": msgspec.json.decode(render_json(loaded.diagnostics)),
@@ -43,7 +44,6 @@ def costs_json(files: Read) -> str:
         }
         for name, loaded in files
     ]
-    return msgspec.json.format(encode_json(rows), indent=2).decode("utf-8")
 
 
 def samples(ruleset: Ruleset) -> Iterator[CostSample]:

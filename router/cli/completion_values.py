@@ -37,12 +37,9 @@ def event_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> list
         return []
     endpoint = ruleset.endpoints.get(str(ctx.params.get("endpoint")))
     names = [endpoint.provider] if endpoint else list(ruleset.providers)
-    found: dict[str, None] = {}
-    for name in names:
-        for info in ruleset.providers[name].events:
-            found[info.name] = None
-            found |= dict.fromkeys(f"{info.name}.{action}" for action in info.actions)
-    return _beginning(incomplete, found)
+    infos = [info for name in names for info in ruleset.providers[name].events]
+    found = (n for i in infos for n in (i.name, *(f"{i.name}.{action}" for action in i.actions)))
+    return _beginning(incomplete, dict.fromkeys(found))
 
 
 def provider_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:

@@ -97,14 +97,14 @@ def _short(title: str, readings: Sequence[RuleReading], whole: bool) -> Iterator
 
 
 def _briefly(r: RuleReading) -> str:
-    match r.status:
-        case "quiet":
-            return f"otherwise: kept quiet by {', '.join(r.quieted_by)}"
-        case "not for this event":
-            return f"not for this event: wants {', '.join(r.rule.events or ())}"
-        case "not for this endpoint":
-            return f"not for this endpoint: from {', '.join(r.rule.sources or ('all',))}"
-    return verdict(r) if r.passed is None else _passed(r.passed)
+    sources = ", ".join(r.rule.sources or ("all",))
+    not_evaluated = {
+        "quiet": f"otherwise: kept quiet by {', '.join(r.quieted_by)}",
+        "not for this event": f"not for this event: wants {', '.join(r.rule.events or ())}",
+        "not for this endpoint": f"not for this endpoint: from {sources}",
+    }
+    evaluated = verdict(r) if r.passed is None else _passed(r.passed)
+    return not_evaluated.get(r.status, evaluated)
 
 
 def _passed(p: Passed) -> str:

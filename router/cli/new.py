@@ -8,7 +8,7 @@ import click
 
 from router.cli.completion_values import provider_names
 from router.cli.options import Options, place_options
-from router.cli.output import print_json
+from router.cli.output import print_answer
 from router.errors import UsageError
 
 
@@ -35,10 +35,8 @@ def new() -> None:
 def endpoint(*, as_json: bool) -> None:
     """A fresh endpoint id of 128 random bits, to paste into the rules file."""
     identity = secrets.token_hex(16)
-    if as_json:
-        print_json({"id": identity, "path": f"/wh_{identity}"})
-    else:
-        click.echo(f"id: {identity}")
+    answer = {"id": identity, "path": f"/wh_{identity}"}
+    print_answer(answer, f"id: {identity}", as_json=as_json)
 
 
 @new.command()

@@ -1,9 +1,9 @@
 """`router schema`."""
 
 import click
-import msgspec
 
 from router import __version__
+from router.cli.output import print_exact
 
 
 @click.command()
@@ -22,5 +22,4 @@ def schema(*, tests: bool) -> None:
     from router.config.json_schema import schema_of_rules, schema_of_tests
 
     make = schema_of_tests if tests else schema_of_rules
-    made = make(providers.builtin(), version=__version__)
-    click.echo(msgspec.json.format(msgspec.json.encode(made), indent=2).decode())
+    print_exact(make(providers.builtin(), version=__version__))

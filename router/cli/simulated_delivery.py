@@ -20,14 +20,26 @@ def as_arriving(
     """
     found = ruleset.endpoints[endpoint]
     provider = ruleset.providers[found.provider]
-    request = _request(provider, event, _whole(provider, body), found.addresses[0])
+    # One event stands for a batch of one where the sender sends batches.
+    whole = b"[" + body + b"]" if provider.splits and body.lstrip()[:1] == b"{" else body
+    request = _request(provider, event, whole, found.addresses[0])
     reading = provider.read(request)
-    return _delivery(request, endpoint, found.provider, reading, ruleset), reading
-
-
-def _whole(provider: Provider, body: bytes) -> bytes:
-    """One event stands for a batch of one where the sender sends batches."""
-    return b"[" + body + b"]" if provider.splits and body.lstrip()[:1] == b"{" else body
+    delivery = Delivery(
+        id="",
+        endpoint=endpoint,
+        provider=found.provider,
+        received_at=request.received_at,
+        method=request.method,
+        path=request.raw_path.decode("latin-1"),
+        query="",
+        headers=tuple((n.decode("latin-1"), v.decode("latin-1")) for n, v in request.headers),
+        body=request.body,
+        verified_by=None,
+        state=reading.state,
+        event_count=len(reading.events),
+        generation=ruleset.generation,
+    )
+    return delivery, reading
 
 
 def _request(provider: Provider, event: str, body: bytes, address: str) -> InboundRequest:
@@ -44,23 +56,3 @@ def _request(provider: Provider, event: str, body: bytes, address: str) -> Inbou
     except ValueError as error:  # UnicodeEncodeError is one too
         raise UsageError(f"{event!r} cannot be an event's name here: {error}") from None
     return InboundRequest("POST", address.encode("latin-1"), b"", sent, body, "", now)
-
-
-def _delivery(
-    request: InboundRequest, endpoint: str, provider: str, reading: Reading, ruleset: Ruleset
-) -> Delivery:
-    return Delivery(
-        id="",
-        endpoint=endpoint,
-        provider=provider,
-        received_at=request.received_at,
-        method=request.method,
-        path=request.raw_path.decode("latin-1"),
-        query="",
-        headers=tuple((n.decode("latin-1"), v.decode("latin-1")) for n, v in request.headers),
-        body=request.body,
-        verified_by=None,
-        state=reading.state,
-        event_count=len(reading.events),
-        generation=ruleset.generation,
-    )

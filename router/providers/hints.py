@@ -42,10 +42,10 @@ _SENDERS: tuple[tuple[bytes, str], ...] = (
 def for_missing(found: Mapping[bytes, bytes], headers: Headers, what: str = "") -> str:
     """No proof (`what`) came; `found` are the headers of this provider that did."""
     names = [name for name, _ in headers]
-    if not found:
-        for prefix, label in _SENDERS:
-            if any(name.startswith(prefix) for name in names):
-                return f"other provider's headers: they look like {label}"
+    senders = () if found else _SENDERS
+    looks = (label for prefix, label in senders if any(n.startswith(prefix) for n in names))
+    if (label := next(looks, None)) is not None:
+        return f"other provider's headers: they look like {label}"
     if what:
         return what
     if b"x-hub-signature" in names:
