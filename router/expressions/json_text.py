@@ -29,16 +29,12 @@ class NotJson(ValueError):
 def exact_number(text: str) -> Decimal:
     """A JSON number as a decimal. Raises NotJson beyond 400 digits or an exponent of 400."""
     if len(text) > 30 or "e" in text or "E" in text:
-        _check_number(text)
+        mantissa, _, exponent = text.lower().partition("e")
+        if sum(character.isdigit() for character in mantissa) > DIGITS_MAX:
+            raise NotJson(f"a number has more than {DIGITS_MAX} digits")
+        if exponent and (len(exponent) > 20 or abs(int(exponent)) > EXPONENT_MAX):
+            raise NotJson(f"a number has an exponent beyond {EXPONENT_MAX}")
     return Decimal(text)
-
-
-def _check_number(text: str) -> None:
-    mantissa, _, exponent = text.lower().partition("e")
-    if sum(character.isdigit() for character in mantissa) > DIGITS_MAX:
-        raise NotJson(f"a number has more than {DIGITS_MAX} digits")
-    if exponent and (len(exponent) > 20 or abs(int(exponent)) > EXPONENT_MAX):
-        raise NotJson(f"a number has an exponent beyond {EXPONENT_MAX}")
 
 
 def _write_lazy(value: Any) -> Any:

@@ -1,6 +1,7 @@
 """Whether an expression reads something that a scope does not have."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from typing import Any
 
 from router.expressions.absent import Lazy
 from router.expressions.expression import Expression, Scope
@@ -19,21 +20,13 @@ def lacks(expression: Expression, scope: Scope) -> bool:
     return any(_leads_nowhere(keys, scope) for keys in _paths(expression.tree))
 
 
-def _leads_nowhere(keys: Keys, value: object) -> bool:
+def _leads_nowhere(keys: Keys, value: Any) -> bool:
     for key in keys:
-        if value is None:
-            return True
-        if isinstance(value, Lazy):
-            return False
-        if isinstance(value, Mapping) and isinstance(key, str):
-            if key not in value:
-                return True
+        if isinstance(value, Lazy | str):
+            return isinstance(value, str)
+        try:
             value = value[key]
-        elif isinstance(value, list) and isinstance(key, int):
-            if not -len(value) <= key < len(value):
-                return True
-            value = value[key]
-        else:
+        except (LookupError, TypeError):  # no such key or position; neither object nor list
             return True
     return False
 

@@ -91,11 +91,6 @@ def part_of(expression: Expression) -> TracePart:
     return _divided(expression.text, expression.tree)
 
 
-def joined(kind: JoinKind, *parts: TracePart) -> TracePart:
-    """Several tests as one, as `match` joins its items; `not` takes one."""
-    return TracePart(kind, parts)
-
-
 def trace(
     test: Expression | TracePart, scope: Scope, *, thorough: bool = False, first: int = 1
 ) -> Trace:

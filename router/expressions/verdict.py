@@ -36,10 +36,8 @@ def build_verdict(node: Node) -> Run:
 
 
 def _flat(kind: str, node: Node) -> list[Run]:
-    runs: list[Run] = []
-    for child in node.children:
-        runs.extend(_flat(kind, child) if child.kind == kind else [build_verdict(child)])
-    return runs
+    each = (_flat(kind, c) if c.kind == kind else [build_verdict(c)] for c in node.children)
+    return [run for runs in each for run in runs]
 
 
 def _joined(runs: list[Run], decisive: bool) -> Run:
@@ -138,14 +136,13 @@ def _not_there(node: Node) -> Failed:
 
 
 def _equals_literal(left: Node, literal: JSON, wanted: bool) -> Run:
-    if literal is None:
-        return _equals_null(left, wanted)
-    if literal.__class__ is str:
-        keys = _plain_keys(left)
-        if len(keys) == 2:
-            return _equals_text_at(keys[0], keys[1], literal, wanted, _not_there(left))
-        return _equals_text(left, literal, wanted)
-    run, absent = build(left, STRICT), _not_there(left)
+    absent = wanted if literal is None else _not_there(left)
+    keys = _plain_keys(left)
+    if literal.__class__ is str and len(keys) == 2:
+        return _equals_text_at(keys[0], keys[1], literal, wanted, absent)
+    run = build(left, STRICT)
+    if literal is None or literal.__class__ is str:
+        return _equals_plain(run, literal, wanted, absent)
 
     def equals_literal(x: Any, s: Any) -> Any:
         try:
@@ -164,7 +161,7 @@ def _plain_keys(node: Node) -> tuple[Any, ...]:
     return path[1] if all(isinstance(key, str) for key in path[1]) else ()
 
 
-def _equals_text_at(a: str, b: str, literal: str, wanted: bool, absent: Failed) -> Run:
+def _equals_text_at(a: str, b: str, literal: str, wanted: bool, absent: Failed | bool) -> Run:
     """The commonest condition of all, `payload.x == 'text'`, without an inner call."""
 
     def equals(x: Any, _s: Any) -> Any:
@@ -175,30 +172,17 @@ def _equals_text_at(a: str, b: str, literal: str, wanted: bool, absent: Failed) 
     return equals
 
 
-def _equals_text(left: Node, literal: str, wanted: bool) -> Run:
-    run, absent = build(left, STRICT), _not_there(left)
+def _equals_plain(run: Run, literal: str | None, wanted: bool, absent: Failed | bool) -> Run:
+    """A text or null, which equals only what Python's `==` says it does."""
 
-    def equals_text(x: Any, s: Any) -> Any:
+    def equals_plain(x: Any, s: Any) -> Any:
         try:
             value = run(x, s)
         except FAULTS as fault:
             return Failed(reason_of(fault))
         return absent if value is ABSENT else (value == literal) is wanted
 
-    return equals_text
-
-
-def _equals_null(left: Node, wanted: bool) -> Run:
-    run = build(left, STRICT)
-
-    def equals_null(x: Any, s: Any) -> Any:
-        try:
-            value = run(x, s)
-        except FAULTS as fault:
-            return Failed(reason_of(fault))
-        return (value is None or value is ABSENT) is wanted
-
-    return equals_null
+    return equals_plain
 
 
 def _equals(left: Node, right: Node, wanted: bool) -> Run:

@@ -11,7 +11,7 @@ import msgspec
 
 from router.expressions import JSON, Failed, FieldNeed
 from router.expressions.absent import ABSENT
-from router.expressions.trace import Leaf, TracePart, joined, part_of, trace
+from router.expressions.trace import Leaf, TracePart, part_of, trace
 from router.model.delivery import Delivery, DeliveryEvent
 from router.model.patterns import event_names, wants_event
 from router.providers import ReadEvent, Reading
@@ -217,8 +217,8 @@ def _part(condition: Condition) -> TracePart:
     if condition.test is not None:
         return part_of(condition.test)
     if condition.negate is not None:
-        return joined("not", _part(condition.negate))
-    return joined("any", *map(_part, condition.any_of or ()))
+        return TracePart("not", (_part(condition.negate),))
+    return TracePart("any", tuple(map(_part, condition.any_of or ())))
 
 
 def _passed(needs: list[FieldNeed], path: tuple[str, ...], scope: Scope) -> Passed:

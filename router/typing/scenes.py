@@ -112,11 +112,15 @@ class _Kind(msgspec.Struct, frozen=True):
 
 def results_of(results: Results) -> Type:
     """The root `results`, for actions that may have run before."""
-    fields = {}
-    for name, types in results.items():
-        found = {field: RESULT_TYPES[one] for field, one in (types or {}).items()}
-        fields[name] = ANY if types is None else closed_object(found)
-    return closed_object(fields, label="results")
+    return closed_object(
+        {
+            name: ANY
+            if types is None
+            else closed_object({field: RESULT_TYPES[one] for field, one in types.items()})
+            for name, types in results.items()
+        },
+        label="results",
+    )
 
 
 class Scenes:

@@ -154,33 +154,23 @@ def of_value_projection(run: TypeWalk, node: Node, view: TypeScope) -> Type:
 # -- selections
 
 
-def _anew(view: TypeScope) -> TypeScope:
-    """Inside a selection every path begins anew."""
-    return view if view.here is None else view.at(view.here, view.said)
-
-
-def _selected(view: TypeScope) -> int:
-    """Nothing is selected of null."""
-    return ABSENT if view.current.kinds & NOTHING else 0
+def _selected(run: TypeWalk, node: Node, view: TypeScope) -> tuple[list[Type], int]:
+    """The types in a selection, where every path begins anew; of null nothing is selected."""
+    inside = view if view.here is None else view.at(view.here, view.said)
+    found = [run.value(child, inside) for child in node.children]
+    current = view.current.kinds
+    absent = ABSENT if current & NOTHING else 0
+    return [stored(one) for one in found], absent | (joined(found).kinds | current) & FAULT
 
 
 def of_select_list(run: TypeWalk, node: Node, view: TypeScope) -> Type:
-    view = _anew(view)
-    found = [run.value(child, view) for child in node.children]
-    fault = joined(found).kinds & FAULT | view.current.kinds & FAULT
-    return list_of(joined([stored(one) for one in found]), LIST | _selected(view) | fault)
+    found, bits = _selected(run, node, view)
+    return list_of(joined(found), LIST | bits)
 
 
 def of_select_hash(run: TypeWalk, node: Node, view: TypeScope) -> Type:
-    view = _anew(view)
-    found = {
-        name: run.value(child, view) for name, child in zip(node.value, node.children, strict=True)
-    }
-    fault = joined(list(found.values())).kinds & FAULT | view.current.kinds & FAULT
-    return with_kinds(
-        closed_object({name: stored(one) for name, one in found.items()}),
-        OBJECT | _selected(view) | fault,
-    )
+    found, bits = _selected(run, node, view)
+    return with_kinds(closed_object(dict(zip(node.value, found, strict=True))), OBJECT | bits)
 
 
 # -- logic
@@ -211,7 +201,7 @@ def _first_to_decide(
 ) -> Type:
     """
     The first operand that decides, else the last: one whose truth is in `passes` lets the next be
-    asked, which then sees `onwards`; the part of it that is `deciding` may be the value.
+    read, which then sees `onwards`; the part of it that is `deciding` may be the value.
     """
     if view.strict and is_test(node):
         return Type(run.verdict(node, view))

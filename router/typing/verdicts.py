@@ -190,8 +190,12 @@ def _not_first(run: TypeWalk, node: Node) -> None:
 def _check_equality(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
     if run.found_within(node) or not (left.kinds & PRESENT and right.kinds & PRESENT):
         return
+    first, second = node.children
     if left.surely(TEXT) and right.surely(TEXT):
-        _check_words(run, node, left, right)
+        if second.kind == "literal":
+            check_word(run, second, first, left)
+        elif first.kind == "literal":
+            check_word(run, first, second, right)
     elif left.kinds & right.kinds & PRESENT or (left.surely(BOOLEAN) and right.surely(BOOLEAN)):
         return
     elif {left.kinds & PRESENT, right.kinds & PRESENT} == {TEXT, NUMBER}:
@@ -222,29 +226,13 @@ def _text_as_number(run: TypeWalk, node: Node, left: Type) -> None:
         hint = f"write {said} {sign} {value}" if _digits(value) else None
     else:
         message = f"{run.source(text)} is a text and is compared with a number"
-        hint = _as_number(run, node, text)
+        a, b = (f"decimal({run.source(c)})" if c is text else run.source(c) for c in node.children)
+        hint = f"write {a} {sign} {b}"
     run.note("text-as-number", message, node, hint)
 
 
 def _digits(text: str) -> bool:
     return text.removeprefix("-").replace(".", "", 1).isdigit()
-
-
-def _as_number(run: TypeWalk, node: Node, text: Node) -> str:
-    sides = [
-        f"decimal({run.source(child)})" if child is text else run.source(child)
-        for child in node.children
-    ]
-    return f"write {sides[0]} {node.value} {sides[1]}"
-
-
-def _check_words(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
-    """A text beside the values that are known there."""
-    first, second = node.children
-    if second.kind == "literal":
-        check_word(run, second, first, left)
-    elif first.kind == "literal":
-        check_word(run, first, second, right)
 
 
 def check_word(
@@ -290,27 +278,22 @@ def _check_order(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
     elif len(texts) == 1 and numbers:
         _text_as_number(run, node, left)
     elif len(texts) == 2:
-        _two_texts(run, node)
+        a, b = (
+            child.value
+            if child.kind == "literal" and _digits(str(child.value))
+            else f"decimal({run.source(child)})"
+            for child in node.children
+        )
+        run.note(
+            "never-ordered",
+            "two texts are not ordered, only numbers are",
+            node,
+            f"if both show numbers, write {a} {node.value} {b}",
+        )
     else:
         _no_number(
             run, node, [(c, k) for c, k in sides if k.surely(BOOLEAN | LIST | OBJECT | NULL)]
         )
-
-
-def _two_texts(run: TypeWalk, node: Node) -> None:
-    message = "two texts are not ordered, only numbers are"
-    sides = [
-        child.value
-        if child.kind == "literal" and _digits(str(child.value))
-        else f"decimal({run.source(child)})"
-        for child in node.children
-    ]
-    run.note(
-        "never-ordered",
-        message,
-        node,
-        f"if both show numbers, write {sides[0]} {node.value} {sides[1]}",
-    )
 
 
 def _no_number(run: TypeWalk, node: Node, wrong: list[tuple[Node, Type]]) -> None:

@@ -9,8 +9,8 @@ RULES = (
         Edit(
             "router/expressions/verdict.py",
             "        return absent if value is ABSENT else (value == literal) is wanted\n\n"
-            "    return equals_text\n",
-            "        return (value == literal) is wanted\n\n    return equals_text\n",
+            "    return equals_plain\n",
+            "        return (value == literal) is wanted\n\n    return equals_plain\n",
         ),
         "unit/expressions/test_verdict.py::test_error",
     ),

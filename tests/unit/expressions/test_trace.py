@@ -7,7 +7,7 @@ import pytest
 
 from router.expressions import Definitions, Failed
 from router.expressions import compile as compiled
-from router.expressions.trace import Leaf, joined, part_of, trace
+from router.expressions.trace import Leaf, TracePart, part_of, trace
 
 SCOPE: dict[str, Any] = {
     "event": "orders/paid",
@@ -116,8 +116,8 @@ def test_under_a_denial_a_true_leaf_fails() -> None:
 
 
 def test_several_expressions_are_judged_as_one() -> None:
-    some = joined("any", part_of(compiled("payload.b")), part_of(compiled("payload.gone > 1")))
-    seen = trace(joined("not", some), SCOPE)
+    some = TracePart("any", (part_of(compiled("payload.b")), part_of(compiled("payload.gone > 1"))))
+    seen = trace(TracePart("not", (some,)), SCOPE)
     assert isinstance(seen.verdict, Failed)
     assert [leaf.expression for leaf in seen.leaves] == ["payload.b", "payload.gone > 1"]
 

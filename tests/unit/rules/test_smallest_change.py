@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from router.expressions import compile as compiled
-from router.expressions.trace import joined, part_of, trace
+from router.expressions.trace import TracePart, part_of, trace
 from router.rules.smallest_change import smallest_change
 
 PAYLOAD: dict[str, Any] = {
@@ -23,7 +23,7 @@ PAYLOAD: dict[str, Any] = {
 
 def wish(text: str, *, denied: bool = False) -> tuple[str, str, str | None]:
     test = part_of(compiled(text))
-    seen = trace(joined("not", test) if denied else test, {"payload": PAYLOAD}, thorough=True)
+    seen = trace(TracePart("not", (test,)) if denied else test, {"payload": PAYLOAD}, thorough=True)
     [leaf] = [leaf for leaf in seen.leaves if leaf.failed]
     found = smallest_change(leaf)
     return found.of, found.needs, None if found.found is None else found.found.type
