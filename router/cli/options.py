@@ -109,7 +109,7 @@ class Options(msgspec.Struct, frozen=True):
         return (developing, other) if Path(other.server.store).exists() else (self, ruleset)
 
     def beside(self) -> "tuple[Options, Ruleset]":
-        """As `working`; with `--server` the rules file here, for what a server does not tell."""
+        """As `working`; with `--server` the rules file here, for what a server does not say."""
         return self.working() if self.server is None else (self, self.ruleset())
 
 

@@ -61,11 +61,10 @@ class Signer:
     """Makes requests to one endpoint, really signed (or really forged) with one key."""
 
     def __init__(self, place: Options, ruleset: Ruleset, options: SendOptions) -> None:
-        self._endpoint = ruleset.endpoints[options.endpoint]
-        self.spelling = self._endpoint.shown_provider
-        self.provider = ruleset.providers[self._endpoint.provider]
+        self.endpoint = ruleset.endpoints[options.endpoint]
+        self.provider = ruleset.providers[self.endpoint.provider]
         self._options = options
-        self._key = _key(place, ruleset, self._endpoint, options)
+        self._key = _key(place, ruleset, self.endpoint, options)
 
     def request(self, event: str, body: bytes) -> SentRequest:
         """
@@ -85,7 +84,7 @@ class Signer:
         except ValueError as error:
             raise UsageError(f"cannot sign: {error}") from None
         sent = body + b" " if self._options.tamper == "body" else body
-        address, query = self._endpoint.address_of(event), self.provider.query(self._key)
+        address, query = self.endpoint.address_of(event), self.provider.query(self._key)
         method = self.provider.definition.methods[0]
         return SentRequest(method, f"{address}?{query}" if query else address, headers, sent)
 
@@ -105,7 +104,9 @@ def fresh(signer: Signer, options: SendOptions) -> Iterator[SentRequest]:
     printable = event.isascii() and event.isprintable() and event.strip() == event
     if not printable or not 0 < len(event) <= _EVENT_BYTES_MAX:
         raise UsageError(f"{event!r} cannot be an event's name in a header")
-    wrong = None if options.force else unknown(signer.provider, event, signer.spelling)
+    wrong = (
+        None if options.force else unknown(signer.provider, event, signer.endpoint.shown_provider)
+    )
     if wrong is not None:
         raise UsageError(f"{wrong} (--force sends it anyway)")
     body = _bodies(signer.provider, event, options)

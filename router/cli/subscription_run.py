@@ -220,7 +220,7 @@ async def _create(
             keep=lambda facts: remember(place, ruleset, facts),
             pace=Pace(clock, access.rule.subscriptions_per_s, before=before),
             known=plan.known,
-        ).run(plan.endpoint, plan.wanted, tell=done)
+        ).run(plan.endpoint, plan.wanted, on_result=done)
 
 
 @contextmanager

@@ -22,7 +22,7 @@ def failure_lines(result: TrialResult, *, allow: str = "--real") -> list[str]:
 
 
 def print_results(tried: TestRunResult) -> None:
-    """A line a test, below a failed one what came of it; then the coverage, if it was asked for."""
+    """A line a test, below a failed one what came of it; then the coverage, if it was measured."""
     for result in tried.results:
         trial, word = result.trial, "FAIL" if result.failures else "ok  "
         click.echo(f"{trial.file}:{trial.line}: {word} {visible(trial.name)}")
@@ -38,7 +38,7 @@ def print_results(tried: TestRunResult) -> None:
 
 
 def results_json(tried: TestRunResult) -> Any:
-    """A list of results; with the coverage, if it was asked for, an object of both."""
+    """A list of results; with the coverage, if it was measured, an object of both."""
     results = [_as_json(result) for result in tried.results]
     if tried.coverage is None:
         return results

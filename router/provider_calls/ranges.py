@@ -47,7 +47,7 @@ class PublishedRanges:
     The ranges of every sender that an endpoint needs, by the sender's API address.
 
     `sources` gives what is needed now (it changes with a reload), `open_client` a client for one
-    address. `tell` hears of each list that is believed: the address, its size, Unix milliseconds.
+    address. `on_refresh` gets each list that is believed: the address, its size, Unix milliseconds.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class PublishedRanges:
         clock: Clock,
         rng: random.Random,
         log: Log,
-        tell: Callable[[str, int, int], None] = lambda _base, _count, _at: None,
+        on_refresh: Callable[[str, int, int], None],
     ) -> None:
         self._sources = sources
         self._open = open_client
@@ -67,7 +67,7 @@ class PublishedRanges:
         self._clock = clock
         self._rng = rng
         self._log = log
-        self._tell = tell
+        self._on_refresh = on_refresh
         self._known: dict[str, StoredRanges] = {}
         self._turns: dict[str, _Turn] = {}
 
@@ -146,7 +146,7 @@ class PublishedRanges:
 
     def _believe(self, base: str, kept: StoredRanges) -> None:
         self._known[base] = kept
-        self._tell(base, len(kept.ranges), kept.at)
+        self._on_refresh(base, len(kept.ranges), kept.at)
 
     def _spread(self, seconds: float) -> float:
         return seconds * (1 + self._rng.uniform(-JITTER, JITTER))

@@ -60,7 +60,7 @@ async def look(
     method: str = "POST",
     timeout_s: float = TIMEOUT_S,
 ) -> ReachAnswer:
-    """Knock once, without a signature. Never raises."""
+    """Send one request, without a signature. Never raises."""
     try:
         async with asyncio.timeout(timeout_s):
             return await _answer(http, url, method)

@@ -1,6 +1,6 @@
 """
 Subscriptions made one after the other: within the sender's limits, each recorded before it is
-asked for and after the answer, so that a run that was cut off can be gone on with.
+requested and after the answer, so that a run that was cut off can be continued.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -50,7 +50,7 @@ Keep = Callable[[Mapping[str, Any]], Awaitable[None]]
 
 
 class SubscriptionApi(msgspec.Struct, frozen=True):
-    """How subscriptions are asked for: REST, or GraphQL at `path` (None: the definition's)."""
+    """How subscriptions are requested: REST, or GraphQL at `path` (None: the definition's)."""
 
     graphql: bool = False
     path: str | None = None
@@ -88,10 +88,10 @@ class Subscriber:
         endpoint: str,
         wanted: Iterable[tuple[str, str]],
         *,
-        tell: Callable[[SubscriptionResult], None] = lambda _: None,
+        on_result: Callable[[SubscriptionResult], None] = lambda _: None,
     ) -> list[SubscriptionResult]:
         """
-        Ask for each (topic, address) in turn; `tell` hears of each as it ends.
+        Ask for each (topic, address) in turn; `on_result` gets each as it ends.
 
         What is said about one topic ends there; what says that no call can succeed now (no
         connection, no answer, a token that is not accepted, a failing server) ends the run.
@@ -104,7 +104,7 @@ class Subscriber:
             else:
                 result = SubscriptionResult(topic, address, "not asked", words=over)
             results.append(result)
-            tell(result)
+            on_result(result)
         return results
 
     async def _one(
@@ -177,8 +177,8 @@ async def patient(client: Sends, request: ApiRequest, *, clock: Clock, pace: Pac
     for _ in range(WAITS_MAX):
         if answer.status != 429:
             break
-        asked = WAIT_S if answer.retry_after_s is None else answer.retry_after_s
-        await clock.sleep(min(asked, WAIT_MAX_S))
+        wait_s = WAIT_S if answer.retry_after_s is None else answer.retry_after_s
+        await clock.sleep(min(wait_s, WAIT_MAX_S))
         await pace.turn()
         answer = await client.send(request)
     return answer

@@ -1,4 +1,4 @@
-"""The built-in providers, each parsed when it is first asked for, once."""
+"""The built-in providers, each parsed once, when it is first needed."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -67,7 +67,7 @@ def _provider(file: str) -> Provider:
     # The loader is safe either way; the C one is ten times as fast.
     data = yaml.load((_FOLDER / f"{file}.yaml").read_bytes(), _LOADER)  # noqa: S506
     definition = parse_definition(data, file=f"{file}.yaml")
-    apart = _FOLDER / "samples" / f"{file}.json"  # whole payloads, read when first asked for
+    apart = _FOLDER / "samples" / f"{file}.json"  # whole payloads, read when first needed
     return Provider(
         definition, (lambda: parse_samples(apart.read_bytes())) if apart.is_file() else None
     )

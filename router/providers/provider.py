@@ -74,8 +74,8 @@ class Provider(Sender):
         self.shares_secrets = any(rule.scheme in SHARED for rule in definition.ways)
         shown = [rule for rule in definition.ways if not rule.signs_body]
         self._shown = frozenset(wire(name) for rule in shown for name in spelled(rule.place))
-        asked = [h.token.encode() for h in definition.respond if h.token is not None]
-        self._shown_query = (*(r.query.encode() for r in shown if r.query is not None), *asked)
+        tokens = [h.token.encode() for h in definition.respond if h.token is not None]
+        self._shown_query = (*(r.query.encode() for r in shown if r.query is not None), *tokens)
         self.challenge = _challenge(definition)
         self.particular = bool(self._shown or self._shown_query or definition.respond)
         self.splits = definition.split is not None
@@ -105,7 +105,7 @@ class Provider(Sender):
 
     @cached_property
     def shapes(self) -> Shapes:
-        """What is known of the payloads, by event name; parsed when first asked for."""
+        """What is known of the payloads, by event name; parsed when first needed."""
         return parse_shapes(self.definition.shapes)
 
     def verify(
@@ -164,8 +164,10 @@ class Provider(Sender):
 
     def api_version(self, request: InboundRequest) -> str | None:
         """The API version that a request says it was made by, None if it says none."""
-        given = (v.decode("latin-1") for n, v in request.headers if n in self._versions)
-        return next(given, None)
+        for name, value in request.headers:
+            if name in self._versions:
+                return value.decode("latin-1")
+        return None
 
     def setting(self, event: str) -> str:
         """What to select in the sender's settings for an event: its words there, and the name."""

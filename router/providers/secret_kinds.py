@@ -152,13 +152,10 @@ def invented(rule: VerifyRule, rng_bytes: _RandomBytes) -> Invented:
     if (pair := _PAIRS.get(rule.scheme)) is not None:
         private = pair.invent(rule, rng_bytes)
         return Invented(pair.public_of(private), private)
-    secret = _shared(rule, rng_bytes)
-    return Invented(secret, secret)
-
-
-def _shared(rule: VerifyRule, rng_bytes: _RandomBytes) -> bytes:
     raw = rng_bytes(32)
+    secret = raw.hex().encode("ascii")
     if rule.key == "base64":
-        return keys.SHARED_MARK + binascii.b2a_base64(raw, newline=False)
-    text = raw.hex().encode("ascii")
-    return b"router:" + text if rule.scheme == "basic" and rule.user is None else text
+        secret = keys.SHARED_MARK + binascii.b2a_base64(raw, newline=False)
+    elif rule.scheme == "basic" and rule.user is None:
+        secret = b"router:" + secret
+    return Invented(secret, secret)

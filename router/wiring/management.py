@@ -67,7 +67,7 @@ class EndpointRanges:
             clock=clock,
             rng=rng,
             log=logs.get("ranges"),
-            tell=lambda base, _count, at: metrics.ranges_fetched(base, at),
+            on_refresh=lambda base, _count, at: metrics.ranges_fetched(base, at),
         )
 
     def of(self, endpoint: Endpoint) -> Ranges | None:

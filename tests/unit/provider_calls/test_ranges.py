@@ -42,7 +42,7 @@ class World:
     def __init__(self, api: ApiServer, facts: Facts | None = None) -> None:
         self.api, self.facts, self.clock = api, facts or Facts(), JumpingClock()
         self.needed: list[Access] = [host(api, token=TOKEN)]
-        self.told: list[tuple[str, int, int]] = []
+        self.refreshed: list[tuple[str, int, int]] = []
         self.ranges = PublishedRanges(
             sources=lambda: self.needed,
             open_client=self.client,
@@ -50,7 +50,7 @@ class World:
             clock=self.clock,
             rng=random.Random(1),
             log=log.get("test"),
-            tell=lambda *told: self.told.append(told),
+            on_refresh=lambda *given: self.refreshed.append(given),
         )
 
     def client(self, base: str) -> AbstractAsyncContextManager[ProviderClient]:
@@ -72,7 +72,7 @@ async def test_nothing_is_known_until_it_is_fetched(api: ApiServer) -> None:
     assert world.ranges.known_at() == {api.url: None}
     await world.ranges.step()
     assert world.known == tuple(HOOKS)
-    assert world.told == [(api.url, 2, world.clock.now())]
+    assert world.refreshed == [(api.url, 2, world.clock.now())]
     assert world.ranges.known_at() == {api.url: world.clock.now()}
 
 
