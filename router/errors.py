@@ -18,6 +18,8 @@ An exception exists only where some caller acts differently on it:
 """
 
 import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar, Literal
 
 import msgspec
@@ -131,3 +133,12 @@ class EgressRefused(OSError):
 
 BY_WORD = {e.word: e for e in (StoreUnavailable, StoreRefused, NotFound, AmbiguousId, UsageError)}
 """The errors that an operator's call can end with, as they cross the wire."""
+
+
+@contextmanager
+def os_errors_refused(what: str, fix: str = "") -> Iterator[None]:
+    """An OSError becomes a UsageError: `cannot read rules.yaml: Permission denied`."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"{what}: {error.strerror or error}{fix}") from None

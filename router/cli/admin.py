@@ -11,7 +11,7 @@ import msgspec
 
 from router.cli.generations import rules_to_read
 from router.cli.options import Options
-from router.errors import BY_WORD, NotFound, UsageError
+from router.errors import BY_WORD, NotFound, UsageError, os_errors_refused
 from router.operator.answers import JobOutput, RefusalList, RefusedRequest, ServerState
 from router.operator.times import undated
 
@@ -69,17 +69,12 @@ def trusting(cert: str | None) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-    try:
-        context.load_verify_locations(cadata=_own(Path(cert).read_text("utf-8", "replace")))
-    except OSError as error:
-        raise UsageError(f"cannot read {cert}: {error.strerror or error}") from None
-    return context
-
-
-def _own(chain: str) -> str:
-    """The first certificate of a file: who signed it has signed others, too."""
     begin, end = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
-    return begin + chain.partition(begin)[2].partition(end)[0] + end + "\n"
+    with os_errors_refused(f"cannot read {cert}"):
+        # The first certificate alone: who signed it has signed others, too.
+        text = Path(cert).read_text("utf-8", "replace").partition(begin)[2].partition(end)[0]
+        context.load_verify_locations(cadata=f"{begin}{text}{end}\n")
+    return context
 
 
 def tls_fault(error: BaseException | None) -> str | None:

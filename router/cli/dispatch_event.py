@@ -4,6 +4,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from router.cli.completion_values import endpoint_names
 from router.cli.option_file import read_named
@@ -127,8 +128,9 @@ def _base(ruleset: "Ruleset", endpoint: "Endpoint | None", token: str | None, us
     bases = bases_of(token, [endpoint.name] if endpoint else [], apis, usual)
     if len(bases) == 1 and own in (None, bases[0]):
         return bases[0]
-    listed = ", ".join(bases)
-    raise UsageError(f"the secret {token!r} belongs to {listed}: name one with --api-base")
+    raise UsageError(
+        f"the secret {token!r} belongs to {', '.join(bases)}: name one with --api-base"
+    )
 
 
 def _endpoint(ruleset: "Ruleset", name: str | None, *, needed: bool) -> "Endpoint | None":
@@ -157,8 +159,6 @@ def _endpoint(ruleset: "Ruleset", name: str | None, *, needed: bool) -> "Endpoin
 def _payload(file: str | None) -> Any:
     if file is None:
         return None
-    import msgspec
-
     data = read_named(file)
     try:
         return msgspec.json.decode(data)

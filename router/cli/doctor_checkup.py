@@ -56,10 +56,13 @@ def _check_up(place: Options, name: str | None, *, alone: bool) -> Iterator[Chec
 def _of_file(
     place: Options, ruleset: Ruleset, endpoint: Endpoint, *, running: bool = False
 ) -> Iterator[Check]:
-    dev_file = DevFile.load(DevFile.path_for(place.rules)) if place.dev else None
-    now = SystemClock().now()
     yield from offline.of_secrets(
-        ruleset, endpoint, place.environ, dev_file, now, running=running and not place.dev
+        ruleset,
+        endpoint,
+        place.environ,
+        DevFile.load(DevFile.path_for(place.rules)) if place.dev else None,
+        SystemClock().now(),
+        running=running and not place.dev,
     )
     yield from offline.of_senders(ruleset, endpoint)
     yield from offline.of_events(ruleset, endpoint)
@@ -83,8 +86,11 @@ def _with_server(
             yield from online.of_deliveries(history, endpoint, SystemClock().now())
             yield from online.of_topics(history, endpoint, ruleset.providers[endpoint.provider])
         else:
-            says = "the store of a server elsewhere is not read"
-            yield unknown("heard", says, "run this beside the server")
+            yield unknown(
+                "heard",
+                "the store of a server elsewhere is not read",
+                "run this beside the server",
+            )
         yield from online.of_refusals(server, endpoint, history, keeping=keeping)
 
     for endpoint in endpoints:

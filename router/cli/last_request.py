@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from router.errors import UsageError
+from router.errors import os_errors_refused
 
 
 class SentRequest(msgspec.Struct, frozen=True):
@@ -30,13 +30,11 @@ def remember(store: str, endpoint: str, request: SentRequest) -> None:
         UsageError: it cannot be written.
     """
     path = path_of(store, endpoint)
-    try:
+    with os_errors_refused(f"cannot keep the request in {path}"):
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             os.fchmod(file.fileno(), 0o600)
             file.write(msgspec.json.encode(request))
-    except OSError as error:
-        raise UsageError(f"cannot keep the request in {path}: {error.strerror}") from None
 
 
 def last_of(store: str, endpoint: str) -> SentRequest | None:

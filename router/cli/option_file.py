@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from router.errors import UsageError
+from router.errors import os_errors_refused
 
 
 def read_named(name: str) -> bytes:
@@ -15,7 +15,5 @@ def read_named(name: str) -> bytes:
     """
     if name == "-":
         return sys.stdin.buffer.read()
-    try:
+    with os_errors_refused(f"cannot read {name}"):
         return Path(name).read_bytes()
-    except OSError as error:
-        raise UsageError(f"cannot read {name}: {error.strerror}") from None

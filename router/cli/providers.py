@@ -7,7 +7,7 @@ import msgspec
 
 from router.cli.completion_values import provider_names
 from router.cli.options import Options, place_options
-from router.cli.output import note, print_json, print_table
+from router.cli.output import note, print_json, print_list, print_table
 from router.errors import NotFound
 from router.model.settings import OWN
 from router.providers import Provider, builtin, own
@@ -33,14 +33,15 @@ def providers(*, name: str | None, place: Options) -> None:
         return
     # No endpoint can name the router itself: only `router providers router` shows it.
     distinct = list({known[n].name: known[n] for n in known if n != OWN}.values())
-    if place.as_json:
-        print_json([_described(p) for p in distinct])
-        return
-    rows = [
-        [" = ".join(names_of(p)), p.label, _proof(p.definition.verify), _limits(p)]
-        for p in distinct
-    ]
-    print_table(("provider", "sender", "proof", "limits"), rows)
+    print_list(
+        [_described(p) for p in distinct] if place.as_json else (),
+        ("provider", "sender", "proof", "limits"),
+        (
+            (" = ".join(names_of(p)), p.label, _proof(p.definition.verify), _limits(p))
+            for p in distinct
+        ),
+        as_json=place.as_json,
+    )
 
 
 def _of_file(place: Options) -> dict[str, Provider]:
@@ -51,8 +52,7 @@ def _of_file(place: Options) -> dict[str, Provider]:
     if loaded.ruleset is None:
         note(f"{place.rules} has errors (`router check`): its own providers are not listed")
         return {}
-    named = loaded.ruleset.providers.items()
-    return {name: provider for name, provider in named if name not in builtin()}
+    return {n: p for n, p in loaded.ruleset.providers.items() if n not in builtin()}
 
 
 def _print_one(provider: Provider, *, as_json: bool) -> None:
@@ -60,33 +60,32 @@ def _print_one(provider: Provider, *, as_json: bool) -> None:
         print_json(_described(provider))
         return
     click.echo(f"{' = '.join(names_of(provider))}  {provider.label}")
-    click.echo(provider.definition.about)
-    for index, rule in enumerate(provider.definition.ways):
-        click.echo(f"{'' if index else chr(10)}{'or' if index else 'proof':<10} {_proof(rule)}")
-    if provider.name != OWN:
-        click.echo(f"{'expects':<10} {_expectation(provider)}")
-    click.echo(f"{'limits':<10} {_limits(provider)}")
-    for habit in provider.definition.notes:
-        click.echo(f"{'':<10} {habit}")
-    for use, names in _headers(provider).items():
-        click.echo(f"{use:<10} {' or '.join(names)}")
-    if provider.root_fields:
-        click.echo(f"{'roots':<10} {', '.join(sorted(provider.root_fields))}")
-    click.echo("")
+    click.echo(f"{provider.definition.about}\n")
+    ways = enumerate(provider.definition.ways)
+    lines = [("or" if index else "proof", _proof(rule)) for index, rule in ways]
+    lines += [("expects", _expectation(provider))] if provider.name != OWN else []
+    lines += [("limits", _limits(provider)), *(("", habit) for habit in provider.definition.notes)]
+    lines += [(use, " or ".join(names)) for use, names in _headers(provider).items()]
+    lines += [("roots", ", ".join(sorted(provider.root_fields)))] if provider.root_fields else []
+    for word, text in lines:
+        click.echo(f"{word:<10} {text}")
     if not provider.events:
         any_name = "any: its senders name them" if provider.names_freely else "always `unknown`"
-        click.echo(f"{'events':<10} {any_name}")
+        click.echo(f"\n{'events':<10} {any_name}")
         return
-    rows = [
-        [
-            info.group,
-            f"{info.name}*" if info.assumed else info.name,
-            ", ".join(f"{a}*" if a in info.assumed_actions else a for a in info.actions) or "-",
-            "assumed*" if provider.sample_assumed(info.name) else "as shown",
-        ]
-        for info in provider.events
-    ]
-    print_table(("group", "event", "actions", "payload"), rows)
+    click.echo("")
+    print_table(
+        ("group", "event", "actions", "payload"),
+        (
+            (
+                info.group,
+                f"{info.name}*" if info.assumed else info.name,
+                ", ".join(f"{a}*" if a in info.assumed_actions else a for a in info.actions) or "-",
+                "assumed*" if provider.sample_assumed(info.name) else "as shown",
+            )
+            for info in provider.events
+        ),
+    )
     click.echo("\n* assumed: known from elsewhere, the interface does not show it; accepted alike")
 
 

@@ -67,8 +67,8 @@ class RemoteOperator:
     async def dead(self, selector: Selector) -> answers.Dead:
         """Up to so many causes as the server tells at once, the latest."""
         query = _query(msgspec.structs.replace(selector, state=None))
-        limit = min(selector.limit or LIMIT_MAX, LIMIT_MAX)
-        found = self._client.read("/api/dead", {**query, "limit": limit}, answers.Dead)
+        query["limit"] = min(selector.limit or LIMIT_MAX, LIMIT_MAX)
+        found = self._client.read("/api/dead", query, answers.Dead)
         if len(found.causes) == LIMIT_MAX:
             note(f"a server tells the latest {LIMIT_MAX} causes; --rule, --since … tell of others")
         return found
@@ -154,9 +154,10 @@ class RemoteOperator:
         left = LIMIT_DEFAULT if limit is None else limit
         pages: list[Any] = []
         while not pages or (cursor is not None and left > 0):
-            place = {} if cursor is None else {"cursor": cursor}
-            asked = {**query, "limit": min(left, LIMIT_MAX), **place}
-            pages.append(self._client.read(f"/api/{name}", asked, kind))
+            query |= {"limit": min(left, LIMIT_MAX)} | (
+                {"cursor": cursor} if cursor is not None else {}
+            )
+            pages.append(self._client.read(f"/api/{name}", query, kind))
             left -= LIMIT_MAX
             cursor = pages[-1].next
         joined: dict[str, Any] = {

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from router.cli.output import visible
-from router.errors import UsageError
+from router.errors import os_errors_refused
 from router.rehearsal import TrialResult
 from router.rehearsal.run import NOT_REAL
 from router.wiring.test_runner import TestRunResult
@@ -82,10 +82,8 @@ def write_junit(path: Path, rules: Path, results: list[TrialResult]) -> None:
         if result.failures:
             lines = [_for_xml(text) for text in failure_lines(result)]
             Xml.SubElement(case, "failure", message=lines[0]).text = "\n".join(lines)
-    try:
+    with os_errors_refused(f"cannot write {path}"):
         Xml.ElementTree(suite).write(path, encoding="utf-8", xml_declaration=True)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from None
 
 
 def _for_xml(text: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from router import log as logs
-from router.errors import Diagnostic, SecretMissing, UsageError
+from router.errors import Diagnostic, SecretMissing, UsageError, os_errors_refused
 from router.model.settings import SecretRef
 from router.rules.live import SecretValues
 from router.rules.ruleset import Ruleset
@@ -128,10 +128,8 @@ def signing_key(
         UsageError: no key is to be had; the text says how to give one.
     """
     if key_file is not None:
-        try:
+        with os_errors_refused(f"cannot read {key_file}"):
             return key_file.read_bytes()
-        except OSError as error:
-            raise UsageError(f"cannot read {key_file}: {error.strerror}") from None
     names = ruleset.endpoints[endpoint].secrets
     provider = ruleset.providers[ruleset.endpoints[endpoint].provider]
     public_key = False

@@ -10,7 +10,7 @@ from typing import Self
 import click
 import msgspec
 
-from router.errors import UsageError
+from router.errors import UsageError, os_errors_refused
 
 SIZE = 1_024
 """The file is one record of this size, written over itself: a kill leaves the old or the new."""
@@ -43,7 +43,9 @@ class Checkpoint:
 
     def __init__(self, path: Path, *, server: str, store: str) -> None:
         self.path = path
-        self._file = _opened(path)
+        with os_errors_refused(f"cannot keep a checkpoint in {path}"):
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            os.fchmod(self._file, 0o600)
         try:
             self._lock()
             self._kept = self._read(CheckpointRecord(server, store))
@@ -128,20 +130,7 @@ def path_for(environ: Mapping[str, str], *what: str) -> Path:
             raise UsageError("there is no HOME to keep the checkpoint in; name a --checkpoint FILE")
         state = f"{home}/.local/state"
     folder = Path(state) / "router" / "listen"
-    try:
+    with os_errors_refused(f"cannot make {folder}", "; name a --checkpoint FILE"):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(
-            f"cannot make {folder}: {error.strerror}; name a --checkpoint FILE"
-        ) from None
     name = hashlib.sha256("\0".join(what).encode("utf-8", "surrogateescape")).hexdigest()[:24]
     return folder / f"{name}.json"
-
-
-def _opened(path: Path) -> int:
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        os.fchmod(descriptor, 0o600)
-    except OSError as error:
-        raise UsageError(f"cannot keep a checkpoint in {path}: {error.strerror}") from None
-    return descriptor

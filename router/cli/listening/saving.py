@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from router.cli.output import moment
-from router.errors import UsageError
+from router.errors import os_errors_refused
 from router.expressions import NotJson, decode_json, encode_json
 from router.operator.answers import FollowedDelivery
 
@@ -33,16 +33,12 @@ def saver(folder: Path) -> Callable[[FollowedDelivery], str]:
     Raises:
         UsageError: the folder cannot be made or written.
     """
-    try:
+    with os_errors_refused(f"cannot make {folder}"):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot make {folder}: {error.strerror}") from None
 
     def save(arrived: FollowedDelivery) -> str:
-        try:
+        with os_errors_refused(f"cannot save in {folder}"):
             return _save(folder, arrived)
-        except OSError as error:
-            raise UsageError(f"cannot save in {folder}: {error.strerror}") from None
 
     return save
 

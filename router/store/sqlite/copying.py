@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from router.errors import StoreRefused, UsageError
+from router.errors import StoreRefused, UsageError, os_errors_refused
 from router.model.operations import Audit
 from router.store.sqlite import location, schema
 from router.store.sqlite.connection import (
@@ -131,10 +131,8 @@ def _check_source(source: Path, store: Path) -> None:
 def _unfinished(destination: Path) -> Iterator[Path]:
     """A new file of ours beside the destination, gone again if it does not become it."""
     fresh = destination.with_name(f"{destination.name}.{os.getpid()}.new")
-    try:
+    with os_errors_refused(f"cannot write {fresh}"):
         os.close(os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    except OSError as error:
-        raise UsageError(f"cannot write {fresh}: {error.strerror}") from None
     try:
         yield fresh
     finally:
