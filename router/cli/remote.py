@@ -154,10 +154,9 @@ class RemoteOperator:
         left = LIMIT_DEFAULT if limit is None else limit
         pages: list[Any] = []
         while not pages or (cursor is not None and left > 0):
-            query |= {"limit": min(left, LIMIT_MAX)} | (
-                {"cursor": cursor} if cursor is not None else {}
-            )
-            pages.append(self._client.read(f"/api/{name}", query, kind))
+            place = {} if cursor is None else {"cursor": cursor}
+            page = {**query, "limit": min(left, LIMIT_MAX), **place}
+            pages.append(self._client.read(f"/api/{name}", page, kind))
             left -= LIMIT_MAX
             cursor = pages[-1].next
         joined: dict[str, Any] = {
@@ -178,12 +177,11 @@ class RemoteOperator:
         except MayNotSee as error:
             note(str(error))
             body = answers.HIDDEN.encode()
-        given = msgspec.structs.asdict(found)
-        kept = {name: given[name] for name in Delivery.__struct_fields__ if name in given}
         provider = builtin().get(found.provider)  # a server shows the name its endpoint has
-        kept["provider"] = provider.name if provider else found.provider
+        name = provider.name if provider else found.provider
+        given = {**msgspec.structs.asdict(found), "body": body, "provider": name}
         return DeliveryRecord(
-            delivery=Delivery(**kept, body=body),
+            delivery=msgspec.convert(given, Delivery),
             events=tuple(
                 [EventEntry(e.index, e.id, e.name, action=e.action) for e in found.events]
             ),

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from router.errors import ExpressionError, UsageError
 from router.expressions import Expression, compile  # noqa: A004 - the package's own word
 from router.model.delivery import Delivery, as_request
@@ -48,9 +50,8 @@ class ListenCondition:
     def takes(self, arrived: FollowedDelivery) -> bool:
         """Whether one of its events meets the condition."""
         wanted = {event.index: event for event in arrived.events}
-        given = set(Delivery.__struct_fields__) & set(arrived.__struct_fields__)
-        kept: dict[str, Any] = {name: getattr(arrived, name) for name in given}
-        delivery = Delivery(**kept, generation="")
+        given = {**msgspec.structs.asdict(arrived), "generation": ""}
+        delivery = msgspec.convert(given, Delivery)
         provider = self._providers.get(arrived.provider)
         if provider is None:
             raise UsageError(
