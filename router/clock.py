@@ -22,18 +22,22 @@ class Clock(Protocol):
 
     offset: int = 0
 
-    def now(self) -> int: ...
+    def now(self) -> int:
+        """Wall time."""
 
     def ledger(self) -> int:
+        """Ledger time."""
         return self.now() - self.offset
 
     def resume(self, offset: int) -> None:
         """Ledger time is so far behind wall time from here on: what a store remembers of it."""
         self.offset = offset
 
-    def monotonic(self) -> float: ...
+    def monotonic(self) -> float:
+        """Seconds since some moment."""
 
-    async def sleep(self, seconds: float) -> None: ...
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
 
 
 class SystemClock(Clock):

@@ -2,48 +2,16 @@
 References to secrets become values; the environment and the file reader are arguments.
 
 A reference names an environment variable, a file, or a credential of the service manager (a file
-in its credentials directory). No error and no representation holds a value.
+in its credentials directory). No error holds a value.
 """
 
 import re
 from collections.abc import Callable, Mapping
-from typing import NoReturn
 
 from router.errors import SecretMissing
 
 WEAK_BYTES = 16
 _LINE_BREAK = re.compile(rb"\r?\n\Z")
-
-
-class Secret:
-    """A value that no print, log or format shows; `reveal` is the only way to it."""
-
-    __slots__ = ("_value",)
-
-    def __init__(self, value: bytes) -> None:
-        self._value = value
-
-    def reveal(self) -> bytes:
-        """The value, for the one place that needs it."""
-        return self._value
-
-    def __repr__(self) -> str:
-        return "***"
-
-    def __str__(self) -> str:
-        return "***"
-
-    def __format__(self, spec: str) -> str:
-        return "***"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Secret) and self._value == other._value
-
-    def __hash__(self) -> int:
-        return hash(self._value)
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a secret is not copied into files or other processes")
 
 
 def resolve(
@@ -64,7 +32,12 @@ def resolve(
         SecretMissing: it is not there or empty; the text names the variable or file.
     """
     if env is not None:
-        return _from_env(env, environ)
+        if env not in environ:
+            raise SecretMissing(f"environment variable {env} is not set")
+        # Variables are bytes; surrogateescape gives back those that are no UTF-8.
+        if not (value := environ[env].encode("utf-8", "surrogateescape")):
+            raise SecretMissing(f"environment variable {env} is empty")
+        return value
     if file is not None:
         return _from_file(f"file {file}", file, read_file)
     if credential is None:
@@ -81,16 +54,6 @@ def resolve(
 def weak(value: bytes) -> bool:
     """Shorter than 16 bytes: guessable, worth a warning."""
     return len(value) < WEAK_BYTES
-
-
-def _from_env(name: str, environ: Mapping[str, str]) -> bytes:
-    if name not in environ:
-        raise SecretMissing(f"environment variable {name} is not set")
-    # Variables are bytes; surrogateescape gives back those that are no UTF-8.
-    value = environ[name].encode("utf-8", "surrogateescape")
-    if not value:
-        raise SecretMissing(f"environment variable {name} is empty")
-    return value
 
 
 def _from_file(what: str, path: str, read_file: Callable[[str], bytes]) -> bytes:

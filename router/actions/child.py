@@ -168,9 +168,8 @@ class Child:
             raise
         self.stdout = Tail(loop, cast("IO[bytes]", process.stdout))
         self.stderr = Tail(loop, cast("IO[bytes]", process.stderr))
-        self._feed = None
-        if stdin and process.stdin is not None:
-            self._feed = PipeWriter(loop, process.stdin, stdin)
+        pipe = process.stdin
+        self._feed = PipeWriter(loop, pipe, stdin) if stdin and pipe is not None else None
 
     async def exited(self) -> None:
         """Wait for the process itself, not for whoever holds its pipes; cancelling is harmless."""
@@ -217,11 +216,10 @@ class Child:
                 os.killpg(self._process.pid, number)
 
     def _group_lives(self) -> bool:
-        try:
+        with contextlib.suppress(OSError):
             os.killpg(self._process.pid, 0)
-        except OSError:
-            return False
-        return True
+            return True
+        return False
 
     def _close_pipes(self) -> None:
         self.stdout.close()
@@ -246,27 +244,19 @@ class Child:
 
 def _watch(loop: asyncio.AbstractEventLoop, pid: int, ended: Callable[[], None]) -> None:
     """Call `ended` on the loop when the process has ended but is not reaped."""
-    if not hasattr(os, "pidfd_open"):
-        _watch_from_thread(loop, pid, ended)
-        return
-    fd = os.pidfd_open(pid)
 
     def readable() -> None:
         loop.remove_reader(fd)
         os.close(fd)
         ended()
 
-    loop.add_reader(fd, readable)
-
-
-def _watch_from_thread(
-    loop: asyncio.AbstractEventLoop, pid: int, ended: Callable[[], None]
-) -> None:
-    """For systems other than Linux."""
-
     def wait() -> None:
         os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
         with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
             loop.call_soon_threadsafe(ended)
 
-    threading.Thread(target=wait, daemon=True).start()
+    if hasattr(os, "pidfd_open"):
+        fd = os.pidfd_open(pid)
+        loop.add_reader(fd, readable)
+    else:  # systems other than Linux
+        threading.Thread(target=wait, daemon=True).start()

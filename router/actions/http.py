@@ -192,8 +192,7 @@ class HttpAction:
     ) -> dict[str, Any]:
         body, cut = read
         masks = _masks(call)
-        text = _masked(body.decode("utf-8", "replace"), masks)
-        text = self._redactor.cut_text(text, end=cut)
+        text = self._redactor.cut_text(_masked(body.decode("utf-8", "replace"), masks), end=cut)
         kept = self._redactor.json_value(_kept_headers(headers, masks))
         result = {"status": status, "headers": kept, "text": text}
         if cut:

@@ -1,5 +1,6 @@
 """The output of commands that run, for whoever looks on: what is kept anyway, read early."""
 
+import codecs
 import contextlib
 from collections.abc import Iterator
 from typing import Any
@@ -85,17 +86,6 @@ def _since(stream: Tail, start: int, secrets: tuple[bytes, ...]) -> tuple[str, i
         return "", max(start, 0) if start <= stream.seen else end
     offset = len(kept) - (stream.seen - first)
     data = kept[offset : offset + end - first]
-    whole = data.decode("utf-8", "ignore") if _cut_letter(data) else data.decode("utf-8", "replace")
-    return whole, end - _cut_letter(data)
-
-
-def _cut_letter(data: bytes) -> int:
-    """How many bytes at the end are the beginning of a letter whose rest has not come."""
-    for back in range(1, min(4, len(data)) + 1):
-        byte = data[-back]
-        if byte & 0xC0 == 0xC0:
-            wanted = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
-            return back if back < wanted else 0
-        if byte < 0x80:
-            return 0
-    return 0
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    text = decoder.decode(data)  # it keeps the beginning of a letter whose rest has not come
+    return text, end - len(decoder.getstate()[0])

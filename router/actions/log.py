@@ -3,6 +3,7 @@
 from router.actions.resources import WriteLine
 from router.kinds.kind import ActionCall
 from router.kinds.log import LogCall
+from router.legible import cut
 from router.model.job import Done, FailOutcome, Job, Outcome
 
 LINE_MAX = 8 * 1024
@@ -18,9 +19,7 @@ class LogAction:
         """Log it."""
         if not isinstance(call, LogCall):
             return FailOutcome("not a log call")
-        message = call.message
-        if len(message) > LINE_MAX:
-            message = message[:LINE_MAX] + "…"
+        message = cut(call.message, LINE_MAX)
         self._write(call.level, message, job)
         return Done({"message": message})
 

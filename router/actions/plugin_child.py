@@ -45,18 +45,12 @@ class PluginChild:
 
     def __init__(self, folder: str, env: Mapping[str, str], memory: int, version: object) -> None:
         ours, theirs = socket.socketpair()
-        tied, tie = _pipe()
+        tied, tie = map(FileIO, os.pipe(), ("rb", "wb"))
+        passed = (theirs.fileno(), tied.fileno())
         command = [sys.executable, "-P", "-u", "-X", "utf8", "-X", "faulthandler"]
-        command += [
-            "-m",
-            "router.plugin_host",
-            str(theirs.fileno()),
-            str(tied.fileno()),
-            str(memory),
-        ]
+        command += ["-m", "router.plugin_host", *map(str, passed), str(memory)]
         try:
-            theirs_too = (theirs.fileno(), tied.fileno())
-            self._child = Child(command, env, folder, None, pass_fds=theirs_too, whole_group=True)
+            self._child = Child(command, env, folder, None, pass_fds=passed, whole_group=True)
         except BaseException:
             ours.close()
             tie.close()
@@ -175,9 +169,3 @@ class PluginChild:
         found = bytes(self._read[:count])
         del self._read[:count]
         return found
-
-
-def _pipe() -> tuple[FileIO, FileIO]:
-    """Its reading and its writing end."""
-    read, write = os.pipe()
-    return FileIO(read, "rb"), FileIO(write, "wb")

@@ -105,9 +105,8 @@ class PythonAction:
             async with asyncio.timeout(call.timeout_s):
                 ended = await child.ask(turn, self._request(call, turn), call.body)
         except TimeoutError:
-            return await self._stopped(
-                call, child, "timeout", f"stopped after {call.timeout_s:g} s"
-            ), False
+            reason = f"stopped after {call.timeout_s:g} s"
+            return await self._stopped(call, child, "timeout", reason), False
         except BrokenPluginChild:
             return await self._stopped(call, child, "error", NO_ANSWER), False
         if ended is None:
@@ -139,9 +138,9 @@ class PythonAction:
     def _classed(self, call: PythonCall, child: PluginChild, ended: Ended) -> Outcome:
         masks = self._redactor.with_(call.secrets.values())
         result = self._result(call, child)
-        reason = ended.reason.removesuffix("…")
-        is_cut = reason != ended.reason
-        reason = masks.cut_text(reason, end=is_cut) + "…" * is_cut
+        whole = ended.reason.removesuffix("…")
+        is_cut = whole != ended.reason
+        reason = masks.cut_text(whole, end=is_cut) + "…" * is_cut
         if ended.trace:
             result["traceback"] = masks.cut_text(ended.trace, start=len(ended.trace) >= TRACE_MAX)
         if ended.kind == "retry":

@@ -158,9 +158,7 @@ def _fault(kind: ActionKind, outcome: Outcome | Skip | None) -> RetryOutcome | F
 
 def _answer(kind: ActionKind, outcome: Outcome | Skip | None) -> bool:
     match outcome:
-        case Done():
-            return True
-        case RetryOutcome(failure="client"):
+        case Done() | RetryOutcome(failure="client"):
             return True
         case FailOutcome(result=result):
             return KINDS[kind].result.code in result
@@ -176,14 +174,14 @@ def target_statuses(
     in_use: Callable[[str, ActionKind], int] = lambda _target, _kind: 0,
 ) -> tuple[TargetNow, ...]:
     """Every target that has been called or is not healthy, as it is now."""
-    found = []
-    for breaker in breakers.known():
+
+    def status(breaker: Breaker) -> TargetNow:
         target, health = breaker.target, breaker.health
         kind = kind_of(target)
         own = limits(target, kind)
         answered, failed = health.window(clock.ledger())
         attempts = answered + failed
-        status = TargetNow(
+        return TargetNow(
             target=target,
             state=breaker.state,
             since=_shown(breaker.since, clock),
@@ -200,8 +198,8 @@ def target_statuses(
             last_error_at=_shown(health.last_error_at, clock),
             deferred=breaker.deferred,
         )
-        found.append(status)
-    return tuple(found)
+
+    return tuple(map(status, breakers.known()))
 
 
 def _shown(at: int | None, clock: Clock) -> int | None:

@@ -157,7 +157,7 @@ class Dispatcher:
         if kind is not None:
             self._plan.learn(target, kind)
         if fresh is not None:
-            self._fairness.fresh.put(target, *fresh, due_at)
+            self._fairness.put(target, *fresh, due_at)
         if self._plan.due.put(target, due_at):
             self._alarm.ring()
 
@@ -183,7 +183,12 @@ class Dispatcher:
         sweeper = asyncio.get_running_loop().create_task(self._sweep_on())
         try:
             while not self._draining:
-                wanted = self._plan.take(self._clock.ledger()) if self._may_lease() else {}
+                may_lease = (
+                    len(self._leasing) < LEASES
+                    and self._runner.unsettled < self._settings.unsettled
+                    and self._clock.monotonic() >= self._lease_after
+                )
+                wanted = self._plan.take(self._clock.ledger()) if may_lease else {}
                 if wanted:
                     task = asyncio.get_running_loop().create_task(self._lease(wanted))
                     self._leasing.add(task)
@@ -289,13 +294,6 @@ class Dispatcher:
 
     # -- leasing -------------------------------------------------------------------------------
 
-    def _may_lease(self) -> bool:
-        return (
-            len(self._leasing) < LEASES
-            and self._runner.unsettled < self._settings.unsettled
-            and self._clock.monotonic() >= self._lease_after
-        )
-
     def _leased(self, task: asyncio.Task[None]) -> None:
         self._leasing.discard(task)
         self._alarm.ring()
@@ -372,11 +370,9 @@ class Dispatcher:
             return FULL_S
         if len(self._leasing) >= LEASES:
             return self._settings.sweep_s  # the end of one rings
-        pause = self._lease_after - self._clock.monotonic()
-        if pause > 0:
+        if (pause := self._lease_after - self._clock.monotonic()) > 0:
             return pause
-        due_at = self._plan.due.next()
-        if due_at is None:
+        if (due_at := self._plan.due.next()) is None:
             return self._settings.sweep_s
         wait = (due_at - self._clock.ledger()) / 1000
         return min(max(wait, 0.001), self._settings.sweep_s)

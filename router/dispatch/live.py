@@ -10,18 +10,6 @@ from router.model.retry import RetryPolicy
 from router.store.values import Died, untold
 
 
-def _routed_by(job: Job) -> str:
-    return job.generation
-
-
-def _unknown(_target: str) -> ActionKind | None:
-    return None
-
-
-def _nothing(_job: Job) -> frozenset[str]:
-    return frozenset()
-
-
 @dataclass(frozen=True, slots=True)
 class DispatchRules:
     """
@@ -37,10 +25,10 @@ class DispatchRules:
     render: Render
     retry_of: Callable[[Job], RetryPolicy]
     limits: Limits
-    generation_of: Callable[[Job], str] = _routed_by
-    kind_of: Callable[[str], ActionKind | None] = _unknown
+    generation_of: Callable[[Job], str] = lambda job: job.generation
+    kind_of: Callable[[str], ActionKind | None] = lambda _target: None
     dead_if_interrupted: Callable[[], frozenset[tuple[str, str]]] = frozenset
-    reads: Callable[[Job], frozenset[str]] = _nothing
+    reads: Callable[[Job], frozenset[str]] = lambda _job: frozenset()
     died: Died = untold
 
 

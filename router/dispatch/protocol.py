@@ -17,9 +17,11 @@ class Action(Protocol):
     the CancelledError leaves it.
     """
 
-    async def run(self, call: ActionCall, job: Job) -> Outcome: ...
+    async def run(self, call: ActionCall, job: Job) -> Outcome:
+        """Run a call to its end."""
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Let go of what is kept between calls."""
 
 
 RunNow = Callable[[ActionCall, Job], Outcome]

@@ -26,7 +26,7 @@ from router.model.job import (
     Work,
 )
 from router.model.observed import Observer
-from router.model.retry import STANDARD, RetryPolicy
+from router.model.retry import STANDARD
 from router.store.protocol import DispatchStore
 from router.store.values import Acceptance, Settled
 
@@ -204,17 +204,14 @@ class Runner:
     def _settlement(self, job: Job, outcome: Outcome | Skip | None) -> Settlement:
         if outcome is None:
             return self.interrupted(job)
-        return self._settler.settlement(
-            job, outcome, *self._terms(job), self._clock.now(), self._clock.ledger()
-        )
-
-    def _terms(self, job: Job) -> tuple[RetryPolicy, str]:
-        """The job's retry policy, and the ruleset whose action ran."""
         try:
-            return self._live.retry_of(job), self._live.generation_of(job)
+            terms = self._live.retry_of(job), self._live.generation_of(job)
         except Exception as error:  # noqa: BLE001 - whatever leaks, the job must end its attempt
             self._observe(Defect(job, error))
-            return STANDARD, job.generation
+            terms = STANDARD, job.generation
+        return self._settler.settlement(
+            job, outcome, *terms, self._clock.now(), self._clock.ledger()
+        )
 
     def own_event(self, job: Job, settlement: Settlement) -> Acceptance | None:
         """The router's own event of this end, to be committed with it."""

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
+import msgspec
+
 from router.clock import Clock
 from router.kinds import KINDS
 from router.model.job import ActionKind, Job
@@ -66,14 +68,11 @@ BURST_S = 0.1
 Limits = Callable[[str, ActionKind], TargetLimits]
 
 
-class _Bucket:
+class _Bucket(msgspec.Struct):
     """A token bucket on the monotonic clock."""
 
-    __slots__ = ("at", "tokens")
-
-    def __init__(self, at: float) -> None:
-        self.at = at
-        self.tokens = 1.0
+    at: float
+    tokens: float = 1.0
 
 
 class Slots:
@@ -148,10 +147,6 @@ class Slots:
         """Slots that a target holds."""
         return self._held_by.get((target, kind), 0)
 
-    def held(self) -> int:
-        """All slots held."""
-        return sum(self._held.values())
-
     def forget_full_buckets(self) -> None:
         """Drop the rate's memory of targets that have been idle long enough not to need it."""
         now = self._clock.monotonic()
@@ -164,7 +159,6 @@ class Slots:
         bucket = self._buckets.get(key)
         if bucket is None:
             bucket = self._buckets[key] = _Bucket(now)
-        most = 1.0 + rate * BURST_S
-        bucket.tokens = min(most, bucket.tokens + max(0.0, now - bucket.at) * rate)
+        bucket.tokens = min(1.0 + rate * BURST_S, bucket.tokens + max(0.0, now - bucket.at) * rate)
         bucket.at = now
         return bucket.tokens

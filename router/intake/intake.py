@@ -59,15 +59,19 @@ _STRANGERS = frozenset({"address_not_allowed", "ranges_unknown"})
 class DispatchPort(Protocol):
     """What intake asks of dispatch; see `dispatch.Dispatcher`."""
 
-    def reserve(self, target: str, kind: Any) -> str | None: ...
+    def reserve(self, target: str, kind: Any) -> str | None:
+        """A lease for a job that could start at once."""
 
-    def release(self, lease: str, *, unsure: bool = False) -> None: ...
+    def release(self, lease: str, *, unsure: bool = False) -> None:
+        """Give a reserved lease back."""
 
-    def hand_over(self, works: Sequence[Work]) -> None: ...
+    def hand_over(self, works: Sequence[Work]) -> None:
+        """Start jobs that were committed under reserved leases."""
 
     def wake(
         self, target: str, due_at: int, kind: Any = None, fresh: tuple[str, str] | None = None
-    ) -> None: ...
+    ) -> None:
+        """A job was committed `available`."""
 
 
 Published = Callable[[Endpoint], tuple[str, ...] | None]

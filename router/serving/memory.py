@@ -24,11 +24,6 @@ def give_back_large_blocks() -> bool:
     return bool(mallopt(_MMAP_THRESHOLD, LARGE_BYTES) and mallopt(_TRIM_THRESHOLD, SPARE_BYTES))
 
 
-def keep_from_collector() -> None:
-    """What was built until now stays, too: the collector need not look through it."""
-    gc.freeze()
-
-
 def settle_collector() -> None:
     """
     Keep the cycle collector away from what stays: rules, modules and the like live as long as the

@@ -5,8 +5,6 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from router.clock import Clock
 from router.dispatch.alarm import Alarm
 from router.errors import StoreUnavailable
@@ -48,12 +46,8 @@ class OwnEventStored(Observed, frozen=True):
     receipt: Accepted
 
 
-class WaitingEvent(msgspec.Struct, frozen=True):
-    """An event to be stored soon."""
-
-    event: str
-    identity: str
-    payload: Mapping[str, Any]
+WaitingEvent = tuple[str, str, Mapping[str, Any]]
+"""An event to be stored soon: its name, identity and payload."""
 
 
 class OwnEvents:
@@ -93,7 +87,7 @@ class OwnEvents:
     def soon(self, event: str, identity: str, payload: Mapping[str, Any]) -> None:
         """Store it as soon as the store takes it; of too many that wait the oldest are dropped."""
         if own_events.wants(self._live.current, event):
-            self.waiting.append(WaitingEvent(event, identity, payload))
+            self.waiting.append((event, identity, payload))
             self._alarm.ring()
 
     def reload_failed(self, state: ReloadState) -> None:
@@ -182,9 +176,9 @@ class OwnEventWriter:
         while waiting:
             first = waiting[0]
             try:
-                await self.send(first.event, first.identity, first.payload)
+                await self.send(*first)
             except StoreUnavailable as error:
-                self._log.error("own event waits", event_name=first.event, error=str(error))
+                self._log.error("own event waits", event_name=first[0], error=str(error))
                 return False
             if waiting and waiting[0] is first:
                 waiting.popleft()

@@ -72,8 +72,12 @@ class Process:
         try:
             for listener in self._listeners:
                 await listener.start()
-        except BaseException:
-            await self._undo()
+        except BaseException:  # end what has started before the store it works on is closed
+            self._stop.set()
+            for listener in self._listeners:
+                await listener.stop(0)
+            await self._dispatch.drain(0)
+            await self._end_tasks()
             raise
         on_ready()
         await self._stop.wait()
@@ -133,14 +137,6 @@ class Process:
             await self._dispatch.drain(0)
         await asyncio.gather(work, return_exceptions=True)
         hurry.cancel()
-        await self._end_tasks()
-
-    async def _undo(self) -> None:
-        """Not everything could start: end what has, before the store it works on is closed."""
-        self._stop.set()
-        for listener in self._listeners:
-            await listener.stop(0)
-        await self._dispatch.drain(0)
         await self._end_tasks()
 
     async def _end_tasks(self) -> None:

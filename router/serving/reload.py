@@ -170,12 +170,10 @@ class Reloader:
             return
         if isinstance(error, StoreUnavailable):
             self._again_at = self._clock.monotonic() + AGAIN_S
+        ours = isinstance(error, RouterError)
+        text = str(error) if ours else f"{type(error).__name__}: {error}"
         if isinstance(error, ConfigError):
             text = self._steps.render(error)
-        elif isinstance(error, RouterError):
-            text = str(error)
-        else:
-            text = f"{type(error).__name__}: {error}"
         state = self.state
         state.ok, state.at, state.error = False, self._clock.now(), text
         state.failures += 1
@@ -184,7 +182,7 @@ class Reloader:
             "reload failed, the old rules stay in force",
             generation=self._live.current.ruleset.generation,
             diagnostics=text,
-            **({} if isinstance(error, RouterError) else {"exc_info": error}),
+            **({} if ours else {"exc_info": error}),
         )
 
     def _in_force(self, live: LiveRuleset, now: int) -> None:

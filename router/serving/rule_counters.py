@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterable, Mapping
+from operator import sub
 
 from router.clock import Clock
 from router.errors import StoreUnavailable
@@ -67,35 +68,28 @@ class RuleCounterWriter:
             async with asyncio.timeout(LOOK_S):
                 await self.flush()
 
-    def _news(self, known: set[str]) -> list[RuleCount]:
+    def _news(self, known: set[str]) -> list[tuple[RuleCount, RuleTotals]]:
+        """What each rule did since it was written, and the totals that are then."""
         now, totals = self._clock.now(), self._totals()
         rules = dict.fromkeys((*totals, *(rule for rule in self._rules() if rule not in known)))
         news = []
         for rule in rules:
             total, before = totals.get(rule, _NONE), self._written.get(rule, _NONE)
             if total != before or rule not in known:
-                evaluated, matched, erred, shadowed = (
-                    new - old for new, old in zip(total[:4], before[:4], strict=True)
-                )
+                evaluated, matched, erred, shadowed = map(sub, total[:4], before[:4])
                 last = total.last_matched_at
-                news.append(RuleCount(rule, evaluated, matched, erred, shadowed, now, last))
+                count = RuleCount(rule, evaluated, matched, erred, shadowed, now, last)
+                news.append((count, total))
         return news
 
-    async def _write(self, news: list[RuleCount]) -> None:
+    async def _write(self, news: list[tuple[RuleCount, RuleTotals]]) -> None:
         for start in range(0, len(news), STEP):
             step = news[start : start + STEP]
-            before = {count.rule: self._written.get(count.rule, _NONE) for count in step}
-            for count in step:  # before the wait: the store writes them even if this task ends
-                old = before[count.rule]
-                self._written[count.rule] = RuleTotals(
-                    old.evaluated + count.evaluated,
-                    old.matched + count.matched,
-                    old.errored + count.errored,
-                    old.shadowed + count.shadowed,
-                    count.last_matched_at,
-                )
+            before = {count.rule: self._written.get(count.rule, _NONE) for count, _ in step}
+            # Before the wait: the store writes them even if this task ends.
+            self._written |= {count.rule: total for count, total in step}
             try:
-                await self._store.count_rules(step)
+                await self._store.count_rules([count for count, _ in step])
             except StoreUnavailable:
                 self._written |= before
                 raise

@@ -1,6 +1,7 @@
 """The state of the running server, and the reload of its rules file."""
 
 import asyncio
+import contextlib
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -72,12 +73,15 @@ class RunningServer:
             return False
         if self._beat is None or self._beat.done():
             self._beat = asyncio.ensure_future(self._store.ready())
-            self._beat.add_done_callback(_observed)
+            # Who waits for it may have gone: an error that nobody looks at is no news.
+            self._beat.add_done_callback(lambda beat: beat.cancelled() or beat.exception())
         beat = self._beat  # one for all who ask while the disk hangs
         late = asyncio.ensure_future(self._clock.sleep(READY_S))
         await asyncio.wait({beat, late}, return_when=asyncio.FIRST_COMPLETED)
         late.cancel()
-        return beat.done() and _committed(beat)
+        with contextlib.suppress(StoreUnavailable):
+            return beat.done() and beat.result() is None
+        return False
 
     async def status(self) -> ServerState:
         """What runs here."""
@@ -140,17 +144,3 @@ class RunningServer:
         if changed:
             await self._audit.note(by, "reload", {"generation": generation}, 1)
         return Reloaded(generation, changed)
-
-
-def _committed(beat: "asyncio.Future[None]") -> bool:
-    try:
-        beat.result()
-    except StoreUnavailable:
-        return False
-    return True
-
-
-def _observed(beat: "asyncio.Future[None]") -> None:
-    """Whoever asked may have gone: an error that nobody looks at is no news."""
-    if not beat.cancelled():
-        beat.exception()

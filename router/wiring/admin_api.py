@@ -5,6 +5,7 @@ Importing this takes half a second: it is imported when the public listener alre
 """
 
 import asyncio
+import gc
 import secrets
 from collections.abc import Awaitable, Callable
 
@@ -18,7 +19,6 @@ from router.operator.protocol import Running
 from router.operator.questions import StoreQuestions
 from router.operator.verbs import StoreVerbs
 from router.rules.live import LiveRef
-from router.serving.memory import keep_from_collector
 from router.store.protocol import StoreReads
 from router.web.admin.api import admin_api
 from router.web.admin.callers import Callers
@@ -55,7 +55,7 @@ def api(
         pages=PagesRouter(pages),
         mask=masked,
     )
-    keep_from_collector()
+    gc.freeze()  # it stays, too: the collector need not look through it
     return made
 
 

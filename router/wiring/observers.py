@@ -157,8 +157,7 @@ class DispatchObserver:
     """Counts attempts and ends of jobs. Successes are counted; failures are also logged."""
 
     def __init__(self, metrics: Metrics, log: Log) -> None:
-        self._metrics = metrics
-        self._log = log
+        self._metrics, self._log = metrics, log
 
     def handlers(self) -> Handlers:
         """By the type of what is observed."""

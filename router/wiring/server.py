@@ -102,15 +102,13 @@ class Server:
         self.admin_certificate = _certificate(server.admin_tls, "server.admin.tls")
         self.rng = random.Random(secrets.randbits(128))  # noqa: S311 - jitter and ids, not secrets
         self.ids = Ids(self.rng)
-        self.boot = secrets.token_hex(6)
         self.watching = Watching(logs.OUTPUTS)
         self.actions = make_actions(live, self.watching, dry=options.dry)
         self.feed = Feed(clock, boot=secrets.token_hex(4))
         self._out()
         self._upkeep()
-        self._in()
         self.reloader = self._reloader()
-        self._operator()
+        self._in()
         self.public, self.admin = self._listeners()
 
     def _out(self) -> None:
@@ -134,7 +132,7 @@ class Server:
             dispatch_live(live, self.source.environ, self.own.died),
             clock=clock,
             rng=self.rng,
-            boot=self.boot,
+            boot=secrets.token_hex(6),
             observe=self.observe,
             settings=DispatchSettings(dry=self.options.dry),
         )
@@ -193,27 +191,24 @@ class Server:
         )
 
     def _in(self) -> None:
-        """Intake."""
+        """Intake, and what operators call beside their verbs."""
+        live, store, clock = self.live, self.store, self.clock
         self.published = EndpointRanges(
-            self.live, facts=self.store, clock=self.clock, rng=self.rng, metrics=self.metrics
+            live, facts=store, clock=clock, rng=self.rng, metrics=self.metrics
         )
         self.refusals = Refusals(
             lambda: self.options.dev or self.live.current.ruleset.server.keep_refused
         )
         self.intake = Intake(
-            live=self.live,
-            store=self.store,
+            live=live,
+            store=store,
             dispatch=self.dispatch,
-            clock=self.clock,
+            clock=clock,
             ids=self.ids,
             observe=self.observe,
             refusals=self.refusals,
             checks=IntakeChecks(self.published.of, lambda: self.upkeep.full),
         )
-
-    def _operator(self) -> None:
-        """What operators ask, beside their verbs."""
-        live, store, clock = self.live, self.store, self.clock
         self.running = RunningServer(
             store=store,
             live=live,
