@@ -28,12 +28,14 @@ class AuditTrail:
 
     def log(self, line: Audit, count: int | None = None) -> None:
         """Put a line that the store has into the log, too."""
-        values: dict[str, Any] = {"id": line.id, "who": line.who, "asked": line.asked}
-        if line.peer is not None:
-            values["peer"] = line.peer
-        if count is not None:
-            values["count"] = count
-        self._log.info(line.verb, **values)
+        values = {
+            "id": line.id,
+            "who": line.who,
+            "asked": line.asked,
+            "peer": line.peer,
+            "count": count,
+        }
+        self._log.info(line.verb, **{n: value for n, value in values.items() if value is not None})
 
     async def note(self, by: By, verb: str, asked: dict[str, Any], count: int) -> None:
         """Add a line for a change that the store itself does not make: a reload, a pause."""

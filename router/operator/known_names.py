@@ -23,9 +23,8 @@ async def check_names(selector: Criteria, ruleset: Ruleset, store: StoreReads) -
     Raises:
         UsageError: the endpoint, rule, cause or replay is known to neither.
     """
-    rules = {rule.id for rule in ruleset.rules}
     await _check("endpoint", selector.endpoint, ruleset.endpoints.keys(), store)
-    await _check("rule", selector.rule, rules, store)
+    await _check("rule", selector.rule, {rule.id for rule in ruleset.rules}, store)
     await _check("cause", selector.cause, (), store)
     if selector.replay is not None and await store.replay(selector.replay) is None:
         raise UsageError(f"there is no replay {selector.replay!r}; `router audit` lists them")

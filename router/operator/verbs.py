@@ -45,7 +45,7 @@ PATH_MAX = 4_096
 
 class StoreVerbs(TargetVerbs):
     """
-    Acts on stored work.
+    Acts on stored work. `replays` are those whose jobs are being made.
 
     `wake` is called with every target that has new due work (a no-op without a server).
     `patience_s` is how long `replay` waits for its jobs to be made, None: until they are.
@@ -73,7 +73,7 @@ class StoreVerbs(TargetVerbs):
         self._ids = ids
         self._patience_s = patience_s
         again = NewJobs(live, clock, ids)
-        self._making = ReplayMaker(store=store, live=live, clock=clock, again=again, wake=wake)
+        self.replays = ReplayMaker(store=store, live=live, clock=clock, again=again, wake=wake)
 
     # -- replays
 
@@ -87,7 +87,7 @@ class StoreVerbs(TargetVerbs):
         request.check()
         await self._known(request)
         replay, request = await self._prepared(request)
-        planned = await plan(self._making.finder(request), replay, request.rate)
+        planned = await plan(self.replays.finder(request), replay, request.rate)
         return await self._plan(planned, request.selector)
 
     async def replay(self, request: ReplayRequest, by: By = LOCAL) -> answers.ReplayProgress:
@@ -109,19 +109,11 @@ class StoreVerbs(TargetVerbs):
             line = self.audit.line(by, "replay", request.as_json(), fresh.id)
             replay = await self._store.begin_replay(fresh, line)
             self.audit.log(line)
-        return await self._progress(await self._making.go_on(replay, self._patience_s))
+        return await self._progress(await self.replays.go_on(replay, self._patience_s))
 
     async def replayed(self, id_: str) -> answers.ReplayProgress:
         """How far a replay is. Raises NotFound."""
         return await self._progress(present(await self._store.reads.replay(id_), f"replay {id_}"))
-
-    async def go_on(self) -> int:
-        """Go on with the replays that an earlier process began; returns how many."""
-        return await self._making.resume()
-
-    async def close(self) -> None:
-        """Stop making jobs of replays; the next start goes on."""
-        await self._making.close()
 
     async def _known(self, request: ReplayRequest) -> Replay | None:
         """The replay of this name, if it is this one. Raises UsageError: it is another."""
@@ -142,7 +134,7 @@ class StoreVerbs(TargetVerbs):
             await check_names(request.selector, self._live.current.ruleset, self._store.reads)
             selector = frozen(request.selector, now)
             request = msgspec.structs.replace(request, selector=selector)
-            finder = self._making.finder(request)  # a wrong condition is refused at once
+            finder = self.replays.finder(request)  # a wrong condition is refused at once
             if selector.limit is not None:
                 items = await finder.items()
         return Replay(
@@ -299,8 +291,10 @@ class StoreVerbs(TargetVerbs):
         selector: Criteria | None,
         newer: Mapping[str, tuple[str, str]] = {},
     ) -> answers.OperatorPlan:
-        values = msgspec.structs.asdict(planned)
-        values |= {"earlier": await self._earlier(planned.earlier), "newer": newer}
+        values = msgspec.structs.asdict(planned) | {
+            "earlier": await self._earlier(planned.earlier),
+            "newer": newer,
+        }
         return answers.OperatorPlan(**values, until=selector.until if selector else None)
 
     async def _earlier(self, job: str | None) -> answers.EarlierReplay | None:

@@ -184,7 +184,8 @@ class IntakeStore(Protocol):
     """What intake needs."""
 
     @property
-    def reads(self) -> DispatchReads: ...
+    def reads(self) -> DispatchReads:
+        """What has been committed, as far as jobs are run by it."""
 
     async def accept(self, acceptance: Acceptance) -> Accepted | Duplicate:
         """
@@ -212,7 +213,8 @@ class DispatchStore(FactStore, Protocol):
     """What dispatch needs: leases and settlements."""
 
     @property
-    def reads(self) -> DispatchReads: ...
+    def reads(self) -> DispatchReads:
+        """What has been committed, as far as jobs are run by it."""
 
     async def lease(
         self,
@@ -266,7 +268,8 @@ class OperatorStore(IntakeStore, FactStore, Protocol):
     """The operator's verbs, and the upkeep that goes by itself."""
 
     @property
-    def reads(self) -> StoreReads: ...
+    def reads(self) -> StoreReads:
+        """Its reading half: what has been committed."""
 
     async def begin_replay(self, replay: Replay, audit: Audit | None = None) -> Replay:
         """
@@ -352,7 +355,8 @@ class Store(DispatchStore, OperatorStore, Protocol):
     remark: str | None
 
     @property
-    def reads(self) -> StoreReads: ...
+    def reads(self) -> StoreReads:
+        """Its reading half: what has been committed."""
 
     async def ready(self) -> None:
         """Prove that a write can commit now, else raise StoreUnavailable."""

@@ -107,7 +107,7 @@ async def _with_store(
     mended = await server.dispatch.recover()
     await server.upkeep.apply()
     await server.published.ranges.load()
-    resumed = await server.verbs.go_on()
+    resumed = await server.verbs.replays.resume()
     if resumed:
         log.info("replays go on", replays=resumed)
     if mended.reclaimed or mended.dead:

@@ -292,7 +292,7 @@ class Server:
 
     async def close(self) -> None:
         """Write what was counted last, and let go of what the actions hold."""
-        await self.verbs.close()
+        await self.verbs.replays.close()
         await self.counting.flush()
         await self.writer.flush()
         await self.clock_sync.close()

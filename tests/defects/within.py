@@ -153,7 +153,7 @@ CHAINS = (
         "latest keeps every run that waits",
         Edit(
             "router/store/sqlite/runs.py",
-            "            self._cancel_rest(older, chains.SUPERSEDED)\n",
+            "            self._cancel_rest(self._load(older), chains.SUPERSEDED)\n",
             "            pass\n",
         ),
         "conformance/test_groups.py::test_i23_latest_only_the_newest_waits",

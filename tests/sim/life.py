@@ -236,7 +236,7 @@ class Process:
             self.view, self.live, world.clock, ids=world.ids, wake=self.dispatcher.wake
         )
         await self._insisting(self.upkeep.apply)
-        await self._insisting(self.operator.go_on)
+        await self._insisting(self.operator.replays.resume)
         tasks = [
             asyncio.create_task(self.dispatcher.run()),
             asyncio.create_task(self._operating()),

@@ -119,8 +119,8 @@ def yields(members: Sequence[Member]) -> bool:
     return any(not member.ended and member.attempt for member in members)
 
 
-def supersede(members: Sequence[Member]) -> None:
-    """A newer run takes the place of this one."""
+def cancel_rest(members: Sequence[Member], reason: str) -> None:
+    """None that has not begun runs any more: a newer run takes the place of this one, or so."""
     for member in members:
-        if not member.ended:
-            member.cancel(SUPERSEDED)
+        if not member.ended and member.state != "running":
+            member.cancel(reason)

@@ -65,6 +65,13 @@ def open_read_only(path: Path) -> sqlite3.Connection:
     return _opened(f"file:{quote(str(path))}?mode=ro", path, READER)
 
 
+def open_existing(path: Path) -> sqlite3.Connection:
+    """The same, of a store that may not be there yet. Raises StoreRefused."""
+    if not path.is_file():
+        raise StoreRefused(f"there is no store at {path}; `router serve` makes one")
+    return open_read_only(path)
+
+
 def open_unchanging(path: Path) -> sqlite3.Connection:
     """
     A connection to a file that nobody else has open; it makes no file beside it.

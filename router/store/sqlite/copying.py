@@ -110,12 +110,13 @@ def _check_destination(store: Path, destination: Path, *, force: bool) -> None:
         raise UsageError(f"{destination} is a folder; name a file in it")
     if not destination.parent.is_dir():
         raise UsageError(f"the folder {destination.parent} does not exist")
-    if not destination.exists():
-        return
-    if destination.samefile(store):
-        raise UsageError(f"{destination} is the store itself")
-    if not force:
-        raise UsageError(f"{destination} exists; name another file, or overwrite it with --force")
+    if destination.exists():
+        if destination.samefile(store):
+            raise UsageError(f"{destination} is the store itself")
+        if not force:
+            raise UsageError(
+                f"{destination} exists; name another file, or overwrite it with --force"
+            )
 
 
 def _check_source(source: Path, store: Path) -> None:

@@ -144,7 +144,23 @@ def put_aside(
     Make dead those of these unfinished jobs that `read` fails on, within the open transaction;
     returns their numbers. What can be read of them stays, so that lists show them.
     """
-    spoilt = _spoilt(book, list(numbers), read)
+    found: dict[int, bool] = {}
+    left = list(numbers)
+    while left:
+        if (number := left.pop()) in found:
+            continue
+        found[number] = False
+        try:
+            read(number)
+        except Exception as error:
+            if not is_unreadable(error):
+                raise
+            found[number] = True
+            # Jobs of the same delivery, and so of the same run, that have not begun.
+            first = number >> PLACE_BITS << PLACE_BITS
+            beside = f"SELECT n FROM jobs WHERE n BETWEEN ? AND ? AND state < {RUNNING}"
+            left += [n for (n,) in book.db.execute(beside, (first, first + PLACES - 1))]
+    spoilt = sorted(number for number, is_spoilt in found.items() if is_spoilt)
     for number in spoilt:
         _bury(book, number, now)
     return spoilt
@@ -163,31 +179,14 @@ def met(book: Book, number: int, now: int) -> None:
         _bury(book, number, now)
 
 
-def _spoilt(book: Book, left: list[int], read: Callable[[int], object]) -> list[int]:
-    """Those of them that cannot be read, and with them such as share their run or delivery."""
-    found: dict[int, bool] = {}
-    while left:
-        number = left.pop()
-        if number in found:
-            continue
-        try:
-            read(number)
-        except Exception as error:
-            if not is_unreadable(error):
-                raise
-            found[number] = True
-            # Jobs of the same delivery, and so of the same run, that have not begun.
-            first = number >> PLACE_BITS << PLACE_BITS
-            beside = f"SELECT n FROM jobs WHERE n BETWEEN ? AND ? AND state < {RUNNING}"
-            left += [n for (n,) in book.db.execute(beside, (first, first + PLACES - 1))]
-        else:
-            found[number] = False
-    return sorted(number for number, spoilt in found.items() if spoilt)
-
-
 def _bury(book: Book, number: int, now: int) -> None:
-    if _make_legible(book, "deliveries", number >> PLACE_BITS):
-        _mark_damaged(book, number >> PLACE_BITS)
+    delivery = number >> PLACE_BITS
+    if _make_legible(book, "deliveries", delivery):
+        # What reads well again is not what was accepted: its checksum must go on saying so.
+        meta = book.one("SELECT CAST(meta AS BLOB) FROM deliveries WHERE n = ?", (delivery,))
+        if meta[:1] == CHECKED:
+            wrong = meta[:-1] + bytes([meta[-1] ^ 0xFF])
+            book.db.execute("UPDATE deliveries SET meta = ? WHERE n = ?", (wrong, delivery))
     _make_legible(book, "jobs", number)
     _drop_lists(book, number)
     numbers = ", ".join(
@@ -250,14 +249,6 @@ def _make_legible(book: Book, table: str, number: int) -> bool:
             spoilt = True
             _try(book, f"UPDATE {table} SET {name} = ? WHERE n = ?", (text, number))
     return spoilt
-
-
-def _mark_damaged(book: Book, delivery: int) -> None:
-    """What reads well again is not what was accepted: its checksum must go on saying so."""
-    meta = book.one("SELECT CAST(meta AS BLOB) FROM deliveries WHERE n = ?", (delivery,))
-    if meta[:1] == CHECKED:
-        wrong = meta[:-1] + bytes([meta[-1] ^ 0xFF])
-        book.db.execute("UPDATE deliveries SET meta = ? WHERE n = ?", (wrong, delivery))
 
 
 def _drop_lists(book: Book, number: int) -> None:

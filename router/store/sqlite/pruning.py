@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from router.store.sqlite import audit_log, clock_step
-from router.store.sqlite.fragments import DEAD, JOBS_OF
+from router.store.sqlite.fragments import DEAD, JOBS_OF, listed
 from router.store.sqlite.runs import RunChanges
 from router.store.sqlite.writer_state import Book
 from router.store.values import Pruned, Retain
@@ -140,19 +140,14 @@ def prune(book: Book, plan: PrunePlan, retain: Retain, now: int) -> Pruned:
 def _remove_deliveries(book: Book, numbers: tuple[int, ...], retain: Retain, now: int) -> int:
     if not numbers:
         return 0
-    asked = msgspec.json.encode(numbers).decode()
     window = (
         "(SELECT n, received_at FROM deliveries WHERE n IN (SELECT value FROM json_each(:asked)))"
     )
-    gone = [
-        n
-        for (n,) in book.db.execute(
-            _finished(book.db, window, now), {**_times(retain), "asked": asked}
-        )
-    ]
+    values = {**_times(retain), "asked": listed(numbers)}
+    gone = [n for (n,) in book.db.execute(_finished(book.db, window, now), values)]
     if gone:
         book.removed_deliveries(now)
-    chosen = {"gone": msgspec.json.encode(gone).decode()}
+    chosen = {"gone": listed(gone)}
     jobs = f"SELECT j.n FROM (SELECT value AS n FROM json_each(:gone)) d JOIN jobs j ON {JOBS_OF}"
     RunChanges(book, now).forget(jobs, chosen)
     book.db.execute(f"DELETE FROM attempts WHERE job IN ({jobs})", chosen)

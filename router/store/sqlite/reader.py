@@ -20,7 +20,7 @@ from router.store.sqlite import (
     schema,
 )
 from router.store.sqlite.commit_order import following
-from router.store.sqlite.connection import open_read_only, refusing
+from router.store.sqlite.connection import open_existing, open_read_only, refusing
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -129,10 +129,8 @@ def open_reader(path: str) -> SqliteReader:
         StoreRefused: there is none, it is damaged, or its schema is not this router's.
     """
     place = Path(path)
-    if not place.is_file():
-        raise StoreRefused(f"there is no store at {place}; `router serve` makes one")
     with ExitStack() as stack, refusing(place):
-        db = stack.enter_context(closing(open_read_only(place)))
+        db = stack.enter_context(closing(open_existing(place)))
         version = schema.check(db)
         if version < len(schema.MIGRATIONS):
             raise StoreRefused(

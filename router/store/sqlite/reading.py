@@ -191,9 +191,10 @@ def names(db: sqlite3.Connection, kind: NameKind) -> tuple[str, ...]:
     """Of a rule also where only its counts are left."""
     if kind == "cause":
         return tuple(sorted([cause.key for cause in causes(db, Selector())]))
-    sql = "SELECT DISTINCT endpoint FROM deliveries ORDER BY 1"
-    if kind == "rule":
-        sql = "SELECT rule FROM rule_generations UNION SELECT rule FROM rule_counts ORDER BY 1"
+    sql = {
+        "endpoint": "SELECT DISTINCT endpoint FROM deliveries ORDER BY 1",
+        "rule": "SELECT rule FROM rule_generations UNION SELECT rule FROM rule_counts ORDER BY 1",
+    }[kind]
     return tuple([name for (name,) in db.execute(sql)])
 
 

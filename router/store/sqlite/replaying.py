@@ -11,7 +11,7 @@ from router.model.job import NewJob
 from router.model.operations import Audit, Item, Replay, ReplayState, ReplayStep
 from router.store.sqlite import audit_log
 from router.store.sqlite.adding import add
-from router.store.sqlite.fragments import JOBS_OF
+from router.store.sqlite.fragments import JOBS_OF, LISTED, listed
 from router.store.sqlite.writer_state import Book
 
 STATES: tuple[ReplayState, ...] = ("making", "made", "cancelled")
@@ -60,7 +60,7 @@ def step(book: Book, step: ReplayStep, *, now: int) -> Replay | None:
         (
             step.reached,
             msgspec.json.encode(step.due),
-            len(made) - gone - sum(left.nothing for left in work),
+            len(made) - gone - sum(bool(left.passed) and not left.jobs for left in work),
             jobs,
             step.skipped + gone,
             MADE if step.last else MAKING,
@@ -82,10 +82,6 @@ class _Left(NamedTuple):
     jobs: Sequence[NewJob]
     passed: int = 0
     earlier: str = ""
-
-    @property
-    def nothing(self) -> bool:
-        return bool(self.passed) and not self.jobs
 
 
 def _left(book: Book, delivery: str, jobs: Sequence[NewJob], *, once: bool) -> _Left:
@@ -119,18 +115,15 @@ def _make(book: Book, replay: int, delivery: str, jobs: Sequence[Any], now: int)
     except NotFound:
         return None
     book.db.execute(
-        "UPDATE jobs SET replay = ? WHERE id IN (SELECT value FROM json_each(?))",
-        (replay, msgspec.json.encode([job.id for job in jobs]).decode()),
+        f"UPDATE jobs SET replay = ? WHERE id {LISTED}", (replay, listed(job.id for job in jobs))
     )
     return len(jobs)
 
 
 def stop(book: Book, id_: str, now: int) -> None:
     """The replay makes no more jobs. Raises NotFound."""
-    changed = book.db.execute(
-        "UPDATE replays SET state = 2, ended_at = ? WHERE id = ?", (book.wall(now), id_)
-    ).rowcount
-    if not changed:
+    ending = "UPDATE replays SET state = 2, ended_at = ? WHERE id = ?"
+    if not book.db.execute(ending, (book.wall(now), id_)).rowcount:
         raise NotFound(f"no replay {id_}")
 
 

@@ -103,7 +103,7 @@ class RunChanges:
             self._set_turn(takes_over, None)
             self._give_turn(n)
         elif turn.group.on_busy == "drop" and self._held(turn.key) >= turn.group.limit:
-            self._cancel_rest(n, chains.BUSY)
+            self._cancel_rest(self._load(n), chains.BUSY)
         elif turn.group.on_busy == "latest":
             self._only_newest(n, turn)
         self.advance(turn.key)
@@ -112,27 +112,19 @@ class RunChanges:
         """Older runs of the key that wait are superseded, and those that hold a turn and yield."""
         of_key = "SELECT n FROM runs WHERE key = ? AND turn"
         for (older,) in self._rows(f"{of_key} = {TURN_WAITS} AND n < ?", turn.key, n):
-            self._cancel_rest(older, chains.SUPERSEDED)
+            self._cancel_rest(self._load(older), chains.SUPERSEDED)
         for (holder,) in self._rows(f"{of_key} = {TURN_HAS} ORDER BY n", turn.key):
             if self._held(turn.key) < turn.group.limit:
                 return
             if (run := self._load(holder)) is not None and chains.yields(run.members):
-                self._supersede(run)
+                self._cancel_rest(run, chains.SUPERSEDED)
 
-    def _supersede(self, run: StoredRun) -> None:
-        chains.supersede(run.members)
-        self._write(run)
-        self._set_turn(run.n, None)
-
-    def _cancel_rest(self, n: int, reason: str) -> None:
-        """Cancel what is left of a run that has no turn."""
-        if (run := self._load(n)) is None:
-            return
-        for member in run.members:
-            if not member.ended and member.state != "running":
-                member.cancel(reason)
-        self._write(run)
-        self._set_turn(n, None)
+    def _cancel_rest(self, run: StoredRun | None, reason: str) -> None:
+        """Cancel what is left of a run; it has no turn any more."""
+        if run is not None:
+            chains.cancel_rest(run.members, reason)
+            self._write(run)
+            self._set_turn(run.n, None)
 
     def follow(self, n: int) -> None:
         """A job of this run has ended or is between its attempts: see what that means."""
@@ -151,7 +143,7 @@ class RunChanges:
         elif (
             run.latest and run.turn == TURN_HAS and self._newer(run) and chains.yields(run.members)
         ):
-            self._supersede(run)
+            self._cancel_rest(run, chains.SUPERSEDED)
         else:
             return
         self.advance(run.key)

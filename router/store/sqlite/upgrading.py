@@ -9,7 +9,7 @@ import msgspec
 from router.errors import StoreRefused
 from router.model.operations import Audit
 from router.store.sqlite import audit_log, journal, location, schema
-from router.store.sqlite.connection import open_read_only, open_writer, refusing
+from router.store.sqlite.connection import open_existing, open_writer, refusing
 from router.store.sqlite.fragments import DUE, OFFSET, STATES
 
 
@@ -47,7 +47,7 @@ def about(path: Path) -> StoreFacts:
     Raises:
         StoreRefused: there is none, or it is none of this router's.
     """
-    with refusing(path), closing(_reading(path)) as db:
+    with refusing(path), closing(open_existing(path)) as db:
         db.execute("BEGIN")
         return _about(db, path, schema.check(db))
 
@@ -82,7 +82,7 @@ def due(path: Path) -> MigrationStep:
     Raises:
         StoreRefused: as `about`.
     """
-    with refusing(path), closing(_reading(path)) as db:
+    with refusing(path), closing(open_existing(path)) as db:
         return MigrationStep(schema.check(db), len(schema.MIGRATIONS))
 
 
@@ -125,9 +125,3 @@ def write_audit(file: Path, audit: Audit) -> None:
         if schema.check(db) != len(schema.MIGRATIONS):
             raise StoreRefused(f"{file} has the schema of an older router")
         audit_log.add(db, audit)
-
-
-def _reading(path: Path) -> sqlite3.Connection:
-    if not path.is_file():
-        raise StoreRefused(f"there is no store at {path}; `router serve` makes one")
-    return open_read_only(path)

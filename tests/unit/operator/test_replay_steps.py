@@ -137,14 +137,14 @@ async def test_a_killed_replay_goes_on_at_the_next_start(
     made = len(await world.replayed())
     assert made > 0
     following = world.another()
-    assert await following.go_on() == (0 if at == 3 else 1)
+    assert await following.replays.resume() == (0 if at == 3 else 1)
     [replay] = await real.reads.replays(9)
     done = await following.replay(_named(asked, replay))
     made = len(await world.replayed())
     assert (done.state, done.jobs, made) == ("made", made, MANY * (1 if asked.selector.rule else 2))
     origins = Counter(j.replay_of for j in await world.replayed())
     assert len(origins) == MANY
-    await following.close()
+    await following.replays.close()
 
 
 def _named(asked: ReplayRequest, replay: Replay) -> ReplayRequest:
@@ -158,7 +158,7 @@ async def test_a_replay_that_cannot_go_on_does_not_keep_the_router_from_starting
     world = World(real)
     told = ReplayRequest(selector=Criteria(where="var.gone == 1")).as_json()
     await real.begin_replay(Replay("rpl_1", told, NOW))
-    assert await world.operator.go_on() == 1
+    assert await world.operator.replays.resume() == 1
     assert [r.state for r in await real.reads.replays(9)] == ["making"]
 
 
