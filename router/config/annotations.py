@@ -70,15 +70,13 @@ def render_junit(found: Found, files: Iterable[str] = ()) -> str:
     for file in quiet:
         Xml.SubElement(suite, "testcase", classname=_for_xml(file), name="check", file=file)
     for d in found:
-        name = f"{d.code} {d.line}:{d.column}"
-        file = _for_xml(d.file)
-        case = Xml.SubElement(suite, "testcase", classname=file, name=name, file=file)
-        case.set("line", str(d.line))
-        if d.severity == "error":
-            failure = Xml.SubElement(case, "failure", message=_for_xml(d.message))
-            failure.text = _for_xml(render_text([d]))
-        else:
-            Xml.SubElement(case, "system-out").text = _for_xml(render_text([d]))
+        name, file = f"{d.code} {d.line}:{d.column}", _for_xml(d.file)
+        case = Xml.SubElement(
+            suite, "testcase", classname=file, name=name, file=file, line=str(d.line)
+        )
+        failed = {"message": _for_xml(d.message)} if d.severity == "error" else None
+        said = Xml.SubElement(case, "failure" if failed else "system-out", failed or {})
+        said.text = _for_xml(render_text([d]))
     Xml.indent(suite)
     return Xml.tostring(suite, encoding="unicode") + "\n"
 

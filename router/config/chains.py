@@ -142,10 +142,8 @@ class Chains:
 
 
 def _name(entry: ActionEntry) -> str | None:
-    if entry.id is not None:
-        return entry.id.value
-    if entry.use is not None:
-        return entry.use.value
+    if (named := entry.id or entry.use) is not None:
+        return named.value
     return next((kind for kind in SCHEMAS if entry.has(kind)), None)
 
 

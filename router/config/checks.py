@@ -149,10 +149,8 @@ def unreachable_rules(file: CompiledFile) -> Found:
 
 def _covers(taker: CompiledRule, rule: CompiledRule) -> bool:
     """Whether the one takes every event that the other names."""
-    if taker.events is None:
-        return True
-    if rule.events is None:
-        return "*" in taker.events
+    if taker.events is None or rule.events is None:
+        return taker.events is None or "*" in taker.events
     return all(_within(pattern, taker.events) for pattern in rule.events)
 
 

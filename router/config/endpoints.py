@@ -33,7 +33,9 @@ def endpoints(context: LoadContext, base_url: str) -> dict[str, Endpoint]:
     found: dict[str, Endpoint] = {}
     taken: dict[str, str] = {}
     for name, entry in context.file.endpoints or ():
-        _name(context, name)
+        shape(context, name, ID, "an endpoint")
+        if name.value in RESERVED:
+            context.error("bad-name", f"the endpoint name '{name.value}' is reserved", name)
         if entry.verify is not None and entry.verify.mode is None:
             own = reworked(context, name.value, entry)
             context.reworked |= {} if own is None else {entry.node.start: own}
@@ -82,12 +84,6 @@ def used(context: LoadContext, found: Mapping[str, Endpoint]) -> dict[str, Provi
 def is_open(entry: EndpointEntry) -> bool:
     """Does an endpoint let everybody in?"""
     return entry.verify is not None and entry.verify.mode == "none"
-
-
-def _name(context: LoadContext, name: SourceText) -> None:
-    shape(context, name, ID, "an endpoint")
-    if name.value in RESERVED:
-        context.error("bad-name", f"the endpoint name '{name.value}' is reserved", name)
 
 
 def _known_provider(context: LoadContext, entry: EndpointEntry) -> None:
@@ -141,7 +137,9 @@ def _addresses(context: LoadContext, entry: EndpointEntry, prefix: str) -> tuple
         found.append(f"{prefix}/wh_{text.value}")
     for path in entry.paths or ():
         if (text := setting(context, path)) is not None:
-            _path(context, text)
+            if not _PATH.fullmatch(text.value) or set(text.value) & set("?#{}"):
+                message = f"'{text.shown}' is not a path like '/webhooks/shop'"
+                context.error("bad-path", message, text)
             found.append(prefix + text.value)
     if entry.id is None and entry.paths is None and not entry.broken & {"id", "paths"}:
         context.error(
@@ -164,11 +162,6 @@ def _endpoint_id(context: LoadContext, text: SourceText) -> None:
             text,
             "`router new endpoint` makes a good one",
         )
-
-
-def _path(context: LoadContext, text: SourceText) -> None:
-    if not _PATH.fullmatch(text.value) or set(text.value) & set("?#{}"):
-        context.error("bad-path", f"'{text.shown}' is not a path like '/webhooks/shop'", text)
 
 
 def _shared(

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import Protocol
 
 from router.errors import ConfigError
 from router.yaml_source import Mapping as MappingNode
@@ -25,35 +24,29 @@ class UnreadableError(Exception):
     """A file cannot be had; the text says why."""
 
 
-class Files(Protocol):
-    """Where the other files come from; a name is relative to the rules file, with `/`."""
+class FolderFiles:
+    """The files as they lie in the rules file's folder now; names are relative to it, with `/`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
 
     def fitting(self, pattern: str) -> list[str]:
-        """The names of the files that fit a pattern, sorted."""
+        """
+        The names of the files that fit a pattern, sorted; hidden files fit only what begins with
+        a dot itself.
+        """
+        found = glob.glob(pattern, root_dir=self._folder)  # noqa: PTH207 - Path's takes hidden ones
+        named = {PurePosixPath(name).as_posix() for name in found}
+        return sorted(name for name in named if (self._folder / name).is_file())
 
     def read(self, name: str) -> bytes:
         """
         A file's bytes.
 
         Raises:
-            UnreadableError: it is not there, or not ours to read.
+            UnreadableError: it is not there, not ours to read, or behind a link that leads out of
+                the folder.
         """
-
-
-class FolderFiles:
-    """The files as they lie in the rules file's folder now."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def fitting(self, pattern: str) -> list[str]:
-        """As the protocol says; hidden files fit only what begins with a dot itself."""
-        found = glob.glob(pattern, root_dir=self._folder)  # noqa: PTH207 - Path's takes hidden ones
-        named = {PurePosixPath(name).as_posix() for name in found}
-        return sorted(name for name in named if (self._folder / name).is_file())
-
-    def read(self, name: str) -> bytes:
-        """As the protocol says; a link may not lead out of the folder."""
         path = self._folder / name
         try:
             if not path.resolve(strict=True).is_relative_to(self._folder.resolve()):
@@ -72,18 +65,27 @@ class KeptFiles:
         self._texts = texts
 
     def fitting(self, pattern: str) -> list[str]:
-        """As the protocol says."""
+        """The names of the files that fit a pattern, sorted."""
         wanted = PurePosixPath(pattern).parts
         each = ((name, PurePosixPath(name).parts) for name in self._texts)
         fit = (n for n, p in each if len(p) == len(wanted) and all(map(fnmatchcase, p, wanted)))
         return sorted(fit)
 
     def read(self, name: str) -> bytes:
-        """As the protocol says."""
+        """
+        A file's bytes.
+
+        Raises:
+            UnreadableError: it is not there.
+        """
         try:
             return self._texts[name].encode("utf-8", "surrogatepass")
         except KeyError:
             raise UnreadableError("this generation has no such file") from None
+
+
+Files = FolderFiles | KeptFiles
+"""Where the other files of a load come from."""
 
 
 def is_tests(name: str) -> bool:

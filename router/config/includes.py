@@ -5,7 +5,6 @@ Their texts are joined behind the rules file's, so that every fault knows the fi
 """
 
 import glob
-from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -64,7 +63,10 @@ class Including:
         parts = [self._part(name, FileEntry, at) for name, at in names.items()]
         if tests:
             own = PurePosixPath(self._report.source.path).name
-            parts += [self._part(name, TestsEntry) for name in self._siblings([own, *names])]
+            beside = (PurePosixPath(name) for name in (own, *names))
+            named = (path.with_name(f"{path.stem}{TESTS}{path.suffix}") for path in beside)
+            patterns = (glob.escape(str(path)) for path in named)  # NAME.test.yaml, if it is there
+            parts += [self._part(n, TestsEntry) for p in patterns for n in self._files.fitting(p)]
         found = [part for part in parts if part is not None]
         if self._taken(file, found) < len(parts):
             return None
@@ -77,12 +79,11 @@ class Including:
         begins = self._report.source.join([part.source for part in parts])
         taken = 0
         for part, begin in zip(parts, begins, strict=True):
-            if part.node is None:
-                continue
-            shift(part.node, begin)
-            if (entry := self._decoder.decode(part.node, part.kind)) is not None:
-                self._take(file, entry)
-                taken += 1
+            if part.node is not None:
+                shift(part.node, begin)
+                if (entry := self._decoder.decode(part.node, part.kind)) is not None:
+                    self._take(file, entry)
+                    taken += 1
         return taken
 
     # -- which files ----------------------------------------------------------------------------
@@ -116,13 +117,6 @@ class Including:
         else:
             message = f"there is no file '{pattern.shown}' to include"
             self._error("bad-include", message, pattern.node, "relative to the rules file")
-
-    def _siblings(self, names: list[str]) -> Iterator[str]:
-        """The files of tests: NAME.test.yaml beside each NAME.yaml."""
-        for name in names:
-            path = PurePosixPath(name)
-            sibling = str(path.with_name(f"{path.stem}{TESTS}{path.suffix}"))
-            yield from self._files.fitting(glob.escape(sibling))
 
     # -- what they say --------------------------------------------------------------------------
 

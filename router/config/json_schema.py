@@ -96,7 +96,7 @@ class _Maker:
         """The schema of a type, at `Class.key`."""
         origin, arguments = get_origin(kind), get_args(kind)
         if origin in (Union, types.UnionType):
-            return self._optional(arguments, place)
+            return {} if set(get_args(Node)) <= set(arguments) else self._of(arguments[0], place)
         if origin is Literal:
             return {"enum": list(arguments)}
         if origin is list:
@@ -109,20 +109,12 @@ class _Maker:
         offered = _OFFERED.get(place)
         return _ref(offered) if offered else dict(_SCALARS.get(kind, _SCALAR))
 
-    def _optional(self, arguments: tuple[Any, ...], place: str) -> dict[str, Any]:
-        if set(get_args(Node)) <= set(arguments):
-            return {}
-        (kind,) = (a for a in arguments if a is not types.NoneType)
-        return self._of(kind, place)
-
     def _table(self, kind: Any, place: str) -> dict[str, Any]:
-        made: dict[str, Any] = {
-            "type": "object",
-            "additionalProperties": self._of(kind, place) if kind is not Node else True,
-        }
-        if place in _NAMED:
-            made["propertyNames"] = {"pattern": f"^{_NAMED[place].pattern}$"}
-        return made
+        values = True if kind is Node else self._of(kind, place)
+        made = {"type": "object", "additionalProperties": values}
+        if (name := _NAMED.get(place)) is None:
+            return made
+        return {**made, "propertyNames": {"pattern": f"^{name.pattern}$"}}
 
     def _entry(self, kind: type[Entry]) -> dict[str, Any]:
         name = kind.__name__.removesuffix("Entry")

@@ -76,9 +76,9 @@ def _definition(context: LoadContext, name: str, entry: ProviderEntry) -> Defini
     try:
         definition = msgspec.convert(data, Definition)
     except msgspec.ValidationError as error:
-        text = str(error)
-        at = _AT.search(text)
-        context.error("bad-provider", _AT.sub("", text), _node(entry.node, _steps(at)))
+        message, *place = _AT.split(str(error))[:2]  # `$.api.ranges[0]`
+        steps = [name or int(index) for name, index in _STEP.findall("".join(place))]
+        context.error("bad-provider", message, _node(entry.node, steps))
         return None
     faults = problems(definition)
     for fault in faults:
@@ -122,11 +122,6 @@ def decoded_value(context: LoadContext, value: Any) -> Any:
     if isinstance(value, list):
         return [decoded_value(context, each) for each in value]
     return json_value(context, value) if isinstance(value, Node) else value
-
-
-def _steps(at: re.Match[str] | None) -> list[str | int]:
-    """The keys and indexes of a path like `$.api.ranges[0]`."""
-    return [name or int(index) for name, index in _STEP.findall(at[1])] if at else []
 
 
 def _node(node: Node, place: Sequence[str | int]) -> Node:

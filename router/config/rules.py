@@ -1,7 +1,5 @@
 """`define:` and `rules:`: names, conditions, and the checks that look at a whole rule."""
 
-import msgspec
-
 from router.config.actions import ActionCompiler
 from router.config.chains import concurrency
 from router.config.context import LoadContext
@@ -15,7 +13,7 @@ from router.config.settings import ID, NAME, chosen_retry, shape
 from router.config.unsupported import RESERVED_WORDS
 from router.expressions import Expression
 from router.model.settings import OWN
-from router.rules.specs import CompiledAction, CompiledRule, Condition
+from router.rules.specs import CompiledRule, Condition
 
 ALL = "all"
 
@@ -80,6 +78,9 @@ class RuleCompiler:
         self.events.check(entry.events or (), behind)
         roots = self._roots(behind)
         retry = chosen_retry(self.context, entry.retry, self.actions.policies)
+        # Only the actions of a run for a whole batch can read its `events`.
+        readable = roots | {"events"} if entry.per == "delivery" else roots
+        around = Surroundings(name, readable, retry, sources or ())
         place = ExpressionSite("'match'", roots)
         conditions = (self._condition(item, place) for item in entry.match or ())
         return CompiledRule(
@@ -90,16 +91,10 @@ class RuleCompiler:
             events=tuple(t.value for t in entry.events) if entry.events is not None else None,
             match=tuple(c for c in conditions if c is not None),
             otherwise=bool(entry.otherwise),
-            actions=self._actions(entry, Surroundings(name, roots, retry, sources or ())),
+            actions=self.actions.compile(entry.actions or [], around),
             per_delivery=entry.per == "delivery",
             concurrency=concurrency(self.context, self.language, entry.concurrency, roots),
         )
-
-    def _actions(self, entry: RuleEntry, around: Surroundings) -> tuple[CompiledAction, ...]:
-        """Only the actions of a run for a whole batch can read its `events`."""
-        if entry.per == "delivery":
-            around = msgspec.structs.replace(around, roots=around.roots | {"events"})
-        return self.actions.compile(entry.actions or [], around)
 
     def _roots(self, behind: SenderSet) -> frozenset[str]:
         """One set for rules of the same senders, so that what is made of it is shared."""

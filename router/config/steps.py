@@ -95,7 +95,11 @@ class StepCompiler:
         if entry.event is not None and entry.endpoint is not None and provider is not None:
             self._event(entry.event, self._senders.behind((entry.endpoint.value,)))
         event = entry.event.value if entry.event else ""
-        changed, made = self._changed(entry, self._payload(entry, provider, event))
+        sample = provider.sample(event) if provider is not None and event else None
+        payload: JSON = {} if sample is None else sample
+        if entry.payload is not None:
+            payload = json_value(self.context, entry.payload)
+        changed, made = self._changed(entry, payload)
         return Sending(
             endpoint=entry.endpoint.value if entry.endpoint else "",
             event=event,
@@ -135,12 +139,6 @@ class StepCompiler:
             self._bad(f"'{shown(value)}' is not the name of one event", event)
             return
         self._events.check([event], behind)
-
-    def _payload(self, entry: SendEntry, provider: Provider | None, event: str) -> JSON:
-        if entry.payload is not None:
-            return json_value(self.context, entry.payload)
-        sample = provider.sample(event) if provider is not None and event else None
-        return {} if sample is None else sample
 
     def _changed(self, entry: SendEntry, payload: JSON) -> tuple[JSON, tuple[Change, ...]]:
         """The payload with what `set` says, and that by path."""

@@ -116,20 +116,14 @@ def auth(context: LoadContext, entry: AuthEntry | None) -> Auth | None:
         user = entry.basic.user.value if entry.basic.user else ""
         return Auth(basic=(user, context.secret(entry.basic.password)))
     if entry.header is not None:
-        return _header_auth(context, entry)
+        if len(named := list(entry.header)) != 1:
+            message = "'header' needs exactly one name and secret"
+            context.error("exactly-one", message, entry.at("header"))
+            return Auth()
+        ((name, secret),) = named
+        header_name(context, name)
+        return Auth(header=(name.value, context.secret(secret)))
     return Auth(bearer=context.secret(entry.bearer))
-
-
-def _header_auth(context: LoadContext, entry: AuthEntry) -> Auth:
-    named = list(entry.header or ())
-    if len(named) != 1:
-        context.error(
-            "exactly-one", "'header' needs exactly one name and secret", entry.at("header")
-        )
-        return Auth()
-    name, secret = named[0]
-    header_name(context, name)
-    return Auth(header=(name.value, context.secret(secret)))
 
 
 def tls(context: LoadContext, entry: TlsEntry | None, url: str | None) -> Tls | None:

@@ -51,13 +51,9 @@ class ReplyEntry(OpenEntry):
     @classmethod
     def further(cls) -> tuple[EntryKey, ...]:
         """A key for each kind of action that is answered."""
-        found = [kind.reply for kind in KINDS.values() if kind.reply is not None]
-        types: list[Any] = [
-            int if isinstance(r.values, range) else Literal[r.values] for r in found
-        ]
-        return tuple(
-            EntryKey(r.key, r.key, kind, r.about) for r, kind in zip(found, types, strict=True)
-        )
+        replies = (kind.reply for kind in KINDS.values() if kind.reply is not None)
+        each = ((r, int if isinstance(r.values, range) else Literal[r.values]) for r in replies)
+        return tuple(EntryKey(r.key, r.key, kind, r.about) for r, kind in each)
 
 
 @named("this call")

@@ -21,7 +21,7 @@ from router.kinds.kind import (
     TemplateForm,
 )
 from router.kinds.templates import Scope, encoded, json_value
-from router.model.job import Done, FailOutcome, Job, Outcome, RetryOutcome
+from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
 from router.model.retry import STANDARD
 from router.model.settings import Auth, Sign, Target, TargetLimits, Tls
 from router.model.trial import SimulatedAnswer
@@ -109,7 +109,13 @@ def render(spec: HttpSpec, given: Rendering) -> HttpCall:
     headers |= {n: received[n] for n in spec.forward_headers if n in received}
     headers |= {n.lower(): t.render(scope, place=f"http.headers.{n}") for n, t in spec.headers}
     headers |= _auth(spec.auth, scope)
-    headers |= _always(job)
+    headers |= {
+        "idempotency-key": job.id,
+        "router-delivery": job.delivery,
+        "router-event": quote(job.event, safe="/.:_- "),
+        "router-attempt": str(job.attempt),
+        **({"router-replay-of": job.replay_of} if job.replay_of else {}),
+    }
     for name, value in headers.items():
         if _FORBIDDEN_IN_HEADER.search(value):
             raise RenderError(f"http.headers.{name}", "holds a line break or NUL")
@@ -158,16 +164,6 @@ def trace_of(received: Mapping[str, str], delivery: str) -> tuple[str, str]:
     if (found := _TRACE.fullmatch(received.get("traceparent", ""))) is not None:
         return found[1], found[2]
     return hashlib.sha256(delivery.encode()).hexdigest()[:32], "00"
-
-
-def _always(job: Job) -> dict[str, str]:
-    return {
-        "idempotency-key": job.id,
-        "router-delivery": job.delivery,
-        "router-event": quote(job.event, safe="/.:_- "),
-        "router-attempt": str(job.attempt),
-        **({"router-replay-of": job.replay_of} if job.replay_of else {}),
-    }
 
 
 def _auth(auth: Auth | None, scope: Scope) -> dict[str, str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from router.config import Loaded, decode_text, load
+from router.config import KeptFiles, Loaded, decode_text, load
 from router.errors import ConfigError
 from router.kinds.http import HttpSpec
 from router.kinds.shell import ShellSpec
@@ -293,7 +293,7 @@ def test_importing_and_loading_stay_light() -> None:
     assert out.stdout.strip() == "[]"
 
 
-class NoRoom:
+class NoRoom(KeptFiles):
     """Included files that take all the memory there is."""
 
     def fitting(self, pattern: str) -> list[str]:
@@ -304,6 +304,6 @@ class NoRoom:
 
 
 def test_too_little_memory_is_a_fault_of_the_file() -> None:
-    found = load(HEAD + "include: [more.yaml]\n", path="rules.yaml", env={}, files=NoRoom())
+    found = load(HEAD + "include: [more.yaml]\n", path="rules.yaml", env={}, files=NoRoom({}))
     assert found.ruleset is None
     assert [d.code for d in found.diagnostics] == ["too-big"]
