@@ -92,7 +92,7 @@ def configure(
     human: bool = False,
     level: str = "info",
     redactor: Redactor = REDACTOR,
-    phrase: Callable[[Mapping[str, Any]], str | None] | None = None,
+    phrase: Callable[[Mapping[str, Any]], str | None] = lambda _: None,
 ) -> None:
     """
     Log to `stream` (stderr), from `level` (debug, info, warning, error) up.
@@ -107,7 +107,11 @@ def configure(
     _State.out = out = Output(sink, lambda lines: get("log").warning(LOST, lines=lines))
     _State.root = structlog.wrap_logger(
         out,
-        processors=[_rendering(redactor, _human(phrase) if human else _render_json)],
+        processors=[
+            _rendering(
+                redactor, (lambda e: phrase(e) or _render_human(e)) if human else _render_json
+            )
+        ],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
     ).bind()
     _State.quick = None if human else _Quick(out, redactor, _LEVELS[level])
@@ -216,12 +220,6 @@ def _render_json(event: EventDict) -> str:
     text = json.dumps(str(event.get("event", "")))[1:-1][: LINE_BYTES // 2]
     kept = {key: event[key] for key in ("timestamp", "level", "logger") if key in event}
     return json.dumps({**kept, "event": text, "cut": True})
-
-
-def _human(phrase: Callable[[Mapping[str, Any]], str | None] | None) -> Callable[[EventDict], str]:
-    if phrase is None:
-        return _render_human
-    return lambda event: phrase(event) or _render_human(event)
 
 
 _PLACED = frozenset({"timestamp", "level", "logger", "event", "exception"})

@@ -54,8 +54,7 @@ class Coverage:
         """What one trial has tried."""
         for event in self._explainer.events(result.seen.deliveries):
             for name, reading in event.rules.items():
-                leaves = self.rules[name].leaves
-                for seen, leaf in zip(leaves, reading.leaves, strict=False):
+                for seen, leaf in zip(self.rules[name].leaves, reading.leaves, strict=False):
                     if leaf.verdict in _VERDICTS:
                         setattr(seen, leaf.verdict, getattr(seen, leaf.verdict) + 1)
         for name in result.seen.hits:
@@ -86,12 +85,12 @@ class Coverage:
             for leaf in rule.leaves:
                 counts = (("true", leaf.true), ("false", leaf.false))
                 seen = [f"{word} {n}" if n else f"NEVER {word.upper()}" for word, n in counts]
-                erred = [f"error {leaf.error}"] if leaf.error else []
-                yield f"  {leaf.place:<9} {leaf.text:<44}  {', '.join([*seen, *erred])}"
+                seen += [f"error {leaf.error}"] if leaf.error else []
+                yield f"  {leaf.place:<9} {leaf.text:<44}  {', '.join(seen)}"
             for action, ends in rule.actions.items():
                 seen = [end for end in _ENDS if end in ends]
-                missing = [] if "success" in ends else ["NO SUCCESS"]
-                yield f"  {action:<54}  {', '.join([*seen, *missing])}"
+                seen += [] if "success" in ends else ["NO SUCCESS"]
+                yield f"  {action:<54}  {', '.join(seen)}"
         covered, of = self.counted
         yield f"coverage: {self.percent:.1f} % ({covered} of {of})"
 

@@ -43,8 +43,9 @@ def invented(ruleset: Ruleset, random_bytes: RandomBytes) -> TrialKeys:
     urls = frozenset(url_secrets(ruleset))
     for name in ruleset.secrets:
         verify.setdefault(name, (f"{URL}{name}" if name in urls else f"secret-{name}").encode())
-    until = {name: ref.until for name, ref in ruleset.secrets.items()}
-    return TrialKeys(SecretValues(verify, until), sign)
+    return TrialKeys(
+        SecretValues(verify, {name: ref.until for name, ref in ruleset.secrets.items()}), sign
+    )
 
 
 def url_secrets(ruleset: Ruleset) -> Iterator[str]:

@@ -6,6 +6,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 
 HOPS_MAX = 20
 _PORT = re.compile(r"([0-9.]+):[0-9]{1,5}|\[([0-9A-Fa-f:.]+)\](?::[0-9]{1,5})?")
+"""An address with its port: `192.0.2.1:4711`, `[2001:db8::1]:4711`."""
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -48,7 +49,9 @@ class Peers:
         joined = b",".join(value for name, value in headers if name == b"x-forwarded-for")
         best = peer
         for hop in reversed(joined.rsplit(b",", HOPS_MAX)[-HOPS_MAX:]):
-            text = _without_port(hop.decode("latin-1").strip())
+            text = hop.decode("latin-1").strip()
+            if found := _PORT.fullmatch(text):  # which some proxies write
+                text = found[1] or found[2]
             if parse_address(text) is None:
                 break
             best = text
@@ -57,20 +60,13 @@ class Peers:
         return best
 
 
-def _without_port(hop: str) -> str:
-    """Some proxies write `192.0.2.1:4711` and `[2001:db8::1]:4711`."""
-    found = _PORT.fullmatch(hop)
-    return found[1] or found[2] if found else hop
-
-
 def parse_address(text: str) -> Address | None:
     """The address, v4-mapped ones as v4; None if it is not one."""
     try:
         parsed = ip_address(text.partition("%")[0])
     except ValueError:
         return None
-    mapped = getattr(parsed, "ipv4_mapped", None)
-    return mapped or parsed
+    return getattr(parsed, "ipv4_mapped", None) or parsed
 
 
 def is_loopback(address: str) -> bool:

@@ -150,7 +150,6 @@ class Feed:
             return
         delivery, jobs = accepted.delivery, accepted.jobs
         names = tuple(dict.fromkeys([event.name for event in accepted.events]))
-        rules = dict.fromkeys([job.rule for job in jobs])
         kind = "duplicate" if isinstance(receipt, Duplicate) else "delivery"
         content = {
             "id": receipt.delivery,
@@ -163,7 +162,8 @@ class Feed:
             "body_bytes": len(delivery.body),
         }
         if kind == "delivery":
-            content |= {"rules": list(rules)[:NAMES_MAX], "jobs": len(jobs)}
+            rules = list(dict.fromkeys([job.rule for job in jobs]))
+            content |= {"rules": rules[:NAMES_MAX], "jobs": len(jobs)}
         known = names if len(names) <= NAMES_KNOWN_MAX else None
         self._keep(FeedItem(kind, delivery.endpoint, known, content))
 

@@ -69,8 +69,8 @@ class ListRoutes(Controller):
     @question("/api/jobs", "Work, by job.", *_LIST, WHERE)
     async def jobs(self, request: AdminRequest, questions: Given[StoreQuestions]) -> answers.Jobs:
         """Newest first."""
-        selector = _searching(request, JOB_STATES)
-        return request.visible(await questions.jobs(selector, request.query.text("cursor")))
+        selector, cursor = _searching(request, JOB_STATES), request.query.text("cursor")
+        return request.visible(await questions.jobs(selector, cursor))
 
     @question("/api/attempts", "Work, by attempt.", *_LIST)
     async def attempts(
@@ -127,9 +127,8 @@ class RecordRoutes(Controller):
         self, questions: Given[StoreQuestions], delivery: FromPath[str]
     ) -> Response[bytes]:
         """Never shown by a browser, only kept."""
-        record = await questions.record(delivery)
-        headers = {"content-disposition": "attachment"}
-        return Response(record.delivery.body, media_type=BYTES, headers=headers)
+        body = (await questions.record(delivery)).delivery.body
+        return Response(body, media_type=BYTES, headers={"content-disposition": "attachment"})
 
     @question(
         "/api/deliveries/{delivery:str}/explain", "Every rule beside every event of it.", _EVENT,

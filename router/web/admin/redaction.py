@@ -29,8 +29,8 @@ def redacted(found: T) -> T:
             gone["headers"] = tuple((name, HIDDEN) for name, _ in found.headers)
             kept = replace(_inner(found), **gone)
         case Job():
-            waits = tuple(HIDDEN for _ in found.waits_for)
-            kept = replace(found, reason=_word(found.reason), waits_for=waits)
+            waits_for = (HIDDEN,) * len(found.waits_for)
+            kept = replace(found, reason=_word(found.reason), waits_for=waits_for)
         case Attempt():
             codes = {n: v for n in CODES if isinstance(v := found.result.get(n), int)}
             kept = replace(found, reason=_word(found.reason), result=codes)

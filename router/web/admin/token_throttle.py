@@ -5,6 +5,7 @@ Only who has given a wrong token comes here: a right one is never kept waiting, 
 be shared with whoever guesses.
 """
 
+import asyncio
 import math
 from collections import OrderedDict
 
@@ -40,17 +41,14 @@ class TokenThrottle:
         self._clock = clock
         self._windows: OrderedDict[str, _Window] = OrderedDict()
         self._others = _Window(0.0)
-        self._held = 0
+        self._held = asyncio.Semaphore(HELD_MAX)
 
     async def pause(self) -> None:
         """Hold back one answer."""
-        if self._held >= HELD_MAX:
+        if self._held.locked():
             return
-        self._held += 1
-        try:
+        async with self._held:
             await self._clock.sleep(PAUSE_S)
-        finally:
-            self._held -= 1
 
     def wait_s(self, peer: str) -> int:
         """Seconds until this address's wrong tokens are answered at once again; 0: now."""

@@ -41,5 +41,4 @@ def _data(delivery: Delivery) -> tuple[str, list[str]]:
         text = "\x00"
     if text.isprintable() and not text.startswith("@"):
         return "", [f"--data-binary {quoted(text)}"]
-    packed = base64.b64encode(body).decode("ascii")
-    return f"printf %s {packed} | base64 -d | ", ["--data-binary @-"]
+    return f"printf %s {base64.b64encode(body).decode()} | base64 -d | ", ["--data-binary @-"]

@@ -53,10 +53,9 @@ class DeliveryPages(Controller):
     @page("/live/feed")
     async def feed(self, context: Given[PageContext]) -> EventStream:
         """Events for the script when something came."""
-        last = context.request.header(b"last-event-id")
         wanted = FeedFilter() if context.bodies else FeedFilter(kinds=WITHOUT_BODIES)
         try:
-            return EventStream(context.feed, wanted, last)
+            return EventStream(context.feed, wanted, context.request.header(b"last-event-id"))
         except FeedFull:
             raise Rejected(503, "too many watch", {"retry-after": "5"}) from None
 
@@ -107,14 +106,13 @@ async def _newest(context: PageContext) -> Deliveries:
 
 async def _trace(context: PageContext, query: Query, record: DeliveryRecord) -> dict[str, Any]:
     """What the rules found of one event of it."""
-    first = record.events[0].index if record.events else 0
-    number = query.number("event", first, 1_000_000)
+    number = query.number("event", record.events[0].index if record.events else 0, 1_000_000)
     values = {"number": number, "trace": None, "copy": False, "untraced": None, "ask": False}
     d = record.delivery
-    rules = len(context.live.current.ruleset.rules)
     if not context.bodies:
         return {**values, "untraced": "this token may not see payloads, which traces quote"}
-    much = len(d.body) > TRACED_BODY_MAX or rules > TRACED_RULES_MAX
+    rules = context.live.current.ruleset.rules
+    much = len(d.body) > TRACED_BODY_MAX or len(rules) > TRACED_RULES_MAX
     if much and query.text("trace") != "yes":
         return {**values, "ask": True}
     try:

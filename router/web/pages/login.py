@@ -31,8 +31,9 @@ class Login(Controller):
             return see_other("/")
         query = parse_qs(context.request.scope["query_string"].decode("latin-1"))
         onward = local(query.get("next", ["/"])[0])
-        known = context.request.state.known
-        return context.frame.page("login.html", known, next=onward, error=None)
+        return context.frame.page(
+            "login.html", context.request.state.known, next=onward, error=None
+        )
 
     @post("/login", status_code=200)
     async def begin(self, context: Given[PageContext]) -> Shown:
@@ -51,8 +52,8 @@ class Login(Controller):
         except TooManyWrongTokens as many:
             raise Rejected(429, str(many), {"retry-after": str(many.wait_s)}) from None
         context.sessions.end(cookie(request.scope["headers"], COOKIE))
-        id_ = context.sessions.begin(token)
-        return see_other(onward, set_cookie=session_cookie(id_, request.scope))
+        begun = session_cookie(context.sessions.begin(token), request.scope)
+        return see_other(onward, set_cookie=begun)
 
     @action("/logout", access="viewer")
     async def end(self, context: Given[PageContext]) -> Shown:

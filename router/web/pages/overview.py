@@ -27,8 +27,8 @@ class OverviewPages(Controller):
     @page("/refused")
     async def refused(self, context: Given[PageContext]) -> Shown:
         """What was refused lately."""
-        found = context.running.refusals(REFUSALS_SHOWN).refusals
-        return context.page("refused.html", refusals=found)
+        found = context.running.refusals(REFUSALS_SHOWN)
+        return context.page("refused.html", refusals=found.refusals)
 
     @page("/refused/{refusal:str}", payloads=True)
     async def refusal_of(self, context: Given[PageContext], refusal: FromPath[str]) -> Shown:
@@ -80,8 +80,8 @@ class OverviewPages(Controller):
     async def generations(self, context: Given[PageContext]) -> Shown:
         """How the last reload went, and the rules files that were in force."""
         found = await context.questions.generations(GENERATIONS_SHOWN)
-        status = await context.running.status()
-        return context.page("generations.html", found=found, reload=status.reload, error=None)
+        reload = (await context.running.status()).reload
+        return context.page("generations.html", found=found, reload=reload)
 
     @action("/reload")
     async def reload(self, context: Given[PageContext]) -> Shown:

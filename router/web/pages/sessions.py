@@ -52,8 +52,9 @@ class Sessions:
         while len(self._held) >= KEPT:
             self._held.popitem(last=False)
         id_ = self._random(ID_BYTES).hex()
-        ends_at = self._clock.monotonic() + LASTS_S
-        self._held[_digest(id_)] = Session(token, self._random(ID_BYTES).hex(), ends_at)
+        self._held[_digest(id_)] = Session(
+            token, self._random(ID_BYTES).hex(), self._clock.monotonic() + LASTS_S
+        )
         return id_
 
     def of(self, id_: str | None) -> Session | None:
