@@ -26,8 +26,6 @@ _WORK: dict[str, Callable[..., Any]] = {
     **LIST_FUNCTIONS,
     **TIME_FUNCTIONS,
 }
-_SCOPE = Parameter("scope", ("object", "any"))
-"""What a function of the delivery's time reads it from, before its own arguments."""
 _CLASSES: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "number": (int, Decimal, float),
@@ -98,12 +96,11 @@ def build_call(node: Node, reading: Semantics) -> Run:
     if function.lazy:
         return _LAZY[function.name](node, reading)
     runs = [_argument(child, reading) for child in node.children]
-    parameters = [function.parameter(at) for at in range(len(runs))]
     if function.scoped:
-        runs, parameters = [lambda _x, s: s, *runs], [_SCOPE, *parameters]
+        return _scoped(function, runs)
     if len(runs) == 1:
-        return _one(function, runs[0], parameters[0])
-    return _several(function, runs, parameters)
+        return _one(function, runs[0])
+    return _several(function, runs)
 
 
 def _argument(node: Node, reading: Semantics) -> Run:
@@ -113,8 +110,9 @@ def _argument(node: Node, reading: Semantics) -> Run:
     return lambda _x, s: lambda item: present(inner(item, s))
 
 
-def _one(function: Function, run: Run, parameter: Parameter) -> Run:
-    work, allowed = _WORK[function.name], _plain_classes(parameter)
+def _one(function: Function, run: Run) -> Run:
+    work, parameter = _WORK[function.name], function.parameters[0]
+    allowed = _plain_classes(parameter)
 
     def call(x: Any, s: Any) -> Any:
         value = run(x, s)
@@ -132,10 +130,13 @@ def _plain_classes(parameter: Parameter) -> frozenset[type]:
     return frozenset(one for kind in parameter.types for one in _CLASSES.get(kind, ()))
 
 
-def _several(function: Function, runs: list[Run], parameters: list[Parameter]) -> Run:
+def _several(function: Function, runs: list[Run]) -> Run:
     """Whatever their places: a wrong type is an error, before an absent subject, before a null."""
     work = _WORK[function.name]
-    checks = list(zip(runs, parameters, map(_plain_classes, parameters), strict=True))
+    checks = [
+        (run, function.parameter(at), _plain_classes(function.parameter(at)))
+        for at, run in enumerate(runs)
+    ]
 
     def call(x: Any, s: Any) -> Any:
         arguments, lacking = [], []
@@ -150,6 +151,21 @@ def _several(function: Function, runs: list[Run], parameters: list[Parameter]) -
         if lacking:
             return ABSENT if ABSENT in lacking else None
         return work(*arguments)
+
+    return call
+
+
+def _scoped(function: Function, runs: list[Run]) -> Run:
+    work = _WORK[function.name]
+    if not runs:
+        return lambda _x, s: work(s)
+    at_time, parameter = runs[0], function.parameters[0]
+    allowed = _plain_classes(parameter)
+
+    def call(x: Any, s: Any) -> Any:
+        if (value := at_time(x, s)) is None or value is ABSENT:
+            return value
+        return work(s, value if value.__class__ in allowed else _admit(function, parameter, value))
 
     return call
 
