@@ -100,7 +100,10 @@ class Descent:
         with contextlib.suppress(OSError):  # gone meanwhile, or another user's by now
             held = os.pidfd_open(pid)
             try:
-                if _has_ended(held):
+                # All its threads have ended: where only the first has, it looks like a zombie.
+                poll = select.poll()
+                poll.register(held, select.POLLIN)
+                if poll.poll(0):
                     _reap(pid)
                     return False
                 if mark_of(pid) == self._mark:  # the number is still the same process's
@@ -193,13 +196,6 @@ def _mark_read(pid: int) -> int | None:
 def _reap(pid: int) -> None:
     with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
-
-
-def _has_ended(held: int) -> bool:
-    """With all its threads: a process whose first one has ended looks like a zombie, and runs."""
-    poll = select.poll()
-    poll.register(held, select.POLLIN)
-    return bool(poll.poll(0))
 
 
 def _pids() -> Iterator[int]:

@@ -9,7 +9,7 @@ from router.actions.live_output import Watching
 from router.actions.resources import Resources
 from router.dispatch.protocol import Action
 from router.egress import EgressPolicy
-from router.model.job import ActionKind, Job
+from router.model.job import ActionKind
 from router.rules.live import LiveRef
 
 
@@ -18,12 +18,10 @@ def make_actions(live: LiveRef, watching: Watching, *, dry: bool) -> dict[Action
     if dry:
         return dict.fromkeys(ACTIONS, DryAction())
     lines = logs.get("action")
-
-    def write(level: str, message: str, job: Job) -> None:
-        lines.at(level, message, {"rule": job.rule, "delivery": job.delivery, "job": job.id})
-
     resources = Resources(
-        write,
+        lambda level, message, job: lines.at(
+            level, message, {"rule": job.rule, "delivery": job.delivery, "job": job.id}
+        ),
         LiveEgress(live),
         private=lambda: live.current.ruleset.server.egress_allow,
         version=lambda: live.current,

@@ -89,6 +89,8 @@ async def _run(
     rules: Path, environ: Mapping[str, str], *, dev: bool, timeout_s: float
 ) -> tuple[bytes, bytes]:
     """What the process writes; it is gone when this ends, however it ends."""
+    # As a process is given its environment, which any text that can be in one survives.
+    block = b"\0".join(os.fsencode(f"{name}={value}") for name, value in environ.items())
     arguments = [_HOUSE, str(rules), *(["--dev"] if dev else [])]
     child = await asyncio.create_subprocess_exec(
         *(sys.executable, "-P", "-c", _BEGIN, *arguments),
@@ -99,7 +101,7 @@ async def _run(
     )
     try:
         async with asyncio.timeout(timeout_s):
-            return await child.communicate(_block(environ))
+            return await child.communicate(block)
     except TimeoutError:
         raise UsageError(f"the tests of {rules} are not done within {timeout_s:g} s") from None
     finally:
@@ -107,11 +109,6 @@ async def _run(
             with suppress(ProcessLookupError):
                 child.kill()
             await child.wait()
-
-
-def _block(environ: Mapping[str, str]) -> bytes:
-    """An environment as a process is given it, which any text that can be in one survives."""
-    return b"\0".join(os.fsencode(f"{name}={value}") for name, value in environ.items())
 
 
 def main(arguments: list[str], block: bytes) -> int:
