@@ -2,7 +2,7 @@
 A process that holds secrets keeps them from the other processes of its user.
 
 On Linux its memory, its environment and its open files in /proc then belong to root, and no
-debugger of that user can take hold of it. What it starts begins anew, as any process.
+debugger of that user can take hold of it. What it starts starts again, as any process.
 """
 
 import contextlib

@@ -35,7 +35,7 @@ OURS = {"name": "webhook-rules-router", "skip_reason": "distribution marked as e
         ([UNKNOWN, UNKNOWN], 0, ["0 of 2 packages", "it was not reached"]),
     ],
 )
-def test_silence_is_no_all_clear(
+def test_no_output_is_no_all_clear(
     advisories: Any, packages: list[dict[str, Any]], status: int, words: list[str]
 ) -> None:
     lines, found = advisories.verdict({"dependencies": packages})

@@ -59,7 +59,7 @@ def calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
             yield ast.unparse(node.func), node
 
 
-def told(path: Path, node: ast.AST) -> str:
+def reported(path: Path, node: ast.AST) -> str:
     return f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
 
 
@@ -70,19 +70,19 @@ def misdeeds(source: str, path: Path) -> list[str]:
         keywords = {k.arg: ast.unparse(k.value) for k in call.keywords}
         last = name.rpartition(".")[2]
         if name in ("eval", "exec", "builtins.eval", "builtins.exec"):
-            found.append(f"{told(path, call)} {name}")
+            found.append(f"{reported(path, call)} {name}")
         if keywords.get("shell", "False") != "False" or name in ("os.system", "os.popen"):
-            found.append(f"{told(path, call)} a shell reads {name}")
+            found.append(f"{reported(path, call)} a shell reads {name}")
         if last == "create_subprocess_shell":
-            found.append(f"{told(path, call)} {name}")
+            found.append(f"{reported(path, call)} {name}")
         loader = [ast.unparse(argument) for argument in call.args[1:]]
         safe = path.relative_to(ROOT).as_posix() in LOADED and loader == ["_LOADER"]
         if name.startswith("yaml.") and last in YAML_LOADS and not safe:
-            found.append(f"{told(path, call)} {name}")
+            found.append(f"{reported(path, call)} {name}")
         if name.startswith(("pickle.", "marshal.", "shelve.", "dill.")):
-            found.append(f"{told(path, call)} {name}")
+            found.append(f"{reported(path, call)} {name}")
         if last == "from_string":  # a template made of text that came from somewhere
-            found.append(f"{told(path, call)} {name}")
+            found.append(f"{reported(path, call)} {name}")
     return found
 
 
@@ -230,7 +230,7 @@ def imports(path: Path) -> Iterator[tuple[str, str]]:
         names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom) and node.level == 0:
             names = [node.module or ""]
-        yield from ((told(path, node), name) for name in names)
+        yield from ((reported(path, node), name) for name in names)
 
 
 def test_what_is_not_used_is_not_imported() -> None:

@@ -45,7 +45,7 @@ class Tail:
 
     def take(self) -> tuple[bytes, bool]:
         """
-        What has been written up to now, and whether more was than is kept; begins anew.
+        What has been written up to now, and whether more was than is kept; starts again.
 
         For a process that does one thing after another.
         """

@@ -83,7 +83,7 @@ def tls_fault(error: BaseException | None) -> str | None:
         if isinstance(error, ssl.SSLCertVerificationError):
             return f"its certificate is not trusted: {error.verify_message}"
         if isinstance(error, ssl.SSLError):
-            return f"it does not speak TLS as we do: {error.reason or error}"
+            return f"the TLS handshake failed: {error.reason or error}"
         error = error.__cause__ or error.__context__
     return None
 

@@ -22,12 +22,12 @@ FORMATS = ("text", "json", "github", "gitlab", "sarif", "junit")
 @click.command()
 @click.argument("files", nargs=-1, metavar="[RULES]...")
 @place_options()
-@click.option("--strict", is_flag=True, help="Warnings are problems too.")
+@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
 @click.option(
     "--format",
     "format_",
     type=click.Choice(FORMATS),
-    help="Text, JSON, or what a CI service shows beside the lines; --json is short for json.",
+    help="Text, JSON, or annotations for a CI service; --json is short for json.",
 )
 @click.option("--cost", is_flag=True, help="Show which field finds each rule, or why none does.")
 @click.option("--explain", "code", metavar="CODE", help="Print the page of a code, nothing else.")

@@ -34,7 +34,9 @@ def consent_options(command: Command) -> Command:
     def with_consent(*, dry_run: bool, yes: bool, **given: Any) -> None:
         command(consent=Consent(dry_run, yes), **given)
 
-    decorated = click.option("--yes", "-y", is_flag=True, help="Do not ask.")(with_consent)
+    decorated = click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")(
+        with_consent
+    )
     about = "Show the plan, change nothing."
     return click.option("--dry-run", is_flag=True, help=about)(decorated)
 

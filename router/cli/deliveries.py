@@ -23,9 +23,9 @@ _REFUSED_BY = {"endpoint", "since", "until", "limit"}
 @click.command()
 @place_options("dev", "store", "admin", "server")
 @selector_options(states=(*DELIVERY_STATES, *JOB_STATES), limit=LIMIT)
-@click.option("--refused", is_flag=True, help="What the running server refused lately.")
+@click.option("--refused", is_flag=True, help="Requests that the running server refused recently.")
 def deliveries(*, place: Options, selector: Criteria, refused: bool) -> None:
-    """What has arrived, newest first. `router show ID` tells all of one."""
+    """The deliveries, newest first. `router show ID` tells all of one."""
     if refused:
         _refused(place, selector)
         return

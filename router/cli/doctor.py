@@ -25,7 +25,7 @@ from router.errors import UsageError
 @click.option(
     "--secret-file", type=click.Path(path_type=Path), help="A file with another secret to try."
 )
-@click.option("--offline", is_flag=True, help="Check only the file and its secrets; call nobody.")
+@click.option("--offline", is_flag=True, help="Check only the file and its secrets; make no calls.")
 @click.pass_context
 def doctor(ctx: click.Context, /, *, place: Options, endpoint: str | None, **given: Any) -> None:
     """

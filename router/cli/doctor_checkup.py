@@ -48,7 +48,7 @@ def _check_up(place: Options, name: str | None, *, alone: bool) -> Iterator[Chec
     if server is not None:
         yield from _with_server(found, ruleset, endpoints, server)
         return
-    yield unknown("server", "--offline calls nobody", "leave --offline out")
+    yield unknown("server", "--offline makes no calls", "leave --offline out")
     for endpoint in endpoints:
         yield from of_endpoint(endpoint.name, _of_file(found, ruleset, endpoint))
 

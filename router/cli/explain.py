@@ -15,12 +15,12 @@ from router.errors import NotFound, UsageError
 @click.argument("delivery", required=False, metavar="[DELIVERY]")
 @place_options("dev", "store", "admin", "server")
 @click.option("--event", metavar="N", help="One event of a batch; with --payload, its name.")
-@click.option("--rule", metavar="ID", help="One rule, whole.", shell_complete=rule_ids)
+@click.option("--rule", metavar="ID", help="Only this rule, in full.", shell_complete=rule_ids)
 @click.option("--payload", metavar="FILE", help="Explain this body instead (- is stdin).")
 @click.option(
     "--endpoint",
     metavar="NAME",
-    help="With --payload: where it would arrive.",
+    help="With --payload: the endpoint that would receive it.",
     shell_complete=endpoint_names,
 )
 def explain(
@@ -33,7 +33,7 @@ def explain(
     endpoint: str | None,
 ) -> None:
     """
-    Why each rule did, or did not, want a delivery.
+    Why each rule matched a delivery, or did not.
 
     A stored DELIVERY (its id, or the first 4 characters or more) is explained by the rules that
     decided it; with -f, by that file here. With --payload nothing need be stored:

@@ -121,7 +121,9 @@ def _explained(
     if (reason := unrouted(delivery, reading)) is not None:
         return Explanation(named, record, ruleset.generation, by, (), visible(reason))
     if number is not None and not 0 <= number < len(reading.events):
-        raise NotFound(f"it has no event {number}: they count from 0 to {len(reading.events) - 1}")
+        raise NotFound(
+            f"it has no event {number}: its events are numbered from 0 to {len(reading.events) - 1}"
+        )
     chosen = reading.events if number is None else reading.events[number : number + 1]
     ids = None if record is None else {e.index: e.id for e in record.events}
     events = Explainer(ruleset).events(delivery, chosen, ids)

@@ -46,12 +46,12 @@ def _dedupe(found: Explanation) -> str:
     if record is None:
         return "-"
     known = total - len(record.events)
-    new = "new" if known <= 0 else f"{known} of {total} events were known before, so not routed"
+    new = "new" if known <= 0 else f"{known} of {total} events were known already, so not routed"
     copies = record.duplicates
     if not copies:
-        return f"{new}; it came once"
+        return f"{new}; received once"
     again = "copy" if copies == 1 else "copies"
-    return f"{new}; {copies} {again} came and were dropped, the last {moment(record.last_seen_at)}"
+    return f"{new}; {copies} {again} received and dropped, the last {moment(record.last_seen_at)}"
 
 
 # -- one event
@@ -61,9 +61,9 @@ def _event(e: EventReading, whole: bool) -> Iterator[str]:
     name = e.event.name if e.event.action is None else f"{e.event.name}.{e.event.action}"
     yield from ("", f"event {e.event.index}: {visible(name)} {e.event.id}".rstrip())
     if e.known:
-        yield "  a copy of an event known before: it was not routed; what follows is what if"
+        yield "  a duplicate event: it was not routed; these are the results it would have had"
     if not e.rules:
-        yield "  there are no rules"
+        yield "  no rules"
     matched = [r for r in e.rules if r.status in MATCHED]
     near = near_misses(e.rules)
     shown, distant = (near, []) if whole else (near[:NEAR_SHOWN], near[NEAR_SHOWN:])
@@ -84,7 +84,7 @@ def _group(title: str, readings: Sequence[RuleReading]) -> Iterator[str]:
     for reading in readings:
         yield from rule_lines(reading)
         if reading.passed is not None:
-            yield f"    the index passed over it: {_passed(reading.passed)}"
+            yield f"    skipped by the index: {_passed(reading.passed)}"
 
 
 def _short(title: str, readings: Sequence[RuleReading], whole: bool) -> Iterator[str]:
@@ -99,7 +99,7 @@ def _short(title: str, readings: Sequence[RuleReading], whole: bool) -> Iterator
 def _briefly(r: RuleReading) -> str:
     sources = ", ".join(r.rule.sources or ("all",))
     not_evaluated = {
-        "quiet": f"otherwise: kept quiet by {', '.join(r.quieted_by)}",
+        "quiet": f"otherwise: skipped, because {', '.join(r.quieted_by)} matched",
         "not for this event": f"not for this event: wants {', '.join(r.rule.events or ())}",
         "not for this endpoint": f"not for this endpoint: from {sources}",
     }

@@ -36,7 +36,9 @@ def rules_to_read(place: Options) -> tuple[Options, Ruleset]:
         if kept is None:
             raise
         if isinstance(error, ConfigError):
-            note(f"{place.rules} has faults (`router check`): these are the rules served last")
+            note(
+                f"{place.rules} has errors (`router check` shows them); using the rules served last"
+            )
     from router.wiring.rules import settled
 
     return place, settled(ruleset_of(kept, place), bool(kept.context.get("dev")), place.overrides())

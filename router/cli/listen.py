@@ -28,7 +28,7 @@ from router.cli.options import Options, place_options
 @click.option(
     "--since",
     metavar="TIME",
-    help="The first start begins here: now (default), start, 2h (ago) or a time.",
+    help="Where the first start begins: now (default), start, 2h (ago) or a time.",
 )
 @click.option(
     "--on-error",
@@ -37,7 +37,7 @@ from router.cli.options import Options, place_options
     show_default=True,
     help="What an answer other than 2xx leads to. An unreachable target is always retried.",
 )
-@click.option("--once", is_flag=True, help="Forward what is stored, then end.")
+@click.option("--once", is_flag=True, help="Forward what is stored, then exit.")
 @click.option(
     "--save", type=click.Path(path_type=Path), metavar="DIR", help="Keep deliveries as files."
 )

@@ -77,7 +77,7 @@ def _note_newer(place: Options, found: OperatorPlan | Revived) -> None:
     if found.passed and not place.as_json:
         by = f", the last by {found.earlier.id}" if found.earlier else ""
         jobs = counted(found.passed, "dead job")
-        note(f"{jobs} passed over: a newer run of the same was made{by}; by its ID it is revived")
+        note(f"{jobs} skipped: already replayed{by}; name the ID to revive it anyway")
     for job, (run, state) in found.newer.items():
         note(f"{job} has a newer run, {run} ({state}): its work may be done twice")
 

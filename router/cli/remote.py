@@ -70,7 +70,7 @@ class RemoteOperator:
         query["limit"] = min(selector.limit or LIMIT_MAX, LIMIT_MAX)
         found = self._client.read("/api/dead", query, answers.Dead)
         if len(found.causes) == LIMIT_MAX:
-            note(f"a server tells the latest {LIMIT_MAX} causes; --rule, --since … tell of others")
+            note(f"a server lists the latest {LIMIT_MAX} causes; --rule, --since … narrow it")
         return found
 
     async def show(self, identity: str) -> DeliveryRecord:

@@ -31,7 +31,7 @@ RECORDED = "Run the original jobs again instead of matching with today's rules."
     help=RECORDED,
 )
 @click.option("--rate", default=RATE, show_default=True, help="Jobs to one target: 5/s, or none.")
-@click.option("--as", "name", metavar="NAME", help="Its id: the same again makes nothing twice.")
+@click.option("--as", "name", metavar="NAME", help="Its ID: the same ID makes nothing twice.")
 @click.option("--again", is_flag=True, help="Also what was replayed already.")
 @consent_options
 def replay(
@@ -48,7 +48,7 @@ def replay(
     """
     Run stored deliveries or jobs again, as new jobs with new keys; dedupe does not stop them.
 
-    A delivery is routed anew by today's rules. A job, or a selection with --rule, a job's
+    A delivery is routed again by today's rules. A job, or a selection with --rule, a job's
     --state, --cause or --replay, is made again alone. A selection shows its plan first, and asks.
 
     What was replayed already is not made again without --again; replays themselves are selected
@@ -136,7 +136,7 @@ def _note_passed(found: OperatorPlan | ReplayProgress) -> bool:
         return False
     by = f" at {when(earlier.at)} by {earlier.id}" if earlier else ""
     if found.jobs or found.skipped:
-        note(f"{passed} passed over: replayed already, the last{by}; `--again` is also of these")
+        note(f"{passed} skipped: already replayed, the last{by}; `--again` replays them too")
         return False
     all_of_it = "it was" if passed == 1 else f"all {passed} were"
     click.echo(f"{all_of_it} replayed{by or ' already'}; `--again` does it once more")

@@ -128,7 +128,7 @@ def _print_request(d: Delivery) -> None:
 
 def _print_jobs(record: DeliveryRecord) -> None:
     if not record.jobs:
-        click.echo("\nno jobs: no live rule wanted it")
+        click.echo("\nno jobs: no live rule matched")
     for job in record.jobs:
         reason = f": {visible(job.reason)}" if job.reason else ""
         due = f", due {moment(job.due_at)}" if job.state in ("retryable", "available") else ""

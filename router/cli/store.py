@@ -209,7 +209,7 @@ def migrate(ctx: click.Context, *, place: Options, only_look: bool) -> None:
     if place.as_json:
         print_json({**msgspec.structs.asdict(step), "due": is_due})
     elif step.before == step.after:
-        click.echo(f"{path} has schema {step.after}, as this router wants")
+        click.echo(f"{path} has schema {step.after}, as this router needs")
     else:
         word = "would go" if only_look else "went"
         click.echo(f"{path} {word} from schema {step.before} to {step.after}")
@@ -229,7 +229,7 @@ def info(*, place: Options) -> None:
     outdated = (
         ""
         if found.schema == found.schema_wanted
-        else f"; this router wants {found.schema_wanted}: `router store migrate`, or just "
+        else f"; this router needs {found.schema_wanted}: `router store migrate`, or just "
         "`router serve`"
     )
     for name, value in (

@@ -56,7 +56,7 @@ _API_OPTIONS = (
 )
 @click.option("--again", is_flag=True, help="Also what was requested before.")
 @click.option("--dry-run", is_flag=True, help="Show the plan, change nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.pass_context
 def create(ctx: click.Context, /, *, place: Options, endpoint: str, **given: Any) -> None:
     """

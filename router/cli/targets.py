@@ -27,7 +27,7 @@ _COLUMNS = (
 )
 _NAME = click.argument("name", metavar="NAME")
 _REASON = click.option(
-    "--reason", default="", metavar="TEXT", help="Why, for those who look later."
+    "--reason", default="", metavar="TEXT", help="The reason; `router targets` shows it."
 )
 
 

@@ -43,7 +43,7 @@ CAUSES = {
     "key_unusable": CauseText("key_unusable", "secret {name} cannot be used: {why}", "{fix}"),
     "secrets_ended": CauseText(
         "no_secret",
-        "no secret is live: the day of {names} (`until`) has passed",
+        "no secret is valid: {names} expired (`until`)",
         "name the secret that the sender uses now",
     ),
     "no_secret": CauseText(
@@ -76,22 +76,22 @@ CAUSES = {
     "clock_fast": CauseText(
         "clock",
         "the signature is right, but was made {length} {side} the request came",
-        "our clock is fast (keep it by NTP), or the request lay somewhere or was sent again: "
+        "our clock is fast (keep it by NTP), or the request was delayed or sent again: "
         "then give the endpoint a longer `tolerance`",
     ),
     "token_expired": CauseText(
         "clock",
         "{hint} by our clock",
-        "have the sender take a new token; if it is new, keep this machine's clock by NTP",
+        "have the sender get a new token; if it is new, keep this machine's clock by NTP",
     ),
     "secret_ended": CauseText(
         "secret_ended",
-        "it is signed with {name}, whose day (`until`) has passed",
+        "it is signed with {name}, which has expired (`until`)",
         "have the sender use the new secret, or move `until` until it does",
     ),
     "secret_other": CauseText(
         "secret_other",
-        "it fits {name}, which is not what this endpoint has",
+        "it verifies with {name}, which is not a secret of this endpoint",
         "set that one as the endpoint's secret",
     ),
     "other_endpoint": CauseText(
@@ -163,7 +163,7 @@ CAUSES = {
     ),
     "cut_short": CauseText(
         "body_truncated",
-        "the body ({size} bytes) begins as JSON and is not whole",
+        "the body ({size} bytes) starts as JSON but is incomplete",
         f"something on the way cut it off or rewrote it: {_RAW}",
         sure=False,
     ),
@@ -188,8 +188,8 @@ CAUSES = {
     ),
     "keys_sorted": CauseText(
         "body_parsed",
-        "all keys of the body are in alphabetical order, as senders hardly write them: it was "
-        "probably parsed and written anew",
+        "all keys of the body are in alphabetical order, as senders hardly ever write: it was "
+        "probably parsed and serialized again",
         f"a proxy, function or framework before the router parses the JSON: {_RAW}",
         sure=False,
     ),
@@ -197,14 +197,14 @@ CAUSES = {
         "secret_wrong",
         "it fits no secret of this endpoint ({names}), nor any alteration that we know",
         "compare the secret here with the one at the sender, character for character, and set it "
-        "anew on both sides; were they the same, the body would have been changed on its way",
+        "again on both sides; were they the same, the body would have been changed on its way",
         sure=False,
     ),
 }
 ALTERED: dict[Kind, CauseText] = {
     "parsed": CauseText(
         "body_parsed",
-        "the body was parsed and written anew on its way: the signature fits the body {how}",
+        "the body was parsed and serialized again on its way: the signature fits the body {how}",
         f"a proxy, function or framework before the router parses the JSON: {_RAW}",
     ),
     "line_breaks": CauseText(
@@ -219,13 +219,12 @@ ALTERED: dict[Kind, CauseText] = {
     ),
     "wrapped": CauseText(
         "body_wrapped",
-        "the body was packed, or taken out of its packing, on its way: the signature fits the "
-        "body {how}",
+        "the body was wrapped or unwrapped on its way: the signature fits the body {how}",
         f"a gateway or function wraps or unwraps bodies; set it to pass them through: {_RAW}",
     ),
     "cut": CauseText(
         "body_longer",
-        "more bytes are here than were sent: the signature fits the body {how}",
+        "the body has more bytes than were sent: the signature fits the body {how}",
         f"in a file it is the line break that editors add; else something appends: {_RAW}",
     ),
 }

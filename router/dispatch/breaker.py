@@ -204,7 +204,7 @@ class Breaker:
     # -- over a restart --------------------------------------------------------------------------
 
     def memory(self) -> TargetMemory:
-        """What must outlive a restart; a probe begins anew then, at once."""
+        """What must outlive a restart; a probe starts again then, at once."""
         ordinary = self.healthy and not self.openings
         return TargetMemory(
             state="failing" if self.probing else self.state,

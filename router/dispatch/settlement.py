@@ -25,7 +25,7 @@ def too_old(job: Job, now: int) -> bool:
     Whether a leased job could have run for so long that it must not any more.
 
     Time in which it was made to wait (a paused rule or target, a turn) does not count: whoever
-    lets it go makes it due anew. `now` is ledger time, as is `due_at`.
+    lets it go makes it due again. `now` is ledger time, as is `due_at`.
     """
     return job.started_at is not None and now - job.due_at > AGE_LIMIT_MS
 

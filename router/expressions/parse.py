@@ -69,7 +69,7 @@ def _check_tree(tree: Node) -> None:
         if node.bare and node.kind == "literal" and not may_be_bare:
             raise ExpressionError(
                 SYNTAX,
-                "a bare number stands only in a comparison or as an argument",
+                "a bare number is only allowed in a comparison or as an argument",
                 node.start,
                 node.end,
                 f"write `{node.value}` in backticks",
@@ -77,7 +77,7 @@ def _check_tree(tree: Node) -> None:
         if node.kind == "expref" and (parent is None or parent.kind != "call"):
             raise ExpressionError(
                 SYNTAX,
-                "'&' stands only before an argument",
+                "'&' is only allowed before an argument",
                 node.start,
                 node.end,
                 "write '&&' for 'and'",
@@ -100,7 +100,7 @@ class _Parser:
         self._kind = stream[0][0]
         if len(stream) > TOKENS_MAX:
             raise ExpressionError(
-                TOO_COMPLEX, f"an expression has at most {TOKENS_MAX} words and signs", 0, len(text)
+                TOO_COMPLEX, f"an expression has at most {TOKENS_MAX} tokens", 0, len(text)
             )
 
     def whole(self) -> Node:
@@ -161,7 +161,7 @@ class _Parser:
     def _quoted(self, token: Token) -> Node:
         if self._kind == "(":
             raise ExpressionError(
-                SYNTAX, "a function's name stands without quotes", token[2], token[3]
+                SYNTAX, "a function's name is written without quotes", token[2], token[3]
             )
         return Node("field", token[2], token[3], token[1])
 

@@ -22,22 +22,26 @@ def unexpected(token: Token, before: Token | None, wanted: str | None) -> Expres
     """A token that cannot stand where it stands."""
     kind, value, start, end = token
     if kind == "name" and value in _MEANT:
-        return ExpressionError(SYNTAX, f"{value!r} is no operator here", start, end, _MEANT[value])
+        return ExpressionError(
+            SYNTAX, f"{value!r} is not an operator here", start, end, _MEANT[value]
+        )
     if before is not None and before[0] == "name" and before[1] in ("not", "NOT"):
         return ExpressionError(
-            SYNTAX, f"{before[1]!r} is no operator", before[2], before[3], "write '!'"
+            SYNTAX, f"{before[1]!r} is not an operator", before[2], before[3], "write '!'"
         )
     if kind == "&":
-        return ExpressionError(SYNTAX, "one '&' joins nothing", start, end, "write '&&' for 'and'")
+        return ExpressionError(
+            SYNTAX, "a single '&' is not an operator", start, end, "write '&&' for 'and'"
+        )
     if kind == "number" and str(value).startswith("-"):
         return ExpressionError(SYNTAX, "there is no operator '-'", start, end, MINUS_HINT)
     if kind == "quoted" and before is not None and before[0] in ("name", "text"):
         return ExpressionError(
             SYNTAX,
-            "this name cannot stand here",
+            "this name is not allowed here",
             start,
             end,
-            "a text goes in single quotes; in double quotes stands a field's name",
+            "a text goes in single quotes; double quotes are for a field's name",
         )
     return ExpressionError(SYNTAX, _message(kind, value, wanted), start, end, _hint(kind, before))
 
@@ -45,7 +49,7 @@ def unexpected(token: Token, before: Token | None, wanted: str | None) -> Expres
 def _message(kind: str, value: object, wanted: str | None) -> str:
     shown = _SHOWN.get(kind, f"'{value}'")
     if wanted is None:
-        return f"{shown} cannot stand here"
+        return f"{shown} is not allowed here"
     return f"{_SHOWN.get(wanted, repr(wanted))} should stand here, not {shown}"
 
 

@@ -119,9 +119,9 @@ def _text_of(expression: Expression, value: JSON, place: str, lenient: bool) -> 
 
 def _advice(word: str, expression: Expression) -> str:
     if word == "null":
-        return f"say what stands there instead: default({expression.text}, …)"
+        return f"give a fallback: default({expression.text}, …)"
     if word == "array":
-        return f"say what parts its elements: join(…, {expression.text}), or to_string(…) for JSON"
+        return f"give a separator: join(…, {expression.text}), or to_string(…) for JSON"
     return "name one of its fields, or write to_string(…) for JSON"
 
 

@@ -36,14 +36,14 @@ _UNCLOSED = {
     "`": "this literal has no closing `",
 }
 _UNKNOWN = {
-    "=": ("one '=' does not compare", "write '=='"),
+    "=": ("a single '=' is not an operator", "write '=='"),
     "%": ("there is no operator '%'", None),
     "+": ("there is no operator '+'", "write add(a, b), or concat(a, b) for texts"),
     "-": ("there is no operator '-'", MINUS_HINT),
     "/": ("there is no operator '/'", "write div(a, b)"),
     "~": ("there are no regular expressions", "write glob(text, 'pattern*') or contains(a, b)"),
-    "\\": ("a backslash stands only inside quotes", None),
-    "#": ("'#' starts nothing in an expression", "put the text in single quotes"),
+    "\\": ("a backslash is only allowed inside quotes", None),
+    "#": ("'#' has no meaning in an expression", "put the text in single quotes"),
     ";": ("one expression has no ';'", "join conditions with '&&'"),
 }
 
@@ -75,7 +75,7 @@ def _unreadable(text: str, position: int) -> ExpressionError:
     character = text[position]
     if character in _UNCLOSED:
         return ExpressionError(SYNTAX, _UNCLOSED[character], position, len(text))
-    message, hint = _UNKNOWN.get(character, (f"{character!r} means nothing here", None))
+    message, hint = _UNKNOWN.get(character, (f"{character!r} has no meaning here", None))
     return ExpressionError(SYNTAX, message, position, position + 1, hint)
 
 
@@ -109,7 +109,7 @@ def _read_json(raw: str, start: int) -> Any:
     except (NotJson, UnicodeEncodeError):
         raise ExpressionError(
             SYNTAX,
-            "what stands in backticks must be JSON",
+            "text in backticks must be JSON",
             start,
             start + len(raw),
             "a text goes in single quotes",

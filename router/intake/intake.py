@@ -278,7 +278,7 @@ class Intake:
         return self._planners[1]
 
     async def _revive(self, delivery: str) -> None:
-        """A redelivery of work that died opens it again; nothing is routed anew."""
+        """A redelivery of work that died opens it again; nothing is routed again."""
         chosen = Selector(ids=(delivery,), state="dead", limit=JOBS_MAX)
         try:
             if await self._store.revive(chosen, now=self._clock.ledger()):

@@ -79,7 +79,7 @@ class Descriptor:
 
 def _own_terminal(number: int) -> int:
     """
-    A terminal opened anew, so that one that stops in the middle of a line does not stop us.
+    A terminal opened again, so that one that stops in the middle of a line does not stop us.
 
     What cannot be opened, or is none, is used as it is.
     """

@@ -27,7 +27,7 @@ class Replay(msgspec.Struct, frozen=True):
     `asked` is the request as JSON, `items` what it named, None if a selector finds it on the way.
     `reached` is how far it has come; `due` has, of each target, when its next job is due (Unix
     milliseconds, with fractions). `skipped` counts deliveries that could not be made again,
-    `passed` jobs (or deliveries, where they are routed anew) that had been made again already;
+    `passed` jobs (or deliveries, where they are routed again) that had been made again already;
     `earlier` is the newest job that did so.
     """
 

@@ -15,7 +15,7 @@ paused      nothing is called until somebody resumes it
 """
 
 _OLD_STATES = {"closed": "healthy", "open": "failing", "half-open": "failing"}
-"""Words that earlier versions have stored; a probe begins anew with every start."""
+"""Words that earlier versions have stored; a probe starts again with every start."""
 
 BY_ROUTER = "router"
 """Who paused a target that failed for too long."""

@@ -26,4 +26,4 @@ def criteria(given: Mapping[str, Any], instant: Callable[[str], int]) -> Criteri
 def check_span(since: int | None, until: int | None) -> None:
     """Raises UsageError: it ends before it begins."""
     if since is not None and until is not None and since > until:
-        raise UsageError("since is later than until; exchange them")
+        raise UsageError("since is later than until; swap them")

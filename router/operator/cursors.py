@@ -31,5 +31,5 @@ def reached_by(cursor: str | None, name: str, kind: Any) -> Any:
     except (binascii.Error, ValueError, msgspec.MsgspecError):
         of = ""
     if of != name:
-        raise UsageError("this cursor is of no page of this list; leave it out to begin anew")
+        raise UsageError("this cursor is of no page of this list; leave it out to start again")
     return place

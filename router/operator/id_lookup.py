@@ -40,4 +40,4 @@ async def look_up(store: StoreReads, written: str) -> DeliveryRecord | Job:
         job = await store.job(written if written.startswith("job_") else f"job_{written}")
         if job is not None:
             return job
-    raise NotFound(f"nothing here has the id {written!r}; `router deliveries` lists ids")
+    raise NotFound(f"no delivery or job has the id {written!r}; `router deliveries` lists ids")

@@ -1,4 +1,4 @@
-"""New jobs for stored work: routed anew by today's rules, or as they were."""
+"""New jobs for stored work: routed again by today's rules, or as they were."""
 
 import msgspec
 

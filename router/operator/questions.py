@@ -336,7 +336,7 @@ def _events(
         return reason, []
     chosen = reading.events if number is None else reading.events[number : number + 1]
     if number is not None and not chosen:
-        raise NotFound(f"it has no event {number}: they count from 0 to {len(reading.events) - 1}")
+        raise NotFound(f"it has no event {number}: its events are 0 to {len(reading.events) - 1}")
     ids = {entry.index: entry.id for entry in record.events}
     return None, [event_json(e) for e in Explainer(ruleset).events(delivery, chosen, ids)]
 

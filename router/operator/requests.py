@@ -68,7 +68,7 @@ class ReplayRequest(ChangeRequest, frozen=True):
         if self.ids and self.selector is not None:
             raise UsageError("name ids or select some, not both")
         if self.rate is not None and not 0 < self.rate <= RATE_MAX:
-            raise UsageError(f"the rate is over 0 and at most {RATE_MAX:g} jobs a second")
+            raise UsageError(f"the rate must be over 0 and at most {RATE_MAX:g} jobs a second")
         if self.name is not None and not _NAME.fullmatch(self.name):
             raise UsageError(
                 f"a replay's name has up to 64 letters, digits, . _ or -, not {self.name!r}"
@@ -94,7 +94,7 @@ class ReplayRequest(ChangeRequest, frozen=True):
 
     @property
     def of_jobs(self) -> bool:
-        """Whether it selects jobs to be made again alone; else deliveries, to be routed anew."""
+        """Whether it selects jobs to be made again alone; else deliveries, to be routed again."""
         selector = self.selector
         if selector is None or selector.rule or selector.replay or selector.cause:
             return selector is not None

@@ -94,7 +94,7 @@ class StoreVerbs(TargetVerbs):
         """
         Make new jobs from stored deliveries, ignoring dedupe.
 
-        A delivery is routed anew by the present rules; a job, or jobs selected by rule, state or
+        A delivery is routed again by the present rules; a job, or jobs selected by rule, state or
         cause, are made again as event x rule x action. A replay of a known name goes on where it
         was; what it has made is not made again.
 
@@ -121,7 +121,7 @@ class StoreVerbs(TargetVerbs):
             return None
         replay = await self._store.reads.replay(request.name)
         if replay is not None and not request.is_same(ReplayRequest.from_json(replay.asked)):
-            raise UsageError(f"{request.name} is the name of another replay; give this one its own")
+            raise UsageError(f"{request.name} is the name of another replay; choose another name")
         return replay
 
     async def _prepared(self, request: ReplayRequest) -> tuple[Replay, ReplayRequest]:

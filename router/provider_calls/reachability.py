@@ -141,7 +141,7 @@ def judge(seen: ReachAnswer) -> ReachVerdict:
         return ReachVerdict(
             False,
             f"the router's admin pages answer there, not its intake ({answer})",
-            "lead the address to the port of `server.listen`, not to that of `server.admin`",
+            "point the address at the port of `server.listen`, not to that of `server.admin`",
         )
     if 300 <= seen.status < 400:
         to = f" to {seen.location[:200]}" if seen.location else ""
@@ -166,7 +166,7 @@ def _ours(seen: ReachAnswer, answer: str) -> ReachVerdict:
     if seen.status == 503:
         return ReachVerdict(
             False,
-            f"the router answers, but takes nothing now ({answer})",
+            f"the router answers, but accepts nothing now ({answer})",
             "see its log: the store cannot commit, or is full",
         )
     return ReachVerdict(True, f"a request from this machine reached the router ({answer})")
@@ -178,7 +178,7 @@ _TROUBLES: dict[str, tuple[str, str]] = {
         "a firewall drops packets, or a tunnel is not active: open the port, start the tunnel",
     ),
     "private": (
-        "its name leads to a private address, which the internet cannot reach",
+        "its name resolves to a private address, which the internet cannot reach",
         "let public DNS name a public one; where only your inner DNS says so, check from outside",
     ),
     "no_name": (
@@ -186,7 +186,7 @@ _TROUBLES: dict[str, tuple[str, str]] = {
         "set up DNS for it, or start the tunnel whose name it is",
     ),
     "nobody": (
-        "nobody listens there",
+        "nothing listens there",
         "start the proxy, or the tunnel; and `router serve` behind it",
     ),
     "tls_expired": ("its certificate has expired", "renew the certificate"),
@@ -202,7 +202,7 @@ _TROUBLES: dict[str, tuple[str, str]] = {
         "its certificate is for another name",
         "use a certificate for the host of base_url",
     ),
-    "tls": ("no TLS connection comes about", "look at the certificate and TLS set-up of the proxy"),
+    "tls": ("the TLS handshake fails", "look at the certificate and TLS set-up of the proxy"),
     "not_tls": (
         "what listens there does not speak TLS",
         "the router itself speaks plain HTTP: put a proxy with TLS before it, or fix the port",
@@ -218,7 +218,7 @@ _FOREIGN: tuple[tuple[range, tuple[str, str]], ...] = (
         range(100, 300),
         (
             "another page answers in the router's place",
-            "a tunnel's own page, another site or another program: lead the address to the router",
+            "a tunnel's own page, another site or another program: point the address at the router",
         ),
     ),
     (
@@ -238,14 +238,14 @@ _FOREIGN: tuple[tuple[range, tuple[str, str]], ...] = (
     (
         range(404, 405),
         (
-            "somebody else answers that there is no such page",
-            "start the tunnel, or give the proxy a route: lead the address to the router",
+            "another server answers that there is no such page",
+            "start the tunnel, or give the proxy a route: point the address at the router",
         ),
     ),
     (
         range(405, 406),
         (
-            "something before the router does not let POST pass",
+            "something before the router blocks POST",
             "let the proxy pass POST to these addresses",
         ),
     ),
@@ -253,14 +253,14 @@ _FOREIGN: tuple[tuple[range, tuple[str, str]], ...] = (
         range(502, 505),
         (
             "a proxy answers, but does not reach the router",
-            "start `router serve`, and lead the proxy to `server.listen`",
+            "start `router serve`, and point the proxy at `server.listen`",
         ),
     ),
     (
         range(1000),
         (
             "something else answers in the router's place",
-            "lead the address to the router, unchanged",
+            "point the address at the router, unchanged",
         ),
     ),
 )

@@ -122,7 +122,7 @@ def alterations(body: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _rewritten(body: bytes) -> list[tuple[str, bytes]]:
-    """The same JSON written anew, as a framework does that parses before it verifies."""
+    """The same JSON rewritten, as a framework does that parses before it verifies."""
     try:
         compact = msgspec.json.encode(msgspec.json.decode(body))
         return [

@@ -53,7 +53,7 @@ class Assertions:
     def _rules(self, word: str, expected: frozenset[str], came: set[str]) -> Iterator[str]:
         if expected == came:
             return
-        yield f"{word}: expected {_listed(expected)}, came {_listed(came)}"
+        yield f"{word}: expected {_listed(expected)}, got {_listed(came)}"
         for rule in (*sorted(expected - came), *sorted(came - expected)):
             yield from (f"  {line}" for line in explanation(rule, self._events))
 
@@ -68,7 +68,7 @@ class Assertions:
                     return
                 found |= dict.fromkeys(words[:2][-1:])
             came = " or ".join(map(repr, found)) or "nothing: no rule was evaluated"
-            yield f"because.{rule}: expected {reason!r}, came {came}"
+            yield f"because.{rule}: expected {reason!r}, got {came}"
         yield from (f"  {line}" for line in explanation(rule, self._events))
 
 
@@ -82,7 +82,7 @@ def _statuses(expected: tuple[int, ...] | None, seen: TrialRecord) -> Iterator[s
     alike = len(set(wanted)) == len(set(came)) == 1
     why = f" ({', '.join(dict.fromkeys(seen.refusals))})" if seen.refusals else ""
     left, right = (wanted[0], came[0]) if alike else (wanted, came)
-    yield f"status: expected {left}, came {right}{why}"
+    yield f"status: expected {left}, got {right}{why}"
 
 
 def _ended(
@@ -91,7 +91,7 @@ def _ended(
     if expected == set(jobs):
         return
     wanted, came = (_listed(set(map("/".join, keys))) for keys in (expected, jobs))
-    yield f"{word}: expected {wanted}, came {came}"
+    yield f"{word}: expected {wanted}, got {came}"
     for key in sorted(set(jobs) - expected):
         yield f"  {_key(key)}: {cut(jobs[key], SHOWN_MAX)}"
 
@@ -102,7 +102,7 @@ def _calls(key: ActionKey, expected: ExpectedCall, seen: TrialRecord) -> Iterato
     wanted = "at least 1" if expected.times is None else str(expected.times)
     if (expected.times is None and not calls) or expected.times not in (None, len(calls)):
         dead = f"; the job is dead: {cut(seen.dead[key], SHOWN_MAX)}" if key in seen.dead else ""
-        yield f"{place}: times: expected {wanted}, came {len(calls)}{dead}"
+        yield f"{place}: times: expected {wanted}, got {len(calls)}{dead}"
     shown: set[str] = set()
     for number, call in enumerate(calls, 1):
         for name, value in expected.fields.items():
@@ -143,7 +143,7 @@ def mismatches(path: str, expected: Any, came: Any, *, subset: bool) -> Iterator
         for i, (left, right) in enumerate(zip(expected, came, strict=True)):
             yield from mismatches(f"{path}[{i}]", left, right, subset=subset)
     elif came is NOTHING or not same(expected, came):
-        yield f"{path}: expected {shown(expected)}, came {shown(came)}"
+        yield f"{path}: expected {shown(expected)}, got {shown(came)}"
 
 
 def picture(expected: Any, came: Any) -> list[str]:

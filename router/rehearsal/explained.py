@@ -76,7 +76,7 @@ def _about(rule: str, event: ExplainedEvent) -> Iterator[str]:
     elif not reading.events_hold:
         yield f"{rule}: its 'events' do not let {event.name} in"
     elif reading.status == "quiet":
-        yield f"{rule}: 'otherwise' is kept quiet by {', '.join(reading.quieted_by)}"
+        yield f"{rule}: 'otherwise' is skipped, because {', '.join(reading.quieted_by)} matched"
     else:
         yield f"{rule}: {_STATUSES.get(reading.status, 'matched')} {event.name}"
         for number, item in enumerate(reading.items):

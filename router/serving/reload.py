@@ -21,10 +21,10 @@ SETTLES = 25
 """Looks at files that keep changing, before they are read all the same."""
 
 AGAIN_S = 10.0
-"""After so long the same files are read anew, if the store could not keep what they say."""
+"""After so long the same files are read again, if the store could not keep what they say."""
 
 READS = 5
-"""How often files that change while they are read are read anew."""
+"""How often files that change while they are read are read again."""
 
 NAMES_SHOWN = 50
 # Only a restart applies these.

@@ -84,7 +84,7 @@ class RunningServer:
         return False
 
     async def status(self) -> ServerState:
-        """What runs here."""
+        """The state of this server."""
         ruleset = self._live.current.ruleset
         states: Counter[str] = Counter()
         for counts in (await self._store.reads.counts()).values():

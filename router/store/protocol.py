@@ -51,7 +51,7 @@ class FactStore(FactReads, Protocol):
 
     async def remember(self, facts: Mapping[str, Any], audit: Audit | None = None) -> None:
         """
-        Keep small JSON values by name, until they are given anew; None forgets one. All or none
+        Keep small JSON values by name, until they are given again; None forgets one. All or none
         of those given together are kept.
         """
 
@@ -284,7 +284,7 @@ class OperatorStore(IntakeStore, FactStore, Protocol):
         not making jobs, or does not stand at `step.after`.
 
         Of a step that makes things `once`, a job is passed over if the one it repeats has been
-        made again meanwhile; or, of a delivery routed anew, if one of its generation is there.
+        made again meanwhile; or, of a delivery routed again, if one of its generation is there.
         """
 
     async def add(self, delivery: str, jobs: Sequence[NewJob]) -> int:

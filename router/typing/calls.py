@@ -101,8 +101,8 @@ def _check_argument(
     if parameter.subject or bits & NULL or not kind.stated or not kind.kinds & NOTHING:
         return
     said = run.source(argument)
-    message = f"{said} may be null or not there, and {function.name}() then fails"
-    instead = f"say what counts instead: default({said}, …)"
+    message = f"{said} may be null or absent; {function.name}() then fails"
+    instead = f"give a fallback: default({said}, …)"
     run.warn(
         "nullable-argument",
         message,
@@ -171,7 +171,7 @@ def _check_contains(run: TypeWalk, node: Node, kinds: list[Type]) -> None:
             f"write contains(split({said}, ','), {part})",
         )
     elif held.surely(TEXT) and not sought.kinds & TEXT:
-        run.note("never-equal", f"a text never holds {word(sought)}", node)
+        run.note("never-equal", f"a text never contains {word(sought)}", node)
 
 
 def _check_element(run: TypeWalk, node: Node, item: Type, sought: Type) -> None:

@@ -134,7 +134,7 @@ class _ShapeReader:
             raise ValueError(f"`{place}`: no type {name!r}; known: {known}")
         if name in self._pieces:
             if (found := self._pieces[name]) is None:
-                raise ValueError(f"`shapes.types.{name}` holds itself")
+                raise ValueError(f"`shapes.types.{name}` contains itself")
             return found
         self._pieces[name] = None
         made = self._pieces[name] = self.shape(self._written[name], f"shapes.types.{name}", 0)

@@ -94,7 +94,7 @@ def of_index(run: TypeWalk, node: Node, view: TypeScope) -> Type:
 
 
 def of_slice(run: TypeWalk, node: Node, view: TypeScope) -> Type:
-    kind = _list_read(run, node.children[0], view, what="it cannot be cut")
+    kind = _list_read(run, node.children[0], view, what="it cannot be sliced")
     return list_of(elements(kind), _list_kinds(kind))
 
 
@@ -120,7 +120,7 @@ def _below(run: TypeWalk, source: Node, view: TypeScope, item: Type) -> TypeScop
 def of_list_projection(run: TypeWalk, node: Node, view: TypeScope) -> Type:
     """A filter is a projection with a condition."""
     source, right, *conditions = node.children
-    what = "nothing can be chosen of it" if conditions else "this gives nothing"
+    what = "it cannot be filtered" if conditions else "this gives nothing"
     made_here = not conditions and source.kind in ("flatten", "slice")
     kind = _list_read(run, source, view, what=None if made_here else what)
     if not kind.kinds & LIST:

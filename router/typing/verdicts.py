@@ -271,7 +271,7 @@ def _check_order(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
         said = run.source(texts[0][0])
         run.note(
             "never-ordered",
-            f"{said} is a text, and only numbers are ordered",
+            f"{said} is a text; < and > need numbers",
             node,
             f"age({said}) is its age in seconds",
         )
@@ -286,7 +286,7 @@ def _check_order(run: TypeWalk, node: Node, left: Type, right: Type) -> None:
         )
         run.note(
             "never-ordered",
-            "two texts are not ordered, only numbers are",
+            "< and > need numbers, and both sides are texts",
             node,
             f"if both show numbers, write {a} {node.value} {b}",
         )
@@ -303,7 +303,7 @@ def _no_number(run: TypeWalk, node: Node, wrong: list[tuple[Node, Type]]) -> Non
     said = run.source(child)
     run.note(
         "never-ordered",
-        f"{said} is {word(kind)}, and only numbers are ordered",
+        f"{said} is {word(kind)}; < and > need numbers",
         node,
         f"write length({said})" if kind.surely(LIST) else None,
     )

@@ -110,7 +110,7 @@ class Feed:
     Belongs to one event loop. What happens is kept from the first watcher on until some time after
     the last has left.
 
-    `boot` marks this process: a place of another one means nothing here.
+    `boot` marks this process: a place of another one has no meaning here.
     """
 
     def __init__(self, clock: Clock, *, boot: str) -> None:

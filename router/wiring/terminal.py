@@ -90,7 +90,7 @@ def _delivery(fields: Fields, paint: Paint) -> str:
     rules = ", ".join(_word(r) for r in fields.get("rules") or ())
     outcome = {"routed": rules, "unmatched": "no rule matched"}.get(state, state)
     if verdict == "duplicate":
-        outcome = "known already, nothing runs"
+        outcome = "duplicate, nothing runs"
     shade = "green" if verdict == "accepted" and rules else "yellow"
     return _row(
         _where(fields, ", ".join(_word(e) for e in fields.get("events") or ()) or "-"),

@@ -24,10 +24,12 @@ RULES = "\nrules:\n  - {id: all, from: all, actions: {log: hi}}\n"
 def rig(make_rig: MakeRig) -> Rig:
     rig = make_rig(RULES)
     plain = f"  admin: 127.0.0.1:{rig.admin}\n"
-    door = f'  admin: {{listen: "127.0.0.1:{rig.admin}", tls: {{cert: cert.pem, key: key.pem}}}}\n'
+    listener = (
+        f'  admin: {{listen: "127.0.0.1:{rig.admin}", tls: {{cert: cert.pem, key: key.pem}}}}\n'
+    )
     text = rig.path.read_text("utf-8")
     assert plain in text
-    rig.path.write_text(text.replace(plain, door), "utf-8")
+    rig.path.write_text(text.replace(plain, listener), "utf-8")
     write_certificate(rig.folder, "localhost")
     return rig
 
@@ -53,7 +55,7 @@ def asked(rig: Rig, path: str, **headers: str) -> httpx.Response | None:
         return None
 
 
-def test_the_command_line_here_knows_the_door_by_its_certificate(
+def test_the_command_line_here_knows_the_listener_by_its_certificate(
     rig: Rig, router: RouterProcess, send: Send
 ) -> None:
     assert send(rig, code(), 1).status_code == 200
@@ -109,12 +111,12 @@ def test_a_local_target_with_a_certificate(rig: Rig, router: RouterProcess, send
     to = f"https://localhost:{rig.admin}/api/x"
     listen = ("listen", "--to", to, *place, "--on-error", "stop")
     code_, out, _ = called(rig, *listen)
-    told = json.loads(out.splitlines()[-1])
-    assert (code_, told["status"]) == (1, None)
-    assert "its certificate is not trusted" in told["error"]
+    reported = json.loads(out.splitlines()[-1])
+    assert (code_, reported["status"]) == (1, None)
+    assert "its certificate is not trusted" in reported["error"]
     code_, out, _ = called(rig, *listen, SSL_CERT_FILE=str(rig.folder / "cert.pem"))
-    told = json.loads(out.splitlines()[-1])
-    assert (code_, told["status"], told["error"]) == (1, 404, None)
+    reported = json.loads(out.splitlines()[-1])
+    assert (code_, reported["status"], reported["error"]) == (1, 404, None)
     assert router.running
 
 

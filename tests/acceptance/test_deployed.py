@@ -63,9 +63,9 @@ def test_deliveries_come_over_tls_and_a_renewed_certificate_is_taken(make_rig: M
         assert certificate_of(router, rig.folder) != first
         assert router.stop() == 0
         lines = router.log.read_text("utf-8").splitlines()
-    told = [json.loads(line) for line in lines]
-    assert all({"timestamp", "level", "logger", "event"} <= {*line} for line in told)
-    assert {line["logger"] for line in told} & {"asyncio", "uvicorn.error"} == set()
+    reported = [json.loads(line) for line in lines]
+    assert all({"timestamp", "level", "logger", "event"} <= {*line} for line in reported)
+    assert {line["logger"] for line in reported} & {"asyncio", "uvicorn.error"} == set()
     token = Path(f"{rig.store}.token").read_text("ascii").strip()
     for canary in (*rig.environ.values(), *mail_keys()[0].splitlines()[1:-1], token):
         assert canary not in "\n".join(lines)

@@ -115,11 +115,11 @@ def test_a_server_in_good_health(rig: Rig, router: RouterProcess) -> None:
 def test_a_refused_request_is_explained(rig: Rig, router: RouterProcess) -> None:
     assert deliver(router.url, b'{"id": 1, "note": "a/b"}').status_code == 401
     assert "bad_signature" in checked(rig)["refusals"]["says"]
-    code, told = doctor(rig, "shop", "--refused", "last")
+    code, reported = doctor(rig, "shop", "--refused", "last")
     assert code == 1
-    assert [f["code"] for f in told["findings"]] == ["body_parsed"]
-    assert told["reason"] == "bad_signature"
-    assert doctor(rig, "--refused", "ref_1")[1] == told
+    assert [f["code"] for f in reported["findings"]] == ["body_parsed"]
+    assert reported["reason"] == "bad_signature"
+    assert doctor(rig, "--refused", "ref_1")[1] == reported
     assert doctor(rig, "--refused", "ref_9")[0] == 1
 
 
@@ -198,8 +198,8 @@ def test_a_sender_of_another_version(rig: Rig, router: RouterProcess) -> None:
 
 
 def test_no_server(rig: Rig) -> None:
-    code, told = doctor(rig)
-    found = {check["name"]: check for check in told["checks"]}
+    code, reported = doctor(rig)
+    found = {check["name"]: check for check in reported["checks"]}
     assert code == 1
     assert "no server runs" in found["server"]["says"]
     assert "nobody listens" in found["address"]["says"]
@@ -219,8 +219,8 @@ def test_a_server_elsewhere(rig: Rig, router: RouterProcess) -> None:
     assert found["server"]["verdict"] == "ok"
     assert found["heard"]["says"] == "the store of a server elsewhere is not read"
     assert "bad_signature" in found["refusals"]["says"]
-    code, told = doctor(rig, "--refused", "last", "--server", router.admin_url)
-    assert (code, [f["code"] for f in told["findings"]]) == (1, ["secret_wrong"])
+    code, reported = doctor(rig, "--refused", "last", "--server", router.admin_url)
+    assert (code, [f["code"] for f in reported["findings"]]) == (1, ["secret_wrong"])
 
 
 def test_other_rules_than_the_server_has(rig: Rig, router: RouterProcess) -> None:

@@ -69,7 +69,7 @@ def test_an_endpoint_that_is_none_ends_it(rig: Rig) -> None:
     assert ran.stderr == "router: the router has no endpoint 'shp'; did you mean 'shop'?\n"
 
 
-def test_a_target_that_is_not_there_is_told_at_once(rig: Rig) -> None:
+def test_a_target_that_is_not_there_is_reported_at_once(rig: Rig) -> None:
     """Nothing need arrive for it: `connected` alone would sound as if all were well."""
     with Sink() as sink:
         url = sink.url
@@ -110,8 +110,8 @@ def objects(process: subprocess.Popen[str], wanted: str) -> dict[str, object]:
     """The next JSON line that has this key."""
     assert process.stdout is not None
     for line in process.stdout:
-        if line.startswith("{") and wanted in (told := json.loads(line)):
-            return dict(told)
+        if line.startswith("{") and wanted in (reported := json.loads(line)):
+            return dict(reported)
     raise AssertionError(f"it ended without {wanted!r}")
 
 

@@ -201,8 +201,8 @@ def test_a_rules_file_is_checked_described_and_tested(code: Path, rig: Rig) -> N
     assert "2 passed" in run(code, rig, "test")
     rig.write(RULES.replace("times: 1, note: coo 7", "times: 2, note: coo 8"))
     said = run(code, rig, "test", status=1)
-    assert "times: expected 2, came 1" in said
-    assert 'note: expected "coo 8", came "coo 7"' in said
+    assert "times: expected 2, got 1" in said
+    assert 'note: expected "coo 8", got "coo 7"' in said
 
 
 def test_a_wrong_file_is_answered_in_its_terms(code: Path, rig: Rig) -> None:

@@ -86,8 +86,8 @@ def test_the_same_selection_again_makes_none(make_rig: MakeRig) -> None:
         outs = [called(rig, *again)[1], called(rig, *again, *there, ROUTER_TOKEN=token)[1]]
         assert router.stop() == 0, router.output()
     outs.append(called(rig, *again)[1])
-    told = rf"all 2 were replayed at \S+ by {first['id']}; `--again` does it once more\n"
-    assert all(re.fullmatch(told, out) for out in outs), outs
+    reported = rf"all 2 were replayed at \S+ by {first['id']}; `--again` does it once more\n"
+    assert all(re.fullmatch(reported, out) for out in outs), outs
     assert jobs() == 4
     assert json.loads(called(rig, *again, "--again", "--json")[1])["jobs"] == 2
     assert jobs() == 6
@@ -143,8 +143,8 @@ def test_what_was_counted_outlives_the_server(make_rig: MakeRig) -> None:
         with rig.router() as router:
             assert called(rig, "send", "shop", "orders/paid")[0] == 0
             assert router.stop() == 0, router.output()
-    [told] = json.loads(called(rig, "rules", "--json")[1])
-    assert {**told["counted"], "since": 0, "last_matched_at": 0} == {
+    [reported] = json.loads(called(rig, "rules", "--json")[1])
+    assert {**reported["counted"], "since": 0, "last_matched_at": 0} == {
         "since": 0,
         "evaluated": 2,
         "matched": 2,
@@ -162,9 +162,9 @@ def test_a_running_server_is_asked_for_what_it_only_counts_yet(rig: Rig) -> None
     assert newest["duplicates"] == 1
     assert called(rig, "send", "shop", "--again")[0] == 0
     assert "×3" in called(rig, "show", newest["id"])[1]
-    [told] = json.loads(called(rig, "rules", "--json")[1])
-    assert told["counted"]["matched"] == 2
-    assert told["counted"]["last_matched_at"] == newest["received_at"]
+    [reported] = json.loads(called(rig, "rules", "--json")[1])
+    assert reported["counted"]["matched"] == 2
+    assert reported["counted"]["last_matched_at"] == newest["received_at"]
 
 
 def test_refusals_come_from_the_running_server(rig: Rig) -> None:
@@ -204,7 +204,7 @@ def test_a_remote_server_wants_its_token(rig: Rig) -> None:
     assert (code, out.splitlines()[0]) == (0, "1 job of 1 delivery would be replayed")
 
 
-def test_a_server_of_another_store_is_not_told(rig: Rig, tmp_path: Path) -> None:
+def test_a_server_of_another_store_gets_no_call(rig: Rig, tmp_path: Path) -> None:
     """Two routers on one machine: the wrong one must not be asked to replay our deliveries."""
     token = Path(f"{rig.store}.token").read_text("ascii").strip()
     other = str(tmp_path / "other.db")
@@ -215,7 +215,7 @@ def test_a_server_of_another_store_is_not_told(rig: Rig, tmp_path: Path) -> None
     assert f"holds another store, {rig.store}" in err
 
 
-def test_without_its_admin_door_the_lock_says_that_a_server_runs(rig: Rig) -> None:
+def test_without_its_admin_listener_the_lock_says_that_a_server_runs(rig: Rig) -> None:
     [nobody] = free_ports(1)
     code, _, err = called(rig, "cancel", "--rule", "x", "--yes", "--admin", f"127.0.0.1:{nobody}")
     assert code == 1

@@ -76,10 +76,10 @@ def test_a_dead_letter_calls_a_sink(make_rig: MakeRig, send: Send) -> None:
             assert send(rig, code(), 1).status_code == 200
             router.until(lambda: len(calls(sink)) == 1, "the call")
             ((job, _),) = dead(rig.store)
-    (told,) = calls(sink)
-    assert (told["job"], told["rule"], told["endpoint"]) == (job, "doomed", "code")
-    assert told["last"] == {"status": 500, "exit": None, "text": None}
-    assert own_deliveries(rig) == [told]
+    (reported,) = calls(sink)
+    assert (reported["job"], reported["rule"], reported["endpoint"]) == (job, "doomed", "code")
+    assert reported["last"] == {"status": 500, "exit": None, "text": None}
+    assert own_deliveries(rig) == [reported]
 
 
 def test_the_live_feed_tells_of_it(make_rig: MakeRig, send: Send) -> None:
@@ -95,8 +95,8 @@ def test_the_live_feed_tells_of_it(make_rig: MakeRig, send: Send) -> None:
             lines = feed.iter_lines()
             assert next(line for line in lines if line == "event: hello")
             assert send(rig, code(), 1).status_code == 200
-            told = next(line for line in lines if line.startswith('data: {"id"'))
-    found = json.loads(told.removeprefix("data: "))
+            reported = next(line for line in lines if line.startswith('data: {"id"'))
+    found = json.loads(reported.removeprefix("data: "))
     assert (found["endpoint"], found["events"], found["rules"]) == (
         "router",
         ["job.dead"],
@@ -119,7 +119,7 @@ def test_a_dead_call_makes_no_further_call(make_rig: MakeRig, send: Send) -> Non
     assert len(own_deliveries(rig)) == 1
 
 
-def test_a_job_that_takes_the_router_with_it_is_told_by_the_next(
+def test_a_job_that_takes_the_router_with_it_is_reported_by_the_next(
     make_rig: MakeRig, send: Send
 ) -> None:
     with Sink() as sink:
@@ -130,8 +130,8 @@ def test_a_job_that_takes_the_router_with_it_is_told_by_the_next(
             assert router.ended(within=10) == -9
         with rig.router() as router:
             router.until(lambda: len(calls(sink)) == 1, "the call")
-    (told,) = calls(sink)
-    assert (told["reason"], told["rule"]) == ("the router ended", "doomed")
+    (reported,) = calls(sink)
+    assert (reported["reason"], reported["rule"]) == ("the router ended", "doomed")
     assert len(own_deliveries(rig)) == 1
 
 

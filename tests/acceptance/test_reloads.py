@@ -57,9 +57,9 @@ def test_a_file_whose_own_tests_fail_never_takes_effect(make_rig: MakeRig, send:
         rig.write(ENDPOINTS + TESTED % "refs/heads/master")
         router.signal(signal.SIGHUP)
         router.until(lambda: status(rig)["ok"] is False, "the failed reload")
-        told = str(status(rig)["error"])
-        assert "1 of 1 tests" in told
-        assert "a push to main is seen" in told
+        reported = str(status(rig)["error"])
+        assert "1 of 1 tests" in reported
+        assert "a push to main is seen" in reported
         metrics = httpx.get(f"{router.admin_url}/metrics", trust_env=False).text
         assert "router_reload_ok 0.0" in metrics
         assert 'router_reloads_total{outcome="failed"} 1.0' in metrics

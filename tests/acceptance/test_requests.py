@@ -51,10 +51,10 @@ def asked(rig: Rig, path: str, head: bytes, body: bytes) -> tuple[int, dict[str,
         start = f"POST {path} HTTP/1.1\r\nHost: h\r\nContent-Length: {len(body)}\r\n".encode()
         link.sendall(start + head + b"Connection: close\r\n\r\n" + body)
         with link.makefile("rb") as answer:
-            told = answer.read()
-    first, *lines = told.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
+            reported = answer.read()
+    first, *lines = reported.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
     headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
-    return int(first.split()[1]), headers, told.partition(b"\r\n\r\n")[2]
+    return int(first.split()[1]), headers, reported.partition(b"\r\n\r\n")[2]
 
 
 def kept(store: Path, delivery: str, what: str) -> list[tuple[Any, ...]]:

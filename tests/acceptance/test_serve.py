@@ -99,10 +99,10 @@ def test_it_says_where_the_dashboard_is_and_at_the_end_that_it_has_stopped(
     with rig.router(*(["--dev"] if dev else [])) as router:
         assert router.stop() == 0
     lines = [json.loads(line) for line in router.output().splitlines() if line.startswith("{")]
-    [told] = [line for line in lines if line["event"] == "dashboard"]
-    assert told["url"] == f"http://127.0.0.1:{rig.admin}/"
+    [reported] = [line for line in lines if line["event"] == "dashboard"]
+    assert reported["url"] == f"http://127.0.0.1:{rig.admin}/"
     asked = "no token needed (--dev, this machine)"
-    assert told["log_in"] == (asked if dev else f"the token in {rig.store}.token")
+    assert reported["log_in"] == (asked if dev else f"the token in {rig.store}.token")
     assert (lines[-1]["event"], lines[-1]["exit"]) == ("stopped", 0)
 
 

@@ -74,7 +74,7 @@ def test_the_audit_tells_of_a_backup_beside_a_server(make_rig: MakeRig, tmp_path
     assert line["asked"]["path"] == str(tmp_path / "copy.db")
 
 
-def test_a_server_prunes_when_it_is_told_to(make_rig: MakeRig, send: Send) -> None:
+def test_a_server_prunes_on_request(make_rig: MakeRig, send: Send) -> None:
     rig = make_rig("rules:\n  - {id: all, from: all, actions: {log: hi}}\n")
     with rig.router() as router:
         for number in range(5):

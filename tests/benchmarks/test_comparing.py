@@ -80,7 +80,7 @@ def test_what_is_not_installed_now_is_not_compared() -> None:
     assert compare(before, now).changes == ()
 
 
-def test_a_row_that_is_no_longer_measured_is_told() -> None:
+def test_a_row_that_is_no_longer_measured_is_reported() -> None:
     found = compare(a_run(Row("r", 1.0, "x")), a_run())
     assert found.gone == ("r",)
     assert "gone: r" in str(found)

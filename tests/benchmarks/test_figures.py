@@ -25,7 +25,7 @@ def test_a_file_gives_back_what_was_written(tmp_path: Path) -> None:
     assert read(place) == a_whole_run()
 
 
-def test_no_file_and_another_file_are_told(tmp_path: Path) -> None:
+def test_no_file_and_another_file_are_reported(tmp_path: Path) -> None:
     place = tmp_path / "figures.json"
     with pytest.raises(NoFigures, match="No such file"):
         read(place)

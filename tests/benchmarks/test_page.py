@@ -21,7 +21,7 @@ def test_an_answer_needs_all_its_rows() -> None:
     assert list(answers(a_run(FULL))) == []
 
 
-def test_a_rate_is_told_with_half_of_it() -> None:
+def test_a_rate_is_reported_with_half_of_it() -> None:
     assert "6,300 a second at full load; plan for half of it, 3,100" in sizing(a_run(RATE))
 
 
@@ -45,6 +45,6 @@ def test_a_part_is_put_anew_and_the_rest_stays() -> None:
 
 
 @pytest.mark.parametrize("page", ["no mark", "<!-- sizing -->\nno end"])
-def test_a_mark_that_is_missing_is_told(page: str) -> None:
+def test_a_mark_that_is_missing_is_reported(page: str) -> None:
     with pytest.raises(ValueError, match="sizing"):
         put(page, "<!-- sizing -->\n", "made")

@@ -118,9 +118,9 @@ def test_a_condition_is_tried(router: Served, page: Watched) -> None:
     page.open(f"/deliveries/{delivery}/try")
     page.page.fill("#text", "payload.total > 500 && payload.country != 'US'")
     page.page.click("main button.main")
-    told = page.page.inner_text("main")
-    assert "payload.total = 512.5 (number)" in told
-    assert "payload.country is not there" in told
+    reported = page.page.inner_text("main")
+    assert "payload.total = 512.5 (number)" in reported
+    assert "payload.country is not there" in reported
     page.page.fill("#text", "payload.total >>> 500")
     page.page.click("main button.main")
     caret, mark = page.page.locator(".caret"), page.page.locator(".mark")
@@ -158,13 +158,13 @@ def test_no_page_is_wider_than_a_phone(router: Served, opened: Open, width: int)
         forget_faults(page, path)
 
 
-def test_the_api_is_told_to_who_has_logged_in(router: Served, opened: Open) -> None:
+def test_the_api_is_reported_to_who_has_logged_in(router: Served, opened: Open) -> None:
     page = opened(log_in=False)
     page.log_in("ann-token-ann-token-ann")
     page.page.click("footer >> text=API")
-    told = page.page.locator("tbody td:first-child").all_inner_texts()
+    reported = page.page.locator("tbody td:first-child").all_inner_texts()
     paths = router.api("/api/openapi.json")["paths"]
-    assert sorted(told) == sorted(f"{m.upper()} {p}" for p, by in paths.items() for m in by)
+    assert sorted(reported) == sorted(f"{m.upper()} {p}" for p, by in paths.items() for m in by)
 
 
 def test_short_words_and_buttons_stand_on_one_line(router: Served, opened: Open) -> None:

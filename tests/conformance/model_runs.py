@@ -35,7 +35,7 @@ class ModelRuns:
         self.freed: list[tuple[str, int]] = []
         self.cancelled: list[str] = []
 
-    def told(self) -> dict[str, Any]:
+    def reported(self) -> dict[str, Any]:
         """What happened since this was last asked."""
         freed, cancelled = tuple(sorted(self.freed)), tuple(sorted(self.cancelled))
         self.freed, self.cancelled = [], []

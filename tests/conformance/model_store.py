@@ -69,11 +69,11 @@ class ModelStore(ModelLists):
         left = [narrowed(j, acceptance.events, indexes) for j in acceptance.jobs]
         made = [j for j in left if j is not None]
         self._make(delivery, made, now)
-        self.runs.told()
+        self.runs.reported()
         for run in dict.fromkeys(j.run for j in made if j.run is not None):
             jobs = [j for j in made if j.run == run]
             self.runs.add(jobs, jobs[0].turn, None, now)
-        cancelled = self.runs.told()["cancelled"]
+        cancelled = self.runs.reported()["cancelled"]
         return Accepted(delivery.id, None if everything else indexes, cancelled)
 
     def _let_go(self, keys: Iterable[bytes], now: int) -> None:
@@ -151,14 +151,14 @@ class ModelStore(ModelLists):
             deaths=0 if settlement.charged else job.deaths,
             ended_at=settlement.attempt.ended_at if settlement.state in ENDED else None,
         )
-        self.runs.told()
+        self.runs.reported()
         self._follow([job.id], self._clock.ledger())
-        told = self.runs.told()
+        reported = self.runs.reported()
         if own is not None:
             receipt = await self.accept(own)
             cancelled = receipt.cancelled if isinstance(receipt, Accepted) else ()
-            told["cancelled"] = tuple(sorted((*told["cancelled"], *cancelled)))
-        return Settled(**told)
+            reported["cancelled"] = tuple(sorted((*reported["cancelled"], *cancelled)))
+        return Settled(**reported)
 
     def _written(self, attempt: Attempt) -> Settled:
         of = (attempt.job, attempt.number, attempt.outcome, attempt.reason)
@@ -179,7 +179,7 @@ class ModelStore(ModelLists):
         died: Died = untold,
     ) -> Recovered:
         dead = reclaimed = suspects = 0
-        touched, told = [], []
+        touched, reported = [], []
         ended = now + self._clock.offset
         for job in sorted(self._jobs.values(), key=lambda job: job.id):
             if job.state != "running" or node_of(job.lease or "") not in nodes:
@@ -198,11 +198,11 @@ class ModelStore(ModelLists):
                 suspects += 1
             if reason:
                 gone = self._change(freed, state="dead", reason=reason, ended_at=ended)
-                told.append(died(gone, self._attempts[-1]))
+                reported.append(died(gone, self._attempts[-1]))
             dead, reclaimed = dead + (reason is not None), reclaimed + (reason is None)
             touched.append(job.id)
         self._follow(touched, now)
-        for own in told:
+        for own in reported:
             if own is not None:
                 await self.accept(own)
         return Recovered(reclaimed, dead)

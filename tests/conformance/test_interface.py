@@ -74,7 +74,7 @@ def test_states_that_are_shown_are_in_the_samples(
 
 
 @pytest.mark.parametrize(("kind", "rule"), [("bounce", "hard"), ("blocked", "soft")])
-def test_hard_and_soft_bounces_are_told_apart_by_a_rule(kind: str, rule: str) -> None:
+def test_hard_and_soft_bounces_are_distinguished_by_a_rule(kind: str, rule: str) -> None:
     loaded = load(
         "version: 1\n"
         "endpoints: {mail: {id: mail-0123456789abcdef, provider: sendgrid, verify: none}}\n"

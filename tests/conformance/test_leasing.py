@@ -142,7 +142,7 @@ async def test_a_settlement_of_unknown_outcome_may_be_made_again(store: Store, m
     assert {j.rule: j.state for j in await store.reads.jobs(ALL)} == ends
 
 
-async def test_settlements_made_again_are_told_apart_from_those_beside_them(
+async def test_settlements_made_again_are_distinguished_from_those_beside_them(
     store: Store, make: Maker
 ) -> None:
     await store.accept(make.acceptance(jobs=[make.job(), make.job(), make.job()]))

@@ -21,14 +21,14 @@ async def running(store: Store, make: Maker, lease: str = "b.1", **given: str) -
     return (await store.lease({"erp": 1}, lease=lease, now=FAR)).jobs[0].job
 
 
-async def told(store: Store) -> list[str]:
+async def reported(store: Store) -> list[str]:
     return [d.id for d in await store.reads.deliveries(Selector(endpoint="router"))]
 
 
 async def test_it_is_there_when_the_job_is_dead(store: Store, make: Maker) -> None:
     job, event = await running(store, make), own(make)
     assert await store.settle(a_settlement(job, "dead", reason="no"), event) == Settled()
-    assert await told(store) == [event.delivery.id]
+    assert await reported(store) == [event.delivery.id]
     made = await store.reads.job(event.jobs[0].id)
     assert made is not None
     assert (made.state, made.endpoint, made.event) == ("available", "router", "job.dead")
@@ -41,22 +41,22 @@ async def test_it_is_there_when_the_job_is_dead(store: Store, make: Maker) -> No
 async def test_a_lost_lease_tells_nothing(store: Store, make: Maker) -> None:
     job = await running(store, make)
     assert not await store.settle(a_settlement(job, "dead", lease="b.other"), own(make))
-    assert await told(store) == []
+    assert await reported(store) == []
     assert await store.reads.targets() == {}
 
 
-async def test_offered_twice_it_is_told_once(store: Store, make: Maker) -> None:
+async def test_offered_twice_it_is_reported_once(store: Store, make: Maker) -> None:
     job, event = await running(store, make), own(make)
     assert await store.settle(a_settlement(job, "dead"), event) == HELD
     assert await store.settle(a_settlement(job, "dead"), event) == ALREADY
-    assert await told(store) == [event.delivery.id]
+    assert await reported(store) == [event.delivery.id]
 
 
 async def test_a_known_key_tells_nothing_and_the_job_is_dead(store: Store, make: Maker) -> None:
     await store.accept(own(make, b"job.dead/1"))
     job = await running(store, make)
     assert await store.settle(a_settlement(job, "dead"), own(make, b"job.dead/1"))
-    assert len(await told(store)) == 1
+    assert len(await reported(store)) == 1
     assert (await store.reads.counts())["paid"] == {"dead": 1}
 
 
@@ -68,7 +68,7 @@ async def test_many_at_once_of_which_some_lost_their_lease(store: Store, make: M
     pairs = zip(ends, events, strict=True)
     settled = await asyncio.gather(*[store.settle(end, event) for end, event in pairs])
     assert [bool(one) for one in settled] == [False, True] * 3
-    assert sorted(await told(store)) == sorted(e.delivery.id for e in events[1::2])
+    assert sorted(await reported(store)) == sorted(e.delivery.id for e in events[1::2])
 
 
 async def test_with_a_chain_and_a_group_too(store: Store, make: Maker) -> None:
@@ -107,7 +107,7 @@ async def test_recovery_tells_of_each_that_dies_of_it(store: Store, make: Maker)
         died=died,
     )
     assert recovered == Recovered(1, 1)
-    assert await told(store) == [event.delivery.id]
+    assert await reported(store) == [event.delivery.id]
     ((job, attempt),) = seen
     assert (job.id, job.state, job.reason, job.endpoint) == (
         doomed.id,
@@ -139,7 +139,7 @@ async def test_recovery_of_many_with_nobody_to_tell(store: Store, make: Maker) -
         died=lambda _job, _attempt: None,
     )
     assert recovered == Recovered(0, 3)
-    assert await told(store) == []
+    assert await reported(store) == []
 
 
 async def test_recovery_tells_of_forty_in_the_order_of_their_ids(store: Store, make: Maker) -> None:
@@ -158,5 +158,5 @@ async def test_recovery_tells_of_forty_in_the_order_of_their_ids(store: Store, m
         nodes=await store.reads.lost_nodes("new"), now=FAR, on_interrupt_dead=dead, died=died
     )
     assert recovered == Recovered(0, 40)
-    assert len(await told(store)) == 40
+    assert len(await reported(store)) == 40
     assert asked == [job.id for job in reversed(jobs)]

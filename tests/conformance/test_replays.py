@@ -174,7 +174,7 @@ async def test_stopping_a_replay_is_a_change_even_without_jobs(store: Store) -> 
 # Causes
 
 
-async def test_dead_jobs_are_told_by_cause(store: Store, make: Maker) -> None:
+async def test_dead_jobs_are_reported_by_cause(store: Store, make: Maker) -> None:
     """Alike but for ids and long numbers; other words, codes or actions are another cause."""
     reasons = ("timeout after 12.5 s", "exit 1", "timeout after 3.25 s", "exit 2")
     died = []

@@ -63,8 +63,8 @@ def report(verdicts: Sequence[Verdict], seconds: float) -> int:
         if verdict.state in ("survived", "broken"):
             sys.stdout.write(f"\n{verdict}\n  not by {', '.join(verdict.blind)}\n")
             sys.stdout.write(verdict.output[-3000:])
-    told = ", ".join(f"{number} {state}" for state, number in count.items() if number)
-    sys.stdout.write(f"{len(verdicts)} defects: {told}; {seconds:.0f} s, seed {SEED}\n")
+    reported = ", ".join(f"{number} {state}" for state, number in count.items() if number)
+    sys.stdout.write(f"{len(verdicts)} defects: {reported}; {seconds:.0f} s, seed {SEED}\n")
     return 1 if count["survived"] or count["broken"] else 0
 
 

@@ -64,9 +64,9 @@ class Verdict:
     output: str = ""
 
     def __str__(self) -> str:
-        told = ", ".join(map(short, self.saw or self.blind))
+        reported = ", ".join(map(short, self.saw or self.blind))
         line = f"{self.defect.number:>3}  {self.state:<9}  {self.seconds:4.1f} s  "
-        return f"{line}{self.defect.title}  [{told}]"
+        return f"{line}{self.defect.title}  [{reported}]"
 
 
 class Copy:

@@ -13,7 +13,7 @@ SEAMS = (
             "            asked, kinds = kinds, kinds & WITHOUT_BODIES\n"
             "            if asked and not kinds:\n",
         ),
-        "unit/web/admin/test_live.py::test_attempts_are_told_to_whoever_may_see_payloads",
+        "unit/web/admin/test_live.py::test_attempts_are_reported_to_whoever_may_see_payloads",
     ),
     defect(
         89,
@@ -23,7 +23,7 @@ SEAMS = (
             "wanted = FeedFilter() if context.bodies else FeedFilter(kinds=WITHOUT_BODIES)",
             "wanted = FeedFilter()",
         ),
-        "unit/web/pages/test_deliveries.py::test_attempts_are_told_to_whoever_may_see_payloads",
+        "unit/web/pages/test_deliveries.py::test_attempts_are_reported_to_whoever_may_see_payloads",
     ),
     defect(
         90,
@@ -132,7 +132,7 @@ SEAMS = (
         ),
         "unit/store/test_checkpoints.py::test_one_that_the_disk_fails_is_the_last_write",
         "unit/store/test_checkpoints.py::"
-        "test_the_very_last_one_that_the_disk_fails_is_told_and_leaves_the_journal",
+        "test_the_very_last_one_that_the_disk_fails_is_reported_and_leaves_the_journal",
     ),
     defect(
         100,
@@ -143,7 +143,7 @@ SEAMS = (
             "            if False:\n",
         ),
         "unit/store/test_checkpoints.py::"
-        "test_the_very_last_one_that_the_disk_fails_is_told_and_leaves_the_journal",
+        "test_the_very_last_one_that_the_disk_fails_is_reported_and_leaves_the_journal",
     ),
     defect(
         101,

@@ -249,7 +249,7 @@ LEDGER = (
             "min(max(after_s, RETRY_AFTER_MIN_S), RETRY_AFTER_MAX_S)",
             "after_s",
         ),
-        "unit/dispatch/test_settlement.py::test_a_targets_wish_is_clamped",
+        "unit/dispatch/test_settlement.py::test_a_targets_retry_after_is_clamped",
     ),
     defect(
         50,
@@ -259,7 +259,7 @@ LEDGER = (
             '    return asked if failure == "temporary" else max(jittered, asked)\n',
             "    return asked\n",
         ),
-        "unit/dispatch/test_settlement.py::test_a_targets_wish_is_clamped",
+        "unit/dispatch/test_settlement.py::test_a_targets_retry_after_is_clamped",
     ),
     defect(
         51,

@@ -17,7 +17,7 @@ def test_the_pair_agrees(pair: str) -> None:
     assert said > CASES * 0.7  # else it compares next to nothing
 
 
-def test_a_disagreement_is_told_with_the_way_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disagreement_is_reported_with_the_way_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(rng: random.Random) -> str:
         return f"drew {rng.randint(0, 9)}"
 

@@ -48,8 +48,8 @@ def test_the_page_tells_of_every_benchmark_once() -> None:
 
 
 def halves() -> tuple[str, str]:
-    told = TEXT.partition("## What is measured")[2].partition("## The others")[0]
-    first, _, second = told.partition("The heavy ones run by name")
+    reported = TEXT.partition("## What is measured")[2].partition("## The others")[0]
+    first, _, second = reported.partition("The heavy ones run by name")
     return first, second
 
 

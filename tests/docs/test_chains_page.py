@@ -28,5 +28,5 @@ def test_a_file_loads_and_its_tests_pass(block: str) -> None:
     "word",
     [chains.DEAD, chains.CANCELLED, chains.UNNEEDED, chains.SUPERSEDED, chains.BUSY, "when_error"],
 )
-def test_every_reason_is_told(word: str) -> None:
+def test_every_reason_is_reported(word: str) -> None:
     assert f"`{word}" in PAGE

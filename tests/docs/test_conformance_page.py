@@ -98,8 +98,8 @@ def test_every_heading_of_the_interface_is_a_section() -> None:
     headings = re.findall(r"^##+ (.+)$", text, re.MULTILINE)
     above = {"Resources and their fields", "Endpoints", "Authentication", "Events"}
     plain = [re.sub(r" \((.+)\)$", "", h) for h in headings if h not in above]
-    told = " ".join(SECTIONS).lower()
-    assert [h for h in plain if h.lower() not in told] == []
+    reported = " ".join(SECTIONS).lower()
+    assert [h for h in plain if h.lower() not in reported] == []
     assert len(plain) == len(SECTIONS)
 
 

@@ -95,8 +95,8 @@ def tabled() -> list[tuple[tuple[str | int, ...], str, str]]:
         rows = re.findall(r"^\| (`\w+`) \| (.*?) \|", table, re.M)
         keys = {key for key, _ in rows}
         place = next((place for key, place in TABLES.items() if key in keys), None)
-        for key, told in rows if place is not None else ():
-            value = _LITERAL.fullmatch(told)
+        for key, reported in rows if place is not None else ():
+            value = _LITERAL.fullmatch(reported)
             if value and value[1] not in _WORDY and key != "`id`":
                 found.append((place, key.strip("`"), value[1]))
     return found
@@ -122,16 +122,16 @@ def test_the_server_s_block_shows_the_defaults() -> None:
     head, _, limits = block.partition("  limits:")
     marked = [line for line in head.splitlines() if re.search(r"# defaults?(;|$)", line)]
     assert len(marked) >= 7
-    told = "version: 1\nserver:\n" + "\n".join(marked) + "\n  limits:" + limits
+    reported = "version: 1\nserver:\n" + "\n".join(marked) + "\n  limits:" + limits
     plain = {"version": 1}
-    assert ruleset(yaml.safe_load(told)).server == ruleset(plain).server
+    assert ruleset(yaml.safe_load(reported)).server == ruleset(plain).server
     base_url = re.search(r"# default (http:\S+);", head)
     assert base_url is not None
     assert base_url[1] == ServerSettings().base_url
 
 
 @pytest.mark.parametrize(
-    ("page", "told", "key"),
+    ("page", "reported", "key"),
     [
         ("operations.md", r"^\| `server\.listen` \| `(.*?)` \|", "listen"),
         ("operations.md", r"^\| `server\.admin` \| `(.*?)` \|", "admin"),
@@ -139,8 +139,8 @@ def test_the_server_s_block_shows_the_defaults() -> None:
         ("dashboard.md", r"`server\.admin`, by default `(.*?)`", "admin"),
     ],
 )
-def test_where_it_listens_is_told_alike_everywhere(page: str, told: str, key: str) -> None:
-    found = re.search(told, (ROOT / "docs" / page).read_text("utf-8"), re.M)
+def test_where_it_listens_is_reported_alike_everywhere(page: str, reported: str, key: str) -> None:
+    found = re.search(reported, (ROOT / "docs" / page).read_text("utf-8"), re.M)
     assert found is not None
     assert (
         found[1] == getattr(ruleset({"version": 1}).server, key) == getattr(ServerSettings(), key)

@@ -53,5 +53,5 @@ def test_the_lines_run(tmp_path: Path) -> None:
                 assert said.count("this machine only") == 1
             elif kind == "sh":
                 reader.do(line)
-        told = reader.do_badly("router doctor shop --refused last")
-        assert "body_line_breaks" in told
+        reported = reader.do_badly("router doctor shop --refused last")
+        assert "body_line_breaks" in reported

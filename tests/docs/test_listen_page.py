@@ -37,15 +37,15 @@ def test_the_page_does_what_it_says(tmp_path: Path) -> None:
     assert len(list((tmp_path / "saved").iterdir())) == 3
 
 
-def test_every_option_told_is_there_and_the_other_way_round() -> None:
+def test_every_option_named_is_there_and_the_other_way_round() -> None:
     options = {name for parameter in listen.params for name in parameter.opts}
-    told = set(re.findall(r"`(--[a-z-]+)", PAGE)) - {"--payload"}
-    assert told <= options
+    reported = set(re.findall(r"`(--[a-z-]+)", PAGE)) - {"--payload"}
+    assert reported <= options
     usual = {"--file", "--json", "--dev", "--store", "--admin", "-f"}
-    assert {name for name in options if name.startswith("-")} - usual <= told
+    assert {name for name in options if name.startswith("-")} - usual <= reported
 
 
-def test_every_key_told_is_there() -> None:
+def test_every_key_named_is_there() -> None:
     for key in re.findall(r"^\| `(\w)` \|", PAGE, re.MULTILINE):
         assert f"{key} " in KEYS
 

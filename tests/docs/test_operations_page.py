@@ -28,11 +28,11 @@ def test_every_metric_is_in_the_table_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(BUILT_IN))
-def test_the_retry_policies_are_as_told(name: str) -> None:
+def test_the_retry_policies_are_as_written(name: str) -> None:
     row = re.search(rf"^\| `{name}` \| (.*?) \|", ACTIONS, re.MULTILINE)
     assert row is not None
-    told = [int(n) * _UNITS[u] for n, u in re.findall(r"(\d+)([smh])", row[1])]
-    assert tuple(told) == BUILT_IN[name].schedule_ms
+    reported = [int(n) * _UNITS[u] for n, u in re.findall(r"(\d+)([smh])", row[1])]
+    assert tuple(reported) == BUILT_IN[name].schedule_ms
 
 
 @pytest.mark.parametrize("block", re.findall(r"^```yaml\n(.*?)^```", OPERATIONS, re.M | re.S))
@@ -53,7 +53,7 @@ def test_the_commands_shown_are_there() -> None:
     assert {words[0] for words in store} | {"restore"} == set(group.commands)
 
 
-def test_the_options_told_are_there() -> None:
+def test_the_options_named_are_there() -> None:
     """Each option and variable of the table, on some command; and no ROUTER_ variable untold."""
     context = click.Context(cli)
     options = [

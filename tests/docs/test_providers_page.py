@@ -36,7 +36,7 @@ def entries() -> list[type[Entry]]:
 
 
 @pytest.mark.parametrize("kind", entries(), ids=lambda kind: kind.__name__)
-def test_every_key_is_told(kind: type[Entry]) -> None:
+def test_every_key_is_reported(kind: type[Entry]) -> None:
     hidden = {"node", "broken", kind.shorthand}
     for field in msgspec.structs.fields(kind):
         if field.name not in hidden:

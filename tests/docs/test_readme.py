@@ -146,7 +146,7 @@ class Sink:
         return self._out.read_text("utf-8") if self._out.exists() else ""
 
 
-def test_the_walk_goes_as_told(stage: Stage) -> None:
+def test_the_walk_goes_as_written(stage: Stage) -> None:
     sink = Sink(stage)
     try:
         for number, (line, says) in enumerate(WALK):

@@ -56,10 +56,10 @@ def test_its_commands_work(line: str, rules: Path, capsys: pytest.CaptureFixture
 
 def test_its_options_are_those_that_there_are() -> None:
     there = {opt for param in replay.params for opt in param.opts if opt.startswith("--")}
-    told = set(re.findall(r"`(--[a-z-]+)", PAGE))
-    assert told - there == {"--list"}
+    reported = set(re.findall(r"`(--[a-z-]+)", PAGE))
+    assert reported - there == {"--list"}
     general = {"--file", "--json", "--dev", "--store", "--admin", "--server"}
-    assert there - told <= general
+    assert there - reported <= general
 
 
 def test_its_numbers_are_those_that_there_are() -> None:

@@ -110,7 +110,7 @@ def data_of(text: str) -> object:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_tutorial_goes_as_told(page: str, tmp_path: Path) -> None:
+def test_a_tutorial_goes_as_written(page: str, tmp_path: Path) -> None:
     says = iter(PAGES[page])
     place_verification_key(tmp_path)
     with reading(tmp_path) as reader:
@@ -150,7 +150,7 @@ def test_files_shown_are_right_as_they_stand(page: str) -> None:
             assert load(text, path="rules.yaml", env={}).diagnostics == ()
 
 
-def test_the_answers_are_as_told(tmp_path: Path) -> None:
+def test_the_answers_are_as_written(tmp_path: Path) -> None:
     with reading(tmp_path) as reader:
         reader.do("router new rules --provider shopify")
         reader.do("router serve --dev")
@@ -188,7 +188,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 ROW = re.compile(r"^\| ([0-9][^|]*?) \| (.*?) \|", re.MULTILINE)
 
 
-def answers_told() -> set[tuple[int, str]]:
+def answers_stated() -> set[tuple[int, str]]:
     """(status, word) of every row of the page."""
     text = (DOCS / "answers.md").read_text("utf-8")
     return {
@@ -210,15 +210,15 @@ def answers_given() -> set[tuple[int, str]]:
     return {(int(status), word) for status, word in found}
 
 
-def test_every_answer_of_the_door_is_told() -> None:
-    given, told = answers_given(), answers_told()
+def test_every_answer_of_the_listener_is_reported() -> None:
+    given, reported = answers_given(), answers_stated()
     assert len(given) > 12
-    assert given - told == set()
+    assert given - reported == set()
 
 
-def test_every_reason_of_the_judge_is_told() -> None:
+def test_every_reason_of_a_refusal_is_reported() -> None:
     providers = (DOCS / "providers.md").read_text("utf-8")
     table = providers.partition("## Why a delivery was refused")[2].partition("\n## ")[0]
     reasons = set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE))
     assert reasons
-    assert reasons <= {word for status, word in answers_told() if status == 401}
+    assert reasons <= {word for status, word in answers_stated() if status == 401}

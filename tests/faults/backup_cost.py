@@ -28,7 +28,7 @@ FILL_RATE = 1_000
 
 
 @dataclass
-class Wish:
+class Load:
     """How much. `rate` is deliveries a second, `bound` per cent of p99, `fill` deliveries."""
 
     rate: int = 200
@@ -53,27 +53,27 @@ class Tally:
             f"{self.backups} backups of up to {self.size / 1e6:.1f} MB, "
             f"{self.restored} of them restored and compared"
         )
-        return "\n".join([*self.figures.told("backups"), last])
+        return "\n".join([*self.figures.reported("backups"), last])
 
 
 class Campaign:
     """A router in `folder`, and one backup after the other."""
 
     def __init__(
-        self, folder: Path, wish: Wish, told: Callable[[str], None] = lambda line: None
+        self, folder: Path, load: Load, reported: Callable[[str], None] = lambda line: None
     ) -> None:
         self.rig = Rig(folder / "router", pushes.rules(20), dict(pushes.ENVIRON))
         self.folder = folder
-        self.pushes = Pushes(self.rig, folder / "push.http", wish.rate)
-        self.wish = wish
-        self.told = told
+        self.pushes = Pushes(self.rig, folder / "push.http", load.rate)
+        self.load = load
+        self.reported = reported
         self.tally = Tally()
 
     async def run(self) -> Tally:
         with self.rig.router() as router:
-            await self.pushes.send(self.wish.fill / FILL_RATE, rate=FILL_RATE)
+            await self.pushes.send(self.load.fill / FILL_RATE, rate=FILL_RATE)
             figures, problems = await measured(
-                router, self.pushes, self.wish, self._beside, self.told
+                router, self.pushes, self.load, self._beside, self.reported
             )
         self.tally.figures = figures
         self.tally.problems += problems
@@ -81,7 +81,7 @@ class Campaign:
 
     async def _beside(self, _: RouterProcess) -> dict[str, float]:
         async with self._backing_up():
-            found = await self.pushes.send(self.wish.seconds)
+            found = await self.pushes.send(self.load.seconds)
         await self._restored()
         return found
 
@@ -144,11 +144,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    for name, default in vars(Wish()).items():
+    for name, default in vars(Load()).items():
         parser.add_argument(f"--{name}", type=int, default=default)
-    wish = Wish(**vars(parser.parse_args()))
+    load = Load(**vars(parser.parse_args()))
     with tempfile.TemporaryDirectory() as name:
-        campaign = Campaign(Path(name), wish, lambda line: print(line, flush=True))  # noqa: T201
+        campaign = Campaign(Path(name), load, lambda line: print(line, flush=True))  # noqa: T201
         tally = asyncio.run(campaign.run())
     sys.stdout.write(f"{tally}\n")
     for problem in tally.problems[:20]:

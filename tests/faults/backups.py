@@ -28,7 +28,7 @@ from tests.acceptance.senders import code, environ
 from tests.acceptance.test_operate import called
 from tests.faults.kill import Client
 from tests.faults.life import PLAIN_RULES
-from tests.faults.telling import say, told, verdict
+from tests.faults.telling import reported, say, verdict
 
 CONNECTIONS = 4
 STARTED_EVERY = 10
@@ -125,7 +125,7 @@ def campaign(folder: Path, rounds: int, rng: random.Random) -> Tally:
     """So many rounds; stops at the first problem."""
     tally = Tally()
     stores = [min(STORE_ROUNDS, rounds - n) for n in range(0, rounds, STORE_ROUNDS)]
-    for number, some in enumerate(told(stores, f"stores of {STORE_ROUNDS} rounds")):
+    for number, some in enumerate(reported(stores, f"stores of {STORE_ROUNDS} rounds")):
         if not tally.problems:
             asyncio.run(one_store(folder / f"{number}", some, rng, tally))
     return tally

@@ -29,7 +29,7 @@ from router.model.settings import TargetLimits
 from router.serving.clock_sync import ClockSync
 from router.store.protocol import Store
 from router.store.values import Acceptance, Settled
-from tests.faults.telling import say, told, verdict
+from tests.faults.telling import reported, say, verdict
 from tests.sim.loop import START_MS, SimClock, simulate
 from tests.sim.world import (
     POLICY,
@@ -242,7 +242,9 @@ ENDS = frozenset({"succeeded", "dead", "cancelled"})
 def campaign(seeds: range) -> list[str]:
     """Every pattern with each seed."""
     runs = [(seed, name) for seed in seeds for name in PATTERNS]
-    return [problem for seed, name in told(runs, "clocks") for problem in problems_of(seed, name)]
+    return [
+        problem for seed, name in reported(runs, "clocks") for problem in problems_of(seed, name)
+    ]
 
 
 def main() -> int:

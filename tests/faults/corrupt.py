@@ -26,7 +26,7 @@ from tests.acceptance.process import Rig, RouterDied, RouterProcess, TookTooLong
 from tests.acceptance.senders import ENDPOINTS, code, environ
 from tests.acceptance.sink import Received, Sink
 from tests.faults.life import Life, wait_for
-from tests.faults.telling import say, told, verdict
+from tests.faults.telling import reported, say, verdict
 
 RULES = ENDPOINTS + (
     "retries:\n  later: {schedule: [10s, 1s, 1s, 1s], jitter: 0.1}\n"
@@ -199,7 +199,7 @@ def losses(store: Path, ground: Base) -> list[str]:
 
 def campaign(folder: Path, count: int, rng: random.Random) -> Tally:
     ground, tally = base(folder / "base"), Tally()
-    for number in told(range(count), "flips"):
+    for number in reported(range(count), "flips"):
         trial(number, folder / f"trial-{number}", ground, random.Random(rng.random()), tally)
     return tally
 

@@ -33,7 +33,7 @@ PATIENCE_S = 60.0
 
 
 @dataclass
-class Wish:
+class Load:
     """How many of each, and how long. `rate` is deliveries a second, `bound` per cent of p99."""
 
     stalled: int = 50
@@ -50,16 +50,17 @@ class Tally:
 
     figures: Figures = field(default_factory=Figures)
     flapped: int = 0
-    heard: int = 0
+    received: int = 0
     memory: list[float] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         last = (
-            f"{self.flapped} listeners came and went, a good one heard {self.heard} deliveries; "
+            f"{self.flapped} listeners came and went, "
+            f"a good one received {self.received} deliveries; "
             f"memory {', '.join(f'{m:.0f}' for m in self.memory)} MiB"
         )
-        return "\n".join([*self.figures.told("listeners"), last])
+        return "\n".join([*self.figures.reported("listeners"), last])
 
 
 class Campaign:
@@ -68,24 +69,24 @@ class Campaign:
     def __init__(
         self,
         folder: Path,
-        wish: Wish,
+        load: Load,
         rng: random.Random,
-        told: Callable[[str], None] = lambda line: None,
+        reported: Callable[[str], None] = lambda line: None,
     ) -> None:
         self.rig = Rig(folder / "router", pushes.rules(20), dict(pushes.ENVIRON))
-        self.pushes = Pushes(self.rig, folder / "push.http", wish.rate)
-        self.wish = wish
+        self.pushes = Pushes(self.rig, folder / "push.http", load.rate)
+        self.load = load
         self.rng = rng
-        self.told = told
+        self.reported = reported
         self.tally = Tally()
         self.handles = 0
 
     async def run(self) -> Tally:
         with self.rig.router() as router:
-            await self.pushes.send(min(1.0, self.wish.seconds))  # warm
+            await self.pushes.send(min(1.0, self.load.seconds))  # warm
             self.handles = router.open_files()
             figures, problems = await measured(
-                router, self.pushes, self.wish, self._watched, self.told
+                router, self.pushes, self.load, self._watched, self.reported
             )
         self.tally.figures = figures
         self.tally.problems += problems
@@ -93,7 +94,7 @@ class Campaign:
 
     async def _watched(self, router: RouterProcess) -> dict[str, float]:
         async with self._stalled(), self._good(), self._flapping():
-            found = await self.pushes.send(self.wish.seconds)
+            found = await self.pushes.send(self.load.seconds)
             self.tally.memory.append(_memory(router))
         await self._until_left(router)
         return found
@@ -101,7 +102,7 @@ class Campaign:
     @contextlib.asynccontextmanager
     async def _stalled(self) -> AsyncIterator[None]:
         """Listeners that ask and then read nothing."""
-        links = [self._link() for _ in range(self.wish.stalled)]
+        links = [self._link() for _ in range(self.load.stalled)]
         try:
             yield
         finally:
@@ -118,7 +119,7 @@ class Campaign:
     @contextlib.asynccontextmanager
     async def _flapping(self) -> AsyncIterator[None]:
         """Listeners that come and go, all of them within the round."""
-        left = iter(range(self.wish.flapping))
+        left = iter(range(self.load.flapping))
 
         async def flap() -> None:
             for _ in left:
@@ -139,7 +140,7 @@ class Campaign:
         head = await reader.readuntil(b"\r\n\r\n")
         if not head.startswith(b"HTTP/1.1 200"):
             self.tally.problems.append(f"a listener was refused: {head[:40]!r}")
-        await asyncio.sleep(self.rng.uniform(0.0, LIFE_S * self.wish.seconds / 10))
+        await asyncio.sleep(self.rng.uniform(0.0, LIFE_S * self.load.seconds / 10))
         if self.rng.random() < 0.5:
             writer.transport.abort()
         else:
@@ -161,19 +162,19 @@ class Campaign:
             writer.close()
 
     async def _hear(self, reader: asyncio.StreamReader) -> list[str]:
-        wanted, heard = int(self.wish.rate * self.wish.seconds), []
-        while len(heard) < wanted:
+        wanted, received = int(self.load.rate * self.load.seconds), []
+        while len(received) < wanted:
             line = await reader.readline()
             if not line or line.startswith(b"event: gap"):
                 self.tally.problems.append(f"a good listener was cut off: {line!r}")
                 break
             if line.startswith(b"data: {") and (found := re.search(rb'"id":"(dlv_\w+)"', line)):
-                heard.append(found[1].decode())
-        return heard
+                received.append(found[1].decode())
+        return received
 
-    def _judge(self, heard: list[str]) -> None:
-        self.tally.heard += len(heard)
-        if len(set(heard)) != len(heard):
+    def _judge(self, received: list[str]) -> None:
+        self.tally.received += len(received)
+        if len(set(received)) != len(received):
             self.tally.problems.append("a good listener heard of a delivery twice")
 
     async def _until_left(self, router: RouterProcess) -> None:
@@ -203,17 +204,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    for name, default in vars(Wish()).items():
+    for name, default in vars(Load()).items():
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
     given = vars(parser.parse_args())
     seed = given.pop("seed")
     sys.stdout.write(f"seed {seed}\n")
-    wish = Wish(**given)
+    load = Load(**given)
     with tempfile.TemporaryDirectory() as name:
         campaign = Campaign(
             Path(name),
-            wish,
+            load,
             random.Random(seed),
             lambda line: print(line, flush=True),  # noqa: T201
         )

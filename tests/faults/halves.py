@@ -40,7 +40,7 @@ class Figures:
         """Of the medians: beside to alone."""
         return _median(self.beside, name) / _median(self.alone, name)
 
-    def told(self, what: str) -> list[str]:
+    def reported(self, what: str) -> list[str]:
         """Lines for a person; `what` is what was beside."""
         return [
             f"{name[:-3]}: {_median(self.alone, name):.2f} ms alone, "
@@ -91,7 +91,7 @@ async def compare(
     *,
     rounds: int,
     picky: bool,
-    told: Callable[[str], None],
+    reported: Callable[[str], None],
 ) -> Figures:
     """So many rounds; `picky`: those count in which the machine was ours."""
     figures = Figures()
@@ -107,7 +107,7 @@ async def compare(
         if counts:
             figures.alone.append(found[alone])
             figures.beside.append(found[beside])
-        told(
+        reported(
             f"p99 {found[alone]['p99_ms']:.2f} ms alone, {found[beside]['p99_ms']:.2f} ms beside"
             f"{'' if counts else f' (does not count: others used {others:.0%})'}"
         )
@@ -154,15 +154,17 @@ class Measure(Protocol):
 async def measured(
     router: RouterProcess,
     pushes: Pushes,
-    wish: Measure,
+    load: Measure,
     beside: Half,
-    told: Callable[[str], None],
+    reported: Callable[[str], None],
 ) -> tuple[Figures, list[str]]:
     """Deliveries alone and with something beside them: the figures, and what is wrong with them."""
 
     async def alone(_: RouterProcess) -> dict[str, float]:
-        return await pushes.send(wish.seconds)
+        return await pushes.send(load.seconds)
 
-    picky = wish.bound > 0
-    figures = await compare(router, alone, beside, rounds=wish.rounds, picky=picky, told=told)
-    return figures, [*pushes.problems, *figures.judged(wish.rounds, wish.bound)]
+    picky = load.bound > 0
+    figures = await compare(
+        router, alone, beside, rounds=load.rounds, picky=picky, reported=reported
+    )
+    return figures, [*pushes.problems, *figures.judged(load.rounds, load.bound)]

@@ -40,7 +40,7 @@ from tests.faults.life import (
     threads,
     wait_for,
 )
-from tests.faults.telling import say, told, verdict
+from tests.faults.telling import reported, say, verdict
 
 FILES = ("pwrite64", "fdatasync", "ftruncate", "pread64")
 ERRORS = ("EIO", "ENOSPC", "EINTR")
@@ -245,7 +245,7 @@ def run(
     try:
         life.send()
         life.finish(router, "before the first")
-        for fault in told(faults, what):
+        for fault in reported(faults, what):
             if not life.problems:
                 router = at(fault, life, router, tally)
         if full and not life.problems:

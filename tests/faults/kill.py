@@ -166,10 +166,10 @@ class Campaign:
         rng: random.Random,
         *,
         longest: float = 0.35,
-        told: Callable[[str], None] = lambda line: None,
+        reported: Callable[[str], None] = lambda line: None,
     ) -> None:
         self.folder = folder
-        self.told = told
+        self.reported = reported
         self.rng = rng
         self.longest = longest
         self.tally = Tally()
@@ -205,7 +205,7 @@ class Campaign:
         self.tally.cycles += 1
         self.tally.unanswered += len(client.unknown)
         self.count(client)
-        self.told(str(self.tally))
+        self.reported(str(self.tally))
 
     def count(self, client: Client) -> None:
         """Add what this client has done since it was last counted."""
@@ -272,7 +272,7 @@ def main() -> int:
     sys.stdout.write(f"seed {options.seed}\n")
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as name:
-        campaign = Campaign(Path(name), random.Random(options.seed), told=progress)
+        campaign = Campaign(Path(name), random.Random(options.seed), reported=progress)
         tally = campaign.run(options.cycles)
     sys.stdout.write(f"\n{tally}; {time.monotonic() - started:.0f} s\n")
     for problem in tally.problems[:20]:

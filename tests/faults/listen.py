@@ -58,13 +58,13 @@ class Campaign:
     """A router in `folder`, its load, and one listener after another."""
 
     def __init__(
-        self, folder: Path, rng: random.Random, told: Callable[[str], None] = lambda line: None
+        self, folder: Path, rng: random.Random, reported: Callable[[str], None] = lambda line: None
     ) -> None:
         self.rig = Rig(folder / "router", RULES, environ())
         self.checkpoint = folder / "checkpoint.json"
         self.log = folder / "listen.log"
         self.rng = rng
-        self.told = told
+        self.reported = reported
         self.tally = Tally()
 
     async def run(self, cycles: int) -> Tally:
@@ -111,7 +111,7 @@ class Campaign:
         process.kill()
         await process.wait()
         self.tally.cycles += 1
-        self.told(f"{self.tally.cycles} cycles: {len(sink.seen)} arrived")
+        self.reported(f"{self.tally.cycles} cycles: {len(sink.seen)} arrived")
 
     async def _finish(self, sink: Sink) -> None:
         process = await self._listen(sink, "--once")

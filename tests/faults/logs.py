@@ -31,7 +31,7 @@ from tests.acceptance.process import Rig, RouterDied, RouterProcess, TookTooLong
 from tests.acceptance.senders import environ
 from tests.faults.life import PLAIN_RULES, Life, wait_for
 from tests.faults.slow import probe
-from tests.faults.telling import by_parts, told
+from tests.faults.telling import by_parts, reported
 
 DELIVERIES = 1_500
 """Two lines of the log each: more than a pipe holds, and than the router keeps for one."""
@@ -175,7 +175,7 @@ PARTS: dict[str, Callable[[Life], str]] = {
 def campaign(folder: Path, names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Each on a store of its own; problems, and a line each."""
     problems, lines = [], []
-    for name in told(names, "parts"):
+    for name in reported(names, "parts"):
         life = Life(Rig(folder / name, PLAIN_RULES, environ()))
         try:
             lines.append(f"{name}: {PARTS[name](life)}")

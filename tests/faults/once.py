@@ -28,7 +28,7 @@ from benchmarks.pace import connect, read_answer
 from router.store.sqlite.fragments import OUTCOME, STATE
 from tests import ledger
 from tests.acceptance.process import Rig, RouterDied, RouterProcess, TookTooLong, free_ports
-from tests.faults.telling import say, told, verdict
+from tests.faults.telling import reported, say, verdict
 
 ACTION = "http: {target: sink, path: /in}"
 COMING = 0.2
@@ -136,7 +136,7 @@ def send(link: socket.socket, requests: Iterator[bytes]) -> None:
 
 def worked_off(router: RouterProcess, port: int, count: int) -> None:
     """Wait for the calls, one part in a hundred after the other; then for their records."""
-    for part in told(range(1, 101), "calls, hundredths"):
+    for part in reported(range(1, 101), "calls, hundredths"):
         upto = count * part // 100
         router.until(
             lambda upto=upto: calls(port) >= upto,  # type: ignore[misc]

@@ -25,7 +25,7 @@ from tests import ledger
 from tests.acceptance.process import Rig, RouterDied, RouterProcess, TookTooLong
 from tests.acceptance.senders import environ
 from tests.faults.life import PLAIN_RULES, Life
-from tests.faults.telling import say, told, verdict
+from tests.faults.telling import reported, say, verdict
 
 DELIVERIES = 12
 Tamper = Callable[[Path], None]
@@ -220,7 +220,7 @@ def campaign(folder: Path) -> tuple[list[str], list[str]]:
     """All cases; problems, and what could not be tried."""
     problems, skipped = two_servers(folder / "two"), []
     whole = left(folder / "left")
-    for number, case in enumerate(told(CASES, "cases")):
+    for number, case in enumerate(reported(CASES, "cases")):
         life = copied(whole, folder / f"case-{number}")
         try:
             problems += problems_of(case, life)

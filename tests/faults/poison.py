@@ -29,7 +29,7 @@ from router.kinds import KINDS
 from router.store.sqlite.fragments import STATE
 from tests import ledger
 from tests.acceptance.process import POLL_S, Rig, RouterProcess
-from tests.faults.telling import say, told, verdict
+from tests.faults.telling import reported, say, verdict
 
 TIMES = 3
 PATIENCE_S = 300.0
@@ -105,7 +105,7 @@ def run(folder: Path, part: str, count: int, bad: int) -> Tally:
     began = time.monotonic()
     router = rig.router().launch()
     try:
-        for share in told(range(1, 101), f"{part}, hundredths"):
+        for share in reported(range(1, 101), f"{part}, hundredths"):
             upto = count * share // 100
             router = kept_up(router, tally, lambda upto=upto: ended(rig) >= upto)  # type: ignore[misc]
         router = kept_up(router, tally, router.ready)

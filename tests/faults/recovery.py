@@ -35,7 +35,7 @@ from router.store.sqlite.fragments import OUTCOME, STATE
 from router.store.sqlite.store import SqliteStore, open_store
 from tests import ledger
 from tests.acceptance.process import ROOT, Rig, RouterDied, TookTooLong
-from tests.faults.telling import say, told, verdict
+from tests.faults.telling import reported, say, verdict
 
 HELD_S = 120.0
 DONE_S = 300.0
@@ -169,7 +169,7 @@ async def leased(path: Path, waiting: int, claims: int, rng: random.Random) -> L
     sizes = [size for size in BATCHES for _ in range(claims // len(BATCHES))]
     rng.shuffle(sizes)
     settling: list[asyncio.Task[None]] = []
-    for number, size in enumerate(told(sizes, "leases")):
+    for number, size in enumerate(reported(sizes, "leases")):
         began = time.perf_counter()
         batch = await store.lease({"sink": size}, lease=f"boot.{number}", now=SystemClock().now())
         found.note(size, began)

@@ -27,7 +27,7 @@ from pathlib import Path
 
 from tests.acceptance.process import ROOT, Rig, RouterDied, RouterProcess, TookTooLong
 from tests.faults.life import Life, a_life, wait_for
-from tests.faults.telling import say, told, verdict
+from tests.faults.telling import reported, say, verdict
 
 PARTS = ("limit", "small")
 LIMIT = 16 * 1024
@@ -194,7 +194,7 @@ def on_small_disk(folder: Path) -> tuple[str, list[str]]:
 def campaign(folder: Path, parts: Sequence[str] = PARTS) -> tuple[list[str], list[str]]:
     """Figures and problems."""
     figures, problems = [], []
-    for name in told(parts, "parts"):
+    for name in reported(parts, "parts"):
         if name == "small":
             line, found = on_small_disk(folder / name)
         else:

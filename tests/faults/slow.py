@@ -23,7 +23,7 @@ from pathlib import Path
 
 from tests.acceptance.process import RouterDied, RouterProcess, TookTooLong
 from tests.faults.life import WRITER, Answer, Life, a_life, attached, threads, wait_for
-from tests.faults.telling import by_parts, told
+from tests.faults.telling import by_parts, reported
 
 AT_ONCE = 20
 DEADLINE_S = 2.5
@@ -190,7 +190,7 @@ PARTS: dict[str, Callable[[Life, RouterProcess], str]] = {
 def campaign(folder: Path, names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Each on a store of its own; problems, and a line for each."""
     problems, lines = [], []
-    for name in told(names, "parts"):
+    for name in reported(names, "parts"):
         with a_life(folder / name) as life, life.rig.router() as router:
             try:
                 life.send()

@@ -35,7 +35,7 @@ from tests.acceptance.process import RouterDied, RouterProcess, TookTooLong
 from tests.acceptance.senders import code
 from tests.faults.life import ANSWER_S, Answer, Life, a_life, exchange, wait_for, write_plugin
 from tests.faults.paused import paused
-from tests.faults.telling import say, told, verdict
+from tests.faults.telling import reported, say, verdict
 from tests.faults.wanting import Tally, note, pid, tracebacks, wrong_end
 
 MIB = 1024 * 1024
@@ -67,7 +67,7 @@ def starts(folder: Path, tally: Tally, *, sizes: Sequence[int] = STARTS_MIB) -> 
         with life.rig.router() as router:
             life.send()
             life.finish(router, "before")
-        for size in told(sizes, "start"):
+        for size in reported(sizes, "start"):
             one_start(life, size, tally)
         with life.rig.router() as router:
             life.settle(router, "after all starts")
@@ -146,7 +146,7 @@ def memory(folder: Path, tally: Tally, *, rooms: Sequence[int] = ROOMS_MIB) -> N
         life = Mixed(plain.rig)
         router = life.start()
         try:
-            for room in told(rooms, "memory"):
+            for room in reported(rooms, "memory"):
                 if not tally.problems:
                     router = one_room(life, router, room, tally)
         finally:

@@ -41,7 +41,7 @@ from tests.faults.life import (
     wait_for,
     write_plugin,
 )
-from tests.faults.telling import say, told, verdict
+from tests.faults.telling import reported, say, verdict
 
 CHAINED = WITH_PLUGIN.replace("{id: run, ", "{id: run, after: call, ").replace(
     "{id: plug, ", "{id: plug, after: run, "
@@ -203,7 +203,7 @@ def one_state(folder: Path, state: State, count: int | None, tally: Tally) -> No
     with a_stage(folder / "store") as stage:
         try:
             steps = chosen(recorded(folder / "recorded", state), count)
-            for step in told(steps, state.name):
+            for step in reported(steps, state.name):
                 at(stage, state, step, tally)
                 if stage.life.problems:
                     break

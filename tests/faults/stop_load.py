@@ -13,7 +13,7 @@ from tests.acceptance.senders import code, environ
 from tests.faults import order
 from tests.faults.drained import QUICK_S, TOTAL_S, Tally, recovered, wrong_end, wrong_rest
 from tests.faults.kill import JOBS_EACH, WITH_RUNS, Client, odd_ends
-from tests.faults.telling import told
+from tests.faults.telling import reported
 
 CONNECTIONS = 8
 LOAD_S = 1.0
@@ -72,7 +72,7 @@ async def restarts(
     router = await asyncio.to_thread(rig.router().start)
     sending = [asyncio.create_task(client.keep_on(over)) for _ in range(CONNECTIONS)]
     try:
-        for cycle in told(range(cycles), "restarts"):
+        for cycle in reported(range(cycles), "restarts"):
             await asyncio.sleep(rng.uniform(0.1, LOAD_S))
             began = time.monotonic()
             await asyncio.to_thread(router.stop, within=TOTAL_S + 5)

@@ -35,7 +35,7 @@ from tests.faults.life import chosen, wait_for
 from tests.faults.server import SENT
 from tests.faults.steps import START_S, Stage, State, Step, a_stage
 from tests.faults.stop_load import under_load
-from tests.faults.telling import say, told, verdict
+from tests.faults.telling import reported, say, verdict
 
 
 def reload_rules(stage: Stage) -> None:
@@ -124,7 +124,7 @@ def one_state(folder: Path, state: State, count: int | None, tally: Tally) -> No
     todo = chosen(steps.recorded(folder / "recorded", state), count)
     with a_stage(folder / "store") as stage:
         try:
-            for step in told(todo, state.name):
+            for step in reported(todo, state.name):
                 at(stage, state, step, tally)
                 if stage.life.problems:
                     break
@@ -138,7 +138,7 @@ def one_state(folder: Path, state: State, count: int | None, tally: Tally) -> No
 def migrating(folder: Path, count: int | None, tally: Tally) -> None:
     """Stop at so many statements of all migrations; the next start finishes them."""
     todo = chosen(upgrades.steps_from(1), count)
-    for number in told(todo, "migration"):
+    for number in reported(todo, "migration"):
         stage_folder = folder / f"at-{number}"
         with a_stage(stage_folder) as stage:
             rig = stage.life.rig
@@ -184,7 +184,7 @@ def campaign(folder: Path, count: int | None, cycles: int, rng: random.Random) -
     if not tally.problems:
         migrating(folder / "migration", count, tally)
     scenes = stop_scenes.SCENES | (stop_scenes.WITH_STRACE if shutil.which("strace") else {})
-    for name in told(list(scenes), "scenes"):
+    for name in reported(list(scenes), "scenes"):
         try:
             scenes[name](folder / f"scene-{name}", tally)
         except (RouterDied, TookTooLong) as error:

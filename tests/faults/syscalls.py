@@ -23,7 +23,7 @@ from pathlib import Path
 
 from tests.acceptance.process import RouterDied, RouterProcess, TookTooLong
 from tests.faults.life import Life, Point, a_life, attached, chosen, points, threads, wait_for
-from tests.faults.telling import say, told, verdict
+from tests.faults.telling import reported, say, verdict
 
 STORE_POINTS = 60
 """After so many points a new store is begun, so that looking at all of it stays cheap."""
@@ -64,7 +64,7 @@ def campaign(folder: Path, size: int, count: int | None, tally: Tally) -> Tally:
     cold, todo = recorded(folder, size)
     todo = chosen(todo, count)
     batches = [todo[i : i + STORE_POINTS] for i in range(0, len(todo), STORE_POINTS)]
-    shown = iter(told(todo, f"kills, body of {size} bytes"))
+    shown = iter(reported(todo, f"kills, body of {size} bytes"))
     for number, batch in enumerate(batches):
         if not tally.problems:
             with a_life(folder / f"store-{number}", size=size, plugin=True) as life:

@@ -22,7 +22,7 @@ def say(*lines: str) -> None:
     sys.stdout.flush()
 
 
-def told(items: Sequence[T], what: str) -> Iterator[T]:
+def reported(items: Sequence[T], what: str) -> Iterator[T]:
     """The items one by one, and how far we are."""
     if sys.stdout.isatty():
         yield from _bar(items, what)

@@ -111,5 +111,5 @@ def test_a_harness_ends_with_1_when_a_promise_broke(capsys: pytest.CaptureFixtur
 
 
 def test_progress_outside_a_terminal_is_a_few_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    assert list(telling.told(range(200), "turns")) == list(range(200))
+    assert list(telling.reported(range(200), "turns")) == list(range(200))
     assert len(capsys.readouterr().out.splitlines()) == telling.LINES

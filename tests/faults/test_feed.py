@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.feed import Campaign, Wish
+from tests.faults.feed import Campaign, Load
 
 pytestmark = pytest.mark.long
 
-WISH = Wish(stalled=10, flapping=60, rate=200, seconds=2, rounds=1, bound=0)
+LOAD = Load(stalled=10, flapping=60, rate=200, seconds=2, rounds=1, bound=0)
 MEMORY_MIB = 300
 
 
 def test_bad_listeners_cost_no_delivery_and_no_memory(tmp_path: Path) -> None:
-    tally = asyncio.run(Campaign(tmp_path, WISH, random.Random(7)).run())
+    tally = asyncio.run(Campaign(tmp_path, LOAD, random.Random(7)).run())
     assert tally.problems == []
-    assert tally.flapped == WISH.flapping * WISH.rounds
-    assert tally.heard == WISH.rate * WISH.seconds * WISH.rounds
+    assert tally.flapped == LOAD.flapping * LOAD.rounds
+    assert tally.received == LOAD.rate * LOAD.seconds * LOAD.rounds
     assert max(tally.memory) < MEMORY_MIB

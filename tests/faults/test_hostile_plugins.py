@@ -95,7 +95,7 @@ async def test_work_without_end(rig: Rig, name: str) -> None:
         assert outcome.result["stdout"] == "on\n"
 
 
-async def test_when_a_timeout_is_told_the_process_has_gone(rig: Rig) -> None:
+async def test_when_a_timeout_is_reported_the_process_has_gone(rig: Rig) -> None:
     outcome = await rig.run("loops_by_name", timeout_s=SHORT_S)
     with pytest.raises(ProcessLookupError):
         os.kill(int(outcome.result["stdout"]), 0)

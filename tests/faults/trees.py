@@ -279,13 +279,13 @@ def main() -> int:
     adopt_orphans()
     began = time.monotonic()
     tally = asyncio.run(_run(options.count, options.seed))
-    told = (
+    reported = (
         f"{sum(tally.trees.values())} trees of {len(tally.trees)} kinds in "
         f"{time.monotonic() - began:.0f} s: {sum(tally.survivors.values())} survivors, "
         f"{tally.zombies} zombies, descriptors {tally.descriptors}, "
         f"slowest end {tally.slowest:.2f} s ({tally.slowest_kind})"
     )
-    sys.stdout.write("\n  ".join((told, *tally.survivors, *tally.wrong)) + "\n")
+    sys.stdout.write("\n  ".join((reported, *tally.survivors, *tally.wrong)) + "\n")
     return 0 if tally.good(options.within) else 1
 
 

@@ -27,7 +27,7 @@ from router.errors import StoreRefused
 from router.store.sqlite import schema
 from tests import ledger
 from tests.faults.life import chosen
-from tests.faults.telling import say, told, verdict
+from tests.faults.telling import reported, say, verdict
 
 ROOT = Path(__file__).parents[2]
 ROWS = 400
@@ -178,9 +178,9 @@ def steps_from(before: int) -> range:
 def campaign(folder: Path, count: int | None, kills: int, rng: random.Random) -> Tally:
     tally = Tally()
     every = chosen(steps(), count)
-    for before, at in told(every, "statements"):
+    for before, at in reported(every, "statements"):
         at_statement(folder, before, at, tally)
-    for number in told(range(kills), "random kills"):
+    for number in reported(range(kills), "random kills"):
         at_random(folder, number, rng, tally)
     tally.problems += newer_is_refused(folder)
     return tally

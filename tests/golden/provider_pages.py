@@ -20,7 +20,7 @@ _BLOCK = re.compile(r"(<!-- facts: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL
 def refreshed(text: str, providers: Mapping[str, Provider]) -> str:
     """
     The page with every block between `<!-- facts: NAME -->` (or `<!-- providers -->`: the list of
-    all) and `<!-- end -->` written anew.
+    all) and `<!-- end -->` rewritten.
 
     Raises:
         KeyError: a block names no provider.

@@ -55,7 +55,7 @@ def score(verdicts: Sequence[Verdict]) -> float:
     return caught / max(1, sum(one.state != "alike" for one in verdicts))
 
 
-def told(group: Group, verdicts: Sequence[Verdict], seconds: float) -> str:
+def reported(group: Group, verdicts: Sequence[Verdict], seconds: float) -> str:
     """One line for a group."""
     states = [one.state for one in verdicts]
     counts = ", ".join(f"{states.count(s)} {s}" for s in dict.fromkeys(sorted(states)))
@@ -100,7 +100,7 @@ def _proved(group: Group, count: int | None, seed: int, free: Sequence[Copy]) ->
                 progress.console.out(str(verdict), highlight=False)
                 sys.stdout.flush()
             progress.advance(task)
-    sys.stdout.write(told(group, verdicts, time.monotonic() - began) + "\n")
+    sys.stdout.write(reported(group, verdicts, time.monotonic() - began) + "\n")
     sys.stdout.flush()
     return score(verdicts) >= GOAL
 

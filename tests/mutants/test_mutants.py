@@ -49,7 +49,7 @@ def changes(source: bytes) -> list[tuple[str, str, str]]:
 def test_what_is_changed() -> None:
     raised = 'raise ValueError("too young")'
     sql = 'f"{age + 1} WHERE a %s 5 %s b %s"'
-    told = sql % ("=", "AND", "IS NULL")
+    reported = sql % ("=", "AND", "IS NULL")
     assert Counter(changes(SOURCE)) == Counter(
         [
             ("constant", "3", "(4)"),
@@ -64,12 +64,12 @@ def test_what_is_changed() -> None:
             ("statement", raised, "pass"),
             ("statement", "self.seen = True", "pass"),
             ("constant", "True", "False"),
-            ("statement", f"note({told})", "pass"),
-            ("sql", told, sql % ("<>", "AND", "IS NULL")),
-            ("sql", told, sql % ("=", "OR", "IS NULL")),
-            ("sql", told, sql % ("=", "AND", "IS NOT NULL")),
-            ("sql", told, told.replace("+ 1", "- 1")),
-            ("sql", told, told.replace("+ 1", "+ 2")),
+            ("statement", f"note({reported})", "pass"),
+            ("sql", reported, sql % ("<>", "AND", "IS NULL")),
+            ("sql", reported, sql % ("=", "OR", "IS NULL")),
+            ("sql", reported, sql % ("=", "AND", "IS NOT NULL")),
+            ("sql", reported, reported.replace("+ 1", "- 1")),
+            ("sql", reported, reported.replace("+ 1", "+ 2")),
             ("return", "age == 18 if name else [n for n in WORDS if n]", "None"),
             ("branch", "name", "True"),
             ("branch", "name", "False"),

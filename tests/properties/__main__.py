@@ -17,7 +17,7 @@ import traceback
 from hypothesis import HealthCheck, seed, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
-from tests.faults.telling import say, told, verdict
+from tests.faults.telling import reported, say, verdict
 from tests.properties.test_chains import Runs
 from tests.properties.test_store import Histories
 
@@ -53,7 +53,7 @@ def main() -> int:
     numbers = range(options.first, options.first + options.seeds)
     chosen = {name: m for name, m in MACHINES.items() if options.only in (None, name)}
     todo = [(name, machine, n) for n in numbers for name, machine in chosen.items()]
-    found = [text for one in told(todo, "seeds") if (text := problem(*one)) is not None]
+    found = [text for one in reported(todo, "seeds") if (text := problem(*one)) is not None]
     return verdict(found, f"{len(todo)} times 100 histories; {time.monotonic() - began:.0f} s")
 
 

@@ -15,16 +15,16 @@ WISHES = st.one_of(st.none(), st.floats(0, 1e12), st.sampled_from((0.0, 0.5, 1.0
 
 
 @given(SCHEDULES, FAILURES, WISHES, st.floats(0, 1), st.integers(1, 16), st.integers())
-def test_i27_a_wish_counts_within_its_bounds_and_never_sooner_than_the_schedule(
+def test_i27_a_retry_after_counts_within_its_bounds_and_never_sooner_than_the_schedule(
     schedule: tuple[int, ...],
     failure: FailureClass,
-    wish: float | None,
+    request: float | None,
     jitter: float,
     charged: int,
     seed: int,
 ) -> None:
     policy = RetryPolicy("any", schedule, jitter)
-    delay = next_delay_ms(policy, charged, failure, wish, random.Random(seed))
+    delay = next_delay_ms(policy, charged, failure, request, random.Random(seed))
     delays = schedule[:CLIENT_ERROR_DELAYS] if failure == "client" else schedule
     if failure == "temporary":
         delays += SHORT.schedule_ms
@@ -33,7 +33,7 @@ def test_i27_a_wish_counts_within_its_bounds_and_never_sooner_than_the_schedule(
         return
     assert delay is not None
     base = delays[charged - 1]
-    if wish is None:
+    if request is None:
         assert base * (1 - jitter) - 1 <= delay <= base * (1 + jitter) + 1
         return
     assert delay >= 1_000

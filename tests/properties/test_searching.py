@@ -17,12 +17,12 @@ class Broken(RuleBasedStateMachine):
         raise AssertionError("they differ")
 
 
-def test_a_history_that_differs_is_told_with_its_seed() -> None:
+def test_a_history_that_differs_is_reported_with_its_seed() -> None:
     found = problem("broken", Broken, 7)
     assert found is not None
     assert found.startswith("broken, seed 7:")
     assert "they differ" in found
 
 
-def test_where_none_does_nothing_is_told() -> None:
+def test_where_none_does_nothing_is_reported() -> None:
     assert problem("sound", Sound, 7) is None

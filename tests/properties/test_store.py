@@ -59,10 +59,10 @@ class Histories(RuleBasedStateMachine):
     def both(self, verb: str, *args: Any, **kwargs: Any) -> Any:
         """Ask both; the answers must be the same."""
         of = self.store if hasattr(self.store, verb) else self.store.reads
-        told = self.run(getattr(of, verb)(*args, **kwargs))
+        reported = self.run(getattr(of, verb)(*args, **kwargs))
         expected = self.run(getattr(self.model, verb)(*args, **kwargs))
-        assert told == expected, (told, expected)
-        return told
+        assert reported == expected, (reported, expected)
+        return reported
 
     def an_acceptance(self, events: list[list[bytes]], target: str, rule_: str) -> Acceptance:
         until = self.clock.now() + 30 * MINUTE
@@ -93,8 +93,8 @@ class Histories(RuleBasedStateMachine):
         async def at_once() -> list[Any]:
             return await asyncio.gather(*[self.store.accept(one) for one in accepted])
 
-        told = self.run(at_once())
-        assert told == [self.run(self.model.accept(one)) for one in accepted]
+        reported = self.run(at_once())
+        assert reported == [self.run(self.model.accept(one)) for one in accepted]
 
     @rule(paused=st.frozensets(st.sampled_from(RULES)))
     def hold(self, paused: frozenset[str]) -> None:
@@ -143,8 +143,8 @@ class Histories(RuleBasedStateMachine):
         async def at_once() -> list[bool]:
             return await asyncio.gather(*[self.store.settle(one) for one in settlements])
 
-        told = self.run(at_once())
-        assert told == [self.run(self.model.settle(one)) for one in settlements]
+        reported = self.run(at_once())
+        assert reported == [self.run(self.model.settle(one)) for one in settlements]
         self.running = []
 
     @rule(dead=st.booleans())
@@ -152,14 +152,14 @@ class Histories(RuleBasedStateMachine):
         self.run(self.store.close())
         self.store = self.run(self.open())
         doomed = frozenset({("refund", "erp")}) if dead else frozenset()
-        told: dict[str, Acceptance] = {}
+        reported: dict[str, Acceptance] = {}
 
         def died(job: Job, attempt: Attempt) -> Acceptance:
             """The same of the same job, whoever asks."""
             assert (attempt.job, attempt.outcome) == (job.id, "interrupted")
-            if job.id not in told:
-                told[job.id] = self.an_acceptance([[job.id.encode()]], "chat", "paid")
-            return told[job.id]
+            if job.id not in reported:
+                reported[job.id] = self.an_acceptance([[job.id.encode()]], "chat", "paid")
+            return reported[job.id]
 
         self.both(
             "recover",
@@ -196,8 +196,8 @@ class Histories(RuleBasedStateMachine):
             *[now - age * MINUTE for age in ages],
             finished_before=None if cap is None else START_MS + cap,
         )
-        told = self.run(pruned(self.store, retain, now))
-        assert told == self.run(pruned(self.model, retain, now))
+        reported = self.run(pruned(self.store, retain, now))
+        assert reported == self.run(pruned(self.model, retain, now))
 
     @invariant()
     def they_tell_the_same(self) -> None:

@@ -162,12 +162,12 @@ def test_a_verdict_that_is_ruled_out_never_comes(
 ) -> None:
     expression = compiled(text)
     bits, run = verdict_bits(expression, scope)
-    told = {f.code for f in run.findings if f.span == (0, len(text))}
+    reported = {f.code for f in run.findings if f.span == (0, len(text))}
     value = data.draw(_fitting_object(scope))
     assert misfit(scope, value) is None
     verdict = expression.verdict(value)
-    assert "never-true" not in told or verdict is not True
-    assert "always-true" not in told or verdict is True
+    assert "never-true" not in reported or verdict is not True
+    assert "always-true" not in reported or verdict is True
     if isinstance(verdict, Failed):
         assert bits & FAULT, verdict
     else:

@@ -118,15 +118,16 @@ def main() -> int:
     options = parser.parse_args()
     names = (options.only,) if options.only else tuple(WORLDS)
     began = time.monotonic()
-    told = said(campaign(names, options.first, options.seeds, options.processes), options.seeds)
-    for words in list(told.failed.values())[:SHOWN]:
+    reported = said(campaign(names, options.first, options.seeds, options.processes), options.seeds)
+    for words in list(reported.failed.values())[:SHOWN]:
         print(words)  # noqa: T201
-    tests = ", ".join(f"{number} {told.met[number]}" for number in sorted(told.met))
+    tests = ", ".join(f"{number} {reported.met[number]}" for number in sorted(reported.met))
     print(  # noqa: T201
-        f"{told.seeds} seeds of {', '.join(names)}: {len(told.failed)} failed, "
-        f"{told.crashes} processes died, {time.monotonic() - began:.0f} s\nput to the test: {tests}"
+        f"{reported.seeds} seeds of {', '.join(names)}: {len(reported.failed)} failed, "
+        f"{reported.crashes} processes died, {time.monotonic() - began:.0f} s\n"
+        f"put to the test: {tests}"
     )
-    return 1 if told.failed else 0
+    return 1 if reported.failed else 0
 
 
 if __name__ == "__main__":

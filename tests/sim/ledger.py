@@ -74,11 +74,11 @@ class Ledger:
 
     def _follow(self, job: str, now: int) -> Settled:
         """See to the run of a job, if it has one."""
-        self.runs.told()
+        self.runs.reported()
         run = self.runs.of(job)
         if run is not None:
             self.runs.follow(run, now)
-        return Settled(**self.runs.told())
+        return Settled(**self.runs.reported())
 
     def _put(self, job: Job) -> None:
         known = self.records.get(job.id)

@@ -335,7 +335,7 @@ class Process:
             assert self.operator is not None
             await self.operator.revive(ChangeRequest((), Criteria(state="dead", rule="plain")))
 
-    async def last_wishes(self) -> None:
+    async def last_requests(self) -> None:
         """When all is quiet: the usual rules, then dead letters again, each way once."""
         self.changes += 1
         if self.changes == 1:

@@ -178,9 +178,9 @@ def retries_in_bounds(world: Whole) -> Iterator[str]:
         base = schedule[min(retried.charged, len(schedule) - 1)]
         least, most = base * 0.8, base * 1.2
         if outcome.after_s is not None:
-            wish = 1000 * min(max(outcome.after_s, 1.0), 86_400.0)
+            request = 1000 * min(max(outcome.after_s, 1.0), 86_400.0)
             taken = outcome.failure == "temporary"
-            least, most = (wish, wish) if taken else (max(least, wish), max(most, wish))
+            least, most = (request, request) if taken else (max(least, request), max(most, request))
         else:
             spread.append(round(retried.delay_ms / base, 3))
         if not least - 1 <= retried.delay_ms <= most + 1:
@@ -204,9 +204,9 @@ def dead_letters_are_whole(world: Whole) -> Iterator[str]:
         if not attempts or not job.reason:
             yield f"{job.id} is dead and nobody knows why"
         for attempt in attempts:
-            told = history.outcomes.get((job.id, attempt.number))
-            kept = attempt.outcome in ("failed", "dead") and isinstance(told, RetryOutcome)
-            if kept and isinstance(told, RetryOutcome) and attempt.result != told.result:
+            reported = history.outcomes.get((job.id, attempt.number))
+            kept = attempt.outcome in ("failed", "dead") and isinstance(reported, RetryOutcome)
+            if kept and isinstance(reported, RetryOutcome) and attempt.result != reported.result:
                 yield f"{job.id} has lost what its attempt {attempt.number} was answered"
 
 

@@ -148,7 +148,7 @@ class Failing:
         self.begins: list[Begin] = []
         self.waves: dict[int, list[Begin]] = {}
         self.outcome = case.outcome
-        self.heard: Callable[[int], None] = lambda _attempts: None
+        self.received: Callable[[int], None] = lambda _attempts: None
         self._ended: dict[str, float] = {}
         self._path, self._settings = store, settings
 
@@ -229,7 +229,7 @@ class Failing:
         with self.alive() as dispatcher:
             while len(self.begins) < wanted and self.clock.monotonic() < LONGEST_S:
                 await asyncio.sleep(60)
-                self.heard(len(self.begins))
+                self.received(len(self.begins))
             await dispatcher.drain(1)
         self._end()
         return [wave(self.case, n, self.waves[n]) for n in sorted(self.waves)]
@@ -242,7 +242,7 @@ class Failing:
             down, self.outcome = len(self.begins), Done()
             while await self._undone() and self.clock.monotonic() < LONGEST_S:
                 await asyncio.sleep(60)
-                self.heard(len(self.begins))
+                self.received(len(self.begins))
             await dispatcher.drain(1)
             undone = await self._undone()
         self._end()
@@ -335,15 +335,15 @@ def wrong(case: Case, jobs: int, waves: list[Wave]) -> list[str]:
     return found
 
 
-def wrong_when_shut(told: Shut) -> list[str]:
+def wrong_when_shut(reported: Shut) -> list[str]:
     """The same of a target whose breaker opened."""
-    paces = [PACE * 2**step for step in range(len(told.back))]
+    paces = [PACE * 2**step for step in range(len(reported.back))]
     most = [pace * STEP_S + 1 + pace * BURST_S for pace in paces]
     checks = {
-        "an attempt began before its band": told.early_s <= 0.001,
-        "probes came too soon": told.least_gap_s >= PROBE_S * (1 - JITTER),
-        "faster than the ramp": all(n <= m for n, m in zip(told.back, most, strict=True)),
-        "jobs are left": told.undone == 0,
+        "an attempt began before its band": reported.early_s <= 0.001,
+        "probes came too soon": reported.least_gap_s >= PROBE_S * (1 - JITTER),
+        "faster than the ramp": all(n <= m for n, m in zip(reported.back, most, strict=True)),
+        "jobs are left": reported.undone == 0,
     }
     return [words for words, held in checks.items() if not held]
 
@@ -354,7 +354,7 @@ def spent(
     *,
     store: Path | None = None,
     sweep_s: float = DispatchSettings().sweep_s,
-    heard: Callable[[int], None] = lambda _attempts: None,
+    received: Callable[[int], None] = lambda _attempts: None,
 ) -> Any:
     """
     What became of one case: its waves, or for `shut` its figures; the same numbers, the same run.
@@ -363,7 +363,7 @@ def spent(
     if store is not None:
         asyncio.run(a_blank(store, SimClock()))
     world = Failing(CASES[name], jobs, store, DispatchSettings(sweep_s=sweep_s))
-    world.heard = heard
+    world.received = received
     life = world.come_back() if name == "shut" else world.spend()
     return simulate(life, random.Random(3))
 
@@ -377,26 +377,26 @@ def shown(name: str, jobs: int, store: str) -> Any:
     ):
         task = bar.add_task(f"attempts of {name}", total=total)
         path = Path(folder) / "router.db" if store == "sqlite" else None
-        return spent(name, jobs, store=path, heard=lambda n: bar.update(task, completed=n))
+        return spent(name, jobs, store=path, received=lambda n: bar.update(task, completed=n))
 
 
-def said(name: str, jobs: int, told: Any) -> list[str]:
+def said(name: str, jobs: int, reported: Any) -> list[str]:
     """Print what became of a case; what is wrong with it."""
-    if isinstance(told, Shut):
-        print(f"{name}: {told}")  # noqa: T201 - this is a command
-        return wrong_when_shut(told)
+    if isinstance(reported, Shut):
+        print(f"{name}: {reported}")  # noqa: T201 - this is a command
+        return wrong_when_shut(reported)
     print(  # noqa: T201
-        f"{name}: {sum(one.attempts for one in told):,} attempts\n"
+        f"{name}: {sum(one.attempts for one in reported):,} attempts\n"
         "  nth  attempts   before its band, after it, after due    band    in 1 s    "
         "window  max/mean"
     )
-    for one in told:
+    for one in reported:
         print(  # noqa: T201
             f"  {one.number:3} {one.attempts:9,} {one.early_s:14.3f} s {one.late_s:9.3f} s "
             f"{one.after_due_s:8.3f} s {one.band_s:10,.1f} s {one.second:6} "
             f"{one.window_s:8,.1f} s {one.most:8.2f}"
         )
-    return wrong(CASES[name], jobs, told)
+    return wrong(CASES[name], jobs, reported)
 
 
 def main() -> int:

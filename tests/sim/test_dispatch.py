@@ -46,16 +46,16 @@ def checked(seed: int) -> World:
             assert job.reason == "crash_loop", f"{job.id} {job.state} {job.reason}"
         if job.event == "unrenderable" and job.state == "dead":
             assert world.runs[job.id] == 0
-    _each_death_is_told_once(ledger)
+    _each_death_is_reported_once(ledger)
     return world
 
 
-def _each_death_is_told_once(ledger: Ledger) -> None:
+def _each_death_is_reported_once(ledger: Ledger) -> None:
     """Whoever found the job dead, and however often: one event, and none of what an event made."""
     own = [d for d in ledger.deliveries_.values() if d.endpoint == OWN]
-    told = Counter(delivery.path.partition("/")[0] for delivery in own)
+    reported = Counter(delivery.path.partition("/")[0] for delivery in own)
     dead = [j.id for j in ledger.records.values() if j.state == "dead" and j.endpoint != OWN]
-    assert told == Counter(dead)
+    assert reported == Counter(dead)
     assert {j.endpoint for j in ledger.records.values() if j.event == "job.dead"} <= {OWN}
 
 

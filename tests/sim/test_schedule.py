@@ -23,10 +23,10 @@ def test_i27_every_attempt_begins_in_its_band_and_none_come_together(name: str, 
 
 
 def test_i27_a_breaker_that_opens_makes_attempts_later_and_fewer_never_sooner() -> None:
-    told = spent("shut", 500, sweep_s=SELDOM_S)
-    assert wrong_when_shut(told) == []
-    assert told.calls < 80
-    assert sum(told.back) > 400
+    reported = spent("shut", 500, sweep_s=SELDOM_S)
+    assert wrong_when_shut(reported) == []
+    assert reported.calls < 80
+    assert sum(reported.back) > 400
 
 
 @pytest.mark.parametrize(
@@ -37,13 +37,13 @@ def test_i27_a_breaker_that_opens_makes_attempts_later_and_fewer_never_sooner() 
         (37.5, "attempt 3 began 1.500 s after its band"),
     ],
 )
-def test_what_is_wrong_is_told(began: float, words: str) -> None:
+def test_what_is_wrong_is_reported(began: float, words: str) -> None:
     waves = [wave(CASES["burst"], 3, [Begin(0.0, began, began)] * 1_000)]
     assert words in wrong(CASES["burst"], 1_000, waves)
 
 
-def test_what_is_wrong_behind_a_breaker_is_told() -> None:
-    told = Shut(
+def test_what_is_wrong_behind_a_breaker_is_reported() -> None:
+    reported = Shut(
         at_once=16,
         calls=100,
         least_gap_s=5.0,
@@ -53,4 +53,4 @@ def test_what_is_wrong_behind_a_breaker_is_told() -> None:
         back=(25, 50, 200),
         undone=1,
     )
-    assert len(wrong_when_shut(told)) == 4
+    assert len(wrong_when_shut(reported)) == 4

@@ -137,12 +137,14 @@ class Twins:
 
     def compare(self, path: Path, history: History) -> None:
         """Read the whole ledger as its file tells it: the model must know it to be so."""
-        told, expected = asyncio.run(self._both(path))
-        if told != expected:
-            pairs = zip(told, expected, strict=False)
-            one = next((pair for pair in pairs if pair[0] != pair[1]), (len(told), len(expected)))
+        reported, expected = asyncio.run(self._both(path))
+        if reported != expected:
+            pairs = zip(reported, expected, strict=False)
+            one = next(
+                (pair for pair in pairs if pair[0] != pair[1]), (len(reported), len(expected))
+            )
             history.wrong.append(f"at the end the file says {one[0]}, the model {one[1]}")
-        for record in told:
+        for record in reported:
             history.jobs |= {job.id: job for job in record.jobs}
             for attempt in record.attempts:
                 history.attempts.setdefault(attempt.job, []).append(attempt)
@@ -151,11 +153,11 @@ class Twins:
         reader = open_reader(str(path))
         try:
             ids = [one.id for one in await reader.deliveries(EVERYTHING)]
-            told = [_record(await reader.delivery(id_)) for id_ in ids]
+            reported = [_record(await reader.delivery(id_)) for id_ in ids]
         finally:
             await reader.close()
         model = [one.id for one in at_once(self.model.deliveries(EVERYTHING))]
-        return told, [_record(at_once(self.model.delivery(id_))) for id_ in model]
+        return reported, [_record(at_once(self.model.delivery(id_))) for id_ in model]
 
 
 def _record(record: Any) -> Any:

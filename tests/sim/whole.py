@@ -116,7 +116,7 @@ class Whole:
             if self.outside_done() and process is not None and not self.unended():
                 if process.operator_done:
                     return
-                await process.last_wishes()
+                await process.last_requests()
 
     def outside_done(self) -> bool:
         return all(task.done() for task in self.outside if task is not self.main)
@@ -164,9 +164,9 @@ class Whole:
         if process is None or process.intake is None:
             return False
         request = self.request(endpoint, name, body)
-        door = process.intake.find(request.raw_path)
-        assert door is not None
-        work = asyncio.create_task(process.intake.accept(door, request))
+        listener = process.intake.find(request.raw_path)
+        assert listener is not None
+        work = asyncio.create_task(process.intake.accept(listener, request))
         try:
             reply = await asyncio.wait_for(work, 30)
         except (asyncio.CancelledError, TimeoutError):

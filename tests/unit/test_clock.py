@@ -27,7 +27,7 @@ async def test_it_goes_on_when_the_machine_s_is_set() -> None:
 
 
 @pytest.mark.parametrize("by", ["slew", "step"])
-async def test_it_takes_over_what_it_is_told_to(by: str) -> None:
+async def test_it_takes_over_what_it_is_given(by: str) -> None:
     """A little: in ledger time too. A step: not there."""
     source = SetClock()
     clock = steady_over(source)

@@ -150,7 +150,7 @@ def refusal(path: Path, error: sqlite3.Error | ValueError | TypeError) -> StoreR
     if code in DAMAGED or unread:
         return StoreRefused(
             f"{path} is damaged or not a store ({error}); it was left as it is: "
-            "restore a backup, or move it away to begin anew"
+            "restore a backup, or move it away to start with an empty one"
         )
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreRefused(f"{path} is locked by another program ({error})")

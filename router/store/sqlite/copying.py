@@ -2,7 +2,7 @@
 Copies of a store: made while a server writes it, and put in the place of one that nobody holds.
 
 A copy is all that was committed at one moment: it is read in one transaction, which hinders no
-writer; only the journal cannot begin anew until that ends. It counts as a copy once it is synced,
+writer; only the journal cannot be reset until that ends. It counts as a copy once it is synced,
 checked page by page and has its name.
 """
 

@@ -42,7 +42,7 @@ def events(
 def _place(after: str) -> tuple[str, int]:
     """What `at` of an item says. Raises UsageError: it is of none."""
     if (found := _AT.fullmatch(after)) is None:
-        raise UsageError("this cursor is of no page of this list; leave it out to begin anew")
+        raise UsageError("this cursor is of no page of this list; leave it out to start again")
     return found[1], int(found[2])
 
 

@@ -49,7 +49,7 @@ class PruneSearch:
     """
     Looks for what may go, on a reading connection, so that writing does not wait for it.
 
-    Each call goes on where the last one stopped, and begins anew at the end.
+    Each call goes on where the last one stopped, and starts again at the end.
     """
 
     def __init__(self) -> None:

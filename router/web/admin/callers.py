@@ -48,15 +48,15 @@ class HeldToken(msgspec.Struct, frozen=True):
 
 
 class WrongToken(Exception):
-    """It is no token of ours; `fresh`: this address has not tried it of late."""
+    """The token is invalid; `fresh`: this address has not tried it of late."""
 
     def __init__(self, *, fresh: bool) -> None:
-        super().__init__("no token of ours")
+        super().__init__("invalid token")
         self.fresh = fresh
 
 
 class TooManyWrongTokens(Exception):
-    """It is no token of ours, after too many others; `wait_s` says how long wrong ones are slow."""
+    """The token is invalid, after too many others; `wait_s` says how long wrong ones are slow."""
 
     def __init__(self, wait_s: int) -> None:
         super().__init__(f"too many wrong tokens; wait {wait_s} s, or give the right one")

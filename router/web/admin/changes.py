@@ -44,7 +44,7 @@ class EmptyBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ChangeRoutes(Controller):
     """What an operator changes."""
 
-    @verb("/api/replay", "Make new jobs from stored work.", ReplayBody)
+    @verb("/api/replay", "Replay: make new jobs from stored ones.", ReplayBody)
     async def replay(
         self, request: AdminRequest, verbs: Given[StoreVerbs], data: JSONBody[ReplayBody]
     ) -> answers.ReplayProgress | answers.OperatorPlan:
@@ -62,7 +62,7 @@ class ChangeRoutes(Controller):
             return await verbs.plan_change("cancel", data)
         return await verbs.cancel(data, request.by)
 
-    @verb("/api/revive", "Try dead jobs again.", ChangeBody)
+    @verb("/api/revive", "Revive: try dead jobs again.", ChangeBody)
     async def revive(
         self, request: AdminRequest, verbs: Given[StoreVerbs], data: JSONBody[ChangeBody]
     ) -> answers.Revived | answers.OperatorPlan:
@@ -71,7 +71,7 @@ class ChangeRoutes(Controller):
             return await verbs.plan_change("revive", data)
         return await verbs.revive(data, request.by)
 
-    @verb("/api/remember", "Keep what the command line found out.", RememberRequest)
+    @verb("/api/remember", "Remember facts that the command line found.", RememberRequest)
     async def remember(
         self, request: AdminRequest, verbs: Given[StoreVerbs], data: JSONBody[RememberRequest]
     ) -> answers.Remembered:
@@ -85,21 +85,21 @@ class ChangeRoutes(Controller):
         """In the audit."""
         return await verbs.backed_up(data, request.by)
 
-    @verb("/api/prune", "Remove what retention lets go, now.", PruneRequest)
+    @verb("/api/prune", "Apply retention now.", PruneRequest)
     async def prune(
         self, request: AdminRequest, verbs: Given[StoreVerbs], data: JSONBody[PruneRequest]
     ) -> answers.PruneProgress:
         """A bounded piece of it."""
         return await verbs.prune(data, request.by)
 
-    @verb("/api/pause", "Call a target no more until it is resumed.", TargetRequest)
+    @verb("/api/pause", "Pause a target: it is not called until resumed.", TargetRequest)
     async def pause(
         self, request: AdminRequest, verbs: Given[StoreVerbs], data: JSONBody[TargetRequest]
     ) -> answers.TargetChanged:
         """Until it is resumed, across restarts."""
         return await verbs.pause(data, request.by)
 
-    @verb("/api/resume", "Call a paused or open target again.", TargetRequest)
+    @verb("/api/resume", "Resume a paused or failing target.", TargetRequest)
     async def resume(
         self, request: AdminRequest, verbs: Given[StoreVerbs], data: JSONBody[TargetRequest]
     ) -> answers.TargetChanged:

@@ -31,7 +31,7 @@ class ApiRoute(NamedTuple):
 
 
 PROBES = (
-    ApiRoute("GET", "/livez", "open", "Whether the process lives."),
+    ApiRoute("GET", "/livez", "open", "Whether the process is alive."),
     ApiRoute("GET", "/readyz", "open", "Whether a delivery can be committed."),
 )
 """These are answered before Litestar is."""

@@ -49,7 +49,7 @@ _OUTPUT = (
 class ListRoutes(Controller):
     """Pages of what is stored."""
 
-    @question("/api/deliveries", "What has arrived.", *_LIST, WHERE)
+    @question("/api/deliveries", "Deliveries.", *_LIST, WHERE)
     async def deliveries(
         self, request: AdminRequest, questions: Given[StoreQuestions]
     ) -> answers.Deliveries:
@@ -66,13 +66,13 @@ class ListRoutes(Controller):
         query = request.query
         return await questions.events(query.selector(DELIVERY_STATES), query.text("cursor"))
 
-    @question("/api/jobs", "Work, by job.", *_LIST, WHERE)
+    @question("/api/jobs", "Jobs.", *_LIST, WHERE)
     async def jobs(self, request: AdminRequest, questions: Given[StoreQuestions]) -> answers.Jobs:
         """Newest first."""
         selector, cursor = _searching(request, JOB_STATES), request.query.text("cursor")
         return request.visible(await questions.jobs(selector, cursor))
 
-    @question("/api/attempts", "Work, by attempt.", *_LIST)
+    @question("/api/attempts", "Attempts.", *_LIST)
     async def attempts(
         self, request: AdminRequest, questions: Given[StoreQuestions]
     ) -> answers.Attempts:
@@ -82,7 +82,7 @@ class ListRoutes(Controller):
             await questions.attempts(query.selector(JOB_STATES), query.text("cursor"))
         )
 
-    @question("/api/dead", "Dead jobs by what they died of.", *SELECTOR, LIMIT, WHERE)
+    @question("/api/dead", "Dead jobs, by cause.", *SELECTOR, LIMIT, WHERE)
     async def dead(self, request: AdminRequest, questions: Given[StoreQuestions]) -> answers.Dead:
         """The latest cause first."""
         return request.visible(await questions.dead(_searching(request, ())))
@@ -101,7 +101,7 @@ class ListRoutes(Controller):
         """Newest first."""
         return await questions.replays(request.query.limit())
 
-    @question("/api/generations", "Rules files that were in force.", LIMIT, CURSOR)
+    @question("/api/generations", "Generations: the rules files that were active.", LIMIT, CURSOR)
     async def generations(
         self, request: AdminRequest, questions: Given[StoreQuestions]
     ) -> answers.Generations:
@@ -131,7 +131,7 @@ class RecordRoutes(Controller):
         return Response(body, media_type=BYTES, headers={"content-disposition": "attachment"})
 
     @question(
-        "/api/deliveries/{delivery:str}/explain", "Every rule beside every event of it.", _EVENT,
+        "/api/deliveries/{delivery:str}/explain", "The result of each rule for each event.", _EVENT,
         payloads=True,
     )  # fmt: skip
     async def explain(
@@ -157,7 +157,7 @@ class RecordRoutes(Controller):
         """How far it is."""
         return await verbs.replayed(replay)
 
-    @question("/api/generations/{generation:str}", "A rules file that was in force.")
+    @question("/api/generations/{generation:str}", "The rules file of a generation.")
     async def generation(
         self, questions: Given[StoreQuestions], generation: FromPath[str]
     ) -> Generation:
@@ -182,7 +182,7 @@ class ServerRoutes(Controller):
         """And what it may do."""
         return answers.Me(request.user.name, request.user.role, request.user.bodies)
 
-    @question("/api/status", "What runs here.")
+    @question("/api/status", "The state of this server.")
     async def status(self, running: Given[Running]) -> answers.ServerState:
         """With the last reload."""
         return await running.status()
@@ -192,12 +192,12 @@ class ServerRoutes(Controller):
         """In file order."""
         return await questions.rules()
 
-    @question("/api/targets", "Where work goes.")
+    @question("/api/targets", "Targets: their limits and state.")
     async def targets(self, questions: Given[StoreQuestions]) -> answers.TargetList:
         """Named ones first."""
         return await questions.targets()
 
-    @question("/api/endpoints", "Where deliveries arrive.")
+    @question("/api/endpoints", "Endpoints: their addresses.")
     async def endpoints(self, questions: Given[StoreQuestions]) -> answers.Endpoints:
         """In file order."""
         return await questions.endpoints()
@@ -212,7 +212,7 @@ class ServerRoutes(Controller):
         """By sender."""
         return await questions.facts(RANGES)
 
-    @question("/api/refusals", "What was refused lately.", LIMIT)
+    @question("/api/refusals", "Recently refused requests.", LIMIT)
     async def refusals(self, request: AdminRequest, running: Given[Running]) -> answers.RefusalList:
         """Newest first."""
         most = request.query.number("limit", REFUSALS_DEFAULT, REFUSALS_MAX)

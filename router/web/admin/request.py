@@ -48,13 +48,13 @@ _REFUSALS = _refusals(
     s400="The request is malformed, or names something unknown here.",
     s401="A token is needed.",
     s403="This token may not do that, or the request comes from another site.",
-    s404="There is no such thing.",
+    s404="Not found.",
     s429="Too many wrong tokens; Retry-After says how long to wait.",
     s503="The store does not answer.",
 )
 _CHANGE_REFUSALS = _REFUSALS | _refusals(
-    s409="The ledger or the rules file stands against it.",
-    s413="The body is too big.",
+    s409="It conflicts with the store or the rules file.",
+    s413="The body is too large.",
 )
 
 

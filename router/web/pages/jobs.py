@@ -74,7 +74,7 @@ class JobPages(Controller):
 
     @page("/dead")
     async def dead(self, context: Given[PageContext]) -> Shown:
-        """Dead jobs by what they died of."""
+        """Dead jobs, by cause."""
         selector = context.query(*SELECTOR, LIMIT).selector()
         found = context.request.visible(await context.questions.dead(selector))
         return context.page("dead.html", causes=found.causes)

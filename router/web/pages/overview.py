@@ -26,7 +26,7 @@ class OverviewPages(Controller):
 
     @page("/refused")
     async def refused(self, context: Given[PageContext]) -> Shown:
-        """What was refused lately."""
+        """Recently refused requests."""
         found = context.running.refusals(REFUSALS_SHOWN)
         return context.page("refused.html", refusals=found.refusals)
 
@@ -92,7 +92,7 @@ class OverviewPages(Controller):
 
     @page("/generations/{generation:str}")
     async def generation_of(self, context: Given[PageContext], generation: FromPath[str]) -> Shown:
-        """A rules file that was in force."""
+        """The rules file of a generation."""
         found = await context.questions.generation(generation)
         return context.page(
             "generation.html",

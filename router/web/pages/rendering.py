@@ -102,7 +102,9 @@ def wanted_text(rule: Mapping[str, Any]) -> str:
     """The head of a rule, of an explanation in JSON."""
     begin = "otherwise, " if rule["otherwise"] else ""
     sources, events = (rule[name]["wanted"] or ["all"] for name in ("from", "events"))
-    quiet = f"; kept quiet by {', '.join(rule['quieted_by'])}" if rule["quieted_by"] else ""
+    quiet = (
+        f"; skipped, because {', '.join(rule['quieted_by'])} matched" if rule["quieted_by"] else ""
+    )
     return f"{begin}from {', '.join(sources)}, events {', '.join(events)}{quiet}"
 
 

@@ -19,7 +19,7 @@ class Session(msgspec.Struct, frozen=True):
     """
     A browser that has shown a token. `form` proves that a form was one of ours.
 
-    The token is kept to be shown anew at each request: one that is taken back ends its sessions.
+    The token is kept to be shown again at each request: one that is taken back ends its sessions.
     """
 
     token: bytes

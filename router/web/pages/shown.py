@@ -40,7 +40,7 @@ def dedupe(record: DeliveryRecord) -> str:
     """What of it was new, and what came again."""
     total = record.delivery.event_count
     known = total - len(record.events)
-    new = "new" if known <= 0 else f"{known} of {total} events were known before, so not routed"
+    new = "new" if known <= 0 else f"{known} of {total} events were known already, so not routed"
     if not (copies := record.duplicates):
-        return f"{new}; it came once"
-    return f"{new}; {copies} {'copy' if copies == 1 else 'copies'} came later and were dropped"
+        return f"{new}; received once"
+    return f"{new}; {copies} {'copy' if copies == 1 else 'copies'} received later and dropped"

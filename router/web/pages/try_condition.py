@@ -96,7 +96,7 @@ def within(seconds: float, work: Callable[[], T]) -> T:
     try:
         return work()
     except _TooLong:
-        raise UsageError(f"it was not done in {seconds:g} s and was given up") from None
+        raise UsageError(f"it was not finished in {seconds:g} s and was given up") from None
     finally:
         sys.settrace(before)
 
@@ -113,7 +113,9 @@ def tried(expression: Expression, record: DeliveryRecord, number: int, ruleset: 
         raise NotFound(f"the rules file no longer has the provider {d.provider!r}")
     reading = provider.read(as_request(d))
     if (read := next((event for event in reading.events if event.index == number), None)) is None:
-        raise NotFound(f"it has no event {number}: {reading.reason or 'they count from 0'}")
+        raise NotFound(
+            f"it has no event {number}: {reading.reason or 'events are numbered from 0'}"
+        )
     event = read.event({entry.index: entry.id for entry in record.events}.get(number, ""))
     scope = event_scope(ruleset.roots(d), d, event, ruleset.defines)
     return trace(expression, scope, thorough=True)

@@ -83,12 +83,12 @@ class Corpus:
         if pairs:
             await self._after(self.results[-1], lines=len(pairs))
 
-    async def in_turn(self, cases: Sequence[Case], told: Callable[[int], None]) -> None:
+    async def in_turn(self, cases: Sequence[Case], reported: Callable[[int], None]) -> None:
         """One after the other, the router looked at after each."""
         for case in cases:
             for place in case.places:
                 await self._alone(case, place)
-            told(len(self.results))
+            reported(len(self.results))
 
     async def _alone(self, case: Case, place: str) -> None:
         before = self.site.count()
@@ -209,7 +209,7 @@ def unequal(sink: Sink) -> list[str]:
 def run(
     folder: Path,
     cases: Sequence[Case] = CASES,
-    told: Callable[[int], None] = lambda _: None,
+    reported: Callable[[int], None] = lambda _: None,
     slack: float = 0.0,
 ) -> tuple[list[Result], list[str]]:
     """
@@ -225,7 +225,7 @@ def run(
             patient, corpus = Corpus(calm, slack), Corpus(at, slack)
 
             async def both() -> None:
-                await asyncio.gather(patient.together(slow), corpus.in_turn(fast, told))
+                await asyncio.gather(patient.together(slow), corpus.in_turn(fast, reported))
 
             asyncio.run(both())
             if any(case.number == 77 for case in cases):
@@ -244,8 +244,8 @@ def main() -> int:
     cases = [case for case in CASES if not only or case.number in only]
     began = time.monotonic()
     total = sum(len(case.places) for case in cases)
-    with tempfile.TemporaryDirectory() as name, progress("cases", total) as told:
-        results, beside = run(Path(name), cases, told)
+    with tempfile.TemporaryDirectory() as name, progress("cases", total) as reported:
+        results, beside = run(Path(name), cases, reported)
     for result in results:
         say(str(result))
     wrong = [result for result in results if result.problems]

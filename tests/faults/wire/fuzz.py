@@ -132,9 +132,11 @@ class Maker:
 class Fuzz:
     """A campaign against one router."""
 
-    def __init__(self, at: Site, seed: int, told: Callable[[int], None] = lambda _: None) -> None:
+    def __init__(
+        self, at: Site, seed: int, reported: Callable[[int], None] = lambda _: None
+    ) -> None:
         self.site = at
-        self.told = told
+        self.reported = reported
         self.tally = Tally()
         self.maker = Maker([p for name, p in at.places.items() if name != "walled"], seed)
 
@@ -161,7 +163,7 @@ class Fuzz:
         if not found.answers:
             tally.statuses["closed"] += 1
         tally.problems += [f"case {number}: {fault}" for fault in judged(case, found)]
-        self.told(tally.done)
+        self.reported(tally.done)
 
     async def _sent(self, case: Spoiled) -> Exchange:
         """Until the router closes; a router that is gone is no answer."""
@@ -228,11 +230,11 @@ WORD = re.compile(rb'\{"error":"[a-z0-9_]{1,40}"\}')
 
 
 def run(
-    folder: Path, numbers: range, seed: int, told: Callable[[int], None] = lambda _: None
+    folder: Path, numbers: range, seed: int, reported: Callable[[int], None] = lambda _: None
 ) -> Tally:
     """So many cases against a router of their own."""
     with site(folder, RULES, SERVER) as at:
-        fuzz = Fuzz(at, seed, told)
+        fuzz = Fuzz(at, seed, reported)
         asyncio.run(fuzz.run(numbers))
         at.router.stop()
         fuzz.tally.problems += odd_lines(at.new_lines())
@@ -257,8 +259,8 @@ def main() -> int:
     only = options.only
     numbers = range(options.count) if only is None else range(only, only + 1)
     began = time.monotonic()
-    with tempfile.TemporaryDirectory() as name, progress("requests", len(numbers)) as told:
-        tally = run(Path(name), numbers, options.seed, told)
+    with tempfile.TemporaryDirectory() as name, progress("requests", len(numbers)) as reported:
+        tally = run(Path(name), numbers, options.seed, reported)
     say(f"{tally}; {time.monotonic() - began:.0f} s")
     for problem in tally.problems[:30]:
         say(f"PROBLEM {problem}")

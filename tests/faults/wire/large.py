@@ -59,11 +59,11 @@ def run(folder: Path, bodies: int, *, server: str = "", size: int = memory.LARGE
         outcome.idle_mib = resident(router)
         began = time.monotonic()
         flood = [sys.executable, "-m", "benchmarks.flood", str(rig.listen), str(request)]
-        told = subprocess.run(
+        reported = subprocess.run(
             [*flood, str(bodies), str(bodies), "2"], cwd=ROOT, check=True, capture_output=True
         )
         outcome.seconds = time.monotonic() - began
-        found = json.loads(told.stdout)
+        found = json.loads(reported.stdout)
         outcome.taken, outcome.put_off = found["ok"], found["busy"]
         outcome.problems += [f"{n} answers: {how}" for how, n in found["others"].items()]
         outcome.most_mib = highest(router)
@@ -77,8 +77,8 @@ def small(port: int, folder: Path, number: int) -> dict[str, int]:
     """Fifty small deliveries, one after the other."""
     push = pushes.write_request(port, folder / "push.http")
     pace = [sys.executable, "-m", "benchmarks.pace", str(port), str(push), "100", "50"]
-    told = subprocess.run([*pace, str(number)], cwd=ROOT, check=True, capture_output=True)
-    found: dict[str, int] = json.loads(told.stdout)
+    reported = subprocess.run([*pace, str(number)], cwd=ROOT, check=True, capture_output=True)
+    found: dict[str, int] = json.loads(reported.stdout)
     return found
 
 

@@ -34,7 +34,7 @@ OPENING = 200
 
 
 @dataclass
-class Wish:
+class Load:
     """How many sockets, for how long; `server` is more YAML for the router's settings."""
 
     sockets: int = 2000
@@ -67,9 +67,9 @@ class Outcome:
 class Loris:
     """Holds the bad sockets open against one port."""
 
-    def __init__(self, port: int, wish: Wish) -> None:
+    def __init__(self, port: int, load: Load) -> None:
         self.port = port
-        self.wish = wish
+        self.load = load
         self.open = 0
         self.most = 0
         self.ended = 0
@@ -78,8 +78,8 @@ class Loris:
 
     async def run(self) -> float:
         """Until the time is over and all are gone; how long the going took, in seconds."""
-        tasks = [asyncio.create_task(self._one(n % 3)) for n in range(self.wish.sockets)]
-        await asyncio.sleep(self.wish.seconds)
+        tasks = [asyncio.create_task(self._one(n % 3)) for n in range(self.load.sockets)]
+        await asyncio.sleep(self.load.seconds)
         self.over, began = True, time.monotonic()
         _, left = await asyncio.wait(tasks, timeout=4 * REAPED_S)
         for task in left:
@@ -128,39 +128,39 @@ async def _drip(writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(0.9)
 
 
-def run(folder: Path, wish: Wish) -> Outcome:
+def run(folder: Path, load: Load) -> Outcome:
     """One campaign against a router of its own."""
-    rig = Rig(folder / "router", pushes.rules(20), pushes.ENVIRON, wish.server)
+    rig = Rig(folder / "router", pushes.rules(20), pushes.ENVIRON, load.server)
     push = pushes.write_request(rig.listen, folder / "push.http")
     outcome = Outcome()
     with many_files(), rig.router() as router:
-        count = int(RATE * wish.seconds)
+        count = int(RATE * load.seconds)
         pace = [sys.executable, "-m", "benchmarks.pace"]
         good = [*pace, str(rig.listen), str(push), str(RATE), "200", "1"]
         alone = subprocess.run(good, cwd=ROOT, check=True, capture_output=True, timeout=60)
         outcome.calm_ms = json.loads(alone.stdout)["p99_ms"]
         before = resident(router)
-        loris = Loris(rig.listen, wish)
+        loris = Loris(rig.listen, load)
         good = [*pace, str(rig.listen), str(push), str(RATE), str(count), "2"]
         with subprocess.Popen(good, cwd=ROOT, stdout=subprocess.PIPE) as sender:
             outcome.reaped_s = asyncio.run(loris.run())
-            told, _ = sender.communicate(timeout=60)
+            reported, _ = sender.communicate(timeout=60)
         outcome.grown_mib = highest(router) - before
         if not router.running:
             outcome.problems.append("the router died")
-    found = json.loads(told)
+    found = json.loads(reported)
     outcome.p99_ms, outcome.worst_ms = found["p99_ms"], found["worst_ms"]
     outcome.not_200 = found["not_200"] + count - found["answers"] - found["not_200"]
     outcome.held, outcome.ended = loris.most, loris.ended
-    outcome.problems += judged(outcome, wish)
+    outcome.problems += judged(outcome, load)
     return outcome
 
 
-def judged(outcome: Outcome, wish: Wish) -> list[str]:
+def judged(outcome: Outcome, load: Load) -> list[str]:
     """Which promises did not hold."""
     found = []
-    if outcome.held < wish.sockets:
-        found.append(f"only {outcome.held} sockets of {wish.sockets} were open at once")
+    if outcome.held < load.sockets:
+        found.append(f"only {outcome.held} sockets of {load.sockets} were open at once")
     bound = max(P99_MS, BUSY_MACHINE * outcome.calm_ms)
     if outcome.p99_ms > bound:
         found.append(f"the good sender's p99 is over {bound:.0f} ms")
@@ -182,7 +182,7 @@ def main() -> int:
     options = parser.parse_args()
     say(f"no randomness; {options.seconds:.0f} s and the time the last sockets take")
     with tempfile.TemporaryDirectory() as name:
-        outcome = run(Path(name), Wish(options.sockets, options.seconds))
+        outcome = run(Path(name), Load(options.sockets, options.seconds))
     return verdict(outcome.problems, str(outcome))
 
 

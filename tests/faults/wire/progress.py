@@ -25,10 +25,10 @@ def progress(what: str, total: int) -> Iterator[Told]:
         return
     last = time.monotonic()
 
-    def told(done: int) -> None:
+    def reported(done: int) -> None:
         nonlocal last
         if time.monotonic() - last > EVERY_S:
             last = time.monotonic()
             say(f"{what}: {done} of {total}")
 
-    yield told
+    yield reported

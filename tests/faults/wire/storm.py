@@ -58,10 +58,10 @@ class Outcome:
 class Storm:
     """`copies` of one request against one port."""
 
-    def __init__(self, port: int, copies: int, told: Callable[[int], None]) -> None:
+    def __init__(self, port: int, copies: int, reported: Callable[[int], None]) -> None:
         self.port = port
         self.left = copies
-        self.told = told
+        self.reported = reported
         self.request = pushes.request(port)
         self.outcome = Outcome()
 
@@ -87,7 +87,7 @@ class Storm:
                         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
                         break
                     self._count(answer, (time.monotonic() - began) * 1000)
-                self.told(sum(self.outcome.answers.values()))
+                self.reported(sum(self.outcome.answers.values()))
         finally:
             writer.close()
 
@@ -102,11 +102,11 @@ class Storm:
         outcome.named.add(said["delivery"])
 
 
-def run(folder: Path, copies: int, told: Callable[[int], None] = lambda _: None) -> Outcome:
+def run(folder: Path, copies: int, reported: Callable[[int], None] = lambda _: None) -> Outcome:
     """One storm against a router of its own."""
     rig = Rig(folder / "router", RULES, pushes.ENVIRON)
     with rig.router() as router:
-        outcome = asyncio.run(Storm(rig.listen, copies, told).run())
+        outcome = asyncio.run(Storm(rig.listen, copies, reported).run())
         router.until(lambda: ledger.counts(rig.store).succeeded == JOBS, "the jobs to succeed")
         if router.stop() != 0:
             outcome.problems.append("the router did not end well")
@@ -136,8 +136,8 @@ def main() -> int:
     )
     parser.add_argument("--copies", type=int, default=100_000)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name, progress("copies", options.copies) as told:
-        outcome = run(Path(name), options.copies, told)
+    with tempfile.TemporaryDirectory() as name, progress("copies", options.copies) as reported:
+        outcome = run(Path(name), options.copies, reported)
     return verdict(outcome.problems, str(outcome))
 
 

@@ -16,7 +16,7 @@ UNHURRIED = "  limits: {answer: 30s}\n"
 
 def test_bad_sockets_do_not_keep_good_ones_out(tmp_path: Path) -> None:
     """Time limits are those of the long form; a shared machine's p99 is not judged here."""
-    outcome = loris.run(tmp_path, loris.Wish(sockets=300, seconds=5, server=QUICK))
+    outcome = loris.run(tmp_path, loris.Load(sockets=300, seconds=5, server=QUICK))
     assert [p for p in outcome.problems if "p99" not in p] == []
     assert (outcome.held, outcome.not_200) == (300, 0)
     assert outcome.ended > 300

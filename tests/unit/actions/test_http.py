@@ -100,7 +100,7 @@ def test_retry_after(value: str | None, seconds: float | None) -> None:
     assert retry_after(value, NOW_S) == seconds
 
 
-async def test_retry_after_is_heard(sink: Sink, action: HttpAction) -> None:
+async def test_retry_after_is_kept_to(sink: Sink, action: HttpAction) -> None:
     outcome = await action.run(an_http_call(f"{sink.url}/after/120"), a_job())
     assert isinstance(outcome, RetryOutcome)
     assert (outcome.failure, outcome.after_s) == ("server", 120.0)
@@ -315,7 +315,7 @@ async def test_metadata_is_refused_as_written(sink: Sink, host: str) -> None:
     ("address", "family"),
     [("192.0.2.1", socket.AF_INET), ("::1", socket.AF_INET6), ("fe80::1%lo", socket.AF_INET6)],
 )
-def test_an_address_is_told_as_a_resolver_tells_it(
+def test_an_address_is_reported_as_a_resolver_gives_it(
     address: str, family: socket.AddressFamily
 ) -> None:
     """Numbers only: nothing of it is looked up a second time."""

@@ -181,9 +181,9 @@ async def test_the_plugins_folder_comes_last_and_the_working_folder_not_at_all(
 
 async def test_secrets_are_masked_wherever_they_come_back(tmp_path: Path) -> None:
     async with running_rig(tmp_path, SOURCE) as rig:
-        told, leaked = [await rig.run(n, secrets={"key": CANARY}) for n in ("tells", "leaks")]
-    assert told.result["value"] == {"a": ["***"]}
-    assert told.result["stdout"] == "***\n"
+        reported, leaked = [await rig.run(n, secrets={"key": CANARY}) for n in ("tells", "leaks")]
+    assert reported.result["value"] == {"a": ["***"]}
+    assert reported.result["stdout"] == "***\n"
     assert CANARY not in repr(leaked)
 
 

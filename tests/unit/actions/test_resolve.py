@@ -13,7 +13,7 @@ from router.actions.resolve import AT_ONCE, system_lookup
 HANGS_S = 5.0
 
 
-async def test_an_address_is_told_once() -> None:
+async def test_an_address_is_reported_once() -> None:
     found = await system_lookup("127.0.0.1")
     assert found == ["127.0.0.1"]
 
@@ -24,7 +24,9 @@ async def test_a_name_that_leads_nowhere_is_an_os_error(host: str) -> None:
         await system_lookup(host)
 
 
-async def test_an_error_of_the_resolver_is_told_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_error_of_the_resolver_is_reported_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def refused(*_: Any, **__: Any) -> Any:
         raise socket.gaierror(socket.EAI_AGAIN, "try again")
 

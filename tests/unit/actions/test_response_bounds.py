@@ -93,7 +93,7 @@ async def test_a_long_answer_is_cut_as_ever_however_much_of_it_comes_at_once() -
     assert outcome.result["truncated"] is True
 
 
-async def test_a_continue_that_was_asked_for_is_heard() -> None:
+async def test_a_continue_that_was_asked_for_is_kept_to() -> None:
     async def script(wire: Wire) -> None:
         head = await wire.reader.readuntil(END)
         assert b"100-continue" in head

@@ -20,7 +20,7 @@ def test_blanks_around_header_values_are_no_part_of_them(tmp_path: Path, data: b
     assert request.headers == ((b"x-github-event", b"push"), (b"x-mark", b"a\x0b"))
 
 
-def test_json_without_end_is_told(tmp_path: Path) -> None:
+def test_json_without_end_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "request"
     file.write_text('{"headers": {"a": "b"}, "body": ' + "[" * 100_000, "utf-8")
     with pytest.raises(UsageError, match="begins like JSON, but is not"):

@@ -45,13 +45,13 @@ def test_the_rules_that_are_not_looked_up_come_first(router: Router, costly: Pat
 
 
 def test_samples_tell_what_an_event_costs(router: Router, costly: Path) -> None:
-    [told] = json.loads(router("check", costly, "--cost", "--json").out)
-    assert (told["file"], told["diagnostics"]) == (str(costly), [])
-    rules = {rule["rule"]: rule for rule in told["cost"]["rules"]}
+    [reported] = json.loads(router("check", costly, "--cost", "--json").out)
+    assert (reported["file"], reported["diagnostics"]) == (str(costly), [])
+    rules = {rule["rule"]: rule for rule in reported["cost"]["rules"]}
     assert rules["vip"]["key"]["equals"] == ["a@b.test"]
     assert rules["vip"]["asked"] == 0 < rules["vip"]["samples"]
     assert rules["dear"]["asked"] == rules["dear"]["samples"] > 1
-    paid = next(e for e in told["cost"]["events"] if e["event"] == "orders/paid")
+    paid = next(e for e in reported["cost"]["events"] if e["event"] == "orders/paid")
     assert (paid["let_in"], paid["asked"], paid["most"]) == (3, 2, 3)
 
 

@@ -114,13 +114,15 @@ def test_what_rules_say_and_what_that_does(router: Router, generation: str) -> N
 
 
 def test_the_other_way_round_it_stops(router: Router, generation: str) -> None:
-    told = json.loads(router("diff", "rules.yaml", "stored", "--json").out)
-    assert told["new"] == f"generation {generation[:16]}"
-    assert {(e["rule"], e["kind"]) for e in told["effects"]} == {
+    reported = json.loads(router("diff", "rules.yaml", "stored", "--json").out)
+    assert reported["new"] == f"generation {generation[:16]}"
+    assert {(e["rule"], e["kind"]) for e in reported["effects"]} == {
         ("erp", "sends something else"),
         ("big", "stops matching"),
     }
-    assert told["skipped"] == [{"delivery": "dlv_019BCDEFGH0123456789ABCDEF", "state": "unparsed"}]
+    assert reported["skipped"] == [
+        {"delivery": "dlv_019BCDEFGH0123456789ABCDEF", "state": "unparsed"}
+    ]
 
 
 def test_nothing_differs(router: Router, generation: str) -> None:
@@ -132,10 +134,10 @@ def test_nothing_differs(router: Router, generation: str) -> None:
 
 def test_fewer_deliveries(router: Router, generation: str) -> None:
     for option in ("--last", "--limit"):
-        told = json.loads(router("diff", "old.yaml", "rules.yaml", option, "2", "--json").out)
-        assert told["deliveries"] == 1  # one of the two was not parsed
-    told = json.loads(router("diff", "old.yaml", "rules.yaml", "--event", "push", "--json").out)
-    assert (told["deliveries"], told["effects"], told["differs"]) == (0, [], True)
+        reported = json.loads(router("diff", "old.yaml", "rules.yaml", option, "2", "--json").out)
+        assert reported["deliveries"] == 1  # one of the two was not parsed
+    reported = json.loads(router("diff", "old.yaml", "rules.yaml", "--event", "push", "--json").out)
+    assert (reported["deliveries"], reported["effects"], reported["differs"]) == (0, [], True)
 
 
 def test_without_a_store_the_rules_are_compared(router: Router, tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ def test_no_token_goes_where_it_does_not_belong(
     assert api.asked == []
 
 
-def test_a_token_that_is_named_goes_where_it_is_told(
+def test_a_token_that_is_named_goes_where_it_says(
     router: Router, two: Path, api: ApiServer
 ) -> None:
     named = ["--token", "other", "--api-base", api.url]

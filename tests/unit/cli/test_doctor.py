@@ -39,7 +39,7 @@ GOLDEN = """\
   problem      base_url     http://127.0.0.1:8000 is this machine only: no sender can reach it
                             → set `server.base_url` to the public https address \
 (of a proxy or a tunnel)
-  not checked  server       --offline calls nobody
+  not checked  server       --offline makes no calls
                             → leave --offline out
 endpoint shop
   ok           secret shop  SHOP_SECRET is set and usable
@@ -78,7 +78,7 @@ def test_all_is_well(router: Router, rules: Path) -> None:
         ("https://hooks.corp.internal", "problem", "private network"),
     ],
 )
-def test_what_senders_are_told(
+def test_what_senders_are_given(
     router: Router, rules: Path, url: str, verdict: str, words: str
 ) -> None:
     edited(rules, "version: 1\n", f"version: 1\nserver: {{base_url: '{url}'}}\n")
@@ -87,7 +87,7 @@ def test_what_senders_are_told(
     assert words in check["says"]
 
 
-def test_a_wrong_file_is_told_and_nothing_more(router: Router, rules: Path) -> None:
+def test_a_wrong_file_is_reported_and_nothing_more(router: Router, rules: Path) -> None:
     edited(rules, "from: shop", "form: shop")
     found = verdicts(router, rules)
     assert list(found) == [(None, "file")]
@@ -277,8 +277,8 @@ def test_a_body_that_was_parsed(router: Router, rules: Path, tmp_path: Path) -> 
     assert ran.out == (
         "request of 2024-01-15 09:50:00Z to endpoint shop (/wh_shop-0123456789abcdef, "
         "24 bytes of body)\n"
-        "  found    body_parsed: the body was parsed and written anew on its way: the signature "
-        "fits the body as compact JSON\n"
+        "  found    body_parsed: the body was parsed and serialized again on its way: the "
+        "signature fits the body as compact JSON\n"
         "           → a proxy, function or framework before the router parses the JSON: hand the "
         "bytes on exactly as they came: no body parser, no rewriting in between\n"
     )

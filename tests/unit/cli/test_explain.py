@@ -120,14 +120,18 @@ def test_a_delivery_is_explained_by_the_rules_that_decided(explain: Router, ledg
         "odd": "error",
         "rest": "quiet",
     }
-    told = json.loads(ran.out)
-    assert told["generation"] == told["decided_by"] == ledger.then.id
-    assert (told["delivery"], told["verified_by"], told["duplicates"]) == (ORDER, "shop", 0)
+    reported = json.loads(ran.out)
+    assert reported["generation"] == reported["decided_by"] == ledger.then.id
+    assert (reported["delivery"], reported["verified_by"], reported["duplicates"]) == (
+        ORDER,
+        "shop",
+        0,
+    )
 
 
 def test_json_has_every_leaf_with_its_value(explain: Router) -> None:
-    told = json.loads(explain(ORDER, "--json", "--rule", "big").out, parse_float=str)
-    [rule] = told["events"][0]["rules"]
+    reported = json.loads(explain(ORDER, "--json", "--rule", "big").out, parse_float=str)
+    [rule] = reported["events"][0]["rules"]
     price, both = rule["match"]
     assert price["leaves"][0]["found"][0] == {
         "text": "decimal(payload.total_price)",
@@ -154,15 +158,15 @@ def test_the_text_is_grouped_and_says_what_was_found(explain: Router) -> None:
     places = [ran.out.index(t) for t in ("\nmatched", "\nnear misses", "\nerrors", "\nothers")]
     assert places == sorted(places)
     assert "verified  by secret 'shop'" in ran.out
-    assert "dedupe    new; it came once" in ran.out
+    assert "dedupe    new; received once" in ran.out
     assert "which decided" in ran.out
     assert "payload.vip = null" in ran.out
     assert "the smallest change, one of:\n      2 payload.currency needs 'EUR', is " in ran.out
     assert "3 payload.vip needs to be true, or not empty, is null" in ran.out
     assert "it is a text; write decimal(payload.total_price)" in ran.out
-    assert "the index passed over it: payload.currency is " in ran.out
+    assert "skipped by the index: payload.currency is " in ran.out
     assert "is a string; " in ran.out
-    assert "rest  otherwise: kept quiet by paid" in ran.out
+    assert "rest  otherwise: skipped, because paid matched" in ran.out
     assert "bounces  not for this endpoint: from mail" in ran.out
     assert "\x1b" not in ran.out
 
@@ -181,8 +185,8 @@ def test_an_event_of_a_batch_that_was_known_before(explain: Router) -> None:
     one = explain(MAILS, "--event", "1")
     assert "event 1: click evt_" in one.out
     assert "event 0" not in one.out
-    assert "a copy of an event known before" in explain(MAILS).out
-    assert "dedupe    1 of 2 events were known before, so not routed" in explain(MAILS).out
+    assert "a duplicate event" in explain(MAILS).out
+    assert "dedupe    1 of 2 events were known already, so not routed" in explain(MAILS).out
 
 
 def test_one_rule_is_shown_whole(explain: Router) -> None:
@@ -201,7 +205,7 @@ def test_what_was_not_parsed_asked_no_rule(explain: Router) -> None:
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
-        (["dlv_99999999"], 1, "nothing here has the id 'dlv_99999999'"),
+        (["dlv_99999999"], 1, "no delivery or job has the id 'dlv_99999999'"),
         (["job_99999999"], 2, "explain takes a delivery; `router show job_99999999`"),
         ([ORDER, "--rule", "gone"], 1, "there is no rule 'gone'"),
         ([MAILS, "--event", "2"], 1, "has no event 2"),

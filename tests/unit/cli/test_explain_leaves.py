@@ -59,7 +59,7 @@ def test_what_is_long_has_no_marks() -> None:
     assert "^" not in first
 
 
-def test_of_several_changes_each_is_told() -> None:
+def test_of_several_changes_each_is_reported() -> None:
     text = "payload.n > 5 || payload.none"
     *_, title, one, two = lines(Condition(text, a_condition(text).test))
     assert title == "    the smallest change, one of:"

@@ -89,9 +89,9 @@ def test_one_provider_tells_headers_limits_and_events(router: Router) -> None:
 
 def test_a_provider_tells_what_it_expects_of_us(router: Router) -> None:
     assert "POST answered with 200 within 5s; 401 when" in router("providers", "shopify").out
-    told = json.loads(router("providers", "shopify", "--json").out)
-    assert told["expects"].startswith("POST answered with 200 within 5s")
-    assert "at most 1,000 webhooks an app, made at most 4 a second" in told["notes"]
+    reported = json.loads(router("providers", "shopify", "--json").out)
+    assert reported["expects"].startswith("POST answered with 200 within 5s")
+    assert "at most 1,000 webhooks an app, made at most 4 a second" in reported["notes"]
 
 
 def test_a_provider_tells_which_events_and_samples_are_assumed(router: Router) -> None:
@@ -100,8 +100,8 @@ def test_a_provider_tells_which_events_and_samples_are_assumed(router: Router) -
     assert ["Set-up and dispatch", "repository_dispatch*", "-", "assumed*"] in lines
     (issues,) = [line for line in lines if line[1:2] == ["issues"]]
     assert issues[2].startswith("opened, closed, labeled, reopened*")
-    told = json.loads(router("providers", "shopify", "--json").out)["events"]
-    assumed = {event["name"]: event["payload_assumed"] for event in told}
+    reported = json.loads(router("providers", "shopify", "--json").out)["events"]
+    assumed = {event["name"]: event["payload_assumed"] for event in reported}
     assert (assumed["orders/create"], assumed["orders/paid"]) == (False, True)
 
 

@@ -156,7 +156,7 @@ def test_on_a_terminal_it_asks(typed: str, endpoints: list[str], url: str, tmp_p
     assert f'- http: "{url}"' in Path("rules.yaml").read_text("utf-8")
 
 
-def test_a_wrong_answer_is_told_before_the_next_question(tmp_path: Path) -> None:
+def test_a_wrong_answer_is_reported_before_the_next_question(tmp_path: Path) -> None:
     leader, follower = pty.openpty()
     os.write(leader, b"shopfy\n")
     ran = subprocess.run(

@@ -42,10 +42,10 @@ def test_times_of_records_in_json_are_times_and_payloads_stay(
     result = {"created_at": at, "at": at}
     attempt = Attempt("job_1", 1, at, at + 5, "dead", None, result, "g")
     print_json([attempt, {"free": {"at": at}}])
-    [told, free] = json.loads(capsys.readouterr().out)
-    assert told["started_at"] == "2026-03-01T12:30:00.250Z"
-    assert told["ended_at"] == "2026-03-01T12:30:00.255Z"
-    assert (told["number"], told["result"], free) == (1, result, {"free": {"at": at}})
+    [reported, free] = json.loads(capsys.readouterr().out)
+    assert reported["started_at"] == "2026-03-01T12:30:00.250Z"
+    assert reported["ended_at"] == "2026-03-01T12:30:00.255Z"
+    assert (reported["number"], reported["result"], free) == (1, result, {"free": {"at": at}})
 
 
 @given(st.binary())

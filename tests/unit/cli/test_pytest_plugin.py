@@ -37,7 +37,7 @@ def test_each_test_is_an_item_with_file_and_line(tested: pytest.Pytester) -> Non
         [
             "*rules.yaml::a paid order PASSED*",
             "*rules.yaml::a push * FAILED*",
-            'calls.pushes/log (line 19): message: expected "pushed", came "push"',
+            'calls.pushes/log (line 19): message: expected "pushed", got "push"',
         ]
     )
     result.stdout.no_fnmatch_line("*Traceback*")

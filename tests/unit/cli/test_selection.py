@@ -64,7 +64,7 @@ def test_a_state_is_one_of_the_known(router: Router, rules: Path) -> None:
 def test_times_in_the_wrong_order_are_refused(router: Router, rules: Path) -> None:
     ran = router("dead", "-f", rules, "--since", "1h", "--until", "2h")
     assert ran.code == 2
-    assert "exchange them" in ran.err
+    assert "swap them" in ran.err
 
 
 @pytest.mark.parametrize("verb", ["replay", "cancel", "revive"])

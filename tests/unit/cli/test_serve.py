@@ -13,7 +13,7 @@ from tests.acceptance.process import PATIENCE_S, ROOT, free_ports
 from tests.unit.cli.conftest import Router
 
 
-def test_every_missing_secret_is_told_at_once(
+def test_every_missing_secret_is_reported_at_once(
     router: Router, rules: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("SHOP_SECRET", "HUB_SECRET"):
@@ -28,7 +28,7 @@ def test_every_missing_secret_is_told_at_once(
     assert "router serve --dev" in last
 
 
-def test_variables_of_settings_and_of_secrets_are_told_in_one_run(
+def test_variables_of_settings_and_of_secrets_are_reported_in_one_run(
     router: Router, rules: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("HUB_SECRET")

@@ -114,7 +114,7 @@ def test_a_server_and_a_store_here_contradict_each_other(router: Router, other: 
     assert router("targets", *other, "pause", "erp", "--server", url).code == 2
 
 
-def test_an_address_that_is_no_url_is_told_at_once(router: Router) -> None:
+def test_an_address_that_is_no_url_is_reported_at_once(router: Router) -> None:
     ran = router("deliveries", "--server", "router.example.net:8001")
     assert ran.code == 2
     assert "--server takes a URL like https://" in ran.err

@@ -32,7 +32,7 @@ def db(rules: Path) -> Path:
     return path
 
 
-def test_a_backup_is_made_told_and_never_overwritten(
+def test_a_backup_is_made_reported_and_never_overwritten(
     router: Router, rules: Path, db: Path, tmp_path: Path
 ) -> None:
     copy = tmp_path / "copy.db"
@@ -43,8 +43,8 @@ def test_a_backup_is_made_told_and_never_overwritten(
     again = router("store", "backup", copy, "-f", rules)
     assert again.code == 2
     assert "--force" in again.err
-    told = json.loads(router("store", "backup", copy, "-f", rules, "--force", "--json").out)
-    assert told["path"] == str(copy)
+    reported = json.loads(router("store", "backup", copy, "-f", rules, "--force", "--json").out)
+    assert reported["path"] == str(copy)
 
 
 def test_a_backup_and_a_restore_are_lines_of_the_audit(
@@ -132,12 +132,12 @@ def test_a_migration_is_looked_at_then_done(router: Router, rules: Path, tmp_pat
     old.close()
     look = router("store", "migrate", "--check", "-f", rules)
     assert (look.code, look.out) == (1, f"{path} would go from schema 1 to {newest}\n")
-    told = router("store", "info", "-f", rules)
-    assert f"1; this router wants {newest}: `router store migrate`" in told.out
+    reported = router("store", "info", "-f", rules)
+    assert f"1; this router needs {newest}: `router store migrate`" in reported.out
     done = router("store", "migrate", "-f", rules)
     assert (done.code, done.out) == (0, f"{path} went from schema 1 to {newest}\n")
     again = router("store", "migrate", "--check", "-f", rules)
-    assert (again.code, again.out) == (0, f"{path} has schema {newest}, as this router wants\n")
+    assert (again.code, again.out) == (0, f"{path} has schema {newest}, as this router needs\n")
 
 
 def test_a_store_at_a_glance(router: Router, rules: Path, db: Path) -> None:

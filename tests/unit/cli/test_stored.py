@@ -122,10 +122,10 @@ def test_deliveries_in_json_are_whole(ask: Router) -> None:
 def test_json_has_times_that_a_selector_takes(command: tuple[str, ...], ask: Router) -> None:
     """No Unix milliseconds are left in it."""
     ask("replay", JOB)
-    told = ask(*command, "--json")
-    assert told.code == 0
-    assert not re.search(r"\b1[0-9]{12}\b", told.out), told.out
-    for time_ in re.findall(r'"(20\d\d-[^"]*)"', told.out)[:2]:
+    reported = ask(*command, "--json")
+    assert reported.code == 0
+    assert not re.search(r"\b1[0-9]{12}\b", reported.out), reported.out
+    for time_ in re.findall(r'"(20\d\d-[^"]*)"', reported.out)[:2]:
         assert ask("deliveries", "--since", time_).code == 0
 
 
@@ -329,14 +329,14 @@ def test_a_selection_is_not_changed_unasked(
     assert (ran.code, plan[0]) == (0, head)
     assert not part or plan[2].split() == part.split()
     assert not part or plan[3].startswith("received from 20")
-    told = json.loads(ask(verb, *args, "--dry-run", "--json").out)
-    assert (told["dry_run"], told["jobs"]) == (True, int(bool(part)))
+    reported = json.loads(ask(verb, *args, "--dry-run", "--json").out)
+    assert (reported["dry_run"], reported["jobs"]) == (True, int(bool(part)))
     assert (ask("deliveries", "--json").out, ask("audit", "--json").out) == (before, "[]\n")
     done = json.loads(ask(verb, *args, "--yes", "--json").out)
-    assert done["revived" if verb == "revive" else "cancelled"] == told["jobs"]
+    assert done["revived" if verb == "revive" else "cancelled"] == reported["jobs"]
 
 
-def test_a_replay_s_rate_is_told_in_words(ask: Router) -> None:
+def test_a_replay_s_rate_is_reported_in_words(ask: Router) -> None:
     ran = ask("replay", JOB, "--rate", "fast")
     assert ran.code == 2
     assert "--rate takes 5/s, 30/m or none" in ran.err
@@ -390,12 +390,10 @@ def test_what_was_made_again_is_revived_by_its_name_alone(ask: Router) -> None:
     for way in ("--dry-run", "--yes"):
         ran = ask("revive", "--state", "dead", way)
         assert ran.out.startswith("0 jobs")
-        assert "1 dead job passed over: a newer run of the same was made, the last by monday" in (
-            ran.err
-        )
-    told = json.loads(ask("revive", "--state", "dead", "--yes", "--json").out)
-    assert (told["revived"], told["passed"], told["earlier"]["id"]) == (0, 1, "monday")
-    assert datetime.fromisoformat(told["earlier"]["at"])
+        assert "1 dead job skipped: already replayed, the last by monday" in (ran.err)
+    reported = json.loads(ask("revive", "--state", "dead", "--yes", "--json").out)
+    assert (reported["revived"], reported["passed"], reported["earlier"]["id"]) == (0, 1, "monday")
+    assert datetime.fromisoformat(reported["earlier"]["at"])
     for way in ("--dry-run", "--yes"):
         ran = ask("revive", JOB, way)
         assert ran.out.startswith("1 job")
@@ -422,24 +420,28 @@ def test_replay_makes_new_jobs_and_a_dry_run_makes_none(ask: Router) -> None:
 
 
 @pytest.mark.parametrize("what", [("--rule", "paid"), ("--until", "30s", "--recorded"), (JOB,)])
-def test_the_same_replay_again_is_told_and_makes_none(what: tuple[str, ...], ask: Router) -> None:
+def test_the_same_replay_again_is_reported_and_makes_none(
+    what: tuple[str, ...], ask: Router
+) -> None:
     """By whom and when it was made, and how it is done once more."""
     first = json.loads(ask("replay", *what, "--yes", "--json").out)
     assert first["jobs"] == 1
-    told = rf"it was replayed at \d\d:\d\d:\d\dZ by {first['id']}; `--again` does it once more\n"
+    reported = (
+        rf"it was replayed at \d\d:\d\d:\d\dZ by {first['id']}; `--again` does it once more\n"
+    )
     for args in (("--yes",), ("--dry-run",), ("--yes", "--as", "other")):
-        assert re.fullmatch(told, ask("replay", *what, *args).out)
+        assert re.fullmatch(reported, ask("replay", *what, *args).out)
     ran = ask("replay", *what, "--dry-run", "--again")
     assert ran.out.startswith("1 job of 1 delivery would be replayed\n")
     assert ask("replay", *what, "--yes", "--again").out.startswith("1 job of 1 delivery replayed\n")
     assert json.loads(ask("deliveries", "--json").out)[1]["jobs"] == {"available": 2, "dead": 1}
 
 
-def test_of_a_selection_what_is_new_is_made_and_the_rest_is_told(ask: Router) -> None:
+def test_of_a_selection_what_is_new_is_made_and_the_rest_is_reported(ask: Router) -> None:
     ask("replay", JOB)
     everything = ask("replay", "--event", "orders/paid", "--recorded", "--yes")
     assert everything.out.startswith("1 job of 1 delivery replayed\n")
-    assert "1 passed over: replayed already, the last at" in everything.err
+    assert "1 skipped: already replayed, the last at" in everything.err
 
 
 def test_an_unknown_id_is_said(ask: Router) -> None:

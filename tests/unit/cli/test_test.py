@@ -38,7 +38,7 @@ def test_a_line_a_test_and_what_came_of_the_failed_one(router: Router, tested: P
     assert ran.out.splitlines() == [
         f"{tested}:16: ok   a paid order",
         f"{tested}:17: FAIL a push \\x1b[31m",
-        '    calls.pushes/log (line 19): message: expected "pushed", came "push"',
+        '    calls.pushes/log (line 19): message: expected "pushed", got "push"',
         "1 passed, 1 failed",
     ]
 
@@ -78,7 +78,7 @@ def test_json_tells_all(router: Router, tested: Path) -> None:
     assert (passed["name"], passed["line"], passed["passed"]) == ("a paid order", 16, True)
     assert (passed["status"], passed["matched"]) == ([200], ["paid"])
     assert failed["failures"] == [
-        'calls.pushes/log (line 19): message: expected "pushed", came "push"'
+        'calls.pushes/log (line 19): message: expected "pushed", got "push"'
     ]
     assert failed["calls"] == {"pushes/log": [{"kind": "log", "message": "push"}]}
 

@@ -39,7 +39,7 @@ async def fill(rules: Path, received_at: int, since: int | None = None) -> None:
     await store.close()
 
 
-def heard(router: Router, rules: Path) -> tuple[str, object, object]:
+def received(router: Router, rules: Path) -> tuple[str, object, object]:
     """The table's first row, and what JSON says."""
     plain = router("addresses", "-f", rules)
     row = json.loads(router("addresses", "-f", rules, "--json").out)[0]
@@ -48,7 +48,7 @@ def heard(router: Router, rules: Path) -> tuple[str, object, object]:
 
 
 def test_nothing_is_known_without_a_store(router: Router, watched: Path) -> None:
-    row, last, silent = heard(router, watched)
+    row, last, silent = received(router, watched)
     assert (row.endswith("never"), last, silent) == (True, None, False)
     columns = router("addresses", "-f", watched).out.splitlines()[0]
     assert columns.endswith("LAST RECEIVED")
@@ -60,22 +60,22 @@ def test_the_last_delivery_says_whether_it_is_silent(
 ) -> None:
     at = time.time_ns() // 1_000_000 - hours * HOUR
     asyncio.run(fill(watched, at))
-    row, last, is_silent = heard(router, watched)
+    row, last, is_silent = received(router, watched)
     assert row.endswith(moment(at) + (", SILENT" if silent else ""))
     assert (last, is_silent) == (exact(at), silent)
 
 
 @pytest.mark.parametrize(("hours", "silent"), [(1, False), (7, True)])
-def test_who_never_heard_anything_is_silent_in_time(
+def test_who_never_received_anything_is_silent_in_time(
     router: Router, watched: Path, hours: int, silent: bool
 ) -> None:
     asyncio.run(fill(watched, 0, since=time.time_ns() // 1_000_000 - hours * HOUR))
-    row, last, is_silent = heard(router, watched)
+    row, last, is_silent = received(router, watched)
     assert (last, is_silent) == (None, silent)
     assert row.endswith("never, SILENT" if silent else "never")
 
 
-def test_flags_are_told_in_words(router: Router, watched: Path) -> None:
+def test_flags_are_reported_in_words(router: Router, watched: Path) -> None:
     asyncio.run(fill(watched, 1_750_000_000_000))
     words = (
         "flags     api_version: made by another API version than the endpoint expects; "

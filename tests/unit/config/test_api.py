@@ -81,7 +81,7 @@ def test_who_may_deliver(written: str, read: tuple[str, ...]) -> None:
     assert endpoint(f"allow_from: {written}", "github").allow_from == read
 
 
-def test_a_version_and_a_longest_silence() -> None:
+def test_a_version_and_a_longest_quiet_time() -> None:
     given = endpoint("api_version: 2024-01, expect_every: 6h")
     assert (given.api_version, given.expect_every) == ("2024-01", 6 * 3_600_000)
     assert endpoint("x-none: 1").expect_every is None

@@ -156,7 +156,7 @@ def test_what_lies_behind_a_circle_is_in_none() -> None:
     assert "one after two after one" in text
 
 
-def test_two_circles_are_told_apart() -> None:
+def test_two_circles_are_distinguished() -> None:
     text = said(
         actions("id: a, after: b", "id: b, after: a", "id: c, after: [d, a]", "id: d, after: c")
     )

@@ -69,8 +69,10 @@ def test_every_code_in_use_is_in_the_table_and_the_other_way_round() -> None:
     text = "\n".join(file.read_text("utf-8") for file in files)
     used = set(re.findall(r'"([a-z]+(?:-[a-z]+)+)"', text))
     assert set(CODES) <= used
-    told = re.compile(r'(?:error|warning|error_within|one_of|unknown|_fault|_stop)\(\s*"([a-z-]+)"')
-    assert set(told.findall(text)) <= set(CODES)
+    reported = re.compile(
+        r'(?:error|warning|error_within|one_of|unknown|_fault|_stop)\(\s*"([a-z-]+)"'
+    )
+    assert set(reported.findall(text)) <= set(CODES)
 
 
 def files_of(package: str) -> list[Path]:

@@ -112,7 +112,7 @@ def test_unused_it_is_reported_at_its_code() -> None:
     assert said(rule(text)) == [("pragma-unused", 7, 42), ("pragma-unused", 7, 56)]
 
 
-def test_unused_is_told_by_a_thorough_load_without_errors_only() -> None:
+def test_unused_is_reported_by_a_thorough_load_without_errors_only() -> None:
     text = HEAD + rule("orders/paid  # check: ignore unknown-event new")
     assert load(text, path="rules.yaml", env={}).diagnostics == ()
     broken = rule("orders/paid  # check: ignore unknown-event new") + "  - id: b\n"

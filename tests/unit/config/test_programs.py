@@ -46,7 +46,7 @@ def said(folder: Path, shell: str) -> list[tuple[str, str]]:
         "{script: bin/none}",
     ],
 )
-def test_what_is_there_or_cannot_be_told_is_silent(folder: Path, shell: str) -> None:
+def test_what_is_there_or_not_known_is_silent(folder: Path, shell: str) -> None:
     assert said(folder, shell) == []
 
 

@@ -128,7 +128,7 @@ def test_results_are_judged_where_no_event_is_known() -> None:
     assert (found.code, found.hint) == ("unknown-name", "did you mean 'status'?")
 
 
-def test_what_stands_twice_is_told_at_both_places_once() -> None:
+def test_what_stands_twice_is_reported_at_both_places_once() -> None:
     one, two = "payload.curency == 'EUR'", "payload.curency != 'USD'"
     found = said(rule(f'["{one}", "{two}"]'))
     assert [(d.code, d.line) for d in found] == [("misspelt-field", 12)] * 2

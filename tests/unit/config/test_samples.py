@@ -20,9 +20,9 @@ QUIET = {"unused-secret", "unknown-field"}
 
 def said(rules: str) -> list[tuple[int, int, str]]:
     found = load(HEAD + rules, path="rules.yaml", env={}, thorough=True).diagnostics
-    told = [d for d in found if d.code not in QUIET]
-    assert {d.code for d in told} <= {"template-fails-on-sample"}
-    return [(d.line, d.column, d.message) for d in told]
+    reported = [d for d in found if d.code not in QUIET]
+    assert {d.code for d in reported} <= {"template-fails-on-sample"}
+    return [(d.line, d.column, d.message) for d in reported]
 
 
 def header(template: str, *, more: str = "", source: str = "shop", events: str = "") -> str:
@@ -71,7 +71,7 @@ def test_definitions_are_followed() -> None:
         "{{ if(payload.cancel_reason, payload.cancel_reason, 'none') }}",
     ],
 )
-def test_what_is_right_or_cannot_be_told_is_silent(template: str) -> None:
+def test_what_is_right_or_not_known_is_silent(template: str) -> None:
     assert order(template) == []
 
 
@@ -91,7 +91,7 @@ def test_other_events_are_counted() -> None:
     assert "on the sample of orders/create, and of 1 more: " in found[0][2]
 
 
-def test_a_rule_for_every_event_is_told_only_what_is_there_and_wrong() -> None:
+def test_a_rule_for_every_event_is_reported_only_what_is_there_and_wrong() -> None:
     assert said(header("{{ payload.ref }}", source="code")) == []
 
 
@@ -113,7 +113,7 @@ def test_a_path_segment_that_comes_out_empty() -> None:
     assert "path segment" in said(rules)[0][2]
 
 
-def test_the_same_template_twice_is_told_at_each_rule() -> None:
+def test_the_same_template_twice_is_reported_at_each_rule() -> None:
     rules = header("{{ payload.cancel_reason }}", events="orders/paid")
     found = said(rules + rules.replace("id: a", "id: b"))
     assert [line for line, _, _ in found] == [16, 23]

@@ -60,7 +60,7 @@ def test_a_use_has_its_own_id_retry_and_interruption() -> None:
     assert dict(second.given)["text"] == [1, {"a": second.given[0][1][1]["a"]}]
 
 
-def test_two_uses_without_ids_are_told_apart() -> None:
+def test_two_uses_without_ids_are_distinguished() -> None:
     found = loaded(TELL, "{use: tell, with: {text: a}}", "{use: tell, with: {text: b}}")
     assert codes(found) == [("duplicate-action", 18)]
 
@@ -82,7 +82,7 @@ def test_expressions_are_checked_with_the_rule_s_own_events() -> None:
     assert found.diagnostics[0].hint.endswith("; used by the rule 'r' in line 11")
 
 
-def test_a_fault_is_told_once_however_often_it_is_used() -> None:
+def test_a_fault_is_reported_once_however_often_it_is_used() -> None:
     shared = "actions: {say: {log: '{{ paylod.x }}'}}\n"
     found = loaded(shared, "{id: a, use: say}", "{id: b, use: say}", "{id: c, use: say}")
     assert codes(found) == [("unknown-root", 6)]

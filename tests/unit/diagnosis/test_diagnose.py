@@ -40,9 +40,9 @@ def a_case(provider: Provider = SHOP, *values: bytes, **given: object) -> Diagno
 def found(request: InboundRequest, case: DiagnosisInput) -> list[DiagnosisFinding]:
     """The findings, none of which holds a secret or a body."""
     findings = list(diagnose(request, case))
-    told = repr(findings).encode()
+    reported = repr(findings).encode()
     for secret in (*case.live, *case.ended):
-        assert secret.value not in told
+        assert secret.value not in reported
     return findings
 
 
@@ -101,7 +101,7 @@ def test_a_body_that_was_parsed_and_written_anew(sent: bytes, came: bytes) -> No
     request = changed(a_delivery(SHOP, body=sent), body=came)
     [cause] = found(request, a_case())
     assert (cause.code, cause.sure) == ("body_parsed", True)
-    assert "parsed and written anew" in cause.says
+    assert "parsed and serialized again" in cause.says
 
 
 @pytest.mark.parametrize("name", SIGNING)
@@ -269,7 +269,7 @@ def test_a_secret_that_fits_nothing() -> None:
     assert codes(request, a_case()) == []
 
 
-def test_a_key_that_lost_its_line_breaks_is_mended_and_one_that_lost_its_end_is_told() -> None:
+def test_a_key_that_lost_its_line_breaks_is_mended_and_one_that_lost_its_end_is_reported() -> None:
     pem = invented(MAIL).verify
     joined = pem.replace(b"\n", b" ")
     assert codes(a_delivery(MAIL), a_case(MAIL, joined)) == ["genuine"]

@@ -73,7 +73,7 @@ def test_known_senders_are_recognised(name: str) -> None:
     assert known_senders(request, [LiveSecret("given", b"another")], every) == []
 
 
-def test_a_body_that_lost_its_end_is_told() -> None:
+def test_a_body_that_lost_its_end_is_reported() -> None:
     provider = Provider(a_definition(verify=HMAC))
     request = a_delivery(provider, "made", body=b'{"a": 1}\n')
     (found,) = fits(changed(request, body=b'{"a": 1}'), invented(provider).verify)

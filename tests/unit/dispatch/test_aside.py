@@ -29,7 +29,7 @@ def refused(_job: Job, _attempt: Attempt) -> Acceptance | None:
 
 
 @on_bench
-async def test_an_event_that_cannot_be_made_is_told_as_a_defect(bench: Bench) -> None:
+async def test_an_event_that_cannot_be_made_is_reported_as_a_defect(bench: Bench) -> None:
     ledger = Asking()
     live = DispatchRules(
         render=bench.render,

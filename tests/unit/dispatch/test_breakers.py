@@ -73,12 +73,12 @@ def test_runs_of_a_command_or_a_plugin_are_counted_and_never_open_it(kind: Actio
 
 @pytest.mark.parametrize("kind", ["network", "server"])
 def test_only_failures_to_connect_open_it_after_five(kind: Any) -> None:
-    told = list[TargetChange]()
-    one = gates(changed=told.append)
+    reported = list[TargetChange]()
+    one = gates(changed=reported.append)
     changes = [one.ended(a_job(), RetryOutcome(kind, "no")) for _ in range(5)]
     opened = kind == "network"
     assert [c is not None for c in changes] == [False] * 4 + [opened]
-    assert told == [c for c in changes if c]
+    assert reported == [c for c in changes if c]
     assert list(one.unhealthy) == (["erp"] if opened else [])
     assert one.limits("erp", "http").concurrency == (0 if opened else 4)
     assert one.limits("crm", "http") is GUARDED
@@ -138,8 +138,8 @@ def test_it_is_ordinary_again_when_nothing_waits() -> None:
 
 
 def test_by_hand() -> None:
-    told = list[TargetChange]()
-    one = gates(changed=told.append)
+    reported = list[TargetChange]()
+    one = gates(changed=reported.append)
     paused = one.pause("erp", "they move", "ann")
     assert paused is not None
     told_so = (paused.new, paused.reason, paused.by, paused.at)
@@ -152,7 +152,7 @@ def test_by_hand() -> None:
     assert (resumed.new, resumed.by) == ("recovering", "bob")
     assert one.paused() == frozenset()
     assert one.resume("crm", "why", "bob") is None
-    assert [change.target for change in told] == ["erp", "erp"]
+    assert [change.target for change in reported] == ["erp", "erp"]
     assert [gate.target for gate in one.known()] == ["erp", "crm"]
 
 
@@ -184,9 +184,9 @@ async def test_what_is_news_is_written_once_and_stays_news_until_it_is() -> None
 
 def test_what_is_ordinary_need_not_be_remembered() -> None:
     news = TargetMemory(state="paused", reason="x")
-    told = facts({"erp": TargetMemory(), "crm": news})
-    assert told[FACT + "erp"] is None
-    assert told[FACT + "crm"]["state"] == "paused"
+    reported = facts({"erp": TargetMemory(), "crm": news})
+    assert reported[FACT + "erp"] is None
+    assert reported[FACT + "crm"]["state"] == "paused"
 
 
 def test_what_a_disk_has_spoilt_is_not_remembered() -> None:
@@ -199,8 +199,8 @@ def test_what_a_disk_has_spoilt_is_not_remembered() -> None:
 def test_a_clock_that_is_set_neither_ends_a_wait_nor_makes_it_longer(ms: int) -> None:
     """The times of a target are ledger time, and shown as the clock is now."""
     clock = SetClock()
-    told: list[TargetChange] = []
-    one = Breakers(lambda _target, _kind: GUARDED, clock, random.Random(1), told.append)
+    reported: list[TargetChange] = []
+    one = Breakers(lambda _target, _kind: GUARDED, clock, random.Random(1), reported.append)
     for _ in range(REFUSALS):
         one.ended(a_job(), RetryOutcome("network", "no connection"))
     probe = one.of("erp").next_probe
@@ -211,7 +211,7 @@ def test_a_clock_that_is_set_neither_ends_a_wait_nor_makes_it_longer(ms: int) ->
     assert (shown.state, shown.since, shown.next_probe) == ("failing", START_MS + ms, probe + ms)
     assert shown.last_error_at == START_MS + ms
     one.tick("erp", probe)
-    assert [(change.new, change.at) for change in told] == [
+    assert [(change.new, change.at) for change in reported] == [
         ("failing", START_MS),
         ("recovering", probe + ms),
     ]

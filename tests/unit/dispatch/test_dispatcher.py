@@ -263,7 +263,7 @@ async def test_a_result_that_cannot_be_stored_is_left_out(bench: Bench) -> None:
 
 
 @on_bench
-async def test_a_lost_lease_is_heard_of(bench: Bench) -> None:
+async def test_a_lost_lease_is_reported(bench: Bench) -> None:
     async def how(job: Job) -> Outcome:
         await bench.ledger.recover(
             nodes=await bench.ledger.reads.lost_nodes("other"), now=0, on_interrupt_dead=frozenset()
@@ -346,7 +346,7 @@ async def test_what_never_began_may_run_although_interruption_is_its_death(bench
 
 
 @on_bench
-async def test_a_lease_that_was_never_heard_of_kills_nobody(bench: Bench) -> None:
+async def test_a_lease_that_was_never_reported_kills_nobody(bench: Bench) -> None:
     bench.dead_if_interrupted = frozenset({("r", "a")})
     bench.failing["lease"] = [AFTER]
     await bench.start()
@@ -440,7 +440,7 @@ class Spoilt(Ledger):
 
 
 @on_bench
-async def test_a_job_that_cannot_be_read_is_told_once(bench: Bench) -> None:
+async def test_a_job_that_cannot_be_read_is_reported_once(bench: Bench) -> None:
     bench.ledger = Spoilt()
     await bench.start()
     await bench.commit_and_wake(*bench.new(3))

@@ -19,7 +19,7 @@ def test_the_earliest_is_kept() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 20), st.booleans())))
-def test_never_later_than_told(steps: list[tuple[str, int, bool]]) -> None:
+def test_never_later_than_due(steps: list[tuple[str, int, bool]]) -> None:
     due, model = DueTimes(), dict[str, int]()
     for target, at, take in steps:
         if take:
@@ -32,7 +32,7 @@ def test_never_later_than_told(steps: list[tuple[str, int, bool]]) -> None:
         assert len(due) == len(model)
 
 
-def test_the_first_of_all_is_told() -> None:
+def test_the_first_of_all_is_reported() -> None:
     due = DueTimes()
     assert due.put("a", 10)
     assert not due.put("a", 10), "the same again"

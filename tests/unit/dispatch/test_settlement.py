@@ -91,7 +91,7 @@ def test_when_it_ends(failure: str, policy: RetryPolicy, charged: int, state: st
 @pytest.mark.parametrize(
     ("after_s", "least", "most"), [(0, 4, 6), (-1, 4, 6), (3600, 3600, 3600), (1e12, 86400, 86400)]
 )
-def test_a_targets_wish_is_clamped(after_s: float, least: float, most: float) -> None:
+def test_a_targets_retry_after_is_clamped(after_s: float, least: float, most: float) -> None:
     due_at = _settled(RetryOutcome("throttled", "HTTP 429", after_s)).due_at
     assert due_at is not None
     assert least * 1000 <= due_at - END <= most * 1000

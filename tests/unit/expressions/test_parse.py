@@ -60,7 +60,7 @@ def test_our_grammar(text: str, given: Any, result: Any) -> None:
         (
             "'x' \"b\"",
             '"b"',
-            "a text goes in single quotes; in double quotes stands a field's name",
+            "a text goes in single quotes; double quotes are for a field's name",
         ),
         ("a & b", "&", "write '&&' for 'and'"),
         ("5", "5", "write `5` in backticks"),

@@ -54,8 +54,8 @@ def test_null_lists_and_objects_are_no_text(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "advice"),
     [
-        ("{{ payload.gone }}", "say what stands there instead: default(payload.gone, …)"),
-        ("x{{ payload.l }}", "say what parts its elements: join(…, payload.l), or"),
+        ("{{ payload.gone }}", "give a fallback: default(payload.gone, …)"),
+        ("x{{ payload.l }}", "give a separator: join(…, payload.l), or"),
     ],
 )
 def test_what_is_no_text_says_what_to_write_and_leaves_the_value_to_the_reader(

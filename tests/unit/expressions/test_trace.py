@@ -19,12 +19,12 @@ def leaves(text: str, *, thorough: bool = False) -> tuple[Leaf, ...]:
     return trace(compiled(text), SCOPE, thorough=thorough).leaves
 
 
-def told(text: str, *, thorough: bool = False) -> list[tuple[str, str]]:
+def reported(text: str, *, thorough: bool = False) -> list[tuple[str, str]]:
     return [(leaf.text, leaf.verdict) for leaf in leaves(text, thorough=thorough)]
 
 
 def test_the_leaves_are_what_and_or_and_not_join() -> None:
-    assert told("payload.a == 'x' && (payload.none || !(payload.n == '4' || payload.b))") == [
+    assert reported("payload.a == 'x' && (payload.none || !(payload.n == '4' || payload.b))") == [
         ("payload.a == 'x'", "true"),
         ("payload.none", "false"),
         ("payload.n == '4'", "false"),
@@ -76,19 +76,19 @@ def test_a_value_that_cannot_be_had_says_why_too() -> None:
 
 
 def test_what_cannot_change_the_verdict_is_not_evaluated() -> None:
-    assert told("payload.none && payload.a")[1] == ("payload.a", "not evaluated")
-    assert told("payload.a || payload.none")[1] == ("payload.none", "not evaluated")
-    assert told("payload.gone == 1 && payload.none && payload.a")[2][1] == "not evaluated"
+    assert reported("payload.none && payload.a")[1] == ("payload.a", "not evaluated")
+    assert reported("payload.a || payload.none")[1] == ("payload.none", "not evaluated")
+    assert reported("payload.gone == 1 && payload.none && payload.a")[2][1] == "not evaluated"
 
 
 def test_a_thorough_reading_tells_all_that_stands_in_the_way() -> None:
-    assert told("payload.none && payload.b && event", thorough=True) == [
+    assert reported("payload.none && payload.b && event", thorough=True) == [
         ("payload.none", "false"),
         ("payload.b", "false"),
         ("event", "true"),
     ]
-    assert told("!(payload.a || event)", thorough=True)[1] == ("event", "true")
-    assert told("payload.a || payload.none", thorough=True)[1][1] == "not evaluated"
+    assert reported("!(payload.a || event)", thorough=True)[1] == ("event", "true")
+    assert reported("payload.a || payload.none", thorough=True)[1][1] == "not evaluated"
 
 
 @pytest.mark.parametrize(

@@ -91,10 +91,10 @@ class World:
             event="orders/paid", body=body, key=key, delivery_id=number, now_ms=self.clock.now()
         )
         headers = tuple((n.lower().encode(), v.encode()) for n, v in signed)
-        door = self.intake.find(b"/wh_x")
-        assert door is not None
+        listener = self.intake.find(b"/wh_x")
+        assert listener is not None
         return await self.intake.accept(
-            door,
+            listener,
             a_request(body=body, headers=headers, **{"received_at": self.clock.now(), **given}),
         )
 

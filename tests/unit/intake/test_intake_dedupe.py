@@ -24,12 +24,12 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 
 
 async def sent(world: World, path: bytes, headers: list[tuple[str, str]], body: bytes) -> Reply:
-    door = world.intake.find(path)
-    assert door is not None
+    listener = world.intake.find(path)
+    assert listener is not None
     raw = tuple((name.lower().encode(), value.encode()) for name, value in headers)
     now = world.clock.now()
     return await world.intake.accept(
-        door, a_request(raw_path=path, headers=raw, body=body, received_at=now)
+        listener, a_request(raw_path=path, headers=raw, body=body, received_at=now)
     )
 
 

@@ -68,7 +68,7 @@ async def test_a_stranger_with_a_right_signature_hears_no_more_than_a_word(
     assert world.refusals.recent(1)[0]["reason"] == "address_not_allowed"
 
 
-async def test_until_ranges_are_known_the_sender_is_told_to_come_back(store: SqliteStore) -> None:
+async def test_until_ranges_are_known_the_sender_gets_503(store: SqliteStore) -> None:
     world = publishing(World(store, of_shop(allow_from=(PUBLISHED,))), None)
     reply = await world.send(peer="192.0.2.7")
     assert (reply.status, reply.retry_after) == (503, 5)
@@ -118,13 +118,13 @@ async def bear(world: World, version: str, number: str) -> None:
         event="orders/paid", body=b"{}", key=KEY, delivery_id=number, now_ms=world.clock.now()
     )
     headers = {**{n.lower(): v for n, v in named}, "x-shopify-api-version": version}
-    door = world.intake.find(b"/wh_x")
-    assert door is not None
+    listener = world.intake.find(b"/wh_x")
+    assert listener is not None
     wire = tuple((name.encode(), value.encode()) for name, value in headers.items())
-    assert (await world.intake.accept(door, a_request(headers=wire))).status == 200
+    assert (await world.intake.accept(listener, a_request(headers=wire))).status == 200
 
 
-async def told(stream: io.StringIO) -> list[dict[str, Any]]:
+async def reported(stream: io.StringIO) -> list[dict[str, Any]]:
     """What the log said of versions."""
     await asyncio.sleep(0)  # lines of one turn of the loop go out at its end
     lines = [json.loads(line) for line in stream.getvalue().splitlines()]
@@ -142,11 +142,13 @@ async def test_a_new_api_version_is_logged_once_and_counted_always(
     world = World(store, of_shop(api_version="2023-10"))
     for number, version in enumerate(["2024-01", "2023-10", "2024-01", "2024-04", "2024-01"]):
         await bear(world, version, f"w-{number}")
-    assert [(line["level"], line["endpoint"], line["version"]) for line in await told(stream)] == [
+    assert [
+        (line["level"], line["endpoint"], line["version"]) for line in await reported(stream)
+    ] == [
         ("warning", "shop", "2024-01"),
         ("warning", "shop", "2024-04"),
     ]
-    assert {line["expected"] for line in await told(stream)} == {"2023-10"}
+    assert {line["expected"] for line in await reported(stream)} == {"2023-10"}
     assert counted(world) == 4
 
 
@@ -157,5 +159,5 @@ async def test_a_sender_of_ever_new_versions_does_not_fill_the_log(
     sent = ODD_VERSIONS_MAX + 5
     for number in range(sent):
         await bear(world, f"v{number}", f"w-{number}")
-    assert len(await told(stream)) == ODD_VERSIONS_MAX
+    assert len(await reported(stream)) == ODD_VERSIONS_MAX
     assert counted(world) == sent

@@ -36,13 +36,13 @@ def sink() -> Sink:
 
 
 @pytest.fixture
-def told() -> list[int]:
+def reported() -> list[int]:
     return []
 
 
 @pytest.fixture
-def output(sink: Sink, told: list[int]) -> Output:
-    return Output(sink, told.append)
+def output(sink: Sink, reported: list[int]) -> Output:
+    return Output(sink, reported.append)
 
 
 @pytest.fixture
@@ -64,18 +64,18 @@ def test_what_finds_no_room_comes_later_and_in_order(sink: Sink, output: Output)
     assert output.lost == 0
 
 
-def test_more_than_is_kept_is_lost_and_told_once(
-    sink: Sink, output: Output, told: list[int]
+def test_more_than_is_kept_is_lost_and_reported_once(
+    sink: Sink, output: Output, reported: list[int]
 ) -> None:
     for number in range(KEPT_LINES + 11):
         output.msg(str(number))
     lost = output.lost
     assert lost == 10  # one is half written
-    assert told == []
+    assert reported == []
     sink.room = 1_000_000
     output.flush()
     output.msg("later")
-    assert told == [lost]
+    assert reported == [lost]
     assert sink.text.decode().split() == [*map(str, range(KEPT_LINES + 1)), "later"]
 
 
@@ -89,16 +89,16 @@ def test_lines_are_lost_until_half_of_the_kept_are_gone(sink: Sink, output: Outp
 
 
 def test_a_sink_that_fails_loses_lines_and_is_tried_again(
-    sink: Sink, output: Output, told: list[int]
+    sink: Sink, output: Output, reported: list[int]
 ) -> None:
     sink.error = OSError(28, "No space left on device")
     output.msg("one")
     output.msg("two")
-    assert (output.lost, told) == (2, [])
+    assert (output.lost, reported) == (2, [])
     sink.error, sink.room = None, 100
     output.msg("three")
     assert sink.text == b"three\n"
-    assert told == [2]
+    assert reported == [2]
 
 
 async def test_lines_of_one_turn_are_one_write(sink: Sink, output: Output) -> None:

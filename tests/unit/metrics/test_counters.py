@@ -50,7 +50,7 @@ def test_each_verb_moves_its_sample() -> None:
     assert m.value("router_reloads_total", outcome="failed") == 1
 
 
-def test_evaluations_are_told_by_rule_however_they_were_counted() -> None:
+def test_evaluations_are_reported_by_rule_however_they_were_counted() -> None:
     """Candidates that many events share, others made for one event, and more sets than are kept."""
     m = Metrics()
     one, two = Candidate(0, a_rule("one"), None), Candidate(1, a_rule("two"), None)

@@ -49,15 +49,17 @@ def test_which_delay_follows_which_attempt(
 
 
 @pytest.mark.parametrize(
-    ("wish", "delay"),
+    ("after_s", "delay"),
     [(0.0, 1_000), (0.999, 1_000), (1.5, 1_500), (86_400.0, 86_400_000), (86_401.0, 86_400_000)],
 )
 @pytest.mark.parametrize("failure", ["throttled", "temporary"])
-def test_a_wish_is_of_one_second_to_a_day(failure: FailureClass, wish: float, delay: int) -> None:
-    assert next_delay_ms(STILL, 1, failure, wish, RNG) == delay
+def test_a_retry_after_is_of_one_second_to_a_day(
+    failure: FailureClass, after_s: float, delay: int
+) -> None:
+    assert next_delay_ms(STILL, 1, failure, after_s, RNG) == delay
 
 
-def test_only_a_raised_wish_comes_before_the_schedule() -> None:
+def test_only_a_raised_retry_after_comes_before_the_schedule() -> None:
     slow = RetryPolicy("slow", (60_000,), 0.0)
     assert next_delay_ms(slow, 1, "throttled", 2.0, RNG) == 60_000
     assert next_delay_ms(slow, 1, "temporary", 2.0, RNG) == 2_000

@@ -38,5 +38,8 @@ def test_a_replay_is_named() -> None:
 
 
 def test_its_times_in_json_are_times() -> None:
-    told = asked_json(a_line("revive", {"selector": {"since": AT, "rule": "paid"}}))
-    assert (told["at"], told["asked"]) == (TIME, {"selector": {"since": TIME, "rule": "paid"}})
+    reported = asked_json(a_line("revive", {"selector": {"since": AT, "rule": "paid"}}))
+    assert (reported["at"], reported["asked"]) == (
+        TIME,
+        {"selector": {"since": TIME, "rule": "paid"}},
+    )

@@ -74,9 +74,9 @@ def test_the_hash_is_of_the_text_that_ran(folder: Path) -> None:
     for source in ("def f(e, c): return 1\n", "def f(e, c): return 2\n"):
         file.write_text(source)
         sys.modules.pop("tried", None)
-        heard: list[str] = []
-        ended = run(_request("tried:f"), heard.append, str(folder))
-        assert heard == [hashlib.sha256(source.encode()).hexdigest()]
+        received: list[str] = []
+        ended = run(_request("tried:f"), received.append, str(folder))
+        assert received == [hashlib.sha256(source.encode()).hexdigest()]
         assert bytes(ended.value).decode() == source.strip()[-1]
     assert not (folder / "__pycache__").exists()
 

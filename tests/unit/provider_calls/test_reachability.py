@@ -33,7 +33,7 @@ async def looked(url: str, timeout_s: float = 5.0) -> ReachAnswer:
         return await reachability.look(http, url, timeout_s=timeout_s)
 
 
-async def test_our_own_door_is_known_by_its_word(api: ApiServer) -> None:
+async def test_our_own_listener_is_known_by_its_word(api: ApiServer) -> None:
     api.script.append(Answer(401, {"error": "unauthorized"}))
     seen = await looked(f"{api.url}/wh_x")
     assert (seen.status, seen.word) == (401, "unauthorized")
@@ -49,13 +49,13 @@ async def test_our_own_door_is_known_by_its_word(api: ApiServer) -> None:
         (Answer(403, {"error": "forbidden"}), True, "reached the router (403 forbidden)"),
         (Answer(405, {"error": "method_not_allowed"}), True, "reached the router"),
         (Answer(404, {"error": "not_found"}), False, "does not know this address"),
-        (Answer(503, {"error": "unavailable"}), False, "takes nothing now"),
+        (Answer(503, {"error": "unavailable"}), False, "accepts nothing now"),
         (Answer(404, "<html>no such site"), False, "no such page: 404"),
         (Answer(200, "<html>tunnel"), False, "another page answers"),
         (Answer(200, {"error": "odd"}), False, "another page answers"),
         (Answer(401, "", {"Server": "nginx"}), False, "asks for credentials: 401 (server: "),
         (Answer(403, "blocked"), False, "refuses the request"),
-        (Answer(405, ""), False, "does not let POST pass"),
+        (Answer(405, ""), False, "blocks POST"),
         (Answer(502, "bad gateway"), False, "does not reach the router"),
         (Answer(500, "oops"), False, "something else answers"),
         (
@@ -93,7 +93,7 @@ async def test_an_endless_answer_is_left(api: ApiServer) -> None:
 
 async def test_nobody_listens_there() -> None:
     [port] = free_ports(1)
-    assert "nobody listens" in judge(await looked(f"http://127.0.0.1:{port}")).says
+    assert "nothing listens" in judge(await looked(f"http://127.0.0.1:{port}")).says
 
 
 async def test_a_name_that_is_not_found() -> None:

@@ -251,8 +251,8 @@ def test_what_an_own_token_claims() -> None:
         "aud": "us",
     }
     bare = a_definition(verify={"scheme": "jwt", "audience": "us"})
-    told = jwt.decode(bearer.token(bare.ways[0], ED, NOW_MS), options=UNPROVED)
-    assert set(told) == {"iat", "exp", "sub", "aud"}
+    reported = jwt.decode(bearer.token(bare.ways[0], ED, NOW_MS), options=UNPROVED)
+    assert set(reported) == {"iat", "exp", "sub", "aud"}
 
 
 def test_no_token_is_a_missing_one() -> None:

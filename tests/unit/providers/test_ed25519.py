@@ -71,7 +71,7 @@ def test_a_private_key_after_its_mark() -> None:
         (b"A" * 9000, "shorter than"),
     ],
 )
-def test_what_is_no_public_key_is_told(text: bytes, words: str) -> None:
+def test_what_is_no_public_key_is_reported(text: bytes, words: str) -> None:
     with pytest.raises(UnusableKeyError, match=words):
         ed25519.load_public(text)
     assert not ed25519.verifies(text, bytes(64), b"body")
@@ -79,7 +79,7 @@ def test_what_is_no_public_key_is_told(text: bytes, words: str) -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"whsk_", b"whsk_!", PEM, b"-----BEGIN PRIVATE KEY-----"])
-def test_what_is_no_private_key_is_told(text: bytes) -> None:
+def test_what_is_no_private_key_is_reported(text: bytes) -> None:
     with pytest.raises(UnusableKeyError):
         ed25519.sign(text, b"body")
     assert not SIGNED.can_sign(text)

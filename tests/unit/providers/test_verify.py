@@ -218,8 +218,8 @@ OLD = str(NOW_S - 301)
 
 
 def token(**claims: Any) -> str:
-    told = {"aud": "us", "exp": NOW_S + 60} | claims
-    return jwt.encode(told, PRIVATE, algorithm="EdDSA")
+    reported = {"aud": "us", "exp": NOW_S + 60} | claims
+    return jwt.encode(reported, PRIVATE, algorithm="EdDSA")
 
 
 def marked(stamp: str, key: bytes = b"key") -> str:
@@ -243,7 +243,7 @@ WRONG = marked(OLD, b"other")
         (("X-None", ""), ("X-None", ""), b"", "missing_signature"),
     ],
 )
-def test_of_several_refusals_the_one_that_came_nearest_is_told(
+def test_of_several_refusals_the_one_that_came_nearest_is_reported(
     one: tuple[str, str], two: tuple[str, str], query: bytes, reason: str
 ) -> None:
     """A signed time too old is nearer than a wrong signature, that nearer than a malformed one."""

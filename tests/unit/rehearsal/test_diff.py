@@ -24,7 +24,9 @@ def effects(old: list[CompiledRule], new: list[CompiledRule], **given: Any) -> l
     return list(Comparison(*sides).effects(delivery, None))
 
 
-def told(old: list[CompiledRule], new: list[CompiledRule], **given: Any) -> list[tuple[Any, ...]]:
+def reported(
+    old: list[CompiledRule], new: list[CompiledRule], **given: Any
+) -> list[tuple[Any, ...]]:
     return [(e.rule, e.kind, e.shadow) for e in effects(old, new, **given)]
 
 
@@ -71,15 +73,15 @@ def test_what_rules_use_is_compared_once() -> None:
 )
 def test_an_event_newly_matches_or_no_longer(old: list[str], new: list[str], wanted: Any) -> None:
     sides = [[a_rule("r", text) for text in texts] for texts in (old, new)]
-    assert told(*sides) == wanted
+    assert reported(*sides) == wanted
 
 
 def test_a_shadow_acts_not() -> None:
     live, shadow = a_rule("r"), a_rule("r", mode="shadow")
-    assert told([shadow], [live]) == [("r", "newly matches", False)]
-    assert told([live], [shadow]) == [("r", "stops matching", False)]
-    assert told([], [shadow]) == [("r", "newly matches", True)]
-    assert told([shadow], [shadow]) == []
+    assert reported([shadow], [live]) == [("r", "newly matches", False)]
+    assert reported([live], [shadow]) == [("r", "stops matching", False)]
+    assert reported([], [shadow]) == [("r", "newly matches", True)]
+    assert reported([shadow], [shadow]) == []
 
 
 def test_what_is_sent_is_compared_without_secrets() -> None:
@@ -124,8 +126,8 @@ def test_a_batch_is_one_run_per_delivery() -> None:
     """And of a batch only events that were routed count."""
     given: dict[str, Any] = {"provider": "email", "headers": HEADERS[:1], "body": MAILS}
     whole = [a_rule("r", per_delivery=True)]
-    assert told([], whole, **given) == [("r", "newly matches", False)]
-    assert len(told([], [a_rule("r")], **given)) == 2
+    assert reported([], whole, **given) == [("r", "newly matches", False)]
+    assert len(reported([], [a_rule("r")], **given)) == 2
     delivery = a_delivery(**given)
     some = Comparison(a_ruleset(), a_ruleset(a_rule("r"))).effects(delivery, {1})
     assert [effect.index for effect in some] == [1]
@@ -149,7 +151,7 @@ def test_plain_values() -> None:
     assert plain(frozenset({"b", "a"}), "") == ["a", "b"]
 
 
-def test_differences_are_told_at_their_place() -> None:
+def test_differences_are_reported_at_their_place() -> None:
     old = {"a": [1, {"x": 1}], "b": "t", "c": None}
     new = {"a": [1, {"x": 1.0}, 3], "b": "u", "d": 1}
     assert list(changes(old, new)) == [

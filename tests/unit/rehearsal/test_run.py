@@ -146,39 +146,39 @@ def test_what_is_true_passes(lines: tuple[str, ...]) -> None:
 
 FAILING: list[tuple[tuple[str, ...], list[str]]] = [
     ((f"send: {{{BIG}, tamper: body}}", "expect: {status: 200}"),
-     ["status: expected 200, came 401 (bad_signature)"]),
+     ["status: expected 200, got 401 (bad_signature)"]),
     ((f"send: {{{BIG}, redeliver: true}}", "expect: {status: [200, 401]}"),
-     ["status: expected [200, 401], came [200, 200]"]),
+     ["status: expected [200, 401], got [200, 200]"]),
     (("send: {endpoint: shop, event: orders/paid, set: {total_price: x, test: true}}",
       "expect: {matched: paid}"),
-     ["matched: expected [paid], came [other]",
+     ["matched: expected [paid], got [other]",
       "  paid: did not match orders/paid",
       f"    E match[0]  {TOTAL}decimal() cannot read 'x' as a number",
       "    F match[1]  not: payload.test",
       f"              T {'payload.test':<46}payload.test = true (boolean)",
       "  other: matched orders/paid"]),
     (("send: {endpoint: shop, event: orders/create}", "expect: {matched: [paid, held, other]}"),
-     ["matched: expected [held, other, paid], came [held, other]",
+     ["matched: expected [held, other, paid], got [held, other]",
       "  paid: its 'events' do not let orders/create in"]),
     (("send: {endpoint: mail, event: open}", "expect: {matched: [paid, whole]}"),
-     ["matched: expected [paid, whole], came [whole]", "  paid: its 'from' does not name mail"]),
+     ["matched: expected [paid, whole], got [whole]", "  paid: its 'from' does not name mail"]),
     ((f"send: {{{BIG}, tamper: body}}", "expect: {matched: [paid]}"),
-     ["matched: expected [paid], came []", "  paid: nothing was accepted"]),
+     ["matched: expected [paid], got []", "  paid: nothing was accepted"]),
     ((f"send: {{{BIG}}}", "expect: {shadow: [], matched: []}"),
-     ["matched: expected [], came [paid]",
+     ["matched: expected [], got [paid]",
       "  paid: matched orders/paid",
       f"    T match[0]  {TOTAL}decimal(payload.total_price) = 500 (number)",
       "    T match[1]  not: payload.test",
       f"              F {'payload.test':<46}payload.test = false (boolean)",
-      "shadow: expected [], came [dark]",
+      "shadow: expected [], got [dark]",
       "  dark: matched orders/paid"]),
     ((f"send: {{{BIG}}}", "expect: {matched: [paid, other]}"),
-     ["matched: expected [other, paid], came [paid]",
-      "  other: 'otherwise' is kept quiet by paid"]),
+     ["matched: expected [other, paid], got [paid]",
+      "  other: 'otherwise' is skipped, because paid matched"]),
     ((f"send: {{{BIG}}}", "expect: {calls: {paid/erp: {times: 2, json: {n: M, m: [1]}}}}"),
-     ["calls.paid/erp (line 37): times: expected 2, came 1",
-      'calls.paid/erp (line 37): json.n: expected "M", came "N"',
-      "calls.paid/erp (line 37): json.m: expected [1], came nothing",
+     ["calls.paid/erp (line 37): times: expected 2, got 1",
+      'calls.paid/erp (line 37): json.n: expected "M", got "N"',
+      "calls.paid/erp (line 37): json.m: expected [1], got nothing",
       "    {",
       '  -   "n": "M"',
       '  +   "n": "N"',
@@ -186,7 +186,7 @@ FAILING: list[tuple[tuple[str, ...], list[str]]] = [
       "    }"]),
     (("send: {endpoint: shop, event: orders/paid, set: {total_price: 900, test: true}}",
       "expect: {because: {paid: 'match[0]', dark: 'skipped: event'}}"),
-     ["because.paid: expected 'match[0]', came 'not: payload.test'",
+     ["because.paid: expected 'match[0]', got 'not: payload.test'",
       "  paid: did not match orders/paid",
       f"    T match[0]  {TOTAL}decimal(payload.total_price) = 900 (number)",
       "    F match[1]  not: payload.test",
@@ -194,14 +194,14 @@ FAILING: list[tuple[tuple[str, ...], list[str]]] = [
       "because.dark: expected 'skipped: event', but it matched",
       "  dark: matched orders/paid"]),
     ((f"send: {{{BIG}, tamper: body}}", "expect: {because: {paid: payload.test}}"),
-     ["because.paid: expected 'payload.test', came nothing: no rule was evaluated",
+     ["because.paid: expected 'payload.test', got nothing: no rule was evaluated",
       "  paid: nothing was accepted"]),
     ((f"send: {{{BIG}}}", "expect: {cancelled: [paid/erp]}"),
-     ["cancelled: expected [paid/erp], came []"]),
+     ["cancelled: expected [paid/erp], got []"]),
     (("real: true", f"send: {{{BIG}}}", "expect: {status: 200}"),
      ["not run: it says 'real: true', so its shell and python actions would really run"]),
     ((f"send: {{{BIG}}}", "expect: {calls: {paid/run: {argv: [run, '--']}}}"),
-     ['calls.paid/run (line 37): argv: expected ["run","--"], came ["run","--","N"]']),
+     ['calls.paid/run (line 37): argv: expected ["run","--"], got ["run","--","N"]']),
 ]  # fmt: skip
 
 
@@ -214,9 +214,9 @@ def test_a_job_that_cannot_be_rendered_is_dead_and_says_so() -> None:
     send = "send: {endpoint: shop, event: orders/paid, payload: {total_price: '900', name: N}}"
     result = rehearse(send, "expect: {calls: {paid/erp: {}}, dead: []}")
     assert result.failures[0].startswith(
-        "calls.paid/erp (line 37): times: expected at least 1, came 0; the job is dead: http.path"
+        "calls.paid/erp (line 37): times: expected at least 1, got 0; the job is dead: http.path"
     )
-    assert result.failures[1] == "dead: expected [], came [paid/erp]"
+    assert result.failures[1] == "dead: expected [], got [paid/erp]"
 
 
 def test_calls_are_kept_as_they_were_rendered() -> None:
@@ -258,7 +258,7 @@ def test_a_real_trial_runs_only_so_much() -> None:
 
     real = rehearse("real: true", f"send: {{{BIG}, repeat: 101}}", "expect: {dead: []}", act=act)
     assert real.failures == (
-        "dead: expected [], came [paid/run]", "  paid/run: a test runs at most 100 actions"
+        "dead: expected [], got [paid/run]", "  paid/run: a test runs at most 100 actions"
     )  # fmt: skip
 
 

@@ -51,7 +51,7 @@ def test_every_rule_has_its_status() -> None:
     assert found["rest"].quieted_by == ("hit",)
 
 
-def test_the_head_is_told_apart_from_the_conditions() -> None:
+def test_the_head_is_distinguished_from_the_conditions() -> None:
     found = explained(
         a_rule("r", "payload.a == 'y'", events=("orders/create",)),
         a_rule("s", sources=("elsewhere",)),
@@ -142,11 +142,11 @@ def test_it_says_what_the_matcher_does(made: list[CompiledRule], payload: Any) -
     delivery, event = a_delivery(), an_event(payload=payload)
     scope = event_scope(delivery_roots(delivery, {}), delivery, event, {})
     matches = Matcher(a_ruleset(*rules)).match("shop", "orders/paid", None, scope)
-    told = {s: [n for n, r in found.items() if r.status == s] for s in ("matched", "shadow")}
-    told["paused"] = [n for n, r in found.items() if r.status == "paused"]
-    assert told["matched"] == [r.id for r in matches.live]
-    assert told["shadow"] == [r.id for r in matches.shadow]
-    assert told["paused"] == [r.id for r in matches.paused]
+    reported = {s: [n for n, r in found.items() if r.status == s] for s in ("matched", "shadow")}
+    reported["paused"] = [n for n, r in found.items() if r.status == "paused"]
+    assert reported["matched"] == [r.id for r in matches.live]
+    assert reported["shadow"] == [r.id for r in matches.shadow]
+    assert reported["paused"] == [r.id for r in matches.paused]
     for name, _ in matches.errors:
         assert found[name].status == "error"
         assert found[name].passed is None

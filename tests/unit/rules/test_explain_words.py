@@ -18,7 +18,7 @@ def a_leaf(text: str, payload: JSON) -> Leaf:
 
 
 @pytest.mark.parametrize(
-    ("text", "payload", "told"),
+    ("text", "payload", "reported"),
     [
         ("payload.n > 5", {"n": 3}, "payload.n = 3 (number)"),
         ("payload.n == 'x'", {"n": None}, "payload.n = null"),
@@ -27,10 +27,10 @@ def a_leaf(text: str, payload: JSON) -> Leaf:
         ("payload.n\n  > 5", {"n": "y"}, 'payload.n = "y" (string); '),
     ],
 )
-def test_what_was_found_beside_a_leaf(text: str, payload: JSON, told: str) -> None:
+def test_what_was_found_beside_a_leaf(text: str, payload: JSON, reported: str) -> None:
     """Once each: that a field is not there is both what was found and why it erred."""
     said = words.leaf_words(a_leaf(text, payload))
-    assert said.startswith(told) if told.endswith(" ") else said == told
+    assert said.startswith(reported) if reported.endswith(" ") else said == reported
 
 
 def test_a_long_value_is_cut() -> None:

@@ -86,7 +86,7 @@ def test_the_head_keeps_other_events_and_endpoints_out() -> None:
     assert ids(matched(*rules).live) == ["everywhere"]
 
 
-def test_shadow_rules_are_told_apart() -> None:
+def test_shadow_rules_are_distinguished() -> None:
     """They match, but never act."""
     found = matched(a_rule("s", mode="shadow"), a_rule("p", mode="paused"))
     assert (ids(found.live), ids(found.shadow), ids(found.paused)) == ([], ["s"], ["p"])

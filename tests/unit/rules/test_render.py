@@ -91,7 +91,7 @@ def test_when_decides_whether_there_is_a_call(when: str, expected: ActionCall | 
     assert of_results(after_erp("x", when), {"erp": {"status": 201}}) == expected
 
 
-def test_a_when_that_fails_is_told_apart() -> None:
+def test_a_when_that_fails_is_distinguished() -> None:
     """What never came cannot be compared."""
     skip = of_results(after_erp("x", "results.erp.status == 201"), {})
     assert isinstance(skip, Skip)

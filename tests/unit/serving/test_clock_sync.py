@@ -104,7 +104,9 @@ async def test_a_few_milliseconds_are_let_be(world: World) -> None:
 
 
 @pytest.mark.parametrize("faults", [["before"], ["after"], ["after", "before", "after"]])
-async def test_a_store_that_fails_is_told_at_the_next_turn(faults: list[str], world: World) -> None:
+async def test_a_store_that_fails_is_reported_at_the_next_turn(
+    faults: list[str], world: World
+) -> None:
     """Also if it did keep the step, and the clock is set once more meanwhile."""
     await world.store.close()
     await world.begin(*faults)

@@ -94,7 +94,7 @@ class World:
             log=lines,
         )
 
-    async def told(self) -> list[tuple[str, ...]]:
+    async def reported(self) -> list[tuple[str, ...]]:
         return [d.events for d in await self.store.reads.deliveries(OURS)]
 
 
@@ -149,7 +149,7 @@ async def test_without_a_rule_that_lets_it_in_there_is_nothing(
     assert not await world.writer.send("reload.failed", "1", PAYLOAD)
     world.own.soon("reload.failed", "1", PAYLOAD)
     assert await world.writer.flush()
-    assert await world.told() == []
+    assert await world.reported() == []
 
 
 async def test_an_event_that_no_condition_takes_is_stored_as_unmatched(store: SqliteStore) -> None:
@@ -171,7 +171,7 @@ async def test_two_deaths_of_one_job_are_two_events(store: SqliteStore) -> None:
         event = world.own.died(job, an_attempt(job))
         assert event is not None
         await store.accept(event)
-    assert len(await world.told()) == 2
+    assert len(await world.reported()) == 2
 
 
 @pytest.mark.parametrize(
@@ -209,17 +209,17 @@ async def test_a_long_answer_keeps_its_end_and_no_piece_of_a_secret(store: Sqlit
     assert "nter2" not in shown
 
 
-async def test_the_same_identity_is_told_once(store: SqliteStore) -> None:
+async def test_the_same_identity_is_reported_once(store: SqliteStore) -> None:
     world = World(store)
     assert await world.writer.send("reload.failed", "same", PAYLOAD)
     assert len(world.woken) == 1
     assert await world.writer.send("reload.failed", "same", PAYLOAD)
     assert len(world.woken) == 1
-    assert await world.told() == [("reload.failed",)]
+    assert await world.reported() == [("reload.failed",)]
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-async def test_a_store_that_fails_is_asked_again_and_nothing_is_told_twice(
+async def test_a_store_that_fails_is_called_again_and_nothing_is_reported_twice(
     store: SqliteStore, when: str
 ) -> None:
     world = World(store)
@@ -229,7 +229,7 @@ async def test_a_store_that_fails_is_asked_again_and_nothing_is_told_twice(
     assert not await world.writer.flush()
     assert not await world.writer.flush()
     assert await world.writer.flush()
-    assert len(await world.told()) == 2
+    assert len(await world.reported()) == 2
 
 
 class Watched:
@@ -277,16 +277,16 @@ async def test_what_is_stored_is_observed_once(store: SqliteStore) -> None:
     assert [event.name for event in accepted.events] == ["reload.failed"]
 
 
-async def test_a_job_of_which_not_all_can_be_read_is_told_of_as_far_as_it_can(
+async def test_a_job_of_which_not_all_can_be_read_is_reported_of_as_far_as_it_can(
     store: SqliteStore,
 ) -> None:
     """Its id stands in a header too, where not every character may."""
     world = World(store)
     job = a_job(id="job_\ufffd1", delivery="", endpoint="", event="pu\ufffdh", rule="\ufffd")
-    told = world.own.died(job, an_attempt(job, reason="corrupt", result={}))
-    assert told is not None
-    assert await store.accept(told)
-    payload = msgspec.json.decode(told.delivery.body)
+    reported = world.own.died(job, an_attempt(job, reason="corrupt", result={}))
+    assert reported is not None
+    assert await store.accept(reported)
+    payload = msgspec.json.decode(reported.delivery.body)
     assert (payload["job"], payload["delivery"], payload["endpoint"]) == ("job_\ufffd1", "", "")
     assert (payload["event"], payload["rule"], payload["reason"]) == (
         "pu\ufffdh",
@@ -296,4 +296,4 @@ async def test_a_job_of_which_not_all_can_be_read_is_told_of_as_far_as_it_can(
     other = a_job(id="job_\ufffd2")
     event = world.own.died(other, an_attempt(other))
     assert event is not None
-    assert event.events[0].keys != told.events[0].keys
+    assert event.events[0].keys != reported.events[0].keys

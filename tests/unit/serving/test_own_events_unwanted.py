@@ -47,7 +47,7 @@ def test_its_events_can_be_read_again_when_no_rule_wants_any_more() -> None:
     assert (event.name, event.payload) == ("target.failing", {"target": "erp"})
 
 
-async def test_a_failed_reload_is_told_once_for_each_fault(store: SqliteStore) -> None:
+async def test_a_failed_reload_is_reported_once_for_each_fault(store: SqliteStore) -> None:
     live = calling()
     own = OwnEvents(
         live=live, hide=str, ids=Ids(random.Random(1)), clock=ManualClock(), observe=unobserved
@@ -66,6 +66,6 @@ async def test_a_failed_reload_is_told_once_for_each_fault(store: SqliteStore) -
         state.failures += 1
         own.reload_failed(state)
         assert await writer.flush()
-    told = await store.reads.deliveries(Selector(endpoint="router"))
-    assert [d.events for d in told] == [("reload.failed",)] * 2
-    assert max(d.body_bytes for d in told) < 4_300
+    reported = await store.reads.deliveries(Selector(endpoint="router"))
+    assert [d.events for d in reported] == [("reload.failed",)] * 2
+    assert max(d.body_bytes for d in reported) < 4_300

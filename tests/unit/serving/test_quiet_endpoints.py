@@ -60,7 +60,9 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
     await opened.close()
 
 
-async def test_an_endpoint_that_never_heard_anything_is_silent_in_time(store: SqliteStore) -> None:
+async def test_an_endpoint_that_never_received_anything_is_silent_in_time(
+    store: SqliteStore,
+) -> None:
     world = World(store, ManualClock())
     await world.later(0)
     await world.later(5.9)

@@ -307,7 +307,7 @@ async def looks(world: World, seconds: float) -> None:
     await settle()  # the log is written in the loop's next turn
 
 
-async def test_a_want_of_descriptors_is_told_once_and_is_no_fault_of_the_rules(
+async def test_a_want_of_descriptors_is_reported_once_and_is_no_fault_of_the_rules(
     lines: io.StringIO,
 ) -> None:
     world = World(live("g1"))

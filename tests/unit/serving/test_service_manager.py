@@ -20,7 +20,7 @@ def ear(tmp_path: Path) -> Iterator[socket.socket]:
         yield link
 
 
-def heard(ear: socket.socket) -> list[str]:
+def received(ear: socket.socket) -> list[str]:
     words = []
     while True:
         try:
@@ -37,7 +37,7 @@ async def test_each_turn_of_a_life_is_said(ear: socket.socket) -> None:
     manager.reloading()
     manager.status("two\nlines")
     manager.stopping()
-    assert heard(ear) == [
+    assert received(ear) == [
         *("READY=1", "RELOADING=1\nMONOTONIC_USEC=2000000", "STATUS=two lines", "STOPPING=1"),
     ]
 
@@ -52,7 +52,7 @@ async def test_the_watchdog_is_fed_twice_in_its_time(ear: socket.socket) -> None
     await settle()
     for _ in range(3):
         await clock.advance(15)
-    assert heard(ear) == ["WATCHDOG=1"] * 3
+    assert received(ear) == ["WATCHDOG=1"] * 3
     feeding.cancel()
 
 
@@ -79,4 +79,4 @@ def test_an_abstract_name_is_one_too() -> None:
         ear.bind("\0" + name)
         ear.setblocking(False)
         ServiceManager({"NOTIFY_SOCKET": "@" + name}, ManualClock()).ready()
-        assert heard(ear) == ["READY=1"]
+        assert received(ear) == ["READY=1"]

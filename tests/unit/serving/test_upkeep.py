@@ -127,15 +127,15 @@ async def test_a_paused_rule_s_chain_waits_for_both(world: World) -> None:
     assert (await world.store.reads.counts())["paid"] == {"available": 1, "waiting": 1}
 
 
-async def test_a_journal_that_grows_is_told_once_and_its_end_too(world: World) -> None:
+async def test_a_journal_that_grows_is_reported_once_and_its_end_too(world: World) -> None:
     """Somebody reads the store for long: only he can end that."""
     size = 0
-    told: list[str] = []
+    reported: list[str] = []
     lines = SimpleNamespace(
-        warning=lambda text, **fields: told.append(text),
-        info=lambda text, **fields: told.append(text),
+        warning=lambda text, **fields: reported.append(text),
+        info=lambda text, **fields: reported.append(text),
     )
     world = World(world.store, world.clock, log=lines, journal_bytes=lambda: size)
     for size in (10, JOURNAL_MOST + 1, JOURNAL_MOST + 2, 10, 20):  # noqa: B007 - read above
         await world.upkeep.step()
-    assert told == ["the journal grows", "the journal is short again"]
+    assert reported == ["the journal grows", "the journal is short again"]

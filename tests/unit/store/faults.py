@@ -51,12 +51,12 @@ class Rig:
 
     def __init__(self, path: Path) -> None:
         self.happened: list[str] = []
-        self.told: list[int] = []
+        self.reported: list[int] = []
         self.failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.writer = Writer(
             lambda: self._open(path),
             self.failure.set_result,
-            lambda writes, _seconds: self.told.append(writes),
+            lambda writes, _seconds: self.reported.append(writes),
         )
 
     def _open(self, path: Path) -> Book:

@@ -35,11 +35,11 @@ class Teller:
 
     def __init__(self, make: Maker) -> None:
         self._make = make
-        self.told: list[tuple[Job, Attempt]] = []
+        self.reported: list[tuple[Job, Attempt]] = []
         self.events: list[Acceptance] = []
 
     def died(self, job: Job, attempt: Attempt) -> Acceptance:
-        self.told.append((job, attempt))
+        self.reported.append((job, attempt))
         call = self._make.job(rule="call", target="chat", event="job.dead")
         event = self._make.acceptance(
             job.id.encode(), jobs=[call], endpoint="router", provider="router"

@@ -121,7 +121,7 @@ def test_a_key_that_a_copy_claimed_first_goes_to_who_brings_it_anew(ledger: Ledg
 
 
 @pytest.mark.parametrize("count", [ROWS - 1, ROWS, ROWS + 1, 2 * ROWS + 1])
-def test_copies_of_many_are_told_apart_from_each_other(ledger: Ledger, count: int) -> None:
+def test_copies_of_many_are_distinguished_from_each_other(ledger: Ledger, count: int) -> None:
     """More keys than one statement asks for."""
     firsts = [ledger.make.acceptance(b"%d" % number) for number in range(count)]
     ledger.accept(*firsts)
@@ -214,7 +214,7 @@ def test_what_a_group_cancels_ended_when_the_delivery_came(ledger: Ledger) -> No
     ]
 
 
-def test_what_one_delivery_cancels_is_told_with_its_own_receipt(ledger: Ledger) -> None:
+def test_what_one_delivery_cancels_is_reported_with_its_own_receipt(ledger: Ledger) -> None:
     """In a batch of three of which the second supersedes the first, and the third is a copy."""
     make = ledger.make
     old = make.acceptance(b"1", jobs=[make.job(run="a", turn=LATEST)])

@@ -87,7 +87,7 @@ async def test_of_a_busy_one_after_as_many_for_each_operation_up_to_8000(
     async with Held(rig) as held:
         for place in range(operations):
             held.ask(0 if place else pages)
-    assert rig.told == [1, operations]
+    assert rig.reported == [1, operations]
     if due:
         await until(lambda: rig.happened)
     left = await rig.writer.submit("work", lambda book: book.pages)
@@ -125,7 +125,7 @@ async def test_as_many_as_256_operations_are_one_transaction(rig: Rig) -> None:
     async with Held(rig) as held:
         for _ in range(257):
             held.ask()
-    assert rig.told == [1, 256, 1]
+    assert rig.reported == [1, 256, 1]
 
 
 async def test_pages_that_a_reader_kept_back_are_tried_again_sooner(rig: Rig) -> None:
@@ -166,7 +166,7 @@ async def test_one_that_the_disk_fails_is_the_last_write(rig: Rig, name: str) ->
     assert rig.happened == ["checkpoint"]
 
 
-async def test_the_very_last_one_that_the_disk_fails_is_told_and_leaves_the_journal(
+async def test_the_very_last_one_that_the_disk_fails_is_reported_and_leaves_the_journal(
     rig: Rig, path: Path, make: Maker
 ) -> None:
     """SQLite itself would make one more when the file is closed, and hide how that went."""

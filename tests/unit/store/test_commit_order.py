@@ -146,7 +146,7 @@ async def test_a_number_that_was_not_written_is_no_gap(store: SqliteStore, make:
     assert (await store.reads.following(FeedQuery())).removed == 0
 
 
-async def test_the_ledger_of_another_day_is_told_apart(
+async def test_the_ledger_of_another_day_is_distinguished(
     path: Path, clock: ManualClock, make: Maker, tmp_path: Path
 ) -> None:
     """A backup was put back: the place is of a future that this ledger has not had."""

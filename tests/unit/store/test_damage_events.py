@@ -19,7 +19,7 @@ async def test_a_spoilt_job_makes_the_event_that_every_dead_one_makes(
     await store.accept(accepted)
     spoil(path, "UPDATE jobs SET event = x'70ff' WHERE id = ?", accepted.jobs[0].id)
     assert (await store.lease({"erp": 9}, lease="b/1", now=FAR)).corrupt == (accepted.jobs[0].id,)
-    ((job, attempt),) = teller.told
+    ((job, attempt),) = teller.reported
     assert (job.id, job.state, job.reason, job.ended_at) == (
         accepted.jobs[0].id,
         "dead",
@@ -61,13 +61,13 @@ async def test_what_is_lost_with_the_delivery_is_left_out(
     await store.accept(accepted)
     spoil(path, change, accepted.delivery.id)
     (id_,) = (await store.lease({"erp": 9}, lease="b/1", now=FAR)).corrupt
-    ((job, _),) = teller.told
+    ((job, _),) = teller.reported
     assert (job.id, job.rule, job.event) == (id_, "paid", "orders/paid")
     assert (job.delivery, job.endpoint) == (known or (accepted.delivery.id, "\ufffd"))
     assert await own(store) == [teller.events[0].delivery.id]
 
 
-async def test_of_a_job_without_a_delivery_and_rules_the_rest_is_told(
+async def test_of_a_job_without_a_delivery_and_rules_the_rest_is_reported(
     store: SqliteStore, path: Path, make: Maker
 ) -> None:
     accepted = make.acceptance()
@@ -80,7 +80,7 @@ async def test_of_a_job_without_a_delivery_and_rules_the_rest_is_told(
         nodes=await store.reads.lost_nodes("b"), now=FAR, on_interrupt_dead=NOBODY, died=teller.died
     )
     assert mended == Recovered(0, 1)
-    ((job, _),) = teller.told
+    ((job, _),) = teller.reported
     assert (job.id, job.delivery, job.endpoint, job.generation, job.rule, job.action) == (
         accepted.jobs[0].id,
         "",
@@ -95,7 +95,7 @@ async def test_of_a_job_without_a_delivery_and_rules_the_rest_is_told(
 @pytest.mark.parametrize(
     "change", ["created_at = 9223372036854775807", "created_at = 'x'", "kind = -1"]
 )
-async def test_a_value_that_cannot_be_told_is_told_as_another(
+async def test_a_value_that_cannot_be_read_is_reported_as_another(
     store: SqliteStore, path: Path, make: Maker, teller: Teller, change: str
 ) -> None:
     accepted = make.acceptance()
@@ -103,7 +103,7 @@ async def test_a_value_that_cannot_be_told_is_told_as_another(
     change = f"UPDATE jobs SET event = x'ff', {change} WHERE id = ?"  # noqa: S608
     spoil(path, change, accepted.jobs[0].id)
     assert (await store.lease({"erp": 9}, lease="b/1", now=FAR)).corrupt
-    ((job, _),) = teller.told
+    ((job, _),) = teller.reported
     assert 0 <= job.created_at <= FAR
     assert job.kind == "http"
 
@@ -122,13 +122,13 @@ async def test_a_start_tells_of_those_that_it_finds(
         on_interrupt_dead=NOBODY,
         died=teller.died,
     )
-    assert [(job.id, attempt.number) for job, attempt in teller.told] == [(jobs[0].id, 1)]
+    assert [(job.id, attempt.number) for job, attempt in teller.reported] == [(jobs[0].id, 1)]
     assert len(await own(store)) == 1
     batch = await store.lease({"erp": 9}, lease="new/1", now=FAR)
     assert batch.corrupt == (jobs[0].id,), "the log has its line of it too"
 
 
-async def test_what_is_rolled_back_is_neither_dead_nor_told(
+async def test_what_is_rolled_back_is_neither_dead_nor_reported(
     store: SqliteStore, path: Path, make: Maker, teller: Teller
 ) -> None:
     job, ids = await begun_run(store, make)
@@ -150,7 +150,7 @@ async def test_nor_is_what_a_lease_finds_that_fails_in_the_end(
     with refusing(path, "UPDATE ON jobs WHEN NEW.state = 3"), pytest.raises(StoreUnavailable):
         await store.lease({"erp": 9}, lease="b/1", now=FAR)
     await store.ready()
-    assert teller.told == []
+    assert teller.reported == []
     assert (await store.reads.counts())["paid"] == {"available": 2}
     assert (await store.lease({"erp": 9}, lease="b/2", now=FAR)).corrupt == (jobs[0].id,)
 

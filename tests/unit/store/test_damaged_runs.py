@@ -42,7 +42,7 @@ async def test_a_spoilt_job_of_a_run_is_dead_alone_and_the_others_settle(
         "c": ("dead", "corrupt"),
         "d": ("available", None),
     }
-    assert [told.id for told, _ in teller.told] == [ids["c"]]
+    assert [reported.id for reported, _ in teller.reported] == [ids["c"]]
     assert len(await own(store)) == 1
     batch = await store.lease({"erp": 9}, lease="b/2", now=LATER)
     assert batch.corrupt == (ids["c"],)
@@ -116,7 +116,7 @@ async def test_one_that_runs_is_left_to_end(
         "b": ("succeeded", None),
         "c": ("dead", "corrupt"),
     }
-    assert [job.id for job, _ in teller.told] == [c.id]
+    assert [job.id for job, _ in teller.reported] == [c.id]
 
 
 async def test_one_that_has_ended_stays_as_it_is(
@@ -135,7 +135,7 @@ async def test_one_that_has_ended_stays_as_it_is(
         "c": ("succeeded", None),
         "d": ("cancelled", "not_needed: c"),
     }
-    assert teller.told == []
+    assert teller.reported == []
 
 
 @pytest.mark.parametrize("on_busy", ["queue", "latest"])
@@ -157,5 +157,5 @@ async def test_a_spoilt_job_that_waits_for_its_turn_holds_up_no_delivery_and_no_
     assert await store.settle(a_settlement(first.job))
     (third,) = (await store.lease({"erp": 9}, lease="b/2", now=LATER)).jobs
     assert third.job.id == runs[2].jobs[0].id
-    assert [job.id for job, _ in teller.told] == [runs[1].jobs[0].id]
+    assert [job.id for job, _ in teller.reported] == [runs[1].jobs[0].id]
     assert await ends(store, {"second": runs[1].jobs[0].id}) == {"second": ("dead", "corrupt")}

@@ -35,7 +35,7 @@ def states(ledger: Ledger, columns: str = "state, waits") -> list[tuple[Any, ...
     ("rules", "targets", "waits"),
     [(["paid"], [], PAUSED), ([], ["erp"], TARGET), (["paid"], ["erp"], PAUSED | TARGET)],
 )
-def test_what_it_waits_for_is_told_and_it_waits_once(
+def test_what_it_waits_for_is_reported_and_it_waits_once(
     ledger: Ledger, rules: list[str], targets: list[str], waits: int
 ) -> None:
     ledger.accept(ledger.make.job(), ledger.make.job(rule="other", target="crm"))

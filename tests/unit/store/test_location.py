@@ -94,7 +94,7 @@ def test_a_lock_file_that_somebody_tries_is_taken_back_later(
 
 
 @pytest.mark.parametrize("suffix", ["", "-wal"])
-def test_files_that_are_not_those_opened_are_told(
+def test_files_that_are_not_those_opened_are_reported(
     held: location.Lock, path: Path, suffix: str
 ) -> None:
     file = Path(f"{path}{suffix}")
@@ -106,7 +106,7 @@ def test_files_that_are_not_those_opened_are_told(
     assert held.gone() is None, "it is the one that was opened"
 
 
-def test_a_folder_that_was_renamed_or_replaced_is_told(held: location.Lock, path: Path) -> None:
+def test_a_folder_that_was_renamed_or_replaced_is_reported(held: location.Lock, path: Path) -> None:
     away = path.parent.rename(path.parent.with_name("elsewhere"))
     assert "was taken away" in str(held.gone())
     path.parent.mkdir()

@@ -48,7 +48,7 @@ async def test_what_runs_ends_and_its_successor_begins(
     (leased,) = (await store.lease({"erp": 9}, lease="b/2", now=LATER)).jobs
     assert leased.job.action == "b"
     assert await store.settle(a_settlement(leased.job))
-    assert teller.told == []
+    assert teller.reported == []
     # The next of the group has the turn at the latest when another comes.
     await store.accept(make.acceptance(jobs=[make.job(action="c", run="r", turn=TURN)]))
     (leased,) = (await store.lease({"erp": 9}, lease="b/3", now=2 * FAR)).jobs

@@ -148,14 +148,14 @@ async def test_a_verb_over_many_jobs_goes_in_steps(store: SqliteStore, make: Mak
     assert await store.reads.counts() == {"paid": {"cancelled": 5000}}
 
 
-async def test_every_transaction_is_told_with_its_writes(tmp_path: Path, make: Maker) -> None:
-    heard: list[int] = []
+async def test_every_transaction_is_reported_with_its_writes(tmp_path: Path, make: Maker) -> None:
+    received: list[int] = []
 
     def committed(writes: int, seconds: float) -> None:
-        heard.append(writes if seconds >= 0 else -1)
+        received.append(writes if seconds >= 0 else -1)
 
     path = str(tmp_path / "another.db")
     store = await open_store(path, clock=ManualClock(), on_commit=committed)
     await asyncio.gather(*(store.accept(make.acceptance()) for _ in range(5)))
     await store.close()
-    assert sum(heard) == 5
+    assert sum(received) == 5

@@ -362,10 +362,10 @@ async def test_a_store_that_nobody_writes_is_looked_for(store: SqliteStore, path
 
 async def test_what_waits_when_the_store_is_found_gone_is_refused(path: Path) -> None:
     await (await open_store(str(path), clock=ManualClock())).close()
-    go, told = threading.Event(), list[str]()
+    go, reported = threading.Event(), list[str]()
     writer = Writer(
         lambda: Book(open_writer(path), path, ManualClock()),
-        told.append,
+        reported.append,
         lambda _n, _s: None,
         lambda: "it is not there",
     )
@@ -376,4 +376,4 @@ async def test_what_waits_when_the_store_is_found_gone_is_refused(path: Path) ->
     answers = await asyncio.gather(held, *waiting, return_exceptions=True)
     assert [str(one) for one in answers] == ["the store is gone: it is not there"] * 4
     await writer.close()
-    assert told == ["the store is gone: it is not there"]
+    assert reported == ["the store is gone: it is not there"]

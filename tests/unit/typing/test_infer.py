@@ -189,7 +189,7 @@ def test_the_mend_is_written_out() -> None:
         ("payload.items.sku", "for the 'sku' of every element write payload.items[].sku"),
         ("payload.email == 'x'", "found at payload.person.email"),
         # What counts instead is the reader's to say.
-        ("contains(payload.note, 'x')", "say what counts instead: default(payload.note, …)"),
+        ("contains(payload.note, 'x')", "give a fallback: default(payload.note, …)"),
     ):
         assert findings(text)[-1].hint == mend
 

@@ -191,7 +191,7 @@ def test_the_first_entry_that_fits_an_event_counts() -> None:
         ({"payloads": [{"for": "e", "fields": []}]} | {"types": 3}, "`shapes.types` is a mapping"),
         ({"payloads": [{"for": "e", "closed": "no"}]}, "closed` is true or false"),
         ({"payloads": [{"for": "e", "fields": {"a": {"values": "x"}}}]}, "a list of texts"),
-        ({"types": {"a": "b", "b": "a"}}, "holds itself"),
+        ({"types": {"a": "b", "b": "a"}}, "contains itself"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(data: Any, said: str) -> None:

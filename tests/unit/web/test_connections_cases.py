@@ -173,7 +173,7 @@ async def test_100_continue_only_after_the_head_is_checked(server: Server) -> No
     assert refused.status == 413
 
 
-async def test_nobody_is_told_to_go_on_after_a_refusal(
+async def test_no_100_continue_is_sent_after_a_refusal(
     server: Server, log_lines: io.StringIO
 ) -> None:
     """A body that is refused in the very read in which its head asked whether to send it."""

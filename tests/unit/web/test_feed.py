@@ -91,7 +91,7 @@ def test_nothing_is_kept_before_somebody_watches(rig: Rig) -> None:
         assert len(messages(rig.feed.take(watcher))) == 1
 
 
-def test_what_is_told_has_no_body(rig: Rig) -> None:
+def test_what_is_reported_has_no_body(rig: Rig) -> None:
     with rig.feed.watching(EVERYTHING, None) as watcher:
         rig.deliver(body=b"SECRET")
         rig.attempt()
@@ -106,7 +106,7 @@ def test_what_is_told_has_no_body(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "told"),
+    ("wanted", "reported"),
     [
         (FeedFilter(), ["delivery", "delivery", "attempt"]),
         (FeedFilter(kinds=frozenset({"attempt"})), ["attempt"]),
@@ -115,28 +115,28 @@ def test_what_is_told_has_no_body(rig: Rig) -> None:
         (FeedFilter(events=frozenset({"none"})), []),
     ],
 )
-def test_filters(rig: Rig, wanted: FeedFilter, told: list[str]) -> None:
+def test_filters(rig: Rig, wanted: FeedFilter, reported: list[str]) -> None:
     with rig.feed.watching(wanted, None) as watcher:
         rig.deliver()
         rig.deliver(endpoint="code", event="push")
         rig.attempt(event="orders/paid")
-        assert [kind for kind, _ in messages(rig.feed.take(watcher))] == told
+        assert [kind for kind, _ in messages(rig.feed.take(watcher))] == reported
         assert not rig.feed.behind(watcher)
 
 
-def test_a_batch_of_many_names_is_told_to_everybody(rig: Rig) -> None:
+def test_a_batch_of_many_names_is_reported_to_everybody(rig: Rig) -> None:
     names = tuple(an_event(name=f"e{n}") for n in range(200))
     with rig.feed.watching(FeedFilter(events=frozenset({"x"})), None) as watcher:
         rig.feed.delivered(an_acceptance(*names), Accepted("dlv_1"))
-        ((_, told),) = messages(rig.feed.take(watcher))
-    assert len(told["events"]) == 10
+        ((_, reported),) = messages(rig.feed.take(watcher))
+    assert len(reported["events"]) == 10
 
 
 def test_a_duplicate_names_the_first(rig: Rig) -> None:
     with rig.feed.watching(EVERYTHING, None) as watcher:
         rig.feed.delivered(an_acceptance(an_event()), Duplicate("dlv_first"))
-        ((kind, told),) = messages(rig.feed.take(watcher))
-    assert (kind, told["id"]) == ("duplicate", "dlv_first")
+        ((kind, reported),) = messages(rig.feed.take(watcher))
+    assert (kind, reported["id"]) == ("duplicate", "dlv_first")
 
 
 def test_who_comes_back_goes_on_behind_what_it_saw(rig: Rig) -> None:
@@ -154,17 +154,17 @@ def test_who_comes_back_goes_on_behind_what_it_saw(rig: Rig) -> None:
 def test_a_place_that_is_not_known_is_a_gap(rig: Rig, last: str) -> None:
     with rig.feed.watching(EVERYTHING, last) as watcher:
         rig.deliver()
-        told = messages(everything(rig.feed, watcher))
-    assert [kind for kind, _ in told] == ["gap", "delivery"]
-    assert told[0][1] == {"missed": None}
+        reported = messages(everything(rig.feed, watcher))
+    assert [kind for kind, _ in reported] == ["gap", "delivery"]
+    assert reported[0][1] == {"missed": None}
 
 
-def test_the_slow_are_told_how_much_they_missed_and_go_on(rig: Rig) -> None:
+def test_the_slow_are_reported_how_much_they_missed_and_go_on(rig: Rig) -> None:
     with rig.feed.watching(EVERYTHING, None) as watcher:
         rig.deliver(RING + 5)
-        told = messages(everything(rig.feed, watcher))
-        assert told[0] == ("gap", {"missed": 5})
-        assert len(told) == RING + 1
+        reported = messages(everything(rig.feed, watcher))
+        assert reported[0] == ("gap", {"missed": 5})
+        assert len(reported) == RING + 1
         rig.deliver()
         assert [kind for kind, _ in messages(rig.feed.take(watcher))] == ["delivery"]
 

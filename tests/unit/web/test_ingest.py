@@ -25,7 +25,7 @@ async def test_the_reply_goes_out_as_the_intake_made_it() -> None:
         assert (answer.headers["retry-after"], answer.closed) == ("7", True)
 
 
-async def test_a_refused_sender_is_told_how_to_prove_itself() -> None:
+async def test_a_refused_sender_learns_how_to_prove_itself() -> None:
     async with serving() as server:
         server.intake.reply = Reply(401, b"{}", challenge=b'Basic realm="webhooks"')
         answer = await server.ask(post())

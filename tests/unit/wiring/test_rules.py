@@ -43,10 +43,10 @@ def test_dev_listens_on_loopback_and_has_a_store_of_its_own(path: Path) -> None:
     assert ruleset.server.store == str(path.parent / "router-dev.db")
 
 
-def test_dev_speaks_no_tls_at_either_door(path: Path) -> None:
+def test_dev_speaks_no_tls_at_either_listener(path: Path) -> None:
     """The certificates are for names that this machine does not have."""
-    door = "{cert: a.pem}"
-    head = f'server: {{listen: "0.0.0.0:8000", tls: {door}, admin: {{tls: {door}}}}}'
+    listener = "{cert: a.pem}"
+    head = f'server: {{listen: "0.0.0.0:8000", tls: {listener}, admin: {{tls: {listener}}}}}'
     path.write_text(
         RULES.replace('server: {listen: "0.0.0.0:8000", store: "sqlite:kept.db"}', head)
     )
@@ -147,16 +147,16 @@ def test_without_descriptors_there_is_no_fingerprint_but_an_error(
     (tmp_path / "plugins" / "desk.py").write_text("x = 1")
     (tmp_path / "parts" / "a.yaml").write_text("version: 1")
 
-    def told(spare: int) -> str:
+    def reported(spare: int) -> str:
         command = [sys.executable, "-c", WITHOUT_FILES, str(path), str(spare)]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         return done.stdout.strip()
 
-    assert told(0) == "Too many open files"
-    assert told(4) == content_hash(path, str(tmp_path))
+    assert reported(0) == "Too many open files"
+    assert reported(4) == content_hash(path, str(tmp_path))
 
 
-def test_every_text_is_told_with_its_file(path: Path, tmp_path: Path) -> None:
+def test_every_text_is_reported_with_its_file(path: Path, tmp_path: Path) -> None:
     """The rules file first."""
     path.write_text("include: more.yaml\n")
     (tmp_path / "more.yaml").write_text("version: 1\n")

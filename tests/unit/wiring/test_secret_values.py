@@ -129,7 +129,7 @@ def test_a_short_secret_is_warned_of(ruleset: Ruleset, tmp_path: Path) -> None:
     assert not any("short" in w.replace("shorter", "") for w in warnings)
 
 
-def test_a_secret_of_an_included_file_is_told_there(tmp_path: Path) -> None:
+def test_a_secret_of_an_included_file_is_reported_there(tmp_path: Path) -> None:
     (tmp_path / "more.yaml").write_text("version: 1\nsecrets: {hub: {env: HUB}}\n")
     main = (
         "version: 1\ninclude: more.yaml\n"

@@ -38,7 +38,7 @@ def out() -> Iterator[io.StringIO]:
     log.reset()
 
 
-def told(out: io.StringIO) -> str:
+def reported(out: io.StringIO) -> str:
     """The one line, without its time."""
     found = re.fullmatch(r"\d\d:\d\d:\d\d  (.*)\n", out.getvalue())
     assert found is not None, out.getvalue()
@@ -46,7 +46,7 @@ def told(out: io.StringIO) -> str:
 
 
 def words(out: io.StringIO) -> list[str]:
-    return re.split(r"  +", told(out))
+    return re.split(r"  +", reported(out))
 
 
 def test_a_delivery_is_one_line(out: io.StringIO) -> None:
@@ -59,7 +59,7 @@ def test_a_delivery_is_one_line(out: io.StringIO) -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"verdict": "duplicate"}, "known already, nothing runs"),
+        ({"verdict": "duplicate"}, "duplicate, nothing runs"),
         ({"state": "unmatched", "rules": []}, "no rule matched"),
         ({"state": "unparsed", "events": [], "rules": []}, "unparsed"),
     ],
@@ -78,7 +78,7 @@ def test_a_refusal_says_why_and_whence(out: io.StringIO) -> None:
     ]
 
 
-def test_the_door_and_conditions_tell_on_a_terminal_only() -> None:
+def test_refusals_and_conditions_show_on_a_terminal_only() -> None:
     """At debug: a terminal is where somebody looks for the wrong address or a typing error."""
     for human in (True, False):
         stream = io.StringIO()
@@ -162,7 +162,7 @@ def test_a_log_action_is_its_own_line(out: io.StringIO) -> None:
     assert words(out) == ["r1", "log", "delivery"]
 
 
-def test_what_a_dry_run_records_is_told(out: io.StringIO) -> None:
+def test_what_a_dry_run_records_is_reported(out: io.StringIO) -> None:
     narrate(a_job("log"), an_end("succeeded", outcome="dry", result={"call": {}}))
     assert words(out)[2:4] == ["dry", "large-orders/erp"]
 

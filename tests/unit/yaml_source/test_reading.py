@@ -206,7 +206,7 @@ def test_a_question_mark_elsewhere_is_text(loader: object, text: str) -> None:
 
 
 @pytest.mark.skipif(not yaml.__with_libyaml__, reason="there is no second parser here")
-def test_how_to_quote_a_question_mark_is_told() -> None:
+def test_how_to_quote_a_question_mark_is_reported() -> None:
     (found,) = reading("a: {b: is it so?}", yaml.CSafeLoader)[1].sorted()
     assert (found.code, found.column, found.width) == ("needs-quotes", 8, 9)
     assert found.hint == "quote it: 'is it so?'"

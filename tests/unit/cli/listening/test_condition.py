@@ -30,7 +30,7 @@ def test_an_event_is_judged_as_a_rule_would(make: Maker, text: str, takes: bool)
     assert ListenCondition(text, builtin()).takes(make()) is takes
 
 
-def test_errors_are_counted_and_told(make: Maker) -> None:
+def test_errors_are_counted_and_reported(make: Maker) -> None:
     condition = ListenCondition("payload.country != 'US'", builtin())
     condition.takes(make())
     assert condition.failures == 1

@@ -229,7 +229,7 @@ async def test_once_ends_when_all_is_forwarded(
     assert rig.router.open == 0
 
 
-async def test_a_gap_is_told(rig: Rig, make: Maker) -> None:
+async def test_a_gap_is_reported(rig: Rig, make: Maker) -> None:
     rig.router.removed = 7
     rig.router.add(make())
     async with rig.listening(once=True) as running:

@@ -100,7 +100,7 @@ async def test_whatever_it_answers_is_an_answer(
 
 
 @pytest.mark.parametrize("path", ["/reset", "/garbage", "/manyheaders"])
-async def test_no_answer_is_told_with_its_reason(sink: Sink, make: Maker, path: str) -> None:
+async def test_no_answer_is_reported_with_its_reason(sink: Sink, make: Maker, path: str) -> None:
     status, error = await forward(sink, path, make)
     assert status is None
     assert error

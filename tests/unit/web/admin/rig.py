@@ -144,9 +144,9 @@ class Rig:
         self.operator = FakeOperator()
         self.ids: dict[str, str] = {"generation": GENERATION, "replay": "again"}
         self.held: list[HeldToken] | None = list(TOKENS.values())
-        self.door()
+        self.listener()
 
-    def door(
+    def listener(
         self,
         listen: str = HOST,
         hosts: tuple[str, ...] = (),

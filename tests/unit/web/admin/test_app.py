@@ -71,7 +71,7 @@ async def test_a_change_says_who_and_from_where(rig: Rig) -> None:
 
 
 async def test_behind_a_proxy_the_caller_is_who_it_says(rig: Rig) -> None:
-    rig.door(peers=Peers(["203.0.113.0/24"]))
+    rig.listener(peers=Peers(["203.0.113.0/24"]))
     await rig.ask("POST", "/api/reload", "local", headers={"x-forwarded-for": "192.0.2.9"})
     assert rig.operator.calls == [("reload", By("token", "192.0.2.9"))]
 
@@ -127,7 +127,7 @@ async def test_a_fault_is_a_problem(
 
 
 async def test_a_secret_that_a_target_sent_back_is_masked(rig: Rig) -> None:
-    rig.door(mask=lambda body: body.replace(b"secret words", b"***"))
+    rig.listener(mask=lambda body: body.replace(b"secret words", b"***"))
     for path in (f"/api/jobs/{rig.ids['job']}", f"/api/deliveries/{rig.ids['delivery']}"):
         answer = await rig.ask("GET", path, "viewer")
         assert b"secret" not in answer.body

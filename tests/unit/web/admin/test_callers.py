@@ -143,7 +143,7 @@ async def test_memory_is_bounded_and_a_crowd_shares_one_window() -> None:
     assert guesses.wait_s("10.99.0.1") == 0
 
 
-async def test_it_is_told_with_retry_after(rig: Rig) -> None:
+async def test_it_is_reported_with_retry_after(rig: Rig) -> None:
     for number in range(ALLOWED):
         given = {"authorization": f"Bearer guess-{number}"}
         assert (await rig.ask("GET", "/api/me", headers=given)).status == 401

@@ -19,7 +19,7 @@ async def test_the_feed_begins_with_a_hello_and_a_sign_of_life(rig: Rig) -> None
     assert b": still here\nid: b.0.0\n\n" in answer.body
 
 
-async def test_a_place_that_is_not_known_is_told_as_a_gap(rig: Rig) -> None:
+async def test_a_place_that_is_not_known_is_reported_as_a_gap(rig: Rig) -> None:
     answer = await rig.ask("GET", "/api/feed", "viewer", headers={"last-event-id": "old.1.5"})
     assert b'event: gap\ndata: {"missed":null}' in answer.body
 
@@ -42,14 +42,14 @@ async def test_a_question_that_makes_no_sense_is_refused(rig: Rig, path: str) ->
 async def test_whole_deliveries_come_after_a_place(rig: Rig) -> None:
     second = await rig.world.take(2)
     first = await rig.ask("GET", "/api/deliveries/after?limit=1", "viewer")
-    (told,) = first.json["deliveries"]
-    assert (told["id"], first.json["more"]) == (rig.ids["delivery"], True)
-    record = await rig.world.real.reads.delivery(told["id"])
+    (reported,) = first.json["deliveries"]
+    assert (reported["id"], first.json["more"]) == (rig.ids["delivery"], True)
+    record = await rig.world.real.reads.delivery(reported["id"])
     assert record is not None
-    assert base64.b64decode(told["body_base64"]) == record.delivery.body
-    assert [tuple(pair) for pair in told["headers"]] == list(record.delivery.headers)
-    assert [event["name"] for event in told["events"]] == [record.events[0].name]
-    rest = await rig.ask("GET", f"/api/deliveries/after?cursor={told['cursor']}", "viewer")
+    assert base64.b64decode(reported["body_base64"]) == record.delivery.body
+    assert [tuple(pair) for pair in reported["headers"]] == list(record.delivery.headers)
+    assert [event["name"] for event in reported["events"]] == [record.events[0].name]
+    rest = await rig.ask("GET", f"/api/deliveries/after?cursor={reported['cursor']}", "viewer")
     assert [one["id"] for one in rest.json["deliveries"]] == [second]
     assert (rest.json["more"], rest.json["removed"], rest.json["other"]) == (False, 0, False)
 
@@ -79,7 +79,7 @@ async def test_filters_leave_out(rig: Rig) -> None:
         ("hidden", "?kinds=delivery,duplicate", ["delivery"]),
     ],
 )
-async def test_attempts_are_told_to_whoever_may_see_payloads(
+async def test_attempts_are_reported_to_whoever_may_see_payloads(
     rig: Rig, who: str, query: str, kinds: list[str]
 ) -> None:
     """Whether or not it says what kinds it wants: an attempt's reason may quote an answer."""
@@ -88,8 +88,8 @@ async def test_attempts_are_told_to_whoever_may_see_payloads(
     rig.feed.delivered(Acceptance(a_delivery(), (), ()), Accepted("dlv_1"))
     rig.feed.attempted(job, Settlement(job.id, "b/1", attempt, "dead", reason="HTTP 400"))
     answer = await rig.ask("GET", f"/api/feed{query}", who, headers={"last-event-id": "b.0.0"})
-    told = re.findall(r"event: (delivery|duplicate|attempt)\n", answer.body.decode())
-    assert told == kinds
+    reported = re.findall(r"event: (delivery|duplicate|attempt)\n", answer.body.decode())
+    assert reported == kinds
 
 
 async def test_attempts_alone_are_refused_to_who_may_not_see_payloads(rig: Rig) -> None:

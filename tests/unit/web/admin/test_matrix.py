@@ -76,7 +76,7 @@ async def test_the_same_site_may(rig: Rig) -> None:
 
 async def test_where_no_token_is_asked_for_the_other_walls_stand(rig: Rig) -> None:
     rig.held = None
-    rig.door()
+    rig.listener()
     for route in rig.routes:
         assert await asked(rig, route, None) == 200, route.path
         assert await asked(rig, route, None, origin="http://evil.example") == 403

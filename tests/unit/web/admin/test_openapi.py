@@ -17,11 +17,11 @@ def refs(value: Any) -> set[str]:
 
 
 async def test_every_route_is_described_and_no_other(rig: Rig) -> None:
-    told = (await rig.ask("GET", "/api/openapi.json", "viewer")).json
-    assert told["openapi"] == "3.1.0"
+    reported = (await rig.ask("GET", "/api/openapi.json", "viewer")).json
+    assert reported["openapi"] == "3.1.0"
     operations = {
         (method.upper(), path): operation
-        for path, by_method in told["paths"].items()
+        for path, by_method in reported["paths"].items()
         for method, operation in by_method.items()
     }
     assert operations.keys() == {(route.method, route.path) for route in rig.routes}
@@ -35,10 +35,10 @@ async def test_every_route_is_described_and_no_other(rig: Rig) -> None:
 
 
 async def test_it_is_whole(rig: Rig) -> None:
-    told = (await rig.ask("GET", "/api/openapi.json", "viewer")).json
-    for ref in refs(told):
-        assert ref.removeprefix("#/components/schemas/") in told["components"]["schemas"]
-    ids = [one["operationId"] for path in told["paths"].values() for one in path.values()]
+    reported = (await rig.ask("GET", "/api/openapi.json", "viewer")).json
+    for ref in refs(reported):
+        assert ref.removeprefix("#/components/schemas/") in reported["components"]["schemas"]
+    ids = [one["operationId"] for path in reported["paths"].values() for one in path.values()]
     assert len(set(ids)) == len(ids) == len(rig.routes)
 
 
@@ -46,11 +46,11 @@ async def test_answers_are_as_described(rig: Rig) -> None:
     """By the schema of each route's own answer."""
     import jsonschema  # noqa: PLC0415 - slow, and only here
 
-    told = (await rig.ask("GET", "/api/openapi.json", "viewer")).json
+    reported = (await rig.ask("GET", "/api/openapi.json", "viewer")).json
     checked = 0
     for route in rig.routes:
         content = (
-            told["paths"][route.path]["get"]["responses"]["200"].get("content", {})
+            reported["paths"][route.path]["get"]["responses"]["200"].get("content", {})
             if (route.method == "GET")
             else {}
         )
@@ -60,7 +60,7 @@ async def test_answers_are_as_described(rig: Rig) -> None:
         checked += 1
         query = "?job=job_1" if route.path == "/api/output" else ""
         answer = await rig.ask("GET", rig.path_of(route) + query, "viewer")
-        jsonschema.Draft202012Validator({**schema, "components": told["components"]}).validate(
+        jsonschema.Draft202012Validator({**schema, "components": reported["components"]}).validate(
             answer.json
         )
     assert checked > 20

@@ -45,7 +45,7 @@ def test_the_selector_takes_every_parameter() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("limt=1", "no parameter 'limt'; did you mean 'limit'?"),
         ("token=x", "no parameter 'token'; known are: id, endpoint"),
@@ -56,13 +56,13 @@ def test_the_selector_takes_every_parameter() -> None:
         ("state=ded", "no state 'ded'; did you mean 'dead'?"),
         ("state=%0d%0a", "no state '\\r\\n'; known are: "),
         ("since=yesterday", "'yesterday' is not a time"),
-        ("since=1h&until=2h", "exchange them"),
+        ("since=1h&until=2h", "swap them"),
         ("rule=%ff", "malformed"),
         ("rule=\xe4", "malformed"),
         ("&".join(["rule=a"] * 50), "malformed"),
     ],
 )
-def test_what_is_not_understood_is_refused(text: str, told: str) -> None:
+def test_what_is_not_understood_is_refused(text: str, reported: str) -> None:
     with pytest.raises(UsageError) as error:
         ask(text).selector(DELIVERY_STATES)
-    assert told in str(error.value)
+    assert reported in str(error.value)

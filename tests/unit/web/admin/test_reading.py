@@ -71,7 +71,7 @@ async def test_pages_hold_everything_once_while_more_arrives(rig: Rig, path: str
         ("rule=three", 400, "there is no rule 'three'; `router rules` lists them"),
         ("cause=0123456789ab", 400, "there is no cause '0123456789ab'; `router dead` lists them"),
         ("replay=rpl_nosuch", 400, "there is no replay 'rpl_nosuch'; `router audit` lists them"),
-        ("id=dlv_ZZZZZZZZ", 404, "nothing here has the id 'dlv_ZZZZZZZZ'"),
+        ("id=dlv_ZZZZZZZZ", 404, "no delivery or job has the id 'dlv_ZZZZZZZZ'"),
         ("id=dlv_000", 404, "'dlv_000' is too short: write 4 or more characters after dlv_"),
     ],
 )
@@ -187,16 +187,16 @@ async def test_without_bodies_nothing_that_came_in_or_was_sent_is_shown(rig: Rig
             assert b"of the body" not in answer.body, route.path
 
 
-async def test_rules_are_told_with_jobs_and_counters(rig: Rig) -> None:
-    told = (await rig.ask("GET", "/api/rules", "viewer")).json
-    assert told["generation"] == GENERATION
-    assert [(rule["rule"], rule["from"]) for rule in told["rules"]] == [
+async def test_rules_are_reported_with_jobs_and_counters(rig: Rig) -> None:
+    reported = (await rig.ask("GET", "/api/rules", "viewer")).json
+    assert reported["generation"] == GENERATION
+    assert [(rule["rule"], rule["from"]) for rule in reported["rules"]] == [
         ("one", ["shop"]),
         ("two", ["shop"]),
     ]
     rig.world.live.swap(LiveRuleset(a_ruleset(a_rule("new")), SecretValues({}, {})))
-    told = (await rig.ask("GET", "/api/rules", "viewer")).json
-    modes = {rule["rule"]: rule["mode"] for rule in told["rules"]}
+    reported = (await rig.ask("GET", "/api/rules", "viewer")).json
+    modes = {rule["rule"]: rule["mode"] for rule in reported["rules"]}
     assert modes == {"new": "live", "two": "orphan"}
 
 

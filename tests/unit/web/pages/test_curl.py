@@ -13,7 +13,7 @@ _AS_TOLD = """curl() { for word; do printf '%s\\0' "$word"; done; printf 'END'; 
 """
 
 
-def told(command: str, stdin: bytes = b"") -> tuple[list[bytes], bytes]:
+def reported(command: str, stdin: bytes = b"") -> tuple[list[bytes], bytes]:
     """The words that a shell would give to curl, and what it would send by its standard input."""
     ran = subprocess.run(
         ["sh", "-c", _AS_TOLD + command], input=stdin, capture_output=True, check=True
@@ -27,7 +27,7 @@ def test_whatever_a_stranger_wrote_a_shell_hands_on_unchanged(text: str) -> None
     body = text.encode("utf-8")
     header = text.replace("\x00", "").replace("\r", "").replace("\n", "")
     delivery = a_delivery(body=body, headers=(("x-odd", header),), query="a=1&b='2'")
-    words, rest = told(curl(delivery, "http://h/wh_x"))
+    words, rest = reported(curl(delivery, "http://h/wh_x"))
     assert words[:4] == [b"-sS", b"-X", b"POST", b"http://h/wh_x?a=1&b='2'"]
     assert f"x-odd: {header}".encode() in words
     assert words[-2] == b"--data-binary"
@@ -36,12 +36,12 @@ def test_whatever_a_stranger_wrote_a_shell_hands_on_unchanged(text: str) -> None
 
 def test_removed_credentials_and_headers_of_the_connection_are_left_out() -> None:
     headers = (("authorization", REMOVED), ("host", "a"), ("content-length", "2"), ("x-a", ""))
-    words, _ = told(curl(a_delivery(headers=headers, body=b""), "http://h/"))
+    words, _ = reported(curl(a_delivery(headers=headers, body=b""), "http://h/"))
     assert [w for w in words if b":" in w or b";" in w] == [b"http://h/", b"x-a;"]
 
 
 def test_a_body_that_curl_would_take_for_a_file_is_not_one() -> None:
-    words, rest = told(curl(a_delivery(body=b"@/etc/passwd", headers=()), "http://h/"))
+    words, rest = reported(curl(a_delivery(body=b"@/etc/passwd", headers=()), "http://h/"))
     assert (words[-1], rest) == (b"@-", b"@/etc/passwd")
 
 

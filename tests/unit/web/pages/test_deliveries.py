@@ -39,7 +39,7 @@ async def stored(rig: Rig, number: int, **given: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("who", "kinds"), [("viewer", ["delivery", "attempt"]), ("hidden", ["delivery"])]
 )
-async def test_attempts_are_told_to_whoever_may_see_payloads(
+async def test_attempts_are_reported_to_whoever_may_see_payloads(
     rig: Rig, who: str, kinds: list[str]
 ) -> None:
     """As through the API: the reason of an attempt may quote an answer."""
@@ -48,14 +48,14 @@ async def test_attempts_are_told_to_whoever_may_see_payloads(
     attempt = Attempt(job.id, 1, 1, 2, "fatal", "HTTP 400", {}, "0" * 64)
     rig.feed.delivered(Acceptance(a_delivery(), (), ()), Accepted("dlv_1"))
     rig.feed.attempted(job, Settlement(job.id, "b/1", attempt, "dead", reason="HTTP 400"))
-    told = (await rig.get("/live/feed", last_event_id="b.0.0")).body.decode()
-    assert re.findall(r"event: (delivery|duplicate|attempt)\n", told) == kinds
+    reported = (await rig.get("/live/feed", last_event_id="b.0.0")).body.decode()
+    assert re.findall(r"event: (delivery|duplicate|attempt)\n", reported) == kinds
 
 
 async def test_a_delivery_has_everything_on_its_page(free: Rig) -> None:
     page = await page_of(free, f"/deliveries/{free.ids['delivery']}")
     for words in (
-        "by secret &#39;shop&#39;", "it came once", "routed", free.ids["job"], "x-odd: plain",
+        "by secret &#39;shop&#39;", "received once", "routed", free.ids["job"], "x-odd: plain",
         "Rule results for event 0", "curl -sS -X &#39;POST&#39;", "Replay", "Try a condition",
         "status:", "dead", "download, byte for byte",
     ):  # fmt: skip
@@ -93,7 +93,9 @@ async def test_what_was_asked_stays_in_the_form(free: Rig) -> None:
         ("colour=red", "no parameter"),
     ],
 )
-async def test_a_wrong_question_is_told_beside_its_form(free: Rig, query: str, said: str) -> None:
+async def test_a_wrong_question_is_reported_beside_its_form(
+    free: Rig, query: str, said: str
+) -> None:
     for path in ("/deliveries", "/jobs"):
         answer = await free.get(f"{path}?{query}")
         assert answer.status == 400
@@ -187,16 +189,16 @@ async def test_what_is_revived_or_cancelled_is_planned_first(
         await rig.store.settle(a_settlement(leased.job, "dead"))
     count = len(await rig.store.reads.jobs(Selector(state=state, rule=asked.removeprefix("rule="))))
     page = await rig.get(f"/plan?verb={verb}&{asked}")
-    told = nodes(page.body)
+    reported = nodes(page.body)
     assert f"{verb.capitalize()} {count} jobs" in page.body.decode()
     assert [line.verb for line in await rig.store.reads.audited(None, None, 9)] == ["replay"]
     [form] = [
-        g for tag, g in told.elements if tag == "form" and "/plan/" in (g.get("action") or "")
+        g for tag, g in reported.elements if tag == "form" and "/plan/" in (g.get("action") or "")
     ]
     assert form["action"] == f"/plan/{verb}"
     fields = {
         g["name"] or "": g["value"] or ""
-        for tag, g in told.elements
+        for tag, g in reported.elements
         if tag == "input" and g.get("type") == "hidden"
     }
     assert (await rig.ask("POST", f"/plan/{verb}", form=fields)).status == 200
@@ -234,11 +236,11 @@ async def test_a_plan_makes_nothing_and_its_form_makes_what_it_said(rig: Rig) ->
     await rig.log_in("operator")
     before = len(await rig.store.reads.jobs(Selector(limit=100)))
     page = await rig.get("/plan?state=available")
-    told = nodes(page.body)
+    reported = nodes(page.body)
     assert len(await rig.store.reads.jobs(Selector(limit=100))) == before
     form = {
         g["name"]: g["value"]
-        for tag, g in told.elements
+        for tag, g in reported.elements
         if tag == "input" and g.get("type") == "hidden"
     }
     assert form["state"] == "available"

@@ -53,7 +53,7 @@ async def test_a_hostile_text_adds_no_node_to_any_page(tmp_path: Path, share: in
             assert skeleton(page) in same, (path, text)
             assert not page.odd, (path, text)
             assert_inert(page, path)
-        assert_told(pages, text)
+        assert_reported(pages, text)
 
 
 def assert_inert(page: Nodes, path: str) -> None:
@@ -65,8 +65,8 @@ def assert_inert(page: Nodes, path: str) -> None:
             assert value is None or (value[0] in "/#" and value[1:2] not in ("/", "\\")), path
 
 
-def assert_told(pages: dict[str, Nodes], text: str) -> None:
+def assert_reported(pages: dict[str, Nodes], text: str) -> None:
     """The fields are shown at all: the body, a header and an answer have the text in them."""
-    told = "".join(next(p for path, p in pages.items() if path.startswith("/jobs/")).text)
+    reported = "".join(next(p for path, p in pages.items() if path.startswith("/jobs/")).text)
     first = visible_block(text).replace("\r", "\\x0d").split("\n")[0]
-    assert first[:40] in told, text
+    assert first[:40] in reported, text

@@ -81,7 +81,7 @@ async def test_sessions_of_a_token_that_was_taken_back_are_no_guesses(rig: Rig) 
     assert (await rig.ask("POST", "/login", form={"token": "guess"})).status == 401
 
 
-async def test_a_wrong_token_is_told_where_it_was_given(rig: Rig) -> None:
+async def test_a_wrong_token_is_reported_where_it_was_given(rig: Rig) -> None:
     """And what was wanted is not lost."""
     form = {"token": "guess", "next": "/jobs?state=dead"}
     answer = await rig.ask("POST", "/login", form=form)

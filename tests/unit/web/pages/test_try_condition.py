@@ -67,7 +67,7 @@ def test_only_events_that_are_there_can_be_asked() -> None:
         ("secret.erp == 'x'", "secret", "there is no 'secret' here"),
     ],
 )
-def test_names_that_are_not_there_are_told_where_they_stand(
+def test_names_that_are_not_there_are_reported_where_they_stand(
     text: str, at: str, message: str
 ) -> None:
     [fault] = unknown_names(compiled(text), a_ruleset())

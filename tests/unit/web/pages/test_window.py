@@ -226,7 +226,7 @@ async def test_files_of_ours_may_be_kept_for_ever_for_their_names_change(rig: Ri
         assert (await rig.get(path)).status == 404
 
 
-async def test_nothing_of_the_router_is_told_before_logging_in(rig: Rig) -> None:
+async def test_nothing_of_the_router_is_reported_before_logging_in(rig: Rig) -> None:
     rig.state.ok, rig.state.error = False, "rules.yaml:1:1: error"
     for path in ("/login", "/nothing", "/deliveries/x"):
         page = (await rig.get(path)).body.decode()
@@ -332,7 +332,7 @@ async def test_after_logging_in_one_is_where_one_wanted_to_be(rig: Rig) -> None:
         assert (answer.status, answer.headers["location"]) == (303, to)
 
 
-async def test_what_listens_is_told_to_log_in_and_not_sent_away(rig: Rig) -> None:
+async def test_what_listens_is_sent_to_log_in_and_not_sent_away(rig: Rig) -> None:
     assert (await rig.get("/live/feed")).status == 401
     assert (await rig.get("/rules", accept="text/event-stream")).status == 401
     assert (await rig.get("/rules", accept="text/html")).status == 303

@@ -171,10 +171,10 @@ def routes(tour: Tour) -> list[tuple[str, str]]:
         "generation": tour.ask("GET", "/api/generations", "viewer").json()["live"],
         "replay": "again",
     }
-    told = tour.ask("GET", "/api/openapi.json", "viewer").json()
+    reported = tour.ask("GET", "/api/openapi.json", "viewer").json()
     return [
         (method.upper(), path.format_map(ids))
-        for path, by_method in told["paths"].items()
+        for path, by_method in reported["paths"].items()
         for method in by_method
     ]
 
@@ -201,7 +201,7 @@ def go_everywhere(tour: Tour) -> None:
             tour.ask("GET", f"/api/deliveries/{one['id']}{page}", "viewer")
 
 
-def test_no_secret_is_told_anywhere(tour: Tour) -> None:
+def test_no_secret_is_reported_anywhere(tour: Tour) -> None:
     go_everywhere(tour)
     assert tour.router.stop() == 0, tour.router.output()
     tour.said.append(("log", tour.router.log.read_bytes()))
@@ -222,8 +222,8 @@ def test_names_that_strangers_choose_forge_nothing(tour: Tour) -> None:
     metrics = tour.ask("GET", "/metrics", None).text
     assert tour.router.stop() == 0, tour.router.output()
     for line in tour.router.log.read_text("utf-8").splitlines():
-        told = json.loads(line)
-        assert told["event"] != "forged"
+        reported = json.loads(line)
+        assert reported["event"] != "forged"
         assert line.isascii()
         assert line.isprintable()
     labels = {
