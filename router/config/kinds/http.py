@@ -14,7 +14,6 @@ from router.model.settings import Target
 from router.yaml_source import Entry, Node, SourceText, Table, doc, named
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-HTTP_TIMEOUT_S = 30.0
 _BODIES = ("json", "form", "text", "body")
 _AUTHORITY = re.compile(r"https?://[^/?#{]*[/?#]", re.IGNORECASE)
 
@@ -72,7 +71,7 @@ class HttpCompiler:
         addresses.not_signed_twice(self._context, entry.headers, signed)
         kind, body = self._body(entry, around)
         address = entry.url.value if entry.url else target.url if target else None
-        roots, default_s = around.roots, target.timeout_s if target else HTTP_TIMEOUT_S
+        roots, default_s = around.roots, target.timeout_s if target else 30.0
         return HttpSpec(
             target=target,
             url=url,

@@ -9,8 +9,6 @@ from router.config.units import Duration
 from router.kinds.python import PythonSpec
 from router.yaml_source import Entry, Node, SourceText, Table, doc, named
 
-PYTHON_TIMEOUT_S = 60.0
-
 
 @named("'python'", required=("call",))
 class PythonEntry(Entry):
@@ -44,7 +42,7 @@ class PythonCompiler:
             args={n.value: language.json(node, place) for n, node in entry.args or ()},
             secrets=tuple(context.secret(name) for name in entry.secrets or ()),
             cwd=str(context.folder),
-            timeout_s=entry.timeout / 1_000 if entry.timeout else PYTHON_TIMEOUT_S,
+            timeout_s=entry.timeout / 1_000 if entry.timeout else 60.0,
         )
         return spec, None
 

@@ -16,7 +16,6 @@ from router.providers.management import DISPATCH, is_repository
 from router.yaml_source import Entry, Node, SourceText, doc, named
 
 PROVIDER = "code-host"
-TIMEOUT_S = 30.0
 
 
 @named("'repository_dispatch'", required=("repo", "event_type", "token"))
@@ -56,7 +55,7 @@ class DispatchCompiler:
             body=self._body(entry, around.roots),
             accept=tuple((status, status) for status in DISPATCH.statuses),
             auth=None,
-            timeout_s=entry.timeout / 1_000 if entry.timeout else TIMEOUT_S,
+            timeout_s=entry.timeout / 1_000 if entry.timeout else 30.0,
         )
         try:
             return spec, limit_name(urlsplit(base))

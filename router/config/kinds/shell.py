@@ -15,7 +15,6 @@ from router.kinds.shell import ShellSpec
 from router.model.settings import ShellLimits
 from router.yaml_source import Entry, Node, Scalar, SourceText, Table, doc, named
 
-SHELL_TIMEOUT_S = 600.0
 _TEMPLATE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 
 
@@ -89,7 +88,7 @@ class ShellCompiler:
             ),
             pass_env=tuple(text.value for text in entry.pass_env or ()),
             cwd=str(self._context.folder / entry.cwd.value if entry.cwd else self._context.folder),
-            timeout_s=entry.timeout / 1_000 if entry.timeout else SHELL_TIMEOUT_S,
+            timeout_s=entry.timeout / 1_000 if entry.timeout else 600.0,
             limits=self._limits(entry.limits),
             user=entry.user.value if entry.user else None,
             files=self._files(entry, around),
