@@ -54,5 +54,5 @@ def test_the_numbers_are_those_of_the_code() -> None:
     assert f"every {HEARTBEAT_S:.0f} s" in PAGE
     assert feed.HEARTBEAT_S == HEARTBEAT_S
     assert f"last {feed.RING:,} messages" in PAGE
-    assert f"more than {feed.WATCHERS_MAX} at once" in PAGE
+    assert f"with {feed.WATCHERS_MAX} clients connected" in PAGE
     assert lines.gap(12, other=False) in PAGE

@@ -54,7 +54,7 @@ def test_its_payloads_are_the_samples() -> None:
         f"below {conditions.ROOM_AGAIN:.0%}, or {conditions.DISK_ROOM_AGAIN:.0%}".replace(
             "%", " %"
         ),
-        f"full by {conditions.DISK_FILLING:.0%}".replace("%", " %"),
+        f"{conditions.DISK_FILLING:.0%} full".replace("%", " %"),
     ],
 )
 def test_its_figures_are_ours(words: str) -> None:

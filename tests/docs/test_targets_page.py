@@ -34,7 +34,7 @@ def test_a_file_loads(block: str) -> None:
         f"After {breaker.GIVE_UP_MS // 3_600_000} hours",
         f"gets {breaker.FIRST_SLOTS} calls at once and {breaker.FIRST_PACE:.0f} a second",
         f"every {breaker.STEP_MS // 1000} seconds without",
-        f"faster than {breaker.OF_USUAL}",
+        f"more than {breaker.OF_USUAL}",
         f"in the last {fairness.FRESH_MS // 1000} seconds",
         f"run for {AGE_LIMIT_MS // 86_400_000} days",
     ],
