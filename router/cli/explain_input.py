@@ -7,13 +7,14 @@ from router.cli.operator_access import ask
 from router.cli.option_file import read_named
 from router.cli.options import Options, endpoint_among, is_given
 from router.cli.output import note, visible
+from router.cli.remote import Questions
 from router.cli.simulated_delivery import as_arriving
 from router.errors import NotFound, UsageError
 from router.model.delivery import Delivery, as_request
 from router.providers import Reading
 from router.rules.explain import EventReading, Explainer, unrouted
 from router.rules.ruleset import Ruleset
-from router.store.values import DeliveryRecord
+from router.store.values import DeliveryRecord, Generation
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -44,19 +45,26 @@ def explain_stored(place: Options, identity: str, number: int | None) -> Explana
     if identity.startswith("job_"):
         raise UsageError(f"explain takes a delivery; `router show {identity}` tells that of a job")
     wanted = identity if identity.startswith("dlv_") else f"dlv_{identity}"
-    record = ask(place, lambda questions: questions.show(wanted), counted="/api/deliveries?limit=1")
-    if is_given("rules"):
+    by_file = is_given("rules")
+    record, kept = ask(
+        place,
+        lambda questions: _stored(questions, wanted, decided=not by_file),
+        counted="/api/deliveries?limit=1",
+    )
+    delivery = record.delivery
+    if by_file:
         ruleset = place.beside()[1]
-        same = ruleset.generation == record.delivery.generation
+        same = ruleset.generation == delivery.generation
         by = f"{place.rules}, {'which' if same else 'not those that'} decided"
     else:
-        ruleset = _then(record, place)
+        ruleset = _then(delivery.generation, kept, place)
         by = f"generation {ruleset.generation[:16]}, which decided"
-    sender = record.delivery.provider
-    if sender not in ruleset.providers:
-        raise NotFound(f"these rules have no provider {sender!r}, which sent it")
-    reading = ruleset.providers[sender].read(as_request(record.delivery))
-    return _explained(record.delivery, record, reading, ruleset, by, number)
+    provider = ruleset.provider_shown_as(delivery.endpoint, delivery.provider)
+    if provider is None:
+        raise NotFound(f"these rules have no provider {delivery.provider!r}, which sent it")
+    delivery = msgspec.structs.replace(delivery, provider=provider.name)
+    reading = provider.read(as_request(delivery))
+    return _explained(delivery, record, reading, ruleset, by, number)
 
 
 def explain_payload(place: Options, payload: str, endpoint: str, event: str) -> Explanation:
@@ -77,16 +85,22 @@ def explain_payload(place: Options, payload: str, endpoint: str, event: str) -> 
 # -- stored
 
 
-def _then(record: DeliveryRecord, place: Options) -> Ruleset:
-    """The rules that decided."""
-    wanted = record.delivery.generation
-    hint = f"`-f {place.rules}` explains it by the present file"
+async def _stored(
+    questions: Questions, identity: str, *, decided: bool
+) -> tuple[DeliveryRecord, Generation | None]:
+    """A delivery; with `decided` also the generation that did, if it is still kept."""
+    record = await questions.show(identity)
     try:
-        kept = ask(place, lambda questions: questions.generation(wanted))
+        return record, await questions.generation(record.delivery.generation) if decided else None
     except NotFound:
-        raise NotFound(
-            f"the store no longer has generation {wanted[:16]}, which decided; {hint}"
-        ) from None
+        return record, None
+
+
+def _then(wanted: str, kept: Generation | None, place: Options) -> Ruleset:
+    """The rules that decided."""
+    hint = f"`-f {place.rules}` explains it by the present file"
+    if kept is None:
+        raise NotFound(f"the store no longer has generation {wanted[:16]}, which decided; {hint}")
     try:
         return ruleset_of(kept, place)
     except NotFound as error:

@@ -21,7 +21,6 @@ from router.operator.requests import (
     ReplayRequest,
     TargetRequest,
 )
-from router.providers import builtin
 from router.store.values import DeliveryRecord, EventEntry, Generation, Selector
 
 if TYPE_CHECKING:
@@ -177,11 +176,8 @@ class RemoteOperator:
         except MayNotSee as error:
             note(str(error))
             body = answers.HIDDEN.encode()
-        provider = builtin().get(found.provider)  # a server shows the name its endpoint has
-        name = provider.name if provider else found.provider
-        given = {**msgspec.structs.asdict(found), "body": body, "provider": name}
         return DeliveryRecord(
-            delivery=msgspec.convert(given, Delivery),
+            delivery=msgspec.convert({**msgspec.structs.asdict(found), "body": body}, Delivery),
             events=tuple(
                 [EventEntry(e.index, e.id, e.name, action=e.action) for e in found.events]
             ),

@@ -153,16 +153,19 @@ class StoreQuestions:
     async def show(self, identity: str) -> DeliveryRecord:
         """
         The delivery of this id, or the beginning of one; of a job's id, its delivery with that
-        job alone. Without `dlv_` or `job_` it is a delivery, and if there is none a job.
+        job alone. Without `dlv_` or `job_` it is a delivery, and if there is none a job. Its
+        `provider` is the name that its endpoint gives the sender.
 
         Raises:
             NotFound: nothing has it.
             Ambiguous: several have, or it is too short.
         """
         found = await look_up(self._store, identity)
-        if isinstance(found, DeliveryRecord):
-            return found
-        return answers.with_job_alone(await self.record(found.delivery), found)
+        if not isinstance(found, DeliveryRecord):
+            found = answers.with_job_alone(await self.record(found.delivery), found)
+        d = found.delivery
+        name = self._live.current.ruleset.provider_name(d.endpoint, d.provider)
+        return msgspec.structs.replace(found, delivery=msgspec.structs.replace(d, provider=name))
 
     async def record(self, prefix: str) -> DeliveryRecord:
         """A delivery, whole, by its id or the beginning of it. Raises as `show`."""

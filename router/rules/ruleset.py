@@ -43,6 +43,13 @@ class Ruleset(msgspec.Struct, frozen=True):
         found = self.endpoints.get(endpoint)
         return found.shown_provider if found and found.provider == provider else provider
 
+    def provider_shown_as(self, endpoint: str, name: str) -> Provider | None:
+        """A sender by the name that `provider_name` gives, perhaps by other rules."""
+        found = self.endpoints.get(endpoint)
+        if found and found.shown_provider == name:
+            return self.providers.get(found.provider)
+        return next((p for p in self.providers.values() if name in p.definition.names), None)
+
     def roots(self, delivery: Delivery) -> dict[str, Any]:
         """The roots that all events of a delivery share."""
         provider = self.provider_name(delivery.endpoint, delivery.provider)

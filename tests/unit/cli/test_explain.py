@@ -129,6 +129,15 @@ def test_a_delivery_is_explained_by_the_rules_that_decided(explain: Router, ledg
     )
 
 
+def test_the_sender_has_the_name_that_its_endpoint_gave_it(explain: Router, ledger: Ledger) -> None:
+    """Whatever today's file calls it: the rules that decided know the sender all the same."""
+    assert json.loads(explain(ORDER, "--json").out)["provider"] == "shopify"
+    ledger.rules.write_text(SMALL.replace("provider: shopify", "provider: commerce"), "utf-8")
+    ran = explain(ORDER, "--json")
+    assert statuses(ran)["paid"] == "matched"
+    assert json.loads(ran.out)["provider"] == "shopify"
+
+
 def test_json_has_every_leaf_with_its_value(explain: Router) -> None:
     reported = json.loads(explain(ORDER, "--json", "--rule", "big").out, parse_float=str)
     [rule] = reported["events"][0]["rules"]

@@ -77,14 +77,14 @@ async def test_without_the_right_to_see_payloads_the_rest_is_shown(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     one = answers.OneDelivery(
-        id="dlv_1", endpoint="shop", provider="commerce", received_at=1, state="routed",
+        id="dlv_1", endpoint="shop", provider="shopify", received_at=1, state="routed",
         method="POST", path="/x", query="", headers=(("a", "[hidden]"),), body_bytes=2,
         verified_by=None, generation="g", flags=(), peer="", replay_of=None, duplicates=3,
         last_seen_at=5, event_count=2, damaged=False,
         events=(answers.EventRow(1, "evt_1", "orders/paid"),), jobs=(), attempts=(),
     )  # fmt: skip
     found = await server(FakeClient(deliveries__dlv_1=one)).show("dlv_1")
-    assert found.delivery.body == b"[hidden]"
+    assert (found.delivery.body, found.delivery.provider) == (b"[hidden]", "shopify")
     assert (found.duplicates, found.delivery.event_count, found.events[0].index) == (3, 2, 1)
     assert "may not see payloads" in capsys.readouterr().err
 

@@ -97,6 +97,20 @@ def test_deliveries_come_newest_first_with_their_jobs(ask: Router) -> None:
     assert oldest.endswith("1 dead")
 
 
+def test_a_sender_is_shown_as_its_endpoint_calls_it(ask: Router, ledger: Ledger) -> None:
+    """By its own name once the endpoint is gone."""
+
+    def shown() -> tuple[str, str, str]:
+        [line] = [one for one in ask("show", DLV).out.splitlines() if one.startswith("endpoint")]
+        whole, job = (json.loads(ask("show", id_, "--json").out) for id_ in (DLV, JOB))
+        return line.split(maxsplit=1)[1], *(one["delivery"]["provider"] for one in (whole, job))
+
+    assert shown() == ("shop (shopify)", "shopify", "shopify")
+    text = ledger.rules.read_text("utf-8").replace("  shop: {id: shop-", "  store: {id: shop-")
+    ledger.rules.write_text(text.replace("from: shop", "from: store"), "utf-8")
+    assert shown() == ("shop (commerce)", "commerce", "commerce")
+
+
 def test_deliveries_in_json_are_whole(ask: Router) -> None:
     listed = json.loads(ask("deliveries", "--json").out)
     assert [d["id"] for d in listed] == [OTHER, DLV]
