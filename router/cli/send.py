@@ -165,6 +165,10 @@ def _refuse_contradictions(options: SendOptions, ruleset: Ruleset) -> None:
             options.tamper and (endpoint.unsigned or not provider.signed),
             f"endpoint {endpoint.name} is unsigned: a forgery cannot be detected",
         ),
+        (
+            options.tamper == "body" and not provider.definition.verify.signs_body,
+            f"{provider.label} does not sign the body; use --tamper signature",
+        ),
     )
     if (words := next((words for wrong, words in contradictions if wrong), None)) is not None:
         raise UsageError(words)

@@ -14,6 +14,7 @@ from router.actions.python import PythonAction
 from router.actions.shell import ShellAction
 from router.dispatch.protocol import Action
 from router.egress import EgressPolicy
+from router.kinds import KINDS
 from router.kinds.kind import ActionCall
 from router.kinds.log import LogCall
 from router.model.job import ActionKind, Done, FailOutcome, Job, RetryOutcome
@@ -22,8 +23,8 @@ from tests.sim.makers import a_job, a_shell_call, an_http_call
 from tests.sink import running_sink
 
 CANARY = "s3cr3t-canary-9f2e"
-WAITING: tuple[ActionKind, ...] = ("http", "shell", "python")
-EVERY: tuple[ActionKind, ...] = (*WAITING, "log")
+EVERY: tuple[ActionKind, ...] = tuple(KINDS)
+WAITING = tuple(name for name in EVERY if not KINDS[name].local)
 PLUGIN = """
 def good(event, context): return 1
 def bad(event, context): raise ValueError("bad")

@@ -1,5 +1,6 @@
 """The snippets of docs/actions.md are actions that load without a word."""
 
+import re
 import textwrap
 from pathlib import Path
 
@@ -7,9 +8,11 @@ import pytest
 
 from router import kinds
 from router.config import load, render_text
+from router.model.retry import BUILT_IN
 from tests.docs.pages import blocks
 
 BLOCKS = blocks("actions.md", "yaml")
+PAGE = (Path(__file__).parents[2] / "docs" / "actions.md").read_text("utf-8")
 KINDS = tuple(kinds.KINDS)
 HEAD = """version: 1
 secrets: {erp: {env: ERP_TOKEN}, chat_url: {env: CHAT_URL}}
@@ -42,3 +45,9 @@ def test_a_snippet_loads(block: str, tmp_path: Path) -> None:
 
 def test_every_kind_is_shown() -> None:
     assert {block.partition(":")[0] for block in SHOWN} == set(KINDS)
+
+
+def test_the_default_policy_of_every_kind_is_shown() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| ([a-z_, ]+) \|$", PAGE, re.MULTILINE)
+    shown = {kind: BUILT_IN[policy] for policy, names in rows for kind in names.split(", ")}
+    assert shown == {name: kind.retry for name, kind in kinds.KINDS.items()}

@@ -10,7 +10,7 @@ from router.config.annotations import FORMATS
 from router.config.codes import CODES, page
 from tests.docs.pages import lines, reading, steps
 
-PAGE = (Path(__file__).parents[2] / "docs" / "diagnostics.md").read_text("utf-8")
+PAGE = Path(__file__).parents[2] / "docs" / "diagnostics.md"
 BLOCKS = [text for kind, text in steps("diagnostics.md") if kind == "yaml"]
 
 
@@ -30,11 +30,12 @@ def test_its_lines_run(tmp_path: Path) -> None:
 
 
 def test_its_formats_are_those_there_are() -> None:
-    assert tuple(re.findall(r"^\| `(\w+)` \| (?!warn|err)", PAGE, re.MULTILINE)) == FORMATS
+    rows = re.findall(r"^\| `(\w+)` \| (?!warn|err)", PAGE.read_text("utf-8"), re.MULTILINE)
+    assert tuple(rows) == FORMATS
 
 
 @pytest.mark.parametrize("code", CODES)
 def test_every_code_is_linked_and_has_a_page_to_read_offline(code: str) -> None:
-    assert f"[`{code}`](codes/{code}.md)" in PAGE
+    assert f"[`{code}`](codes/{code}.md)" in PAGE.read_text("utf-8")
     assert page(code).startswith(f"# {code}\n")
     assert "router check" in page(code)

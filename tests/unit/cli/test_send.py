@@ -170,6 +170,20 @@ def test_an_unsigned_endpoint_is_sent_to_and_not_forged(
     assert "unsigned" in ran.err
 
 
+def test_a_body_that_nobody_signs_is_not_forged(router: Router, tmp_path: Path) -> None:
+    rules = tmp_path / "token.yaml"
+    rules.write_text(
+        "version: 1\n"
+        "secrets:\n  token: {env: ROUTER_TOKEN}\n"
+        "endpoints: {hub: {id: hub-0123456789abcdef, provider: gitlab, secrets: token}}\n"
+        "rules: [{id: r, from: hub, actions: {log: hi}}]\n"
+    )
+    words = ("send", "-f", rules, "hub", "push", "--to", "http://127.0.0.1:9", "--tamper", "body")
+    ran = router(*words)
+    assert (ran.code, ran.out) == (2, "")
+    assert "GitLab does not sign the body; use --tamper signature" in ran.err
+
+
 @pytest.mark.parametrize(
     ("endpoint", "event", "said"),
     [

@@ -14,6 +14,7 @@ from router.kinds.kind import Kind
 from router.typing.scenes import RESULT_TYPES
 
 ROUTER = Path(__file__).parents[3] / "router"
+GLOSSARY = (ROUTER.parent / "docs" / "glossary.md").read_text("utf-8")
 ROWS = sorted(KINDS.values(), key=lambda kind: kind.number)
 STORED = {"http": 0, "shell": 1, "python": 2, "log": 3}
 """Ledgers hold these numbers: a row may be added, none may change."""
@@ -46,7 +47,7 @@ def test_the_three_tables_have_the_same_kinds() -> None:
 
 
 def test_stored_numbers_never_change() -> None:
-    assert {name: KINDS[name].number for name in STORED} == STORED
+    assert {name: kind.number for name, kind in KINDS.items()} == STORED
     assert len(NUMBERED) == len(KINDS), "two kinds have one number"
     assert {name: KINDS[name].number for name in NUMBERED.values()} == {
         name: number for number, name in NUMBERED.items()
@@ -73,6 +74,11 @@ def test_keys_of_tests_are_the_same_to_every_kind() -> None:
     assert {key: found for key, found in forms.items() if len(found) > 1} == {}
     keys = [kind.reply.key for kind in KINDS.values() if kind.reply is not None]
     assert len(keys) == len(set(keys))
+
+
+def test_the_glossary_names_every_kind() -> None:
+    row = next(line for line in GLOSSARY.splitlines() if line.startswith("| action |"))
+    assert [name for name in KINDS if f"`{name}`" not in row] == []
 
 
 @pytest.mark.parametrize("package", ["kinds", "config/kinds", "actions"])

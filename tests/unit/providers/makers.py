@@ -18,6 +18,8 @@ SIGNING = tuple(
     if definition.verify.signs_body and not definition.generic
 )
 """Those of them that sign, each with a definition of its own."""
+SENDERS = tuple(name for name in EVERY if not builtin()[name].definition.generic)
+"""Those of them that are one sender, with a file, a sample and a page of its own."""
 
 
 def a_request(headers: Iterable[tuple[str, str]] = (), body: bytes = b"{}") -> InboundRequest:

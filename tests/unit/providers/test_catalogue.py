@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from router.providers import builtin, own
+from tests.unit.providers.makers import SENDERS
 
+README = (Path(__file__).parents[3] / "README.md").read_text("utf-8")
 DEFINITIONS = Path(__file__).parents[3] / "router" / "providers" / "definitions"
 TOPICS = """
 orders/create orders/updated orders/paid orders/cancelled orders/fulfilled
@@ -40,6 +42,16 @@ def test_catalogues_are_whole(name: str, events: str) -> None:
 def test_every_event_has_the_words_of_the_settings_screen(name: str) -> None:
     provider = builtin()[name]
     assert set(provider.definition.settings) == {e.name for e in provider.events}
+
+
+@pytest.mark.parametrize("name", SENDERS)
+def test_a_sender_is_whole(name: str) -> None:
+    """What a new definition forgets easily, and nothing else would miss."""
+    provider = builtin()[name]
+    assert provider.has_ids, "`id:` says what makes two deliveries the same one"
+    events = [e.name for e in provider.events] or ["user.created"]
+    assert [e for e in events if provider.sample(e) is None] == [], "`samples:` for each event"
+    assert any(n in README for n in (provider.label, *provider.definition.names)), "name it there"
 
 
 def test_every_name_has_a_file_and_every_file_a_name() -> None:

@@ -22,12 +22,14 @@ def test_the_page_is_current(page: Path) -> None:
 @pytest.mark.parametrize("name", sorted({p.name for p in builtin().values()}))
 def test_every_provider_has_a_page_of_its_own(name: str) -> None:
     provider = builtin()[name]
-    text = (DOCS / "providers" / f"{page_name(provider)}.md").read_text("utf-8")
+    page = DOCS / "providers" / f"{page_name(provider)}.md"
+    assert page.exists(), "write its title, its `about` and an empty facts block, see CONTRIBUTING"
+    text = page.read_text("utf-8")
     assert text.startswith(f"# {provider.label}\n\n{provider.definition.about}\n")
     assert facts(provider) in text
 
 
-def test_no_page_is_left_of_a_provider_that_is_gone() -> None:
+def test_pages_and_providers_are_the_same() -> None:
     named = {page_name(provider) for provider in builtin().values()}
     assert {page.stem for page in PAGES[1:]} == named
 

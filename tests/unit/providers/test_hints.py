@@ -7,6 +7,7 @@ import pytest
 from router.model.delivery import InboundRequest, Refused
 from tests.unit.providers.makers import (
     PROVIDERS,
+    SENDERS,
     SIGNING,
     a_delivery,
     a_provider,
@@ -43,14 +44,14 @@ def test_an_empty_body_is_not_blamed_on_the_secret(provider: str) -> None:
     assert hint(request, provider).startswith("empty body")
 
 
-@pytest.mark.parametrize("sender", PROVIDERS)
+@pytest.mark.parametrize("sender", SENDERS)
 @pytest.mark.parametrize("receiver", PROVIDERS)
 def test_another_providers_headers_are_recognised(sender: str, receiver: str) -> None:
     if sender == receiver:
         return
     said = hint(a_delivery(a_provider(sender)), receiver)
-    assert said.startswith("other provider's headers")
-    assert a_provider(sender).aliases[0] in said
+    assert said.startswith("other provider's headers"), "a row in router/providers/hints.py"
+    assert any(f"`{name}`" in said for name in (sender, *a_provider(sender).aliases))
 
 
 @pytest.mark.parametrize(
