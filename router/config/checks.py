@@ -4,7 +4,7 @@ Checks of a whole rules file: a function each, and a row each in CHECKS.
 A check looks at a file that has been read and compiled, and yields what it finds: where, what is
 wrong, and how to mend it. Its row holds its code, what the code says, and when it runs. To add one:
 write the function and its row here, and `bad.yaml` and `good.yaml` in `tests/golden/codes/CODE/`;
-`GOLDEN=write pytest tests/golden/test_codes.py` then makes its page and its line in
+`GOLDEN=write pytest -n0 tests/golden/test_codes.py` then makes its page and its line in
 docs/diagnostics.md. What one key alone shows is found where that key is compiled.
 """
 
