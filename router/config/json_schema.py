@@ -11,6 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 from urllib.parse import quote
 
 from router.config import units
+from router.config.further_keys import FURTHER
 from router.config.kinds import SCHEMAS
 from router.config.schema import FileEntry
 from router.config.senders import event_names
@@ -137,7 +138,7 @@ class _Maker:
             "description": " ".join((kind.__doc__ or "").split()),
             "properties": {
                 key.name: self._key(kind, key)
-                for key in keys_of(kind)
+                for key in (*keys_of(kind), *FURTHER.get(kind, ()))
                 if key.name != kind.shorthand
             },
             "patternProperties": {"^x-": {}},

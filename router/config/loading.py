@@ -16,6 +16,7 @@ from router.config.api import dispatching
 from router.config.checks import CompiledFile, run_checks
 from router.config.context import LoadContext
 from router.config.files import Files, FolderFiles
+from router.config.further_keys import FURTHER
 from router.config.includes import Including
 from router.config.language import Language
 from router.config.pragmas import Pragmas
@@ -88,7 +89,7 @@ def _load(
     thorough: bool,
 ) -> Loaded:
     text, suggest, bounds = report.source.text, Suggester(), Bounds()
-    decoder = Decoder(report, suggest, PARSERS, REFUSED)
+    decoder = Decoder(report, suggest, PARSERS, REFUSED, FURTHER)
     node = read(report, bounds=bounds)
     file = decoder.decode(node, FileEntry) if node else None
     included = Including(decoder, files, bounds).merge(file, tests=tests) if file else None

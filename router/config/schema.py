@@ -13,7 +13,7 @@ from router.config.provider_schema import ProviderEntry, VerifyEntry
 from router.config.server_schema import ServerEntry, SettingEntry
 from router.config.trial_schema import TrialEntry
 from router.config.units import ApiVersion, Day, Duration, Fraction, Rate, Size
-from router.yaml_source import Entry, EntryKey, Node, OpenEntry, SourceText, Table, doc, named
+from router.yaml_source import Entry, Node, OpenEntry, SourceText, Table, doc, named
 
 
 @named("this secret")
@@ -260,13 +260,6 @@ class ActionEntry(OpenEntry):
     when: Annotated[
         SourceText | None, doc("An expression; evaluated as the action starts, false cancels it.")
     ] = None
-
-    @classmethod
-    def further(cls) -> tuple[EntryKey, ...]:
-        """A key for each kind of action."""
-        from router.config.kinds import SCHEMAS  # noqa: PLC0415 - built of the classes of this file
-
-        return tuple(EntryKey(key, key, row.entry, row.about) for key, row in SCHEMAS.items())
 
 
 @named("this shared action")

@@ -1,19 +1,9 @@
 """`tests` as Structs, and the file of tests beside a rules file."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from router.config.units import Duration, Moment
-from router.kinds import KINDS
-from router.kinds.kind import CallForm
-from router.yaml_source import Entry, EntryKey, Node, OpenEntry, SourceText, Table, doc, named
-
-_CALL_TYPES: Mapping[CallForm, Any] = {
-    "text": SourceText,
-    "texts": list[SourceText],
-    "table": Table[SourceText],
-    "json": Node | None,
-}
+from router.yaml_source import Entry, Node, OpenEntry, SourceText, Table, doc, named
 
 
 @named("'send'")
@@ -48,25 +38,12 @@ class ReplyEntry(OpenEntry):
     ] = None
     after: Annotated[Duration | None, doc("What it says about when to try again.")] = None
 
-    @classmethod
-    def further(cls) -> tuple[EntryKey, ...]:
-        """A key for each kind of action that is answered."""
-        replies = (kind.reply for kind in KINDS.values() if kind.reply is not None)
-        each = ((r, int if isinstance(r.values, range) else Literal[r.values]) for r in replies)
-        return tuple(EntryKey(r.key, r.key, kind, r.about) for r, kind in each)
-
 
 @named("this call")
 class CallEntry(OpenEntry):
     """One of a test's expected `calls`."""
 
     times: Annotated[int | None, doc("How many calls.")] = None
-
-    @classmethod
-    def further(cls) -> tuple[EntryKey, ...]:
-        """A key for each part of the calls of each kind of action."""
-        found = {name: field for kind in KINDS.values() for name, field in kind.calls.items()}
-        return tuple(EntryKey(n, n, _CALL_TYPES[f.form], f.about) for n, f in found.items())
 
 
 @named("'expect'")

@@ -4,6 +4,7 @@ from router.yaml_source.decode import Decoder, Refusal, described, means_nothing
 from router.yaml_source.entries import (
     Entry,
     EntryKey,
+    FurtherKeys,
     OpenEntry,
     SourceText,
     Table,
@@ -24,6 +25,7 @@ __all__ = [
     "Decoder",
     "Entry",
     "EntryKey",
+    "FurtherKeys",
     "Mapping",
     "Node",
     "NumberError",

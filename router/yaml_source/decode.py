@@ -24,7 +24,7 @@ from typing import Any, Literal, TypeGuard, TypeVar, Union, get_args, get_origin
 import msgspec
 
 from router.suggest import Suggester
-from router.yaml_source.entries import Entry, SourceText, Table, keys_of
+from router.yaml_source.entries import Entry, FurtherKeys, SourceText, Table, keys_of
 from router.yaml_source.nodes import Mapping, Node, Scalar, Sequence
 from router.yaml_source.reading import shown
 from router.yaml_source.refusals import collision, quoted
@@ -71,11 +71,13 @@ class Decoder:
         suggest: Suggester,
         parsers: MappingABC[Any, Parser],
         refused: MappingABC[tuple[str, ...], Refusal],
+        further: FurtherKeys,
     ) -> None:
         self.report = report
         self._suggest = suggest
         self._parsers = parsers
         self._refused = refused
+        self._further = further
         self._readers: dict[Any, Read] = {}
         self._keys: dict[type[Entry], dict[str, tuple[str, Read]]] = {}
         """The field and the reader of each key."""
@@ -168,7 +170,8 @@ class Decoder:
     def _make_entry(self, kind: type[Entry]) -> Read:
         # Entered before the fields are looked at: conditions hold conditions.
         self._readers[kind] = read = partial(self._entry, kind)
-        keys = {key.name: (key.field, self._reader(key.kind)) for key in keys_of(kind)}
+        all_keys = (*keys_of(kind), *self._further.get(kind, ()))
+        keys = {key.name: (key.field, self._reader(key.kind)) for key in all_keys}
         self._keys[kind] = keys
         for name in keys.keys() - {kind.shorthand}:
             self._homes.setdefault(name, []).append(kind.called)

@@ -103,19 +103,17 @@ class OpenEntry(Entry):
 
     chosen: dict[str, Any] = {}
 
-    @classmethod
-    def further(cls) -> tuple[EntryKey, ...]:
-        """The further keys; their `field` is their name."""
-        raise NotImplementedError
+
+FurtherKeys = dict[type[Entry], tuple[EntryKey, ...]]
+"""The further keys of each open entry class; their `field` is their name."""
 
 
 @cache
 def keys_of(kind: type[Entry]) -> tuple[EntryKey, ...]:
-    """Every key of an entry class: its fields in their order, then those of a table."""
+    """The keys of an entry class that are its fields, in their order."""
     hidden = ("node", "broken", "chosen")
     fields = [f for f in msgspec.structs.fields(kind) if f.name not in hidden]
-    further = kind.further() if issubclass(kind, OpenEntry) else ()
-    return (*(_key(f.encode_name, f.name, f.type) for f in fields), *further)
+    return tuple(_key(f.encode_name, f.name, f.type) for f in fields)
 
 
 def _key(name: str, field: str, kind: Any) -> EntryKey:

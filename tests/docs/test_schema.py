@@ -15,6 +15,7 @@ import pytest
 
 from router import __version__, providers
 from router.config import load
+from router.config.further_keys import FURTHER
 from router.config.json_schema import schema_of_rules, schema_of_tests
 from router.yaml_source import (
     Entry,
@@ -132,7 +133,7 @@ def test_a_file_full_of_them_is_not_valid(
 
 @pytest.mark.parametrize("kind", entries(), ids=lambda kind: kind.__name__)
 def test_every_key_says_what_it_is_for(kind: type[Entry]) -> None:
-    assert [key.name for key in keys_of(kind) if not key.about] == []
+    assert [key.name for key in (*keys_of(kind), *FURTHER.get(kind, ())) if not key.about] == []
 
 
 def test_it_offers_providers_and_events(made: dict[str, Any]) -> None:

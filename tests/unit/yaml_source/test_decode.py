@@ -57,7 +57,7 @@ def decoded(text: str) -> tuple[Outer | None, list[tuple[str, int, int]]]:
     report = Report(Source(text, "t.yaml"))
     node = read(report)
     assert node is not None
-    value = Decoder(report, Suggester(), {Even: even}, REFUSED).decode(node, Outer)
+    value = Decoder(report, Suggester(), {Even: even}, REFUSED, {}).decode(node, Outer)
     return value, [(d.code, d.line, d.column) for d in report.sorted()]
 
 
