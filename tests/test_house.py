@@ -4,7 +4,8 @@ import ast
 import re
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 
@@ -46,6 +47,10 @@ def test_every_folder_of_unit_tests_is_a_package() -> None:
 # -- what the code may not do ---------------------------------------------------------------------
 
 SOURCES = sorted((ROOT / "router").rglob("*.py"))
+MODULES = {
+    ".".join(p.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): p
+    for p in SOURCES
+}
 SAFE_LOADERS = {"CSafeLoader", "SafeLoader"}
 YAML_LOADS = {"load", "load_all", "full_load", "full_load_all", "unsafe_load", "unsafe_load_all"}
 LOADED = {"router/providers/catalogue.py"}
@@ -236,6 +241,40 @@ def imports(path: Path) -> Iterator[tuple[str, str]]:
 def test_what_is_not_used_is_not_imported() -> None:
     found = {where for path in SOURCES for where, n in imports(path) if n.split(".")[0] in UNUSED}
     assert found == set()
+
+
+def inner_imports(tree: ast.AST) -> Iterator[str]:
+    """What a module imports of router/: modules, or the packages whose names it takes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "router":
+            for name in (f"{node.module}.{one.name}" for one in node.names):
+                yield name if name in MODULES else node.module or ""
+
+
+def circle(modules: Mapping[str, str]) -> list[str]:
+    """Modules of which each imports the next, and the last is the first; a package its own not."""
+    graph = {
+        name: {
+            one for one in inner_imports(ast.parse(text)) if not f"{name}.".startswith(f"{one}.")
+        }
+        for name, text in modules.items()
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        found: list[str] = error.args[1]
+        return found
+    return []
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    assert circle({name: path.read_text("utf-8") for name, path in MODULES.items()}) == []
+
+
+def test_a_circle_of_imports_is_found_within_a_function_too() -> None:
+    one, other = "router.config.schema", "router.config.context"
+    lazy = f"def further():\n    from {one} import FileEntry\n"
+    assert circle({one: "from router.config import context", other: lazy}) != []
 
 
 # -- parts are whole once they are made -----------------------------------------------------------
