@@ -27,38 +27,34 @@ class Code(msgspec.Struct, frozen=True):
 
 
 YAML = {
-    "unreadable-text": Code(
-        "The file is not UTF-8, or holds a character that YAML does not allow."
-    ),
-    "too-big": Code("A bound is passed: 16 MiB, 64 levels, 2,000,000 nodes or 100 aliases."),
-    "empty-file": Code("The file holds nothing."),
+    "unreadable-text": Code("The file is not UTF-8, or has a character that YAML does not allow."),
+    "too-big": Code("A limit is exceeded: 16 MiB, 64 levels, 2,000,000 nodes or 100 aliases."),
+    "empty-file": Code("The file is empty."),
     "yaml-syntax": Code("The text is not YAML at this place."),
     "needs-quotes": Code(
-        "An expression or template collides with YAML's own signs; quote all of it."
+        "An expression or template conflicts with YAML's own syntax; quote all of it."
     ),
     "yaml-tag": Code(
         "YAML tags are not supported; an expression that begins with `!` needs quotes."
     ),
     "merge-key": Code("Merge keys (`<<`) are not supported."),
     "second-document": Code("A rules file is one YAML document."),
-    "duplicate-key": Code("The same key stands twice in one mapping."),
+    "duplicate-key": Code("The same key appears twice in one mapping."),
     "key-not-text": Code("A key is a number, a boolean, null, a list or a mapping."),
-    "bad-alias": Code("An alias names no earlier anchor, or stands inside its own."),
+    "bad-alias": Code("An alias names no earlier anchor, or is inside its own."),
     "cut-by-comment": Code("A ` #` begins a comment inside an expression that has no quotes."),
 }
 SHAPE = {
     "unknown-key": Code("This mapping has no such key."),
-    "missing-key": Code("A key that must be there is not."),
+    "missing-key": Code("A required key is missing."),
     "wrong-type": Code(
-        "A list, mapping, text, number or boolean stands where another is expected."
+        "A list, mapping, text, number or boolean is used where another is expected."
     ),
-    "unknown-value": Code("The text is none of the words that may stand here."),
-    "bad-value": Code(
-        "A duration, size, rate, day, status or number is not written as it should be."
-    ),
+    "unknown-value": Code("The text is not one of the allowed words."),
+    "bad-value": Code("A duration, size, rate, day, status or number is not written correctly."),
     "exactly-one": Code("Exactly one of several keys is expected."),
-    "not-available": Code("The design has this, and this version of the router does not yet."),
-    "bad-include": Code("This file cannot be included, or this cannot stand in an included file."),
+    "not-available": Code("This is planned, but not available in this version of the router."),
+    "bad-include": Code("This file cannot be included, or this cannot be in an included file."),
     "includes-nothing": Code("No file fits a pattern of `include`.", "warning"),
     "unknown-version": Code("`version` is not one this router reads."),
 }
@@ -75,7 +71,7 @@ NAMES = {
     "bad-variable": Code("This cannot be an environment variable, or the router sets it itself."),
     "variable-not-set": Code("An environment variable is not set and has no default."),
     "unknown-endpoint": Code("`from` names an endpoint that the file does not have."),
-    "unknown-provider": Code("`provider` names none of the known providers."),
+    "unknown-provider": Code("`provider` is not a known provider."),
     "unknown-secret": Code("A secret is named that the file does not have."),
     "unknown-target": Code("A target is named that the file does not have."),
     "unknown-retry": Code("A retry policy is named that neither the file nor the router has."),
@@ -85,7 +81,7 @@ PLACES = {
     "password-in-url": Code("An address holds a user or password."),
     "bad-address": Code("This is not an address to listen on, or the name of a host."),
     "admin-without-token": Code(
-        "The admin listener is open to other machines, and `server.admin.tokens` names nobody."
+        "The admin listener is open to other machines, and `server.admin.tokens` is empty."
     ),
     "bad-store": Code("This is not a store."),
     "bad-range": Code("This is not a range of addresses in CIDR notation."),
@@ -100,12 +96,12 @@ PLACES = {
     "bad-header": Code("A header's name is not one, or the router sets that header itself."),
 }
 EXPRESSIONS = {
-    "expression-syntax": Code("The expression or template is not written as the language wants."),
+    "expression-syntax": Code("The expression or template has a syntax error."),
     "expression-too-complex": Code("The expression is longer or deeper than is allowed."),
     "unknown-function": Code("There is no such function."),
     "function-arity": Code("A function is called with too few or too many arguments."),
     "function-argument": Code("A function's argument can never be of the right type."),
-    "unknown-root": Code("The first name of a path is none that can be read here."),
+    "unknown-root": Code("The first name of a path cannot be read here."),
     "root-not-here": Code("A secret or result is read where it may not be."),
     "bare-word": Code("A word without quotes, or in double quotes, is a field, not a text."),
     "unknown-name": Code("`var`, `def`, `secret`, `delivery` or a closed object has no such name."),
@@ -113,11 +109,11 @@ EXPRESSIONS = {
     "result-not-named": Code("`results` is read without the id of an action."),
     "secret-not-whole": Code("In a url a secret must be the whole text."),
     "template-not-here": Code(
-        "A template stands in a script, a scheme, a host or another fixed place."
+        "A template is used in a script, a scheme, a host or another fixed place."
     ),
 }
 RULES = {
-    "misspelt-event": Code("An event name is nearly one that the provider has.", meant=True),
+    "misspelt-event": Code("An event name is close to one that the provider has.", meant=True),
     "unknown-own-event": Code("The router has no such event of its own: see own-events.md."),
     "unknown-event": Code("The provider's catalogue has no such event.", "warning"),
     "glob-without-event": Code("No event of the provider's catalogue fits the pattern.", "warning"),
@@ -130,16 +126,14 @@ RULES = {
     "two-bodies": Code("Only one of `json`, `form`, `text`, `body` can be the body."),
     "bad-repository": Code("A repository is not written OWNER/REPO."),
     "tls-incomplete": Code(
-        "`tls` names nothing, has a `key` without its `cert`, or stands beside an http address."
+        "`tls` names nothing, has a `key` without its `cert`, or is used with an http address."
     ),
-    "sign-incomplete": Code(
-        "`sign` names no secret, or mixes a scheme with a header of one's own."
-    ),
+    "sign-incomplete": Code("`sign` names no secret, or mixes a scheme with a header of your own."),
     "unknown-shared-action": Code("`use` names a shared action that the file does not have."),
     "with-without-use": Code("`with` goes with `use`."),
-    "not-shared": Code("A shared action says what only a rule that uses it can say."),
-    "missing-parameter": Code("A shared action reads a parameter that its use does not give."),
-    "unknown-parameter": Code("A shared action is given a parameter that it does not read."),
+    "not-shared": Code("A shared action has a key that belongs to the rule that uses it."),
+    "missing-parameter": Code("A shared action reads a parameter that its use does not pass."),
+    "unknown-parameter": Code("A shared action is passed a parameter that it does not read."),
     "unused-action": Code("A shared action is used nowhere.", "warning"),
     "bad-program": Code("`argv` is empty, or its program would come from the event."),
     "interpreter-without-script": Code("`interpreter` goes with `script`."),
@@ -148,7 +142,7 @@ RULES = {
     ),
     "folder-not-there": Code("`cwd` names a folder that is not there.", "warning"),
     "template-fails-on-sample": Code(
-        "What an action sends cannot be made from the sample of an event that its rule is for.",
+        "An action cannot be rendered on the sample of an event that its rule is for.",
         "warning",
     ),
 }
@@ -165,38 +159,39 @@ TESTS = {
     "unknown-rule": Code("A test names a rule that the file does not have."),
     "unknown-action": Code("A test names an action that the file does not have."),
     "bad-step": Code("A test cannot send this."),
-    "bad-reply": Code("An action of this kind cannot be answered so."),
-    "bad-expectation": Code("Nothing is expected, or something that can never come."),
+    "bad-reply": Code("An action of this kind cannot have this reply."),
+    "bad-expectation": Code("Nothing is expected, or something that can never happen."),
 }
 TYPES = {
-    "misspelt-field": Code("A field's name is nearly one that the payload has.", meant=True),
+    "misspelt-field": Code("A field's name is close to one that the payload has.", meant=True),
     "unknown-field": Code(
         "The payload of these events has no known field of this name.", "warning"
     ),
     "field-of-list": Code(
-        "A field is read of a list; its elements have fields, it has none.", meant=True
+        "A field of a list is read; its elements have fields, the list has none.", meant=True
     ),
-    "field-of-value": Code("A field is read of a text, a number or a boolean.", meant=True),
-    "not-a-list": Code("Elements are read of something that is no list.", meant=True),
-    "misspelt-value": Code("A text is nearly one of the values that are known there.", meant=True),
-    "value-not-known": Code("A text is none of the values that are known there.", "warning"),
+    "field-of-value": Code("A field of a text, a number or a boolean is read.", meant=True),
+    "not-a-list": Code("Elements of something that is not a list are read.", meant=True),
+    "misspelt-value": Code("A text is close to one of the known values of a field.", meant=True),
+    "value-not-known": Code("A text is not one of the known values of a field.", "warning"),
     "provider-alias": Code(
-        "`provider` is compared with another name of its sender than endpoints use.", meant=True
+        "`provider` is compared with another name of the sender than the one endpoints use.",
+        meant=True,
     ),
-    "never-equal": Code("Values of two types are compared, which are never equal.", meant=True),
+    "never-equal": Code("Two values are compared whose types are never equal.", meant=True),
     "text-as-number": Code(
-        "A text is compared or reckoned with as if it were a number.", meant=True
+        "A text is compared or calculated with as if it were a number.", meant=True
     ),
-    "wrong-argument": Code("A function gets what it does not take.", meant=True),
-    "never-ordered": Code("`<` or `>` stands between values that are no numbers.", meant=True),
+    "wrong-argument": Code("A function's argument has a type that it does not take.", meant=True),
+    "never-ordered": Code("`<` or `>` compares values that are not numbers.", meant=True),
     "nullable-argument": Code(
-        "A function gets what may be null or absent, and then fails.", "warning"
+        "A function's argument may be null or absent, and then it fails.", "warning"
     ),
     "part-of-joined": Code(
-        "`contains` looks into one text of comma-joined parts, and finds parts of parts.", "warning"
+        "`contains` searches a text of comma-separated parts, and finds parts of parts.", "warning"
     ),
     "number-as-condition": Code("A number is used as a condition; 0 is true as well.", "warning"),
-    "not-before-comparison": Code("`!` before a comparison denies its left side only.", "warning"),
+    "not-before-comparison": Code("`!` before a comparison negates only its left side.", "warning"),
     "root-in-filter": Code(
         "Inside `[?…]` a root needs `$`: a bare name is the element's field.", meant=True
     ),
@@ -211,7 +206,7 @@ PRAGMAS = {
         meant=False,
     ),
     "pragma-unused": Code(
-        "The code that a `# check: ignore` names is not said there.", "warning", meant=False
+        "The code that a `# check: ignore` names is not reported there.", "warning", meant=False
     ),
 }
 SECTIONS: dict[str, dict[str, Code]] = {

@@ -6,14 +6,14 @@ _HEAD = """# Functions
 
 Generated from the table the compiler checks against; do not edit by hand.
 
-Types are JMESPath's words. *Subject* names the arguments whose null (or absence) makes the result
+Types are JMESPath's. *Subject* names the arguments whose null (or absence) makes the result
 null (or absent); for any other argument null is a wrong type, unless `null` or `any` is listed.
-Of several arguments that are amiss the worst counts, whatever their places: a wrong type is an
-error, before an absent subject makes the result absent, before a null one makes it null. So
-`mul(a, b)` and `mul(b, a)` never differ. Only `if`, `default` and `exists` go by their places: they
-evaluate no more than they need.
-A text shows a number with digits `0` to `9`, and may have a sign, a point, an exponent and white
-space around it (`'-1.5e3'`, `' .5 '`).
+Of several wrong arguments the worst counts, whatever their order: a wrong type is an
+error, else an absent subject makes the result absent, else a null one makes it null. So
+`mul(a, b)` and `mul(b, a)` never differ. Only `if`, `default` and `exists` depend on the order:
+they evaluate no more than they need.
+A text that represents a number has digits `0` to `9`, and may have a sign, a point, an exponent and
+white space around it (`'-1.5e3'`, `' .5 '`).
 Times are RFC 3339 texts (no offset means UTC) or Unix seconds; `now()` is the delivery's
 `received_at`, RFC 3339 in UTC with milliseconds (`2026-11-20T12:00:00.123Z`).
 A text result holds at most 1,048,576 characters, a number at most 400 digits.

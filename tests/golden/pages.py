@@ -17,10 +17,10 @@ def page(code: str) -> str:
     row = CODES[code]
     parts = [
         f"# {code}\n\n{row.severity}: {row.about}{_ignorable(code)}\n",
-        "A file of which `router check` says so:\n",
+        "`router check` reports it in this file:\n",
         _fence("yaml", _read(CODES_FOLDER / code / "bad.yaml")),
         _fence("text", render_text(said(code, "bad"))),
-        "and its neighbour, of which it says nothing:\n",
+        "and accepts this one:\n",
         _fence("yaml", _read(CODES_FOLDER / code / "good.yaml")),
         *_beside(CODES_FOLDER / code),
         "[All codes](../diagnostics.md)\n",
@@ -31,14 +31,14 @@ def page(code: str) -> str:
 def _ignorable(code: str) -> str:
     if not CODES[code].ignorable:
         return ""
-    return f"\n\nIf it is meant: `# check: ignore {code} REASON`, behind the line or alone above."
+    return f"\n\nTo accept it: `# check: ignore {code} REASON`, behind the line or alone above."
 
 
 def _beside(folder: Path) -> list[str]:
     found = []
     for file in sorted(folder.rglob("*")):
         if file.is_file() and file.name not in _TWINS and file.suffix in _LANGUAGE:
-            found.append(f"Beside both lies `{file.relative_to(folder)}`:\n")
+            found.append(f"Both use `{file.relative_to(folder)}`:\n")
             found.append(_fence(_LANGUAGE[file.suffix], _read(file)))
     return found
 
