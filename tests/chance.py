@@ -2,6 +2,15 @@
 
 import random
 
+from hypothesis import settings
+
+QUICK = 4
+
+
+def examples(count: int) -> int:
+    """So many under the profile `ci`; a part of them in a run that somebody waits for."""
+    return count if settings.get_current_profile_name() == "ci" else count // QUICK
+
 
 class Always(random.Random):
     """The same number each time: 0 draws the least that can be drawn, 1 the most."""

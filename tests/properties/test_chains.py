@@ -11,6 +11,7 @@ from hypothesis.stateful import invariant, rule
 
 from router.model.job import ENDED, Group, Job, NewJob, Predecessor, Turn
 from router.store.values import Selector
+from tests.chance import examples
 from tests.properties.test_store import EVERYTHING, TARGETS, Histories
 
 Shape = tuple[tuple[str, tuple[Predecessor, ...]], ...]
@@ -131,7 +132,7 @@ class Runs(Histories):
 
 
 Runs.TestCase.settings = settings(
-    max_examples=40,
+    max_examples=examples(40),
     stateful_step_count=40,
     deadline=None,
     derandomize=True,

@@ -16,6 +16,7 @@ from router.expressions import compile as compiled
 from router.expressions.compare import same
 from router.expressions.nodes import Node
 from router.expressions.verdict import build_verdict
+from tests.chance import examples
 
 NAMES = ("a", "b", "c")
 
@@ -89,7 +90,7 @@ def _ours(text: str, value: Any) -> tuple[str, Any]:
         return "error", None
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(expressions, documents)
 def test_value_reading_agrees_with_the_reference(text: str, value: Any) -> None:
     assume(not re.search(r"\]\)*\[-?\d*:", text))  # a slice after a position: see deviations
@@ -100,7 +101,7 @@ def test_value_reading_agrees_with_the_reference(text: str, value: Any) -> None:
     assert kind == "error" or same(result, wanted), (result, wanted)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(expressions, objects)
 def test_verdict_never_raises(text: str, scope: dict[str, Any]) -> None:
     verdict = compiled(text).verdict(scope)
@@ -153,7 +154,7 @@ hostile = st.one_of(
 )
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=examples(1500), deadline=None)
 @given(st.sampled_from(sorted(FUNCTIONS)), st.lists(hostile, min_size=4, max_size=4), st.data())
 def test_functions_answer_or_fail_in_words(name: str, values: list[Any], data: Any) -> None:
     function = FUNCTIONS[name]
@@ -172,7 +173,7 @@ def test_functions_answer_or_fail_in_words(name: str, values: list[Any], data: A
     assert "cannot be read (" not in words  # that is how an unforeseen exception is reported
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(st.text(st.sampled_from("abc01.5'\"`[]{}()?*&|!=<>@$,: -\\"), max_size=40))
 def test_any_text_is_compiled_or_refused_with_a_place(text: str) -> None:
     for make in (compiled, compile_template):

@@ -24,6 +24,7 @@ from router.typing.lattice import (
     closed_object,
     elements,
 )
+from tests.chance import examples
 from tests.misfits import misfit
 from tests.properties.test_expressions import NAMES, documents
 from tests.properties.test_expressions import expressions as plain
@@ -155,7 +156,7 @@ def _more(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 expressions = st.recursive(plain | st.sampled_from(NAMES), _more, max_leaves=6)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(expressions, scopes, st.data())
 def test_a_verdict_that_is_ruled_out_never_comes(
     text: str, scope: Type, data: st.DataObject
@@ -174,7 +175,7 @@ def test_a_verdict_that_is_ruled_out_never_comes(
         assert bits & (TRUE if verdict else FALSE), verdict
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(expressions, scopes, st.data())
 def test_a_value_is_of_its_type(text: str, scope: Type, data: st.DataObject) -> None:
     expression = compiled(text)
