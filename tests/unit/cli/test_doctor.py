@@ -270,6 +270,14 @@ def test_a_request_that_is_right(router: Router, rules: Path, tmp_path: Path) ->
     assert causes(router, rules, "--request", captured(tmp_path)) == ["genuine"]
 
 
+def test_json_has_the_time_of_a_request_as_people_read_it(
+    router: Router, rules: Path, tmp_path: Path
+) -> None:
+    file = captured(tmp_path, received_at=1_760_000_000_000)
+    found = json.loads(router("doctor", "-f", rules, "--json", "--request", file).out)
+    assert found["at"] == "2025-10-09T08:53:20.000Z"
+
+
 def test_a_body_that_was_parsed(router: Router, rules: Path, tmp_path: Path) -> None:
     file = captured(tmp_path, body=b'{"id": 1, "note": "a/b"}')
     assert causes(router, rules, "--request", file) == ["body_parsed"]

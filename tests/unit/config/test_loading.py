@@ -307,3 +307,22 @@ def test_too_little_memory_is_a_fault_of_the_file() -> None:
     found = load(HEAD + "include: [more.yaml]\n", path="rules.yaml", env={}, files=NoRoom({}))
     assert found.ruleset is None
     assert [d.code for d in found.diagnostics] == ["too-big"]
+
+
+@pytest.mark.parametrize("written", ["github", "code-host"])
+def test_the_hint_of_an_unknown_root_names_senders_as_the_file_does(written: str) -> None:
+    found = load(
+        f"""\
+version: 1
+secrets: {{s: {{env: S}}}}
+endpoints:
+  code: {{id: code-0123456789abcdef, provider: {written}, secrets: s}}
+  shop: {{id: shop-0123456789abcdef, provider: shopify, secrets: s}}
+rules:
+  - {{id: a, from: shop, match: branch == 'main', actions: {{log: x}}}}
+""",
+        path="rules.yaml",
+        env={},
+    )
+    [hint] = [one.hint for one in found.diagnostics if one.code == "unknown-root"]
+    assert hint == f"only events of {written} have it"

@@ -9,12 +9,16 @@ import pytest
 
 from router import log
 from router.dispatch.observed import AttemptEnded, JobCorrupt, LeaseLost
-from router.intake.observed import RequestRefused
+from router.intake.observed import DeliveryStored, RequestRefused
 from router.metrics import Metrics
 from router.model.delivery import Refused
 from router.model.job import Attempt, Settlement
 from router.model.observed import Observed
-from router.store.values import Acceptance
+from router.model.settings import Api, Endpoint
+from router.providers import builtin
+from router.rules.live import LiveEndpoint
+from router.rules.plan import Plan
+from router.store.values import Acceptance, Accepted
 from router.web.feed import Feed, FeedFilter
 from router.wiring.observers import (
     DispatchObserver,
@@ -108,3 +112,29 @@ def test_the_feed_has_an_attempt_and_the_own_event_of_its_end(own: str) -> None:
     kinds = [line.split()[1] for line in sent.splitlines() if line.startswith("event:")]
     assert kinds == (["attempt", "delivery"] if own == "attempt" else ["delivery"])
     assert "dlv_own" in sent
+
+
+async def test_a_sender_has_the_name_that_its_endpoint_gives_it() -> None:
+    """In the live feed and on the labels of metrics; the store keeps the canonical one."""
+    metrics, feed = Metrics(), Feed(ManualClock(), boot="b")
+    intake = IntakeObserver(metrics, log.get("intake"), log.get("own"))
+    observe = Observers(intake.handlers(), feed_handlers(feed))
+    shop = Endpoint("shop", "commerce", ("/wh_x",), ("shop",), api=Api(spelling="shopify"))
+    delivery = a_delivery(provider="commerce")
+    stored = DeliveryStored(
+        LiveEndpoint(shop, builtin()["commerce"], "shop", 1, frozenset({"POST"})),
+        Acceptance(delivery, (), ()),
+        Plan("routed", (), (), (), ()),
+        Accepted(delivery.id),
+        None,
+        0.01,
+    )
+    with feed.watching(FeedFilter(), None) as watcher:
+        feed.take(watcher)
+        observe(stored)
+        sent = feed.take(watcher)
+    assert b'"provider":"shopify"' in sent
+    assert b"commerce" not in sent
+    acknowledged = "router_ack_seconds_count"
+    assert metrics.value(acknowledged, provider="shopify") == 1
+    assert metrics.value(acknowledged, provider="commerce") == 0

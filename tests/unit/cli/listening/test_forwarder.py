@@ -29,7 +29,7 @@ class FakeRouter:
     def __init__(self) -> None:
         self.ledger: list[FollowedDelivery] = []
         self.asked: list[tuple[str | None, str]] = []
-        self.removed = 0
+        self.removed: int | None = 0
         self.other = False
         self.faults: list[Exception] = []
         self.page = 2
@@ -238,6 +238,17 @@ async def test_a_gap_is_reported(rig: Rig, make: Maker) -> None:
     async with rig.listening(once=True) as running:
         await running
     assert rig.view.gaps == [(7, False), (0, True)]
+
+
+async def test_what_a_store_does_not_number_is_no_gap(rig: Rig, make: Maker) -> None:
+    """Some may be gone, or none; a place in another ledger is one all the same."""
+    for rig.router.other in (False, True):
+        rig.router.removed = None
+        rig.router.add(one := make())
+        async with rig.listening(once=True) as running:
+            assert await running == 0
+        assert rig.target.got[-1] == one.id
+    assert rig.view.gaps == [(0, True)]
 
 
 async def test_a_lost_feed_is_said_and_opened_again(rig: Rig, make: Maker) -> None:

@@ -1,10 +1,12 @@
 """What is said of a delivery: one line, nothing of it steers a terminal or a shell."""
 
+import json
 import subprocess
 
 import pytest
 
 from router.cli.listening import lines
+from router.cli.listening.plain import JsonView
 from router.operator.answers import EventRow
 from tests.unit.cli.listening.conftest import Maker, a_try
 
@@ -52,3 +54,9 @@ def test_curl_sends_these_bytes_and_nothing_else(make: Maker, body: bytes) -> No
     elif body:
         unpack = text.partition("| curl")[0].rstrip("| ")
         assert subprocess.run(["sh", "-c", unpack], capture_output=True, check=True).stdout == body
+
+
+def test_json_has_times_that_people_read(make: Maker, capsys: pytest.CaptureFixture[str]) -> None:
+    JsonView().forwarded(a_try(make(), again_in_s=0.5))
+    forwarded = json.loads(capsys.readouterr().out)
+    assert (forwarded["at"], forwarded["received_at"]) == ("2025-10-09T08:53:20.000Z",) * 2

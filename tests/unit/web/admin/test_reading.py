@@ -121,12 +121,18 @@ async def test_a_sender_has_the_name_that_its_endpoint_gives_it(rig: Rig) -> Non
     one = f"/api/deliveries/{rig.ids['delivery']}"
     answers = {
         path: (await rig.ask("GET", path, "viewer")).json
-        for path in ("/api/deliveries", "/api/deliveries/after", "/api/endpoints", one)
+        for path in (
+            "/api/deliveries",
+            "/api/deliveries/after",
+            "/api/endpoints",
+            one,
+            f"{one}/explain",
+        )
     }
     assert answers["/api/deliveries"]["deliveries"][0]["provider"] == "commerce"
     assert answers["/api/deliveries/after"]["deliveries"][0]["provider"] == "commerce"
     assert answers["/api/endpoints"]["endpoints"][0]["provider"] == "commerce"
-    assert answers[one]["provider"] == "commerce"
+    assert answers[one]["provider"] == answers[f"{one}/explain"]["provider"] == "commerce"
     assert (await rig.reading.record(rig.ids["delivery"])).delivery.provider == "shopify"
 
 
