@@ -15,7 +15,8 @@ from router.cli.output import print_json, print_table, visible
 from router.cli.send_requests import SendOptions, SendResult, Signer, fresh, is_expected, send_each
 from router.cli.set_values import parse_assignment
 from router.errors import UsageError
-from router.model.settings import OWN
+from router.model.settings import OWN, Endpoint
+from router.providers import Provider
 from router.rules.ruleset import Ruleset
 
 _LINES_MAX = 10
@@ -126,6 +127,15 @@ def _refuse_contradictions(options: SendOptions, ruleset: Ruleset) -> None:
         )
     endpoint = addressed(ruleset, options.endpoint)
     provider = ruleset.providers[endpoint.provider]
+    for wrong, words in _contradictions(options, endpoint, provider):
+        if wrong:
+            raise UsageError(words)
+
+
+def _contradictions(
+    options: SendOptions, endpoint: Endpoint, provider: Provider
+) -> tuple[tuple[object, str], ...]:
+    """What contradicts itself if it is truthy, and the words for it."""
     changed = options.assignments or options.payload or options.tamper or options.key
     most, batch = provider.definition.split, options.batch
     single = {
@@ -136,7 +146,7 @@ def _refuse_contradictions(options: SendOptions, ruleset: Ruleset) -> None:
         "--count": options.count > 1,
     }
     given = [name for name, value in single.items() if value]
-    contradictions = (
+    return (
         (
             options.all and given,
             f"--all sends one of every event; leave {' and '.join(given)} out",
@@ -170,5 +180,3 @@ def _refuse_contradictions(options: SendOptions, ruleset: Ruleset) -> None:
             f"{provider.label} does not sign the body; use --tamper signature",
         ),
     )
-    if (words := next((words for wrong, words in contradictions if wrong), None)) is not None:
-        raise UsageError(words)
