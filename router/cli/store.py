@@ -170,11 +170,6 @@ def _prunable(place: Options, age: int | None) -> dict[str, Any]:
     from router.operator.retention import retain
     from router.store.sqlite.pruning import removable
 
-    if place.server is not None:
-        raise UsageError(
-            "--dry-run counts in the store itself, which a server's API does not offer: "
-            "leave --server out and run it where the store is"
-        )
     _, ruleset = rules_to_read(place)
     now = time.time_ns() // 1_000_000
     limits = retain(ruleset.server.retention, now, age)

@@ -108,6 +108,13 @@ def test_no_restore_while_somebody_holds_the_store(
     assert "in use by another router" in ran.err
 
 
+def test_a_server_is_not_asked_what_it_would_prune(router: Router, rules: Path) -> None:
+    """Its API cannot count that; the store here is another one."""
+    ran = router("store", "prune", "-f", rules, "--dry-run", "--server", "http://127.0.0.1:1")
+    assert (ran.code, ran.out) == (2, "")
+    assert "leave --server out, or run it beside that server" in ran.err
+
+
 def test_retention_now(router: Router, rules: Path, db: Path) -> None:
     """What the dry look counts is what goes; open jobs stay; a second time nothing is left."""
     look = router("store", "prune", "-f", rules, "--dry-run")
