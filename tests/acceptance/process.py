@@ -5,7 +5,9 @@ A real router in a process of its own, with a rules file and a store in a folder
 done on the process itself, so a router that dies ends every wait at once with its output shown.
 """
 
+import itertools
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -31,15 +33,22 @@ class TookTooLong(Exception):
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on, all different."""
-    held = [socket.socket() for _ in range(count)]
-    try:
-        for one in held:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in held]
-    finally:
-        for one in held:
-            one.close()
+    """
+    Ports that nobody listens on, all different, and below those that the system itself gives to
+    sockets: what runs beside this test is not given one of them before its router has bound it.
+    """
+    drawn = iter(random.SystemRandom().sample(range(10_000, 32_000), 500))
+    return list(itertools.islice(filter(_is_free, drawn), count))
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            one.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 @dataclass

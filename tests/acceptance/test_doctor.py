@@ -202,7 +202,7 @@ def test_no_server(rig: Rig) -> None:
     found = {check["name"]: check for check in reported["checks"]}
     assert code == 1
     assert "no server runs" in found["server"]["says"]
-    assert "nobody listens" in found["address"]["says"]
+    assert "nothing listens" in found["address"]["says"]
 
 
 def test_a_secret_that_only_the_server_has(rig: Rig, router: RouterProcess) -> None:

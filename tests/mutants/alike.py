@@ -85,14 +85,6 @@ ALIKE = (
         "in pieces or whole, the digest is the same; only its cost differs",
     ),
     Alike(
-        "providers/verify.py",
-        "_distance",
-        'reason = verdict.reason if isinstance(verdict, Refused) else ""',
-        "isinstance(verdict, Refused)",
-        "True",
-        "how near is asked only where every way has refused",
-    ),
-    Alike(
         "providers/signatures.py",
         "hmac_check.check",
         "return equal(right, signatures[0])",
@@ -312,16 +304,11 @@ ALIKE = (
     *(
         Alike(
             "store/sqlite/writer.py",
-            within,
-            row,
+            "_code",
+            'return int(getattr(error, "sqlite_errorcode", 0))',
             "0",
             new,
             "an error without a code: neither of these is the code of a fault of the disk",
-        )
-        for within, row in (
-            ("_is_storage", 'primary = getattr(error, "sqlite_errorcode", 0) & 0xFF'),
-            ("_is_damage", 'return getattr(error, "sqlite_errorcode", 0) & 0xFF in DAMAGED'),
-            ("_is_passing", 'code = getattr(error, "sqlite_errorcode", 0)'),
         )
         for new in ("(-1)", "(1)")
     ),
