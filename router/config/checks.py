@@ -46,14 +46,14 @@ class CompiledFile(msgspec.Struct, frozen=True):
 
 class FileCheck(msgspec.Struct, frozen=True):
     """
-    One check. It runs `always`, even on a file with errors; on one without (`right`); or only when
-    such a file is looked at thoroughly. `meant`: see `codes.Code`.
+    One check. It runs `always`, even on a file with errors, or on one without (`right`), at every
+    load. `meant`: see `codes.Code`.
     """
 
     code: str
     about: str
     run: Callable[[CompiledFile], Found]
-    when: Literal["always", "right", "thorough"] = "always"
+    when: Literal["always", "right"] = "always"
     severity: Severity = "error"
     meant: bool | None = None
 

@@ -78,11 +78,9 @@ class Trials:
             return SimulatedAnswer()
         numbered = isinstance(reply.values, range)
         if entry.code is not None and not numbered:
-            self._bad_reply(
-                f"{title} is not answered by a number",
-                entry.node,
-                "write {raises: Retry}, {raises: Fail}, or {} for success",
-            )
+            words = ", ".join(f"{{{reply.key}: {value}}}" for value in reply.values)
+            hint = f"write {words}, or {{}} for success"
+            self._bad_reply(f"{title} is not answered by a number", entry.node, hint)
         for key in entry.chosen.keys() - {reply.key}:
             self._bad_reply(
                 f"'{key}' is no answer to {title}",

@@ -6,7 +6,7 @@ Adding a kind
 
 A kind is three files and a row in each of three tables, which `tests/unit/kinds` compares and
 proves to be enough. `log` is the model; copy its three files. A kind that waits (files, networks,
-processes) runs by `run`, not `run_now`, and has retries that fit what can fail: see `shell`.
+processes) runs by `run`, not `run_now`, and has retries that fit what can fail: see `python`.
 
 1. `router/kinds/log.py`: its spec (what a rule says), its call (what one attempt does), how the
    one becomes the other, and a `Kind` with its facts. Row: `KINDS` here. `Kind` has no defaults,

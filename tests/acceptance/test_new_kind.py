@@ -54,7 +54,7 @@ def outcome(call: PigeonCall, answer: SimulatedAnswer) -> Outcome:
 
 PIGEON = Kind(
     name="pigeon",
-    number=4,
+    number=99,
     title="a pigeon",
     spec=PigeonSpec,
     call=PigeonCall,
@@ -157,7 +157,7 @@ def code(tmp_path: Path) -> Path:
         (router / package / "pigeon.py").write_text(text, "utf-8")
     table = router / "kinds" / "__init__.py"
     add(table, "import LOG\n", "import LOG\nfrom router.kinds.pigeon import PIGEON\n")
-    add(table, "(HTTP, SHELL, PYTHON, LOG)", "(HTTP, SHELL, PYTHON, LOG, PIGEON)")
+    add(table, "in (HTTP, ", "in (PIGEON, HTTP, ")
     table = router / "config" / "kinds" / "__init__.py"
     add(table, "import LOG\n", "import LOG\nfrom router.config.kinds.pigeon import PIGEON\n")
     add(table, '    "log": LOG,\n', '    "log": LOG,\n    "pigeon": PIGEON,\n')

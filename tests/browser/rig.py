@@ -182,6 +182,13 @@ class Watched:
         self.page.press("#token", "Enter")
         self.page.wait_for_url(self.url + "/")
 
+    def shows(self, selector: str, text: str) -> None:
+        """
+        Wait until an element's text is exactly this. By a selector: a condition in JavaScript is
+        evaluated in the page, whose policy forbids that.
+        """
+        self.page.wait_for_selector(f"{selector}:text-is('{text}')", state="attached")
+
     def width_over(self) -> int:
         """By how many pixels the page is wider than the window."""
         return int(

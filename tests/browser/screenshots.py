@@ -55,7 +55,7 @@ def _shot(browser: Any, router: Served, path: str, size: dict[str, int], scheme:
     page.log_in(router.token)
     page.open(path)
     if path == "/":
-        page.page.wait_for_function("document.getElementById('live-state').textContent === 'live'")
+        page.shows("#live-state", "live")
     data: bytes = page.page.screenshot()
     context.close()
     return data

@@ -36,7 +36,7 @@ def every_path(router: Served) -> list[str]:
 
 
 def test_a_delivery_appears_while_one_looks(router: Served, page: Watched) -> None:
-    page.page.wait_for_function("document.getElementById('live-state').textContent === 'live'")
+    page.shows("#live-state", "live")
     delivery = router.send(number=1)
     page.page.wait_for_selector(f"#row-{delivery}")
     first = page.page.locator("#rows tr").first
@@ -45,7 +45,7 @@ def test_a_delivery_appears_while_one_looks(router: Served, page: Watched) -> No
 
 
 def test_a_held_view_stands_still_until_it_goes_on(router: Served, page: Watched) -> None:
-    page.page.wait_for_function("document.getElementById('live-state').textContent === 'live'")
+    page.shows("#live-state", "live")
     page.page.click("#live-pause")
     delivery = router.send(number=1)
     router.until_quiet()
@@ -89,7 +89,7 @@ def test_keys_help_search_and_do_not_disturb_typing(page: Watched) -> None:
     assert not page.page.locator("#keys").is_visible()
     page.page.evaluate(PAINTED)  # a closed dialog gives the focus back with the next picture
     keys.press("/")
-    page.page.wait_for_function("document.activeElement.name === 'where'")
+    page.page.wait_for_selector("[name=where]:focus")
     keys.type("jk?/ru")
     assert page.page.input_value("[name=where]") == "jk?/ru"
     assert not page.page.locator("#keys").is_visible()
@@ -276,7 +276,7 @@ def test_a_failed_reload_is_seen_everywhere(browser: Any, opened: Open, tmp_path
         other.rig.path.write_text(whole)
         page.open("/reload")
         page.page.click("main button")
-        page.page.wait_for_function("!document.querySelector('.alarm')")
+        page.page.wait_for_selector(".alarm", state="detached")
 
 
 def test_a_target_is_paused_and_resumed(router: Served, page: Watched) -> None:

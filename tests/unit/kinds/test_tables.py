@@ -14,6 +14,7 @@ from router.kinds.kind import Kind
 from router.typing.scenes import RESULT_TYPES
 
 ROUTER = Path(__file__).parents[3] / "router"
+OWN_EVENTS = (ROUTER / "providers" / "definitions" / "router.yaml").read_text("utf-8")
 GLOSSARY = (ROUTER.parent / "docs" / "glossary.md").read_text("utf-8")
 ROWS = sorted(KINDS.values(), key=lambda kind: kind.number)
 STORED = {"http": 0, "shell": 1, "python": 2, "log": 3}
@@ -74,6 +75,12 @@ def test_keys_of_tests_are_the_same_to_every_kind() -> None:
     assert {key: found for key, found in forms.items() if len(found) > 1} == {}
     keys = [kind.reply.key for kind in KINDS.values() if kind.reply is not None]
     assert len(keys) == len(set(keys))
+
+
+def test_the_router_s_own_events_name_every_kind() -> None:
+    """What `check` knows of `payload.kind` under `from: router`."""
+    listed = re.findall(r"\bkind: \{values: \[(.+)\]\}", OWN_EVENTS)
+    assert [set(row.split(", ")) for row in listed] == [set(KINDS)]
 
 
 def test_the_glossary_names_every_kind() -> None:
