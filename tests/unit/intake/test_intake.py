@@ -1,5 +1,6 @@
 """The way in, on a real SQLite file: judged, stored, then answered."""
 
+import asyncio
 import random
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -21,7 +22,7 @@ from router.refusals import Refusals
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.ruleset import Ruleset
 from router.store.sqlite.store import SqliteStore, open_store
-from router.store.values import Acceptance, Accepted, Selector
+from router.store.values import Acceptance, Accepted, Duplicate, Selector
 from router.wiring.observers import IntakeObserver, Observers
 from tests.builders import a_log, a_request, a_rule, a_ruleset
 from tests.clocks import START_MS, ManualClock
@@ -60,6 +61,19 @@ class Broken:
 
     async def accept(self, acceptance: Acceptance) -> None:
         raise StoreUnavailable("disk full")
+
+
+class Held:
+    """A real store that begins a commit only when `begin` is set."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+        self.asked, self.begin = asyncio.Event(), asyncio.Event()
+
+    async def accept(self, acceptance: Acceptance) -> Accepted | Duplicate:
+        self.asked.set()
+        await self.begin.wait()
+        return await self._store.accept(acceptance)
 
 
 class World:
@@ -114,8 +128,13 @@ def answer(reply: Reply) -> Any:
 
 async def test_a_genuine_delivery_is_stored_before_it_is_answered(store: SqliteStore) -> None:
     """200 accepted; the bytes are in the store, the job with them, its target woken."""
-    world = World(store, a_ruleset(a_rule("r")))
-    reply = await world.send(b'{"id":  1}')
+    held = Held(store)
+    world = World(held, a_ruleset(a_rule("r")))
+    sending = asyncio.ensure_future(world.send(b'{"id":  1}'))
+    await held.asked.wait()
+    assert not sending.done()
+    held.begin.set()
+    reply = await sending
     record = await store.reads.delivery(answer(reply)["delivery"])
     assert record is not None
     assert (reply.status, answer(reply)["status"]) == (200, "accepted")
