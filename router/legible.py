@@ -75,13 +75,17 @@ def when(unix_ms: int | None, now_ms: int) -> str:
 
 
 def span(milliseconds: int) -> str:
-    """A length of time for reading: `850 ms`, `12.3 s`, `4 m 10 s`."""
+    """A length of time for reading: `850 ms`, `12.3 s`, `4 m 10 s`, `5 h 2 m`, `3 d 4 h`."""
     if milliseconds < 1000:
         return f"{milliseconds} ms"
-    if milliseconds < 60_000:
-        return f"{milliseconds / 1000:.1f} s"
-    minutes, rest = divmod(milliseconds // 1000, 60)
-    return f"{minutes} m {rest} s"
+    seconds = milliseconds // 1000
+    for unit, size, smaller, part in _UNITS:
+        if seconds >= size:
+            return f"{seconds // size} {unit} {seconds % size // part} {smaller}"
+    return f"{milliseconds // 100 / 10:g} s"
+
+
+_UNITS = (("d", 86_400, "h", 3_600), ("h", 3_600, "m", 60), ("m", 60, "s", 1))
 
 
 def size_text(count: int) -> str:

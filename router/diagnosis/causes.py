@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from router.diagnosis.originals import Kind
+from router.legible import span
 
 _RAW = "hand the bytes on exactly as they came: no body parser, no rewriting in between"
 
@@ -242,7 +243,7 @@ def clock(late_ms: int, *, known: bool) -> DiagnosisFinding:
     """Signed too long before, or after, it came; `known`: somebody says when it came."""
     return finding(
         "clock_unknown" if not known else "clock_slow" if late_ms < 0 else "clock_fast",
-        length=length(abs(late_ms) // 1000),
+        length=span(abs(late_ms)),
         side="before" if late_ms > 0 else "after",
     )
 
@@ -259,12 +260,3 @@ def key_fix(why: str) -> str:
     if "key of a pair" in why:
         return "set the secret that both sides hold, not a public key"
     return "copy it again, whole, from where the sender shows it"
-
-
-def length(seconds: int) -> str:
-    """`45 s`, `12 m 3 s`, `5 h 2 m`, `3 d 4 h`."""
-    for unit, smaller, size in (("d", "h", 86_400), ("h", "m", 3_600), ("m", "s", 60)):
-        if seconds >= size:
-            rest = seconds % size // {"h": 3_600, "m": 60, "s": 1}[smaller]
-            return f"{seconds // size} {unit} {rest} {smaller}"
-    return f"{seconds} s"

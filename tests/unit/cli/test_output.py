@@ -86,7 +86,9 @@ def test_a_list_says_the_time_of_today_and_the_date_of_other_days() -> None:
 def test_times_and_counts() -> None:
     assert moment(1_790_000_000_000) == "2026-09-21 14:13:20Z"
     assert moment(None) == "-"
-    assert [span(850), span(12_340), span(250_000)] == ["850 ms", "12.3 s", "4 m 10 s"]
+    assert [span(850), span(12_340), span(45_000)] == ["850 ms", "12.3 s", "45 s"]
+    assert [span(250_000), span(21_600_000)] == ["4 m 10 s", "6 h 0 m"]
+    assert span(273_600_000) == "3 d 4 h"
     assert states({"dead": 1, "succeeded": 2, "running": 0}) == "1 dead, 2 succeeded"
     assert states({}) == "-"
 
