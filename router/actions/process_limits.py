@@ -43,7 +43,7 @@ def owner_of(call: ShellCall) -> tuple[Owner | None, dict[str, str]]:
     What starts a process as the call's user, and the variables that go with that user.
 
     Raises:
-        FootingError: there is no such user, or the router may not act for others.
+        ProcessSetupError: there is no such user, or the router may not act for others.
     """
     if call.user is None:
         return None, {}

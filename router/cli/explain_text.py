@@ -8,6 +8,7 @@ from router.cli.flags import flags_text
 from router.cli.output import moment, visible
 from router.rules.explain import MATCHED, EventReading, Passed, RuleReading, near_misses
 from router.rules.explain_words import passed_words, short
+from router.web.pages.shown import dedupe, verified
 
 EVENTS_SHOWN = 5
 NEAR_SHOWN = 5
@@ -32,26 +33,11 @@ def _head(found: Explanation) -> Iterator[str]:
         yield f"delivery  {d.id}, received {moment(d.received_at)}"
     yield f"endpoint  {d.endpoint} ({d.provider})"
     if record is not None:
-        by = "not at all: the endpoint is unsigned"
-        yield f"verified  {by if d.verified_by is None else f'by secret {d.verified_by!r}'}"
-        yield f"dedupe    {_dedupe(found)}"
+        yield f"verified  {verified(d)}"
+        yield f"dedupe    {dedupe(record)}"
     if d.flags:
         yield f"flags     {flags_text(d.flags)}"
     yield f"rules     {found.by}"
-
-
-def _dedupe(found: Explanation) -> str:
-    """What of it was new, and what came again."""
-    record, total = found.record, found.delivery.event_count
-    if record is None:
-        return "-"
-    known = total - len(record.events)
-    new = "new" if known <= 0 else f"{known} of {total} events were known already, so not routed"
-    copies = record.duplicates
-    if not copies:
-        return f"{new}; received once"
-    again = "copy" if copies == 1 else "copies"
-    return f"{new}; {copies} {again} received and dropped, the last {moment(record.last_seen_at)}"
 
 
 # -- one event

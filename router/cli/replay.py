@@ -126,7 +126,7 @@ def _show(place: Options, plan: OperatorPlan) -> None:
     _note_skipped(plan.skipped)
     if plan.seconds >= 1:
         more = "" if plan.whole else "at least "
-        click.echo(f"at this pace it takes {more}{span(int(plan.seconds * 1000))}")
+        click.echo(f"at this rate it takes {more}{span(int(plan.seconds * 1000))}")
 
 
 def _note_passed(found: OperatorPlan | ReplayProgress) -> bool:

@@ -19,6 +19,7 @@ from router.errors import NotFound, UsageError
 from router.model.delivery import Delivery
 from router.model.job import ENDED, Attempt, Job
 from router.store.values import DeliveryRecord, Selector
+from router.web.pages.shown import verified
 
 PAUSE_S = 0.3
 _EVENTS_SHOWN = 20
@@ -93,12 +94,7 @@ def _print(record: DeliveryRecord) -> None:
         ("delivery", d.id),
         ("received", f"{moment(d.received_at)} from {visible(d.peer) or 'unknown'}"),
         ("endpoint", f"{d.endpoint} ({d.provider})"),
-        (
-            "verified",
-            "no: the endpoint is unsigned"
-            if d.verified_by is None
-            else f"by secret {d.verified_by!r}",
-        ),
+        ("verified", verified(d)),
         ("state", d.state),
         ("flags", flags_text(d.flags) if d.flags else None),
         ("copies", copies if record.duplicates else None),

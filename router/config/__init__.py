@@ -2,13 +2,12 @@
 
 from router.config.diagnostics import render_json, render_text
 from router.config.files import KeptFiles, decode_text
-from router.config.loading import Loaded, generation, load
+from router.config.loading import Loaded, load
 
 __all__ = [
     "KeptFiles",
     "Loaded",
     "decode_text",
-    "generation",
     "load",
     "render_json",
     "render_text",

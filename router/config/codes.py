@@ -1,4 +1,4 @@
-"""Every code a diagnostic of a rules file can have; docs/diagnostics.md is made of this table."""
+"""Every code a diagnostic can have (docs/diagnostics.md is made of them), and its page."""
 
 from pathlib import Path
 
@@ -223,19 +223,6 @@ SECTIONS: dict[str, dict[str, Code]] = {
     "Pragmas": PRAGMAS,
 }
 CODES: dict[str, Code] = {k: v for table in SECTIONS.values() for k, v in table.items()}
-
-
-def codes_markdown() -> str:
-    """The tables of docs/diagnostics.md."""
-    return "\n".join(_section(title, table) for title, table in SECTIONS.items())
-
-
-def _section(title: str, table: dict[str, Code]) -> str:
-    rows = [
-        f"| [`{code}`](codes/{code}.md) | {c.severity} | {c.about} |" for code, c in table.items()
-    ]
-    head = [f"## {title}", "", "| code | severity | what is wrong |", "|---|---|---|"]
-    return "\n".join([*head, *rows]) + "\n"
 
 
 _ROUTER = Path(__file__).parents[1]

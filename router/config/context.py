@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from router.config.schema import FileEntry
-from router.legible import cut
 from router.providers import Provider
 from router.suggest import Suggester
 from router.yaml_source import Entry, Node, Report, Scalar, SourceText, offsets, opening
@@ -89,7 +88,7 @@ class LoadContext:
         names = list(known)
         if (hint := self.suggest.hint(name.value, names)) is None:
             hint = f"there is no {what} in this file" if not names else _listed(what, names)
-        self.error(code, f"no {what} is called '{cut(name.value, 60)}'", name, hint)
+        self.error(code, f"no {what} is called '{name.shown}'", name, hint)
 
     def secret(self, name: SourceText | None) -> str:
         """The name of a secret that must exist."""

@@ -24,9 +24,10 @@ from router.model.delivery import Delivery, DeliveryEvent, InboundRequest
 from router.model.patterns import wants_event
 from router.model.settings import Endpoint
 from router.providers import Provider
+from router.rules.index import as_one
 from router.rules.ruleset import Ruleset
 from router.rules.scope import event_scope
-from router.rules.specs import CompiledAction, CompiledRule, Condition
+from router.rules.specs import CompiledAction, CompiledRule
 from router.yaml_source import Node, SourceText
 
 RENDERS_MAX = 200_000
@@ -156,9 +157,10 @@ def _counts(fault: TemplateFault, template: Template, rule: CompiledRule, scope:
     read = [e for one in expressions for e in (one, *_defined(one, defines))]
     if any(lacks(e, scope) for e in read):
         return False
-    if all(_holds(c, scope) for c in rule.match):
+    match = as_one(rule.match)
+    if match.verdict(scope) is True:
         return True
-    guarded = {use for c in rule.match for use in _uses(c, defines)}
+    guarded = {use for e in (match, *_defined(match, defines)) for use in e.uses}
     return not guarded & {use for e in read for use in e.uses if use[0] != "def"}
 
 
@@ -172,25 +174,6 @@ def _defined(expression: Expression, defines: Any) -> Iterator[Expression]:
                 if (found := defines.expressions.get(field)) is not None:
                     pending.append(found)
                     yield found
-
-
-def _holds(condition: Condition, scope: Scope, *, wanted: bool = True) -> bool:
-    """Whether a condition is true (or, not `wanted`, false): an error is neither."""
-    if condition.test is not None:
-        return condition.test.verdict(scope) is wanted
-    if condition.negate is not None:
-        return _holds(condition.negate, scope, wanted=not wanted)
-    each = (_holds(c, scope, wanted=wanted) for c in condition.any_of or ())
-    return any(each) if wanted else all(each)
-
-
-def _uses(condition: Condition, defines: Any) -> Iterator[tuple[str, str]]:
-    if condition.test is not None:
-        for expression in (condition.test, *_defined(condition.test, defines)):
-            yield from expression.uses
-    for inner in (condition.negate, *(condition.any_of or ())):
-        if inner is not None:
-            yield from _uses(inner, defines)
 
 
 def _with(action: CompiledAction, scope: Scope) -> Scope:

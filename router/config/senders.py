@@ -1,4 +1,4 @@
-"""The senders behind a rule's endpoints, called as the endpoints call them."""
+"""The senders behind a rule's endpoints, called as the endpoints call them, and their events."""
 
 from collections.abc import Iterable, Iterator
 

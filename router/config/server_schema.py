@@ -102,7 +102,7 @@ class RetentionEntry(Entry):
         Duration | None,
         doc("Deliveries that no rule wanted. Default 7d."),
     ] = None
-    dead: Annotated[Duration | None, doc("Dead jobs, by cause. Default 30d.")] = None
+    dead: Annotated[Duration | None, doc("Deliveries with a dead job. Default 30d.")] = None
     max_size: Annotated[
         Size | None, doc("Size of the store beyond which the oldest goes. Default 10GiB.")
     ] = None

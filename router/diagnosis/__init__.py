@@ -3,8 +3,3 @@ Why a request was refused, and which scheme would prove it: what `doctor` and `n
 
 Pure and bounded, but far too costly for the way of a delivery.
 """
-
-from router.diagnosis.causes import DiagnosisFinding
-from router.diagnosis.diagnose import DiagnosisInput, OtherEndpoint, diagnose
-
-__all__ = ["DiagnosisFinding", "DiagnosisInput", "OtherEndpoint", "diagnose"]

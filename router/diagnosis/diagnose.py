@@ -190,11 +190,12 @@ def _by_shown_secret(request: InboundRequest, case: DiagnosisInput) -> list[Diag
 
 
 def _by_other_endpoints(request: InboundRequest, case: DiagnosisInput) -> list[DiagnosisFinding]:
-    return [
-        finding("other_endpoint", other=other.endpoint, endpoint=case.endpoint)
+    found = (
+        [finding("other_endpoint", other=other.endpoint, endpoint=case.endpoint)]
         for other in case.others
         if verifies(other.provider, request, other.secrets)
-    ][:1]
+    )
+    return next(found, [])
 
 
 def _by_other_senders(request: InboundRequest, case: DiagnosisInput) -> list[DiagnosisFinding]:

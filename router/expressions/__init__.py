@@ -2,7 +2,7 @@
 
 from router.expressions.absent import JSON, Failed
 from router.expressions.definitions import Definitions
-from router.expressions.expression import Expression, Scope, compile  # noqa: A004 - as re.compile
+from router.expressions.expression import Expression, compile  # noqa: A004 - as re.compile
 from router.expressions.functions_time import rfc3339
 from router.expressions.json_text import NotJson, decode_json, encode_json
 from router.expressions.needs import (
@@ -12,7 +12,7 @@ from router.expressions.needs import (
     needs_of,
     unusable_of,
 )
-from router.expressions.signatures import FUNCTIONS, Function, Parameter
+from router.expressions.signatures import FUNCTIONS
 from router.expressions.template import Template, compile_template
 
 __all__ = [
@@ -22,10 +22,7 @@ __all__ = [
     "Expression",
     "Failed",
     "FieldNeed",
-    "Function",
     "NotJson",
-    "Parameter",
-    "Scope",
     "Template",
     "UnusableCondition",
     "compile",

@@ -5,8 +5,9 @@ Adding a kind
 =============
 
 A kind is three files and a row in each of three tables, which `tests/unit/kinds` compares and
-proves to be enough. `log` is the model; copy its three files. A kind that waits (files, networks,
-processes) runs by `run`, not `run_now`, and has retries that fit what can fail: see `python`.
+`tests/acceptance/test_new_kind.py` proves to be enough. `log` is the model; copy its three files. A
+kind that waits (files, networks, processes) runs by `run`, not `run_now`, and has retries that fit
+what can fail: see `python`.
 
 1. `router/kinds/log.py`: its spec (what a rule says), its call (what one attempt does), how the
    one becomes the other, and a `Kind` with its facts. Row: `KINDS` here. `Kind` has no defaults,
@@ -15,7 +16,7 @@ processes) runs by `run`, not `run_now`, and has retries that fit what can fail:
    Row: `SCHEMAS` there. A row may also compile to another kind, as `repository_dispatch` does.
 3. `router/actions/log.py`: what runs a call. Row: `ACTIONS` there.
 
-Then its section in docs/actions.md, which a test asks for, and `docs/rules.schema.json` anew.
+Then what CONTRIBUTING.md lists, and `docs/rules.schema.json` anew.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Templates of specs, rendered."""
+"""Templates of specs: found, and rendered."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

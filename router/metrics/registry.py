@@ -33,10 +33,7 @@ class MetricFactory:
     def last(self, name: str, about: str, label: str) -> dict[str, int]:
         """When something last happened, by name, in Unix milliseconds: one assignment each time."""
         at: dict[str, int] = {}
-        self._read(
-            self._stands, name, about, (label,),
-            lambda: [((of,), moment / 1000) for of, moment in list(at.items())],
-        )  # fmt: skip
+        self.watched(name, about, label, lambda: {of: ms / 1000 for of, ms in list(at.items())})
         return at
 
     def watched(

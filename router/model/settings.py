@@ -187,9 +187,9 @@ class Endpoint(msgspec.Struct, frozen=True):
         return self.api.spelling or self.provider
 
     def address_of(self, event: str) -> str:
-        """Where its sender sends an event: of several addresses the one that ends with it."""
+        """Where its sender sends an event: of several addresses the one that ends so; "": none."""
         fitting = (a for a in self.addresses if a.endswith(f"/{event}"))
-        return next(fitting, self.addresses[0])
+        return next(fitting, self.addresses[0] if self.addresses else "")
 
 
 OWN = "router"

@@ -52,17 +52,15 @@ def _plain(states: Mapping[JobState, int]) -> dict[str, int]:
 
 def counted(count: RuleCount | None) -> RuleCounters | None:
     """What was counted of a rule."""
-    return (
-        None
-        if count is None
-        else RuleCounters(
-            count.counted_since,
-            count.evaluated,
-            count.matched,
-            count.errored,
-            count.shadowed,
-            count.last_matched_at,
-        )
+    if count is None:
+        return None
+    return RuleCounters(
+        count.counted_since,
+        count.evaluated,
+        count.matched,
+        count.errored,
+        count.shadowed,
+        count.last_matched_at,
     )
 
 

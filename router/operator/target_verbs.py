@@ -80,9 +80,10 @@ class TargetVerbs:
             *known_targets(self._live.current),
             *(one.target for one in self._breakers.known()),
         }
-        if request.target not in known | (await self._store.reads.target_counts()).keys():
-            hint = did_you_mean(request.target, sorted(known))
+        target = request.target
+        if target not in known and target not in await self._store.reads.target_counts():
+            hint = did_you_mean(target, sorted(known))
             raise UsageError(
-                f"there is no target {request.target!r}; {hint or '`router targets` lists them'}"
+                f"there is no target {target!r}; {hint or '`router targets` lists them'}"
             )
-        return request.target
+        return target

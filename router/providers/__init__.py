@@ -7,19 +7,17 @@ sender of its own events; `parse_definition` and `Provider` make one of a user's
 
 from router.providers.catalogue import builtin, own
 from router.providers.definition import Definition
-from router.providers.provider import EventInfo, Provider
+from router.providers.provider import Provider
 from router.providers.read import ReadEvent, Reading
-from router.providers.secret_kinds import Invented, SecretVerdict
+from router.providers.secret_kinds import Invented
 from router.providers.validation import parse_definition
 
 __all__ = [
     "Definition",
-    "EventInfo",
     "Invented",
     "Provider",
     "ReadEvent",
     "Reading",
-    "SecretVerdict",
     "builtin",
     "own",
     "parse_definition",

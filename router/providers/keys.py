@@ -1,5 +1,5 @@
 """
-Keys as users paste them: shared ones, and P-256 ones (public, and private to sign test deliveries).
+Keys as users paste them: shared ones, P-256 ones (public, and private), and what all share.
 
 cryptography costs tens of milliseconds to import, so it is imported where a key is first used:
 `check` on a file without such a provider never pays.

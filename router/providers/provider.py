@@ -83,7 +83,7 @@ class Provider(Sender):
         self.body_max = body_bytes(definition.body_max)
         self.refuse_with: int = definition.refuse_with
         self.methods = frozenset(definition.methods)
-        self._greeter = HandshakeResponder(definition)
+        self._handshakes = HandshakeResponder(definition)
         self.admits = self.methods | {h.method for h in definition.respond}
         within = definition.ack_within
         self.ack_within_s = None if within is None else duration_s(within)
@@ -135,11 +135,11 @@ class Provider(Sender):
         self, request: InboundRequest, secrets: Sequence[LiveSecret]
     ) -> Verified | Refused:
         """Judge a handshake by a method that no delivery has."""
-        return self._greeter.verify_handshake(request, secrets)
+        return self._handshakes.verify_handshake(request, secrets)
 
     def answer(self, request: InboundRequest) -> bytes | None:
         """The text to answer a proved handshake with; None for everything else."""
-        return self._greeter.answer(request)
+        return self._handshakes.answer(request)
 
     def hidden(self, request: InboundRequest) -> InboundRequest:
         """The request without what proved it, where that is the secret itself."""

@@ -1,8 +1,6 @@
 """What all ways of proof share: the shape of a way, and the words of a refusal."""
 
-from collections.abc import Callable
-
-from router.model.delivery import InboundRequest, LiveSecret, Refused, Verified
+from router.model.delivery import InboundRequest, Refused
 from router.providers import hints
 from router.providers.definition import PLACEHOLDER, Definition, VerifyRule
 from router.providers.headers import Spellings
@@ -10,18 +8,13 @@ from router.providers.headers import Spellings
 Found = dict[bytes, bytes]
 """The headers that play a part, by part."""
 
-Verify = Callable[
-    [Found, InboundRequest, tuple[LiveSecret, ...], int, int | None], Verified | Refused
-]
-"""
-(headers by part, request, live secrets, now in milliseconds, the endpoint's tolerance in seconds)
-to a verdict, by one way of proof. Never raises. Every secret is tried, in constant time and
-without an early exit, so neither the time nor the answer tells a stranger which one is near.
-"""
-
 
 class Scheme:
-    """One way of proof, compiled. Subclasses say how it verifies."""
+    """
+    One way of proof, compiled. Subclasses say how it verifies: never raising, every secret tried,
+    in constant time and without an early exit, so neither the time nor the answer tells a stranger
+    which one is near.
+    """
 
     def __init__(self, definition: Definition, rule: VerifyRule, known: Spellings) -> None:
         self._rule = rule

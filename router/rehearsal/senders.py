@@ -115,7 +115,7 @@ class Senders:
             raise UsageError(f"endpoint {endpoint.name}: cannot sign: {error}") from None
         return InboundRequest(
             method=provider.definition.methods[0],
-            raw_path=_address(endpoint, sending.event).encode("latin-1"),
+            raw_path=endpoint.address_of(sending.event).encode("latin-1"),
             query_string=provider.query(key).encode("ascii"),
             headers=tuple((n.lower().encode(), v.encode("latin-1")) for n, v in headers),
             body=body + b" " if sending.tamper == "body" else body,
@@ -156,12 +156,6 @@ def _changed(request: InboundRequest, headers: Mapping[str, str | None]) -> Inbo
         if value is not None
     ]
     return msgspec.structs.replace(request, headers=(*kept, *added))
-
-
-def _address(endpoint: Endpoint, event: str) -> str:
-    """Of several paths the one that is named after the event; "" for the router's own."""
-    fitting = [a for a in endpoint.addresses if a.endswith("/" + event)]
-    return [*fitting, *endpoint.addresses, ""][0]
 
 
 def _peer(endpoint: Endpoint) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from router.expressions import JSON, Failed, encode_json
 from router.expressions.trace import Found, Leaf, LeafVerdict
-from router.legible import visible
+from router.legible import cut, visible
 from router.rules.explain import ItemReading
 
 VALUE_MAX = 80
@@ -22,7 +22,7 @@ def one_line(text: str) -> str:
 def short(value: JSON) -> str:
     """One line of JSON, cut."""
     text = visible(encode_json(value).decode("utf-8"))
-    return text if len(text) <= VALUE_MAX else f"{text[:VALUE_MAX]}…"
+    return cut(text, VALUE_MAX)
 
 
 def verdict_word(verdict: bool | Failed) -> LeafVerdict:

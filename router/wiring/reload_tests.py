@@ -20,7 +20,7 @@ TIMEOUT_S = 60.0
 SHOWN = 10
 """Failed tests that a failed reload names."""
 
-_HOUSE = str(Path(__file__).parents[2])
+_ROOT = str(Path(__file__).parents[2])
 _BEGIN = (
     "import sys; sys.path.append(sys.argv[1]); "
     "from router.undumpable import make_undumpable; make_undumpable(); "
@@ -91,7 +91,7 @@ async def _run(
     """What the process writes; it is gone when this ends, however it ends."""
     # As a process is given its environment, which any text that can be in one survives.
     block = b"\0".join(os.fsencode(f"{name}={value}") for name, value in environ.items())
-    arguments = [_HOUSE, str(rules), *(["--dev"] if dev else [])]
+    arguments = [_ROOT, str(rules), *(["--dev"] if dev else [])]
     child = await asyncio.create_subprocess_exec(
         *(sys.executable, "-P", "-c", _BEGIN, *arguments),
         env={k: v for k, v in environ.items() if k in _OWN or k.startswith("PYTHON")},

@@ -16,7 +16,7 @@ from router.yaml_source.nodes import Mapping, Node, Scalar, Sequence, walk
 from router.yaml_source.offsets import offsets
 from router.yaml_source.reading import NO_MEMORY, Bounds, read, scalars, shift, shown
 from router.yaml_source.refusals import quoted
-from router.yaml_source.scalars import NumberError, Plain, resolve
+from router.yaml_source.scalars import NumberError, resolve
 from router.yaml_source.source import Report, Source
 
 __all__ = [
@@ -30,7 +30,6 @@ __all__ = [
     "Node",
     "NumberError",
     "OpenEntry",
-    "Plain",
     "Refusal",
     "Report",
     "Scalar",

@@ -3,7 +3,7 @@ Nodes to typed values, driven by msgspec Structs; every fault is reported, none 
 
 A field's type says what is expected:
 
-    Text                 any scalar as written, with its node
+    SourceText           any scalar as written, with its node
     str-like NewType     a scalar that one of the given parsers understands (durations, sizes, …)
     bool, int            a plain scalar of the core schema
     Literal[…]           one of these words
@@ -62,7 +62,8 @@ class Decoder:
     Decodes nodes for one report.
 
     `parsers` maps NewTypes to functions that read their texts and raise ValueError with the
-    reason. `refused` maps (entry class, key) and (entry class, key, value) to refusals.
+    reason. `refused` maps (entry class, key) and (entry class, key, value) to refusals; `further`
+    are the keys that open entries have besides their fields.
     """
 
     def __init__(
@@ -214,7 +215,7 @@ class Decoder:
         return kind(node=node, broken=frozenset(broken), **values)
 
     def _unknown(self, key: Scalar, kind: type[Entry]) -> str:
-        """Report a key; gives the one that was probably meant, '?' if none can be told."""
+        """Report a key; gives the one that was probably meant, '?' if none is known."""
         name = key.value
         if refusal := self._refused.get((kind.__name__, name)):
             self._fault(refusal.code, refusal.message, key, refusal.hint)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from router.config import render_text
-from router.config.codes import CODES
+from router.config.codes import CODES, SECTIONS, Code
 from tests.golden.pairs import CODES_FOLDER, said
 
 ROOT = Path(__file__).parents[2]
@@ -28,6 +28,19 @@ def page(code: str) -> str:
     return "\n".join(parts)
 
 
+def codes_markdown() -> str:
+    """The tables of docs/diagnostics.md."""
+    return "\n".join(_section(title, table) for title, table in SECTIONS.items())
+
+
+def _section(title: str, table: dict[str, Code]) -> str:
+    rows = [
+        f"| [`{code}`](codes/{code}.md) | {c.severity} | {c.about} |" for code, c in table.items()
+    ]
+    head = [f"## {title}", "", "| code | severity | what is wrong |", "|---|---|---|"]
+    return "\n".join([*head, *rows]) + "\n"
+
+
 def _ignorable(code: str) -> str:
     if not CODES[code].ignorable:
         return ""
@@ -38,7 +51,7 @@ def _beside(folder: Path) -> list[str]:
     found = []
     for file in sorted(folder.rglob("*")):
         if file.is_file() and file.name not in _TWINS and file.suffix in _LANGUAGE:
-            found.append(f"Both use `{file.relative_to(folder)}`:\n")
+            found.append(f"Beside both files: `{file.relative_to(folder)}`:\n")
             found.append(_fence(_LANGUAGE[file.suffix], _read(file)))
     return found
 

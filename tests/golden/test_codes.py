@@ -9,9 +9,9 @@ then GOLDEN=write makes its page in docs/codes/ and its line in docs/diagnostics
 import pytest
 
 from router.config import render_text
-from router.config.codes import CODES, codes_markdown
+from router.config.codes import CODES
 from tests.golden.made import made_of
-from tests.golden.pages import FOLDER, ROOT, page
+from tests.golden.pages import FOLDER, ROOT, codes_markdown, page
 from tests.golden.pairs import CODES_FOLDER, said
 
 

@@ -17,7 +17,6 @@ HEARTBEAT_S = 15.0
 """How often the router sends a heartbeat."""
 IDLE_S = 2 * HEARTBEAT_S
 CONNECT_S = 10.0
-ANSWER_S = 60.0
 PAGE = 50
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 30.0
 _CHUNK_TAIL = 64
@@ -68,7 +67,7 @@ class DeliverySource:
         The deliveries after a cursor, in the order of the store.
 
         Raises:
-            Lost: not just now.
+            ConnectionLost: not just now.
             UsageError: for good: the router refuses the token or the request.
         """
         place = {"since": since} if cursor is None else {"cursor": cursor}
@@ -90,7 +89,7 @@ class DeliverySource:
         The live feed of deliveries, piece by piece; `idle_s` without one is a loss.
 
         Raises:
-            Lost, UsageError: as `after`.
+            ConnectionLost, UsageError: as `after`.
         """
         query = {**self._filters, "kinds": "delivery"}
         timeout = httpx.Timeout(CONNECT_S, read=idle_s)

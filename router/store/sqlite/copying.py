@@ -196,8 +196,7 @@ def _put_aside(store: Path, stamp: str) -> Path | None:
     Both have their new names before either loses its old one.
     """
     kept = Path(f"{store}.before-{stamp}")
-    beside = {suffix: Path(f"{store}{suffix}") for suffix in ("", "-wal")}
-    parts = [suffix for suffix, of in beside.items() if of.exists() and of.stat().st_size > 0]
+    parts = [s for s in ("", "-wal") if (of := Path(f"{store}{s}")).exists() and of.stat().st_size]
     for suffix in parts:
         Path(f"{kept}{suffix}").unlink(missing_ok=True)  # of a restore that was cut off
         Path(f"{kept}{suffix}").hardlink_to(f"{store}{suffix}")

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from router.legible import pretty
+from router.legible import moment, pretty
 from router.model.delivery import Delivery
 from router.store.values import DeliveryRecord
 
@@ -43,4 +43,5 @@ def dedupe(record: DeliveryRecord) -> str:
     new = "new" if known <= 0 else f"{known} of {total} events were known already, so not routed"
     if not (copies := record.duplicates):
         return f"{new}; received once"
-    return f"{new}; {copies} {'copy' if copies == 1 else 'copies'} received later and dropped"
+    again = "copy" if copies == 1 else "copies"
+    return f"{new}; {copies} {again} received and dropped, the last {moment(record.last_seen_at)}"

@@ -14,6 +14,7 @@ from router.expressions import Expression
 from router.expressions import compile as compiled
 from router.expressions.trace import Trace, trace
 from router.model.delivery import as_request
+from router.operator.new_jobs import provider_of
 from router.operator.where import ROOTS, unknown_names
 from router.rules.ruleset import Ruleset
 from router.rules.scope import event_scope
@@ -109,9 +110,7 @@ def tried(expression: Expression, record: DeliveryRecord, number: int, ruleset: 
         NotFound: it has no such event, or its provider is gone.
     """
     d = record.delivery
-    if (provider := ruleset.providers.get(d.provider)) is None:
-        raise NotFound(f"the rules file no longer has the provider {d.provider!r}")
-    reading = provider.read(as_request(d))
+    reading = provider_of(d, ruleset).read(as_request(d))
     if (read := next((event for event in reading.events if event.index == number), None)) is None:
         raise NotFound(
             f"it has no event {number}: {reading.reason or 'events are numbered from 0'}"
