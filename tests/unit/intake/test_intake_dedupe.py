@@ -1,26 +1,14 @@
 """What makes two requests one delivery, on the whole way in."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import msgspec
-import pytest
 
 from router.intake import Reply
 from router.model.settings import Endpoint
 from router.providers import builtin
-from router.store.sqlite.store import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore
 from router.store.values import Selector
 from tests.builders import a_request, a_rule, a_ruleset
-from tests.clocks import ManualClock
 from tests.unit.intake.test_intake import KEY, World, answer
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    opened = await open_store(str(tmp_path / "router.db"), clock=ManualClock())
-    yield opened
-    await opened.close()
 
 
 async def sent(world: World, path: bytes, headers: list[tuple[str, str]], body: bytes) -> Reply:

@@ -9,9 +9,7 @@ from router.store.sqlite.store import SqliteStore
 from router.store.values import Selector
 from tests.builders import a_rule, a_ruleset
 from tests.clocks import settle
-from tests.unit.intake.test_intake import World, answer, store
-
-__all__ = ["store"]
+from tests.unit.intake.test_intake import World, answer
 
 
 def large(*, more: int = 1) -> bytes:

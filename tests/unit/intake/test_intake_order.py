@@ -1,17 +1,13 @@
 """Nothing is read, matched or stored before a request has proved itself."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
 from router.providers import builtin
-from router.store.sqlite.store import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore
 from router.store.values import Selector
 from tests.builders import a_rule, a_ruleset
-from tests.clocks import ManualClock
 from tests.unit.intake.test_intake import World
 
 
@@ -27,13 +23,6 @@ class Watched:
         if name in ("verify", "read"):
             self.asked.append(name)
         return found
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    opened = await open_store(str(tmp_path / "router.db"), clock=ManualClock())
-    yield opened
-    await opened.close()
 
 
 def watched_world(store: SqliteStore) -> tuple[World, Watched]:

@@ -3,8 +3,7 @@
 import asyncio
 import io
 import json
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,21 +12,13 @@ from router import log
 from router.model.settings import PUBLISHED, Endpoint
 from router.providers import builtin
 from router.rules.ruleset import Ruleset
-from router.store.sqlite.store import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore
 from router.store.values import Selector
 from router.wiring.observers import ODD_VERSIONS_MAX
 from tests.builders import a_request, a_rule, a_ruleset
-from tests.clocks import ManualClock
 from tests.unit.intake.test_intake import KEY, World
 
 HOOKS = ("192.0.2.0/24", "2001:db8:1::/48")
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    opened = await open_store(str(tmp_path / "router.db"), clock=ManualClock())
-    yield opened
-    await opened.close()
 
 
 def of_shop(**given: Any) -> Ruleset:

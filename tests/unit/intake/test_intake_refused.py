@@ -1,8 +1,5 @@
 """Refused requests kept for a diagnosis: only where wanted, and never with a credential."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import msgspec
 import pytest
 
@@ -10,21 +7,13 @@ from router.errors import NotFound
 from router.model.delivery import REMOVED
 from router.providers import builtin
 from router.refusals import AGENT, PROBE
-from router.store.sqlite.store import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore
 from tests.builders import a_request, a_rule, a_ruleset
-from tests.clocks import ManualClock
 from tests.unit.intake.test_intake import World
 from tests.unit.intake.test_intake_senders import receiving, sent
 from tests.unit.providers.makers import a_provider
 
 FORGED = {"key": b"another-secret-of-some-length"}
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    opened = await open_store(str(tmp_path / "router.db"), clock=ManualClock())
-    yield opened
-    await opened.close()
 
 
 def wanting(world: World) -> World:

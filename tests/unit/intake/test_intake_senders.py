@@ -1,7 +1,5 @@
 """The way in for senders that ask first, and for those that show their secret."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,10 +9,9 @@ from router.intake import Reply
 from router.model.settings import Endpoint
 from router.providers import Provider
 from router.rules.ruleset import Ruleset
-from router.store.sqlite.store import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore
 from router.store.values import Selector
 from tests.builders import a_request, a_rule, a_ruleset
-from tests.clocks import ManualClock
 from tests.unit.intake.test_intake import KEY, World
 from tests.unit.providers.makers import a_definition, a_provider
 
@@ -26,13 +23,6 @@ META = Provider(
     )
 )
 BY_QUERY = Provider(a_definition(verify={"scheme": "token", "query": "key"}))
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    opened = await open_store(str(tmp_path / "router.db"), clock=ManualClock())
-    yield opened
-    await opened.close()
 
 
 def receiving(provider: Provider, **endpoint: Any) -> Ruleset:

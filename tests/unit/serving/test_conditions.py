@@ -1,8 +1,7 @@
 """Conditions become events: once when they begin, again after they were over, restarts or not."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -30,7 +29,7 @@ from router.serving.conditions import (
     look_at_targets,
 )
 from router.serving.own_events import ConditionWatch
-from router.store.sqlite.store import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore
 from tests.builders import a_ruleset
 from tests.clocks import START_MS, ManualClock
 
@@ -68,13 +67,6 @@ class World:
     async def later(self, watch: ConditionWatch, seconds: float) -> None:
         await self.clock.advance(seconds)
         await watch()
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    opened = await open_store(str(tmp_path / "router.db"), clock=ManualClock())
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture

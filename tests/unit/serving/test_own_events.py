@@ -2,8 +2,6 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,7 +16,7 @@ from router.model.job import Attempt, Job
 from router.providers import own
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.serving.own_events import OwnEvents, OwnEventStored, OwnEventWriter
-from router.store.sqlite.store import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore
 from router.store.values import Acceptance, Selector
 from router.wiring.observers import IntakeObserver, Observers
 from tests.clocks import START_MS, ManualClock, settle
@@ -96,13 +94,6 @@ class World:
 
     async def reported(self) -> list[tuple[str, ...]]:
         return [d.events for d in await self.store.reads.deliveries(OURS)]
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    opened = await open_store(str(tmp_path / "router.db"), clock=ManualClock())
-    yield opened
-    await opened.close()
 
 
 def an_attempt(job: Job, **changes: Any) -> Attempt:

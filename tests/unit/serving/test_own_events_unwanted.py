@@ -1,10 +1,6 @@
 """Own events beyond the rules that wanted them; a reload's faults, told once each."""
 
 import random
-from collections.abc import AsyncIterator
-from pathlib import Path
-
-import pytest
 
 from router import log
 from router.config import load
@@ -15,7 +11,7 @@ from router.operator.answers import ReloadState
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.rules.own_events import planned
 from router.serving.own_events import OwnEvents, OwnEventWriter
-from router.store.sqlite.store import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore
 from router.store.values import Selector
 from tests.builders import a_ruleset
 from tests.clocks import START_MS, ManualClock
@@ -27,13 +23,6 @@ def calling() -> LiveRef:
     loaded = load(CALL, path="rules.yaml", env={})
     assert loaded.ruleset is not None
     return LiveRef(LiveRuleset(loaded.ruleset, SecretValues({}, {})))
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    opened = await open_store(str(tmp_path / "router.db"), clock=ManualClock())
-    yield opened
-    await opened.close()
 
 
 def test_its_events_can_be_read_again_when_no_rule_wants_any_more() -> None:

@@ -1,7 +1,5 @@
 """Silence on a real SQLite file: noticed, told once, over, and the same after a restart."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +8,7 @@ from router.metrics import Metrics
 from router.model.settings import Endpoint
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
 from router.serving.quiet_endpoints import QuietEndpoints
-from router.store.sqlite.store import SqliteStore, open_store
+from router.store.sqlite.store import SqliteStore
 from tests.builders import a_ruleset
 from tests.clocks import START_MS, ManualClock, SetClock
 from tests.store_values import Maker
@@ -51,13 +49,6 @@ class World:
 
     def gauge(self) -> float:
         return self.metrics.value("router_endpoint_silent", endpoint="shop")
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    opened = await open_store(str(tmp_path / "router.db"), clock=ManualClock())
-    yield opened
-    await opened.close()
 
 
 async def test_an_endpoint_that_never_received_anything_is_silent_in_time(
