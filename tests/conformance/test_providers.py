@@ -26,6 +26,7 @@ from tests.unit.providers.makers import (
     invented,
     other_bytes,
     verdict,
+    with_header,
 )
 
 P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
@@ -148,12 +149,6 @@ def odd_signatures(good: bytes) -> list[bytes]:
         b"0" * 64,
         b"sha256=" + b"0" * 64,
     ]
-
-
-def with_header(request: InboundRequest, name: bytes, value: bytes) -> InboundRequest:
-    return changed(
-        request, headers=tuple((n, value if n == name else v) for n, v in request.headers)
-    )
 
 
 def test_a_missing_signature_is_refused(provider: Provider) -> None:

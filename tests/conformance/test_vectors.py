@@ -20,6 +20,7 @@ from tests.unit.providers.makers import (
     a_request,
     a_secret,
     changed,
+    with_header,
 )
 
 VECTORS = Path(__file__).parents[2] / ".." / "shared" / "vectors" / "signatures.json"
@@ -160,9 +161,3 @@ def other_secret(vector: dict[str, Any]) -> bytes:
     if vector["scheme"] == "sendgrid-ecdsa":
         return a_provider("sendgrid").invent_secret(lambda n: b"7" * n).verify
     return b"whpk_" + base64.b64encode(b"7" * 32)
-
-
-def with_header(request: InboundRequest, name: bytes, value: bytes) -> InboundRequest:
-    return changed(
-        request, headers=tuple((n, value if n == name else v) for n, v in request.headers)
-    )

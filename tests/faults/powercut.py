@@ -30,6 +30,7 @@ from router.store.sqlite.schema import MIGRATIONS
 from router.store.sqlite.store import open_store
 from tests import ledger
 from tests.faults import disk, order, trace
+from tests.faults.telling import say
 
 STORE = "router.db"
 JOBS_EACH = 3
@@ -185,12 +186,6 @@ def main() -> int:
     if options.synchronous != "FULL":
         return 0 if verdict.lossy * 2 > verdict.images else 1
     return 1 if verdict.odd else 0
-
-
-def say(*lines: str) -> None:
-    for line in lines:
-        sys.stdout.write(line + "\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

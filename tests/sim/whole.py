@@ -11,8 +11,6 @@ import json
 import random
 import sqlite3
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +21,7 @@ from router.model.job import ENDED, Job
 from router.operator.requests import ReplayRequest
 from router.providers import builtin
 from router.rules.live import LiveRuleset
+from tests.faults.powercut import memory_folder
 from tests.sim.filed import a_blank
 from tests.sim.life import Process
 from tests.sim.live_rules import KEY, generations
@@ -164,9 +163,9 @@ class Whole:
         if process is None or process.intake is None:
             return False
         request = self.request(endpoint, name, body)
-        listener = process.intake.find(request.raw_path)
-        assert listener is not None
-        work = asyncio.create_task(process.intake.accept(listener, request))
+        found = process.intake.find(request.raw_path)
+        assert found is not None
+        work = asyncio.create_task(process.intake.accept(found, request))
         try:
             reply = await asyncio.wait_for(work, 30)
         except (asyncio.CancelledError, TimeoutError):
@@ -247,16 +246,9 @@ def lived(seed: int, step: str | None = None) -> Whole:
     die, else the seed draws that.
     """
     rng = random.Random(seed)
-    with _folder() as folder:
+    with memory_folder() as folder:
         path = folder / "router.db"
         path.write_bytes(_blank())
         world: Whole = simulate(_lived(rng, path, step), rng)
         world.twins.compare(path, world.history)
     return world
-
-
-@contextmanager
-def _folder() -> Iterator[Path]:
-    shared = Path("/dev/shm")  # noqa: S108 (a private folder is made in it)
-    with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as name:
-        yield Path(name)

@@ -74,6 +74,13 @@ def changed(request: InboundRequest, **fields: Any) -> InboundRequest:
     return InboundRequest(**(old | fields))
 
 
+def with_header(request: InboundRequest, name: bytes, value: bytes) -> InboundRequest:
+    """A copy with this value in each header of that name."""
+    return changed(
+        request, headers=tuple((n, value if n == name else v) for n, v in request.headers)
+    )
+
+
 def verdict(
     provider: Provider,
     request: InboundRequest,

@@ -1,35 +1,20 @@
 """New jobs for a stored delivery: their places, their generation, their run and its turn."""
 
-import sqlite3
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from router.errors import NotFound
 from router.model.job import Group, NewJob, Turn
-from router.store.sqlite import accepting, adding, leasing, runs, schema, settling
-from router.store.sqlite.writer_state import Book
-from tests.clocks import START_MS, ManualClock
-from tests.store_values import FAR, GENERATION, Maker, a_settlement
+from router.store.sqlite import adding, runs
+from tests.clocks import START_MS
+from tests.store_values import GENERATION
+from tests.unit.store.ledger import Ledger
 
 HALT = Turn("r\x1fx", "x", Group(1, "queue", "halt"))
 OTHER = Turn("r\x1fy", "y", Group(1, "queue", "halt"))
 
 
-class Ledger:
-    """A book in memory with deliveries in it."""
-
-    def __init__(self) -> None:
-        self.db = sqlite3.connect(":memory:", isolation_level=None)
-        schema.migrate(self.db)
-        self.book, self.make = Book(self.db, Path(), ManualClock()), Maker()
-
-    def accept(self, *jobs: NewJob) -> str:
-        acceptance = self.make.acceptance(jobs=jobs)
-        accepting.accept_all(self.book, [accepting.prepare(acceptance, START_MS)])
-        self.book.committed()
-        return acceptance.delivery.id
+class AddingLedger(Ledger):
+    """It takes runs, and more jobs for what is stored."""
 
     def run(self, turn: Turn | None, name: str = "run") -> tuple[str, NewJob]:
         """A delivery whose one job is a run with this turn."""
@@ -41,35 +26,23 @@ class Ledger:
         self.book.committed()
         return done
 
-    def die(self) -> None:
-        """The job that is due ends dead."""
-        (leased,) = leasing.lease(self.book, {"erp": 1}, lease="b/1", now=FAR).jobs
-        self.book.committed()
-        settling.settle_all(
-            self.book, [settling.prepare(a_settlement(leased.job, "dead"), START_MS)]
-        )
-        self.book.committed()
-
-    def rows(self, columns: str) -> list[tuple[Any, ...]]:
-        return self.db.execute(f"SELECT {columns} FROM jobs ORDER BY n").fetchall()  # noqa: S608
-
     def state(self, job: NewJob) -> int:
-        return int(self.book.one("SELECT state FROM jobs WHERE id = ?", (job.id,)))
+        return int(self.of(job, "state")[0])
 
 
 @pytest.fixture
-def ledger() -> Ledger:
-    return Ledger()
+def ledger() -> AddingLedger:
+    return AddingLedger()
 
 
-def test_a_delivery_that_is_not_there_gets_none(ledger: Ledger) -> None:
+def test_a_delivery_that_is_not_there_gets_none(ledger: AddingLedger) -> None:
     ledger.accept(ledger.make.job())
     with pytest.raises(NotFound, match="no delivery dlv_X"):
         ledger.add("dlv_X", ledger.make.job())
     assert len(ledger.rows("n")) == 1
 
 
-def test_they_stand_behind_those_that_are_there(ledger: Ledger) -> None:
+def test_they_stand_behind_those_that_are_there(ledger: AddingLedger) -> None:
     ledger.accept(ledger.make.job(), ledger.make.job())
     bare = ledger.accept()
     first = ledger.accept(ledger.make.job())
@@ -80,7 +53,7 @@ def test_they_stand_behind_those_that_are_there(ledger: Ledger) -> None:
     assert places == [(1, 0), (1, 1), (2, 0), (3, 0), (3, 1), (3, 2), (3, 3)]
 
 
-def test_a_job_is_of_its_own_generation_or_of_its_delivery_s(ledger: Ledger) -> None:
+def test_a_job_is_of_its_own_generation_or_of_its_delivery_s(ledger: AddingLedger) -> None:
     delivery = ledger.accept(ledger.make.job())
     ledger.add(delivery, ledger.make.job(), ledger.make.job(generation="new", rule="other"))
     generations = dict(ledger.db.execute("SELECT n, id FROM generations"))
@@ -89,7 +62,7 @@ def test_a_job_is_of_its_own_generation_or_of_its_delivery_s(ledger: Ledger) -> 
     assert {(rule, generations[n]) for rule, n in ruled} == {("paid", GENERATION), ("other", "new")}
 
 
-def test_one_that_has_begun_is_remembered_once_it_is_committed(ledger: Ledger) -> None:
+def test_one_that_has_begun_is_remembered_once_it_is_committed(ledger: AddingLedger) -> None:
     delivery = ledger.accept()
     job = ledger.make.job(state="running", lease="b/1")
     adding.add(ledger.book, delivery, [job], START_MS)
@@ -98,13 +71,13 @@ def test_one_that_has_begun_is_remembered_once_it_is_committed(ledger: Ledger) -
     assert ledger.book.running == {job.id: 1 << 20}
 
 
-def test_one_that_waits_by_itself_waits(ledger: Ledger) -> None:
+def test_one_that_waits_by_itself_waits(ledger: AddingLedger) -> None:
     delivery = ledger.accept()
     ledger.add(delivery, ledger.make.job(state="waiting"), ledger.make.job())
     assert ledger.rows("state, waits IS NOT NULL, run") == [(2, 1, None), (0, 0, None)]
 
 
-def test_jobs_of_one_run_are_one_run(ledger: Ledger) -> None:
+def test_jobs_of_one_run_are_one_run(ledger: AddingLedger) -> None:
     delivery = ledger.accept()
     make = ledger.make
     jobs = [make.job(run="a"), make.job(run="b"), make.job(run="a"), make.job()]
@@ -117,7 +90,7 @@ def test_jobs_of_one_run_are_one_run(ledger: Ledger) -> None:
     assert b not in (a, None)
 
 
-def test_a_replay_of_a_run_is_a_run_with_its_turn(ledger: Ledger) -> None:
+def test_a_replay_of_a_run_is_a_run_with_its_turn(ledger: AddingLedger) -> None:
     delivery, old = ledger.run(HALT)
     queued = ledger.make.job(replay_of=old.id)
     ledger.add(delivery, queued)
@@ -126,7 +99,7 @@ def test_a_replay_of_a_run_is_a_run_with_its_turn(ledger: Ledger) -> None:
     assert keys == [("r\x1fx", "x", 1, runs.ON_BUSY["queue"], 1)] * 2
 
 
-def test_a_replay_of_a_run_without_a_turn_has_none(ledger: Ledger) -> None:
+def test_a_replay_of_a_run_without_a_turn_has_none(ledger: AddingLedger) -> None:
     delivery, old = ledger.run(None)
     again = ledger.make.job(replay_of=old.id)
     ledger.add(delivery, again)
@@ -134,7 +107,7 @@ def test_a_replay_of_a_run_without_a_turn_has_none(ledger: Ledger) -> None:
     assert ledger.db.execute("SELECT key FROM runs").fetchall() == [(None,)] * 2
 
 
-def test_a_replay_of_a_job_of_no_run_is_none_either(ledger: Ledger) -> None:
+def test_a_replay_of_a_job_of_no_run_is_none_either(ledger: AddingLedger) -> None:
     ledger.run(HALT)
     alone = ledger.make.job()
     delivery = ledger.accept(alone)
@@ -142,7 +115,7 @@ def test_a_replay_of_a_job_of_no_run_is_none_either(ledger: Ledger) -> None:
     assert [run for (run,) in ledger.rows("run")] == [1, None, None]
 
 
-def test_a_run_that_is_forgotten_leaves_no_turn(ledger: Ledger) -> None:
+def test_a_run_that_is_forgotten_leaves_no_turn(ledger: AddingLedger) -> None:
     delivery, old = ledger.run(HALT)
     ledger.db.execute("DELETE FROM runs")
     again = ledger.make.job(replay_of=old.id)
@@ -151,9 +124,11 @@ def test_a_run_that_is_forgotten_leaves_no_turn(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("by", ["job", "delivery", "another delivery"])
-def test_a_halted_group_goes_on_with_the_replay_of_what_halts_it(ledger: Ledger, by: str) -> None:
+def test_a_halted_group_goes_on_with_the_replay_of_what_halts_it(
+    ledger: AddingLedger, by: str
+) -> None:
     delivery, dead = ledger.run(HALT)
-    ledger.die()
+    ledger.settle(ledger.one(), "dead")
     other, behind = ledger.run(HALT, "behind")
     assert ledger.state(behind) == 2
     if by == "job":
@@ -166,9 +141,9 @@ def test_a_halted_group_goes_on_with_the_replay_of_what_halts_it(ledger: Ledger,
     assert ledger.state(again) == (2 if by == "another delivery" else 0)
 
 
-def test_a_replay_of_another_group_s_run_leaves_a_halted_one_alone(ledger: Ledger) -> None:
+def test_a_replay_of_another_group_s_run_leaves_a_halted_one_alone(ledger: AddingLedger) -> None:
     ledger.run(HALT)
-    ledger.die()
+    ledger.settle(ledger.one(), "dead")
     delivery, old = ledger.run(OTHER, "other")
     _, behind = ledger.run(HALT, "behind")
     again = ledger.make.job(replay_of=old.id, run="again", turn=HALT)

@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from router import log
-from tests.unit.web.wire_client import PATH, Server, chunked, post, serving, until
+from tests.unit.web.wire_client import PATH, Server, chunked, post, serving
 from tests.unit.web.wire_requests import ACCEPTED, REFUSED, TE, H
+from tests.waiting import until
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What the door does with a request that the wire let through."""
+"""What the listener does with a request that the wire let through."""
 
 import asyncio
 import socket
@@ -11,7 +11,8 @@ from router.model.settings import Limits
 from router.web.budget import Budget
 from router.web.load_shedding import LoadShedder
 from router.web.protocol import CROWDED_S
-from tests.unit.web.wire_client import PATH, Reply, post, serving, until
+from tests.unit.web.wire_client import PATH, Reply, post, serving
+from tests.waiting import until
 
 H = b"POST /wh_x HTTP/1.1\r\nHost: h\r\n"
 BIG = 200_000

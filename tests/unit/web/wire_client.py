@@ -1,7 +1,7 @@
 """A real listener on a free port with a made-up intake, and a client that sends raw bytes."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -157,9 +157,9 @@ async def serving(
     intake = FakeIntake()
     peers = peers or Peers(trusted)
     budget = Budget(given.in_flight_bytes, given.in_flight_wait_s)
-    door = IngestApp(intake, clock=SystemClock(), limits=given, peers=peers, budget=budget)
-    wire = Wire(given, peers=peers, refused=door.refused_on_wire, linger_s=linger_s)
-    listener = Listener(door.serve, listen, wire)
+    app = IngestApp(intake, clock=SystemClock(), limits=given, peers=peers, budget=budget)
+    wire = Wire(given, peers=peers, refused=app.refused_on_wire, linger_s=linger_s)
+    listener = Listener(app.serve, listen, wire)
     await listener.start()
     server = Server(intake, listener, wire, budget, [])
     try:
@@ -168,12 +168,6 @@ async def serving(
         for client in server.clients:
             await client.close()
         await listener.stop(0.5)
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Let everything else run until this holds; the test's own timeout ends a vain wait."""
-    while not condition():  # noqa: ASYNC110 - what it looks at has no event to wait for
-        await asyncio.sleep(0)
 
 
 def post(
