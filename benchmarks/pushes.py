@@ -9,7 +9,6 @@ from router.providers import builtin
 from tests.acceptance.senders import CODE_ID, CODE_KEY
 
 BODY_BYTES = 2_000
-ID_HEADER = "x-github-delivery"
 SLOT = b"00000000-0000-4000-8000-000000000000"
 
 PATH = f"/wh_{CODE_ID}"

@@ -166,12 +166,6 @@ DEFINITIONS = st.fixed_dictionaries(
 EMPTY = (b"", b" ", b"\n", b"whsec_", b"whsec_ ", b"whpk_", b"-----BEGIN PUBLIC KEY-----")
 
 
-ODDLY_MADE = settings(
-    max_examples=150,  # most definitions are refused, so that one that is not takes many tries
-    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
-)
-
-
 def made(data: dict[str, Any]) -> Provider:
     try:
         return Provider(parse_definition(data))

@@ -13,8 +13,6 @@ from router.store.sqlite.store import open_store
 from tests.store_values import Maker
 from tests.unit.cli.conftest import Router
 
-OLD_MS = 1_600_000_000_000
-
 
 async def fill(path: Path) -> None:
     """Two deliveries of long ago, of which one has a job that has not run."""

@@ -9,7 +9,7 @@ import pytest
 
 from router.actions import ACTIONS
 from router.config.kinds import SCHEMAS
-from router.kinds import ADDRESSED, KINDS, NUMBERED
+from router.kinds import ADDRESSED, KINDS
 from router.kinds.kind import Kind
 from router.typing.scenes import RESULT_TYPES
 
@@ -49,10 +49,6 @@ def test_the_three_tables_have_the_same_kinds() -> None:
 
 def test_stored_numbers_never_change() -> None:
     assert {name: kind.number for name, kind in KINDS.items()} == STORED
-    assert len(NUMBERED) == len(KINDS), "two kinds have one number"
-    assert {name: KINDS[name].number for name in NUMBERED.values()} == {
-        name: number for number, name in NUMBERED.items()
-    }
 
 
 @pytest.mark.parametrize("kind", ROWS, ids=lambda kind: kind.name)

@@ -246,29 +246,6 @@ async def test_the_journal_is_emptied_into_the_file(store: SqliteStore, make: Ma
     assert store._path.stat().st_size > 16_000_000
 
 
-async def test_who_waited_for_a_large_batch_goes_before_its_checkpoint(
-    store: SqliteStore, make: Maker
-) -> None:
-    entered, go, said = asyncio.Event(), threading.Event(), []
-    loop = asyncio.get_running_loop()
-
-    def large(book: Book) -> None:
-        book.db.set_trace_callback(said.append)
-        book.pages += 6_000
-        loop.call_soon_threadsafe(entered.set)
-        assert go.wait(10)
-
-    first = store._writer.submit("work", large)
-    await entered.wait()
-    second = asyncio.ensure_future(store.accept(make.acceptance()))
-    await asyncio.sleep(0)  # it is queued now
-    go.set()
-    await asyncio.gather(first, second)
-    await within(store, "SELECT 1")
-    marks = [text.split("(")[0] for text in said if text.startswith(("COMMIT", "PRAGMA wal"))]
-    assert marks[:3] == ["COMMIT", "COMMIT", "PRAGMA wal_checkpoint"]
-
-
 async def test_delivery_keys_and_jobs_are_one_transaction(store: SqliteStore, make: Maker) -> None:
     """No moment at which a delivery is there without its keys or its jobs."""
     said: list[str] = []
