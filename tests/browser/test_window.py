@@ -158,7 +158,7 @@ def test_no_page_is_wider_than_a_phone(router: Served, opened: Open, width: int)
         forget_faults(page, path)
 
 
-def test_the_api_is_reported_to_who_has_logged_in(router: Served, opened: Open) -> None:
+def test_the_api_is_shown_to_who_has_logged_in(router: Served, opened: Open) -> None:
     page = opened(log_in=False)
     page.log_in("ann-token-ann-token-ann")
     page.page.click("footer >> text=API")

@@ -131,7 +131,7 @@ def test_the_server_s_block_shows_the_defaults() -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "reported", "key"),
+    ("page", "pattern", "key"),
     [
         ("operations.md", r"^\| `server\.listen` \| `(.*?)` \|", "listen"),
         ("operations.md", r"^\| `server\.admin` \| `(.*?)` \|", "admin"),
@@ -139,8 +139,8 @@ def test_the_server_s_block_shows_the_defaults() -> None:
         ("dashboard.md", r"`server\.admin`, by default `(.*?)`", "admin"),
     ],
 )
-def test_where_it_listens_is_reported_alike_everywhere(page: str, reported: str, key: str) -> None:
-    found = re.search(reported, (ROOT / "docs" / page).read_text("utf-8"), re.M)
+def test_where_it_listens_is_reported_alike_everywhere(page: str, pattern: str, key: str) -> None:
+    found = re.search(pattern, (ROOT / "docs" / page).read_text("utf-8"), re.M)
     assert found is not None
     assert (
         found[1] == getattr(ruleset({"version": 1}).server, key) == getattr(ServerSettings(), key)

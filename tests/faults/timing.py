@@ -163,7 +163,7 @@ def endpoint_question() -> Question:
     known, unknown = addresses("known"), addresses("unknown")
     return Question(
         "an endpoint that is there, or not",
-        _listeners().get,
+        _endpoints().get,
         partial(_whole, known),
         partial(_whole, unknown),
         shows=None,
@@ -176,7 +176,7 @@ def near_endpoint_question() -> Question:
     # Few are asked for twice: a table's look-up takes as long as the one address happens to take.
     return Question(
         "an address that is nearly an endpoint's, or not at all",
-        _listeners().get,
+        _endpoints().get,
         partial(_ended, near),
         partial(_ended, far),
     )
@@ -190,8 +190,8 @@ def _ended(heads: Sequence[bytes], number: int) -> bytes:
     return b"%b%04x" % (heads[number % ADDRESSES], number * 40_503 & 0xFFFF)
 
 
-def _listeners() -> Mapping[bytes, Any]:
-    """The table in which the public door looks addresses up."""
+def _endpoints() -> Mapping[bytes, Any]:
+    """The table in which the public listener looks addresses up."""
     endpoints = {
         f"e{n}": Endpoint(f"e{n}", "github", (address.decode(),), ("shop",))
         for n, address in enumerate(addresses("known"))
@@ -212,7 +212,7 @@ def equals() -> tuple[Question, ...]:
         ),
         Question(
             "noise: addresses that are like none",
-            _listeners().get,
+            _endpoints().get,
             partial(_ended, one),
             partial(_ended, other),
             shows=None,

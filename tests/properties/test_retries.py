@@ -1,4 +1,4 @@
-"""Any schedule, any wish of a target: when the next attempt is due."""
+"""Any schedule, any Retry-After of a target: when the next attempt is due."""
 
 import random
 
@@ -11,20 +11,20 @@ from router.model.retry import CLIENT_ERROR_DELAYS, SHORT, RetryPolicy, next_del
 DAY_MS = 86_400_000
 SCHEDULES = st.lists(st.integers(100, DAY_MS), max_size=12).map(tuple)
 FAILURES = st.sampled_from(("network", "timeout", "throttled", "server", "client", "temporary"))
-WISHES = st.one_of(st.none(), st.floats(0, 1e12), st.sampled_from((0.0, 0.5, 1.0, 86_400.0)))
+RETRY_AFTERS = st.one_of(st.none(), st.floats(0, 1e12), st.sampled_from((0.0, 0.5, 1.0, 86_400.0)))
 
 
-@given(SCHEDULES, FAILURES, WISHES, st.floats(0, 1), st.integers(1, 16), st.integers())
+@given(SCHEDULES, FAILURES, RETRY_AFTERS, st.floats(0, 1), st.integers(1, 16), st.integers())
 def test_i27_a_retry_after_counts_within_its_bounds_and_never_sooner_than_the_schedule(
     schedule: tuple[int, ...],
     failure: FailureClass,
-    request: float | None,
+    after_s: float | None,
     jitter: float,
     charged: int,
     seed: int,
 ) -> None:
     policy = RetryPolicy("any", schedule, jitter)
-    delay = next_delay_ms(policy, charged, failure, request, random.Random(seed))
+    delay = next_delay_ms(policy, charged, failure, after_s, random.Random(seed))
     delays = schedule[:CLIENT_ERROR_DELAYS] if failure == "client" else schedule
     if failure == "temporary":
         delays += SHORT.schedule_ms
@@ -33,7 +33,7 @@ def test_i27_a_retry_after_counts_within_its_bounds_and_never_sooner_than_the_sc
         return
     assert delay is not None
     base = delays[charged - 1]
-    if request is None:
+    if after_s is None:
         assert base * (1 - jitter) - 1 <= delay <= base * (1 + jitter) + 1
         return
     assert delay >= 1_000

@@ -167,7 +167,7 @@ def due_times_stay(world: Whole) -> Iterator[str]:
 
 @promise(27)
 def retries_in_bounds(world: Whole) -> Iterator[str]:
-    """A delay has its jitter, and a wish of the target is kept between 1 s and 24 h."""
+    """A delay has its jitter, and a Retry-After of the target is kept between 1 s and 24 h."""
     spread: list[float] = []
     for retried in world.history.retries:
         outcome = retried.outcome
@@ -178,9 +178,9 @@ def retries_in_bounds(world: Whole) -> Iterator[str]:
         base = schedule[min(retried.charged, len(schedule) - 1)]
         least, most = base * 0.8, base * 1.2
         if outcome.after_s is not None:
-            request = 1000 * min(max(outcome.after_s, 1.0), 86_400.0)
+            asked = 1000 * min(max(outcome.after_s, 1.0), 86_400.0)
             taken = outcome.failure == "temporary"
-            least, most = (request, request) if taken else (max(least, request), max(most, request))
+            least, most = (asked, asked) if taken else (max(least, asked), max(most, asked))
         else:
             spread.append(round(retried.delay_ms / base, 3))
         if not least - 1 <= retried.delay_ms <= most + 1:

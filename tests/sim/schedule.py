@@ -358,7 +358,7 @@ def spent(
 ) -> Any:
     """
     What became of one case: its waves, or for `shut` its figures; the same numbers, the same run.
-    `store`: a file to be made; `heard` is told how many attempts have begun.
+    `store`: a file to be made; `received` is called with how many attempts have begun.
     """
     if store is not None:
         asyncio.run(a_blank(store, SimClock()))

@@ -176,13 +176,13 @@ class World:
 
     async def _send(self, number: int, body: bytes, headers: Any) -> None:
         intake = self.intake
-        listener = intake.find(b"/wh_x") if intake else None
-        if intake is None or listener is None:
+        endpoint = intake.find(b"/wh_x") if intake else None
+        if intake is None or endpoint is None:
             return
         request = InboundRequest(
             "POST", b"/wh_x", b"", headers, body, "127.0.0.1", self.clock.now()
         )
-        reply = await intake.accept(listener, request)
+        reply = await intake.accept(endpoint, request)
         assert reply.status in {200, 503}
         if reply.status == 200 and intake is self.intake:  # the dead answer nobody
             self.acked[f"w-{number}"] = reply.body.decode()

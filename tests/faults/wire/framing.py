@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from tests.faults.wire.case import READ, REFUSED, Ask, Case, Make, taken, turned
 from tests.faults.wire.link import Act, Continue, Pause, Steps
-from tests.unit.web.wire_requests import REFUSED as DOOR
+from tests.unit.web import wire_requests
 
 MIB = 1024 * 1024
 HEADED = ("shop", "code")
 
 
-def listener(number: int, name: str, **more: object) -> Case:
+def refused(number: int, name: str, **more: object) -> Case:
     """A refusal of the unit tests' table, here behind a valid signature at a real endpoint."""
-    raw, status = DOOR[name]
+    raw, status = wire_requests.REFUSED[name]
 
     def make(ask: Ask) -> bytes:
         line, _, rest = raw.partition(b"\r\n")
@@ -137,8 +137,8 @@ def under(method: bytes) -> Make:
 
 LINE = (
     taken(1, "valid", lambda ask: ask.signed()),
-    listener(2, "no Host"),
-    listener(3, "two Hosts"),
+    refused(2, "no Host"),
+    refused(3, "two Hosts"),
     taken(
         4,
         "HTTP/1.0",
@@ -154,8 +154,8 @@ LINE = (
         slow=True,
         within=6.5,
     ),
-    listener(5, "HTTP/0.9 with headers"),
-    listener(5, "HTTP/2.0 in the words of 1.1"),
+    refused(5, "HTTP/0.9 with headers"),
+    refused(5, "HTTP/2.0 in the words of 1.1"),
     Case(
         5,
         "half a line, then silence",
@@ -165,32 +165,32 @@ LINE = (
         slow=True,
         within=6.5,
     ),
-    listener(6, "an HTTP/2 preface"),
-    listener(7, "a TLS hello"),
-    listener(31, "a target of 100 KB"),
-    listener(31, "a target just too long"),
+    refused(6, "an HTTP/2 preface"),
+    refused(7, "a TLS hello"),
+    refused(31, "a target of 100 KB"),
+    refused(31, "a target just too long"),
     taken(
         33,
         "an absolute-form target",
         lambda ask: ask.signed().at(b"http://h" + ask.place.path),
         why="by path: RFC 9112 asks servers to take it",
     ),
-    listener(34, "OPTIONS *"),
-    listener(34, "CONNECT"),
+    refused(34, "OPTIONS *"),
+    refused(34, "CONNECT"),
     *(turned(35, m.decode(), under(m), 405) for m in (b"GET", b"PUT", b"DELETE", b"PATCH")),
-    listener(35, "HEAD"),
-    listener(36, "an unknown method"),
-    listener(36, "a method of odd bytes"),
-    *(listener(37, n) for n in ("dots", "escaped dots", "an escaped slash", "an escaped letter")),
-    listener(38, "two slashes"),
-    listener(38, "a slash behind"),
-    *(listener(39, name) for name in ("%00", "%ff", "%zz", "an escaped line break")),
-    listener(40, "raw UTF-8 in the path"),
-    listener(40, "a space in the path"),
-    listener(41, "an empty id"),
-    listener(41, "an id of 300 characters"),
-    listener(41, "an id in upper case"),
-    listener(48, "garbage"),
+    refused(35, "HEAD"),
+    refused(36, "an unknown method"),
+    refused(36, "a method of odd bytes"),
+    *(refused(37, n) for n in ("dots", "escaped dots", "an escaped slash", "an escaped letter")),
+    refused(38, "two slashes"),
+    refused(38, "a slash behind"),
+    *(refused(39, name) for name in ("%00", "%ff", "%zz", "an escaped line break")),
+    refused(40, "raw UTF-8 in the path"),
+    refused(40, "a space in the path"),
+    refused(41, "an empty id"),
+    refused(41, "an id of 300 characters"),
+    refused(41, "an id in upper case"),
+    refused(48, "garbage"),
     Case(
         48,
         "50 empty lines",
@@ -205,20 +205,20 @@ LINE = (
 )
 
 LENGTHS = (
-    listener(8, "length and transfer coding"),
-    listener(8, "transfer coding and length"),
-    listener(9, "gzip, chunked"),
-    listener(10, "transfer coding twice"),
-    listener(10, "an unknown transfer coding"),
-    listener(10, "identity and length"),
-    listener(11, "two equal lengths"),
-    listener(11, "a list of lengths"),
-    listener(12, "two different lengths"),
-    listener(13, "a negative length"),
-    listener(13, "a signed length"),
-    listener(13, "a hexadecimal length"),
-    listener(13, "an empty length"),
-    listener(13, "a length of 23 digits"),
+    refused(8, "length and transfer coding"),
+    refused(8, "transfer coding and length"),
+    refused(9, "gzip, chunked"),
+    refused(10, "transfer coding twice"),
+    refused(10, "an unknown transfer coding"),
+    refused(10, "identity and length"),
+    refused(11, "two equal lengths"),
+    refused(11, "a list of lengths"),
+    refused(12, "two different lengths"),
+    refused(13, "a negative length"),
+    refused(13, "a signed length"),
+    refused(13, "a hexadecimal length"),
+    refused(13, "an empty length"),
+    refused(13, "a length of 23 digits"),
     turned(
         14,
         "a length above the limit, a tiny body",
@@ -234,10 +234,10 @@ LENGTHS = (
     taken(
         17, "exactly the limit", lambda ask: ask.signed(padded(ask, ask.place.body_max)), within=8.0
     ),
-    listener(18, "a chunk not ended"),
-    listener(18, "a chunk size of letters"),
-    listener(18, "a negative chunk size"),
-    listener(19, "a chunk size that overflows"),
+    refused(18, "a chunk not ended"),
+    refused(18, "a chunk size of letters"),
+    refused(18, "a negative chunk size"),
+    refused(19, "a chunk size that overflows"),
     Case(
         19,
         "the largest chunk size, then silence",
@@ -248,9 +248,9 @@ LENGTHS = (
         within=6.5,
     ),
     taken(20, "a chunk extension of 1 KB", extended(1000)),
-    listener(20, "a chunk extension of 100 KB"),
-    listener(22, "trailers of 100 KB"),
-    listener(21, "bare LF in chunk lines"),
+    refused(20, "a chunk extension of 100 KB"),
+    refused(22, "trailers of 100 KB"),
+    refused(21, "bare LF in chunk lines"),
     taken(
         22,
         "trailers",
@@ -280,12 +280,12 @@ LENGTHS = (
 )
 
 HEAD = (
-    listener(23, "space before the colon"),
-    listener(23, "an empty header name"),
-    listener(24, "a folded header"),
-    listener(25, "NUL in a header"),
-    listener(25, "bare CR in a header"),
-    listener(26, "LF alone"),
+    refused(23, "space before the colon"),
+    refused(23, "an empty header name"),
+    refused(24, "a folded header"),
+    refused(25, "NUL in a header"),
+    refused(25, "bare CR in a header"),
+    refused(26, "LF alone"),
     taken(27, "Latin-1 in a header", with_head((b"X-Name", b"\xe9\xff"))),
     *(
         Case(
@@ -301,13 +301,13 @@ HEAD = (
             ("an empty signature", b""),
         )
     ),
-    listener(29, "a header of 20 KB"),
-    listener(29, "a header of 200 KB"),
-    listener(29, "a header that never ends"),
+    refused(29, "a header of 20 KB"),
+    refused(29, "a header of 200 KB"),
+    refused(29, "a header that never ends"),
     turned(29, "a header of 40 MB", endless_header(40 * MIB), 431, within=5.0),
     turned(30, "1,000 headers", with_head(*[(b"X", b"1")] * 1000), 431),
-    listener(30, "101 headers"),
-    listener(30, "20,000 headers"),
+    refused(30, "101 headers"),
+    refused(30, "20,000 headers"),
     Case(
         32,
         "the signature twice, bad and good",
@@ -322,14 +322,14 @@ HEAD = (
     ),
     Case(42, "expect 100-continue", asked_first, (200,), state=READ, words=("100",)),
     turned(42, "expect 100-continue, too long", too_long_asked, 413),
-    listener(42, "another expectation"),
+    refused(42, "another expectation"),
     taken(
         43,
         "upgrade to h2c",
         with_head((b"Connection", b"Upgrade"), (b"Upgrade", b"h2c")),
         closes=True,
     ),
-    listener(43, "a websocket"),
+    refused(43, "a websocket"),
     Case(44, "three requests at once", piped, (200, 200, 200), state=READ),
     *(
         taken(49, name, typed(*values))

@@ -91,7 +91,7 @@ def test_other_events_are_counted() -> None:
     assert "on the sample of orders/create, and of 1 more: " in found[0][2]
 
 
-def test_a_rule_for_every_event_is_reported_only_what_is_there_and_wrong() -> None:
+def test_a_rule_for_every_event_reports_only_what_is_there_and_wrong() -> None:
     assert said(header("{{ payload.ref }}", source="code")) == []
 
 

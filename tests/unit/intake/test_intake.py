@@ -105,10 +105,10 @@ class World:
             event="orders/paid", body=body, key=key, delivery_id=number, now_ms=self.clock.now()
         )
         headers = tuple((n.lower().encode(), v.encode()) for n, v in signed)
-        listener = self.intake.find(b"/wh_x")
-        assert listener is not None
+        endpoint = self.intake.find(b"/wh_x")
+        assert endpoint is not None
         return await self.intake.accept(
-            listener,
+            endpoint,
             a_request(body=body, headers=headers, **{"received_at": self.clock.now(), **given}),
         )
 

@@ -12,12 +12,12 @@ from tests.unit.intake.test_intake import KEY, World, answer
 
 
 async def sent(world: World, path: bytes, headers: list[tuple[str, str]], body: bytes) -> Reply:
-    listener = world.intake.find(path)
-    assert listener is not None
+    endpoint = world.intake.find(path)
+    assert endpoint is not None
     raw = tuple((name.lower().encode(), value.encode()) for name, value in headers)
     now = world.clock.now()
     return await world.intake.accept(
-        listener, a_request(raw_path=path, headers=raw, body=body, received_at=now)
+        endpoint, a_request(raw_path=path, headers=raw, body=body, received_at=now)
     )
 
 

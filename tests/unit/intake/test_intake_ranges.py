@@ -109,10 +109,10 @@ async def bear(world: World, version: str, number: str) -> None:
         event="orders/paid", body=b"{}", key=KEY, delivery_id=number, now_ms=world.clock.now()
     )
     headers = {**{n.lower(): v for n, v in named}, "x-shopify-api-version": version}
-    listener = world.intake.find(b"/wh_x")
-    assert listener is not None
+    endpoint = world.intake.find(b"/wh_x")
+    assert endpoint is not None
     wire = tuple((name.encode(), value.encode()) for name, value in headers.items())
-    assert (await world.intake.accept(listener, a_request(headers=wire))).status == 200
+    assert (await world.intake.accept(endpoint, a_request(headers=wire))).status == 200
 
 
 async def reported(stream: io.StringIO) -> list[dict[str, Any]]:

@@ -77,11 +77,11 @@ PROBING = ((b"user-agent", AGENT),)
 async def test_what_doctor_asks_is_counted_and_is_no_refusal(store: SqliteStore) -> None:
     world = wanting(World(store, a_ruleset(a_rule("r"))))
     await world.send(**FORGED)
-    listener = world.intake.find(b"/wh_x")
-    assert listener is not None
-    reply = await world.intake.accept(listener, a_request(headers=PROBING))
+    endpoint = world.intake.find(b"/wh_x")
+    assert endpoint is not None
+    reply = await world.intake.accept(endpoint, a_request(headers=PROBING))
     assert reply.status == 401
-    world.intake.refuse(listener, "method_not_allowed", 405, "192.0.2.1", PROBING)
+    world.intake.refuse(endpoint, "method_not_allowed", 405, "192.0.2.1", PROBING)
     assert [one["reason"] for one in world.refusals.recent(9)] == ["bad_signature"]
     assert world.refusals.get("last").reason == "bad_signature"
     assert world.metrics.refusals("shop") == {"bad_signature": 1, PROBE: 2}

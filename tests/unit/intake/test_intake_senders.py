@@ -43,9 +43,9 @@ async def sent(world: World, provider: Provider, body: bytes = b"{}", **given: A
     headers = tuple((n.lower().encode(), v.encode()) for n, v in signed)
     query = provider.query(KEY).encode()
     values = {"headers": headers, "query_string": query, "body": body} | given
-    listener = world.intake.find(b"/wh_x")
-    assert listener is not None
-    return await world.intake.accept(listener, a_request(received_at=world.clock.now(), **values))
+    endpoint = world.intake.find(b"/wh_x")
+    assert endpoint is not None
+    return await world.intake.accept(endpoint, a_request(received_at=world.clock.now(), **values))
 
 
 async def kept(store: SqliteStore) -> list[Any]:

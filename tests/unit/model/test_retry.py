@@ -1,4 +1,4 @@
-"""The delays of the built-in policies, and the bounds of a wish, to the millisecond."""
+"""The delays of the built-in policies, and the bounds of a Retry-After, to the millisecond."""
 
 import random
 

@@ -45,10 +45,10 @@ class World:
     async def take(self, number: int = 1) -> str:
         """Commit a delivery as intake would; returns its id."""
         live = self.live.current
-        listener = live.by_path[b"/wh_x"]
+        endpoint = live.by_path[b"/wh_x"]
         delivery = a_delivery(id=self.ids.new("dlv", NOW), body=b'{"id": %d}' % number)
-        plan = planned(live, listener, self.ids, delivery)
-        await self.store.accept(acceptance(delivery, plan, listener, NOW))
+        plan = planned(live, endpoint, self.ids, delivery)
+        await self.store.accept(acceptance(delivery, plan, endpoint, NOW))
         return delivery.id
 
     async def kill(self, target: str) -> str:
@@ -66,11 +66,11 @@ class World:
         return [(j.rule, j.state, j.replay_of) for j in ordered]
 
 
-def planned(live: LiveRuleset, listener: LiveEndpoint, ids: Ids, delivery: object) -> object:
+def planned(live: LiveRuleset, endpoint: LiveEndpoint, ids: Ids, delivery: object) -> object:
     """The plan of a delivery without dedupe surprises."""
-    reading = listener.provider.read(as_request(delivery))
+    reading = endpoint.provider.read(as_request(delivery))
     return Planner(live, ids, lambda _t, _k: None).plan(
-        delivery, reading, listener.settings, NOW, NOW
+        delivery, reading, endpoint.settings, NOW, NOW
     )
 
 

@@ -53,15 +53,15 @@ class World:
     async def take(self, number: int) -> str:
         """Commit a delivery as intake would; returns its id."""
         live = self.live.current
-        listener = live.by_path[b"/wh_x"]
+        endpoint = live.by_path[b"/wh_x"]
         at = NOW + number
         body = b'{"id": %d}' % number
         delivery = a_delivery(id=self.ids.new("dlv", at), received_at=at, body=body)
-        reading = listener.provider.read(as_request(delivery))
+        reading = endpoint.provider.read(as_request(delivery))
         plan = Planner(live, self.ids, lambda _t, _k: None).plan(
-            delivery, reading, listener.settings, NOW, NOW
+            delivery, reading, endpoint.settings, NOW, NOW
         )
-        await self.real.accept(acceptance(delivery, plan, listener, NOW))
+        await self.real.accept(acceptance(delivery, plan, endpoint, NOW))
         return delivery.id
 
     async def replayed(self) -> list[Job]:

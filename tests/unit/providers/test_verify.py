@@ -121,9 +121,9 @@ def test_without_a_usable_secret_nothing_is_verified() -> None:
 
 
 def test_a_provider_that_signs_nothing_verifies_nothing() -> None:
-    open_door = Provider(a_definition(verify={"scheme": "none"}))
-    assert not open_door.signed
-    found = verdict(open_door, a_request([("X-Acme-Event", "a")]), b"key")
+    unsigned = Provider(a_definition(verify={"scheme": "none"}))
+    assert not unsigned.signed
+    found = verdict(unsigned, a_request([("X-Acme-Event", "a")]), b"key")
     assert isinstance(found, Refused)
     assert found.reason == "unsigned_provider"
 
@@ -218,8 +218,8 @@ OLD = str(NOW_S - 301)
 
 
 def token(**claims: Any) -> str:
-    reported = {"aud": "us", "exp": NOW_S + 60} | claims
-    return jwt.encode(reported, PRIVATE, algorithm="EdDSA")
+    claimed = {"aud": "us", "exp": NOW_S + 60} | claims
+    return jwt.encode(claimed, PRIVATE, algorithm="EdDSA")
 
 
 def marked(stamp: str, key: bytes = b"key") -> str:

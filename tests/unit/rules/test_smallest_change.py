@@ -21,7 +21,7 @@ PAYLOAD: dict[str, Any] = {
 }
 
 
-def request(text: str, *, denied: bool = False) -> tuple[str, str, str | None]:
+def needed(text: str, *, denied: bool = False) -> tuple[str, str, str | None]:
     test = part_of(compiled(text))
     seen = trace(TracePart("not", (test,)) if denied else test, {"payload": PAYLOAD}, thorough=True)
     [leaf] = [leaf for leaf in seen.leaves if leaf.failed]
@@ -68,16 +68,16 @@ def request(text: str, *, denied: bool = False) -> tuple[str, str, str | None]:
     ],
 )
 def test_what_a_leaf_needed(text: str, of: str, needs: str) -> None:
-    assert request(text)[:2] == (of, needs)
+    assert needed(text)[:2] == (of, needs)
 
 
 def test_under_not_it_is_the_contrary() -> None:
-    assert request("payload.n > 2", denied=True) == ("payload.n", "needs <= 2", "number")
-    assert request("payload.yes", denied=True)[1] == "needs to be false, null or empty"
+    assert needed("payload.n > 2", denied=True) == ("payload.n", "needs <= 2", "number")
+    assert needed("payload.yes", denied=True)[1] == "needs to be false, null or empty"
 
 
 def test_what_was_found_goes_with_it() -> None:
-    assert request("payload.gone > 5") == ("payload.gone", "needs > 5", "absent")
+    assert needed("payload.gone > 5") == ("payload.gone", "needs > 5", "absent")
 
 
 @pytest.mark.parametrize(

@@ -268,7 +268,7 @@ async def test_what_is_stored_is_observed_once(store: SqliteStore) -> None:
     assert [event.name for event in accepted.events] == ["reload.failed"]
 
 
-async def test_a_job_of_which_not_all_can_be_read_is_reported_of_as_far_as_it_can(
+async def test_a_job_of_which_not_all_can_be_read_is_reported_as_far_as_it_can(
     store: SqliteStore,
 ) -> None:
     """Its id stands in a header too, where not every character may."""

@@ -67,7 +67,7 @@ def test_each_job_comes_with_its_own_delivery(ledger: Ledger, count: int) -> Non
 
 
 @pytest.mark.parametrize("count", [15, 16, 17, 33])
-def test_each_target_is_reported_when_its_next_is_due(ledger: Ledger, count: int) -> None:
+def test_each_target_says_when_its_next_is_due(ledger: Ledger, count: int) -> None:
     """However many are asked for: the first that was left, or None."""
     names = [f"t{i}" for i in range(count)]
     for place, name in enumerate(names):

@@ -97,5 +97,5 @@ def test_its_tables_are_those_of_a_new_one(version: int, path: Path) -> None:
     with closing(sqlite3.connect(path)) as old, closing(sqlite3.connect(":memory:")) as new:
         new.isolation_level = None
         schema.migrate(new)
-        reported = "SELECT type, name, sql FROM sqlite_schema ORDER BY name"
-        assert old.execute(reported).fetchall() == new.execute(reported).fetchall()
+        tables = "SELECT type, name, sql FROM sqlite_schema ORDER BY name"
+        assert old.execute(tables).fetchall() == new.execute(tables).fetchall()

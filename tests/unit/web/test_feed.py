@@ -159,7 +159,7 @@ def test_a_place_that_is_not_known_is_a_gap(rig: Rig, last: str) -> None:
     assert reported[0][1] == {"missed": None}
 
 
-def test_the_slow_are_reported_how_much_they_missed_and_go_on(rig: Rig) -> None:
+def test_the_slow_learn_how_much_they_missed_and_go_on(rig: Rig) -> None:
     with rig.feed.watching(EVERYTHING, None) as watcher:
         rig.deliver(RING + 5)
         reported = messages(everything(rig.feed, watcher))
