@@ -1,8 +1,8 @@
 """
 What the router's process holds, read from /proc, and how long large bodies keep its loop busy.
 
-The loop is watched from outside: the admin door's /livez is asked every few milliseconds, and an
-answer can be no earlier than the loop's next turn.
+The loop is watched from outside: the admin listener's /livez is asked every few milliseconds, and
+an answer can be no earlier than the loop's next turn.
 """
 
 import json

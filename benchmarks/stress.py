@@ -96,11 +96,11 @@ def measured(bench: Bench, rig: Rig) -> Went:
         rig.listen, rig.folder / "push.http", content=pushes.body(BODY_BYTES)
     )
     large = Large(rig.listen, memory.bodies_of(memory.LARGEST), bench.number())
-    door = Door(rig)
+    listener = AdminListener(rig)
     count = RATE * max(LEAST_S, SECONDS * bench.seconds)
     calm = paced(bench, rig, small, count // 2)
     before = begun_anew(rig.store)
-    with meanwhile(large.send) as bodies, meanwhile(door.prune) as steps:
+    with meanwhile(large.send) as bodies, meanwhile(listener.prune) as steps:
         busy = paced(bench, rig, small, count)
     again = begun_anew(rig.store) - before
     if set(bodies) - {"200", "503"}:
@@ -132,8 +132,8 @@ class Large:
         return status
 
 
-class Door:
-    """The admin door, as `router store prune` uses it."""
+class AdminListener:
+    """The admin listener, as `router store prune` uses it."""
 
     def __init__(self, rig: Rig) -> None:
         self.port = rig.admin

@@ -1,4 +1,4 @@
-"""The admin door of a real router: its whole table toured, and nothing told that must not be."""
+"""A real router's admin listener: its whole table toured, and nothing told that must not be."""
 
 import base64
 import json

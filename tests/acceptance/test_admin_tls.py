@@ -1,4 +1,4 @@
-"""The admin door with a certificate, and the command line that speaks to it."""
+"""The admin listener with a certificate, and the command line that speaks to it."""
 
 import json
 import ssl
@@ -38,14 +38,14 @@ def rig(make_rig: MakeRig) -> Rig:
 def router(rig: Rig) -> Iterator[RouterProcess]:
     router = rig.router().launch()  # its own wait for readiness speaks plain HTTP
     try:
-        router.until(lambda: asked(rig, "/readyz") is not None, "the admin door")
+        router.until(lambda: asked(rig, "/readyz") is not None, "the admin listener")
         yield router
     finally:
         router.kill()
 
 
 def asked(rig: Rig, path: str, **headers: str) -> httpx.Response | None:
-    """What the door answers to one who trusts the certificate; None: nothing."""
+    """What the listener answers to one who trusts the certificate; None: nothing."""
     context = ssl.create_default_context(cafile=str(rig.folder / "cert.pem"))
     try:
         return httpx.get(
@@ -105,7 +105,7 @@ def test_a_server_elsewhere_is_known_by_an_authority(
 
 
 def test_a_local_target_with_a_certificate(rig: Rig, router: RouterProcess, send: Send) -> None:
-    """Here the door itself, which knows no such page: but that it says."""
+    """Here the listener itself, which knows no such page: but that it says."""
     assert send(rig, code(), 1).status_code == 200
     place = ("--checkpoint", str(rig.folder / "place"), "--since", "start", "--json")
     to = f"https://localhost:{rig.admin}/api/x"

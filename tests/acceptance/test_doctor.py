@@ -212,7 +212,7 @@ def test_a_secret_that_only_the_server_has(rig: Rig, router: RouterProcess) -> N
 
 
 def test_a_server_elsewhere(rig: Rig, router: RouterProcess) -> None:
-    """Its refusals are told through its door, its store is not read."""
+    """Its refusals are told through its listener, its store is not read."""
     deliver(router.url, b"other")
     rig.environ["ROUTER_TOKEN"] = Path(f"{rig.store}.token").read_text("ascii").strip()
     found = checked(rig, "--server", router.admin_url)

@@ -1,4 +1,4 @@
-"""The operator's commands against a running server: through its admin door, with its token."""
+"""The operator's commands against a running server: through its admin listener, with its token."""
 
 import contextlib
 import json

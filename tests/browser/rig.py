@@ -95,7 +95,7 @@ class Served:
         self._client.post(f"{self.process.url}/wh_{SHOP_ID}", content=b'{"note": "<b>forged"}')
 
     def api(self, path: str) -> Any:
-        """What the admin door's API answers."""
+        """What the admin listener's API answers."""
         headers = {"authorization": f"Bearer {self.token}"}
         return self._client.get(self.url + path, headers=headers).json()
 

@@ -1,4 +1,4 @@
-"""Defects of our own choice: proof, egress, what leaves us, the doors, what targets may do."""
+"""Defects of our own choice: proof, egress, what leaves us, the listeners, what targets may do."""
 
 from tests.defects.defect import Edit, defect
 
@@ -219,7 +219,7 @@ EGRESS = (
     ),
 )
 
-DOORS = (
+LISTENERS = (
     defect(
         72,
         "chunks without end are taken",
@@ -391,4 +391,4 @@ TARGETS = (
     ),
 )
 
-BORDERS = (*PROOF, *EGRESS, *DOORS, *TARGETS)
+BORDERS = (*PROOF, *EGRESS, *LISTENERS, *TARGETS)

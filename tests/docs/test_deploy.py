@@ -95,7 +95,7 @@ def test_the_container_s_variables_are_options_of_serve() -> None:
 
 
 def test_the_container_s_health_is_a_page_of_the_admin_listener() -> None:
-    """At the address that its own variable gives to the door."""
+    """At the address that its own variable gives to the listener."""
     [admin] = re.findall(r"ROUTER_ADMIN=(\S+)", DOCKERFILE)
     [asked] = re.findall(r"urlopen\('http://([^']+)'", DOCKERFILE)
     assert asked == f"{admin}/readyz"

@@ -119,15 +119,15 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
     example = (ROOT / "rules.example.yaml").read_text("utf-8")
     rules.write_text(example.replace("127.0.0.1:9000", f"127.0.0.1:{sink}"), "utf-8")
     store = str(tmp_path / "walk.db")
-    doors = (f"127.0.0.1:{listen}", f"127.0.0.1:{admin}")
+    addresses = (f"127.0.0.1:{listen}", f"127.0.0.1:{admin}")
     environ = {
         "PYTHONPATH": str(ROOT),
         "ROUTER_RULES": "rules.example.yaml",
-        "ROUTER_LISTEN": doors[0],
-        "ROUTER_ADMIN": doors[1],
+        "ROUTER_LISTEN": addresses[0],
+        "ROUTER_ADMIN": addresses[1],
         "ROUTER_STORE": store,
     }
-    options = ("--dev", "--listen", doors[0], "--admin", doors[1], "--store", store)
+    options = ("--dev", "--listen", addresses[0], "--admin", addresses[1], "--store", store)
     with RouterProcess(rules, listen, admin, {}, options) as server:
         yield Stage(tmp_path, server, environ, sink)
 

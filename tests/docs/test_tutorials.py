@@ -200,7 +200,7 @@ def answers_stated() -> set[tuple[int, str]]:
 
 
 def answers_given() -> set[tuple[int, str]]:
-    """Every status with its word in the code of the door."""
+    """Every status with its word in the code of the listener."""
     found = set()
     for path in (ROOT / "router" / "web").glob("*.py"):
         if path.name != "admin.py":

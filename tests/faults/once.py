@@ -4,10 +4,10 @@ Without a fault each job runs exactly once: as many as you like, counted on both
     python -m tests.faults.once --count 1000000      some minutes, 4 GiB of disk
 
 Four of five jobs wait in the ledger when the router starts; the fifth comes meanwhile through the
-door, as fast as four senders have their answers, so that leased and handed-over jobs run side by
-side. Each is a call of one target, a process of its own, which writes down the call's idempotency
-key. In the end the keys written down must be the ids of the ledger's jobs, each once; and each job
-must have succeeded with one attempt that is recorded.
+listener, as fast as four senders have their answers, so that leased and handed-over jobs run side
+by side. Each is a call of one target, a process of its own, which writes down the call's
+idempotency key. In the end the keys written down must be the ids of the ledger's jobs, each once;
+and each job must have succeeded with one attempt that is recorded.
 """
 
 import argparse

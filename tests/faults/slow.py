@@ -64,7 +64,7 @@ def held(store: Path, statement: str, seconds: float) -> Iterator[None]:
 
 
 def probe(router: RouterProcess, path: str, patience: float) -> tuple[int, float]:
-    """The status of a page of the admin door, 0 for none in time, and how long it took."""
+    """The status of a page of the admin listener, 0 for none in time, and how long it took."""
     began = time.monotonic()
     request = f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n".encode()
     try:

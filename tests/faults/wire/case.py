@@ -73,7 +73,7 @@ def taken(number: int, name: str, make: Make, state: str = READ, **more: Any) ->
 
 
 def turned(number: int, name: str, make: Make, status: int, **more: Any) -> Case:
-    """Refused at the door: answered and closed, nothing stored."""
+    """Refused by the listener: answered and closed, nothing stored."""
     return Case(number, name, make, (status,), closes=True, **more)
 
 

@@ -367,7 +367,7 @@ WHENCE = (
             76,
             name,
             lambda ask, host=host: ask.signed().without(b"host").with_((b"Host", host)),
-            why="the path is the address; the public door has no list of names",
+            why="the path is the address; the public listener has no list of names",
         )
         for name, host in (("an evil host", b"evil"), ("a host below", b"a.evil"))
     ),

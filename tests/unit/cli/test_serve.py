@@ -52,8 +52,8 @@ def test_an_unusable_secret_is_not_answered_with_dev(router: Router, rules: Path
 
 
 def serve(rules: Path, listen: int, admin: int) -> list[str]:
-    doors = ("--listen", f"127.0.0.1:{listen}", "--admin", f"127.0.0.1:{admin}")
-    return [sys.executable, "-m", "router", "serve", "--dev", str(rules), *doors]
+    addresses = ("--listen", f"127.0.0.1:{listen}", "--admin", f"127.0.0.1:{admin}")
+    return [sys.executable, "-m", "router", "serve", "--dev", str(rules), *addresses]
 
 
 def test_a_taken_port_is_one_clear_message(rules: Path) -> None:

@@ -1,4 +1,4 @@
-"""`server.admin`: tokens, hosts, and no open door without a token."""
+"""`server.admin`: tokens, hosts, and no open listener without a token."""
 
 from pathlib import Path
 

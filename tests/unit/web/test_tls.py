@@ -1,4 +1,4 @@
-"""The public door with a certificate: what is spoken, what is refused, and how it is renewed."""
+"""The public listener with a certificate: what is spoken and refused, and how it is renewed."""
 
 import asyncio
 import contextlib

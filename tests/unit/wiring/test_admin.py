@@ -52,8 +52,8 @@ async def test_for_development_none_is_asked_for_but_only_on_this_machine(tmp_pa
     known = callers(live_of(tmp_path, "127.0.0.1:8001"), dev=True, clock=ManualClock())
     assert await known.of(b"", "::1") is ANYONE
     assert not known.required
-    open_door = live_of(tmp_path, "0.0.0.0:8001")
-    assert callers(open_door, dev=True, clock=ManualClock()).required
+    exposed = live_of(tmp_path, "0.0.0.0:8001")
+    assert callers(exposed, dev=True, clock=ManualClock()).required
 
 
 @pytest.mark.parametrize("dev", [True, False])

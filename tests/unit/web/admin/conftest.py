@@ -1,4 +1,4 @@
-"""A door with something behind it."""
+"""A listener with something behind it."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

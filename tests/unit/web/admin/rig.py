@@ -1,4 +1,4 @@
-"""An admin door on a real store with something in it, asked without a socket."""
+"""An admin listener on a real store with something in it, asked without a socket."""
 
 import json
 from collections.abc import AsyncIterator, Callable

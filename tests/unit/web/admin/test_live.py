@@ -1,4 +1,4 @@
-"""The live feed and the ledger's order, asked through the admin door."""
+"""The live feed and the ledger's order, asked through the admin listener."""
 
 import base64
 import re
