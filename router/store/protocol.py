@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
+from router.errors import RouterError
 from router.model.delivery import DeliverySummary
 from router.model.job import Group, Job, JobState, NewJob, Settlement
 from router.model.operations import Audit, Cause, Change, Planned, Replay, ReplayStep
@@ -199,6 +200,14 @@ class IntakeStore(Protocol):
         call of unknown outcome may be made again.
         """
 
+    async def accept_all(
+        self, group: Sequence[Acceptance]
+    ) -> Sequence[Accepted | Duplicate | RouterError]:
+        """
+        As `accept`, of several in their order, in one transaction as far as possible: what became
+        of each. One that cannot be stored fails alone.
+        """
+
     async def revive(self, selector: Selector, *, now: int, audit: Audit | None = None) -> int:
         """
         Make dead jobs available again with a fresh retry schedule; returns how many. Successors
@@ -242,6 +251,14 @@ class DispatchStore(FactStore, Protocol):
         In the same transaction the job's successors are freed or cancelled, and the turn of a run
         that has ended goes to the next one of its group. So is `own` accepted, a delivery of the
         router's own about this end; what its jobs cancel is among the answer's.
+        """
+
+    async def settle_all(
+        self, group: Sequence[tuple[Settlement, Acceptance | None]]
+    ) -> Sequence[Settled | RouterError]:
+        """
+        As `settle`, of several in their order, in one transaction as far as possible: what became
+        of each. One that cannot be stored fails alone.
         """
 
     async def recover(

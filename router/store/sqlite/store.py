@@ -3,14 +3,14 @@
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate
 
 from router.clock import Clock
-from router.errors import StoreRefused, StoreUnavailable
+from router.errors import RouterError, StoreRefused, StoreUnavailable
 from router.model.job import Group, NewJob, Settlement
 from router.model.operations import Audit
 from router.store.sqlite import (
@@ -126,6 +126,11 @@ class SqliteStore:
             self._count_later()
         return receipt
 
+    async def accept_all(
+        self, group: Sequence[Acceptance]
+    ) -> Sequence[Accepted | Duplicate | RouterError]:
+        return await _each(self.accept(one) for one in group)
+
     async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
         now = self._clock.ledger()
         event = None if own is None else accepting.prepare(own, now)
@@ -134,6 +139,11 @@ class SqliteStore:
         if own is not None:
             self._count_later()
         return settled
+
+    async def settle_all(
+        self, group: Sequence[tuple[Settlement, Acceptance | None]]
+    ) -> Sequence[Settled | RouterError]:
+        return await _each(self.settle(settlement, own) for settlement, own in group)
 
     async def recover(
         self,
@@ -282,6 +292,19 @@ async def open_store(path: str, *, clock: Clock, on_commit: OnCommit = uncounted
         lock.close()
         raise
     return store
+
+
+async def _each(calls: Iterable[Coroutine[Any, Any, T]]) -> Sequence[T | RouterError]:
+    """What became of each; what is no failure of the store's is raised."""
+    answers = await asyncio.gather(*calls, return_exceptions=True)
+    for answer in answers:
+        if isinstance(answer, BaseException) and not isinstance(answer, RouterError):
+            raise answer
+    return [
+        answer
+        for answer in answers
+        if not isinstance(answer, BaseException) or isinstance(answer, RouterError)
+    ]
 
 
 def _recognise(path: Path) -> None:
