@@ -4,7 +4,16 @@ Judges, reads, routes, commits and answers deliveries.
 Nothing is read before it is proved genuine, and no 2xx leaves before the store has committed.
 """
 
-from router.intake.intake import DispatchPort, Intake, IntakeChecks, acceptance
+from router.intake.intake import Answer, Arrival, DispatchPort, Intake, IntakeChecks, acceptance
 from router.intake.reply import UNAVAILABLE, Reply
 
-__all__ = ["UNAVAILABLE", "DispatchPort", "Intake", "IntakeChecks", "Reply", "acceptance"]
+__all__ = [
+    "UNAVAILABLE",
+    "Answer",
+    "Arrival",
+    "DispatchPort",
+    "Intake",
+    "IntakeChecks",
+    "Reply",
+    "acceptance",
+]

@@ -1,5 +1,6 @@
 """The way of a request: judge, read, route, commit, answer."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -73,6 +74,17 @@ class DispatchPort(Protocol):
     ) -> None:
         """A job was committed `available`."""
 
+
+class Arrival(NamedTuple):
+    """A whole request on its way in: the endpoint it is for, and whom the answer goes to."""
+
+    endpoint: LiveEndpoint
+    request: InboundRequest
+    sender: Any
+
+
+Answer = Callable[[Arrival, Reply], None]
+"""Gives an arrival its answer; called once for each, and raises nothing."""
 
 Published = Callable[[Endpoint], tuple[str, ...] | None]
 """The address ranges that an endpoint's sender publishes; None: not known yet."""
@@ -171,6 +183,14 @@ class Intake:
         if isinstance(receipt, Duplicate) and endpoint.settings.on_redelivery == "revive":
             await self._revive(receipt.delivery)
         return of_receipt(endpoint, receipt)
+
+    async def accept_group(self, arrivals: Sequence[Arrival], answer: Answer) -> None:
+        """As `accept`, of small requests that came together, in their order."""
+
+        async def accept(arrival: Arrival) -> None:
+            answer(arrival, await self.accept(arrival.endpoint, arrival.request))
+
+        await asyncio.gather(*map(accept, arrivals))
 
     def _judge(
         self, live: LiveRuleset, endpoint: LiveEndpoint, request: InboundRequest
