@@ -56,7 +56,8 @@ def _has_brackets(body: bytes, more_than: int) -> bool:
     """Whether so many open; the beginning of a large body mostly tells."""
     count = 0
     for at in range(0, len(body), _PIECE):
-        count += body.count(b"[", at, at + _PIECE) + body.count(b"{", at, at + _PIECE)
+        piece = body[at : at + _PIECE]
+        count += len(piece) - len(piece.translate(None, b"[{"))
         if count > more_than:
             return True
     return False

@@ -17,9 +17,11 @@ DIGITS_MAX = 400
 EXPONENT_MAX = 400
 
 _INTEGER_BOUND = 10**DIGITS_MAX
-_STRIDE = 100
-_SAMPLED_RUN = re.compile(rb"[0-9]{4}")
-_LONG_RUN = re.compile(rb"[0-9]{401}")
+_STRIDE = 19
+_SAMPLED_RUN = b"0" * 21
+_DIGITS_AS_ZEROS = bytes(48 if 48 <= byte < 58 else 32 for byte in range(256))
+_LONG_RUN = re.compile(rb"(?<![0-9])[0-9]{401}")
+"""Tried where a run begins only: from each of its digits anew, the time would go by its square."""
 
 
 class NotJson(ValueError):
@@ -60,10 +62,12 @@ def decode_json(data: bytes | memoryview) -> JSON:
         raise
     except (ValueError, RecursionError) as fault:
         raise NotJson(str(fault)) from None
-    # A sample of every 100th byte rules out most bodies.
-    may_be_long = len(data) > DIGITS_MAX and _SAMPLED_RUN.search(bytes(data[::_STRIDE]))
-    if may_be_long and _LONG_RUN.search(data):
-        _check_integers(value)
+    # Every 19th byte tells of nearly all bodies that they have no such run: 401 digits in a row
+    # are 21 there, ids and dates are one or two, and lists of short numbers show their commas.
+    if len(data) > DIGITS_MAX:
+        sample = bytes(data[::_STRIDE]).translate(_DIGITS_AS_ZEROS)
+        if _SAMPLED_RUN in sample and _LONG_RUN.search(data):
+            _check_integers(value)
     return value
 
 

@@ -5,29 +5,33 @@ from typing import Literal
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]
+_COUNT_MAX = 2**20 - 1
 
 Prefix = Literal["dlv", "evt", "job", "rpl", "aud"]
 
 
 class Ids:
-    """Makes ids like `dlv_…` and `job_…`: 48 bits of milliseconds, 80 random bits."""
+    """
+    Makes ids like `dlv_…` and `job_…`: 48 bits of milliseconds, 80 random bits.
+
+    The bits are drawn anew for each millisecond, and counted up within it: so far apart that no
+    other process, nor this one when its clock goes back, comes to the same.
+    """
 
     def __init__(self, rng: random.Random) -> None:
         self._bits = rng.getrandbits
         self._at = -1
-        self._time = ""
+        self._count = 0  # the last 20 bits
+        self._first = ""  # all digits before those
 
     def new(self, prefix: Prefix, now_ms: int) -> str:
         """A new id of the millisecond `now_ms`."""
-        if now_ms != self._at:
-            self._at, self._time = now_ms, _digits(now_ms, 5)
-        n = self._bits(80)
-        p = _PAIRS
-        return (
-            f"{prefix}_{self._time}{p[n >> 70]}{p[n >> 60 & 1023]}{p[n >> 50 & 1023]}"
-            f"{p[n >> 40 & 1023]}{p[n >> 30 & 1023]}{p[n >> 20 & 1023]}{p[n >> 10 & 1023]}"
-            f"{p[n & 1023]}"
-        )
+        if now_ms == self._at and self._count < _COUNT_MAX:
+            self._count += 1
+        else:
+            self._at, self._count = now_ms, self._bits(20)
+            self._first = _digits(now_ms, 5) + _digits(self._bits(60), 6)
+        return f"{prefix}_{self._first}{_PAIRS[self._count >> 10]}{_PAIRS[self._count & 1023]}"
 
 
 def earliest(prefix: Prefix, at_ms: int) -> str:

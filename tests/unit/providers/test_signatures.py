@@ -154,3 +154,12 @@ def test_each_scheme_has_a_check_of_its_own() -> None:
                 assert check(key, given, message) is (of == scheme), (scheme, of)
             assert not check(key, (b"junk", b""), message)
             assert not check(key, (), message)
+
+
+@pytest.mark.parametrize("algorithm", ["sha256", "sha512"])
+@pytest.mark.parametrize("size", [1, 63, 64, 65, 127, 128, 129, 1_000])
+def test_the_digest_by_a_key_of_any_size(algorithm: Algorithm, size: int) -> None:
+    """One that is longer than a block counts as its hash."""
+    key = b"k" * size
+    right = hmac.new(key, b"body", algorithm).digest()
+    assert hmac_digest(algorithm, "text", key, (b"body",)) == right
