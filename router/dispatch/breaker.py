@@ -15,6 +15,7 @@ import random
 import msgspec
 
 from router.dispatch.health import Health
+from router.dispatch.retry_budget import LEAST, RetryBudget, bearable
 from router.model.settings import TargetLimits
 from router.model.target import BY_ROUTER, TargetChange, TargetMemory, TargetState
 
@@ -28,10 +29,8 @@ GIVE_UP_MS = 120 * 3_600_000
 """Only failures for so long: it is paused."""
 
 STEP_MS = 5_000
-FIRST_SLOTS, FIRST_PACE = 2, 5.0
+FIRST_SLOTS, FIRST_PACE = 2, LEAST
 """Where a recovery begins: calls at once, calls a second. Both double with every good step."""
-OF_USUAL = 1.8
-"""A recovery never gets faster than this times the usual rate, fresh jobs included."""
 
 SAVE_MS = 600_000
 """What is no change of state is written down at most this often."""
@@ -46,6 +45,7 @@ class Breaker:
         self.target = target
         self.health = Health(now)
         self.health.usual, self.health.failing_since = kept.usual, kept.failing_since
+        self.retries = RetryBudget()
         self.state: TargetState = kept.state
         self.since, self.reason, self.by = kept.since, kept.reason, kept.by
         self.next_probe, self.openings = kept.next_probe, kept.openings
@@ -97,9 +97,10 @@ class Breaker:
 
     def _paced(self, rate: float | None) -> float:
         """A rate that its owner wrote down is what it bears; else it is what it is used to."""
-        usual = self.health.usual
-        most = rate if rate is not None else OF_USUAL * usual if usual is not None else self._pace
-        return min(self._pace, most if rate is not None else max(most, FIRST_PACE))
+        if rate is None:
+            usual = self.health.usual
+            rate = self._pace if usual is None else bearable(usual)
+        return min(self._pace, rate)
 
     # -- results of calls ------------------------------------------------------------------------
 

@@ -68,6 +68,14 @@ class Breakers:
         breaker.landed(job.id)
         return self._note(breaker, change)
 
+    def retry_at(self, job: Job, outcome: RetryOutcome, due_at: int, now: int) -> int:
+        """When a job that by its policy is due at `due_at` is tried again, if not then."""
+        fault = _fault(job.kind, outcome)
+        if fault is None or not self._limits(job.target, job.kind).breaker:
+            return due_at
+        breaker = self.of(job.target)
+        return breaker.retries.turn(due_at, now, breaker.health)
+
     def begun(self, job: Job) -> None:
         """A job of an unhealthy target starts: it is the probe, if one is wanted."""
         breaker = self.unhealthy.get(job.target)

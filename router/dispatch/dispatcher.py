@@ -74,7 +74,7 @@ class Dispatcher:
             actions,
             live,
             clock=clock,
-            settler=Settler(rng, dry=self._settings.dry),
+            settler=Settler(rng, dry=self._settings.dry, retry_at=self.breakers.retry_at),
             ends=Ends(
                 called=self.breakers.ended,
                 landed=self._landed,

@@ -1,6 +1,7 @@
 """What an attempt's end means for its job: pure."""
 
 import random
+from collections.abc import Callable
 from typing import Any, Final
 
 from router.model.job import (
@@ -19,6 +20,8 @@ from router.model.retry import AGE_LIMIT_MS, RetryPolicy, next_delay_ms
 TOO_OLD: Final = "too_old"
 INTERRUPTED: Final = "interrupted"
 
+RetryAt = Callable[[Job, RetryOutcome, int, int], int]
+
 
 def too_old(job: Job, now: int) -> bool:
     """
@@ -31,10 +34,19 @@ def too_old(job: Job, now: int) -> bool:
 
 
 class Settler:
-    """Turns outcomes into settlements; `dry` marks every success as one that ran nothing."""
+    """
+    Turns outcomes into settlements; `dry` marks every success as one that ran nothing. `retry_at`
+    may make a job's next attempt later: it gets what failed, its due time by the policy, and now.
+    """
 
-    def __init__(self, rng: random.Random, *, dry: bool) -> None:
-        self._rng = rng
+    def __init__(
+        self,
+        rng: random.Random,
+        *,
+        dry: bool,
+        retry_at: RetryAt = lambda _job, _outcome, due_at, _now: due_at,
+    ) -> None:
+        self._rng, self._retry_at = rng, retry_at
         self._success: AttemptOutcome = "dry" if dry else "succeeded"
 
     def settlement(
@@ -61,7 +73,8 @@ class Settler:
                     attempt = _attempt(
                         job, "failed", outcome.reason, outcome.result, generation, now
                     )
-                    return _settle(job, attempt, "retryable", due_at=ledger + delay)
+                    due_at = self._retry_at(job, outcome, ledger + delay, ledger)
+                    return _settle(job, attempt, "retryable", due_at=due_at)
         attempt = _attempt(job, "dead", outcome.reason, outcome.result, generation, now)
         return _settle(job, attempt, "dead")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from router.config import load, render_text
-from router.dispatch import breaker, fairness
+from router.dispatch import breaker, fairness, retry_budget
 from router.model.retry import AGE_LIMIT_MS
 from tests.docs.pages import blocks
 
@@ -34,7 +34,9 @@ def test_a_file_loads(block: str) -> None:
         f"After {breaker.GIVE_UP_MS // 3_600_000} hours",
         f"gets {breaker.FIRST_SLOTS} calls at once and {breaker.FIRST_PACE:.0f} a second",
         f"every {breaker.STEP_MS // 1000} seconds without",
-        f"more than {breaker.OF_USUAL}",
+        f"more than {retry_budget.OF_USUAL}",
+        f"limited to {retry_budget.OF_USUAL - 1:.1f} times its usual calls per second",
+        f"what is left of {retry_budget.LEAST:.0f} a second",
         f"in the last {fairness.FRESH_MS // 1000} seconds",
         f"run for {AGE_LIMIT_MS // 86_400_000} days",
     ],

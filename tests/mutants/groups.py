@@ -43,6 +43,7 @@ _GATE = _unit(
     "dispatch/test_breaker_memory.py",
     "dispatch/test_breakers.py",
     "dispatch/test_health.py",
+    "dispatch/test_retry_budget.py",
     "dispatch/test_targets.py",
     "dispatch/test_shift.py",
 )
@@ -137,6 +138,7 @@ GROUPS = (
             "dispatch/breaker.py": _GATE,
             "dispatch/breakers.py": _GATE,
             "dispatch/health.py": _GATE,
+            "dispatch/retry_budget.py": _unit("dispatch/test_retry_budget.py"),
         },
     ),
     Group(

@@ -49,16 +49,18 @@ LONGER = 1.25
 
 class Figures(NamedTuple):
     """
-    `steady` and `peak` are calls a second: the mean of the good hour, and the most in ten seconds
-    since the target is back. `peak_1s` is the most in one second since then, `steady_1s` the most
-    in one second of the good hour. Lags are in seconds, of work that came after the first call to
-    the target that was back; `probed_s` is when that was, `drained_h` how long the backlog took.
+    `steady`, `onset` and `peak` are calls a second: the mean of the good hour, the most in ten
+    seconds while the target was down, and since it is back. `peak_1s` is the most in one second
+    since then, `steady_1s` the most in one second of the good hour. Lags are in seconds, of work
+    that came after the first call to the target that was back; `probed_s` is when that was,
+    `drained_h` how long the backlog took.
     """
 
     down: str
     jobs: int
     waiting: int
     steady: float
+    onset: float
     peak: float
     steady_1s: int
     peak_1s: int
@@ -237,6 +239,7 @@ class Recovery:
 
     def _figures(self, waiting: int, drained_h: float, unfinished: int) -> Figures:
         good = [call for call in self.calls if call < WARM_S]
+        down = [call for call in self.calls if WARM_S <= call < self.up_at]
         back = [call for call in self.calls if call >= self.up_at]
         fresh = sorted(lag for came, lag in self.lags if came > back[0])
         return Figures(
@@ -244,6 +247,7 @@ class Recovery:
             jobs=self.made,
             waiting=waiting,
             steady=len(good) / WARM_S,
+            onset=_most(down, WINDOW_S) / WINDOW_S,
             peak=_most(back, WINDOW_S) / WINDOW_S,
             steady_1s=_most(good, 1),
             peak_1s=_most(back, 1),
@@ -298,9 +302,11 @@ def shown(jobs: int, hours: float, store: Path | None, down: str) -> Figures:
 
 def wrong(figures: Figures) -> list[str]:
     """What is not as it should be, in words."""
+    most = max(2 * figures.steady, FIRST_PACE)
     checks = {
         "jobs are left": figures.unfinished == 0,
-        "more than twice the steady rate": figures.peak <= max(2 * figures.steady, FIRST_PACE),
+        "more than twice the steady rate while it was down": figures.onset <= most,
+        "more than twice the steady rate when it was back": figures.peak <= most,
         "fresh work waited for over 30 s": figures.fresh_max <= 30,
         "waiting spent attempts": figures.attempts_most <= ATTEMPTS[figures.down],
     }

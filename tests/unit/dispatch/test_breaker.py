@@ -10,7 +10,6 @@ from router.dispatch.breaker import (
     GIVE_UP_MS,
     JITTER,
     LONGEST_WAIT_MS,
-    OF_USUAL,
     RATIO,
     REFUSALS,
     SAVE_MS,
@@ -148,7 +147,7 @@ def test_the_numbers_that_the_pages_name() -> None:
     assert (RATIO, ATTEMPTS, REFUSALS) == (0.7, 10, 5)
     assert (FIRST_WAIT_MS, LONGEST_WAIT_MS, JITTER) == (30_000, 600_000, 0.2)
     assert (GIVE_UP_MS, STEP_MS, SAVE_MS) == (432_000_000, 5_000, 600_000)
-    assert (FIRST_SLOTS, FIRST_PACE, OF_USUAL) == (2, 5.0, 1.8)
+    assert (FIRST_SLOTS, FIRST_PACE) == (2, 5.0)
 
 
 def test_what_is_left_of_its_limits_keeps_its_rate_and_its_breaker() -> None:
