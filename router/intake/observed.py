@@ -67,6 +67,13 @@ class CommitFailed(Observed, frozen=True):
     error: Exception
 
 
+class IntakeDefect(Observed, frozen=True):
+    """A request was answered 503 for a defect of ours, or for want of memory."""
+
+    endpoint: str
+    error: Exception
+
+
 class ReviveFailed(Observed, frozen=True):
     """The dead jobs of a delivery that came again could not be revived."""
 

@@ -17,6 +17,7 @@ from router.intake.observed import (
     DeliveryRouted,
     DeliveryStored,
     HandshakeAnswered,
+    IntakeDefect,
     RequestRefused,
     ReviveFailed,
     VersionDiffered,
@@ -70,6 +71,9 @@ class IntakeObserver:
             DeliveryRouted: lambda e: self._metrics.routed(e.seconds),
             DeliveryStored: self._stored,
             HandshakeAnswered: self._handshake,
+            IntakeDefect: lambda e: self._log.error(
+                "request failed", endpoint=e.endpoint, error=repr(e.error), exc_info=e.error
+            ),
             OwnEventPlanned: self._own_planned,
             OwnEventStored: lambda e: self._cancelled(e.receipt),
             RequestRefused: self._refused,

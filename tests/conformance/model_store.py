@@ -41,11 +41,12 @@ from router.store.values import (
     untold,
 )
 from tests.conformance.model_lists import DUE, ModelLists
+from tests.singly import Singly
 
 CANCELLABLE = ("available", "waiting", "retryable")
 
 
-class ModelStore(ModelLists):
+class ModelStore(Singly, ModelLists):
     """The verbs that change something."""
 
     async def accept(self, acceptance: Acceptance) -> Accepted | Duplicate:

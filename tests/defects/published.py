@@ -8,12 +8,11 @@ PUBLISHED = (
         "a 2xx before the commit",
         Edit(
             "router/intake/intake.py",
-            "            receipt = await self._store.accept(accepted)\n",
-            "            import asyncio\n\n"
-            "            kept = self._store.accept(accepted)\n"
+            "receipts = await self._store.accept_all([one.accepted for one in group])\n",
+            "import asyncio\n\n"
+            "            kept = self._store.accept_all([one.accepted for one in group])\n"
             "            self._kept = asyncio.ensure_future(kept)\n"
-            "            from router.store.protocol import Accepted\n\n"
-            "            receipt: Accepted | Duplicate = Accepted(delivery.id)\n",
+            "            receipts = [Accepted(one.accepted.delivery.id) for one in group]\n",
         ),
         "unit/intake/test_intake.py::test_a_genuine_delivery_is_stored_before_it_is_answered",
         "unit/intake/test_intake.py::test_a_failed_commit_is_503_and_gives_the_slots_back",
@@ -99,10 +98,10 @@ PUBLISHED = (
         9,
         "parsed before verified",
         Edit(
-            "router/intake/intake.py",
-            "        verdict = self._judge(live, endpoint, request)\n",
+            "router/intake/judging.py",
+            "        verdict = self._verdict(live, endpoint, request)\n",
             "        endpoint.provider.read(request)\n"
-            "        verdict = self._judge(live, endpoint, request)\n",
+            "        verdict = self._verdict(live, endpoint, request)\n",
         ),
         "unit/intake/test_intake_order.py::test_a_forgery_is_not_read",
     ),

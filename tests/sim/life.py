@@ -30,6 +30,7 @@ from tests.operators import verbs_of
 from tests.sim.filed import Breaks, FiledStore, asking, at_once
 from tests.sim.twin import READ
 from tests.sim.watch import Watch
+from tests.singly import Singly
 
 if TYPE_CHECKING:
     from tests.sim.whole import Whole
@@ -46,7 +47,7 @@ async def for_ever() -> None:
     await asyncio.Event().wait()
 
 
-class View:
+class View(Singly):
     """The store as this process has it: it fails by chance, at a named step the process dies."""
 
     def __init__(self, process: "Process", store: FiledStore) -> None:

@@ -34,6 +34,7 @@ from router.store.values import Selector
 from tests.builders import a_log, a_rule, a_ruleset
 from tests.conformance.model_store import ModelStore
 from tests.sim.loop import SimClock, in_order, simulate
+from tests.singly import Singly
 
 KEY = b"a-secret-of-some-length"
 PROVIDER = builtin()["shopify"]
@@ -61,7 +62,7 @@ class Disk:
         return _View(self._world, self.kept)
 
 
-class _View:
+class _View(Singly):
     def __init__(self, world: "World", kept: ModelStore) -> None:
         self._world, self._kept = world, kept
         self.dead = False

@@ -16,6 +16,7 @@ from router.metrics import Metrics
 from router.model.headers import kept_headers
 from router.model.ids import Ids
 from router.model.job import Attempt, NewJob, Settlement
+from router.model.observed import Observed
 from router.model.settings import Dedupe, Endpoint, FixedAnswer
 from router.providers import builtin
 from router.refusals import Refusals
@@ -26,6 +27,7 @@ from router.store.values import Acceptance, Accepted, Duplicate, Selector
 from router.wiring.observers import IntakeObserver, Observers
 from tests.builders import a_log, a_request, a_rule, a_ruleset
 from tests.clocks import START_MS, ManualClock
+from tests.singly import Singly
 
 KEY = b"a-secret-of-some-length"
 
@@ -33,8 +35,9 @@ KEY = b"a-secret-of-some-length"
 class Handover:
     """Gives leases while `slots` last; keeps what it was told."""
 
-    def __init__(self, slots: int = 0) -> None:
+    def __init__(self, slots: int = 0, happened: list[Any] | None = None) -> None:
         self.slots = slots
+        self.happened = [] if happened is None else happened
         self.given: list[str] = []
         self.released: list[str] = []
         self.works: list[Any] = []
@@ -51,19 +54,20 @@ class Handover:
 
     def hand_over(self, works: Sequence[Any]) -> None:
         self.works += works
+        self.happened.append(works)
 
     def wake(self, target: str, due_at: int, kind: Any = None, fresh: Any = None) -> None:
         self.woken.append(target)
 
 
-class Broken:
+class Broken(Singly):
     """A store whose commit fails."""
 
     async def accept(self, acceptance: Acceptance) -> None:
         raise StoreUnavailable("disk full")
 
 
-class Held:
+class Held(Singly):
     """A real store that begins a commit only when `begin` is set."""
 
     def __init__(self, store: SqliteStore) -> None:
@@ -81,19 +85,26 @@ class World:
 
     def __init__(self, store: Any, ruleset: Ruleset, slots: int = 0) -> None:
         self.store = store
-        self.dispatch = Handover(slots)
+        self.happened: list[Any] = []
+        self.dispatch = Handover(slots, self.happened)
         self.clock = ManualClock()
         self.metrics = Metrics()
         self.refusals, self.full = Refusals(), False
         self.ranges: tuple[str, ...] | None = None
         lines = log.get("test")
+        counted = Observers(IntakeObserver(self.metrics, lines, lines).handlers())
+
+        def observe(happened: Observed) -> None:
+            self.happened.append(happened)
+            counted(happened)
+
         self.intake = Intake(
             live=LiveRef(LiveRuleset(ruleset, SecretValues({"shop": KEY}, {"shop": None}))),
             store=store,
             dispatch=self.dispatch,
             clock=self.clock,
             ids=Ids(random.Random(1)),
-            observe=Observers(IntakeObserver(self.metrics, lines, lines).handlers()),
+            observe=observe,
             refusals=self.refusals,
             checks=IntakeChecks(lambda _: self.ranges, lambda: self.full),
         )
@@ -325,7 +336,7 @@ async def test_what_is_due_and_known_goes_by_ledger_time(ms: int) -> None:
     """A delivery is received by the clock as it is; its jobs and keys wait as if nobody set it."""
     kept: list[Acceptance] = []
 
-    class Keeping:
+    class Keeping(Singly):
         async def accept(self, acceptance: Acceptance) -> Accepted:
             kept.append(acceptance)
             return Accepted(acceptance.delivery.id)

@@ -1,0 +1,125 @@
+"""Whether a request is genuine, and what a refused one leaves behind."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from router.clock import Clock
+from router.intake.observed import HandshakeAnswered, RequestRefused
+from router.intake.reply import Reply, of_refusal
+from router.model.addresses import in_ranges
+from router.model.delivery import InboundRequest, Refused, Verified
+from router.model.headers import kept_headers
+from router.model.observed import Observer
+from router.model.settings import PUBLISHED, Endpoint
+from router.refusals import Refusals, is_probe
+from router.rules.live import LiveEndpoint, LiveRuleset
+
+_STRANGERS = frozenset({"address_not_allowed", "ranges_unknown"})
+
+Published = Callable[[Endpoint], tuple[str, ...] | None]
+"""The address ranges that an endpoint's sender publishes; None: not known yet."""
+
+
+class Genuine(NamedTuple):
+    """A request that is proved, without what proved it where that is the secret itself."""
+
+    request: InboundRequest
+    verdict: Verified
+
+
+class Judge:
+    """Judges requests; a refusal is counted, and kept for the operator."""
+
+    def __init__(
+        self, clock: Clock, published: Published, refusals: Refusals, observe: Observer
+    ) -> None:
+        self._clock, self._published = clock, published
+        self._refusals, self._observe = refusals, observe
+
+    def judged(
+        self, live: LiveRuleset, endpoint: LiveEndpoint, request: InboundRequest
+    ) -> Genuine | Reply:
+        """The genuine request, or the answer to a refused one or to a handshake."""
+        verdict = self._verdict(live, endpoint, request)
+        if isinstance(verdict, Refused):
+            return self.refused(endpoint, verdict, request.peer, request.headers, request)
+        if endpoint.provider.particular:
+            text = endpoint.provider.answer(request)
+            if text is not None:  # a handshake
+                self._observe(HandshakeAnswered(endpoint.name, request.peer))
+                return Reply(200, text, "text/plain; charset=utf-8")
+            request = endpoint.provider.hidden(request)
+        return Genuine(request, verdict)
+
+    def refused(
+        self,
+        endpoint: LiveEndpoint | None,
+        refused: Refused,
+        peer: str,
+        headers: Sequence[tuple[bytes, bytes]],
+        request: InboundRequest | None = None,
+    ) -> Reply:
+        """Note a refusal, of a whole `request` if it was judged; the answer to it."""
+        name, probe = endpoint.name if endpoint else None, is_probe(headers, refused.reason)
+        self._observe(RequestRefused(name, refused, peer, judged=request is not None, probe=probe))
+        if not probe:
+            now = self._clock.now()
+            self._refusals.add(
+                {
+                    "at": now,
+                    "endpoint": name,
+                    "reason": refused.reason,
+                    "status": refused.status,
+                    "peer": peer,
+                    "hint": refused.hint,
+                    "kept": self._keep(endpoint, refused, request, now),
+                }
+            )
+        return of_refusal(endpoint, refused)
+
+    def _verdict(
+        self, live: LiveRuleset, endpoint: LiveEndpoint, request: InboundRequest
+    ) -> Verified | Refused:
+        settings = endpoint.settings
+        if settings.allow_from and (stranger := self._stranger(settings, request.peer)):
+            return stranger
+        now = self._clock.now()
+        secrets = live.secrets.verifying(settings.secrets, now)
+        if endpoint.provider.particular and request.method not in endpoint.provider.methods:
+            return endpoint.provider.verify_handshake(request, secrets)
+        if settings.unsigned:
+            return endpoint.provider.accept_unsigned(request)
+        return endpoint.provider.verify(
+            request, secrets, now_ms=now, tolerance_s=settings.tolerance_s
+        )
+
+    def _stranger(self, endpoint: Endpoint, peer: str) -> Refused | None:
+        """Who may not deliver here. Ranges that nobody knows yet let nobody in."""
+        if in_ranges(peer, tuple(r for r in endpoint.allow_from if r != PUBLISHED)):
+            return None
+        if PUBLISHED in endpoint.allow_from:
+            published = self._published(endpoint)
+            if published is None:
+                return Refused("ranges_unknown", 503)
+            if in_ranges(peer, published):
+                return None
+        return Refused("address_not_allowed", 403)
+
+    def _keep(
+        self,
+        endpoint: LiveEndpoint | None,
+        refused: Refused,
+        request: InboundRequest | None,
+        now: int,
+    ) -> str | None:
+        """Keep what was judged and found unproved, without credentials; nothing of strangers."""
+        if endpoint is None or request is None or refused.reason in _STRANGERS:
+            return None
+        if not self._refusals.wanted():
+            return None
+        texts = kept_headers(request.headers)
+        headers = tuple((n.encode("latin-1"), v.encode("latin-1")) for n, v in texts)
+        clean = endpoint.provider.hidden(msgspec.structs.replace(request, headers=headers))
+        return self._refusals.keep(endpoint.name, refused.reason, now, clean)
