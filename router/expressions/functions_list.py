@@ -31,6 +31,8 @@ def _keyed(name: str, items: list[JSON], by: By) -> list[tuple[Any, JSON]]:
 def contains(subject: list[JSON] | str, search: JSON) -> bool:
     if isinstance(subject, str):
         return isinstance(search, str) and search in subject
+    if search.__class__ is str:  # a text equals only what Python's `==` says it does
+        return search in subject
     return any(same(item, search) for item in subject)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from router.errors import EvaluationError
-from router.expressions import FUNCTIONS, rfc3339
+from router.expressions import FUNCTIONS, Failed, rfc3339
 from router.expressions import compile as compiled
 from router.expressions.calls import _LAZY, _WORK
 from router.suggest import nearest
@@ -296,3 +296,21 @@ def test_rfc3339() -> None:
 )
 def test_nearest(word: str, known: list[str], result: str | None) -> None:
     assert nearest(word, known) == result
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            "contains(gone, decimal('no'))",
+            "contains() needs array or string as 'subject', got null",
+        ),
+        ("contains(n, 'x')", "contains() needs array or string as 'subject', got number"),
+        ("ends_with(text, n)", "ends_with() needs string as 'part', got number"),
+        ("ends_with(n, gone)", "ends_with() needs string as 'text', got number"),
+        ("split(gone, n)", "split() needs string as 'separator', got number"),
+    ],
+)
+def test_of_two_arguments_the_first_wrong_one_is_the_error(text: str, reason: str) -> None:
+    """It comes before what the second would err with; an absent subject is none."""
+    assert compiled(text).verdict({"text": "x", "n": 1}) == Failed(reason)
