@@ -138,6 +138,7 @@ def measure(bench: Bench, names: list[str]) -> dict[str, tuple[Row, ...]]:
     for name in names:
         found[name] = tuple(ALL[name](bench))
         print(*map(table.line, found[name]), sep="\n", flush=True)
+    print("", table.cost_table(row for rows in found.values() for row in rows), sep="\n")
     return found
 
 

@@ -20,9 +20,13 @@ def jobs(seconds: int) -> int:
 
 
 def acceptance(
-    number: int, body: bytes, kind: ActionKind = "http", target: str = "sink"
+    number: int,
+    body: bytes,
+    kind: ActionKind = "http",
+    target: str = "sink",
+    due_at: int = DUE_AT,
 ) -> Acceptance:
-    """One push, routed to the rule `main`, its job due since a minute."""
+    """One push, routed to the rule `main`, its job due since a minute, or when it is told."""
     delivery = Delivery(
         id=f"dlv_{number:026d}",
         endpoint="code",
@@ -48,17 +52,24 @@ def acceptance(
         action=kind,
         kind=kind,
         target=target,
-        due_at=DUE_AT,
+        due_at=due_at,
     )
     return Acceptance(delivery, (event,), (job,))
 
 
-async def seed(rig: Rig, count: int, *, kind: ActionKind = "http", target: str = "sink") -> None:
+async def seed(
+    rig: Rig,
+    count: int,
+    *,
+    kind: ActionKind = "http",
+    target: str = "sink",
+    due_at: int = DUE_AT,
+) -> None:
     """Store `count` deliveries, each with one waiting job."""
     body = pushes.body()
     store = await open_store(str(rig.store), clock=SystemClock())
     for first in range(1, count + 1, GROUP):
         numbers = range(first, min(first + GROUP, count + 1))
-        each = [acceptance(n, body, kind, target) for n in numbers]
+        each = [acceptance(n, body, kind, target, due_at) for n in numbers]
         await asyncio.gather(*(store.accept(one) for one in each))
     await store.close()

@@ -17,10 +17,12 @@ import msgspec
 
 from benchmarks import nodered, peers, pushes, rulebook
 from benchmarks.bench import CONNECTIONS, Bench, WrongFigures, agree, answered
-from benchmarks.figures import Row, absent
+from benchmarks.cost import used
+from benchmarks.figures import Cost, Row, absent
 from benchmarks.pace import connect, read_answer
 from benchmarks.rows import in_turn, ratio
 from benchmarks.wrk import Load
+from tests import ledger
 
 PATIENCE_S = 60.0
 LOOK_S = 0.2
@@ -59,12 +61,14 @@ def beside(bench: Bench) -> list[Row]:
             port = stack.enter_context(peer.serve(folder_of(bench, peer)))
             equal(bench, peer, port)
             places[peer.label] = (port, peer.path)
+        before = used(router)
         loads = in_turn(bench, places, "peers")
         unread = CONNECTIONS * bench.rounds  # wrk hangs up on these at the end of each round
         bench.notes.append(agree(rig, router, answered(loads["router"]), slack=unread))
+        cost = used(router).since(before).each(ledger.counts(rig.store).deliveries)
         for peer in here:
             bench.notes.append(ran(bench, peer, places[peer.label][0], loads[peer.label]))
-    return rows(loads)
+    return rows(loads, cost)
 
 
 def folder_of(bench: Bench, peer: Peer) -> Path:
@@ -133,9 +137,9 @@ def ran(bench: Bench, peer: Peer, port: int, loads: list[Load]) -> str:
     return f"{told}; its action ran {fired(*place)} times"
 
 
-def rows(loads: dict[str, list[Load]]) -> list[Row]:
+def rows(loads: dict[str, list[Load]], cost: Cost | None = None) -> list[Row]:
     ours = loads["router"]
-    found = [Row("durable accept and run, one rule", rate(ours), "deliveries/s")]
+    found = [Row("durable accept and run, one rule", rate(ours), "deliveries/s", cost=cost)]
     for peer in PEERS:
         name = f"{peer.label}, an equal hook"
         theirs = loads.get(peer.label)

@@ -7,6 +7,7 @@ What passes within milliseconds (latencies, p99s) is not compared: it depends on
 who else is there.
 """
 
+from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
@@ -72,13 +73,21 @@ def compare(before: Figures, now: Figures, band: float = BAND) -> Comparison:
     """What ran both times, row by row."""
     changes, gone = [], []
     for name in before.rows.keys() & now.rows.keys():
-        fresh = {row.name: row for row in now.rows[name]}
-        for row in before.rows[name]:
+        fresh = {row.name: row for row in with_costs(now.rows[name])}
+        for row in with_costs(before.rows[name]):
             if row.name not in fresh:
                 gone.append(row.name)
             elif (change := changed(row, fresh[row.name], quicker(before, now))) is not None:
                 changes.append(change)
     return Comparison(tuple(sorted(changes, key=lambda c: c.name)), tuple(sorted(gone)), band)
+
+
+def with_costs(rows: tuple[Row, ...]) -> Iterator[Row]:
+    """The rows; after each rate the processor time of one, where it was measured, as a row."""
+    for row in rows:
+        yield row
+        if row.cost is not None:
+            yield Row(f"{row.name}: processor time of one", row.cost.processor_us, "us/delivery")
 
 
 def quicker(before: Figures, now: Figures) -> float | None:

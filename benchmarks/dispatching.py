@@ -8,9 +8,14 @@ import asyncio
 import os
 import time
 
+from msgspec.structs import replace
+
 from benchmarks import backlog, peers, pushes
 from benchmarks.bench import Bench, WrongFigures, agree
-from benchmarks.figures import Row, at_least
+from benchmarks.cost import NOT_COUNTED, Used, traced, used
+from benchmarks.figures import Cost, Row, at_least
+from benchmarks.settled import settle
+from router.clock import SystemClock
 from router.model.job import ActionKind
 from tests import ledger
 from tests.acceptance.process import Rig
@@ -20,6 +25,8 @@ async def nothing(event, context):
     return None
 """
 STARTS = 400
+SHORT_S = 3
+TRACED, TRACED_IN_MS = 2_000, 5_000
 TRUE = "/bin/true"
 
 
@@ -27,25 +34,25 @@ def http(bench: Bench) -> list[Row]:
     """Calls of one local target at concurrency 64; the target counts them."""
     with peers.sink(bench.folder) as port:
         target = f"targets: {{sink: {{url: 'http://127.0.0.1:{port}', concurrency: 64}}}}\n"
-        rules = pushes.rules(1, action="http: {target: sink, path: /in}")
-        rig = bench.rig("dispatch", target + rules)
+        rules = target + pushes.rules(1, action="http: {target: sink, path: /in}")
+        rig = bench.rig("dispatch", rules)
         count = backlog.jobs(bench.seconds)
-        rate, note = worked_off(rig, count)
+        rate, cost = worked_off(bench, rig, count)
         if (calls := peers.calls(port)) != count:
-            raise WrongFigures(f"{note}, but the target was called {calls} times")
-        bench.notes.append(f"{note}; the target was called {calls} times")
-    return [at_least("HTTP dispatch from backlog", rate, "jobs/s", 6000)]
+            raise WrongFigures(f"{count} jobs, but the target was called {calls} times")
+        bench.notes.append(f"{rig.folder.name}: the target was called {calls} times")
+        cost = with_calls(bench, bench.rig("dispatch-traced", rules), cost)
+    return [at_least("HTTP dispatch from backlog", rate, "jobs/s", 6000, cost)]
 
 
 def shell(bench: Bench) -> list[Row]:
     """All of one rule: a process each, /bin/true. Beside it, what starting processes costs."""
-    rig = bench.rig("shell", pushes.rules(1, action=f"shell: {{argv: [{TRUE}], stdin: none}}"))
+    rules = pushes.rules(1, action=f"shell: {{argv: [{TRUE}], stdin: none}}")
     count = backlog.jobs(bench.seconds) // 4
-    rate, note = worked_off(rig, count, "shell")
-    bench.notes.append(note)
+    rate, cost = worked_off(bench, bench.rig("shell", rules), count, "shell")
     bare = bare_starts()
     return [
-        at_least("shell from backlog, /bin/true", rate, "jobs/s", 500),
+        at_least("shell from backlog, /bin/true", rate, "jobs/s", 500, cost),
         Row("bare starts of /bin/true, one after another", bare, "starts/s", ours=False),
         Row("ratio, shell jobs to bare starts", rate / bare, "x"),
     ]
@@ -57,18 +64,48 @@ def python(bench: Bench) -> list[Row]:
     (rig.folder / "plugins").mkdir()
     (rig.folder / "plugins" / "bench.py").write_text(PLUGIN, "utf-8")
     count = backlog.jobs(bench.seconds) // 4
-    rate, note = worked_off(rig, count, "python")
-    bench.notes.append(note)
-    return [Row("python from backlog, a plugin of nothing", rate, "jobs/s")]
+    rate, cost = worked_off(bench, rig, count, "python")
+    return [Row("python from backlog, a plugin of nothing", rate, "jobs/s", cost=cost)]
 
 
-def worked_off(rig: Rig, count: int, kind: ActionKind = "http") -> tuple[int, str]:
-    """Jobs a second of so many that wait when the router starts, and what the ledger says."""
+def worked_off(bench: Bench, rig: Rig, count: int, kind: ActionKind = "http") -> tuple[int, Cost]:
+    """Jobs a second of so many that wait when the router starts, and what one costs it."""
+    start = started(bench, rig)
     target = "sink" if kind == "http" else f"main/{kind}"
     asyncio.run(backlog.seed(rig, count, kind=kind, target=target))
     with rig.router() as router:
-        note = agree(rig, router, count)
-    return round(count / ledger.working_seconds(rig.store)), note
+        bench.notes.append(agree(rig, router, count))
+        taken = used(router).since(start)
+    return round(count / ledger.working_seconds(rig.store)), taken.each(count)
+
+
+def started(bench: Bench, rig: Rig) -> Used:
+    """What a start takes when nothing waits: no job pays for it."""
+    with rig.router() as router:
+        settle(bench.seconds)
+        return used(router)
+
+
+def with_calls(bench: Bench, rig: Rig, cost: Cost) -> Cost:
+    """
+    The cost, and the system calls of a job, counted over some that became due once it was traced.
+
+    Raises:
+        WrongFigures: they became due too soon.
+    """
+    if bench.seconds < SHORT_S:
+        bench.notes.append(f"{rig.folder.name}: a short run counts no system calls of jobs")
+        return cost
+    asyncio.run(backlog.seed(rig, TRACED, due_at=SystemClock().now() + TRACED_IN_MS))
+    with rig.router() as router, traced(router, rig.folder / "calls.txt") as calls:
+        if (early := ledger.counts(rig.store)).attempts:
+            raise WrongFigures(f"jobs were due before they could be traced: {early}")
+        note = agree(rig, router, TRACED)
+    if calls.count is None:
+        bench.notes.append(NOT_COUNTED)
+        return cost
+    bench.notes.append(f"traced: {note}")
+    return replace(cost, calls=calls.count / TRACED)
 
 
 def bare_starts() -> int:

@@ -11,13 +11,30 @@ from pathlib import Path
 import msgspec
 
 
+class Cost(msgspec.Struct, frozen=True, omit_defaults=True):
+    """
+    What one of many costs the router's process: microseconds on a processor, its own and the
+    system's for it, context switches, commits, system calls. None: nobody counted them.
+    """
+
+    user_us: float
+    system_us: float
+    switches: float
+    commits: float | None = None
+    calls: float | None = None
+
+    @property
+    def processor_us(self) -> float:
+        return self.user_us + self.system_us
+
+
 class Row(msgspec.Struct, frozen=True, omit_defaults=True):
     """
     One line of the table.
 
     `figure` is None where there was nothing to measure; `unit` then says why. `goal` is in words
     and `aim` is its number; `met` is None where there is none to meet. `ours` is False for what
-    another program or the machine itself does.
+    another program or the machine itself does. `cost` belongs to a rate: that of one of them.
     """
 
     name: str
@@ -27,10 +44,11 @@ class Row(msgspec.Struct, frozen=True, omit_defaults=True):
     met: bool | None = None
     aim: float | None = None
     ours: bool = True
+    cost: Cost | None = None
 
 
-def at_least(name: str, figure: float, unit: str, goal: float) -> Row:
-    return Row(name, figure, unit, f">= {goal:,}", figure >= goal, goal)
+def at_least(name: str, figure: float, unit: str, goal: float, cost: Cost | None = None) -> Row:
+    return Row(name, figure, unit, f">= {goal:,}", figure >= goal, goal, cost=cost)
 
 
 def at_most(name: str, figure: float, unit: str, goal: float) -> Row:

@@ -14,7 +14,8 @@ import msgspec
 
 from benchmarks import pushes, seed
 from benchmarks.bench import Bench, WrongFigures, agree, child, generator
-from benchmarks.figures import Row, at_most
+from benchmarks.cost import used
+from benchmarks.figures import Cost, Row, at_most
 from benchmarks.pace import connect, read_answer
 from router.providers import builtin
 from tests.acceptance.process import ROOT, Rig
@@ -92,29 +93,31 @@ def batches(bench: Bench) -> list[Row]:
     """Batches of 1, 10, 100 and 1,000 events, as fast as answers come, a router for each."""
     rates, rows = {}, []
     for events, each in BATCHES.items():
-        found = of_size(bench, events, each * bench.seconds)
+        found, cost = of_size(bench, events, each * bench.seconds)
         rates[events] = found["answers"] * events / found["seconds"]
         label = f"email batches of {events:,}"
         rows += [
-            Row(f"{label}, events", round(rates[events]), "events/s"),
+            Row(f"{label}, events", round(rates[events]), "events/s", cost=cost),
             Row(f"{label}, p50", found["p50_ms"], "ms"),
             Row(f"{label}, p99", found["p99_ms"], "ms"),
         ]
     return [*rows, Row("ratio, events in 1,000s to one by one", rates[1_000] / rates[1], "x")]
 
 
-def of_size(bench: Bench, events: int, count: int) -> dict[str, float]:
-    """What the generator saw of `count` batches, once the ledger agrees."""
+def of_size(bench: Bench, events: int, count: int) -> tuple[dict[str, float], Cost]:
+    """What the generator saw of `count` batches, once the ledger agrees; what an event cost."""
     rig = Rig(bench.folder / f"batches-{events}", rules(), environ())
     place = rig.folder / "batches.msgpack"
     made = [request(rig.listen, n, events) for n in range(count)]
     place.write_bytes(msgspec.msgpack.encode(made))
     with rig.router() as router:
+        before = used(router)
         found = child("benchmarks.posts", rig.listen, place, SENDERS)
         if found["answers"] != count:
             raise WrongFigures(f"{count} batches of {events}: {found}")
         bench.notes.append(agree(rig, router, count, extra_jobs=count * (events - 1)))
-    return found
+        cost = used(router).since(before).each(count * events)
+    return found, cost
 
 
 def deliver(port: int, batches: list[bytes]) -> list[float]:

@@ -6,17 +6,19 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks import orders, pushes, seed
 from benchmarks.bench import CONNECTIONS, Bench, WrongFigures, agree, answered
-from benchmarks.figures import Row, at_least, at_most
+from benchmarks.cost import used
+from benchmarks.figures import Cost, Row, at_least, at_most
 from benchmarks.wrk import Load, load
 from router.model.delivery import Delivery, DeliveryEvent
 from router.rules.match import Matcher
 from router.rules.ruleset import Ruleset
 from router.rules.scope import delivery_roots, event_scope
 from router.wiring.rules import read_rules
+from tests import ledger
 from tests.acceptance.process import Rig
 
 AnEvent = tuple[str, str, Mapping[str, Any]]
@@ -28,7 +30,14 @@ PASSES = 5
 WARM_S = 1
 
 
-def side_by_side(bench: Bench, rigs: dict[str, tuple[Rig, Path]]) -> dict[str, list[Load]]:
+class Loaded(NamedTuple):
+    """What was sent to one router, round by round, and what one delivery cost it."""
+
+    loads: list[Load]
+    cost: Cost
+
+
+def side_by_side(bench: Bench, rigs: dict[str, tuple[Rig, Path]]) -> dict[str, Loaded]:
     """
     Load each router in turn, round by round, all of them running; then ask the ledgers.
 
@@ -42,6 +51,7 @@ def side_by_side(bench: Bench, rigs: dict[str, tuple[Rig, Path]]) -> dict[str, l
             stack.callback(router.kill)
         for router in routers.values():
             router.until(router.ready, "ready", seconds=START_S)
+        before = {name: used(router) for name, router in routers.items()}
         for turn in range(-1, bench.rounds):
             for name, (rig, request) in rigs.items():
                 found[name].append(
@@ -56,16 +66,21 @@ def side_by_side(bench: Bench, rigs: dict[str, tuple[Rig, Path]]) -> dict[str, l
                 )
         for name, (rig, _) in rigs.items():
             bench.notes.append(agree(rig, routers[name], answered(found[name]), slack=unread))
-    return {name: loads[1:] for name, loads in found.items()}
+        taken = {name: used(router).since(before[name]) for name, router in routers.items()}
+    return {
+        name: Loaded(loads[1:], taken[name].each(ledger.counts(rigs[name][0].store).deliveries))
+        for name, loads in found.items()
+    }
 
 
-def rate_row(name: str, loads: list[Load]) -> Row:
-    return Row(name, round(median(one.rate for one in loads)), "deliveries/s")
+def rate_row(name: str, found: Loaded) -> Row:
+    rate = round(median(one.rate for one in found.loads))
+    return Row(name, rate, "deliveries/s", cost=found.cost)
 
 
-def ratio(many: list[Load], few: list[Load]) -> float:
+def ratio(many: Loaded, few: Loaded) -> float:
     """The median of the rounds' own ratios."""
-    return median(a.rate / b.rate for a, b in zip(many, few, strict=True))
+    return median(a.rate / b.rate for a, b in zip(many.loads, few.loads, strict=True))
 
 
 def keys(bench: Bench) -> list[Row]:

@@ -4,20 +4,19 @@ The router at full load beside bare servers, and one delivery at a time on an id
 Each takes a `Bench` and returns rows; ratios are of interleaved rounds.
 """
 
-import os
-import re
 from contextlib import ExitStack
-from pathlib import Path
 from statistics import median
 
 from benchmarks import peers, pushes
 from benchmarks.bench import CONNECTIONS, Bench, agree, answered, child
-from benchmarks.figures import Row, absent, at_least, at_most
+from benchmarks.cost import NOT_COUNTED, traced, used
+from benchmarks.figures import Cost, Row, absent, at_least, at_most
 from benchmarks.settled import settle
 from benchmarks.wrk import Load, load
 from tests import ledger
 from tests.acceptance.process import Rig, RouterProcess, free_ports
 
+TRACED_S = 1
 NAMES = {
     "router": "durable accept and run",
     "echo": "bare Litestar echo",
@@ -40,12 +39,13 @@ def throughput(bench: Bench) -> list[Row]:
             if peers.program(peers.HOOK) is not None:
                 port = stack.enter_context(peers.hook(bench.folder, waiting=waiting))
                 places[name] = (port, peers.HOOK_PATH)
-        before = processor_seconds(router)
+        before = used(router)
         loads = in_turn(bench, places, "throughput")
         unread = CONNECTIONS * bench.rounds  # wrk hangs up on these at the end of each round
         bench.notes.append(agree(rig, router, answered(loads["router"]), slack=unread))
-        taken = processor_seconds(router) - before
-    return [*plain_rows(loads), *costs(rig, taken), *ratio_rows(loads)]
+        taken = used(router).since(before)
+        cost = taken.each(ledger.counts(rig.store).deliveries, calls_each(bench, rig, router))
+    return [*plain_rows(loads, cost), *costs(rig, cost), *ratio_rows(loads)]
 
 
 def in_turn(bench: Bench, places: dict[str, tuple[int, str]], what: str) -> dict[str, list[Load]]:
@@ -64,32 +64,41 @@ def in_turn(bench: Bench, places: dict[str, tuple[int, str]], what: str) -> dict
     return loads
 
 
-def processor_seconds(router: RouterProcess) -> float:
-    """What its process has used so far, its own and the system's for it."""
-    assert router.process is not None  # noqa: S101
-    text = Path(f"/proc/{router.process.pid}/stat").read_text("ascii")
-    ticks = re.split(r"\s+", text.rpartition(")")[2].strip())[11:13]
-    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+def calls_each(bench: Bench, rig: Rig, router: RouterProcess) -> float | None:
+    """System calls of a delivery, in a round that is not timed; None: they cannot be counted."""
+    before = ledger.counts(rig.store).deliveries
+    request = pushes.write_request(rig.listen, rig.folder / "traced.http")
+    with traced(router, rig.folder / "calls.txt") as calls:
+        found = load(
+            rig.listen, request, number=bench.number(), seconds=TRACED_S, connections=CONNECTIONS
+        )
+        note = agree(rig, router, before + answered([found]), slack=CONNECTIONS)
+    if calls.count is None:
+        bench.notes.append(NOT_COUNTED)
+        return None
+    bench.notes.append(f"traced: {note}")
+    return calls.count / (ledger.counts(rig.store).deliveries - before)
 
 
-def costs(rig: Rig, seconds: float) -> list[Row]:
+def costs(rig: Rig, cost: Cost) -> list[Row]:
     """What one delivery took, its action and its records with it."""
     count = ledger.counts(rig.store).deliveries
     held = sum(one.stat().st_size for one in rig.folder.glob("router.db*"))
     return [
-        Row("processor time of one delivery", seconds / count * 1e6, "us/delivery"),
+        Row("processor time of one delivery", cost.processor_us, "us/delivery"),
         Row("disk of one delivery, 2 kB, all records", round(held / count), "bytes/delivery"),
     ]
 
 
-def plain_rows(loads: dict[str, list[Load]]) -> list[Row]:
+def plain_rows(loads: dict[str, list[Load]], cost: Cost | None = None) -> list[Row]:
     rows = []
     for key, name in NAMES.items():
         if key not in loads:
             rows.append(absent(name))
             continue
         rate = round(median(r.rate for r in loads[key]))
-        rows.append(Row(name, rate, "deliveries/s", ours=key == "router"))
+        ours = key == "router"
+        rows.append(Row(name, rate, "deliveries/s", ours=ours, cost=cost if ours else None))
     p99 = median(r.p99_ms for r in loads["router"])
     return [*rows, Row("durable accept and run, p99 at full load", p99, "ms")]
 

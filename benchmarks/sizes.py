@@ -6,8 +6,10 @@ import msgspec
 
 from benchmarks import memory, pushes
 from benchmarks.bench import Bench, agree, answered
-from benchmarks.figures import Row
+from benchmarks.cost import used
+from benchmarks.figures import Cost, Row
 from benchmarks.wrk import Load, load
+from tests import ledger
 
 MIB = 1024 * 1024
 SIZES = {
@@ -28,17 +30,17 @@ def sizes(bench: Bench) -> list[Row]:
     """A router and a store of its own for each size, gone afterwards: they fill gigabytes."""
     rows: list[Row] = []
     for label, (size, connections) in SIZES.items():
-        found, bytes_each = one_size(bench, size, connections)
-        rows += rows_of(label, found, bytes_each)
+        rows += rows_of(label, *one_size(bench, size, connections))
     return rows
 
 
-def one_size(bench: Bench, size: int, connections: int) -> tuple[Load, int]:
-    """What the load generator saw, once the ledger agrees, and the bytes of a body."""
+def one_size(bench: Bench, size: int, connections: int) -> tuple[Load, int, Cost]:
+    """What the load generator saw, once the ledger agrees, a body's bytes, what each one cost."""
     rig = bench.rig(f"body-{size}", pushes.rules(20))
     content = memory.bodies_of(size)
     request = pushes.write_request(rig.listen, rig.folder / "push.http", content=content)
     with rig.router() as router:
+        before = used(router)
         found = load(
             rig.listen,
             request,
@@ -49,8 +51,9 @@ def one_size(bench: Bench, size: int, connections: int) -> tuple[Load, int]:
         put_off = found.not_2xx if size > MIB else 0
         note = agree(rig, router, taken(found, put_off), slack=connections)
         bench.notes.append(f"{note}; put off (not 2xx): {put_off}")
+        cost = used(router).since(before).each(ledger.counts(rig.store).deliveries or 1)
     shutil.rmtree(rig.folder)
-    return found, len(content)
+    return found, len(content), cost
 
 
 def taken(found: Load, put_off: int) -> int:
@@ -61,7 +64,7 @@ def taken(found: Load, put_off: int) -> int:
     return answered([less])
 
 
-def rows_of(label: str, found: Load, size: int) -> list[Row]:
+def rows_of(label: str, found: Load, size: int, cost: Cost | None = None) -> list[Row]:
     """On a very busy disk none of the largest may be done in time: then there is no figure."""
     rate = round(found.rate, 1 if found.rate < 100 else None)
     figures = (
@@ -70,6 +73,8 @@ def rows_of(label: str, found: Load, size: int) -> list[Row]:
         (f"bodies of {label}, p99", found.p99_ms, "ms"),
     )
     return [
-        Row(name, figure, unit) if rate else Row(name, None, "none in time")
+        Row(name, figure, unit, cost=cost if unit == "deliveries/s" else None)
+        if rate
+        else Row(name, None, "none in time")
         for name, figure, unit in figures
     ]
