@@ -296,4 +296,4 @@ def _without_payloads(plan: Plan) -> Plan:
     if any(job.lease for job in plan.jobs):
         return plan
     events = tuple(msgspec.structs.replace(e, payload=None, raw=None) for e in plan.events)
-    return msgspec.structs.replace(plan, events=events)
+    return msgspec.structs.replace(plan, events=events, scopes=())

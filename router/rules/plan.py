@@ -25,7 +25,8 @@ SHOWN_MAX = 200
 
 class Plan(msgspec.Struct, frozen=True):
     """
-    What one delivery becomes: its state, its events, their jobs, and each event's matches.
+    What one delivery becomes: its state, its events, their jobs, and of each event its matches
+    and the scope that they were judged by.
 
     `flags` are the reading's and the plan's own; `reason` says why it was not routed. `ungrouped`
     has, for each run whose concurrency group has no value, its rule.
@@ -35,6 +36,7 @@ class Plan(msgspec.Struct, frozen=True):
     events: tuple[DeliveryEvent, ...]
     jobs: tuple[NewJob, ...]
     matches: tuple[Matches, ...]
+    scopes: tuple[dict[str, Any], ...]
     flags: tuple[str, ...]
     reason: str | None = None
     ungrouped: tuple[str, ...] = ()
@@ -120,6 +122,7 @@ class Planner:
         shared = ruleset.roots(delivery)
         events: list[DeliveryEvent] = []
         matches: list[Matches] = []
+        scopes: list[dict[str, Any]] = []
         runs: list[_PlannedRun] = []
         batches: dict[str, _PlannedRun] = {}
         flags = reading.flags
@@ -134,6 +137,7 @@ class Planner:
             found = self._live.matcher.match(delivery.endpoint, event.name, event.action, scope)
             events.append(event)
             matches.append(found)
+            scopes.append(scope)
             _gather(runs, batches, event, found, scope)
         if sum(len(run.rule.actions) for run in runs) > JOBS_MAX:
             reason = f"more than {JOBS_MAX} jobs"
@@ -141,7 +145,15 @@ class Planner:
         jobs = tuple(job for run in runs for job in self._jobs(run, now, due_at))
         state: DeliveryState = "routed" if jobs else "unmatched"
         ungrouped = tuple([run.rule.id for run in runs if run.rule.concurrency and not run.turn])
-        return Plan(state, tuple(events), jobs, tuple(matches), flags, None, ungrouped)
+        return Plan(
+            state=state,
+            events=tuple(events),
+            jobs=jobs,
+            matches=tuple(matches),
+            scopes=tuple(scopes),
+            flags=flags,
+            ungrouped=ungrouped,
+        )
 
     def _jobs(self, run: _PlannedRun, now: int, due_at: int) -> Iterator[NewJob]:
         first = run.events[0]
@@ -156,17 +168,17 @@ class Planner:
             if linked and name is None:
                 name = id_  # the first job's id names the run
             yield NewJob(
-                id_,
-                first.index,
-                first.id,
-                first.name,
-                run.rule.id,
-                action.id,
-                action.kind,
-                action.target,
-                due_at,
-                "waiting" if paused else "running" if lease else "available",
-                lease,
+                id=id_,
+                event_index=first.index,
+                event_id=first.id,
+                event=first.name,
+                rule=run.rule.id,
+                action=action.id,
+                kind=action.kind,
+                target=action.target,
+                due_at=due_at,
+                state="waiting" if paused else "running" if lease else "available",
+                lease=lease,
                 covers=covers,
                 run=name,
                 after=action.after,
@@ -226,4 +238,6 @@ class Planner:
         event = DeliveryEvent(
             self._ids.new("evt", now), 0, reading.event_name, None, None, keys=keys
         )
-        return Plan(state, (event,), (), (), flags, reason)
+        return Plan(
+            state=state, events=(event,), jobs=(), matches=(), scopes=(), flags=flags, reason=reason
+        )

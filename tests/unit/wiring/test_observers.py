@@ -124,7 +124,7 @@ async def test_a_sender_has_the_name_that_its_endpoint_gives_it() -> None:
     stored = DeliveryStored(
         LiveEndpoint(shop, builtin()["commerce"], "shop", 1, frozenset({"POST"})),
         Acceptance(delivery, (), ()),
-        Plan("routed", (), (), (), ()),
+        Plan("routed", (), (), (), (), ()),
         Accepted(delivery.id),
         None,
         0.01,
