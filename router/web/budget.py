@@ -26,10 +26,16 @@ class Budget:
         self.used += size
         return True
 
+    def take_now(self, size: int) -> bool:
+        """Memory for a body to come, unless others wait or there is none; False: nothing taken."""
+        if self._waiting or not self._fits(size):
+            return False
+        self.used += size
+        return True
+
     async def take(self, size: int) -> bool:
         """Wait for memory, first come, first served, for `wait_s`; False: nothing taken."""
-        if not self._waiting and self._fits(size):
-            self.used += size
+        if self.take_now(size):
             return True
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         waiter = (size, turn)

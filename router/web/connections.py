@@ -1,13 +1,11 @@
-"""What all connections of one listener share: limits, counts, and the answers written by hand."""
+"""What all connections of one listener share: limits, counts, and where small POSTs go."""
 
 from collections.abc import Callable
-from http import HTTPStatus
 
 from router.model.settings import Limits
 from router.web.client_address import Peers
 from router.web.load_shedding import LoadShedder
-
-RETRY_AFTER_S = 5
+from router.web.small_post import SmallPosts
 
 LATE = "router.late"
 """Where a request's scope holds a function that says whether it has waited too long."""
@@ -19,7 +17,11 @@ Called with (raw path or b"", reason, status, peer) for a request refused before
 
 
 class Wire:
-    """Shared by the connections of one listener; belongs to one event loop."""
+    """
+    Shared by the connections of one listener; belongs to one event loop.
+
+    `group`: takes whole small POSTs from the protocol; None: the application takes everything.
+    """
 
     def __init__(
         self,
@@ -28,18 +30,21 @@ class Wire:
         peers: Peers | None = None,
         refused: OnRefused | None = None,
         linger_s: float = 1.0,
+        group: SmallPosts | None = None,
     ) -> None:
         self.limits = limits
+        self.group = group
         self.linger_s = linger_s
         self.refused: OnRefused = refused or (lambda *_: None)
-        self.step_s = min(
-            limits.header_s,
-            limits.keep_alive_s,
-            limits.body_idle_s,
-            limits.body_total_s,
-            limits.answer_s,
-            linger_s,
-        )
+        self.allowed = {
+            "header_s": limits.header_s,
+            "keep_alive_s": limits.keep_alive_s,
+            "body_idle_s": limits.body_idle_s,
+            "body_total_s": limits.body_total_s,
+            "answer_s": limits.answer_s,
+            "linger_s": linger_s,
+        }
+        self.step_s = min(self.allowed.values())
         self.patience = LoadShedder()
         self.crowded: Callable[[], None] = lambda: None
         """Called when connections wait long to be accepted; the listener sets it."""
@@ -63,22 +68,3 @@ class Wire:
             self._open[address] = held - 1
         else:
             self._open.pop(address, None)
-
-
-def error_body(word: str) -> bytes:
-    """The whole body of a refusal."""
-    return b'{"error":"%s"}' % word.encode("ascii")
-
-
-def closing_answer(status: int, word: str) -> bytes:
-    """A complete response that ends its connection."""
-    body = error_body(word)
-    retry = b"retry-after: %d\r\n" % RETRY_AFTER_S if status == 503 else b""
-    return (
-        b"HTTP/1.1 %d %s\r\n" % (status, HTTPStatus(status).phrase.encode("ascii"))
-        + b"content-type: application/json\r\n"
-        + b"content-length: %d\r\n" % len(body)
-        + retry
-        + b"connection: close\r\n\r\n"
-        + body
-    )

@@ -7,7 +7,7 @@ application sees a disconnect. It never cancels a request that the intake has be
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from io import BytesIO
 from typing import Any
 
@@ -18,33 +18,21 @@ from router.intake.reply import Reply
 from router.model.delivery import InboundRequest
 from router.model.settings import Limits
 from router.rules.live import LiveEndpoint
+from router.web.answers import (
+    Headers,
+    IngestRefusal,
+    error_body,
+    refusal_headers,
+    reply_headers,
+)
 from router.web.budget import Budget
 from router.web.client_address import Peers
-from router.web.connections import LATE, RETRY_AFTER_S, error_body
+from router.web.connections import LATE
+from router.web.ingest_group import IngestGroup
+from router.web.small_post import SMALL_BYTES
 
-WHOLE_BYTES = 65_536
-"""A body up to here is read before memory is reserved: it came with its head or nearly so."""
-
-Headers = Sequence[tuple[bytes, bytes]]
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
-
-_JSON = (b"content-type", b"application/json")
-_NOSNIFF = (b"x-content-type-options", b"nosniff")
-_CLOSE = (b"connection", b"close")
-
-
-class IngestRefusal(Exception):
-    """
-    The request is refused: `status` and a short fixed word for the sender. `keep_alive`: it was
-    read to its end, so the connection can go on.
-    """
-
-    def __init__(self, status: int, word: str, *, keep_alive: bool = False) -> None:
-        super().__init__(word)
-        self.status = status
-        self.word = word
-        self.keep_alive = keep_alive
 
 
 class ClientGone(Exception):
@@ -69,6 +57,8 @@ class IngestApp:
         self._peers = peers or Peers()
         self._budget = budget or Budget(limits.in_flight_bytes, limits.in_flight_wait_s)
         self._log = log.get("web.ingest")
+        self.group = IngestGroup(intake, clock=clock, peers=self._peers, budget=self._budget)
+        """What takes small POSTs past this application; give it to the listener's `Wire`."""
 
     def refused_on_wire(self, raw_path: bytes, reason: str, status: int, peer: str) -> None:
         """Count a refusal of the protocol; give this to the listener as `Wire.refused`."""
@@ -93,8 +83,7 @@ class IngestApp:
             self._log.error("request failed", error=repr(error), exc_info=error)
             await _refuse(send, IngestRefusal(503, "unavailable"), entry)
         else:
-            await send(_start(reply))
-            await send({"type": "http.response.body", "body": reply.body})
+            await _reply(send, reply)
 
     async def _ask(self, entry: LiveEndpoint | None, scope: Any, receive: Receive) -> Reply:
         if entry is None:
@@ -104,7 +93,7 @@ class IngestApp:
         length = _length(scope["headers"])
         if length > entry.body_max:
             raise IngestRefusal(413, "too_large")
-        first = await receive() if length <= WHOLE_BYTES else None
+        first = await receive() if length <= SMALL_BYTES else None
         if first is None or first["type"] != "http.request" or first.get("more_body"):
             return await self._accept_parts(entry, scope, receive, first)
         body = first.get("body", b"")  # the usual case: all of it is here already
@@ -126,7 +115,7 @@ class IngestApp:
         reading = _Reading(self._budget, entry.body_max, _length(scope["headers"]))
         try:
             body = await reading.run(receive, first)
-            if len(body) <= WHOLE_BYTES:  # a large one has cost too much to be sent again
+            if len(body) <= SMALL_BYTES:  # a large one has cost too much to be sent again
                 _in_time(scope)
             return await self._intake.accept(entry, self._request(scope, body))
         finally:
@@ -221,29 +210,17 @@ def _length(headers: Headers) -> int:
     return length
 
 
-def _start(reply: Reply) -> dict[str, Any]:
-    headers: list[tuple[bytes, bytes]] = [(b"content-length", b"%d" % len(reply.body))]
-    if reply.content_type == "application/json":
-        headers.append(_JSON)
-    else:
-        headers += [(b"content-type", reply.content_type.encode("latin-1")), _NOSNIFF]
-    if reply.retry_after is not None:
-        headers.append((b"retry-after", b"%d" % reply.retry_after))
-    if reply.challenge is not None:
-        headers.append((b"www-authenticate", reply.challenge))
-    if reply.close:
-        headers.append(_CLOSE)
-    return {"type": "http.response.start", "status": reply.status, "headers": headers}
+def _start(status: int, headers: Headers) -> dict[str, Any]:
+    return {"type": "http.response.start", "status": status, "headers": headers}
+
+
+async def _reply(send: Send, reply: Reply) -> None:
+    given = (reply.content_type, reply.retry_after, reply.challenge, reply.close)
+    await send(_start(reply.status, reply_headers(len(reply.body), *given)))
+    await send({"type": "http.response.body", "body": reply.body})
 
 
 async def _refuse(send: Send, refused: IngestRefusal, entry: LiveEndpoint | None) -> None:
     body = error_body(refused.word)
-    headers = [_JSON, (b"content-length", b"%d" % len(body))]
-    if not refused.keep_alive:
-        headers.append(_CLOSE)
-    if refused.status == 405 and entry is not None:
-        headers.append((b"allow", ", ".join(sorted(entry.methods)).encode("ascii")))
-    if refused.status == 503:
-        headers.append((b"retry-after", b"%d" % RETRY_AFTER_S))
-    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
+    await send(_start(refused.status, refusal_headers(refused, len(body), entry)))
     await send({"type": "http.response.body", "body": body})

@@ -2,78 +2,54 @@
 HTTP/1.1 as strangers may speak it to us: uvicorn's protocol with deadlines, limits and strictness.
 
 Every connection carries one timer that looks, at least once every `Wire.step_s`, which deadline
-applies now; a request therefore starts no timer of its own. No deadline is shorter than the step,
-so none can pass between two looks.
+applies now (`router.web.phases`); a request therefore starts no timer of its own. No deadline is
+shorter than the step, so none can pass between two looks.
 
-    nothing yet, or half a head     header_s, from the connection or the first byte of the head
-    between requests                keep_alive_s
-    half a body                     body_idle_s since its last byte, body_total_s in all
-    whole body, no answer yet       answer_s
-    half an answer                  answer_s in which the peer has taken nothing of it
-    after a closing answer          linger_s: what still arrives is read away, so that the answer
-                                    is not lost in a reset
+A small POST to an endpoint is gathered here and given to the listener's group; uvicorn's cycle,
+its task and the application are for all other requests.
 """
 
 import asyncio
-import re
-from typing import Any, NoReturn
+from typing import Any
 
 import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from router.model.headers import BLANKS
-from router.web.connections import LATE, Wire, closing_answer
+from router.web.answers import closing_answer
+from router.web.connections import LATE, Wire
+from router.web.head import WATCHED, HeadRefused, RequestHead, refuse_head
+from router.web.phases import Progress, ends_at, phase_of
+from router.web.small_post import SMALL_BYTES, SmallPost
 from router.web.transports import CorkedTransport, LingeringTransport, waited_s
 from router.web.upgrade import parser_of_rest
 
-_HOST = re.compile(rb"[0-9A-Za-z!$&'()*+,;=\-._~:\[\]@%]*")
-"""What a Host may be made of (RFC 3986, 3.2.2)."""
-_WATCHED = frozenset({b"host", b"expect", b"transfer-encoding"})
 CROWDED_S = 0.05
 _VERSIONS = ("1.1", "1.0")
 _BODY_OVERHEAD = 8  # wire bytes a body byte may cost: a chunk of one byte takes six
 
 
-class HeadRefused(Exception):
-    """The head of a request is not acceptable; raised through the parser to stop it."""
-
-    def __init__(self, status: int, word: str) -> None:
-        super().__init__(word)
-        self.status = status
-        self.word = word
-
-
 class WireProtocol(HttpToolsProtocol):
     """One connection of a stranger."""
+
+    cycle: Any  # the last request: uvicorn's RequestResponseCycle, or a SmallPost
 
     def __init__(self, *args: Any, wire: Wire, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._wire = wire
-        self._peer = ""
+        self.peer = ""
         self._admitted = False
         self._timer: asyncio.TimerHandle | None = None
-        self._active: RequestResponseCycle | None = None
+        self._active: RequestResponseCycle | SmallPost | None = None
         self._pending: tuple[int, str] | None = None  # refusal that waits for earlier answers
         self._deaf = False  # nothing more is parsed
-        self._leaving_since: float | None = None
-        self._served = False
-        # Times are the loop's; one reading of the clock per chunk serves all parser callbacks.
-        self._now = 0.0
-        self._idle_since = 0.0
-        self._head_since = 0.0
-        self._body_since = 0.0
-        self._answer_since = 0.0
-        self._stalled_since: float | None = None  # the peer does not take what we send
-        self._last_byte = 0.0
+        self._at = Progress()
+        self._now = 0.0  # one reading of the loop's clock per chunk serves all parser callbacks
         # Of the request being parsed.
-        self._in_head = False
         self._begun = 0  # requests on this connection so far
-        self._hosts = 0
-        self._codings = 0
-        self._blanks = 0  # bytes that header values lost
+        self._head = RequestHead()
         self._chunk_bytes = 0
-        self._late_head_bytes = 0  # head bytes after the chunk in which the head began
         self._late_body_bytes = 0  # wire bytes after the chunk in which the body began
         self._body_bytes = 0
 
@@ -82,13 +58,13 @@ class WireProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Admit the connection and start its one timer."""
         super().connection_made(transport)
-        self._now = self._idle_since = self.loop.time()
+        self._now = self._at.idle_since = self.loop.time()
         if self.client is not None:  # a v6 socket shows v4 senders as mapped addresses
-            self._peer = self.client[0].removeprefix("::ffff:")
-            self.client = (self._peer, self.client[1])
-        self._admitted = self._wire.admit(self._peer)
+            self.peer = self.client[0].removeprefix("::ffff:")
+            self.client = (self.peer, self.client[1])
+        self._admitted = self._wire.admit(self.peer)
         if not self._admitted:
-            self._wire.refused(b"", "too_many_connections", 0, self._peer)
+            self._wire.refused(b"", "too_many_connections", 0, self.peer)
             self._deaf = True
             transport.abort()
             return
@@ -101,9 +77,11 @@ class WireProtocol(HttpToolsProtocol):
             self._timer = None
         if self._admitted:
             self._admitted = False
-            self._wire.release(self._peer)
+            self._wire.release(self.peer)
         self._deaf = True
         self._abandon(self._active)
+        if type(self.cycle) is SmallPost:
+            self.cycle = self._active = None
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -111,10 +89,10 @@ class WireProtocol(HttpToolsProtocol):
         if self._deaf:
             return
         self._now = self.loop.time()
-        if not self._served and self._came_too_late():
+        if not self._at.served and self._came_too_late():
             return
         self._chunk_bytes = len(data)
-        in_head, begun = self._in_head, self._begun
+        in_head, begun = self._at.in_head, self._begun
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
@@ -122,11 +100,11 @@ class WireProtocol(HttpToolsProtocol):
         except httptools.HttpParserError as error:
             self._not_parsed(error)
         else:
-            if self._in_head:
+            if self._at.in_head:
                 self._more_head(in_head)
             elif self.cycle is not None and self.cycle.more_body:
                 self._more_body()
-            elif self._codings and self._begun - begun < 2:
+            elif self._head.codings and self._begun - begun < 2:
                 self._whole_body()
 
     def eof_received(self) -> bool | None:  # type: ignore[override]
@@ -135,8 +113,7 @@ class WireProtocol(HttpToolsProtocol):
         is being sent an answer without end has gone.
         """
         active = self._active
-        waiting = active is not None and not active.response_started and not active.more_body
-        if active is None or not waiting or self.scheme == "https":
+        if active is None or active.response_started or active.more_body or self.scheme == "https":
             return None
         self.cycle.keep_alive = False
         return True
@@ -154,17 +131,17 @@ class WireProtocol(HttpToolsProtocol):
 
     def pause_writing(self) -> None:
         """The peer reads more slowly than we write."""
-        self._stalled_since = self.loop.time()
+        self._at.stalled_since = self.loop.time()
         super().pause_writing()
 
     def resume_writing(self) -> None:
         """It has caught up."""
-        self._stalled_since = None
+        self._at.stalled_since = None
         super().resume_writing()
 
     def is_late(self) -> bool:
         """Whether the request being answered has waited too long for its turn."""
-        return self._wire.patience.spent(self._answer_since, self.loop.time())
+        return self._wire.patience.spent(self._at.whole_since, self.loop.time())
 
     def read_no_more(self) -> None:
         """Whatever else comes is not looked at."""
@@ -172,10 +149,10 @@ class WireProtocol(HttpToolsProtocol):
 
     def linger(self) -> None:
         """Close our sending side; read and drop the rest until the peer closes or linger_s."""
-        if self._leaving_since is not None or self.transport.is_closing():
+        if self._at.leaving_since is not None or self.transport.is_closing():
             return
         self._deaf = True
-        self._leaving_since = self.loop.time()
+        self._at.leaving_since = self.loop.time()
         self.flow.resume_reading()
         if self.transport.can_write_eof():
             self.transport.write_eof()
@@ -184,41 +161,75 @@ class WireProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """The first byte of a request."""
-        super().on_message_begin()
-        self._in_head = True
+        self.url = b""
+        self.headers = []
+        self._head = RequestHead()
+        self._at.in_head = True
         self._begun += 1
-        self._hosts = self._codings = self._blanks = self._late_head_bytes = 0
         self._late_body_bytes = self._body_bytes = 0
-        self._head_since = self._now if self._served else self._idle_since
-        self._served = True
+        self._at.head_since = self._now if self._at.served else self._at.idle_since
+        self._at.served = True
 
     def on_url(self, url: bytes) -> None:
         """A piece of the request target."""
         self.url += url
         if len(self.url) > self._wire.limits.uri_bytes:
-            _stop(414, "uri_too_long")
+            refuse_head(414, "uri_too_long")
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """
         One field of the head, for every reader without the blanks around its value. Trailers are
         dropped: nobody may add a header after the body.
         """
-        if not self._in_head:
+        if not self._at.in_head:
             return
         name, bare = name.lower(), value.strip(BLANKS)
-        self._blanks += len(value) - len(bare)
-        if name in _WATCHED:
-            self._watch_header(name, bare.lower())
+        if bare is not value:
+            self._head.blanks += len(value) - len(bare)
+        if name in WATCHED:
+            self._head.watch(name, bare)
         self.headers.append((name, bare))
 
     def on_headers_complete(self) -> None:
-        """The head is whole: check it, then hand the request to the application."""
-        self._check_head()
-        self._in_head = False
-        self._body_since = self._last_byte = self._now
+        """The head is whole: check it, then gather a small POST, or ask the application."""
+        limits, version = self._wire.limits, self.parser.get_http_version
+        self._head.check(self.url, self.headers, self._chunk_bytes, limits, version)
+        self._at.in_head = False
+        self._at.body_since = self._at.last_byte = self._now
+        post = None if self._head.unusual or self._wire.group is None else self._small_post()
+        if post is None:
+            self._ask_application()
+        else:
+            self.cycle = self._active = post
+
+    def _small_post(self) -> SmallPost | None:
+        """The request if it is a usual one, and the only one here that is unanswered."""
+        parser, cycle, group = self.parser, self.cycle, self._wire.group
+        usual = parser.get_method() == b"POST" and parser.get_http_version() == "1.1"
+        waits = self.flow.write_paused or (cycle is not None and not cycle.response_complete)
+        if group is None or not usual or waits or self._head.length > SMALL_BYTES:
+            return None
+        path, query = self.url, b""
+        if b"?" in path:
+            parsed = httptools.parse_url(path)
+            path, query = parsed.path, parsed.query or b""
+        endpoint = group.endpoint(path)
+        if endpoint is None or self._head.length > endpoint.body_max:
+            return None
+        post = SmallPost(self, group, endpoint, (path, query), self.headers)
+        post.keep_alive = parser.should_keep_alive()
+        return post
+
+    def _ask_application(self) -> None:
+        """Begin what uvicorn keeps of a request, and start the application on it."""
+        url, headers = self.url, self.headers
+        super().on_message_begin()
+        self.url = url
+        self.headers += headers  # the list that the scope has, too
+        self.expect_100_continue = self._head.expects
         super().on_headers_complete()
         if self.scope["http_version"] not in _VERSIONS:  # found out above; 0.9 and 2.0 parse too
-            _stop(400, "malformed_request")
+            refuse_head(400, "malformed_request")
 
     def on_body(self, body: bytes) -> None:
         """A piece of the body; what nobody will read any more is dropped."""
@@ -227,6 +238,8 @@ class WireProtocol(HttpToolsProtocol):
         if cycle.response_complete:
             return
         cycle.body += body
+        if type(cycle) is SmallPost:
+            return
         if len(cycle.body) > HIGH_WATER_LIMIT:
             self.flow.pause_reading()
         cycle.message_event.set()
@@ -237,68 +250,53 @@ class WireProtocol(HttpToolsProtocol):
         if cycle.response_complete:
             return
         cycle.more_body = False
-        cycle.message_event.set()
         if cycle is self._active:
-            self._answer_since = self._now
-
-    def _watch_header(self, name: bytes, value: bytes) -> None:
-        if name == b"host":
-            self._hosts += 1
-            if not _HOST.fullmatch(value):
-                _stop(400, "malformed_request")
-        elif name == b"expect":
-            if value != b"100-continue":
-                _stop(417, "expectation_failed")
-            self.expect_100_continue = True
+            self._at.whole_since = self._now
+        if type(cycle) is SmallPost:
+            cycle.group.offer(cycle)
         else:
-            self._codings += 1
-            if value != b"chunked" or self._codings > 1:
-                _stop(400, "malformed_request")
-
-    def _check_head(self) -> None:
-        limits = self._wire.limits
-        headers = self.headers
-        if len(headers) > limits.header_count:
-            _stop(431, "too_many_headers")
-        # Most heads are smaller than the limit because the chunk they came in is.
-        if self._chunk_bytes + self._late_head_bytes > limits.header_bytes:
-            size = sum([len(name) + len(value) + 4 for name, value in headers])
-            if size + self._blanks > limits.header_bytes:
-                _stop(431, "headers_too_large")
-        if self.url == b"*":
-            _stop(400, "malformed_request")
-        if self._hosts != 1:
-            version = self.parser.get_http_version()
-            if self._hosts or version == "1.1":
-                _stop(400, "bad_host")
+            cycle.message_event.set()
 
     # -- pieces of requests --------------------------------------------------------------------
 
     def _more_head(self, began_earlier: bool) -> None:
         if not began_earlier:
             return
-        self._late_head_bytes += self._chunk_bytes
+        self._head.late_bytes += self._chunk_bytes
         limits = self._wire.limits
-        if self._late_head_bytes > limits.header_bytes + limits.uri_bytes:
+        if self._head.late_bytes > limits.header_bytes + limits.uri_bytes:
             self._refuse(431, "headers_too_large")
 
     def _more_body(self) -> None:
         cycle = self.cycle
-        self._last_byte = self._now
+        self._at.last_byte = self._now
+        if type(cycle) is SmallPost:
+            self._more_of_small(cycle)
+            return
         if not isinstance(cycle.transport, LingeringTransport):
-            cycle.transport = LingeringTransport(self.linger, self.transport)  # type: ignore[assignment]
+            cycle.transport = LingeringTransport(self.linger, self.transport)
             return
         self._late_body_bytes += self._chunk_bytes
         if self._late_body_bytes > self._body_allowed():
             self._refuse(400, "malformed_request")
+
+    def _more_of_small(self, post: SmallPost) -> None:
+        """What does not come at once needs memory meanwhile; the application can wait for some."""
+        if post.held or post.group.hold(post, self._head.length):
+            return
+        self.cycle = None
+        self._ask_application()
+        if post.body:
+            self.on_body(post.body)
+        self._more_body()
 
     def _whole_body(self) -> None:
         """
         A chunked request that ended in this chunk and shares it with no other: the same bound as
         for one that came in many, so that the answer does not depend on how it was cut.
         """
-        cycle = self.cycle
-        if cycle is not self._active or cycle.response_started:
+        active = self._active
+        if active is None or active is not self.cycle or active.response_started:
             return
         allowed = self._body_allowed() + self._wire.limits.uri_bytes
         if self._late_body_bytes + self._chunk_bytes > allowed:
@@ -344,21 +342,32 @@ class WireProtocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._active = cycle
-        self._answer_since = self._now
+        self._at.whole_since = self._now
         cycle.scope[LATE] = self.is_late  # type: ignore[literal-required]
         if not cycle.waiting_for_100_continue and cycle.transport is self.transport:
             cycle.transport = CorkedTransport(self.transport)  # type: ignore[assignment]
         super()._start_asgi_task(cycle, app)
 
     def on_response_complete(self) -> None:
-        """An answer is out: start the next pipelined request, or wait for one."""
-        self.server_state.total_requests += 1
-        sent = self._active.transport if self._active is not None else None
-        if isinstance(sent, CorkedTransport):
+        """An answer of the application is out."""
+        if isinstance(sent := getattr(self._active, "transport", None), CorkedTransport):
             sent.flush()
-        if self.transport.is_closing() or self._leaving_since is not None:
+        self._go_on()
+
+    def answer_small(self, post: SmallPost, answer: bytes, *, close: bool) -> None:
+        """Send the whole answer to a small POST whose sender is still here."""
+        post.response_started = post.response_complete = True
+        self.transport.write(answer)
+        if close:
+            self.transport.close()
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Start the next pipelined request, or wait for one."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing() or self._at.leaving_since is not None:
             return
-        self._now = self._idle_since = self.loop.time()
+        self._now = self._at.idle_since = self.loop.time()
         self.flow.resume_reading()
         if self.pipeline and not (self._pending and self.pipeline[-1][0].more_body):
             self._start_asgi_task(*self.pipeline.pop())
@@ -369,36 +378,26 @@ class WireProtocol(HttpToolsProtocol):
 
     def _tick(self) -> None:
         now = self.loop.time()
-        due, status, word = self._deadline(now)
+        if self.transport.is_closing() and self._at.leaving_since is None:
+            self._at.leaving_since = now
+        phase = phase_of(self._progress(now))
+        due = ends_at(phase, self._at, self._wire.allowed)
         if now >= due:
-            self._expire(status, word)
+            self._expire(phase.status, phase.word)
             due = now + self._wire.step_s
         wait = min(due - now, self._wire.step_s)
         self._timer = None
         if self._admitted:
             self._timer = self.loop.call_later(max(wait, 0.001), self._tick)
 
-    def _deadline(self, now: float) -> tuple[float, int, str]:
-        """When, and with which answer, the present phase ends. Status 0: silently."""
-        limits = self._wire.limits
-        if self.transport.is_closing() and self._leaving_since is None:
-            self._leaving_since = now
-        if self._leaving_since is not None:
-            return self._leaving_since + self._wire.linger_s, 0, "gone"
-        if (active := self._active) is not None and not active.response_complete:
-            if not active.more_body:
-                since = self._answer_since
-                if active.response_started:
-                    since = now if self._stalled_since is None else self._stalled_since
-                return since + limits.answer_s, 503, "timeout"
-            if self.flow.read_paused:  # ours to resume: the sender is not to blame
-                self._last_byte = now
-            idle = self._last_byte + limits.body_idle_s
-            return min(idle, self._body_since + limits.body_total_s), 408, "body_timeout"
-        if self._in_head:
-            return self._head_since + limits.header_s, 408, "header_timeout"
-        wait = limits.keep_alive_s if self._served else limits.header_s
-        return self._idle_since + wait, 0, "idle"
+    def _progress(self, now: float) -> Progress:
+        at, active = self._at, self._active
+        at.unanswered = active is not None and not active.response_complete
+        if active is not None and at.unanswered:
+            at.more_body, at.answering = active.more_body, active.response_started
+            if at.more_body and self.flow.read_paused:  # by us: the sender is not to blame
+                at.last_byte = now
+        return at
 
     def _expire(self, status: int, word: str) -> None:
         if word == "gone":
@@ -426,8 +425,8 @@ class WireProtocol(HttpToolsProtocol):
         active = self._active
         started = active is not None and active.response_started and not active.response_complete
         self._abandon(active)
-        path = self.url.partition(b"?")[0] if self._served else b""
-        self._wire.refused(path, word, status, self._peer)
+        path = self.url.partition(b"?")[0] if self._at.served else b""
+        self._wire.refused(path, word, status, self.peer)
         if self.transport.is_closing():
             return
         if started:
@@ -437,12 +436,12 @@ class WireProtocol(HttpToolsProtocol):
         self.linger()
 
     @staticmethod
-    def _abandon(cycle: RequestResponseCycle | None) -> None:
-        if cycle is not None and not cycle.response_complete:
-            cycle.disconnected = True
+    def _abandon(cycle: RequestResponseCycle | SmallPost | None) -> None:
+        if cycle is None or cycle.response_complete:
+            return
+        cycle.disconnected = True
+        if isinstance(cycle, RequestResponseCycle):
             cycle.waiting_for_100_continue = False  # it would be said after the refusal
             cycle.message_event.set()
-
-
-def _stop(status: int, word: str) -> NoReturn:
-    raise HeadRefused(status, word)
+        elif cycle.more_body:  # of a whole one, the group gives it back
+            cycle.group.release(cycle)

@@ -150,20 +150,27 @@ class Listener:
             server.close()
         for connection in list(state.connections):
             connection.shutdown()
-        await _finish(state.tasks, grace_s)
+        await self._finish(grace_s)
         for connection in list(state.connections):
             connection.transport.abort()
         # Aborted requests see it on the next turn and end by themselves.
-        await _finish(state.tasks, min(grace_s, 1.0))
-        for task in list(state.tasks):
+        await self._finish(min(grace_s, 1.0))
+        for task in self._tasks():
             task.cancel()
         await asyncio.sleep(0)
 
+    def _tasks(self) -> set[asyncio.Task[None]]:
+        """All that is being accepted: the application's requests, and the groups of small POSTs."""
+        group = self._wire.group
+        return self._server.server_state.tasks | (group.tasks if group is not None else set())
 
-async def _finish(tasks: set[asyncio.Task[None]], seconds: float) -> None:
-    await asyncio.sleep(0)
-    if tasks:
-        await asyncio.wait(list(tasks), timeout=seconds)
+    async def _finish(self, seconds: float) -> None:
+        """Wait for whatever is being accepted, and for what follows it."""
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + seconds
+        await asyncio.sleep(0)
+        while (tasks := self._tasks()) and (left := ends - loop.time()) > 0:
+            await asyncio.wait(tasks, timeout=left)
 
 
 def _config(app: Any, wire: Wire) -> uvicorn.Config:

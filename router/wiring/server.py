@@ -321,7 +321,7 @@ class Server:
         server = self.live.current.ruleset.server
         peers = Peers(server.trusted_proxies)
         ingest = IngestApp(self.intake, clock=self.clock, limits=server.limits, peers=peers)
-        wire = Wire(server.limits, peers=peers, refused=ingest.refused_on_wire)
+        wire = Wire(server.limits, peers=peers, refused=ingest.refused_on_wire, group=ingest.group)
         self.callers = callers(self.live, dev=self.options.dev, clock=self.clock)
         self.admin_app = AdminApp(
             self._admin_api,

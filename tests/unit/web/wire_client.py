@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from router.clock import SystemClock
+from router.intake import Answer, Arrival
 from router.model.delivery import InboundRequest
 from router.model.settings import Limits
 from router.web.budget import Budget
@@ -55,6 +56,7 @@ class FakeIntake:
         self.entered = asyncio.Event()
         self.finished = asyncio.Event()
         self.fault: Exception | None = None
+        self.groups: list[int] = []
 
     def find(self, raw_path: bytes) -> Entry | None:
         return self.entries.get(raw_path)
@@ -68,6 +70,11 @@ class FakeIntake:
         self.accepted.append(request)
         self.finished.set()
         return self.reply
+
+    async def accept_group(self, arrivals: Sequence[Arrival], answer: Answer) -> None:
+        self.groups.append(len(arrivals))
+        for arrival in arrivals:
+            answer(arrival, await self.accept(arrival.endpoint, arrival.request))
 
     def refuse(
         self,
@@ -150,6 +157,7 @@ async def serving(
     peers: Peers | None = None,
     linger_s: float = 1.0,
     listen: str = "127.0.0.1:0",
+    short: bool = True,
     **limits: Any,
 ) -> AsyncIterator[Server]:
     """A listener with these limits, stopped at the end."""
@@ -158,7 +166,8 @@ async def serving(
     peers = peers or Peers(trusted)
     budget = Budget(given.in_flight_bytes, given.in_flight_wait_s)
     app = IngestApp(intake, clock=SystemClock(), limits=given, peers=peers, budget=budget)
-    wire = Wire(given, peers=peers, refused=app.refused_on_wire, linger_s=linger_s)
+    group = app.group if short else None
+    wire = Wire(given, peers=peers, refused=app.refused_on_wire, linger_s=linger_s, group=group)
     listener = Listener(app.serve, listen, wire)
     await listener.start()
     server = Server(intake, listener, wire, budget, [])

@@ -1,0 +1,99 @@
+"""What the head of one request may be, as far as its connection cares."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from router.model.settings import Limits
+
+_HOST = re.compile(rb"[0-9A-Za-z!$&'()*+,;=\-._~:\[\]@%]*")
+"""What a Host may be made of (RFC 3986, 3.2.2)."""
+WATCHED = frozenset(
+    {b"host", b"expect", b"transfer-encoding", b"content-length", b"content-encoding", b"upgrade"}
+)
+"""The fields that `RequestHead.watch` wants to see; lower case."""
+
+
+class HeadRefused(Exception):
+    """The head of a request is not acceptable; raised through the parser to stop it."""
+
+    def __init__(self, status: int, word: str) -> None:
+        super().__init__(word)
+        self.status = status
+        self.word = word
+
+
+class RequestHead:
+    """What the fields of one head have said so far."""
+
+    hosts = 0
+    codings = 0
+    expects = False
+    length = 0
+    """What the body is announced with; the parser has checked that it is a number, given once."""
+    unusual = False
+    """It says more of its body than a length, or of its connection than whether it stays."""
+    blanks = 0
+    """Bytes that values lost around them."""
+    late_bytes = 0
+    """Bytes after the chunk in which it began."""
+
+    def watch(self, name: bytes, value: bytes) -> None:
+        """
+        Note a field of `WATCHED`.
+
+        Raises:
+            HeadRefused: it may not be so.
+        """
+        if name == b"host":
+            self.hosts += 1
+            if not _HOST.fullmatch(value):
+                refuse_head(400, "malformed_request")
+        elif name == b"content-length":
+            self.length = int(value)
+        else:
+            self.unusual = True
+            if name == b"expect":
+                if value.lower() != b"100-continue":
+                    refuse_head(417, "expectation_failed")
+                self.expects = True
+            elif name == b"transfer-encoding":
+                self.codings += 1
+                if value.lower() != b"chunked" or self.codings > 1:
+                    refuse_head(400, "malformed_request")
+
+    def check(
+        self,
+        target: bytes,
+        headers: Sequence[tuple[bytes, bytes]],
+        came: int,
+        limits: Limits,
+        version: Callable[[], str],
+    ) -> None:
+        """
+        Check the whole of it; `came`: how many bytes the chunk has in which it ended.
+
+        Raises:
+            HeadRefused: it is too large, asks for `*`, or names not one host.
+        """
+        if len(headers) > limits.header_count:
+            refuse_head(431, "too_many_headers")
+        # Most heads are smaller than the limit because the chunk they came in is.
+        if came + self.late_bytes > limits.header_bytes:
+            size = sum([len(name) + len(value) + 4 for name, value in headers])
+            if size + self.blanks > limits.header_bytes:
+                refuse_head(431, "headers_too_large")
+        if target == b"*":
+            refuse_head(400, "malformed_request")
+        if self.hosts != 1 and (self.hosts or version() == "1.1"):
+            refuse_head(400, "bad_host")
+
+
+def refuse_head(status: int, word: str) -> NoReturn:
+    """
+    Stop the parser.
+
+    Raises:
+        HeadRefused: always.
+    """
+    raise HeadRefused(status, word)

@@ -1,0 +1,172 @@
+"""
+The short way in: small POSTs that became whole in one turn of the event loop go through the intake
+together, and are answered from the protocol without an application between.
+
+It has the limits, words and bytes of the general way (`router.web.ingest`); whatever is unusual
+about a request sends it there.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+
+from router import log
+from router.clock import Clock
+from router.intake.intake import Arrival, Intake
+from router.intake.reply import Reply
+from router.model.delivery import InboundRequest
+from router.rules.live import LiveEndpoint
+from router.web.answers import IngestRefusal, refusal_bytes, reply_bytes
+from router.web.budget import Budget
+from router.web.client_address import Peers
+from router.web.small_post import SmallPost
+
+GROUP_MAX = 64
+GROUP_BYTES = 262_144
+"""A group ends before the body that would make it larger than this."""
+
+
+class IngestGroup:
+    """
+    Small POSTs on their way through the intake. Belongs to one event loop.
+
+    Endpoints that have some ready take turns, so that one busy sender holds up nobody else. What
+    one group has no room for goes in the loop's next turn.
+    """
+
+    def __init__(self, intake: Intake, *, clock: Clock, peers: Peers, budget: Budget) -> None:
+        self._intake = intake
+        self._now = clock.now
+        self._peers = peers
+        self._budget = budget
+        self._log = log.get("web.ingest")
+        self._ready: dict[str, deque[SmallPost]] = {}
+        self._walking = False
+        self.tasks: set[asyncio.Task[None]] = set()
+        """One for each group that is under way; every ready request has one to come."""
+
+    def endpoint(self, raw_path: bytes) -> LiveEndpoint | None:
+        """The endpoint at exactly this raw path, if it takes POSTs."""
+        found = self._intake.find(raw_path)
+        return found if found is not None and "POST" in found.methods else None
+
+    def hold(self, post: SmallPost, size: int) -> bool:
+        """Reserve memory for a body that did not come at once; False: it has to wait for some."""
+        if not self._budget.take_now(size):
+            return False
+        post.held = size
+        return True
+
+    def release(self, post: SmallPost) -> None:
+        """Give back what a request holds of the memory for bodies."""
+        self._budget.give(post.held)
+        post.held = 0
+
+    def offer(self, post: SmallPost) -> None:
+        """Take a whole request; it goes in this turn's group or one of the next turns'."""
+        name = post.endpoint.name
+        waiting = self._ready.get(name)
+        if waiting is None:
+            self._ready[name] = deque((post,))
+        else:
+            waiting.append(post)
+        if not self._walking:
+            self._walk_next()
+
+    def _walk_next(self) -> None:
+        self._walking = True
+        task = asyncio.get_running_loop().create_task(self._walk())
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def _walk(self) -> None:
+        self._walking = False
+        posts = self._take()
+        if self._ready:
+            self._walk_next()
+        try:
+            if arrivals := self._admitted(posts):
+                await self._intake.accept_group(arrivals, self._answer)
+        except Exception as error:  # noqa: BLE001 - the last net: the senders must get 503
+            self._failed(posts, error)
+        finally:
+            for post in posts:  # also those that nobody waits for or that were refused
+                if post.held:
+                    self.release(post)
+
+    def _take(self) -> list[SmallPost]:
+        """The next group: one of each endpoint, then again, as long as there is room."""
+        posts: list[SmallPost] = []
+        size, ready = 0, self._ready
+        while ready and len(posts) < GROUP_MAX:
+            name = next(iter(ready))
+            waiting = ready[name]
+            size += len(waiting[0].body)
+            if size > GROUP_BYTES and posts:
+                break
+            posts.append(waiting.popleft())
+            del ready[name]
+            if waiting:
+                ready[name] = waiting  # behind the others
+        return posts
+
+    def _admitted(self, posts: Sequence[SmallPost]) -> list[Arrival]:
+        """Those that have not waited too long, and for which there is memory."""
+        now, arrivals = self._now(), []
+        for post in posts:
+            if post.disconnected:
+                continue
+            try:
+                self._admit(post)
+                arrivals.append(Arrival(post.endpoint, self._request(post, now), post))
+            except IngestRefusal as refused:
+                peer = self._sender(post)
+                self._intake.refuse(post.endpoint, refused.word, refused.status, peer, post.headers)
+                self._refuse(post, refused)
+            except Exception as error:  # noqa: BLE001 - of one request, and no other's
+                self._failed((post,), error)
+        return arrivals
+
+    def _admit(self, post: SmallPost) -> None:
+        if post.connection.is_late():
+            raise IngestRefusal(503, "busy", keep_alive=True)
+        if not post.held:
+            if not self._budget.take_whole(len(post.body)):
+                raise IngestRefusal(503, "busy")
+            post.held = len(post.body)
+
+    def _request(self, post: SmallPost, now: int) -> InboundRequest:
+        sender = self._sender(post)
+        headers = tuple(post.headers)
+        return InboundRequest("POST", post.path, post.query, headers, post.body, sender, now)
+
+    def _sender(self, post: SmallPost) -> str:
+        peer = post.connection.peer
+        return self._peers.sender(peer, post.headers) if self._peers.any_trusted else peer
+
+    def _answer(self, arrival: Arrival, reply: Reply) -> None:
+        post: SmallPost = arrival.sender
+        post.answered = True
+        self.release(post)
+        if not post.disconnected:
+            answer = reply_bytes(reply, keep_alive=post.keep_alive)
+            close = reply.close or not post.keep_alive
+            post.connection.answer_small(post, answer, close=close)
+
+    def _refuse(self, post: SmallPost, refused: IngestRefusal) -> None:
+        post.answered = True
+        if not post.disconnected:
+            answer = refusal_bytes(refused, keep_alive=post.keep_alive)
+            close = not (refused.keep_alive and post.keep_alive)
+            post.connection.answer_small(post, answer, close=close)
+
+    def _failed(self, posts: Sequence[SmallPost], error: Exception) -> None:
+        """A fault of ours: whoever has no answer yet gets 503."""
+        word = "busy" if isinstance(error, MemoryError) else "unavailable"
+        if word == "busy":
+            self._log.error("no memory for a request")
+        else:
+            self._log.error("request failed", error=repr(error), exc_info=error)
+        for post in posts:
+            if not post.answered:
+                self._refuse(post, IngestRefusal(503, word))

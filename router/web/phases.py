@@ -1,0 +1,122 @@
+"""
+The phases of a connection: what it waits for, how long it may, and what is said when it did not.
+
+No timers and no I/O: the protocol says how far it is, and the table when that ends.
+"""
+
+from collections.abc import Callable, Mapping
+from math import inf
+from typing import NamedTuple
+
+import msgspec
+
+
+class Progress(msgspec.Struct):
+    """
+    How far a connection is; the protocol keeps it up to date. Times are the loop's, in seconds.
+
+    `unanswered`: the head of a request is whole and its answer is not; then `more_body`: its body
+    is not whole, `answering`: its answer has begun. `in_head`: another head has begun. `served`: a
+    request has begun before. `whole_since`: when the body was. `stalled_since`: the peer takes
+    nothing of what is sent; `leaving_since`: nothing more is said or looked at (None: not so).
+    """
+
+    unanswered: bool = False
+    more_body: bool = False
+    answering: bool = False
+    in_head: bool = False
+    served: bool = False
+    idle_since: float = 0.0
+    head_since: float = 0.0
+    body_since: float = 0.0
+    last_byte: float = 0.0
+    whole_since: float = 0.0
+    stalled_since: float | None = None
+    leaving_since: float | None = None
+
+
+class TimeBound(NamedTuple):
+    """At most as long as `setting` says, from that moment on."""
+
+    setting: str
+    since: Callable[[Progress], float]
+
+
+class Phase(NamedTuple):
+    """
+    One row: the phase, when a connection is in it, how long it may be, and what the sender gets if
+    it ends by that. Status 0: nothing; the connection is closed (`idle`) or dropped (`gone`).
+    """
+
+    name: str
+    holds: Callable[[Progress], bool]
+    bounds: tuple[TimeBound, ...]
+    status: int
+    word: str
+
+
+PHASES = (
+    Phase(
+        "a closing answer is out: what still comes is read away, or it would be lost in a reset",
+        lambda at: at.leaving_since is not None,
+        (TimeBound("linger_s", lambda at: at.leaving_since or 0.0),),
+        0,
+        "gone",
+    ),
+    Phase(
+        "half a body",
+        lambda at: at.unanswered and at.more_body,
+        (
+            TimeBound("body_idle_s", lambda at: at.last_byte),
+            TimeBound("body_total_s", lambda at: at.body_since),
+        ),
+        408,
+        "body_timeout",
+    ),
+    Phase(
+        "half an answer of which the sender takes nothing",
+        lambda at: at.unanswered and at.answering,
+        (TimeBound("answer_s", lambda at: inf if at.stalled_since is None else at.stalled_since),),
+        503,
+        "timeout",
+    ),
+    Phase(
+        "a whole request without an answer",
+        lambda at: at.unanswered,
+        (TimeBound("answer_s", lambda at: at.whole_since),),
+        503,
+        "timeout",
+    ),
+    Phase(
+        "half a head",
+        lambda at: at.in_head,
+        (TimeBound("header_s", lambda at: at.head_since),),
+        408,
+        "header_timeout",
+    ),
+    Phase(
+        "nothing yet",
+        lambda at: not at.served,
+        (TimeBound("header_s", lambda at: at.idle_since),),
+        0,
+        "idle",
+    ),
+    Phase(
+        "between requests",
+        lambda _: True,
+        (TimeBound("keep_alive_s", lambda at: at.idle_since),),
+        0,
+        "idle",
+    ),
+)
+"""The first row that holds is the phase."""
+
+
+def phase_of(at: Progress) -> Phase:
+    """What a connection waits for."""
+    return next(phase for phase in PHASES if phase.holds(at))
+
+
+def ends_at(phase: Phase, at: Progress, allowed: Mapping[str, float]) -> float:
+    """When a phase ends by itself; `allowed`: the settings, in seconds."""
+    return min(bound.since(at) + allowed[bound.setting] for bound in phase.bounds)

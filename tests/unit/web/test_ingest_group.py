@@ -1,0 +1,193 @@
+"""Small POSTs that come together go through the intake together; each gets its own answer."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from router.clock import SystemClock
+from router.web.budget import Budget
+from router.web.client_address import Peers
+from router.web.ingest_group import GROUP_BYTES, GROUP_MAX, IngestGroup
+from router.web.small_post import SMALL_BYTES, SmallPost
+from tests.unit.web.wire_client import PATH, Entry, FakeIntake, Server, post, serving
+from tests.waiting import until
+
+H = b"POST /wh_x HTTP/1.1\r\nHost: h\r\n"
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    async with serving(in_flight_bytes=4_000_000) as running:
+        running.intake.entries[PATH].body_max = 1_000_000
+        yield running
+
+
+class Sender:
+    """A connection as the group sees it: what it was answered, in which order."""
+
+    peer = "192.0.2.1"
+
+    def __init__(self, heard: list[tuple[bytes, int]]) -> None:
+        self.heard = heard
+        self.late = False
+
+    def is_late(self) -> bool:
+        return self.late
+
+    def answer_small(self, post: SmallPost, answer: bytes, *, close: bool) -> None:
+        self.heard.append((post.body[:9].rstrip(b"."), int(answer[9:12])))
+
+
+class Group:
+    """A group with a made-up intake; `offer` gives it a request of `endpoint`."""
+
+    def __init__(self, limit: int = 10_000_000) -> None:
+        self.intake, self.heard = FakeIntake(), list[tuple[bytes, int]]()
+        self.budget = Budget(limit, 1.0)
+        given: Any = self.intake
+        self.real = IngestGroup(given, clock=SystemClock(), peers=Peers(), budget=self.budget)
+
+    def offer(self, endpoint: str, text: str, size: int = 0) -> SmallPost:
+        entry: Any = Entry(endpoint)
+        made = SmallPost(Sender(self.heard), self.real, entry, (PATH, b""), [])
+        made.body, made.more_body = text.encode().ljust(size, b"."), False
+        self.real.offer(made)
+        return made
+
+    async def answered(self, count: int) -> list[bytes]:
+        await until(lambda: len(self.heard) >= count)
+        assert len(self.heard) == count
+        assert self.budget.used == 0
+        return [text for text, _ in self.heard]
+
+
+async def test_what_became_whole_in_one_turn_is_one_group() -> None:
+    group = Group()
+    for n in range(GROUP_MAX):
+        group.offer("x", str(n))
+    assert await group.answered(GROUP_MAX) == [b"%d" % n for n in range(GROUP_MAX)]
+    assert group.intake.groups == [GROUP_MAX]
+
+
+async def test_what_a_group_has_no_room_for_goes_next() -> None:
+    group = Group()
+    for n in range(2 * GROUP_MAX + 1):
+        group.offer("x", str(n))
+    await group.answered(2 * GROUP_MAX + 1)
+    assert group.intake.groups == [GROUP_MAX, GROUP_MAX, 1]
+
+
+async def test_a_group_has_an_end_in_bytes() -> None:
+    group, whole = Group(), GROUP_BYTES // SMALL_BYTES
+    for n in range(whole + 1):
+        group.offer("x", str(n), SMALL_BYTES)
+    await group.answered(whole + 1)
+    assert group.intake.groups == [whole, 1]
+
+
+async def test_endpoints_take_turns() -> None:
+    group = Group()
+    for n in range(GROUP_MAX + 10):
+        group.offer("busy", f"b{n}")
+    for n in range(3):
+        group.offer("other", f"o{n}")
+    heard = await group.answered(GROUP_MAX + 13)
+    assert heard[:7] == [b"b0", b"o0", b"b1", b"o1", b"b2", b"o2", b"b3"]
+    assert group.intake.groups == [GROUP_MAX, 13]
+
+
+async def test_nobody_is_left_out_because_the_intake_takes_its_time() -> None:
+    """A group that waits for its commit holds up no other."""
+    group = Group()
+    group.intake.gate = asyncio.Event()
+    group.offer("x", "1")
+    await group.intake.entered.wait()
+    group.intake.entered.clear()
+    group.offer("x", "2")
+    await group.intake.entered.wait()
+    assert group.heard == []
+    group.intake.gate.set()
+    await group.answered(2)
+
+
+async def test_a_body_without_memory_is_put_off_and_no_other() -> None:
+    group = Group(limit=1000)
+    group.offer("x", "1", 600)
+    group.offer("x", "2", 600)
+    group.offer("x", "3", 300)
+    await group.answered(3)
+    assert sorted(group.heard) == [(b"1", 200), (b"2", 503), (b"3", 200)]
+    assert group.intake.refusals == [("x", "busy", 503)]
+
+
+async def test_who_went_before_his_turn_is_nobody_s_delivery() -> None:
+    group = Group()
+    group.offer("x", "1").disconnected = True
+    group.offer("x", "2")
+    await group.answered(1)
+    assert [request.body for request in group.intake.accepted] == [b"2"]
+
+
+async def test_who_goes_while_it_is_committed_is_stored_and_hears_nothing() -> None:
+    group = Group()
+    group.intake.gate = asyncio.Event()
+    gone = group.offer("x", "1", 100)
+    group.offer("x", "2")
+    await group.intake.entered.wait()
+    gone.disconnected = True
+    group.intake.gate.set()
+    assert await group.answered(1) == [b"2"]
+    assert len(group.intake.accepted) == 2
+
+
+async def test_a_fault_of_ours_is_503_for_all_who_have_no_answer() -> None:
+    group = Group()
+    group.intake.fault = RuntimeError("s3cret")
+    group.offer("x", "1")
+    group.offer("x", "2")
+    await group.answered(2)
+    assert group.heard == [(b"1", 503), (b"2", 503)]
+
+
+async def test_a_usual_push_needs_no_application(server: Server) -> None:
+    """Whole, in pieces, with a query: all through the group; chunked: not."""
+    client = await server.connect()
+    for data in (post(), post(path=b"/wh_x?a=1"), post(b"x" * SMALL_BYTES)):
+        await client.send(data)
+        assert (await client.response()).status == 200
+    await client.send(H + b"Content-Length: 4\r\n\r\nab")
+    await until(lambda: server.budget.used == 4)
+    await client.send(b"cd")
+    assert (await client.response()).status == 200
+    assert server.intake.groups == [1, 1, 1, 1]
+    await client.send(H + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n")
+    assert (await client.response()).status == 200
+    assert server.intake.groups == [1, 1, 1, 1]
+    bodies = [request.body for request in server.intake.accepted]
+    assert bodies == [b"{}", b"{}", b"x" * SMALL_BYTES, b"abcd", b"{}"]
+    assert [request.query_string for request in server.intake.accepted][1] == b"a=1"
+    assert server.budget.used == 0
+
+
+async def test_a_slow_body_without_memory_waits_as_a_large_one_does() -> None:
+    async with serving(in_flight_bytes=1000, in_flight_wait_s=30) as server:
+        assert server.budget.take_whole(900)
+        client = await server.connect()
+        await client.send(H + b"Content-Length: 4\r\n\r\nab")
+        await until(lambda: server.budget.waiting == 1)
+        await client.send(b"cd")
+        server.budget.give(900)
+        assert (await client.response()).status == 200
+        assert [request.body for request in server.intake.accepted] == [b"abcd"]
+        assert (server.intake.groups, server.budget.used) == ([], 0)
+
+
+async def test_half_a_body_gives_its_memory_back(server: Server) -> None:
+    client = await server.connect()
+    await client.send(H + b"Content-Length: 500\r\n\r\nab")
+    await until(lambda: server.budget.used == 500)
+    await client.close()
+    await until(lambda: server.budget.used == 0)
+    assert server.intake.accepted == []
