@@ -100,7 +100,8 @@ class Dispatcher:
         A lease for a job about to be committed, if it could start at once; None: commit it
         `available` and `wake` its target. Every lease given is handed over or released.
         """
-        in_memory = len(self._reserved) + len(self._handed) + self._runner.unsettled
+        self._runner.settling.flush()  # so that one commit carries both
+        in_memory = len(self._reserved) + len(self._handed) + self._runner.settling.unsettled
         if self._draining or in_memory >= self._settings.hand_over:
             return None
         breaker = self.breakers.unhealthy.get(target)
@@ -185,7 +186,7 @@ class Dispatcher:
             while not self._draining:
                 may_lease = (
                     len(self._leasing) < LEASES
-                    and self._runner.unsettled < self._settings.unsettled
+                    and self._runner.settling.unsettled < self._settings.unsettled
                     and self._clock.monotonic() >= self._lease_after
                 )
                 wanted = self._plan.take(self._clock.ledger()) if may_lease else {}
@@ -366,7 +367,7 @@ class Dispatcher:
 
     def _idle_s(self) -> float:
         """Seconds until the next due time, at most a sweep's interval."""
-        if self._runner.unsettled >= self._settings.unsettled:
+        if self._runner.settling.unsettled >= self._settings.unsettled:
             return FULL_S
         if len(self._leasing) >= LEASES:
             return self._settings.sweep_s  # the end of one rings
@@ -402,7 +403,7 @@ class Dispatcher:
         """Wait until nothing runs and every result is written, `seconds` at most."""
         sleeper = asyncio.get_running_loop().create_task(self._clock.sleep(seconds))
         try:
-            while busy := self._runner.tasks | self._leasing:
+            while busy := self._runner.busy() | self._leasing:
                 await asyncio.wait({*busy, sleeper}, return_when=asyncio.FIRST_COMPLETED)
                 if sleeper.done():
                     return

@@ -37,7 +37,8 @@ class DispatchSettings:
     """
     Bounds and times in seconds. `hand_over` jobs wait in memory at most; above `body_bytes` of
     large bodies held by running jobs no more begin; leasing stops above
-    `unsettled` results that the store has not taken; a result is offered for `patience_s`.
+    `unsettled` results that the store has not taken; a result is offered for `patience_s`. That of
+    an action that never waits is written with the next deliveries, or `settle_within_s` later.
     `guard_s` past its own time limit an action is taken for defective and cancelled.
     `dry` says that the actions given only describe what they would do.
     """
@@ -48,5 +49,6 @@ class DispatchSettings:
     unsettled: int = 1024
     sweep_s: float = 5.0
     patience_s: float = 600.0
+    settle_within_s: float = 0.002
     guard_s: float = 10.0
     dry: bool = False

@@ -30,6 +30,15 @@ The `run_now` of an action that never waits: dispatch calls it in passing, witho
 microseconds, and so needs no slot.
 """
 
+Begin = Callable[
+    [ActionCall, Job, Callable[[Outcome | Exception], None]], Callable[[], None] | None
+]
+"""
+The `begin` of an action that can run a call without a task: `ended` is called once, later, with
+what came of it, or with the exception that `run` would have leaked. Returns what ends the work at
+once, after which `ended` is not called; None: this call is one for `run`, and nothing was begun.
+"""
+
 Results = Mapping[str, Any]
 """What the actions that a job comes after have left, by their ids."""
 

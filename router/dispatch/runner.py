@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 from msgspec.structs import replace
@@ -9,8 +10,9 @@ from msgspec.structs import replace
 from router.clock import Clock
 from router.dispatch.live import DispatchRules, DispatchSettings
 from router.dispatch.observed import AttemptEnded, Defect, JobsCancelled, LeaseLost, StoreFailed
-from router.dispatch.protocol import Action, Results, RunNow
+from router.dispatch.protocol import Action, Begin, Results, RunNow
 from router.dispatch.settlement import TOO_OLD, Settler, interrupted, too_old
+from router.dispatch.settling import FIRST_PAUSE_S, LONGEST_PAUSE_S, EndQueue, UnwrittenEnd
 from router.errors import EvaluationError, RenderError, StoreUnavailable
 from router.kinds import KINDS
 from router.kinds.kind import ActionCall
@@ -30,7 +32,6 @@ from router.model.retry import STANDARD
 from router.store.protocol import DispatchStore
 from router.store.values import Acceptance, Settled
 
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 5.0
 DEATHS_MAX = 100
 """Own events of jobs that the store found dead, remembered until it names those jobs."""
 _NOTHING: Results = {}
@@ -50,8 +51,21 @@ class Ends(NamedTuple):
     lost: Callable[[Job], None]
 
 
+class _Begun(NamedTuple):
+    """An action that runs without a task; `guard` cuts it off when it lasts far too long."""
+
+    job: Job
+    cancel: Callable[[], None]
+    guard: asyncio.TimerHandle
+
+
 class Runner:
-    """Runs what it is given, at once. Who may run, and when, is decided before."""
+    """
+    Runs what it is given, at once. Who may run, and when, is decided before.
+
+    An action that never waits runs in passing, one that can `begin` without a task, any other in a
+    task of its own. However it ends, its end is given to `settling`.
+    """
 
     def __init__(
         self,
@@ -66,41 +80,61 @@ class Runner:
         settings: DispatchSettings,
     ) -> None:
         self._store, self._actions, self._live, self._clock = store, actions, live, clock
-        self._prompt: dict[ActionKind, RunNow] = {
-            kind: now for kind, a in actions.items() if (now := getattr(a, "run_now", None))
-        }
+        self._prompt: dict[ActionKind, RunNow] = _offered(actions, "run_now")
+        self._beginning: dict[ActionKind, Begin] = _offered(actions, "begin")
         self._settler, self._ends, self._observe = settler, ends, observe
         self._settings = settings
+        self._tasks: set[asyncio.Task[None]] = set()
         self._acting: set[asyncio.Task[None]] = set()
+        self._begun: dict[tuple[str, int], _Begun] = {}
+        self._none_begun: asyncio.Future[None] | None = None
         self._stopping = False
         self._deaths: dict[str, Acceptance] = {}  # own events that the store has written itself
-        self.tasks: set[asyncio.Task[None]] = set()
-        self.unsettled = 0
+        self.settling = EndQueue(
+            store, clock, observe, settings, written=self._written, lost=ends.lost
+        )
 
     def start(self, work: Work) -> None:
         """Run a leased job to its settlement."""
-        prompt = self._prompt.get(work.job.kind)
-        if prompt is None or work.job.after:  # what it comes after is read from the store
+        job = work.job
+        if job.after:  # what it comes after is read from the store
             self._spawn(self._fly(work))
-            return
-        outcome = self._outcome_now(prompt, work)
-        self._ends.landed(work.job)
-        self._spawn(self._settle(work.job, self._settlement(work.job, outcome)))
+        elif (prompt := self._prompt.get(job.kind)) is not None:
+            outcome = self._outcome_now(prompt, work)
+            self._ends.landed(job)
+            self._settle(job, self._settlement(job, outcome), can_wait=True)
+        elif (begin := self._beginning.get(job.kind)) is not None:
+            self._begin(begin, work)
+        else:
+            self._spawn(self._fly(work))
 
     def put_back(self, job: Job) -> None:
         """Settle a leased job that was never started: it is available again, whatever it is."""
-        self._spawn(self._settle(job, self.unbegun(job)))
+        self._settle(job, self.unbegun(job))
 
     def interrupt(self) -> None:
-        """Cancel every running action; each job is settled as interrupted."""
+        """Break every running action off; each job is settled as interrupted."""
         self._stopping = True
         for task in self._acting:
             task.cancel()
+        for begun in tuple(self._begun.values()):
+            self._cut_off(begun.job, None)
 
     def abandon(self) -> None:
-        """Cancel everything, results included: the store does not answer."""
-        for task in self.tasks:
+        """Give up everything, results included: the store does not answer."""
+        for task in self._tasks:
             task.cancel()
+        self.settling.abandon()
+
+    def busy(self) -> "set[asyncio.Future[Any]]":
+        """What runs, or is being written; empty: nothing."""
+        self.settling.flush()
+        busy: set[asyncio.Future[Any]] = {*self._tasks, *self.settling.tasks}
+        if self._begun:
+            if self._none_begun is None:
+                self._none_begun = asyncio.get_running_loop().create_future()
+            busy.add(self._none_begun)
+        return busy
 
     def interrupted(self, job: Job) -> Settlement:
         """The settlement of a job whose attempt we broke off."""
@@ -115,18 +149,64 @@ class Runner:
         clock, generation = self._clock, self._live.generation_of(job)
         return interrupted(job, generation, clock.now(), clock.ledger(), dead=dead)
 
+    # -- an action without a task ----------------------------------------------------------------
+
+    def _begin(self, begin: Begin, work: Work) -> None:
+        job, call = work.job, self._prepared(work, _NOTHING)
+        if isinstance(call, FailOutcome | RetryOutcome | Skip):
+            self._landed(job, call)
+            return
+        try:
+            cancel = begin(call, job, partial(self._end_begun, job))
+        except Exception as error:  # noqa: BLE001 - whatever leaks, the job must end its attempt
+            self._landed(job, self._leaked(job, error))
+            return
+        if cancel is None:
+            self._spawn(self._fly(work, call))
+            return
+        late = _overdue(call.timeout_s)
+        last = call.timeout_s + self._settings.guard_s
+        guard = asyncio.get_running_loop().call_later(last, self._cut_off, job, late)
+        self._begun[job.id, job.attempt] = _Begun(job, cancel, guard)
+
+    def _cut_off(self, job: Job, outcome: Outcome | None) -> None:
+        """End a begun action, with this outcome; None: it is interrupted."""
+        self._begun[job.id, job.attempt].cancel()
+        self._end_begun(job, outcome)
+
+    def _end_begun(self, job: Job, outcome: Outcome | Exception | None) -> None:
+        begun = self._begun.pop((job.id, job.attempt), None)
+        if begun is None:
+            return  # it was cut off before
+        begun.guard.cancel()
+        if self._none_begun is not None and not self._begun:
+            self._none_begun.set_result(None)
+            self._none_begun = None
+        if isinstance(outcome, Exception):
+            outcome = self._leaked(job, outcome)
+        self._landed(job, outcome)
+
+    def _landed(self, job: Job, outcome: Outcome | Skip | None) -> None:
+        """It runs no more: its slot is free, its end is to be written."""
+        if not KINDS[job.kind].local:
+            self._ends.called(job, outcome)
+        self._ends.landed(job)
+        self._settle(job, self._settlement(job, outcome))
+
+    # -- an action in a task ---------------------------------------------------------------------
+
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
-    async def _fly(self, work: Work) -> None:
+    async def _fly(self, work: Work, call: ActionCall | None = None) -> None:
         """The action's way; a cancellation that is not ours leaves without a settlement."""
         me = cast("asyncio.Task[None]", asyncio.current_task())
         self._acting.add(me)
         outcome: Outcome | Skip | None = None
-        job, begun = work.job, None if self._stopping else self._outcome(work)
-        del work  # its body and payload are large: once rendered, nobody holds them for a target
+        job, begun = work.job, None if self._stopping else self._outcome(work, call)
+        del work, call  # body and payload are large: once rendered, nobody holds them for a target
         try:
             if begun is not None:
                 outcome = await begun
@@ -138,22 +218,24 @@ class Runner:
             if not KINDS[job.kind].local:
                 self._ends.called(job, outcome)
             self._ends.landed(job)
-        await self._settle(job, self._settlement(job, outcome))
+        self._settle(job, self._settlement(job, outcome))
 
-    async def _outcome(self, work: Work) -> Outcome | Skip:
+    async def _outcome(self, work: Work, call: ActionCall | None) -> Outcome | Skip:
         job = work.job
-        results = await self._results(job) if job.after else _NOTHING
-        if isinstance(results, RetryOutcome):
-            return results
-        call = self._prepared(work, results)
+        if call is None:
+            results = await self._results(job) if job.after else _NOTHING
+            if isinstance(results, RetryOutcome):
+                return results
+            rendered = self._prepared(work, results)
+            if isinstance(rendered, FailOutcome | RetryOutcome | Skip):
+                return rendered
+            call = rendered
         del work
-        if isinstance(call, FailOutcome | RetryOutcome | Skip):
-            return call
         try:
             async with asyncio.timeout(call.timeout_s + self._settings.guard_s):
                 return await self._actions[job.kind].run(call, job)
         except TimeoutError:
-            return RetryOutcome("timeout", f"not done within {call.timeout_s:g} s")
+            return _overdue(call.timeout_s)
         except Exception as error:  # noqa: BLE001 - whatever leaks, the job must end its attempt
             return self._leaked(job, error)
 
@@ -235,17 +317,13 @@ class Runner:
             self._observe(Defect(job, error))
             return None
 
-    async def _settle(self, job: Job, settlement: Settlement) -> None:
-        """Write a result down."""
-        self.unsettled += 1
+    def _settle(self, job: Job, settlement: Settlement, *, can_wait: bool = False) -> None:
         own = self.own_event(job, settlement)
-        try:
-            settled = await self._written(job, settlement, own)
-        finally:
-            self.unsettled -= 1
-        if settled is None:
-            self._ends.lost(job)
-            return
+        self.settling.put(UnwrittenEnd(job, settlement, own), can_wait=can_wait)
+
+    def _written(self, end: UnwrittenEnd, settled: Settled) -> None:
+        """An end is durable: say so, and see to what it lets go."""
+        job, settlement, own = end
         shown, due_at = settlement, settlement.due_at
         if due_at is not None:  # people see wall time
             shown = replace(settlement, due_at=due_at + self._clock.offset)
@@ -258,29 +336,11 @@ class Runner:
         if settled.cancelled:
             self._observe(JobsCancelled(job, settled.cancelled))
 
-    async def _written(
-        self, job: Job, settlement: Settlement, own: Acceptance | None
-    ) -> Settled | None:
-        """
-        Offer a result until the store takes it: the action must not run again for our trouble.
 
-        A result that the store chokes on is left out. None: the patience is spent.
-        """
-        pause, bare = FIRST_PAUSE_S, False
-        until = self._clock.monotonic() + self._settings.patience_s
-        while True:
-            try:
-                return await self._store.settle(settlement, own)
-            except StoreUnavailable as error:
-                self._observe(StoreFailed("settle", error))
-            except Exception as error:  # noqa: BLE001 - a job must not hang on its result
-                self._observe(Defect(job, error))
-                if bare:
-                    return None
-                attempt = replace(settlement.attempt, result={"lost": True})
-                settlement, bare = replace(settlement, attempt=attempt), True
-                continue
-            if self._clock.monotonic() >= until:
-                return None
-            await self._clock.sleep(pause)
-            pause = min(pause * 2, LONGEST_PAUSE_S)
+def _overdue(timeout_s: float) -> RetryOutcome:
+    return RetryOutcome("timeout", f"not done within {timeout_s:g} s")
+
+
+def _offered(actions: Mapping[ActionKind, Action], name: str) -> dict[ActionKind, Any]:
+    """By kind, what some actions offer beside `run`."""
+    return {kind: way for kind, a in actions.items() if (way := getattr(a, name, None))}

@@ -68,7 +68,7 @@ class Rig:
             rng=rng,
             boot="rehearsal",
             observe=self._seen.observe,
-            settings=DispatchSettings(sweep_s=SWEEP_S),
+            settings=DispatchSettings(sweep_s=SWEEP_S, settle_within_s=0.0),
         )
         self._intake = Intake(
             live=ref,

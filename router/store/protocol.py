@@ -7,7 +7,7 @@ the caller must assume neither. Times are Unix milliseconds.
 """
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from router.errors import RouterError
@@ -253,9 +253,9 @@ class DispatchStore(FactStore, Protocol):
         router's own about this end; what its jobs cancel is among the answer's.
         """
 
-    async def settle_all(
+    def settle_all(
         self, group: Sequence[tuple[Settlement, Acceptance | None]]
-    ) -> Sequence[Settled | RouterError]:
+    ) -> Awaitable[Sequence[Settled | RouterError]]:
         """
         As `settle`, of several in their order, in one transaction as far as possible: what became
         of each. One that cannot be stored fails alone.

@@ -22,6 +22,7 @@ from router.store.values import (
     untold,
 )
 from tests.conformance.model_runs import ModelRuns
+from tests.singly import Singly
 
 DEATHS = 3
 
@@ -30,7 +31,7 @@ async def at_once() -> None:
     """A commit that takes no time."""
 
 
-class Ledger:
+class Ledger(Singly):
     """
     Jobs by id, in memory. `pause` is awaited before and after each write, as a real store would
     queue it and sync it: a caller cancelled in between does not know what happened.

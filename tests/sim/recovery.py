@@ -32,6 +32,7 @@ from tests.sim.filed import FiledStore, a_blank
 from tests.sim.ledger import Ledger
 from tests.sim.loop import SimClock, simulate
 from tests.sim.makers import a_delivery, a_job, a_new_job, an_http_call
+from tests.singly import Singly
 
 DOWN = {
     "refused": RetryOutcome("network", "no connection"),
@@ -96,7 +97,7 @@ class Slim(Ledger):
 ENDED = a_job(state="succeeded")
 
 
-class Filed:
+class Filed(Singly):
     """The real store, as `Recovery` fills and counts it: ids are what the store takes for ids."""
 
     def __init__(

@@ -214,7 +214,7 @@ class Failing:
             for task in tasks:
                 task.cancel()
 
-    async def begin(self) -> None:
+    async def fresh(self) -> None:
         """The ledger, empty."""
         if self._path is None:
             self.ledger = Ledger(_commit)
@@ -224,7 +224,7 @@ class Failing:
 
     async def spend(self) -> list[Wave]:
         """Until every job has spent all its attempts."""
-        await self.begin()
+        await self.fresh()
         wanted = self.jobs * (1 + self.case.delays)
         with self.alive() as dispatcher:
             while len(self.begins) < wanted and self.clock.monotonic() < LONGEST_S:
@@ -236,7 +236,7 @@ class Failing:
 
     async def come_back(self) -> Shut:
         """Some bad hours, and on until every job is done."""
-        await self.begin()
+        await self.fresh()
         with self.alive() as dispatcher:
             await asyncio.sleep(DOWN_S)
             down, self.outcome = len(self.begins), Done()

@@ -73,7 +73,7 @@ class _View(Singly):
             chance = self._world.rng.random()
             await asyncio.sleep(self._world.rng.choice((0, 0.001, 0.02)))
             if self.dead:
-                await asyncio.Event().wait()
+                await self._world.silence.wait()
             if chance < self._world.fails:
                 raise StoreUnavailable("before")
             verb = getattr(self._kept, name, None) or getattr(self._kept.reads, name)
@@ -115,6 +115,7 @@ class World:
         self.acked: dict[str, str] = {}
         self.intake: Intake | None = None
         self.outside: set[Any] = set()
+        self.silence = asyncio.Event()  # never set: what a dead process waits for
         self.boots = 0
 
     async def in_order(self, job: Job) -> None:

@@ -87,7 +87,7 @@ class View:
 
         async def asked(*args: Any, **named: Any) -> Any:
             if self.dead:
-                await asyncio.Event().wait()
+                await self._world.silence.wait()
             chance = self._world.rng.random()
             if chance < self._world.store_fails:
                 raise StoreUnavailable("before")
@@ -149,6 +149,7 @@ class World:
         self.running: set[str] = set()
         self.runs: Counter[str] = Counter()
         self.crash_now = asyncio.Event()
+        self.silence = asyncio.Event()  # never set: what a dead process waits for
         self.boots = 0
         self.jobs = 0
         self.committing = True

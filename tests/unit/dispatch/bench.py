@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from router.dispatch import Dispatcher, DispatchRules, DispatchSettings, Render
@@ -25,6 +25,7 @@ from router.model.target import TargetChange
 from tests.sim.ledger import Ledger
 from tests.sim.loop import SimClock, simulate
 from tests.sim.makers import a_delivery, a_new_job, an_http_call
+from tests.singly import Singly
 
 
 class Seen:
@@ -95,6 +96,7 @@ class Bench:
         self.dead_if_interrupted: frozenset[tuple[str, str]] = frozenset()
         self.reads: frozenset[str] = frozenset()
         self.failing: dict[str, list[Exception | None]] = {}
+        self.groups: list[int] = []  # how many ends were settled together
         self.made = 0
 
     async def start(self, *, recover: bool = False) -> Dispatcher:
@@ -140,7 +142,7 @@ class Bench:
         return {name: job.state for name, job in self.ledger.records.items()}
 
 
-class _Failing:
+class _Failing(Singly):
     """The ledger, with the exceptions planned for a verb raised first (None: let it pass)."""
 
     def __init__(self, bench: Bench) -> None:
@@ -149,6 +151,10 @@ class _Failing:
     @property
     def reads(self) -> "_Failing":
         return self
+
+    async def settle_all(self, group: Sequence[Any]) -> list[Any]:
+        self._bench.groups.append(len(group))
+        return await super().settle_all(group)
 
     def __getattr__(self, name: str) -> Any:
         verb = getattr(self._bench.ledger, name)
