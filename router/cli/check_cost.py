@@ -97,8 +97,10 @@ def _head(rule: RuleCost) -> str:
 
 def _key(need: FieldNeed) -> str:
     values = [encode_json(value).decode() for value in need.values]
-    starts = [f"{encode_json(text).decode()}…" for text in need.prefixes]
-    shown, more = [*values, *starts][:_VALUES_SHOWN], len(values + starts) - _VALUES_SHOWN
+    values += [f"{encode_json(text).decode()}…" for text in need.prefixes]
+    values += [f"…{encode_json(text).decode()}" for text in need.suffixes]
+    values += [f"…{encode_json(text).decode()}…" for text in need.parts]
+    shown, more = values[:_VALUES_SHOWN], len(values) - _VALUES_SHOWN
     wanted = " or ".join([*shown, f"{more} more"] if more > 0 else shown)
     return f"{'.'.join(need.path)} = {_cut(wanted)}"
 

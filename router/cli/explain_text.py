@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from router.cli.explain_input import Explanation
-from router.cli.explain_leaves import one_line, rule_lines, verdict
+from router.cli.explain_leaves import rule_lines, verdict
 from router.cli.flags import flags_text
 from router.cli.output import moment, visible
 from router.rules.explain import MATCHED, EventReading, Passed, RuleReading, near_misses
@@ -94,5 +94,4 @@ def _briefly(r: RuleReading) -> str:
 
 
 def _passed(p: Passed) -> str:
-    field = one_line(".".join(p.path))
-    return passed_words(field, p.there, p.found, p.wanted, p.prefixes, short)
+    return passed_words(p.need, p.there, p.found, short)

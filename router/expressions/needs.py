@@ -19,22 +19,36 @@ _NO_VARIABLES: Mapping[str, JSON] = MappingProxyType({})
 class FieldNeed(msgspec.Struct, frozen=True):
     """
     The condition can be true only if the field at `path` (names from the scope) is there and
-    equals one of `values` (texts, numbers, booleans) or is a text that begins with one of
-    `prefixes`.
+    equals one of `values` (texts, numbers, booleans), or is a text that begins with one of
+    `prefixes`, ends with one of `suffixes` or holds one of `parts`, or is a list that has one of
+    `parts`.
 
-    If it is there and does neither, the verdict is not True, whatever else holds or errs.
+    If it is there and does none of it, the verdict is not True, whatever else holds or errs. What
+    errs with a field that cannot end with or hold anything is to be evaluated, so that it does.
     """
 
     path: tuple[str, ...]
     values: tuple[JSON, ...]
     prefixes: tuple[str, ...] = ()
+    suffixes: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
 
     def admits(self, value: JSON) -> bool:
-        """Whether the field may have this value."""
-        if isinstance(value, str) and value.startswith(self.prefixes):
-            return True
+        """Whether the field may have this value (ABSENT: not be there) if the rule is to match."""
+        if isinstance(value, str):
+            if value.startswith(self.prefixes) or value.endswith(self.suffixes):
+                return True
+            return value in self.values or any(part in value for part in self.parts)
+        if self.suffixes or self.parts:
+            errs = not isinstance(value, list) or bool(self.prefixes or self.suffixes)
+            return errs or any(part in value for part in self.parts)
         key = index_key(value)
         return key is not None and any(index_key(wanted) == key for wanted in self.values)
+
+    @property
+    def is_equality(self) -> bool:
+        """Whether only values are wanted."""
+        return not (self.prefixes or self.suffixes or self.parts)
 
 
 class UnusableCondition(msgspec.Struct, frozen=True):
@@ -48,9 +62,9 @@ def needs_of(
     expression: Expression, variables: Mapping[str, JSON] = _NO_VARIABLES
 ) -> tuple[FieldNeed, ...]:
     """
-    What must be equal to, or begin with, something known: on the condition's AND spine, and of
-    an `||` what all its alternatives say of one field. Known are literals and `variables`
-    (`var.…`), which are the same for every event.
+    What must be equal to, begin or end with, or hold something known: on the condition's AND
+    spine, and of an `||` what all its alternatives say of one field. Known are literals and
+    `variables` (`var.…`), which are the same for every event.
     """
     return _NeedReader(variables).needs(expression.tree)
 
@@ -81,8 +95,15 @@ def alternatives(each: list[tuple[FieldNeed, ...]]) -> tuple[FieldNeed, ...]:
     for path in dict.fromkeys(need.path for need in each[0]):
         if all(path in other for other in others):
             same = [first[path], *(other[path] for other in others)]
-            values = tuple(value for need in same for value in need.values)
-            found.append(FieldNeed(path, values, tuple(p for need in same for p in need.prefixes)))
+            found.append(
+                FieldNeed(
+                    path,
+                    tuple(value for need in same for value in need.values),
+                    tuple(text for need in same for text in need.prefixes),
+                    tuple(text for need in same for text in need.suffixes),
+                    tuple(text for need in same for text in need.parts),
+                )
+            )
     return tuple(found)
 
 
@@ -150,16 +171,17 @@ class _NeedReader:
             why = "it does not begin with a text that is known"
         if len(node.children) != 2:
             return why
-        if node.value == "contains":
-            return self._one_of(*node.children) or why
+        if node.value == "contains" and (need := self._one_of(*node.children)) is not None:
+            return need
         names, text = _names(node.children[0]), self._value(node.children[1])
         if names is None or not isinstance(text, str):
             return why
-        head, star, _ = text.partition("*")
-        if node.value == "glob" and not star:
-            return FieldNeed(names, (head,))
-        prefix = {"starts_with": text, "glob": head}.get(node.value)
-        return FieldNeed(names, (), (prefix,)) if prefix else why
+        if node.value == "glob":
+            text, star, _ = text.partition("*")
+            if not star:
+                return FieldNeed(names, (text,))
+        field = _SOUGHT.get(node.value)
+        return FieldNeed(names, (), **{field: (text,)}) if field and text else why
 
     def _one_of(self, choices: Node, searched: Node) -> FieldNeed | None:
         """`contains(['a', 'b'], field)`."""
@@ -177,6 +199,15 @@ def _names(node: Node) -> tuple[str, ...] | None:
         return None
     names = tuple(key for key in path[1] if isinstance(key, str))
     return names if len(names) == len(path[1]) else None
+
+
+_SOUGHT = {
+    "starts_with": "prefixes",
+    "glob": "prefixes",
+    "ends_with": "suffixes",
+    "contains": "parts",
+}
+"""Of each function that looks for a text, the field of FieldNeed that says so."""
 
 
 # -- why not

@@ -166,6 +166,8 @@ def cost_json(cost: Cost) -> dict[str, JSON]:
                     "field": ".".join(one.key.path),
                     "equals": list(one.key.values),
                     "begins_with": list(one.key.prefixes),
+                    "ends_with": list(one.key.suffixes),
+                    "holds": list(one.key.parts),
                 },
                 "not_indexed": [{"text": u.text, "why": u.why} for u in one.unusable],
                 "leaves": one.leaves,

@@ -45,17 +45,14 @@ MATCHED: Mapping[Status, str] = {
 
 class Passed(msgspec.Struct, frozen=True):
     """
-    The index passes over the rule: the field at `path` is none of `wanted`, nor a text that
-    begins with one of `prefixes`.
+    The index passes over the rule: the field that it needs has no such value.
 
     `there` is False if there is no such field; `found` is then None.
     """
 
-    path: tuple[str, ...]
-    wanted: tuple[JSON, ...]
+    need: FieldNeed
     found: JSON
     there: bool
-    prefixes: tuple[str, ...] = ()
 
 
 class ItemReading(msgspec.Struct, frozen=True):
@@ -227,9 +224,8 @@ def _passed(needs: list[FieldNeed], path: tuple[str, ...], scope: Scope) -> Pass
     for name in path:
         value = value.get(name, ABSENT) if value.__class__ is dict else ABSENT
     there = value is not ABSENT
-    mine = (need for need in needs if need.path == path)
-    need = next(n for n in mine if not there or not n.admits(value))
-    return Passed(path, need.values, value if there else None, there, need.prefixes)
+    need = next(need for need in needs if need.path == path and not need.admits(value))
+    return Passed(need, value if there else None, there)
 
 
 def unrouted(delivery: Delivery, reading: Reading) -> str | None:

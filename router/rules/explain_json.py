@@ -48,9 +48,11 @@ def _rule(r: RuleReading) -> dict[str, Any]:
         ],
         "passed_by_index": r.passed
         and {
-            "field": ".".join(r.passed.path),
-            "wanted": list(r.passed.wanted),
-            "begins_with": list(r.passed.prefixes),
+            "field": ".".join(r.passed.need.path),
+            "wanted": list(r.passed.need.values),
+            "begins_with": list(r.passed.need.prefixes),
+            "ends_with": list(r.passed.need.suffixes),
+            "holds": list(r.passed.need.parts),
             "there": r.passed.there,
             "found": r.passed.found,
         },

@@ -1,8 +1,8 @@
 """An explanation in words: for the terminal, a failed test, a page."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from router.expressions import JSON, Failed, encode_json
+from router.expressions import JSON, Failed, FieldNeed, encode_json
 from router.expressions.trace import Found, Leaf, LeafVerdict
 from router.legible import cut, visible
 from router.rules.explain import ItemReading
@@ -64,16 +64,11 @@ def change_words(of: str, needs: str, found: Found | None, hint: str | None, sho
     return text if hint is None else f"{text} ({hint})"
 
 
-def passed_words(
-    field: str,
-    there: bool,
-    found: JSON,
-    wanted: Sequence[JSON],
-    prefixes: Sequence[str],
-    show: Show,
-) -> str:
+def passed_words(need: FieldNeed, there: bool, found: JSON, show: Show) -> str:
     """Why the index passed a rule over."""
-    choices = [show(value) for value in wanted]
-    choices += [f"a text that begins with {show(text)}" for text in prefixes]
+    choices = [show(value) for value in need.values]
+    choices += [f"a text that begins with {show(text)}" for text in need.prefixes]
+    choices += [f"a text that ends with {show(text)}" for text in need.suffixes]
+    choices += [f"a text or list that holds {show(text)}" for text in need.parts]
     seen = f"is {show(found)}" if there else "is not there"
-    return f"{field} {seen}, the rule wants {' or '.join(choices)}"
+    return f"{one_line('.'.join(need.path))} {seen}, the rule wants {' or '.join(choices)}"

@@ -1,8 +1,9 @@
 """
 The index: of the rules that name an event, only those are evaluated that can hold.
 
-A rule is filed under one field that must be equal to a known value, or begin with a known text:
-the one that fewest rules share. Skipping a rule so is exact: it could only be false, or err.
+A rule is filed under one field that must be equal to a known value, or begin with, end with or
+hold a known text: the one that fewest rules share. Skipping a rule so is exact: it could only be
+false, or err; what cannot end with or hold anything errs as if there were no index.
 """
 
 from bisect import bisect_right
@@ -62,21 +63,56 @@ class Prefixes:
         return found
 
 
+class Parts:
+    """Rules by what a text must hold or end with, or a list have."""
+
+    def __init__(self, field: "_FieldRules") -> None:
+        self._parts = {text: tuple(found) for text, found in field.parts.items()}
+        self._suffixes = Prefixes({text[::-1]: found for text, found in field.suffixes.items()})
+        self.filed = tuple(field.seekers)
+        self._text_seekers = tuple(field.text_seekers)
+
+    def of(self, value: Any) -> list[tuple[Candidate, ...]]:
+        """Those whose text this value ends with or holds; and those that err with such a value."""
+        if isinstance(value, str):
+            found = [rules for text, rules in self._parts.items() if text in value]
+            return [*found, *self._suffixes.of(value[::-1])] if self._suffixes.filed else found
+        if isinstance(value, list):
+            texts = {one for one in value if isinstance(one, str)}
+            found = [self._parts[text] for text in self._parts.keys() & texts]
+            return [*found, self._text_seekers] if self._text_seekers else found
+        return [self.filed]
+
+
 class _FieldRules:
     """The rules filed under one field, while the index is made."""
 
     def __init__(self) -> None:
         self.values: dict[Any, list[Candidate]] = {}
         self.prefixes: dict[str, list[Candidate]] = {}
+        self.suffixes: dict[str, list[Candidate]] = {}
+        self.parts: dict[str, list[Candidate]] = {}
+        self.seekers: list[Candidate] = []
+        """Those under some part or ending: they err with what is neither text nor list."""
+        self.text_seekers: list[Candidate] = []
+        """Those of them that err with a list as well."""
 
     def file(self, candidate: Candidate, need: FieldNeed) -> None:
-        """Under each value and beginning once, so that no event finds it twice."""
+        """Under each value and beginning once, so that no event finds it twice by those."""
         for prefix in dict.fromkeys(need.prefixes):
             if not any(prefix != one and prefix.startswith(one) for one in need.prefixes):
                 self.prefixes.setdefault(prefix, []).append(candidate)
         for key in dict.fromkeys(index_key(value) for value in need.values):
             if key is not None and not (key[0] == "text" and str(key[1]).startswith(need.prefixes)):
                 self.values.setdefault(key, []).append(candidate)
+        for suffix in dict.fromkeys(need.suffixes):
+            self.suffixes.setdefault(suffix, []).append(candidate)
+        for part in dict.fromkeys(need.parts):
+            self.parts.setdefault(part, []).append(candidate)
+        if need.suffixes or need.parts:
+            self.seekers.append(candidate)
+            if need.suffixes or need.prefixes:
+                self.text_seekers.append(candidate)
 
 
 class Index:
@@ -99,6 +135,7 @@ class Index:
                 path,
                 {key: tuple(found) for key, found in field.values.items()},
                 Prefixes(field.prefixes) if field.prefixes else None,
+                Parts(field) if field.seekers else None,
             )
             for path, field in filed.items()
         )
@@ -110,25 +147,33 @@ class Index:
         was made for this one.
         """
         found = [self.always] if self.always else []
-        for path, buckets, prefixes in self._filed:
+        repeated = False
+        for path, buckets, prefixes, parts in self._filed:
             value: Any = scope
             for name in path:
                 value = value.get(name) if value.__class__ is dict else None
-            hits = buckets.get(index_key(value))
-            if hits:
+            if buckets and (hits := buckets.get(index_key(value))):
                 found.append(hits)
             if prefixes is not None and isinstance(value, str):
                 found += prefixes.of(value)
+            if parts is not None and (held := parts.of(value)):
+                found += held
+                repeated = True
         if len(found) < 2:
             return found[0] if found else ()
-        return sorted(chain.from_iterable(found), key=place)
+        every = chain.from_iterable(found)
+        return sorted({c.place: c for c in every}.values() if repeated else every, key=place)
 
     def filing(self) -> dict[int, tuple[str, ...]]:
         """For `explain` and costs: the path by which each filed rule is found, by its place."""
         return {
             candidate.place: path
-            for path, buckets, prefixes in self._filed
-            for bucket in (*buckets.values(), *(prefixes.filed if prefixes else ()))
+            for path, buckets, prefixes, parts in self._filed
+            for bucket in (
+                *buckets.values(),
+                *(prefixes.filed if prefixes else ()),
+                parts.filed if parts else (),
+            )
             for candidate in bucket
         }
 
@@ -137,7 +182,8 @@ class Index:
         return len(self.always) + sum(
             max((len(bucket) for bucket in buckets.values()), default=0)
             + (sum(map(len, prefixes.filed)) if prefixes else 0)
-            for _, buckets, prefixes in self._filed
+            + (len(parts.filed) if parts else 0)
+            for _, buckets, prefixes, parts in self._filed
         )
 
 
@@ -178,4 +224,7 @@ def index_needs(conditions: Sequence[Condition], variables: Scope) -> list[Field
 
 def _entries(need: FieldNeed) -> list[tuple[tuple[str, ...], Any]]:
     keys: list[Any] = [index_key(value) for value in need.values]
-    return [(need.path, key) for key in (*keys, *(("prefix", text) for text in need.prefixes))]
+    keys += [("prefix", text) for text in need.prefixes]
+    keys += [("suffix", text) for text in need.suffixes]
+    keys += [("part", text) for text in need.parts]
+    return [(need.path, key) for key in keys]

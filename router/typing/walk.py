@@ -78,7 +78,7 @@ def _meets(roots: Type, need: FieldNeed) -> bool:
     kind = roots.fields.get(need.path[0])
     if kind is None or kind.texts is None or kind.kinds != TEXT:
         return True
-    if not need.prefixes:
+    if need.is_equality:
         return not kind.texts.isdisjoint(need.values)
     return any(need.admits(text) for text in kind.texts)
 

@@ -79,8 +79,9 @@ RULES = (
         "indexed rules fire out of their order",
         Edit(
             "router/rules/index.py",
-            "        return sorted(chain.from_iterable(found), key=place)\n",
-            "        return list(chain.from_iterable(found))\n",
+            "        return sorted({c.place: c for c in every}.values() if repeated else every"
+            ", key=place)\n",
+            "        return list({c.place: c for c in every}.values() if repeated else every)\n",
         ),
         "unit/rules/test_index.py::test_only_rules_whose_value_is_there_are_candidates",
     ),

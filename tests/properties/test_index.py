@@ -16,6 +16,8 @@ LEAVES = st.one_of(
     st.builds(lambda f, v: f"{f} != {v}", FIELDS, LITERALS),
     st.builds(lambda f: f"{f} > 0", FIELDS),
     st.builds(lambda f, p: f"starts_with({f}, '{p}')", FIELDS, st.sampled_from(["", "x", "xy"])),
+    st.builds(lambda f, p: f"ends_with({f}, '{p}')", FIELDS, st.sampled_from(["", "z", "yz"])),
+    st.builds(lambda f, p: f"contains({f}, '{p}')", FIELDS, st.sampled_from(["", "x", "y", "yz"])),
     st.builds(lambda f, p: f"glob({f}, '{p}')", FIELDS, st.sampled_from(["x", "x*", "*y", "xy*"])),
     st.builds(lambda f, v: f"contains(['y', {v}], {f})", FIELDS, st.sampled_from(["'x'", "`1`"])),
     FIELDS,
@@ -34,8 +36,10 @@ ITEMS = st.one_of(
     st.builds(lambda each: {"any": each}, st.lists(CONDITIONS, min_size=1, max_size=3)),
     st.builds(lambda one: {"not": one}, CONDITIONS),
 )
+LISTS: list[Any] = [[], ["x"], ["xy", "x", 1], [["x"], None, "yz"], ["z", "z"]]
+OBJECTS: list[Any] = [{"c": "x"}, {"c": 1}, {"c": ["y", "x"]}]
 VALUES = st.sampled_from(
-    ["x", "y", "", "xy", "xyz", "z", 1, 1.0, 0, True, False, None, [], {"c": "x"}, {"c": 1}]
+    ["x", "y", "", "xy", "xyz", "z", 1, 1.0, 0, True, False, None, *LISTS, *OBJECTS]
 )
 PAYLOADS = st.dictionaries(st.sampled_from(["a", "b"]), VALUES)
 
@@ -62,3 +66,29 @@ def test_prefixes_are_found_as_by_trying_each(filed: dict[str, int], text: str) 
     found = Prefixes(known).of(text)  # type: ignore[arg-type]
     wanted = [known[prefix] for prefix in sorted(known) if text.startswith(prefix)]
     assert sorted(map(repr, found)) == sorted(map(repr, wanted))
+
+
+SOUGHT = st.one_of(
+    st.builds(lambda f, p: f"contains({f}, '{p}')", FIELDS, st.sampled_from(["x", "y", "yz"])),
+    st.builds(lambda f, p: f"ends_with({f}, '{p}')", FIELDS, st.sampled_from(["z", "yz"])),
+)
+SEEKERS = st.one_of(
+    SOUGHT,
+    st.builds(lambda a, b: f"{a} || {b}", SOUGHT, SOUGHT),
+    st.builds(lambda a, v: f"{a} || payload.a == {v}", SOUGHT, LITERALS),
+    st.builds(lambda a, p: f"{a} || starts_with(payload.a, '{p}')", SOUGHT, st.just("x")),
+)
+
+
+@given(st.lists(SEEKERS, max_size=8), PAYLOADS, VALUES)
+def test_what_is_sought_errs_with_an_index_as_without(
+    matches: list[str], payload: Any, event: Any
+) -> None:
+    """A field that is not there, or can hold or end with nothing, is an error by either way."""
+    rules = [a_rule(f"r{i}", match) for i, match in enumerate(matches)]
+    scope = {"payload": payload, "event": event}
+    indexed = {c.rule.id: c.judge(scope) for c in Index(candidates_of(rules)).candidates(scope)}  # type: ignore[misc]
+    for rule in rules:
+        judge = judge_of(rule)
+        assert judge is not None
+        assert indexed.get(rule.id, False) == judge(scope), rule.match[0].source

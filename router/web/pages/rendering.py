@@ -11,7 +11,7 @@ from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined
 from jinja2.bccache import Bucket
 from markupsafe import Markup
 
-from router.expressions import JSON, encode_json
+from router.expressions import JSON, FieldNeed, encode_json
 from router.expressions.trace import Found
 from router.legible import cut, moment, size_text, span, visible, visible_block
 from router.operator.audit_text import asked_words
@@ -116,5 +116,6 @@ def change_text(change: Mapping[str, Any]) -> str:
 
 def passed_text(passed: Mapping[str, Any]) -> str:
     """Why the index passed a rule over, of an explanation in JSON."""
-    field, there, found = passed["field"], passed["there"], passed["found"]
-    return passed_words(field, there, found, passed["wanted"], passed["begins_with"], value_text)
+    sought = (passed[key] for key in ("wanted", "begins_with", "ends_with", "holds"))
+    need = FieldNeed((passed["field"],), *sought)
+    return passed_words(need, passed["there"], passed["found"], value_text)

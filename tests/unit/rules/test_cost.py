@@ -63,5 +63,11 @@ def test_groups_and_definitions_are_named(match: Any, why: str) -> None:
 
 def test_it_is_json() -> None:
     first, *_ = cost_json(costs(a_sample()))["rules"]
-    assert first["key"] == {"field": "payload.status", "equals": ["paid"], "begins_with": []}
+    assert first["key"] == {
+        "field": "payload.status",
+        "equals": ["paid"],
+        "begins_with": [],
+        "ends_with": [],
+        "holds": [],
+    }
     assert encode_json(cost_json(costs(a_sample())))

@@ -76,16 +76,23 @@ def test_what_the_index_passes_over_is_said_with_the_key() -> None:
         a_rule("y", ["payload.a == 'y' || payload.a == 'z'", "payload.b > 5"]),
         a_rule("gone", "payload.gone == 1"),
         a_rule("through", "payload.a.deep == 1"),
+        a_rule("part", "contains(payload.a, 'y')"),
+        a_rule("errs", "contains(payload.gone, 'y')"),
         a_rule("x", "payload.a == 'x' && payload.b > 5"),
     )
     passed = found["y"].passed
     assert passed is not None
-    assert (passed.path, passed.wanted, passed.found) == (("payload", "a"), ("y", "z"), "x")
+    assert (passed.need.path, passed.need.values) == (("payload", "a"), ("y", "z"))
+    assert passed.found == "x"
     for name in ("gone", "through"):
         passed = found[name].passed
         assert passed is not None
         assert not passed.there
+    passed = found["part"].passed
+    assert passed is not None
+    assert passed.need.parts == ("y",)
     assert found["x"].passed is None
+    assert (found["errs"].passed, found["errs"].status) == (None, "error")
 
 
 def test_a_rule_passed_over_is_read_all_the_same() -> None:

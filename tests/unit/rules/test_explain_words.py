@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from router.expressions import JSON
+from router.expressions import JSON, FieldNeed
 from router.expressions.trace import Found, Leaf, trace
 from router.rules import explain_words as words
 from router.rules.explain import items_of
@@ -57,6 +57,10 @@ def test_a_change_and_what_stood_there() -> None:
 
 
 def test_why_the_index_passed_over() -> None:
-    said = words.passed_words("payload.n", True, 1, (2, 3), ("x",), str)
-    assert said == "payload.n is 1, the rule wants 2 or 3 or a text that begins with x"
-    assert words.passed_words("a", False, None, (2,), (), str) == "a is not there, the rule wants 2"
+    need = FieldNeed(("payload", "n"), (2, 3), ("x",), ("y",), ("z",))
+    assert words.passed_words(need, True, 1, str) == (
+        "payload.n is 1, the rule wants 2 or 3 or a text that begins with x"
+        " or a text that ends with y or a text or list that holds z"
+    )
+    said = words.passed_words(FieldNeed(("a",), (2,)), False, None, str)
+    assert said == "a is not there, the rule wants 2"

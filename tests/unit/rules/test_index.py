@@ -91,3 +91,35 @@ def test_alternatives_on_one_field_are_looked_up() -> None:
     assert candidates(index, c="DE") == ["any", "list", "text"]
     assert candidates(index, c="FR") == ["any", "text"]
     assert candidates(index, c="CH") == ["list", "text"]
+
+
+def test_parts_and_endings_are_looked_up() -> None:
+    """Of a text and of a list; what can hold or end with nothing is for evaluation to err with."""
+    index = an_index(
+        [
+            a_rule("urgent", "contains(payload.t, 'urgent')"),
+            a_rule("bug", "contains(payload.t, 'bug') || contains(payload.t, 'error')"),
+            a_rule("py", "ends_with(payload.t, '.py')"),
+            a_rule("either", "ends_with(payload.t, 'nt') || contains(payload.t, 'bug')"),
+            a_rule("free", "payload.n"),
+        ]
+    )
+    assert candidates(index, t="an urgent bug and an error") == ["urgent", "bug", "either", "free"]
+    assert candidates(index, t="urgent.py") == ["urgent", "py", "free"]
+    assert candidates(index, t="urgent") == ["urgent", "either", "free"]
+    assert candidates(index, t="none") == candidates(index, t="") == ["free"]
+    assert candidates(index, t=["bug", 1, "an urgent one"]) == ["bug", "py", "either", "free"]
+    everyone = ["urgent", "bug", "py", "either", "free"]
+    for neither in (None, 1, {"bug": 1}):
+        assert candidates(index, t=neither) == everyone
+    assert candidates(index) == everyone
+    assert index.most() == 5
+    assert sorted(index.filing()) == [0, 1, 2, 3]
+
+
+def test_what_one_event_shares_with_others_is_one_tuple() -> None:
+    """So that its evaluations are counted as one."""
+    index = an_index([a_rule("part", "contains(payload.t, 'x')"), a_rule("free", "payload.n")])
+    first, second = (index.candidates({"payload": {"t": text}}) for text in ("a", "b"))
+    assert first is second
+    assert isinstance(first, tuple)
