@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from router.rules.index import Index, Prefixes, candidates_of, judge_of
@@ -80,6 +80,7 @@ SEEKERS = st.one_of(
 )
 
 
+@settings(max_examples=500)
 @given(st.lists(SEEKERS, max_size=8), PAYLOADS, VALUES)
 def test_what_is_sought_errs_with_an_index_as_without(
     matches: list[str], payload: Any, event: Any

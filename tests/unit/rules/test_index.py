@@ -101,6 +101,7 @@ def test_parts_and_endings_are_looked_up() -> None:
             a_rule("bug", "contains(payload.t, 'bug') || contains(payload.t, 'error')"),
             a_rule("py", "ends_with(payload.t, '.py')"),
             a_rule("either", "ends_with(payload.t, 'nt') || contains(payload.t, 'bug')"),
+            a_rule("begins", "starts_with(payload.t, 'x') || contains(payload.t, 'bugs')"),
             a_rule("free", "payload.n"),
         ]
     )
@@ -108,13 +109,14 @@ def test_parts_and_endings_are_looked_up() -> None:
     assert candidates(index, t="urgent.py") == ["urgent", "py", "free"]
     assert candidates(index, t="urgent") == ["urgent", "either", "free"]
     assert candidates(index, t="none") == candidates(index, t="") == ["free"]
-    assert candidates(index, t=["bug", 1, "an urgent one"]) == ["bug", "py", "either", "free"]
-    everyone = ["urgent", "bug", "py", "either", "free"]
+    assert candidates(index, t=["urgent", 1]) == ["urgent", "py", "either", "begins", "free"]
+    assert candidates(index, t=["bug"]) == ["bug", "py", "either", "begins", "free"]
+    everyone = ["urgent", "bug", "py", "either", "begins", "free"]
     for neither in (None, 1, {"bug": 1}):
         assert candidates(index, t=neither) == everyone
     assert candidates(index) == everyone
-    assert index.most() == 5
-    assert sorted(index.filing()) == [0, 1, 2, 3]
+    assert index.most() == 7  # `begins` counts for its beginning and for its part
+    assert sorted(index.filing()) == [0, 1, 2, 3, 4]
 
 
 def test_what_one_event_shares_with_others_is_one_tuple() -> None:
