@@ -4,10 +4,10 @@ import asyncio
 
 from benchmarks import pushes
 from router.clock import SystemClock
-from router.model.delivery import Delivery
+from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import ActionKind, NewJob
 from router.store.sqlite.store import open_store
-from router.store.values import Acceptance, EventEntry
+from router.store.values import Acceptance
 from tests.acceptance.process import Rig
 
 DUE_AT = SystemClock().now() - 60_000
@@ -42,7 +42,7 @@ def acceptance(
         event_count=1,
         generation="0" * 64,
     )
-    event = EventEntry(0, f"evt_{number:026d}", "push")
+    event = DeliveryEvent(f"evt_{number:026d}", 0, "push", None, {})
     job = NewJob(
         id=f"job_{number:026d}",
         event_index=0,

@@ -67,8 +67,7 @@ def jobs(path: Path, count: int = MILLION) -> None:
         book = Book(db, path, clock)
         for first in range(1, count + 1, GROUP):
             numbers = range(first, min(first + GROUP, count + 1))
-            batch = [accepting.prepare(backlog.acceptance(n, BODY), now) for n in numbers]
-            accepting.accept_all(book, batch)
+            accepting.accept_all(book, [(backlog.acceptance(n, BODY), now) for n in numbers])
             book.later.clear()  # nobody asks this book: it forgets what it would remember
             book.undo.clear()
 

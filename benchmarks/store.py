@@ -18,12 +18,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+import msgspec
+
 from router.clock import SystemClock
-from router.model.delivery import Delivery
+from router.model.delivery import Delivery, DeliveryEvent
 from router.model.ids import Ids
 from router.model.job import Attempt, NewJob, Settlement
 from router.store.sqlite.store import SqliteStore, open_store
-from router.store.values import Acceptance, EventEntry
+from router.store.values import Acceptance
 
 PRODUCERS = 32
 BODY = os.urandom(1024).hex().encode()
@@ -37,8 +39,8 @@ def an_acceptance(events: int = 1, *, running: bool = True, target: str = "erp")
     """A delivery of `events` events, each with a key of its own and one job."""
     now = CLOCK.now()
     entries = tuple(
-        EventEntry(
-            i, IDS.new("evt", now), "orders/paid", None, (b"shop\0" + os.urandom(18),), now + KEPT
+        DeliveryEvent(
+            IDS.new("evt", now), i, "orders/paid", None, {}, keys=(b"shop\0" + os.urandom(18),)
         )
         for i in range(events)
     )
@@ -54,7 +56,7 @@ def an_acceptance(events: int = 1, *, running: bool = True, target: str = "erp")
         )
         for e in entries
     )  # fmt: skip
-    return Acceptance(delivery, entries, jobs)
+    return Acceptance(delivery, entries, jobs, now + KEPT)
 
 
 def a_settlement(job: str, lease: str) -> Settlement:
@@ -82,7 +84,7 @@ async def fill_keys(store: SqliteStore, count: int) -> None:
     """Put this many keys in place."""
     for _ in range(count // 1000):
         acceptance = an_acceptance(1000)
-        await store.accept(Acceptance(acceptance.delivery, acceptance.events, ()))
+        await store.accept(msgspec.structs.replace(acceptance, jobs=()))
 
 
 async def big_batch(store: SqliteStore) -> tuple[float, float]:

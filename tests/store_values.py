@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from router.model.delivery import Delivery
+from router.model.delivery import Delivery, DeliveryEvent
 from router.model.ids import Ids
 from router.model.job import Attempt, Job, JobState, NewJob, Settlement
 from router.store.protocol import Store
@@ -42,16 +42,17 @@ class Maker:
         }
         return Delivery(**{**values, **given})
 
-    def event(self, index: int = 0, *keys: bytes, **given: Any) -> EventEntry:
-        """An event with these keys, known for a week."""
+    def event(self, index: int = 0, *keys: bytes, **given: Any) -> DeliveryEvent:
+        """An event with these keys."""
         values: dict[str, Any] = {
             "index": index,
             "id": self._ids.new("evt", self._at),
             "name": "orders/paid",
+            "action": None,
+            "payload": {},
             "keys": keys,
-            "keys_until": FAR if keys else 0,
         }
-        return EventEntry(**{**values, **given})
+        return DeliveryEvent(**{**values, **given})
 
     def job(self, **given: Any) -> NewJob:
         """An available job due now."""
@@ -71,15 +72,28 @@ class Maker:
     def acceptance(
         self,
         *keys: bytes,
-        events: Sequence[EventEntry] | None = None,
+        events: Sequence[DeliveryEvent] | None = None,
         jobs: Sequence[NewJob] | None = None,
+        keys_until: int = FAR,
         **given: Any,
     ) -> Acceptance:
-        """A delivery of one event with these keys and one job, unless told otherwise."""
+        """
+        A delivery of one event with these keys, known for a week, and one job, unless told
+        otherwise.
+        """
         delivery = self.delivery(**given)
         events = (self.event(0, *keys),) if events is None else events
         jobs = [self.job(event_index=e.index) for e in events] if jobs is None else jobs
-        return Acceptance(delivery, tuple(events), tuple(jobs))
+        return Acceptance(delivery, tuple(events), tuple(jobs), keys_until)
+
+
+def entries(acceptance: Acceptance) -> tuple[EventEntry, ...]:
+    """Its events as the ledger keeps them."""
+    until = acceptance.keys_until
+    return tuple(
+        EventEntry(e.index, e.id, e.name, e.action, e.keys, until if e.keys else 0)
+        for e in acceptance.events
+    )
 
 
 def a_settlement(job: Job, state: JobState = "succeeded", **given: Any) -> Settlement:

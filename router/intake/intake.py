@@ -24,20 +24,14 @@ from router.refusals import Refusals
 from router.rules.live import LiveEndpoint, LiveRef, LiveRuleset
 from router.rules.plan import JOBS_MAX, Plan
 from router.store.protocol import IntakeStore
-from router.store.values import Acceptance, Accepted, Duplicate, EventEntry, Selector, narrowed
+from router.store.values import Acceptance, Accepted, Duplicate, Selector, narrowed
 from router.structure import MeasuredBody, weigh
 
 
 def acceptance(delivery: Delivery, plan: Plan, endpoint: LiveEndpoint, now: int) -> Acceptance:
     """A delivery, its events with the keys that are known from `now` on, and its jobs."""
     until = now + endpoint.settings.dedupe.window_ms
-    entries = tuple(
-        [
-            EventEntry(e.index, e.id, e.name, e.action, e.keys, until if e.keys else 0)
-            for e in plan.events
-        ]
-    )
-    return Acceptance(delivery, entries, plan.jobs)
+    return Acceptance(delivery, plan.events, plan.jobs, until)
 
 
 LARGE_BODY = 1024 * 1024

@@ -200,12 +200,12 @@ class IntakeStore(Protocol):
         call of unknown outcome may be made again.
         """
 
-    async def accept_all(
+    def accept_all(
         self, group: Sequence[Acceptance]
-    ) -> Sequence[Accepted | Duplicate | RouterError]:
+    ) -> Awaitable[Sequence[Accepted | Duplicate | RouterError]]:
         """
         As `accept`, of several in their order, in one transaction as far as possible: what became
-        of each. One that cannot be stored fails alone.
+        of each. One that cannot be stored fails alone. It is asked for at the call.
         """
 
     async def revive(self, selector: Selector, *, now: int, audit: Audit | None = None) -> int:
@@ -225,21 +225,21 @@ class DispatchStore(FactStore, Protocol):
     def reads(self) -> DispatchReads:
         """What has been committed, as far as jobs are run by it."""
 
-    async def lease(
+    def lease(
         self,
         slots: Mapping[str, int],
         *,
         lease: str,
         now: int,
         fresh: Mapping[str, Sequence[str]] = {},
-    ) -> LeaseBatch:
+    ) -> Awaitable[LeaseBatch]:
         """
         Take up to `slots[target]` due jobs of each target, oldest due first, and record their
         next attempt: state running, attempt + 1, `started_at` now, lease as given. Jobs of a
         replay are taken when no other job of their target is due.
 
         `fresh` names jobs of a target that go before all others; one that is not due is passed
-        over.
+        over. It is asked for at the call.
         """
 
     async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
@@ -258,7 +258,7 @@ class DispatchStore(FactStore, Protocol):
     ) -> Awaitable[Sequence[Settled | RouterError]]:
         """
         As `settle`, of several in their order, in one transaction as far as possible: what became
-        of each. One that cannot be stored fails alone.
+        of each. One that cannot be stored fails alone. It is asked for at the call.
         """
 
     async def recover(

@@ -7,17 +7,13 @@ from typing import Any, Literal
 
 import msgspec
 
-from router.model.delivery import Delivery
+from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import Attempt, Job, NewJob, Work
 from router.model.selector import FIELDS, Criteria
 
 
 class EventEntry(msgspec.Struct, frozen=True):
-    """
-    What the ledger keeps of an event beside its delivery's body.
-
-    An event is new when none of its `keys` is known and live; keys are expired at `keys_until`.
-    """
+    """What the ledger keeps of an event beside its delivery's body; see `Acceptance`."""
 
     index: int
     id: str
@@ -28,11 +24,16 @@ class EventEntry(msgspec.Struct, frozen=True):
 
 
 class Acceptance(msgspec.Struct, frozen=True):
-    """One delivery to make durable, with its events, their keys and their jobs."""
+    """
+    One delivery to make durable, with its events and their jobs.
+
+    An event is new when none of its keys is known and live; keys are expired at `keys_until`.
+    """
 
     delivery: Delivery
-    events: tuple[EventEntry, ...]
+    events: tuple[DeliveryEvent, ...]
     jobs: tuple[NewJob, ...]
+    keys_until: int = 0
 
 
 class Accepted(msgspec.Struct, frozen=True):
@@ -48,7 +49,7 @@ class Accepted(msgspec.Struct, frozen=True):
     cancelled: tuple[str, ...] = ()
 
 
-def narrowed(job: NewJob, events: Sequence[EventEntry], new: frozenset[int]) -> NewJob | None:
+def narrowed(job: NewJob, events: Sequence[DeliveryEvent], new: frozenset[int]) -> NewJob | None:
     """
     What is left of a job when only the events `new` are: itself, a run of fewer events of a
     batch, or None.

@@ -8,10 +8,11 @@ from collections import Counter
 import pytest
 
 from router.clock import SystemClock
+from router.model.delivery import DeliveryEvent
 from router.model.operations import Replay
 from router.store.sqlite.reader import open_reader
 from router.store.sqlite.store import open_store
-from router.store.values import Acceptance, EventEntry, Selector
+from router.store.values import Acceptance, Selector
 from tests.acceptance.conftest import MakeRig
 from tests.acceptance.process import ROOT, Rig
 from tests.acceptance.test_operate import called
@@ -37,7 +38,7 @@ async def fill(rig: Rig) -> None:
 
 
 def _unmatched(n: int) -> Acceptance:
-    event = EventEntry(0, f"evt_{n}", "orders/paid")
+    event = DeliveryEvent(f"evt_{n}", 0, "orders/paid", None, {})
     body = b'{"id": %d}' % n
     delivery = a_delivery(
         id=f"dlv_{n:026d}",

@@ -269,6 +269,15 @@ class ModelLists:
     async def close(self) -> None:
         return None
 
+    def _waiting(self, target: str) -> list[Job]:
+        jobs = [j for j in self._jobs.values() if j.state in DUE and j.target == target]
+        return sorted(jobs, key=self._order)
+
+    def _order(self, job: Job) -> tuple[int, int, int]:
+        """Oldest due first; then by delivery, and within it by place."""
+        deliveries, jobs = list(self._deliveries), list(self._jobs)
+        return job.due_at, deliveries.index(job.delivery), jobs.index(job.id)
+
 
 def _cause(job: Job) -> str | None:
     if job.state != "dead":

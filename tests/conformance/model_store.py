@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from router.errors import NotFound
-from router.model.delivery import Delivery
+from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import (
     ENDED,
     Attempt,
@@ -27,7 +27,6 @@ from router.store.values import (
     Accepted,
     Died,
     Duplicate,
-    EventEntry,
     Generation,
     LeaseBatch,
     Pruned,
@@ -42,6 +41,7 @@ from router.store.values import (
 )
 from tests.conformance.model_lists import DUE, ModelLists
 from tests.singly import Singly
+from tests.store_values import entries
 
 CANCELLABLE = ("available", "waiting", "retryable")
 
@@ -56,7 +56,8 @@ class ModelStore(Singly, ModelLists):
             some = frozenset(e.index for e in events)
             return Accepted(delivery.id, None if len(some) == len(acceptance.events) else some)
         self._let_go([key for event in acceptance.events for key in event.keys], now)
-        owners = [self._take(event, delivery.id) for event in acceptance.events]
+        until = acceptance.keys_until
+        owners = [self._take(event, delivery.id, until) for event in acceptance.events]
         new = [e for e, owner in zip(acceptance.events, owners, strict=True) if owner is None]
         if acceptance.events and not new:
             first = next(owner for owner in owners if owner is not None)
@@ -65,7 +66,8 @@ class ModelStore(Singly, ModelLists):
             return Duplicate(first)
         indexes = frozenset(e.index for e in new)
         everything = len(new) == len(acceptance.events)
-        self._deliveries[delivery.id] = (delivery, tuple(new))
+        kept = tuple(entry for entry in entries(acceptance) if entry.index in indexes)
+        self._deliveries[delivery.id] = (delivery, kept)
         self._ahead_then[delivery.id] = self._clock.offset
         left = [narrowed(j, acceptance.events, indexes) for j in acceptance.jobs]
         made = [j for j in left if j is not None]
@@ -83,12 +85,12 @@ class ModelStore(Singly, ModelLists):
             if key in self._keys and self._keys[key][1] <= now:
                 del self._keys[key]
 
-    def _take(self, event: EventEntry, delivery: str) -> str | None:
+    def _take(self, event: DeliveryEvent, delivery: str, until: int) -> str | None:
         for key in event.keys:
             if key in self._keys:
                 return self._keys[key][0]
         for key in event.keys:
-            self._keys[key] = (delivery, event.keys_until)
+            self._keys[key] = (delivery, until)
         return None
 
     def _make(self, delivery: Delivery, jobs: Iterable[NewJob], now: int) -> None:
@@ -127,15 +129,6 @@ class ModelStore(Singly, ModelLists):
             tuple(Work(self._jobs[j.id], self._deliveries[j.delivery][0], None) for j in taken),
             {target: jobs[0].due_at if jobs else None for target, jobs in rest.items()},
         )
-
-    def _waiting(self, target: str) -> list[Job]:
-        jobs = [j for j in self._jobs.values() if j.state in DUE and j.target == target]
-        return sorted(jobs, key=self._order)
-
-    def _order(self, job: Job) -> tuple[int, int, int]:
-        """Oldest due first; then by delivery, and within it by place."""
-        deliveries, jobs = list(self._deliveries), list(self._jobs)
-        return job.due_at, deliveries.index(job.delivery), jobs.index(job.id)
 
     async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
         job = self._jobs.get(settlement.job)

@@ -118,7 +118,7 @@ async def test_keys_are_known_as_long_as_they_would_have_been(
     await clock.passed(6.9)
     assert await store.accept(make.acceptance(b"k")) == Duplicate(first.delivery.id)
     assert (await store.prune(NOTHING, now=clock.ledger())).keys == 0
-    later = make.acceptance(events=[make.event(0, b"l", keys_until=clock.ledger() + DAY_MS)])
+    later = make.acceptance(b"l", keys_until=clock.ledger() + DAY_MS)
     await store.accept(later)
     await clock.passed(0.2)
     assert (await store.prune(NOTHING, now=clock.ledger())).keys == 1

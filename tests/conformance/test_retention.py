@@ -113,9 +113,8 @@ async def test_live_keys_outlive_their_delivery(
 
 async def test_only_expired_keys_are_removed(store: Store, make: Maker) -> None:
     ends = {b"a": START_MS + 1, b"b": START_MS + 3, b"c": START_MS + 2}
-    events = [make.event(i, key, keys_until=end) for i, (key, end) in enumerate(ends.items())]
-    first = make.acceptance(events=events, jobs=())
-    await store.accept(first)
+    kept = [make.acceptance(key, jobs=(), keys_until=end) for key, end in ends.items()]
+    await store.accept_all(kept)
     assert (await store.prune(retain(), now=START_MS + 2)).keys == 2
-    assert await store.accept(make.acceptance(b"b")) == Duplicate(first.delivery.id)
+    assert await store.accept(make.acceptance(b"b")) == Duplicate(kept[1].delivery.id)
     assert (await store.prune(retain(), now=START_MS + 3)).keys == 1

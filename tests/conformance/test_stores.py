@@ -15,7 +15,7 @@ from router.store.sqlite.store import open_store
 from router.store.sqlite.writer_state import Book
 from router.store.values import Accepted, Duplicate, Generation, RuleCount, Selector
 from tests.clocks import START_MS, ManualClock
-from tests.store_values import FAR, Maker, a_settlement, lease_one
+from tests.store_values import FAR, Maker, a_settlement, entries, lease_one
 from tests.unit.store.faults import fault
 
 DAY = 86_400
@@ -34,7 +34,7 @@ async def test_what_was_accepted_comes_back_byte_for_byte(store: Store, make: Ma
     record = await store.reads.delivery(acceptance.delivery.id)
     assert record is not None
     assert record.delivery == acceptance.delivery
-    assert record.events == acceptance.events
+    assert record.events == entries(acceptance)
     assert record.duplicates == 0
     assert [job.id for job in record.jobs] == [job.id for job in acceptance.jobs]
 
@@ -188,7 +188,7 @@ async def test_copies_in_flight_together_agree(store: Store, make: Maker) -> Non
 async def test_an_expired_key_is_taken_over(store: Store, make: Maker, clock: ManualClock) -> None:
     await store.accept(make.acceptance(b"k"))
     await clock.advance(7 * DAY)
-    again = make.acceptance(events=[make.event(0, b"k", keys_until=FAR + 9_000)])
+    again = make.acceptance(b"k", keys_until=FAR + 9_000)
     assert await store.accept(again) == Accepted(again.delivery.id)
     assert await store.accept(make.acceptance(b"k")) == Duplicate(again.delivery.id)
 

@@ -29,10 +29,10 @@ PUBLISHED = (
         "jobs in a second transaction",
         Edit(
             "router/store/sqlite/accepting.py",
-            "    book.insert(JOB_ROW, jobs)\n",
-            '    book.db.execute("COMMIT")\n'
-            '    book.db.execute("BEGIN IMMEDIATE")\n'
-            "    book.insert(JOB_ROW, jobs)\n",
+            "        book.insert(JOB_ROW, self._jobs)\n",
+            '        book.db.execute("COMMIT")\n'
+            '        book.db.execute("BEGIN IMMEDIATE")\n'
+            "        book.insert(JOB_ROW, self._jobs)\n",
         ),
         "unit/store/test_writer.py::test_delivery_keys_and_jobs_are_one_transaction",
     ),
@@ -41,8 +41,8 @@ PUBLISHED = (
         "dedupe by looking before inserting",
         Edit(
             "router/store/sqlite/accepting.py",
-            "[_receipt(p.acceptance, known, kept) for p in batch]",
-            "[_receipt(p.acceptance, dict(known), kept) for p in batch]",
+            "[_receipt(one, known, kept) for one, _ in batch]",
+            "[_receipt(one, dict(known), kept) for one, _ in batch]",
         ),
         "conformance/test_stores.py::test_a_hundred_copies_at_once_make_one_delivery",
         note="one thread writes, so the race is that of copies in one batch: each looks at what "

@@ -104,7 +104,7 @@ SEAMS = (
             "            def early(book: Book, batch: Batch) -> Answers:\n"
             "                answers = []\n"
             "                for one in batch:\n"
-            "                    answers.append((one, _alone(book, one)))\n"
+            "                    answers += _one_by_one(book, [one])\n"
             "                    self._tell(self._settled, (answers[-1:], 0.0))\n"
             "                return answers\n"
             "            return _transaction(book, batch, early)",

@@ -98,14 +98,15 @@ class Watched:
         if name == "reads":
             return Watched(self._store.reads, self._steps)
         found = getattr(self._store, name)
-        if name not in VERBS:
+        step = name.removesuffix("_all")
+        if step not in VERBS:
             return found
 
         async def asked(*args: Any, **named: Any) -> Any:
-            self._steps.armed |= name == "accept"
-            self._steps.reach(f"{name}-asked")
+            self._steps.armed |= step == "accept"
+            self._steps.reach(f"{step}-asked")
             answer = await found(*args, **named)
-            self._steps.reach(f"{name}-done")
+            self._steps.reach(f"{step}-done")
             return answer
 
         return asked

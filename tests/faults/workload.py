@@ -20,12 +20,12 @@ import random
 from pathlib import Path
 
 from router.clock import SystemClock
-from router.model.delivery import Delivery
+from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import Attempt, Group, NewJob, Predecessor, Settlement, Turn
 from router.store.protocol import Store
 from router.store.sqlite import connection, writer
 from router.store.sqlite.store import open_store
-from router.store.values import Acceptance, EventEntry, node_of
+from router.store.values import Acceptance, node_of
 from tests.ledger import digest
 
 LEVELS = {"OFF": 0, "NORMAL": 1, "FULL": 2}
@@ -55,8 +55,8 @@ def acceptance(number: int, rng: random.Random) -> Acceptance:
         generation="0" * 64,
     )
     keys = (b"code:%d" % number,)
-    event = EventEntry(0, f"evt_{number:026d}", "push", keys=keys, keys_until=NOW + 10**9)
-    return Acceptance(delivery, (event,), (job(number), *chain(number)))
+    event = DeliveryEvent(f"evt_{number:026d}", 0, "push", None, {}, keys=keys)
+    return Acceptance(delivery, (event,), (job(number), *chain(number)), NOW + 10**9)
 
 
 def chain(number: int) -> tuple[NewJob, ...]:

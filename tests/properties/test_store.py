@@ -66,17 +66,16 @@ class Histories(RuleBasedStateMachine):
 
     def an_acceptance(self, events: list[list[bytes]], target: str, rule_: str) -> Acceptance:
         until = self.clock.now() + 30 * MINUTE
-        entries = [
-            self.make.event(i, *keys, keys_until=until if keys else 0)
-            for i, keys in enumerate(events)
-        ]
+        entries = [self.make.event(i, *keys) for i, keys in enumerate(events)]
         jobs = [
             self.make.job(
                 event_index=e.index, target=target, rule=rule_, due_at=self.clock.now() + e.index
             )
             for e in entries
         ]
-        return self.make.acceptance(events=entries, jobs=jobs, event_count=len(events))
+        return self.make.acceptance(
+            events=entries, jobs=jobs, keys_until=until, event_count=len(events)
+        )
 
     @rule(
         events=st.lists(EVENT_KEYS, max_size=3),

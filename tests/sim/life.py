@@ -30,7 +30,6 @@ from tests.operators import verbs_of
 from tests.sim.filed import Breaks, FiledStore, asking, at_once
 from tests.sim.twin import READ
 from tests.sim.watch import Watch
-from tests.singly import Singly
 
 if TYPE_CHECKING:
     from tests.sim.whole import Whole
@@ -47,7 +46,7 @@ async def for_ever() -> None:
     await asyncio.Event().wait()
 
 
-class View(Singly):
+class View:
     """The store as this process has it: it fails by chance, at a named step the process dies."""
 
     def __init__(self, process: "Process", store: FiledStore) -> None:
@@ -56,14 +55,14 @@ class View(Singly):
 
     def __getattr__(self, name: str) -> Any:
         async def asked(*args: Any, **named: Any) -> Any:
-            process = self._process
-            await process.at(f"before {name}")
+            process, step = self._process, name.removesuffix("_all")
+            await process.at(f"before {step}")
             chance = process.world.rng.random()
             try:
                 if chance < process.world.fails:
                     raise StoreUnavailable("before")
                 answer = await self._answer(name, args, named)
-                await process.at(f"after {name}")
+                await process.at(f"after {step}")
                 if chance > 1 - process.world.fails:
                     raise StoreUnavailable("after")
             except StoreUnavailable:

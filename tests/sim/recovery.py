@@ -23,11 +23,11 @@ from rich.progress import Progress
 
 from router.dispatch import Dispatcher, DispatchRules
 from router.dispatch.breaker import FIRST_PACE
-from router.model.delivery import Delivery
+from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import Done, Job, NewJob, Outcome, RetryOutcome, Settlement
 from router.model.retry import STANDARD
 from router.model.settings import TargetLimits
-from router.store.values import Acceptance, EventEntry, Settled
+from router.store.values import Acceptance, Settled
 from tests.sim.filed import FiledStore, a_blank
 from tests.sim.ledger import Ledger
 from tests.sim.loop import SimClock, simulate
@@ -117,7 +117,9 @@ class Filed(Singly):
         del now
         number = jobs[0].id
         own = msgspec.structs.replace(delivery, id=f"dlv_{number}")
-        await self.store.accept(Acceptance(own, (EventEntry(0, "evt_0", "orders/paid"),), (*jobs,)))
+        await self.store.accept(
+            Acceptance(own, (DeliveryEvent("evt_0", 0, "orders/paid", None, {}),), (*jobs,))
+        )
 
     async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
         if settlement.state == "succeeded":

@@ -1,7 +1,7 @@
 """The plain model beside the store: what it is asked when the store has done a verb."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,8 @@ ATTEMPTS_MOST = 6
 EVERYTHING = Selector(limit=100_000)
 TWINNED = frozenset(
     {
-        "accept", "lease", "settle", "recover", "revive", "cancel", "hold", "regroup", "add",
-        "begin_replay", "replay_step",
+        "accept", "accept_all", "lease", "settle", "settle_all", "recover", "revive", "cancel",
+        "hold", "regroup", "add", "begin_replay", "replay_step",
     }
 )  # fmt: skip
 READ = frozenset({"results", "targets", "job", "jobs", "lost_nodes", "lost_leases"})
@@ -58,6 +58,7 @@ class Twins:
             return None
         noted = {
             "settle": self._settle,
+            "settle_all": self._settle_all,
             "recover": self._recover,
             "revive": self._revive,
             "replay_step": self._replay_step,
@@ -96,6 +97,9 @@ class Twins:
         if settlement.state in ENDED:
             history.ends.setdefault(settlement.job, []).append(settlement.state)
         return settled
+
+    async def _settle_all(self, group: Sequence[tuple[Settlement, Any]]) -> list[Any]:
+        return [await self._settle(settlement, own) for settlement, own in group]
 
     async def _recover(self, **named: Any) -> Any:
         running = [job for job in self.jobs() if job.state == "running"]

@@ -4,18 +4,19 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from router.model.delivery import DeliveryEvent
 from router.model.job import Attempt, Job, NewJob
 from router.store.sqlite import damage, runs
-from router.store.sqlite.fragments import DELIVERY_STATE
+from router.store.sqlite.fragments import DELIVERY_STATE, PLACE_BITS
 from router.store.sqlite.rows import (
     decode_events,
     encode_events,
     encode_meta,
     encode_names,
-    job_rows,
+    job_row,
 )
 from router.store.sqlite.writer_state import ROWS, Book, Row
-from router.store.values import Acceptance, Accepted, Duplicate, EventEntry, narrowed
+from router.store.values import Acceptance, Accepted, Duplicate, narrowed
 
 
 class Anomaly(Exception):
@@ -24,8 +25,14 @@ class Anomaly(Exception):
 
 Receipt = Accepted | Duplicate
 
+Timed = tuple[Acceptance, int]
+"""What is to be stored, and the ledger time at which that was asked for."""
+
 Special = tuple[Sequence[NewJob], Sequence[Row]]
 """A delivery's jobs and their rows, some of which belong to runs or wait for a paused rule."""
+
+_Claim = tuple[bytes, str, int]
+"""A key, the delivery that claims it, and until when."""
 
 JOB_ROW = (
     "jobs (n, id, state, due_at, target, rule, action, kind, event_index, event_id, event, "
@@ -34,57 +41,25 @@ JOB_ROW = (
 _PAGE = 4096
 
 
-class Prepared(msgspec.Struct, frozen=True):
-    """
-    An acceptance with its encoding done, so that a fault in it is its caller's alone; `now` is
-    ledger time.
-    """
-
-    acceptance: Acceptance
-    names: str
-    events: bytes
-    meta: bytes
-    now: int
-
-
-def prepare(acceptance: Acceptance, now: int) -> Prepared:
-    """Encode what can be encoded without the store."""
-    delivery = acceptance.delivery
-    events = acceptance.events
-    return Prepared(
-        acceptance, encode_names(events), encode_events(events), encode_meta(delivery), now
-    )
-
-
-def accept_all(book: Book, batch: Sequence[Prepared]) -> list[Receipt]:
+def accept_all(book: Book, batch: Sequence[Timed]) -> list[Receipt]:
     """Store a batch within the open transaction; one receipt each, in order."""
-    fates = _claim(book, batch)
-    receipts: list[Receipt] = []
-    deliveries: list[Row] = []
-    jobs: list[Row] = []
-    running: dict[str, int] = {}
+    receipts = _claim(book, batch)
+    new = _NewRows(book)
     special: list[tuple[int, Special]] = []
-    book.numbering()
-    for prepared, fate in zip(batch, fates, strict=True):
-        if isinstance(fate, Duplicate):
-            _count_copy(book, prepared, fate)
-        else:
-            rest = _lay_out(book, prepared, fate, (deliveries, jobs, running))
-            if rest is not None:
-                special.append((len(receipts), rest))
-        receipts.append(fate)
-    book.insert("deliveries", deliveries)
-    book.insert(JOB_ROW, jobs)
-    if running:
-        book.later.append(lambda: book.running.update(running))
+    for place, (acceptance, now) in enumerate(batch):
+        receipt = receipts[place]
+        if isinstance(receipt, Duplicate):
+            _count_copy(book, acceptance, receipt)
+        elif (rest := new.add(acceptance, receipt.new, now)) is not None:
+            special.append((place, rest))
+    new.insert()
     for place, (wanted, rows) in special:
-        receipts[place] = _insert_special(book, receipts[place], wanted, rows, batch[place].now)
+        receipts[place] = _insert_special(book, receipts[place], wanted, rows, batch[place][1])
     return receipts
 
 
-def accepted_before(book: Book, prepared: Prepared) -> Accepted | None:
+def accepted_before(book: Book, acceptance: Acceptance) -> Accepted | None:
     """The receipt of a delivery that is there already."""
-    acceptance = prepared.acceptance
     found = book.one("SELECT events FROM deliveries WHERE id = ?", (acceptance.delivery.id,))
     if found is None:
         return None
@@ -94,7 +69,7 @@ def accepted_before(book: Book, prepared: Prepared) -> Accepted | None:
 
 def accept_of_dead(book: Book, ended: Iterable[tuple[Job, Attempt]], now: int) -> None:
     """Accept what the router itself has to say of jobs that have been found dead."""
-    owns = [prepare(own, now) for job, end in ended if (own := book.died(job, end)) is not None]
+    owns = [(own, now) for job, end in ended if (own := book.died(job, end)) is not None]
     if owns:
         accept_all(book, owns)
 
@@ -111,50 +86,75 @@ def report_damaged(book: Book) -> None:
         accept_of_dead(book, [(job, end)], now)
 
 
-def _lay_out(
-    book: Book,
-    prepared: Prepared,
-    receipt: Accepted,
-    into: tuple[list[Row], list[Row], dict[str, int]],
-) -> Special | None:
-    """Add to the rows to insert; jobs that are more than a row are returned instead."""
-    delivery, new = prepared.acceptance.delivery, receipt.new
-    deliveries, jobs, running = into
-    number = book.next_delivery
-    book.next_delivery = number + 1
-    generation = book.generation(delivery.generation)
-    book.named(generation, number, number)
-    names, events = prepared.names, prepared.events
-    wanted = prepared.acceptance.jobs
-    if new is not None:
-        kept = [e for e in prepared.acceptance.events if e.index in new]
-        names, events = encode_names(kept), encode_events(kept)
-        left = [narrowed(job, prepared.acceptance.events, new) for job in wanted]
-        wanted = tuple([job for job in left if job is not None])
-    deliveries.append(
-        (
-            number,
-            delivery.id,
-            delivery.endpoint,
-            DELIVERY_STATE[delivery.state],
-            delivery.received_at,
-            generation,
-            names,
-            events,
-            prepared.meta,
-            delivery.body,
+class _NewRows:
+    """
+    The rows of a batch's new deliveries and of their jobs. What belongs to all of them is seen to
+    once, by `insert`.
+    """
+
+    def __init__(self, book: Book) -> None:
+        self._book, self._ahead = book, book.wall(0)
+        self._deliveries: list[Row] = []
+        self._jobs: list[Row] = []
+        self._running: dict[str, int] = {}
+        self._generations: set[int] = set()
+        self._ruled: set[tuple[str, int]] = set()
+        self._pages = 0
+        book.numbering()
+        self._first = book.next_delivery
+
+    def add(self, acceptance: Acceptance, new: frozenset[int] | None, now: int) -> Special | None:
+        """A delivery's rows; jobs that are more than a row are returned instead."""
+        book, delivery = self._book, acceptance.delivery
+        events, wanted = acceptance.events, acceptance.jobs
+        if new is not None:
+            left = [narrowed(job, events, new) for job in wanted]
+            wanted = tuple([job for job in left if job is not None])
+            events = tuple([e for e in events if e.index in new])
+        number = book.next_delivery
+        book.next_delivery = number + 1
+        generation = book.generation(delivery.generation)
+        self._generations.add(generation)
+        self._deliveries.append(
+            (
+                number,
+                delivery.id,
+                delivery.endpoint,
+                DELIVERY_STATE[delivery.state],
+                delivery.received_at,
+                generation,
+                encode_names(events),
+                encode_events(events, acceptance.keys_until),
+                encode_meta(delivery),
+                delivery.body,
+            )
         )
-    )
-    book.pages += 2 + len(wanted) + len(delivery.body) // _PAGE
-    if not wanted:
+        self._pages += 2 + len(wanted) + len(delivery.body) // _PAGE
+        rows: list[Row] = []
+        special = False
+        for job_number, job in enumerate(wanted, number << PLACE_BITS):
+            rows.append(job_row(job, job_number, generation, now + self._ahead))
+            self._ruled.add((job.rule, generation))
+            if job.state == "running":
+                self._running[job.id] = job_number
+            if job.run is not None or job.state == "waiting":
+                special = True
+        if special:
+            return wanted, rows
+        self._jobs += rows
         return None
-    rows, begun = job_rows(wanted, number, 0, generation, book.wall(prepared.now))
-    running.update(begun)
-    book.ruled({(job.rule, generation) for job in wanted})
-    if any(job.run is not None or job.state == "waiting" for job in wanted):
-        return wanted, rows
-    jobs += rows
-    return None
+
+    def insert(self) -> None:
+        """Within the open transaction."""
+        book, running = self._book, self._running
+        for generation in self._generations:
+            book.named(generation, self._first, book.next_delivery - 1)
+        book.ruled(self._ruled)
+        book.insert("deliveries", self._deliveries)
+        book.insert(JOB_ROW, self._jobs)
+        book.pages += self._pages
+        if running:
+            book.later.append(lambda: book.running.update(running))
 
 
 def _insert_special(
@@ -176,8 +176,8 @@ def _insert_special(
     return msgspec.structs.replace(receipt, cancelled=tuple(sorted(changes.cancelled)))
 
 
-def _count_copy(book: Book, prepared: Prepared, fate: Duplicate) -> None:
-    seen = prepared.acceptance.delivery.received_at
+def _count_copy(book: Book, acceptance: Acceptance, fate: Duplicate) -> None:
+    seen = acceptance.delivery.received_at
 
     def count() -> None:
         copies, last = book.copies.get(fate.delivery, (0, seen))
@@ -186,60 +186,56 @@ def _count_copy(book: Book, prepared: Prepared, fate: Duplicate) -> None:
     book.later.append(count)
 
 
-def _claim(book: Book, batch: Sequence[Prepared]) -> list[Receipt]:
+def _claim(book: Book, batch: Sequence[Timed]) -> list[Receipt]:
     """
     Claim every key of the batch in one insertion; the unique index says whether any was known.
 
     In the usual case all were free and nothing is left to do.
     """
-    claims: dict[bytes, tuple[str, int]] = {}
+    claims: dict[bytes, _Claim] = {}
     total = 0
-    for prepared in batch:
-        for event in prepared.acceptance.events:
-            total += len(event.keys)
+    for acceptance, _ in batch:
+        id_, until = acceptance.delivery.id, acceptance.keys_until
+        for event in acceptance.events:
             for key in event.keys:
-                claims.setdefault(key, (prepared.acceptance.delivery.id, event.keys_until))
-    if not claims:
-        return [Accepted(p.acceptance.delivery.id) for p in batch]
-    now = max(p.now for p in batch)
-    taken = book.insert(
-        "keys",
-        [(key, delivery, until) for key, (delivery, until) in claims.items()],
-        "ON CONFLICT (key) DO UPDATE SET delivery = excluded.delivery, until = excluded.until "
-        f"WHERE until <= {now:d}",
-    )
-    book.pages += len(claims)
-    if taken == total:
-        return [Accepted(p.acceptance.delivery.id) for p in batch]
-    return _judge(book, batch, claims)
+                total += 1
+                claims.setdefault(key, (key, id_, until))
+    if claims:
+        now = max([now for _, now in batch])
+        taken = book.insert(
+            "keys",
+            list(claims.values()),
+            "ON CONFLICT (key) DO UPDATE SET delivery = excluded.delivery, "
+            f"until = excluded.until WHERE until <= {now:d}",
+        )
+        book.pages += len(claims)
+        if taken != total:
+            return _judge(book, batch, claims)
+    return [Accepted(one.delivery.id) for one, _ in batch]
 
 
-def _judge(
-    book: Book, batch: Sequence[Prepared], claims: dict[bytes, tuple[str, int]]
-) -> list[Receipt]:
+def _judge(book: Book, batch: Sequence[Timed], claims: dict[bytes, _Claim]) -> list[Receipt]:
     """Some key was known or came twice: see who owns each, then go through the batch in order."""
-    ours = {p.acceptance.delivery.id for p in batch}
+    ours = {one.delivery.id for one, _ in batch}
     if len(ours) < len(batch):
         raise Anomaly
     found = _owners(book, list(claims))
     known = {key: owner for key, owner in found.items() if owner not in ours}
-    kept: dict[bytes, tuple[str, int]] = {}
-    receipts = [_receipt(p.acceptance, known, kept) for p in batch]
+    kept: dict[bytes, _Claim] = {}
+    receipts = [_receipt(one, known, kept) for one, _ in batch]
     dropped = [key for key, owner in found.items() if owner in ours and key not in kept]
     book.db.executemany("DELETE FROM keys WHERE key = ?", [(key,) for key in dropped])
     book.db.executemany(
         "UPDATE keys SET delivery = ?, until = ? WHERE key = ?",
-        [(id_, until, k) for k, (id_, until) in kept.items() if kept[k] != claims[k]],
+        [(id_, until, key) for key, id_, until in kept.values() if kept[key] != claims[key]],
     )
     return receipts
 
 
-def _receipt(
-    acceptance: Acceptance, known: dict[bytes, str], kept: dict[bytes, tuple[str, int]]
-) -> Receipt:
+def _receipt(acceptance: Acceptance, known: dict[bytes, str], kept: dict[bytes, _Claim]) -> Receipt:
     """Judge one acceptance; its new events' keys become known to those that follow."""
     id_, events = acceptance.delivery.id, acceptance.events
-    owners = [_take(event, id_, known, kept) for event in events]
+    owners = [_take(event, id_, acceptance.keys_until, known, kept) for event in events]
     new = frozenset([e.index for e, owner in zip(events, owners, strict=True) if owner is None])
     if events and not new:
         return Duplicate(next(owner for owner in owners if owner is not None))
@@ -247,7 +243,11 @@ def _receipt(
 
 
 def _take(
-    event: EventEntry, delivery: str, known: dict[bytes, str], kept: dict[bytes, tuple[str, int]]
+    event: DeliveryEvent,
+    delivery: str,
+    until: int,
+    known: dict[bytes, str],
+    kept: dict[bytes, _Claim],
 ) -> str | None:
     """The owner of the event's first known key; None: it was new and its keys are now taken."""
     for key in event.keys:
@@ -255,7 +255,7 @@ def _take(
             return known[key]
     for key in event.keys:
         known[key] = delivery
-        kept[key] = (delivery, event.keys_until)
+        kept[key] = (key, delivery, until)
     return None
 
 

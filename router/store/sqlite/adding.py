@@ -16,7 +16,7 @@ from router.store.sqlite.fragments import (
     TURN_HALTED,
     listed,
 )
-from router.store.sqlite.rows import job_rows
+from router.store.sqlite.rows import job_row
 from router.store.sqlite.writer_state import Book
 
 
@@ -49,8 +49,9 @@ def add(book: Book, delivery: str, jobs: Sequence[NewJob], now: int) -> int:
 
 def _add(book: Book, unit: _Unit, where: tuple[int, int, int], now: int) -> None:
     delivery, place, generation = where
-    rows, begun = job_rows(unit.jobs, delivery, place, generation, book.wall(now))
-    if begun:
+    wall, first = book.wall(now), (delivery << PLACE_BITS) + place
+    rows = [job_row(job, n, generation, wall) for n, job in enumerate(unit.jobs, first)]
+    if begun := {job.id: n for n, job in enumerate(unit.jobs, first) if job.state == "running"}:
         book.later.append(lambda: book.running.update(begun))
     if not unit.linked:
         alone = unit.jobs[0].state != "waiting"

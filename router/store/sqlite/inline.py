@@ -30,10 +30,10 @@ class InlineWriter(Writer):
         self._waiting: list[Operation] = []
         self._turning = False
 
-    def submit(self, kind: Kind, payload: Any) -> "asyncio.Future[Any]":
+    def submit(self, kind: Kind, payload: Any, now: int = 0) -> "asyncio.Future[Any]":
         """Queue an operation; the future has its answer once it is committed."""
         future: asyncio.Future[Any] = self._loop.create_future()
-        self._waiting.append(Operation(kind, payload, future))
+        self._waiting.append(Operation(kind, payload, future, now))
         if not self._turning:
             self._turning = True
             self.take_turn()

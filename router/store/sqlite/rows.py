@@ -8,13 +8,12 @@ from zlib import crc32
 import msgspec
 
 from router.kinds import KINDS, NUMBERED
-from router.model.delivery import Delivery
+from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import Attempt, Job, NewJob, Predecessor
 from router.store.common.chains import PAUSED, PREDECESSORS, TARGET, TURN
 from router.store.sqlite.fragments import (
     DELIVERY_STATES,
     OUTCOMES,
-    PLACE_BITS,
     STATE,
     STATES,
 )
@@ -93,10 +92,10 @@ def is_damaged(meta: bytes, body: bytes) -> bool:
     return crc32(body, crc32(meta[1:-5])).to_bytes(4, "big") != meta[-4:]
 
 
-def encode_events(events: Sequence[EventEntry]) -> bytes:
+def encode_events(events: Sequence[DeliveryEvent], keys_until: int) -> bytes:
     """A delivery's events column."""
     return _encoder.encode(
-        [(e.index, e.id, e.name, e.action, e.keys, e.keys_until) for e in events]
+        [(e.index, e.id, e.name, e.action, e.keys, keys_until if e.keys else 0) for e in events]
     )
 
 
@@ -105,7 +104,7 @@ def decode_events(blob: bytes) -> tuple[EventEntry, ...]:
     return tuple([EventEntry(*stored) for stored in _events.decode(blob)])
 
 
-def encode_names(events: Sequence[EventEntry]) -> str:
+def encode_names(events: Sequence[DeliveryEvent]) -> str:
     """A delivery's names column."""
     if len(events) == 1:
         return f"{MARK}{events[0].name}{MARK}"
@@ -187,39 +186,26 @@ def to_attempt(row: Sequence[Any]) -> Attempt:
     )
 
 
-def job_rows(
-    jobs: Sequence[NewJob], delivery: int, place: int, generation: int, now: int
-) -> tuple[list[Sequence[Any]], dict[str, int]]:
-    """
-    Rows of JOB_ROW for a delivery's new jobs, from `place` on, and the numbers of those that are
-    committed already leased.
-    """
-    rows: list[Sequence[Any]] = []
-    running: dict[str, int] = {}
-    for number, job in enumerate(jobs, (delivery << PLACE_BITS) + place):
-        begun = job.state == "running"
-        rows.append(
-            (
-                number,
-                job.id,
-                STATE[job.state],
-                job.due_at,
-                job.target,
-                job.rule,
-                job.action,
-                KINDS[job.kind].number,
-                job.event_index,
-                job.event_id,
-                job.event,
-                now,
-                generation,
-                1 if begun else 0,
-                job.lease if begun else None,
-                now if begun else None,
-                job.replay_of,
-                msgspec.json.encode(job.covers).decode() if job.covers else None,
-            )
-        )
-        if begun:
-            running[job.id] = number
-    return rows, running
+def job_row(job: NewJob, number: int, generation: int, now: int) -> Sequence[Any]:
+    """A new job's row of JOB_ROW; one that is `running` is committed already leased."""
+    begun = job.state == "running"
+    return (
+        number,
+        job.id,
+        STATE[job.state],
+        job.due_at,
+        job.target,
+        job.rule,
+        job.action,
+        KINDS[job.kind].number,
+        job.event_index,
+        job.event_id,
+        job.event,
+        now,
+        generation,
+        1 if begun else 0,
+        job.lease if begun else None,
+        now if begun else None,
+        job.replay_of,
+        msgspec.json.encode(job.covers).decode() if job.covers else None,
+    )

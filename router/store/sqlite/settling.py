@@ -1,6 +1,6 @@
 """Writing attempts' ends: only the holder of the current lease changes anything."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from router.model.job import ENDED, Settlement
@@ -10,15 +10,10 @@ from router.store.sqlite.fragments import OUTCOME, PLACE_BITS, RUNNING, STATE
 from router.store.sqlite.rows import encode_json
 from router.store.sqlite.runs import RunChanges
 from router.store.sqlite.writer_state import ROWS, Book, Row, values
-from router.store.values import ALREADY, HELD, LOST, Accepted, Settled
+from router.store.values import ALREADY, HELD, LOST, Acceptance, Accepted, Settled
 
-Ending = tuple[Settlement, bytes, int, accepting.Prepared | None]
-"""A settlement, its attempt's result, encoded, the ledger time, and the own event about it."""
-
-
-def prepare(settlement: Settlement, now: int, own: accepting.Prepared | None = None) -> Ending:
-    """Encode what can be encoded without the store."""
-    return settlement, encode_json(settlement.attempt.result), now, own
+Ending = tuple[tuple[Settlement, Acceptance | None], int]
+"""A settlement, the router's own delivery about it, and the ledger time at which it was given."""
 
 
 def settle_all(book: Book, batch: Sequence[Ending]) -> list[Settled]:
@@ -32,7 +27,7 @@ def settle_all(book: Book, batch: Sequence[Ending]) -> list[Settled]:
     attempts: list[Row] = []
     linked: list[tuple[int, int]] = []
     lost = 0
-    for index, (settlement, result, *_) in enumerate(batch):
+    for index, ((settlement, _), _) in enumerate(batch):
         number, run = _place(book, settlement.job)
         if number is None:
             lost += 1
@@ -40,7 +35,7 @@ def settle_all(book: Book, batch: Sequence[Ending]) -> list[Settled]:
             linked.append((index, run))
         else:
             updates.append(_update_row(number, settlement))
-            attempts.append(_attempt_row(book, number, settlement, result))
+            attempts.append(_attempt_row(book, number, settlement))
     held = sum(_update(book, updates[i : i + ROWS]) for i in range(0, len(updates), ROWS))
     if lost or held != len(updates):
         return _not_held(book, batch)
@@ -50,20 +45,18 @@ def settle_all(book: Book, batch: Sequence[Ending]) -> list[Settled]:
         if (followed := _settle_linked(book, batch[index], run)) is None:
             return _not_held(book, batch)
         answers[index] = followed
-    reported = [index for index, ending in enumerate(batch) if ending[3] is not None]
-    if reported:
-        _report(book, batch, reported, answers)
+    reports = {i: (own, now) for i, ((_, own), now) in enumerate(batch) if own is not None}
+    if reports:
+        _report(book, reports, answers)
     book.pages += 1 + len(batch)
     book.later.append(lambda: _forget(book, batch))
     return answers
 
 
-def _report(
-    book: Book, batch: Sequence[Ending], reported: Sequence[int], answers: list[Settled]
-) -> None:
+def _report(book: Book, reports: Mapping[int, accepting.Timed], answers: list[Settled]) -> None:
     """Accept the own events about these ends: every lease held, so all of them are true."""
-    wanted = [own for index in reported if (own := batch[index][3]) is not None]
-    for index, receipt in zip(reported, accepting.accept_all(book, wanted), strict=True):
+    receipts = accepting.accept_all(book, list(reports.values()))
+    for index, receipt in zip(reports, receipts, strict=True):
         if isinstance(receipt, Accepted) and receipt.cancelled:
             cancelled = tuple(sorted((*answers[index].cancelled, *receipt.cancelled)))
             answers[index] = Settled(freed=answers[index].freed, cancelled=cancelled)
@@ -73,7 +66,7 @@ def _not_held(book: Book, batch: Sequence[Ending]) -> list[Settled]:
     """Somebody else holds the job, or nobody: its own settlement may have been written before."""
     if len(batch) > 1:
         raise Anomaly
-    attempt = batch[0][0].attempt
+    attempt = batch[0][0][0].attempt
     written = book.one(
         "SELECT 1 FROM attempts a JOIN jobs j ON j.n = a.job WHERE j.id = ? AND a.number = ? "
         "AND a.outcome = ? AND a.reason IS ?",
@@ -84,11 +77,11 @@ def _not_held(book: Book, batch: Sequence[Ending]) -> list[Settled]:
 
 def _settle_linked(book: Book, ending: Ending, run: int) -> Settled | None:
     """Settle a job of a run, then see to the others of the run and to its group."""
-    settlement, result, now, _ = ending
+    (settlement, _), now = ending
     number, _ = _place(book, settlement.job)
     if number is None or not _update(book, [_update_row(number, settlement)]):
         return None
-    attempt = _attempt_row(book, number, settlement, result)
+    attempt = _attempt_row(book, number, settlement)
     book.insert("attempts", [attempt], "ON CONFLICT DO NOTHING")
     changes = RunChanges(book, now)
     changes.follow(run)
@@ -98,7 +91,7 @@ def _settle_linked(book: Book, ending: Ending, run: int) -> Settled | None:
 
 
 def _forget(book: Book, batch: Sequence[Ending]) -> None:
-    for settlement, *_ in batch:
+    for (settlement, _), _ in batch:
         number = book.running.pop(settlement.job, None)
         if book.linked and number is not None:
             book.linked.pop(number, None)
@@ -140,7 +133,7 @@ def _update_row(number: int, settlement: Settlement) -> Row:
     )
 
 
-def _attempt_row(book: Book, number: int, settlement: Settlement, result: bytes) -> Row:
+def _attempt_row(book: Book, number: int, settlement: Settlement) -> Row:
     attempt = settlement.attempt
     generation = book.generation(attempt.generation)
     delivery = number >> PLACE_BITS
@@ -152,6 +145,6 @@ def _attempt_row(book: Book, number: int, settlement: Settlement, result: bytes)
         attempt.ended_at,
         OUTCOME[attempt.outcome],
         attempt.reason,
-        result,
+        encode_json(attempt.result),
         generation,
     )

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,6 @@ from router.errors import RouterError, StoreRefused, StoreUnavailable
 from router.model.job import Group, NewJob, Settlement
 from router.model.operations import Audit
 from router.store.sqlite import (
-    accepting,
     adding,
     audit_log,
     clock_step,
@@ -27,7 +26,6 @@ from router.store.sqlite import (
     replaying,
     runs,
     schema,
-    settling,
 )
 from router.store.sqlite.connection import (
     open_read_only,
@@ -44,6 +42,7 @@ from router.store.values import (
     Accepted,
     Died,
     Duplicate,
+    LeaseBatch,
     Pruned,
     Recovered,
     Retain,
@@ -120,30 +119,42 @@ class SqliteStore:
         return book
 
     async def accept(self, acceptance: Acceptance) -> Accepted | Duplicate:
-        prepared = accepting.prepare(acceptance, self._clock.ledger())
-        receipt: Accepted | Duplicate = await self._writer.submit("accept", prepared)
-        if type(receipt) is Duplicate:
-            self._count_later()
+        (receipt,) = await self.accept_all((acceptance,))
+        if isinstance(receipt, RouterError):
+            raise receipt
         return receipt
 
-    async def accept_all(
+    def accept_all(
         self, group: Sequence[Acceptance]
-    ) -> Sequence[Accepted | Duplicate | RouterError]:
-        return await _each(self.accept(one) for one in group)
+    ) -> "asyncio.Future[Sequence[Accepted | Duplicate | RouterError]]":
+        receipts = self._writer.submit("accept", group, self._clock.ledger())
+        receipts.add_done_callback(self._count_copies)
+        return receipts
 
     async def settle(self, settlement: Settlement, own: Acceptance | None = None) -> Settled:
-        now = self._clock.ledger()
-        event = None if own is None else accepting.prepare(own, now)
-        ending = settling.prepare(settlement, now, event)
-        settled: Settled = await self._writer.submit("settle", ending)
-        if own is not None:
-            self._count_later()
+        (settled,) = await self.settle_all(((settlement, own),))
+        if isinstance(settled, RouterError):
+            raise settled
         return settled
 
-    async def settle_all(
+    def settle_all(
         self, group: Sequence[tuple[Settlement, Acceptance | None]]
-    ) -> Sequence[Settled | RouterError]:
-        return await _each(self.settle(settlement, own) for settlement, own in group)
+    ) -> "asyncio.Future[Sequence[Settled | RouterError]]":
+        if any(own is not None for _, own in group):
+            self._count_later()
+        return self._writer.submit("settle", group, self._clock.ledger())
+
+    def lease(
+        self,
+        slots: Mapping[str, int],
+        *,
+        lease: str,
+        now: int,
+        fresh: Mapping[str, Sequence[str]] = {},
+    ) -> "asyncio.Future[LeaseBatch]":
+        return self._work(
+            lambda book: leasing.lease(book, slots, lease=lease, now=now, fresh=fresh)
+        )
 
     async def recover(
         self,
@@ -163,7 +174,6 @@ class SqliteStore:
         now = self._clock.ledger()
         return await self._work(lambda book: adding.add(book, delivery, jobs, now))
 
-    lease = _verb(leasing.lease)
     begin_replay = _verb(replaying.begin)
     replay_step = _verb(replaying.step)
     keep_clock = _verb(clock_step.keep)
@@ -243,6 +253,11 @@ class SqliteStore:
     def _work(self, work: Callable[[Book], T]) -> "asyncio.Future[T]":
         return self._writer.submit("work", work)
 
+    def _count_copies(self, receipts: "asyncio.Future[Any]") -> None:
+        failed = receipts.cancelled() or receipts.exception() is not None
+        if not failed and Duplicate in map(type, receipts.result()):
+            self._count_later()
+
     def _count_later(self) -> None:
         """Something accepted may have been a copy: its count is written before long."""
         if self._counting is None:
@@ -292,19 +307,6 @@ async def open_store(path: str, *, clock: Clock, on_commit: OnCommit = uncounted
         lock.close()
         raise
     return store
-
-
-async def _each(calls: Iterable[Coroutine[Any, Any, T]]) -> Sequence[T | RouterError]:
-    """What became of each; what is no failure of the store's is raised."""
-    answers = await asyncio.gather(*calls, return_exceptions=True)
-    for answer in answers:
-        if isinstance(answer, BaseException) and not isinstance(answer, RouterError):
-            raise answer
-    return [
-        answer
-        for answer in answers
-        if not isinstance(answer, BaseException) or isinstance(answer, RouterError)
-    ]
 
 
 def _recognise(path: Path) -> None:

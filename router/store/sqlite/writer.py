@@ -6,6 +6,7 @@ import queue
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any, Literal
 
 import msgspec
@@ -16,7 +17,7 @@ from router.store.sqlite.connection import DAMAGED, open_read_only
 from router.store.sqlite.writer_state import Book
 
 BATCH = 256
-"""Operations to a transaction at most."""
+"""Items from which a transaction takes no more operations."""
 
 LARGE_BATCH = 1_000
 """Pages: what wrote as many has been waited for."""
@@ -24,7 +25,7 @@ LARGE_BATCH = 1_000
 CHECKPOINT_PAGES = 250
 CHECKPOINT_MOST = 8_000
 """
-Pages in the journal, for each operation of the last batch, from which a checkpoint is due; at most.
+Pages in the journal, for each item of the last batch, from which a checkpoint is due; at most.
 
 A quiet store makes many small ones, so that nobody waits long for his answer; a busy one makes
 few large ones, which write a page once that changed many times.
@@ -59,11 +60,22 @@ Kind = Literal["accept", "settle", "work"]
 
 
 class Operation(msgspec.Struct):
-    """One request to the writer, and where its answer goes."""
+    """
+    One request to the writer, and where its answer goes.
+
+    The payload of `accept` and `settle` is a group of items, to be written at the ledger time
+    `now`; the answer has what became of each. That of `work` is called with the book.
+    """
 
     kind: Kind
     payload: Any
     future: "asyncio.Future[Any]"
+    now: int = 0
+
+    @property
+    def items(self) -> int:
+        """How many things it is about."""
+        return 1 if self.kind == "work" else len(self.payload)
 
 
 Batch = list[Operation]
@@ -77,7 +89,7 @@ class Writer:
     After a sync has failed nothing is written any more: what reached the disk is unknown, and
     a second sync may succeed without having written. Nor when the files are `gone`, which is
     checked before the answers of each transaction are given: what was written may be found by
-    nobody. `failed` is called once, `committed` after every transaction with its operations and
+    nobody. `failed` is called once, `committed` after every transaction with its items and
     seconds; both on the loop.
     """
 
@@ -105,12 +117,12 @@ class Writer:
         self._thread.start()
         await self._opened
 
-    def submit(self, kind: Kind, payload: Any) -> "asyncio.Future[Any]":
+    def submit(self, kind: Kind, payload: Any, now: int = 0) -> "asyncio.Future[Any]":
         """Queue an operation; the future has its answer once it is durable."""
         if self._closed is not None:
             raise StoreUnavailable(self._closed)
         future: asyncio.Future[Any] = self._loop.create_future()
-        self._queue.put(Operation(kind, payload, future))
+        self._queue.put(Operation(kind, payload, future, now))
         return future
 
     async def close(self) -> None:
@@ -140,7 +152,7 @@ class Writer:
                 self._tell(self._settled, (answers, book.clock.monotonic() - began))
             elif not last:
                 self._look()
-            is_due = book.pages >= min(CHECKPOINT_PAGES * len(batch), CHECKPOINT_MOST)
+            is_due = book.pages >= checkpoint_pages(batch)
             # A batch of so many pages has kept others waiting: they go first.
             waited_for = book.pages - before > LARGE_BATCH and not self._queue.empty()
             if is_due and not waited_for:
@@ -153,13 +165,15 @@ class Writer:
         call.
         """
         batch: Batch = []
+        items = 0
         try:
             operation = self._queue.get(timeout=LOOK_S)
         except queue.Empty:
             return batch, False
         while operation is not None:
             batch.append(operation)
-            if len(batch) == BATCH or self._queue.empty():
+            items += operation.items
+            if items >= BATCH or self._queue.empty():
                 return batch, False
             operation = self._queue.get()
         return batch, True
@@ -234,7 +248,7 @@ class Writer:
         """On the loop: all are answered at once."""
         answers, seconds = done
         _set([(operation.future, answer) for operation, answer in answers])
-        self._committed(len(answers), seconds)
+        self._committed(sum([operation.items for operation, _ in answers]), seconds)
 
     def _tell(self, callback: Callable[[Any], None], argument: Any) -> None:
         # The loop is gone when its owner did not close the store: nobody is left to be answered.
@@ -242,26 +256,32 @@ class Writer:
             self._loop.call_soon_threadsafe(callback, argument)
 
 
+def checkpoint_pages(batch: Batch) -> int:
+    """Pages in the journal from which a checkpoint is due after this batch."""
+    return min(CHECKPOINT_PAGES * sum([one.items for one in batch]), CHECKPOINT_MOST)
+
+
 def _perform(book: Book, batch: Batch) -> Answers:
     """
     The usual way, set by set: accepts first, then settlements, then the rest in order: nobody has
     been answered yet.
     """
-    accepts = [one for one in batch if one.kind == "accept"]
-    settles = [one for one in batch if one.kind == "settle"]
-    answers: Answers = []
-    if accepts:
-        receipts = accepting.accept_all(book, [one.payload for one in accepts])
-        answers += zip(accepts, receipts, strict=True)
-    if settles:
-        held = settling.settle_all(book, [one.payload for one in settles])
-        answers += zip(settles, held, strict=True)
+    answers = _together(book, [one for one in batch if one.kind == "accept"], accepting.accept_all)
+    answers += _together(book, [one for one in batch if one.kind == "settle"], settling.settle_all)
     accepting.report_damaged(book)
     for one in batch:
         if one.kind == "work":
             answers.append((one, one.payload(book)))
             accepting.report_damaged(book)
     return answers
+
+
+def _together(book: Book, groups: Batch, write: "Callable[[Book, Any], list[Any]]") -> Answers:
+    """Write the items of several groups as one batch."""
+    if not groups:
+        return []
+    answers = iter(write(book, [(item, one.now) for one in groups for item in one.payload]))
+    return [(one, list(islice(answers, len(one.payload)))) for one in groups]
 
 
 def _transaction(book: Book, batch: Batch, perform: Callable[[Book, Batch], Answers]) -> Answers:
@@ -280,8 +300,17 @@ def _transaction(book: Book, batch: Batch, perform: Callable[[Book, Batch], Answ
 
 
 def _one_by_one(book: Book, batch: Batch) -> Answers:
-    """The careful way: a savepoint each, so that a bad item fails alone."""
-    return [(operation, _alone(book, operation)) for operation in batch]
+    """The careful way: a savepoint for each item, so that a bad one fails alone."""
+    return [(one, _alone(book, one) if one.kind == "work" else _each(book, one)) for one in batch]
+
+
+def _each(book: Book, group: Operation) -> list[Any]:
+    """What became of each item: its answer, or the error."""
+    answers: list[Any] = []
+    for item in group.payload:
+        answer = _alone(book, Operation(group.kind, (item,), group.future, group.now))
+        answers += answer if type(answer) is list else (answer,)
+    return answers
 
 
 def _alone(book: Book, operation: Operation) -> Any:
@@ -289,8 +318,8 @@ def _alone(book: Book, operation: Operation) -> Any:
     book.db.execute("SAVEPOINT item")
     try:
         accepts = operation.kind == "accept"
-        known = accepting.accepted_before(book, operation.payload) if accepts else None
-        answer = known or _perform(book, [operation])[0][1]
+        known = accepting.accepted_before(book, operation.payload[0]) if accepts else None
+        answer = [known] if known else _perform(book, [operation])[0][1]
     except Exception as error:
         if _is_storage(error):
             raise

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +139,7 @@ class Book:
             chunk = rows[start : start + ROWS]
             written += self.db.execute(
                 _insertion(table, len(chunk), len(chunk[0]), conflict),
-                [v for row in chunk for v in row],
+                list(chain.from_iterable(chunk)),
             ).rowcount
         return written
 

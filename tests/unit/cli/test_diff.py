@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from router.clock import SystemClock
+from router.model.delivery import DeliveryEvent
 from router.store.sqlite.store import open_store
-from router.store.values import Acceptance, EventEntry
+from router.store.values import Acceptance
 from router.wiring.live import generation_of
 from router.wiring.rules import read_rules
 from tests.builders import a_delivery
@@ -66,7 +67,7 @@ async def fill(store: Path, rules: Path) -> str:
 
 
 async def accept(ledger: Any, delivery: Any) -> None:
-    event = EventEntry(0, "evt_" + delivery.id[4:], "orders/paid")
+    event = DeliveryEvent("evt_" + delivery.id[4:], 0, "orders/paid", None, {})
     await ledger.accept(Acceptance(delivery, (event,), ()))
 
 

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from router.clock import SystemClock
-from router.model.delivery import Delivery
+from router.model.delivery import Delivery, DeliveryEvent
 from router.store.sqlite.store import open_store
-from router.store.values import Acceptance, EventEntry, Generation
+from router.store.values import Acceptance, Generation
 from router.wiring.live import generation_of
 from router.wiring.rules import read_rules
 from tests.builders import a_delivery
@@ -81,7 +81,7 @@ async def fill(store: Path, then: Generation) -> None:
 
 
 async def accept(ledger: Any, one: Delivery, index: int) -> None:
-    event = EventEntry(index, "evt_" + one.id[4:], "orders/paid", keys=(), keys_until=0)
+    event = DeliveryEvent("evt_" + one.id[4:], index, "orders/paid", None, {})
     await ledger.accept(Acceptance(one, (event,), ()))
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from router.clock import SystemClock
+from router.model.delivery import DeliveryEvent
 from router.store.sqlite.store import open_store
-from router.store.values import Acceptance, EventEntry
+from router.store.values import Acceptance
 from router.wiring.live import generation_of
 from router.wiring.rules import read_rules
 from tests.builders import a_delivery
@@ -66,7 +67,7 @@ def kept(empty: Path, rules: Path) -> Path:
         await opened.keep_generation(then)
         sender = {"provider": "commerce", "headers": (("x-shopify-topic", "orders/paid"),)}
         one = a_delivery(id=DLV, received_at=now, body=b'{"id": 1}', generation=then.id, **sender)
-        event = EventEntry(0, "evt_" + DLV[4:], "orders/paid", keys=(), keys_until=0)
+        event = DeliveryEvent("evt_" + DLV[4:], 0, "orders/paid", None, {})
         await opened.accept(Acceptance(one, (event,), (a_job(JOB, "paid-then", now),)))
         await opened.close()
 

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import pytest
 
 from router.clock import SystemClock
-from router.model.delivery import Delivery
+from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import Attempt, NewJob, Settlement
 from router.store.sqlite.store import open_store
-from router.store.values import Acceptance, EventEntry
+from router.store.values import Acceptance
 from tests.builders import a_delivery
 from tests.unit.cli.conftest import MakeSink, Ran, Router
 
@@ -56,8 +56,8 @@ async def fill(store: Path, now: int) -> None:
 
 async def accept(ledger: object, delivery: Delivery, job: NewJob) -> None:
     key = delivery.id.encode()
-    event = EventEntry(0, "evt_" + delivery.id[4:], "orders/paid", keys=(key,), keys_until=2**50)
-    await ledger.accept(Acceptance(delivery, (event,), (job,)))  # type: ignore[attr-defined]
+    event = DeliveryEvent("evt_" + delivery.id[4:], 0, "orders/paid", None, {}, keys=(key,))
+    await ledger.accept(Acceptance(delivery, (event,), (job,), 2**50))  # type: ignore[attr-defined]
 
 
 @pytest.fixture

@@ -10,8 +10,9 @@ import pytest
 from router.cli.output import moment
 from router.clock import SystemClock
 from router.legible import exact
+from router.model.delivery import DeliveryEvent
 from router.store.sqlite.store import open_store
-from router.store.values import Acceptance, EventEntry
+from router.store.values import Acceptance
 from tests.builders import a_delivery
 from tests.unit.cli.conftest import SMALL, Router
 
@@ -32,7 +33,7 @@ async def fill(rules: Path, received_at: int, since: int | None = None) -> None:
         id=DLV, provider="commerce", received_at=received_at, flags=("api_version", "no_id")
     )
     if received_at:
-        event = EventEntry(0, "evt_" + "0" * 26, "orders/paid")
+        event = DeliveryEvent("evt_" + "0" * 26, 0, "orders/paid", None, {})
         await store.accept(Acceptance(delivery, (event,), ()))
     if since is not None:
         await store.remember({"silence/shop": {"since": since, "told": False}})

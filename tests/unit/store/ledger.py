@@ -15,6 +15,11 @@ from tests.store_values import FAR, Maker, a_settlement
 NOBODY: frozenset[tuple[str, str]] = frozenset()
 
 
+def ending(job: Job, state: JobState = "succeeded", **given: Any) -> settling.Ending:
+    """The end of this running job's attempt, as the writer's thread gets it."""
+    return (a_settlement(job, state, **given), None), START_MS
+
+
 class Ledger:
     """Each verb is committed at once."""
 
@@ -27,7 +32,7 @@ class Ledger:
     def accept(self, *jobs: NewJob, **given: Any) -> str:
         """A delivery with these jobs; its id."""
         acceptance = self.make.acceptance(jobs=jobs, **given)
-        accepting.accept_all(self.book, [accepting.prepare(acceptance, START_MS)])
+        accepting.accept_all(self.book, [(acceptance, START_MS)])
         self.book.committed()
         return acceptance.delivery.id
 
@@ -52,8 +57,7 @@ class Ledger:
         return leased.job
 
     def settle(self, job: Job, state: JobState = "succeeded", **given: Any) -> Settled:
-        ending = settling.prepare(a_settlement(job, state, **given), START_MS)
-        (settled,) = settling.settle_all(self.book, [ending])
+        (settled,) = settling.settle_all(self.book, [ending(job, state, **given)])
         self.book.committed()
         return settled
 

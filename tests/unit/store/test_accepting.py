@@ -15,7 +15,7 @@ from router.store.sqlite.rows import decode_events, decode_names
 from router.store.sqlite.writer_state import ROWS, Book
 from router.store.values import Acceptance, Accepted, Duplicate
 from tests.clocks import START_MS, ManualClock
-from tests.store_values import FAR, GENERATION, Maker
+from tests.store_values import FAR, GENERATION, Maker, entries
 
 DROP = Turn("r\x1fx", "x", Group(1, "drop"))
 LATEST = Turn("r\x1fx", "x", Group(1, "latest"))
@@ -32,7 +32,7 @@ class Ledger:
 
     def write(self, *batch: Acceptance, now: int = START_MS) -> list[Receipt]:
         """The receipts of a batch whose transaction is still open."""
-        return accepting.accept_all(self.book, [accepting.prepare(one, now) for one in batch])
+        return accepting.accept_all(self.book, [(one, now) for one in batch])
 
     def accept(self, *batch: Acceptance, now: int = START_MS) -> list[Receipt]:
         receipts = self.write(*batch, now=now)
@@ -59,7 +59,7 @@ def ledger() -> Ledger:
 
 
 def test_a_key_is_known_until_its_time_and_not_at_it(ledger: Ledger) -> None:
-    first = ledger.make.acceptance(events=[ledger.make.event(0, b"k", keys_until=START_MS + 9)])
+    first = ledger.make.acceptance(b"k", keys_until=START_MS + 9)
     copy, again = (ledger.make.acceptance(b"k") for _ in range(2))
     ledger.accept(first)
     assert ledger.accept(copy, now=START_MS + 8) == [Duplicate(first.delivery.id)]
@@ -69,7 +69,7 @@ def test_a_key_is_known_until_its_time_and_not_at_it(ledger: Ledger) -> None:
 
 def test_a_key_that_is_known_keeps_its_owner_and_its_time(ledger: Ledger) -> None:
     first = ledger.make.acceptance(b"k")
-    copy = ledger.make.acceptance(events=[ledger.make.event(0, b"k", keys_until=FAR + 9)])
+    copy = ledger.make.acceptance(b"k", keys_until=FAR + 9)
     ledger.accept(first)
     ledger.accept(copy)
     assert ledger.keys() == {b"k": (first.delivery.id, FAR)}
@@ -77,17 +77,14 @@ def test_a_key_that_is_known_keeps_its_owner_and_its_time(ledger: Ledger) -> Non
 
 def test_a_batch_is_as_late_as_its_latest(ledger: Ledger) -> None:
     """Deliveries that come together are judged by one time, whichever stands first."""
-    ledger.accept(
-        ledger.make.acceptance(events=[ledger.make.event(0, b"k", keys_until=START_MS + 5)])
-    )
+    ledger.accept(ledger.make.acceptance(b"k", keys_until=START_MS + 5))
     copy, other = ledger.make.acceptance(b"k"), ledger.make.acceptance(b"other")
-    prepared = [accepting.prepare(copy, START_MS + 4), accepting.prepare(other, START_MS + 5)]
-    receipts = accepting.accept_all(ledger.book, prepared)
+    receipts = accepting.accept_all(ledger.book, [(copy, START_MS + 4), (other, START_MS + 5)])
     assert receipts == [Accepted(copy.delivery.id), Accepted(other.delivery.id)]
 
 
 def test_a_key_is_known_until_its_end(ledger: Ledger) -> None:
-    first = ledger.make.acceptance(events=[ledger.make.event(0, b"k", keys_until=START_MS + 9)])
+    first = ledger.make.acceptance(b"k", keys_until=START_MS + 9)
     ledger.accept(first, now=START_MS)
     assert ledger.keys() == {b"k": (first.delivery.id, START_MS + 9)}
     for now, known in ((START_MS + 8, True), (START_MS + 9, False)):
@@ -111,7 +108,7 @@ def test_a_key_that_a_copy_claimed_first_goes_to_who_brings_it_anew(ledger: Ledg
     known = ledger.make.acceptance(b"a")
     ledger.accept(known)
     copy = ledger.make.acceptance(b"a", b"b")
-    new = ledger.make.acceptance(events=[ledger.make.event(0, b"b", keys_until=FAR + 7)])
+    new = ledger.make.acceptance(b"b", keys_until=FAR + 7)
     assert ledger.accept(copy, new) == [Duplicate(known.delivery.id), Accepted(new.delivery.id)]
     assert ledger.keys() == {
         b"a": (known.delivery.id, FAR),
@@ -136,7 +133,7 @@ def test_of_a_batch_s_events_only_those_that_are_new_are_kept(ledger: Ledger) ->
     partly = make.acceptance(events=events)
     assert ledger.accept(partly) == [Accepted(partly.delivery.id, frozenset({1}))]
     names, kept = ledger.rows("names, events", "deliveries")[1]
-    assert (decode_names(names), decode_events(kept)) == (("new",), (events[1],))
+    assert (decode_names(names), decode_events(kept)) == (("new",), entries(partly)[1:])
     assert [index for (index,) in ledger.rows("event_index")] == [0, 1]
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from router.errors import StoreUnavailable
-from router.store.sqlite import accepting
 from router.store.sqlite.store import open_store
 from router.store.sqlite.writer import BATCH, CHECKPOINT_MOST, CHECKPOINT_PAGES, LARGE_BATCH
 from router.store.sqlite.writer_state import Book
@@ -149,8 +148,8 @@ async def test_one_that_is_held_up_is_tried_again_as_late_as_any_and_nothing_is_
     await rig.write(249)
     assert await rig.checkpoints() == 1
     rig.db.fails = None
-    accepted = accepting.prepare(make.acceptance(), START_MS)
-    assert isinstance(await rig.writer.submit("accept", accepted), Accepted)
+    accepted = make.acceptance()
+    assert isinstance((await rig.writer.submit("accept", [accepted], START_MS))[0], Accepted)
     assert await rig.checkpoints() == 2
     assert not rig.failure.done()
 
@@ -170,8 +169,8 @@ async def test_the_very_last_one_that_the_disk_fails_is_reported_and_leaves_the_
     rig: Rig, path: Path, make: Maker
 ) -> None:
     """SQLite itself would make one more when the file is closed, and hide how that went."""
-    accepted = accepting.prepare(make.acceptance(), START_MS)
-    await rig.writer.submit("accept", accepted)
+    accepted = make.acceptance()
+    await rig.writer.submit("accept", [accepted], START_MS)
     before = path.read_bytes(), Path(f"{path}-wal").read_bytes()
     assert before[1]
     rig.db.fails = fault("SQLITE_IOERR_FSYNC")
@@ -180,7 +179,7 @@ async def test_the_very_last_one_that_the_disk_fails_is_reported_and_leaves_the_
     assert "SQLITE_IOERR_FSYNC" in await rig.failure
     assert (path.read_bytes(), Path(f"{path}-wal").read_bytes()) == before
     again = await open_store(str(path), clock=ManualClock())
-    assert await again.reads.delivery(accepted.acceptance.delivery.id) is not None
+    assert await again.reads.delivery(accepted.delivery.id) is not None
     await again.close()
 
 

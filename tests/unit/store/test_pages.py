@@ -12,7 +12,8 @@ from router.store.sqlite.pruning import PrunePlan
 from router.store.sqlite.writer_state import Book
 from router.store.values import Retain
 from tests.clocks import START_MS, ManualClock
-from tests.store_values import FAR, Maker, a_settlement
+from tests.store_values import FAR, Maker
+from tests.unit.store.ledger import ending
 
 ALL_GONE = Retain(succeeded_before=FAR, unmatched_before=FAR, dead_before=FAR)
 
@@ -28,7 +29,7 @@ class Ledger:
     def accept(self, *keys: bytes, jobs: int = 0, **given: Any) -> str:
         made = [self.make.job() for _ in range(jobs)]
         acceptance = self.make.acceptance(*keys, jobs=made, **given)
-        accepting.accept_all(self.book, [accepting.prepare(acceptance, START_MS)])
+        accepting.accept_all(self.book, [(acceptance, START_MS)])
         self.book.committed()
         return acceptance.delivery.id
 
@@ -61,7 +62,7 @@ def test_jobs_that_are_leased_and_settled(ledger: Ledger) -> None:
     batch = leasing.lease(ledger.book, {"erp": 3}, lease="b/1", now=START_MS)
     ledger.book.committed()
     assert ledger.since() == 4
-    ends = [settling.prepare(a_settlement(one.job), START_MS) for one in batch.jobs]
+    ends = [ending(one.job) for one in batch.jobs]
     settling.settle_all(ledger.book, ends)
     ledger.book.committed()
     assert ledger.since() == 4
@@ -106,7 +107,7 @@ def test_what_has_begun_is_found_without_looking(ledger: Ledger) -> None:
     """Jobs that are taken running, or leased, are remembered once that has committed."""
     job = ledger.make.job(state="running", lease="b/1")
     acceptance = ledger.make.acceptance(jobs=[job, ledger.make.job()])
-    accepting.accept_all(ledger.book, [accepting.prepare(acceptance, START_MS)])
+    accepting.accept_all(ledger.book, [(acceptance, START_MS)])
     assert ledger.book.running == {}
     ledger.book.committed()
     assert ledger.book.running == {job.id: 1 << 20}
@@ -114,7 +115,7 @@ def test_what_has_begun_is_found_without_looking(ledger: Ledger) -> None:
     assert len(ledger.book.running) == 1
     ledger.book.committed()
     assert ledger.book.running == {job.id: 1 << 20, leased.job.id: (1 << 20) + 1}
-    settling.settle_all(ledger.book, [settling.prepare(a_settlement(leased.job), START_MS)])
+    settling.settle_all(ledger.book, [ending(leased.job)])
     ledger.book.committed()
     assert ledger.book.running == {job.id: 1 << 20}
 
@@ -122,11 +123,7 @@ def test_what_has_begun_is_found_without_looking(ledger: Ledger) -> None:
 def test_a_settlement_of_a_job_that_is_not_there_is_lost(ledger: Ledger) -> None:
     ledger.accept(jobs=1)
     (leased,) = leasing.lease(ledger.book, {"erp": 1}, lease="b/1", now=START_MS).jobs
-    gone = settling.prepare(
-        a_settlement(msgspec.structs.replace(leased.job, id="job_gone")), START_MS
-    )
+    gone = ending(msgspec.structs.replace(leased.job, id="job_gone"))
     assert [bool(one) for one in settling.settle_all(ledger.book, [gone])] == [False]
     with pytest.raises(accepting.Anomaly):
-        settling.settle_all(
-            ledger.book, [gone, settling.prepare(a_settlement(leased.job), START_MS)]
-        )
+        settling.settle_all(ledger.book, [gone, ending(leased.job)])

@@ -22,7 +22,7 @@ class Shelf:
         self.book, self.make = Book(self.db, Path(), ManualClock()), Maker()
 
     def accept(self, *acceptances: Acceptance) -> None:
-        accepting.accept_all(self.book, [accepting.prepare(one, START_MS) for one in acceptances])
+        accepting.accept_all(self.book, [(one, START_MS) for one in acceptances])
         self.book.committed()
 
     def unmatched(self, count: int) -> list[int]:

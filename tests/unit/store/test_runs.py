@@ -9,7 +9,8 @@ from router.model.job import Group, NewJob, Turn
 from router.store.sqlite import accepting, leasing, schema, settling
 from router.store.sqlite.writer_state import Book
 from tests.clocks import START_MS, ManualClock
-from tests.store_values import Maker, a_settlement
+from tests.store_values import Maker
+from tests.unit.store.ledger import ending
 
 
 class Counted:
@@ -23,8 +24,7 @@ class Counted:
         self.about_runs: list[str] = []
 
     def accept(self, *jobs: NewJob) -> None:
-        prepared = accepting.prepare(self.make.acceptance(jobs=jobs), START_MS)
-        accepting.accept_all(self.book, [prepared])
+        accepting.accept_all(self.book, [(self.make.acceptance(jobs=jobs), START_MS)])
         self.book.committed()
 
     def end_one(self) -> None:
@@ -34,7 +34,7 @@ class Counted:
         batch = leasing.lease(self.book, {"erp": 1}, lease="b/1", now=START_MS + 9_000)
         self.book.committed()
         (leased,) = batch.jobs
-        settling.settle_all(self.book, [settling.prepare(a_settlement(leased.job), START_MS)])
+        settling.settle_all(self.book, [ending(leased.job)])
         self.db.set_progress_handler(None, 0)
         self.db.set_trace_callback(None)
 

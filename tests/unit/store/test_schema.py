@@ -143,7 +143,7 @@ async def test_a_store_of_schema_two_keeps_its_jobs(path: Path) -> None:
     schema.migrate(old, schema.MIGRATIONS[:2])
     old.execute("INSERT INTO generations (n, id, created_at) VALUES (1, 'g', 0)")
     meta = encode_meta(Maker().delivery())
-    delivery = (1, "dlv_1", "shop", 0, 5, 1, "", encode_events([]), meta, b"{}")
+    delivery = (1, "dlv_1", "shop", 0, 5, 1, "", encode_events([], 0), meta, b"{}")
     old.execute("INSERT INTO deliveries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", delivery)
     for place, state in enumerate(("available", "waiting", "running", "dead")):
         old.execute(

@@ -11,7 +11,7 @@ from router.store.sqlite.writer_state import ROWS
 from router.store.values import ALREADY, HELD, Settled
 from tests.clocks import START_MS
 from tests.store_values import FAR, a_settlement
-from tests.unit.store.ledger import Ledger
+from tests.unit.store.ledger import Ledger, ending
 
 COLUMNS = "state, due_at, ended_at, reason, charged, deaths, lease"
 
@@ -62,7 +62,7 @@ def test_charges_add_up(ledger: Ledger) -> None:
 def test_many_at_once(ledger: Ledger, count: int) -> None:
     ledger.accept(*[ledger.make.job() for _ in range(count + 1)])
     jobs = [one.job for one in ledger.lease({"erp": count + 1}).jobs]
-    ends = [settling.prepare(a_settlement(job), START_MS) for job in jobs[:count]]
+    ends = [ending(job) for job in jobs[:count]]
     assert settling.settle_all(ledger.book, ends) == [HELD] * count
     ledger.book.committed()
     assert [state for (state,) in ledger.rows("state")] == [5] * count + [3]
@@ -77,8 +77,7 @@ def test_one_lease_that_is_lost_among_many_is_found(ledger: Ledger, lost: int) -
     ledger.accept(*[ledger.make.job() for _ in range(count)])
     jobs = [one.job for one in ledger.lease({"erp": count}).jobs]
     ends = [
-        settling.prepare(a_settlement(job, **({"lease": "x"} if place == lost else {})), START_MS)
-        for place, job in enumerate(jobs)
+        ending(job, **({"lease": "x"} if place == lost else {})) for place, job in enumerate(jobs)
     ]
     with pytest.raises(Anomaly):
         settling.settle_all(ledger.book, ends)
@@ -92,7 +91,7 @@ def test_an_end_is_written_by_who_holds_the_lease_and_once(ledger: Ledger) -> No
     assert ledger.of(job, "state") == (3,)
     assert ledger.settle(job).freed == (("erp", START_MS),)
     assert ledger.settle(job) == ALREADY
-    twice = [settling.prepare(a_settlement(ledger.one(FAR + 5)), START_MS)] * 2
+    twice = [ending(ledger.one(FAR + 5))] * 2
     with pytest.raises(Anomaly):
         settling.settle_all(ledger.book, twice)
 
@@ -105,10 +104,7 @@ def test_among_many_each_hears_what_its_own_end_did(ledger: Ledger) -> None:
     jobs = [one.job for one in ledger.lease({"erp": 9}).jobs]
     ledger.accept(make.job(rule="r", run="two", turn=latest))
     states: dict[str, Any] = {jobs[0].id: "dead", first.id: "retryable"}
-    ends = [
-        settling.prepare(a_settlement(job, states.get(job.id, "succeeded"), due_at=FAR), START_MS)
-        for job in jobs
-    ]
+    ends = [ending(job, states.get(job.id, "succeeded"), due_at=FAR) for job in jobs]
     assert settling.settle_all(ledger.book, ends) == [
         Settled(cancelled=("predecessor_dead",)),
         HELD,

@@ -13,7 +13,7 @@ import pytest
 
 from router.errors import NotFound, StoreUnavailable
 from router.model.job import NewJob, Predecessor
-from router.store.sqlite import accepting, leasing, operations, settling
+from router.store.sqlite import leasing, operations
 from router.store.sqlite.connection import open_writer
 from router.store.sqlite.store import SqliteStore, open_store
 from router.store.sqlite.writer import Kind, Operation, Writer
@@ -141,7 +141,10 @@ class Doubtful:
         return self.book
 
     async def ask(self, kind: Kind, payload: Any) -> Any:
-        return await self.writer.submit(kind, payload)
+        if kind == "work":
+            return await self.writer.submit(kind, payload)
+        (answer,) = await self.writer.submit(kind, (payload,), START_MS)
+        return answer
 
     async def in_doubt(self, kind: Kind, payload: Any) -> None:
         """It is done, and whoever asked hears that it was not."""
@@ -167,12 +170,12 @@ async def test_after_a_commit_in_doubt_no_number_is_given_twice(
     def linked(name: str) -> list[NewJob]:
         return [make.job(action="a", run=name), make.job(run=name, after=(Predecessor("a"),))]
 
-    first = accepting.prepare(make.acceptance(b"k", jobs=linked("r"), generation="g1"), START_MS)
+    first = make.acceptance(b"k", jobs=linked("r"), generation="g1")
     await doubtful.in_doubt("accept", first)
-    again = accepting.prepare(make.acceptance(b"k", generation="g1"), START_MS)
-    assert await doubtful.ask("accept", again) == Duplicate(first.acceptance.delivery.id)
-    other = accepting.prepare(make.acceptance(jobs=linked("s"), generation="g1"), START_MS)
-    assert await doubtful.ask("accept", other) == Accepted(other.acceptance.delivery.id)
+    again = make.acceptance(b"k", generation="g1")
+    assert await doubtful.ask("accept", again) == Duplicate(first.delivery.id)
+    other = make.acceptance(jobs=linked("s"), generation="g1")
+    assert await doubtful.ask("accept", other) == Accepted(other.delivery.id)
 
 
 async def test_after_a_commit_in_doubt_running_jobs_are_looked_up(
@@ -183,12 +186,12 @@ async def test_after_a_commit_in_doubt_running_jobs_are_looked_up(
         make.job(action="a", run="r"),
         make.job(action="b", run="r", after=(Predecessor("a"),)),
     ]
-    stored = accepting.prepare(make.acceptance(jobs=chain), START_MS)
+    stored = make.acceptance(jobs=chain)
     await doubtful.ask("accept", stored)
     batch = await doubtful.ask(
         "work", lambda book: leasing.lease(book, {"erp": 1}, lease="b/1", now=FAR)
     )
-    ending = settling.prepare(a_settlement(batch.jobs[0].job), START_MS)
+    ending = (a_settlement(batch.jobs[0].job), None)
     assert doubtful.book.linked
     await doubtful.in_doubt("work", operations.beat)
     assert (await doubtful.ask("settle", ending)).freed, "the run is known again"
@@ -198,9 +201,9 @@ async def test_after_a_commit_in_doubt_running_jobs_are_looked_up(
 
 async def test_copies_in_doubt_are_counted_once(doubtful: Doubtful, make: Maker) -> None:
     for _ in range(3):
-        await doubtful.ask("accept", accepting.prepare(make.acceptance(b"k"), START_MS))
+        await doubtful.ask("accept", make.acceptance(b"k"))
     await doubtful.in_doubt("work", operations.write_copies)
-    await doubtful.ask("accept", accepting.prepare(make.acceptance(b"k"), START_MS))
+    await doubtful.ask("accept", make.acceptance(b"k"))
     await doubtful.ask("work", operations.write_copies)
     assert await doubtful.ask("work", lambda book: book.one("SELECT count FROM copies")) == 3
 

@@ -12,7 +12,7 @@ import pytest
 from router.model.delivery import Delivery, DeliveryEvent
 from router.model.ids import Ids
 from router.model.job import Attempt, Settlement
-from router.store.values import Acceptance, Accepted, Duplicate, EventEntry
+from router.store.values import Acceptance, Accepted, Duplicate
 from router.web.feed import (
     CHUNK_BYTES,
     HEARTBEAT_S,
@@ -32,8 +32,7 @@ EVERYTHING = FeedFilter()
 
 
 def an_acceptance(*events: DeliveryEvent, delivery: Delivery | None = None) -> Acceptance:
-    entries = tuple(EventEntry(event.index, event.id, event.name) for event in events)
-    return Acceptance(delivery or a_delivery(), entries, ())
+    return Acceptance(delivery or a_delivery(), events, ())
 
 
 class Rig:
