@@ -78,7 +78,7 @@ async def test_all_the_jobs_of_a_spoilt_delivery_are_dead(
     spoil(path, change, spoilt.delivery.id)
     batch = await store.lease({"erp": 9}, lease="b/1", now=FAR)
     assert [one.job.id for one in batch.jobs] == [good.jobs[0].id]
-    assert sorted(batch.corrupt) == [job.id for job in spoilt.jobs]
+    assert sorted(batch.corrupt) == sorted(job.id for job in spoilt.jobs)
     assert len(await store.reads.deliveries(ALL)) == 2
     record = await store.reads.delivery(spoilt.delivery.id)
     assert record is not None
