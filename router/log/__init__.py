@@ -10,7 +10,7 @@ import logging
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from types import NoneType
@@ -184,33 +184,43 @@ class _Quick:
         """Whether the line is done with: written, or below the level."""
         if _LEVELS[level] < self._least:
             return True
-        if event.__class__ is not str or not all(map(_is_plain, fields.values())):
+        if event.__class__ is not str or not _are_plain(fields.values()):
             return False
-        whole = {**fields, "logger": name, "event": event, "level": level}
-        whole["timestamp"] = _timestamp()
-        line = msgspec.json.encode(whole).decode()
+        whole = {
+            **fields,
+            "logger": name,
+            "event": event,
+            "level": level,
+            "timestamp": _timestamp(),
+        }
+        line = _encode(whole).decode()
         if not line.isascii() or len(line) >= LINE_BYTES or self._redactor.hits(line):
             return False
         self._out.msg(line)
         return True
 
 
-_PLAIN = (str, int, float, bool, NoneType)
+_encode = msgspec.json.Encoder().encode
+_PLAIN = frozenset({str, int, float, bool, NoneType})
 
 
-def _is_plain(value: Any) -> bool:
-    kind = value.__class__
-    return kind in _PLAIN or (kind is list and all(v.__class__ in _PLAIN for v in value))
+def _are_plain(values: Iterable[Any]) -> bool:
+    """Whether they are plain, or lists of what is plain."""
+    for value in values:
+        kind = value.__class__
+        if kind not in _PLAIN and not (kind is list and _PLAIN.issuperset(map(type, value))):
+            return False
+    return True
 
 
 def _timestamp() -> str:
-    seconds, rest = divmod(time.time_ns() // 1_000_000, 1000)  # an operator's log: real time
-    return f"{_second(seconds)}.{rest:03d}Z"
+    return _millisecond(time.time_ns() // 1_000_000)  # an operator's log: real time
 
 
-@lru_cache(maxsize=4)
-def _second(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+@lru_cache(maxsize=4)  # a busy router writes many lines in one millisecond
+def _millisecond(milliseconds: int) -> str:
+    seconds, rest = divmod(milliseconds, 1000)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:03d}Z"
 
 
 def _render_json(event: EventDict) -> str:

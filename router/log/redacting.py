@@ -56,8 +56,11 @@ class Redactor:
 
     def hits(self, text: str) -> bool:
         """Whether the text, or the JSON it is, holds a known secret."""
-        # Several times as fast as one pattern of them all.
-        return any(form in text for form in self.forms)
+        # Several times as fast as one pattern of them all, and as a generator of the answers.
+        for form in self.forms:  # noqa: SIM110
+            if form in text:
+                return True
+        return False
 
     def text(self, text: str) -> str:
         """The text with every known secret masked."""

@@ -4,6 +4,7 @@ import logging
 import os
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -171,3 +172,27 @@ def test_standard_loggers_speak_through_ours(stream: io.StringIO) -> None:
     (line,) = lines(stream)
     assert (line["logger"], line["level"], line["event"]) == ("asyncio", "error", "task x died")
     assert "ValueError: why" in line["exception"]
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ([b"bytes"], ["bytes"]),
+        (["a", ("b",)], ["a", ["b"]]),
+        ([["a"]], [["a"]]),
+        ([Decimal("1.50")], ["1.50"]),
+        (Decimal("1.50"), "1.50"),
+        (b"bytes", "bytes"),
+        (frozenset({"a"}), ["a"]),
+        ({"a": [b"b"]}, {"a": ["b"]}),
+        (["a", 1, 1.5, True, None], ["a", 1, 1.5, True, None]),
+        ([], []),
+    ],
+)
+def test_odd_values_are_written_as_the_careful_way_writes_them(
+    stream: io.StringIO, value: Any, written: Any
+) -> None:
+    """Also within a list, and beside plain ones."""
+    log.configure(stream=stream)
+    log.get("a").info("odd", before="x", value=value, after=1)
+    assert [lines(stream)[0][key] for key in ("before", "value", "after")] == ["x", written, 1]
