@@ -9,6 +9,8 @@ from router.web.small_post import SmallPosts
 
 LATE = "router.late"
 """Where a request's scope holds a function that says whether it has waited too long."""
+TRANSPORT = "router.transport"
+"""Where it holds its connection's transport."""
 
 OnRefused = Callable[[bytes, str, int, str], None]
 """

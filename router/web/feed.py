@@ -118,12 +118,11 @@ class Feed:
         self._boot = boot
         self._ring: list[FeedItem | None] = [None] * RING
         self._epoch = 0
-        self._next = 0
+        self._next = self._shown = 0
         self._live = False
         self._left_at = 0.0
         self._watchers: set[Watcher] = set()
         self._made: dict[tuple[FeedFilter, int], tuple[bytes, int]] = {}
-        self._made_at = 0
         self._fresh = asyncio.Event()
         self._ended = False
 
@@ -237,7 +236,7 @@ class Feed:
             gap = msgspec.json.encode({"missed": watcher.missed})
             watcher.missed = 0
             parts.append(b"id: %b\nevent: gap\ndata: %b\n\n" % (self._id(watcher.place), gap))
-        if watcher.place < self._next:
+        if watcher.place < self._shown:
             data, watcher.place = self._chunk(watcher.wanted, watcher.place)
             parts.append(data)
         if watcher.beat:
@@ -247,9 +246,6 @@ class Feed:
 
     def _chunk(self, wanted: FeedFilter, place: int) -> tuple[bytes, int]:
         """What happened from a place on, and the place behind it; most want the same."""
-        if self._made_at != self._next:
-            self._made_at = self._next
-            self._made.clear()
         if (made := self._made.get((wanted, place))) is None:
             made = self._made[wanted, place] = self._gathered(wanted, place)
         return made
@@ -257,7 +253,7 @@ class Feed:
     def _gathered(self, wanted: FeedFilter, place: int) -> tuple[bytes, int]:
         parts: list[bytes] = []
         size = 0
-        until = min(self._next, place + LOOKED_AT_MAX)
+        until = min(self._shown, place + LOOKED_AT_MAX)
         while place < until and size < CHUNK_BYTES:
             item = self._ring[place % RING]
             place += 1
@@ -268,7 +264,7 @@ class Feed:
 
     def behind(self, watcher: Watcher) -> bool:
         """Whether there is more to look at for it."""
-        return watcher.place < self._next or watcher.missed != 0
+        return watcher.place < self._shown or watcher.missed != 0
 
     @property
     def _mark(self) -> str:
@@ -283,16 +279,26 @@ class Feed:
     async def run(self) -> None:
         """
         Wake the watchers when something has happened, at most every PAUSE_S; a few in a turn of
-        the loop, so that no delivery waits for all of them.
+        the loop, so that no delivery waits for all of them. Those that still write are left alone.
         """
         while True:
             await self._fresh.wait()
             self._fresh.clear()
-            for number, watcher in enumerate(tuple(self._watchers), 1):
+            self.show()
+            waiting = [one for one in self._watchers if not one.woken.is_set()]
+            for number, watcher in enumerate(waiting, 1):
                 watcher.woken.set()
                 if number % AT_ONCE == 0:
                     await asyncio.sleep(0)
             await self._clock.sleep(PAUSE_S)
+
+    def show(self) -> None:
+        """
+        Let the watchers see all that has happened up to now. Between two calls they all see the
+        same, so that those that keep up share what is made for one of them.
+        """
+        self._shown = self._next
+        self._made.clear()
 
     async def beat(self) -> None:
         """Give every watcher a sign of life, and forget the ring when nobody comes back."""
@@ -306,8 +312,8 @@ class Feed:
                 self._live = False
                 self._ring = [None] * RING
                 self._epoch += 1
-                self._next = self._made_at = 0
-                self._made.clear()
+                self._next = 0
+                self.show()
 
     def end(self) -> None:
         """The router goes down: let every watcher go."""

@@ -1,17 +1,22 @@
 """The live feed as server-sent events: one watcher's answer, until either side goes."""
 
 import asyncio
+import contextlib
+import socket
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from litestar.response.base import ASGIResponse
 
+from router.web.connections import TRANSPORT
 from router.web.feed import HEARTBEAT_S, Feed, FeedFilter, FeedFull, Watcher
 
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 
 CONTENT_TYPE = "text/event-stream"
+UNREAD_BYTES = 65_536
+"""What the system holds for a client that does not read: more is left in the ring."""
 HELLO = b'retry: 2000\nevent: hello\ndata: {"heartbeat_s": %d}\n\n' % HEARTBEAT_S
 
 
@@ -33,6 +38,14 @@ class EventStream(ASGIResponse):
         self._wanted = wanted
         self._last = last
 
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        """Answer on a connection that holds little of what its client does not read."""
+        taken = scope[TRANSPORT].get_extra_info("socket") if TRANSPORT in scope else None
+        if taken is not None:
+            with contextlib.suppress(OSError):  # gone already
+                taken.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, UNREAD_BYTES)
+        await super().__call__(scope, receive, send)
+
     async def send_body(self, send: Send, receive: Receive) -> None:
         """
         Until the client goes away, or the router does.
@@ -43,7 +56,7 @@ class EventStream(ASGIResponse):
         with self._feed.watching(self._wanted, self._last) as watcher:
             leaving = asyncio.ensure_future(_leave(receive, watcher))
             try:
-                await _body(send, HELLO)
+                await _body(send, HELLO + self._feed.take(watcher))
                 while not watcher.gone:
                     await _next(self._feed, watcher, send)
             finally:

@@ -18,7 +18,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from router.model.headers import BLANKS
 from router.web.answers import closing_answer
-from router.web.connections import LATE, Wire
+from router.web.connections import LATE, TRANSPORT, Wire
 from router.web.head import WATCHED, HeadRefused, RequestHead, refuse_head
 from router.web.phases import Progress, ends_at, phase_of
 from router.web.small_post import SMALL_BYTES, SmallPost
@@ -344,6 +344,7 @@ class WireProtocol(HttpToolsProtocol):
         self._active = cycle
         self._at.whole_since = self._now
         cycle.scope[LATE] = self.is_late  # type: ignore[literal-required]
+        cycle.scope[TRANSPORT] = self.transport  # type: ignore[literal-required]
         if not cycle.waiting_for_100_continue and cycle.transport is self.transport:
             cycle.transport = CorkedTransport(self.transport)  # type: ignore[assignment]
         super()._start_asgi_task(cycle, app)

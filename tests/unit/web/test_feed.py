@@ -48,11 +48,13 @@ class Rig:
             event = an_event(name=given.pop("event", "orders/paid"))
             delivery = a_delivery(id=self._ids.new("dlv", 1), **given)
             self.feed.delivered(an_acceptance(event, delivery=delivery), Accepted(delivery.id))
+        self.feed.show()
 
     def attempt(self, **given: Any) -> None:
         job = a_job(**given)
         attempt = Attempt(job.id, 1, 5, 9, "failed", "x" * 1000, {}, "0" * 64)
         self.feed.attempted(job, Settlement(job.id, "l", attempt, "retryable", due_at=77))
+        self.feed.show()
 
 
 @pytest.fixture
@@ -127,6 +129,7 @@ def test_a_batch_of_many_names_is_reported_to_everybody(rig: Rig) -> None:
     names = tuple(an_event(name=f"e{n}") for n in range(200))
     with rig.feed.watching(FeedFilter(events=frozenset({"x"})), None) as watcher:
         rig.feed.delivered(an_acceptance(*names), Accepted("dlv_1"))
+        rig.feed.show()
         ((_, reported),) = messages(rig.feed.take(watcher))
     assert len(reported["events"]) == 10
 
@@ -134,6 +137,7 @@ def test_a_batch_of_many_names_is_reported_to_everybody(rig: Rig) -> None:
 def test_a_duplicate_names_the_first(rig: Rig) -> None:
     with rig.feed.watching(EVERYTHING, None) as watcher:
         rig.feed.delivered(an_acceptance(an_event()), Duplicate("dlv_first"))
+        rig.feed.show()
         ((kind, reported),) = messages(rig.feed.take(watcher))
     assert (kind, reported["id"]) == ("duplicate", "dlv_first")
 
@@ -190,6 +194,20 @@ def test_watchers_that_read_nothing_hold_no_memory(rig: Rig) -> None:
         assert held < 8_000_000, held  # the ring was filled anew, no more
         with pytest.raises(FeedFull):
             stack.enter_context(rig.feed.watching(EVERYTHING, None))
+
+
+def test_between_two_rounds_everybody_sees_the_same(rig: Rig) -> None:
+    with rig.feed.watching(EVERYTHING, None) as first, rig.feed.watching(EVERYTHING, None) as other:
+        for watcher in (first, other):
+            rig.feed.take(watcher)  # a sign of life
+        rig.deliver()
+        shown = rig.feed.take(first)
+        rig.feed.delivered(an_acceptance(an_event()), Accepted("dlv_later"))
+        assert rig.feed.take(other) is shown, "made once"
+        assert not rig.feed.behind(first)
+        rig.feed.show()
+        assert rig.feed.behind(first)
+        assert b"dlv_later" in rig.feed.take(first)
 
 
 async def test_many_happenings_wake_a_watcher_once(rig: Rig) -> None:

@@ -1,6 +1,7 @@
 """One watcher's answer over a real connection: it goes on, it ends, it holds up nobody."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,7 +13,7 @@ from router.model.settings import Limits
 from router.store.values import Accepted
 from router.web.connections import Wire
 from router.web.feed import CHUNK_BYTES, Feed, FeedFilter, FeedFull
-from router.web.feed_stream import EventStream
+from router.web.feed_stream import UNREAD_BYTES, EventStream
 from router.web.server import Listener
 from tests.builders import an_event
 from tests.unit.web.test_feed import an_acceptance
@@ -82,6 +83,18 @@ async def test_a_client_that_reads_nothing_is_dropped_and_holds_up_nobody() -> N
         await other[0].readuntil(b"event: delivery\n")
         for _, writer in (stalled, other):
             writer.close()
+
+
+async def test_the_system_holds_little_for_a_client_that_reads_nothing() -> None:
+    async with serving() as (feed, listener):
+        _, writer = await asyncio.open_connection(*listener.bound)
+        writer.write(ASK)
+        await until(lambda: feed.watchers == 1)
+        (connection,) = listener._server.server_state.connections
+        taken = connection.transport.get_extra_info("socket")
+        held = taken.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+        assert held <= 2 * UNREAD_BYTES, "Linux doubles what it is told"
+        writer.close()
 
 
 async def test_the_end_of_the_router_ends_the_answer() -> None:

@@ -108,6 +108,7 @@ def test_the_feed_has_an_attempt_and_the_own_event_of_its_end(own: str) -> None:
     with feed.watching(FeedFilter(), None) as watcher:
         feed.take(watcher)
         observe(happened if own == "attempt" else JobCorrupt("job_1", happened.own))
+        feed.show()
         sent = feed.take(watcher).decode()
     kinds = [line.split()[1] for line in sent.splitlines() if line.startswith("event:")]
     assert kinds == (["attempt", "delivery"] if own == "attempt" else ["delivery"])
@@ -132,6 +133,7 @@ async def test_a_sender_has_the_name_that_its_endpoint_gives_it() -> None:
     with feed.watching(FeedFilter(), None) as watcher:
         feed.take(watcher)
         observe(stored)
+        feed.show()
         sent = feed.take(watcher)
     assert b'"provider":"shopify"' in sent
     assert b"commerce" not in sent

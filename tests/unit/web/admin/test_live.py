@@ -87,6 +87,7 @@ async def test_attempts_are_reported_to_whoever_may_see_payloads(
     attempt = Attempt(job.id, 1, 1, 2, "fatal", "HTTP 400", {}, "0" * 64)
     rig.feed.delivered(Acceptance(a_delivery(), (), ()), Accepted("dlv_1"))
     rig.feed.attempted(job, Settlement(job.id, "b/1", attempt, "dead", reason="HTTP 400"))
+    rig.feed.show()
     answer = await rig.ask("GET", f"/api/feed{query}", who, headers={"last-event-id": "b.0.0"})
     reported = re.findall(r"event: (delivery|duplicate|attempt)\n", answer.body.decode())
     assert reported == kinds
