@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from router.kinds.kind import ActionCall
-from router.model.delivery import Delivery, DeliveryEvent
-from router.model.job import Job, Outcome, Skip
+from router.model.job import Job, Outcome, Skip, Work
 
 
 class Action(Protocol):
@@ -42,5 +41,5 @@ once, after which `ended` is not called; None: this call is one for `run`, and n
 Results = Mapping[str, Any]
 """What the actions that a job comes after have left, by their ids."""
 
-Render = Callable[[Job, Delivery, DeliveryEvent | None, Results], ActionCall | Skip]
+Render = Callable[[Work, Results], ActionCall | Skip]
 """Builds a job's call from today's version of its action. Raises RenderError."""

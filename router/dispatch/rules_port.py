@@ -11,7 +11,7 @@ from router.errors import RenderError
 from router.kinds import ADDRESSED, KINDS
 from router.kinds.kind import ActionCall
 from router.model.delivery import Delivery, DeliveryEvent, as_request
-from router.model.job import ActionKind, Job, Skip
+from router.model.job import ActionKind, Job, Skip, Work
 from router.model.retry import NONE
 from router.model.settings import OWN, TargetLimits
 from router.providers import own
@@ -31,9 +31,8 @@ def renderer(live: LiveRef, environ: Mapping[str, str]) -> Render:
     """Renders a job by today's version of its action, or the last there was."""
     reread = rereader(live)
 
-    def rendered(
-        job: Job, delivery: Delivery, event: DeliveryEvent | None, results: Results
-    ) -> ActionCall | Skip:
+    def rendered(work: Work, results: Results) -> ActionCall | Skip:
+        job, delivery, event = work.job, work.delivery, work.event
         if delivery.damaged:
             raise RenderError("corrupt", "the stored delivery is not what was accepted")
         found = live.action_of(job)
@@ -46,8 +45,11 @@ def renderer(live: LiveRef, environ: Mapping[str, str]) -> Render:
             event = DeliveryEvent(job.event_id, job.event_index, job.event, None, None)
         if job.replay_of:
             delivery = msgspec.structs.replace(delivery, replay_of=job.replay_of)
-        covered = tuple(reread(delivery, index) for index in job.covers)
-        return render(Material(owner, action, job, delivery, event, environ, covered, results))
+        covered = tuple([reread(delivery, index) for index in job.covers])
+        scope = work.scope if job.generation == owner.ruleset.generation else None
+        return render(
+            Material(owner, action, job, delivery, event, environ, covered, results, scope)
+        )
 
     return rendered
 

@@ -268,11 +268,11 @@ class Runner:
         self, work: Work, results: Results
     ) -> ActionCall | FailOutcome | RetryOutcome | Skip:
         """The call to run, or the outcome when there is nothing to run."""
-        job, delivery = work.job, work.delivery
+        job = work.job
         if too_old(job, self._clock.ledger()):
             return FailOutcome(TOO_OLD)
         try:
-            return self._live.render(job, delivery, work.event, results)
+            return self._live.render(work, results)
         except (RenderError, EvaluationError) as error:
             return FailOutcome(str(error))
         except Exception as error:  # noqa: BLE001 - whatever leaks, the job must end its attempt

@@ -4,7 +4,8 @@ import base64
 import hashlib
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from functools import lru_cache
+from typing import Any, ClassVar, Literal, NoReturn
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 import msgspec
@@ -21,6 +22,7 @@ from router.kinds.kind import (
     TemplateForm,
 )
 from router.kinds.templates import Scope, encoded, json_value
+from router.model.headers import header_of, joined_headers
 from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
 from router.model.retry import STANDARD
 from router.model.settings import Auth, Sign, Target, TargetLimits, Tls
@@ -96,53 +98,98 @@ class HttpCall(msgspec.Struct, frozen=True):
         return f"HttpCall({self.method} {self.shown_url})"
 
 
-def render(spec: HttpSpec, given: Rendering) -> HttpCall:
+class HttpRequests:
     """
-    The request of one attempt. The sender's headers (root `headers`) travel only when
-    `forward_headers` names them.
+    Makes the requests of one action; what no event changes is made once.
+
+    The sender's headers (root `headers`) travel only when `forward_headers` names them.
     """
-    job, scope, masked = given.job, given.scope, _masked(spec, given)
-    default = given.default_body()
-    body, content_type = _body(spec, scope, default)
-    headers = {"user-agent": "webhook-rules-router", "content-type": content_type}
-    received = scope["headers"]
-    headers |= {n: received[n] for n in spec.forward_headers if n in received}
-    headers |= {n.lower(): t.render(scope, place=f"http.headers.{n}") for n, t in spec.headers}
-    headers |= _auth(spec.auth, scope)
-    headers |= {
-        "idempotency-key": job.id,
-        "router-delivery": job.delivery,
-        "router-event": quote(job.event, safe="/.:_- "),
-        "router-attempt": str(job.attempt),
-        **({"router-replay-of": job.replay_of} if job.replay_of else {}),
-    }
-    for name, value in headers.items():
-        if _FORBIDDEN_IN_HEADER.search(value):
-            raise RenderError(f"http.headers.{name}", "holds a line break or NUL")
-    url, shown_body = _url(spec, scope), None
-    if spec.body_kind != "default" and masked is not scope:
-        shown = _body(spec, masked, (body, default[1]))[0]
-        shown_body = None if shown == body else shown
-    return HttpCall(
-        method=spec.method,
-        url=url,
-        shown_url=url if masked is scope else _url(spec, masked),
-        headers=tuple(headers.items()),
-        body=body,
-        accept=spec.accept,
-        timeout_s=spec.timeout_s,
-        shown_body=shown_body,
-        trace=None if "traceparent" in headers else trace_of(received, job.delivery),
-        **({} if spec.sign is None and spec.tls is None else _secured(spec, given.secrets)),
-    )
+
+    def __init__(self, spec: HttpSpec, reads: frozenset[str], secrets: SecretTexts) -> None:
+        self._spec = spec
+        named = spec.target is not None and spec.target.url_secret is not None
+        self._masks = dict.fromkeys(secrets.texts, "***") if named or "secret" in reads else None
+        self._auth = _auth(spec.auth, secrets.texts)
+        self._secured = {} if spec.sign is None and spec.tls is None else _secured(spec, secrets)
+        paths = [t for t in (spec.url, spec.path) if t is not None]
+        known = {"secret": secrets.texts}
+        address = _fixed(*paths, *(t for _, t in spec.query))
+        self._addresses = self._addresses_in(known) if address else None
+        own = _fixed(*(t for _, t in spec.headers))
+        self._headers = _own_headers(spec, known) if own else None
+
+    def __call__(self, given: Rendering) -> HttpCall:
+        """The request of one attempt."""
+        job, spec = given.job, self._spec
+        default = given.default_body()
+        plain = spec.body_kind == "default"
+        body, content_type = default if plain else _body(spec, given.scope, default)
+        headers = {"user-agent": "webhook-rules-router", "content-type": content_type}
+        if spec.forward_headers:
+            received = joined_headers(given.delivery.headers)
+            headers |= {n: received[n] for n in spec.forward_headers if n in received}
+        own = self._headers
+        headers |= _own_headers(spec, given.scope) if own is None else own
+        headers |= self._auth
+        headers["idempotency-key"] = job.id
+        headers["router-delivery"] = job.delivery
+        headers["router-event"] = _event_header(job.event)
+        headers["router-attempt"] = str(job.attempt)
+        if job.replay_of:
+            headers["router-replay-of"] = job.replay_of
+        if _FORBIDDEN_IN_HEADER.search("".join(headers.values())):
+            _refuse(headers)
+        url, shown_url = self._addresses or self._addresses_in(given.scope)
+        trace = None
+        if "traceparent" not in headers:
+            trace = trace_of(header_of(given.delivery.headers, "traceparent"), job.delivery)
+        return HttpCall(
+            method=spec.method,
+            url=url,
+            shown_url=shown_url,
+            headers=tuple(headers.items()),
+            body=body,
+            accept=spec.accept,
+            timeout_s=spec.timeout_s,
+            shown_body=None if plain else self._shown_body(given.scope, (body, default[1])),
+            trace=trace,
+            **self._secured,
+        )
+
+    def _masked(self, scope: Scope) -> Scope:
+        return {**scope, "secret": self._masks}
+
+    def _addresses_in(self, scope: Scope) -> tuple[str, str]:
+        """The address, and how it is shown: with every secret as `***`."""
+        url = _url(self._spec, scope)
+        return url, url if self._masks is None else _url(self._spec, self._masked(scope))
+
+    def _shown_body(self, scope: Scope, default: tuple[bytes, str]) -> bytes | None:
+        """The body with every secret as `***`; None: it is no other."""
+        if self._masks is None:
+            return None
+        shown = _body(self._spec, self._masked(scope), default)[0]
+        return None if shown == default[0] else shown
 
 
-def _masked(spec: HttpSpec, given: Rendering) -> Scope:
-    """The scope with every secret as `***`; itself where no template names one."""
-    whole = spec.target is not None and spec.target.url_secret is not None
-    if not whole and "secret" not in given.reads:
-        return given.scope
-    return {**given.scope, "secret": dict.fromkeys(given.secrets.texts, "***")}
+def _fixed(*templates: Template) -> bool:
+    """Whether they give the same for every event: they read nothing, or secrets alone."""
+    return all(template.roots <= {"secret"} for template in templates)
+
+
+def _own_headers(spec: HttpSpec, scope: Scope) -> dict[str, str]:
+    return {n.lower(): t.render(scope, place=f"http.headers.{n}") for n, t in spec.headers}
+
+
+@lru_cache(maxsize=1024)
+def _event_header(event: str) -> str:
+    return quote(event, safe="/.:_- ")
+
+
+def _refuse(headers: Mapping[str, str]) -> NoReturn:
+    """Name the header that holds what none may."""
+    name = next(n for n, value in headers.items() if _FORBIDDEN_IN_HEADER.search(value))
+    raise RenderError(f"http.headers.{name}", "holds a line break or NUL")
 
 
 def _secured(spec: HttpSpec, secrets: SecretTexts) -> dict[str, Any]:
@@ -156,20 +203,19 @@ def _secured(spec: HttpSpec, secrets: SecretTexts) -> dict[str, Any]:
     }
 
 
-def trace_of(received: Mapping[str, str], delivery: str) -> tuple[str, str]:
+def trace_of(sent: str, delivery: str) -> tuple[str, str]:
     """
-    The W3C trace that a call belongs to, and its flags: the sender's when it names a valid one,
-    else one of the delivery's own, the same for all that comes of it.
+    The W3C trace that a call belongs to, and its flags: the sender's when the traceparent it
+    `sent` is valid, else one of the delivery's own, the same for all that comes of it.
     """
-    if (found := _TRACE.fullmatch(received.get("traceparent", ""))) is not None:
+    if sent and (found := _TRACE.fullmatch(sent)) is not None:
         return found[1], found[2]
     return hashlib.sha256(delivery.encode()).hexdigest()[:32], "00"
 
 
-def _auth(auth: Auth | None, scope: Scope) -> dict[str, str]:
+def _auth(auth: Auth | None, secrets: Mapping[str, str]) -> dict[str, str]:
     if auth is None:
         return {}
-    secrets = scope["secret"]
     if auth.bearer:
         return {"authorization": f"Bearer {secrets[auth.bearer]}"}
     if auth.basic:
@@ -270,7 +316,7 @@ HTTP = Kind(
     title="an http",
     spec=HttpSpec,
     call=HttpCall,
-    render=render,
+    prepare=HttpRequests,
     form=_form,
     url_secrets=lambda spec: (
         {field for root, field in spec.url.uses if root == "secret"} if spec.url else ()

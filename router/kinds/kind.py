@@ -1,6 +1,7 @@
 """What a kind of action is: one row of facts and pure functions, and what these are given."""
 
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 import msgspec
@@ -46,16 +47,15 @@ class SecretTexts(Protocol):
 class Rendering(msgspec.Struct, frozen=True, gc=False):
     """
     All that a spec is rendered with. `covered` are the events of a run for a whole batch
-    (`per: delivery`), `event` their first. `scope` is what expressions see, `reads` the roots that
-    the action reads of it. `environ` is the router's own environment.
+    (`per: delivery`), `event` their first. `scope` is what expressions see, empty when the action
+    has none. `environ` is the router's own environment.
     """
 
     job: Job
     delivery: Delivery
     event: DeliveryEvent
     covered: tuple[DeliveryEvent, ...]
-    scope: dict[str, Any]
-    reads: frozenset[str]
+    scope: Mapping[str, Any]
     secrets: SecretTexts
     environ: Mapping[str, str]
 
@@ -118,13 +118,22 @@ class ResultFields(msgspec.Struct, frozen=True):
     output: tuple[str, ...]
 
 
+def by_job(
+    render: Callable[[S, Rendering], C],
+) -> Callable[[S, frozenset[str], SecretTexts], Callable[[Rendering], C]]:
+    """The `prepare` of a kind that prepares nothing: `render` does it all for each job."""
+    return lambda spec, _reads, _secrets: partial(render, spec)
+
+
 class Kind(msgspec.Struct, Generic[S, C], frozen=True, kw_only=True):
     """
     One kind of action. No field has a default: whoever adds a kind decides each.
 
     number       how the store writes it down: never another kind's, never changed
     title        as messages call it: `a log`
-    spec, call   its classes; `render` makes the one of the other, raising RenderError
+    spec, call   its classes
+    prepare      what makes calls of a spec, given the roots that it reads: it raises RenderError;
+                 `by_job` where nothing can be made before the job is known
     form         how a template in that field of a spec is rendered
     url_secrets  the secrets that are whole addresses in a spec
     calls        what a test may expect of a call, by the key in the file
@@ -146,7 +155,7 @@ class Kind(msgspec.Struct, Generic[S, C], frozen=True, kw_only=True):
     title: str
     spec: type[S]
     call: type[C]
-    render: Callable[[S, Rendering], C]
+    prepare: Callable[[S, frozenset[str], SecretTexts], Callable[[Rendering], C]]
     form: Callable[[S, str], TemplateForm]
     url_secrets: Callable[[S], Collection[str]]
     calls: Mapping[str, CallField[C]]

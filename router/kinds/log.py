@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from router.expressions import Template
-from router.kinds.kind import CallField, Kind, Rendering, ResultFields
+from router.kinds.kind import CallField, Kind, Rendering, ResultFields, by_job
 from router.model.job import Done
 from router.model.retry import NONE
 from router.model.settings import TargetLimits
@@ -41,7 +41,7 @@ LOG = Kind(
     title="a log",
     spec=LogSpec,
     call=LogCall,
-    render=render,
+    prepare=by_job(render),
     form=lambda _spec, _field: "lines",
     url_secrets=lambda _spec: (),
     calls={"message": CallField("The line.", lambda call: call.message)},

@@ -1,13 +1,16 @@
 """`python`: one function of a plugin, called in a child process."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import msgspec
 
 from router.expressions import rfc3339
-from router.kinds.kind import CallField, Kind, Rendering, ReplyKey, ResultFields
+from router.kinds.kind import CallField, Kind, Rendering, ReplyKey, ResultFields, SecretTexts
 from router.kinds.shell import child_environment
 from router.kinds.templates import json_value, texts_in
+from router.model.headers import joined_headers
 from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
 from router.model.retry import SHORT
 from router.model.settings import TargetLimits
@@ -57,11 +60,19 @@ class PythonCall(msgspec.Struct, frozen=True):
         return f"PythonCall({self.function})"
 
 
-def render(spec: PythonSpec, given: Rendering) -> PythonCall:
-    """The function call of one attempt."""
-    texts, raw = given.secrets.texts, given.event.raw
+def prepare(
+    spec: PythonSpec, reads: frozenset[str], secrets: SecretTexts
+) -> Callable[[Rendering], PythonCall]:
+    """What makes a spec's function calls; the hosts that they may reach are the same for all."""
+    del reads, secrets
     # A text that holds no expression is the operator's own.
     literals = (t.text for t in texts_in(spec.args) if not t.roots and not t.uses)
+    return partial(render, spec, tuple(sorted(hosts_of(literals))))
+
+
+def render(spec: PythonSpec, hosts: tuple[str, ...], given: Rendering) -> PythonCall:
+    """The function call of one attempt."""
+    texts, raw = given.secrets.texts, given.event.raw
     return PythonCall(
         function=spec.call,
         args=json_value(spec.args, given.scope, "python.args"),
@@ -71,7 +82,7 @@ def render(spec: PythonSpec, given: Rendering) -> PythonCall:
         body=given.delivery.body if raw is None or given.covered else raw,
         env=child_environment(given),
         cwd=spec.cwd,
-        hosts=tuple(sorted(hosts_of(literals))),
+        hosts=hosts,
     )
 
 
@@ -83,7 +94,7 @@ def _event(given: Rendering) -> dict[str, Any]:
         "events": [covered.payload for covered in given.covered],
         "name": event.name,
         "action": event.action,
-        "headers": given.scope["headers"],
+        "headers": joined_headers(delivery.headers),
         "query": delivery.query,
         "fields": event.fields,
         "endpoint": delivery.endpoint,
@@ -113,7 +124,7 @@ PYTHON = Kind(
     title="a python",
     spec=PythonSpec,
     call=PythonCall,
-    render=render,
+    prepare=prepare,
     form=lambda _spec, field: "json" if field == "args" else "text",
     url_secrets=lambda _spec: (),
     calls={"args": CallField("Arguments, some of them.", lambda call: call.args, "json")},

@@ -7,7 +7,7 @@ import msgspec
 
 from router.errors import RenderError
 from router.expressions import Template, encode_json
-from router.kinds.kind import CallField, Kind, Rendering, ReplyKey, ResultFields
+from router.kinds.kind import CallField, Kind, Rendering, ReplyKey, ResultFields, by_job
 from router.kinds.templates import Scope, json_value
 from router.model.job import Done, FailOutcome, Outcome, RetryOutcome
 from router.model.retry import NONE
@@ -149,7 +149,7 @@ SHELL = Kind(
     title="a shell",
     spec=ShellSpec,
     call=ShellCall,
-    render=render,
+    prepare=by_job(render),
     form=lambda _spec, field: "json" if field in ("stdin", "files") else "text",
     url_secrets=lambda _spec: (),
     calls={

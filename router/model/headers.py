@@ -22,3 +22,16 @@ def kept_headers(headers: tuple[tuple[bytes, bytes], ...]) -> tuple[tuple[str, s
 @lru_cache(maxsize=512)
 def _header_name(name: bytes) -> tuple[str, bool]:
     return name.decode("latin-1"), name in _SENSITIVE or name.startswith(b"proxy-")
+
+
+def joined_headers(headers: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """Header names to values, repeats joined by `, `."""
+    joined: dict[str, str] = {}
+    for name, value in headers:
+        joined[name] = f"{joined[name]}, {value}" if name in joined else value
+    return joined
+
+
+def header_of(headers: tuple[tuple[str, str], ...], name: str) -> str:
+    """The value of one, as `joined_headers` has it; empty when it is not there."""
+    return ", ".join([value for one, value in headers if one == name])

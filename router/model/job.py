@@ -159,13 +159,15 @@ class Work(msgspec.Struct, frozen=True):
     """
     A leased job on its way to its action.
 
-    `event` is the one that intake has read; None when the job comes from the backlog: rendering
-    reads it from the delivery where it is wanted.
+    `event` is the one that intake has read, `scope` what expressions saw of it as it was routed by
+    the job's own generation. None when the job comes from the backlog: rendering reads both from
+    the delivery where they are wanted.
     """
 
     job: Job
     delivery: Delivery
     event: DeliveryEvent | None
+    scope: dict[str, Any] | None = None
 
 
 class Done(msgspec.Struct, frozen=True):

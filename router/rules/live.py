@@ -1,9 +1,11 @@
 """The live ruleset: one reference that reload swaps, with what it needs to act."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
+from router.kinds import KINDS
+from router.kinds.kind import ActionCall, Rendering
 from router.model.delivery import LiveSecret
 from router.model.job import Job
 from router.model.settings import OWN, Endpoint
@@ -39,6 +41,45 @@ class SecretValues:
         ]
 
 
+UNPARSED = frozenset(
+    {
+        "delivery",
+        "endpoint",
+        "event",
+        "headers",
+        "provider",
+        "query",
+        "results",
+        "secret",
+        "var",
+        "with",
+    }
+)
+"""Roots that are known without parsing the body."""
+
+
+class PreparedAction(msgspec.Struct, frozen=True):
+    """
+    What rendering an action takes, as far as it is the same for every job.
+
+    `in_scope`: something of it is read from a scope. `parsed`: it wants more of its event than
+    the job itself knows, so that a stored body has to be parsed again.
+    """
+
+    make: Callable[[Rendering], ActionCall]
+    in_scope: bool
+    parsed: bool
+
+
+def _prepare(action: CompiledAction, secrets: SecretValues) -> PreparedAction:
+    kind, reads = KINDS[action.kind], roots_read(action)
+    return PreparedAction(
+        make=kind.prepare(action.spec, reads, secrets),
+        in_scope=bool(reads or action.given or action.when or action.after),
+        parsed=kind.whole_event or not reads <= UNPARSED,
+    )
+
+
 class LiveEndpoint(msgspec.Struct, frozen=True):
     """One endpoint, ready to judge: what the listener and intake need of it."""
 
@@ -70,16 +111,20 @@ class LiveRuleset:
         self.paused = frozenset(r.id for r in ruleset.rules if r.mode == "paused")
         self.actions = {(r.id, a.id): a for r in ruleset.rules for a in r.actions}
         self.reads = {key: results_read(a) for key, a in self.actions.items() if a.after}
-        self._roots: dict[tuple[str, str], frozenset[str]] = {}
+        self._prepared: dict[tuple[str, str], PreparedAction] = {}
         self.chained = frozenset(rule for rule, _ in self.reads)
         self.groups = {r.id: r.concurrency.group if r.concurrency else None for r in ruleset.rules}
 
-    def roots_of(self, rule: str, action: CompiledAction) -> frozenset[str]:
-        """The roots that an action of this generation reads."""
-        key = (rule, action.id)
-        found = self._roots.get(key)
+    def prepared(self, rule: str, action: CompiledAction) -> PreparedAction:
+        """
+        An action of this generation, ready to be rendered; made when it is first wanted.
+
+        Raises:
+            RenderError: it cannot be rendered, whatever the event.
+        """
+        found = self._prepared.get((rule, action.id))
         if found is None:
-            found = self._roots[key] = roots_read(action)
+            found = self._prepared[rule, action.id] = _prepare(action, self.secrets)
         return found
 
     def _live(self, endpoint: Endpoint) -> LiveEndpoint:

@@ -5,7 +5,6 @@ from typing import Any
 
 import msgspec
 
-from router.kinds import KINDS
 from router.kinds.kind import FORM, ActionCall, Rendering
 from router.kinds.templates import json_value
 from router.model.delivery import Delivery, DeliveryEvent
@@ -14,29 +13,14 @@ from router.rules.live import LiveRuleset
 from router.rules.scope import event_scope
 from router.rules.specs import CompiledAction
 
-UNPARSED = frozenset(
-    {
-        "delivery",
-        "endpoint",
-        "event",
-        "headers",
-        "provider",
-        "query",
-        "results",
-        "secret",
-        "var",
-        "with",
-    }
-)
-"""Roots that are known without parsing the body."""
-
 
 class Material(msgspec.Struct, frozen=True):
     """
     All that rendering one job needs, gathered.
 
     `covered` are the events of a run for a whole batch (`per: delivery`), `event` their first.
-    `results` are those of the actions that it comes after.
+    `results` are those of the actions that it comes after. `planned` is the scope that the event
+    was routed by, if this generation has just done so.
     """
 
     live: LiveRuleset
@@ -47,6 +31,7 @@ class Material(msgspec.Struct, frozen=True):
     environ: Mapping[str, str]
     covered: tuple[DeliveryEvent, ...] = ()
     results: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    planned: dict[str, Any] | None = None
 
 
 def render(material: Material) -> ActionCall | Skip:
@@ -59,24 +44,31 @@ def render(material: Material) -> ActionCall | Skip:
             empty or dotted path segment. The job is dead.
     """
     m = material
-    ruleset = m.live.ruleset
-    shared = ruleset.roots(m.delivery)
-    scope = event_scope(shared, m.delivery, m.event, ruleset.defines)
-    scope["secret"] = m.live.secrets.texts
+    prepared = m.live.prepared(m.job.rule, m.action)
+    scope = _scope(m) if prepared.in_scope else {}
+    if m.action.when is not None:
+        verdict = m.action.when.verdict(scope)
+        if verdict is not True:
+            return Skip(f"when_error: {verdict.reason}" if verdict else "when")
+    given = Rendering(m.job, m.delivery, m.event, m.covered, scope, m.live.secrets, m.environ)
+    return prepared.make(given)
+
+
+def _scope(m: Material) -> dict[str, Any]:
+    """What the action's expressions see."""
+    ruleset, secrets = m.live.ruleset, m.live.secrets.texts
+    if m.planned is not None and not (m.covered or m.action.given or m.action.after):
+        m.planned["secret"] = secrets  # the same for every action of the event
+        return m.planned
+    scope = event_scope(ruleset.roots(m.delivery), m.delivery, m.event, ruleset.defines)
+    scope["secret"] = secrets
     if m.covered:
         scope["events"] = [event.payload for event in m.covered]
     if m.action.after:
         scope["results"] = m.results
     if m.action.given:
         scope["with"] = json_value(dict(m.action.given), scope, "with")
-    if m.action.when is not None:
-        verdict = m.action.when.verdict(scope)
-        if verdict is not True:
-            return Skip(f"when_error: {verdict.reason}" if verdict else "when")
-    reads, secrets = m.live.roots_of(m.job.rule, m.action), m.live.secrets
-    given = Rendering(m.job, m.delivery, m.event, m.covered, scope, reads, secrets, m.environ)
-    call: ActionCall = KINDS[m.action.kind].render(m.action.spec, given)
-    return call
+    return scope
 
 
 def needs_event(live: LiveRuleset, action: CompiledAction, job: Job, delivery: Delivery) -> bool:
@@ -84,10 +76,10 @@ def needs_event(live: LiveRuleset, action: CompiledAction, job: Job, delivery: D
     Whether rendering this job reads more of its event than the job itself knows: then the stored
     body has to be parsed again.
     """
-    if job.covers or KINDS[action.kind].whole_event:
+    if job.covers or live.prepared(job.rule, action).parsed:
         return True
     provider = live.ruleset.providers.get(delivery.provider)
-    if provider is None or provider.splits or not live.roots_of(job.rule, action) <= UNPARSED:
+    if provider is None or provider.splits:
         return True
     sent = dict(delivery.headers).get("content-type", "")
     return sent.startswith(FORM)

@@ -6,6 +6,7 @@ from urllib.parse import parse_qsl
 
 from router.expressions import Definitions, Expression, rfc3339
 from router.model.delivery import Delivery, DeliveryEvent
+from router.model.headers import joined_headers
 
 _QUERY_FIELDS_MAX = 1000
 
@@ -49,14 +50,6 @@ def event_scope(
     if defines:
         scope["def"] = Definitions(defines, scope)
     return scope
-
-
-def joined_headers(headers: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """Header names to values, repeats joined by `, `."""
-    joined: dict[str, str] = {}
-    for name, value in headers:
-        joined[name] = f"{joined[name]}, {value}" if name in joined else value
-    return joined
 
 
 def query_fields(query: str) -> dict[str, str]:

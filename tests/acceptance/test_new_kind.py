@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from router.expressions import Template
-from router.kinds.kind import CallField, Kind, Rendering, ReplyKey, ResultFields
+from router.kinds.kind import CallField, Kind, Rendering, ReplyKey, ResultFields, by_job
 from router.model.job import Done, FailOutcome, Outcome
 from router.model.retry import SHORT
 from router.model.settings import TargetLimits
@@ -58,7 +58,7 @@ PIGEON = Kind(
     title="a pigeon",
     spec=PigeonSpec,
     call=PigeonCall,
-    render=render,
+    prepare=by_job(render),
     form=lambda _spec, _field: "text",
     url_secrets=lambda _spec: (),
     calls={"note": CallField("What it carries.", lambda call: call.note)},

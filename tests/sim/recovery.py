@@ -173,7 +173,7 @@ class Recovery:
     def dispatcher(self) -> Dispatcher:
         """The real one."""
         live = DispatchRules(
-            render=lambda job, delivery, event, results: an_http_call(),
+            render=lambda work, results: an_http_call(),
             retry_of=lambda job: STANDARD,
             limits=lambda target, kind: TargetLimits(16),
         )

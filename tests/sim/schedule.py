@@ -169,7 +169,7 @@ class Failing:
     def dispatcher(self) -> Dispatcher:
         """The real one."""
         live = DispatchRules(
-            render=lambda job, delivery, event, results: CALL,
+            render=lambda work, results: CALL,
             retry_of=lambda job: self.case.policy,
             limits=lambda target, kind: TargetLimits(16, breaker=self.case.breaker),
         )

@@ -21,9 +21,9 @@ from router.expressions import compile as compiled
 from router.intake import Intake
 from router.kinds.kind import ActionCall
 from router.kinds.log import LogCall
-from router.model.delivery import Delivery, DeliveryEvent, InboundRequest
+from router.model.delivery import InboundRequest
 from router.model.ids import Ids
-from router.model.job import ENDED, Done, Group, Job, Outcome, Predecessor, RetryOutcome
+from router.model.job import ENDED, Done, Group, Job, Outcome, Predecessor, RetryOutcome, Work
 from router.model.retry import RetryPolicy
 from router.model.settings import TargetLimits
 from router.providers import builtin
@@ -190,10 +190,8 @@ class World:
             self.acked[f"w-{number}"] = reply.body.decode()
 
 
-def _render(
-    job: Job, delivery: Delivery, event: DeliveryEvent | None, _results: object
-) -> ActionCall:
-    del job, delivery, event
+def _render(work: Work, _results: object) -> ActionCall:
+    del work
     return LogCall("x")
 
 

@@ -15,8 +15,7 @@ import pytest
 from router.dispatch import Dispatcher
 from router.dispatch.protocol import Results
 from router.kinds.kind import ActionCall
-from router.model.delivery import Delivery, DeliveryEvent
-from router.model.job import ENDED, Group, Job, Outcome, Predecessor, Skip, Turn
+from router.model.job import ENDED, Group, Job, Outcome, Predecessor, Skip, Turn, Work
 from tests.conformance.model_runs import ModelRun
 from tests.sim.loop import simulate
 from tests.sim.makers import a_new_job
@@ -89,9 +88,8 @@ class RunsWorld(World):
         outcome = super().an_outcome(job)
         return msgspec.structs.replace(outcome, result={"by": job.id})
 
-    def render(
-        self, job: Job, delivery: Delivery, event: DeliveryEvent | None, results: Results
-    ) -> ActionCall | Skip:
+    def render(self, work: Work, results: Results) -> ActionCall | Skip:
+        job = work.job
         for member in self.members(job):
             seen = results.get(member.action, {}).get("by")
             wants = {need.action for need in job.after}
@@ -99,7 +97,7 @@ class RunsWorld(World):
                 self.wrong(job, f"I26: reads {seen} as the result of {member.id}")
         if job.event == "unwanted":
             return Skip("when")
-        return super().render(job, delivery, event, results)
+        return super().render(work, results)
 
     def last_result(self, job: Job) -> str | None:
         """What the job's last attempt has left, its own id, if it got as far as that."""

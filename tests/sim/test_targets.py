@@ -84,7 +84,7 @@ class Neighbours:
 
     async def live(self) -> None:
         live = DispatchRules(
-            render=lambda job, delivery, event, results: an_http_call(),
+            render=lambda work, results: an_http_call(),
             retry_of=lambda job: STANDARD,
             limits=lambda target, kind: TargetLimits(4 if target == "t0" else 16),
         )

@@ -12,7 +12,6 @@ from router.errors import RenderError, StoreUnavailable
 from router.kinds import KINDS
 from router.kinds.kind import ActionCall
 from router.kinds.log import LogCall
-from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import (
     ActionKind,
     Attempt,
@@ -183,10 +182,9 @@ class World:
     def reads(self, job: Job) -> frozenset[str]:
         return frozenset(need.action for need in job.after)
 
-    def render(
-        self, job: Job, delivery: Delivery, event: DeliveryEvent | None, results: Results
-    ) -> ActionCall | Skip:
-        del delivery, event, results
+    def render(self, work: Work, results: Results) -> ActionCall | Skip:
+        del results
+        job = work.job
         if job.event == "unrenderable":
             raise RenderError("http.path", "no")
         return LogCall("x") if job.kind == "log" else an_http_call()

@@ -91,7 +91,7 @@ class Bench:
         self.seen = Seen()
         self.limits: dict[str, TargetLimits] = {}
         self.settings = DispatchSettings()
-        self.render: Render = lambda job, d, e, results: an_http_call()
+        self.render: Render = lambda work, results: an_http_call()
         self.retry_of: Callable[[Job], RetryPolicy] = lambda job: STANDARD
         self.dead_if_interrupted: frozenset[tuple[str, str]] = frozenset()
         self.reads: frozenset[str] = frozenset()

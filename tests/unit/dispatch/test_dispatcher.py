@@ -10,7 +10,6 @@ from router.dispatch import DispatchSettings
 from router.dispatch.protocol import Results
 from router.errors import RenderError
 from router.kinds.kind import ActionCall
-from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import Done, Job, Outcome, Predecessor, RetryOutcome, Skip, Work
 from router.model.retry import AGE_LIMIT_MS, RetryPolicy
 from router.model.settings import TargetLimits
@@ -148,7 +147,7 @@ async def test_one_lease_of_an_unknown_target_tells_its_kind(bench: Bench) -> No
 
 @on_bench
 async def test_a_render_error_is_dead_at_once(bench: Bench) -> None:
-    def render(job: Job, delivery: Delivery, event: DeliveryEvent, results: Results) -> ActionCall:
+    def render(work: Work, results: Results) -> ActionCall:
         raise RenderError("http.path", "an empty segment")
 
     bench.render = render
@@ -394,7 +393,7 @@ async def test_what_comes_after_starts_at_once_not_at_the_next_sweep(bench: Benc
 async def test_results_are_read_for_whoever_wants_them(bench: Bench) -> None:
     seen: list[Results] = []
 
-    def render(job: Job, delivery: Delivery, event: DeliveryEvent, results: Results) -> ActionCall:
+    def render(work: Work, results: Results) -> ActionCall:
         seen.append(results)
         return an_http_call()
 
@@ -411,9 +410,7 @@ async def test_results_are_read_for_whoever_wants_them(bench: Bench) -> None:
 
 @on_bench
 async def test_a_when_that_does_not_hold_cancels_and_spends_nothing(bench: Bench) -> None:
-    def render(
-        job: Job, delivery: Delivery, event: DeliveryEvent, results: Results
-    ) -> ActionCall | Skip:
+    def render(work: Work, results: Results) -> ActionCall | Skip:
         return Skip("when")
 
     bench.render = render

@@ -1,5 +1,6 @@
 """Calls of jobs from the backlog: the stored body is parsed only where it is read."""
 
+import json
 from pathlib import Path
 
 import msgspec
@@ -9,7 +10,11 @@ from router.config import load
 from router.dispatch.rules_port import REREAD_BYTES, renderer, rereader
 from router.errors import RenderError
 from router.kinds.http import HttpCall
+from router.kinds.log import LogCall
+from router.model.delivery import DeliveryEvent
+from router.model.job import Work
 from router.rules.live import LiveRef, LiveRuleset, SecretValues
+from router.rules.scope import event_scope
 from tests.sim.makers import a_delivery, a_job
 
 RULES = """\
@@ -40,7 +45,7 @@ def render_job(rule: str, kind: str, body: bytes, **headers: str) -> HttpCall:
     sent = {"content-type": "application/json", "x-github-event": "push", **headers}
     delivery = a_delivery(provider=provider, body=body, headers=tuple(sent.items()))
     job = a_job(rule=rule, action=kind, kind=kind, event="push", event_id="evt_1")
-    call = render(job, delivery, None, {})
+    call = render(Work(job, delivery, None), {})
     assert isinstance(call, HttpCall)
     return call
 
@@ -85,3 +90,75 @@ def test_few_large_deliveries_are_remembered(size: int, kept: bool) -> None:
     newest = reread(two, 0)
     assert reread(two, 0) is newest
     assert (reread(one, 0) is first) is kept
+
+
+SCOPED = """\
+version: 1
+endpoints:
+  code: {id: 97aa97aa97aa97aa97aa97aa97aa97aa, provider: code-host, secrets: hub}
+secrets: {hub: {env: HUB}}
+vars: {place: here}
+define: {branch: "payload.ref"}
+rules:
+  - id: all
+    from: code
+    actions:
+      - id: one
+        log: "{{ def.branch }} {{ var.place }} {{ delivery.id }} {{ event }}"
+      - id: two
+        http:
+          url: "https://erp.example.net/{{ payload.ref }}"
+          headers: {"x-key": "{{ secret.hub }}", "x-fixed": "a"}
+          query: {of: "{{ delivery.id }}"}
+      - id: three
+        http: {url: "https://erp.example.net/x", headers: {"x-key": "{{ secret.hub }}"}}
+"""
+
+
+def _live(text: str) -> LiveRuleset:
+    loaded = load(text, path=str(ROOT / "rules.yaml"), env={})
+    assert loaded.ruleset is not None, loaded.diagnostics
+    return LiveRuleset(loaded.ruleset, SecretValues({"hub": b"k"}, {}))
+
+
+def _works(live: LiveRuleset, body: bytes, *, planned: bool) -> list[Work]:
+    sent = {"content-type": "application/json", "x-github-event": "push"}
+    delivery = a_delivery(provider="code-host", body=body, headers=tuple(sent.items()))
+    event = DeliveryEvent("evt_1", 0, "push", None, json.loads(body))
+    ruleset = live.ruleset
+    scope = event_scope(ruleset.roots(delivery), delivery, event, ruleset.defines)
+    jobs = [
+        a_job(rule="all", action=action, kind=kind, event="push", event_id="evt_1")
+        for action, kind in (("one", "log"), ("two", "http"), ("three", "http"))
+    ]
+    return [
+        Work(
+            msgspec.structs.replace(job, generation=ruleset.generation),
+            delivery,
+            event,
+            scope if planned else None,
+        )
+        for job in jobs
+    ]
+
+
+def test_what_was_just_routed_is_rendered_as_what_comes_from_the_backlog() -> None:
+    live = _live(SCOPED)
+    render = renderer(LiveRef(live), {})
+    for ref in ("main", "next"):  # of the second one everything but the event was known before
+        body = json.dumps({"ref": ref}).encode()
+        routed = [render(work, {}) for work in _works(live, body, planned=True)]
+        stored = [render(work, {}) for work in _works(live, body, planned=False)]
+        assert routed == stored
+        line, called, fixed = routed
+        assert line == LogCall(f"{ref} here dlv_1 push")
+        assert isinstance(called, HttpCall)
+        assert isinstance(fixed, HttpCall)
+        assert called.url == f"https://erp.example.net/{ref}?of=dlv_1"
+        assert dict(called.headers)["x-key"] == dict(fixed.headers)["x-key"] == "k"
+
+
+def test_a_scope_of_rules_that_were_reloaded_is_not_used() -> None:
+    old, new = _live(SCOPED), _live(SCOPED.replace("place: here", "place: there"))
+    first, *_ = _works(old, b'{"ref": "main"}', planned=True)
+    assert renderer(LiveRef(new), {})(first, {}) == LogCall("main there dlv_1 push")

@@ -7,6 +7,7 @@ import pytest
 
 from router.dispatch.rules_port import renderer
 from router.errors import NotFound, RenderError
+from router.model.job import Work
 from router.operator.new_jobs import NewJobs
 from tests.sim.makers import a_delivery, a_job
 
@@ -17,7 +18,7 @@ def test_nothing_is_run_with_a_delivery_that_the_disk_has_changed() -> None:
     """Whether or not its action reads the body."""
     render = renderer(NO_RULES, {})
     with pytest.raises(RenderError, match=r"^corrupt: "):
-        render(a_job(), a_delivery(damaged=True), None, {})
+        render(Work(a_job(), a_delivery(damaged=True), None), {})
 
 
 def test_such_a_delivery_is_not_routed_anew() -> None:
