@@ -24,6 +24,7 @@ _TIME = re.compile(
 _SECONDS_MAX = 253_402_300_799  # the end of the year 9999
 
 
+@lru_cache(maxsize=64)  # every event of a batch, and every job of a delivery, asks for the same
 def rfc3339(milliseconds: int) -> str:
     """Unix milliseconds as RFC 3339 in UTC: `2026-11-20T12:00:00.123Z`."""
     seconds, rest = divmod(milliseconds, 1000)

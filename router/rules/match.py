@@ -130,15 +130,14 @@ class Matcher:
         first = usual.candidates(scope)
         pieces: tuple[Sequence[Candidate], ...] = (first,) if first else ()
         _judge(first, scope, hits, errors)
+        rest = otherwise.candidates(scope)
         # `from: all` rules do not name the endpoint, so they do not keep `otherwise` quiet.
-        if not any(r.mode == "live" and r.sources is not None for r in hits):
-            rest = otherwise.candidates(scope)
-            if rest:
-                pieces = (*pieces, rest)
-                usual_hits = len(hits)
-                _judge(rest, scope, hits, errors)
-                if 0 < usual_hits < len(hits):
-                    hits.sort(key=lambda rule: self._places[rule.id])
+        if rest and not any(r.mode == "live" and r.sources is not None for r in hits):
+            pieces = (*pieces, rest)
+            usual_hits = len(hits)
+            _judge(rest, scope, hits, errors)
+            if 0 < usual_hits < len(hits):
+                hits.sort(key=lambda rule: self._places[rule.id])
         return _sorted_by_mode(hits, errors, pieces)
 
 
@@ -166,9 +165,10 @@ def _sorted_by_mode(
 ) -> Matches:
     if not hits and not errors:
         return Matches((), (), (), (), evaluated) if evaluated else _NONE
-    live, shadow, paused = (
-        tuple(r for r in hits if r.mode == mode) for mode in ("live", "shadow", "paused")
-    )
+    live = tuple([rule for rule in hits if rule.mode == "live"])
+    if len(live) == len(hits):  # as usual
+        return Matches(live, (), (), tuple(errors), evaluated)
+    shadow, paused = (tuple([r for r in hits if r.mode == mode]) for mode in ("shadow", "paused"))
     return Matches(live, shadow, paused, tuple(errors), evaluated)
 
 

@@ -90,8 +90,8 @@ RULES = (
         "an error keeps an otherwise rule quiet",
         Edit(
             "router/rules/match.py",
-            'if not any(r.mode == "live" and r.sources is not None for r in hits):',
-            'if not errors and not any(r.mode == "live" and r.sources is not None for r in hits):',
+            "if rest and not any(",
+            "if rest and not errors and not any(",
         ),
         "unit/rules/test_match.py::test_otherwise_only_when_no_live_rule_of_the_endpoint_matched",
     ),
@@ -100,8 +100,8 @@ RULES = (
         "a rule of every endpoint keeps an otherwise rule quiet",
         Edit(
             "router/rules/match.py",
-            'if not any(r.mode == "live" and r.sources is not None for r in hits):',
-            'if not any(r.mode == "live" for r in hits):',
+            'not any(r.mode == "live" and r.sources is not None for r in hits):',
+            'not any(r.mode == "live" for r in hits):',
         ),
         "unit/rules/test_match.py::test_otherwise_only_when_no_live_rule_of_the_endpoint_matched",
     ),
