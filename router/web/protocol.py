@@ -282,6 +282,7 @@ class WireProtocol(HttpToolsProtocol):
 
     def _more_of_small(self, post: SmallPost) -> None:
         """What does not come at once needs memory meanwhile; the application can wait for some."""
+        post.in_pieces = True
         if post.held or post.group.hold(post, self._head.length):
             return
         self.cycle = None
@@ -325,7 +326,7 @@ class WireProtocol(HttpToolsProtocol):
         The parser takes what follows such a head for the other protocol. It is the body, as long
         as the head says: another parser, given only that, reads on.
         """
-        if (cycle := self.cycle) is None:
+        if (cycle := self.cycle) is None or self._deaf:  # deaf: another behind the last request
             self._deaf = True
             return
         cycle.keep_alive = False
@@ -360,7 +361,7 @@ class WireProtocol(HttpToolsProtocol):
         post.response_started = post.response_complete = True
         self.transport.write(answer)
         if close:
-            self.transport.close()
+            (self.linger if post.in_pieces else self.transport.close)()
         self._go_on()
 
     def _go_on(self) -> None:

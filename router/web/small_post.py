@@ -52,6 +52,8 @@ class SmallPost:
     disconnected = False
     """Nobody waits for the answer any more: the sender has gone, or was refused meanwhile."""
 
+    in_pieces = False
+    """More of it may come: the connection lingers if it ends with it."""
     answered = False
     """It is known what the answer is, whether somebody hears it or not."""
     held = 0

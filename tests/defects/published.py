@@ -245,7 +245,7 @@ PUBLISHED = (
         22,
         "413 and the connection stays open",
         Edit(
-            "router/web/ingest.py",
+            "router/web/answers.py",
             "    if not refused.keep_alive:\n",
             "    if not refused.keep_alive and refused.status != 413:\n",
         ),

@@ -22,8 +22,8 @@ def log_lines() -> Iterator[io.StringIO]:
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[Server]:
-    async with serving() as running:
+async def server(short: bool) -> AsyncIterator[Server]:
+    async with serving(short=short) as running:
         yield running
 
 
@@ -123,6 +123,15 @@ async def test_nothing_behind_an_upgrade_but_its_body_is_looked_at(server: Serve
     client = await server.connect()
     upgrade = b"Connection: Upgrade\r\nUpgrade: h2c\r\n"
     await client.send(post(b"1") + post(b"2", head=upgrade) + post(b"3") + b"\0garbage")
+    assert [(await client.response()).status for _ in range(2)] == [200, 200]
+    assert await client.rest() == b""
+    assert [request.body for request in server.intake.accepted] == [b"1", b"2"]
+
+
+async def test_an_upgrade_behind_an_upgrade_is_not_looked_at(server: Server) -> None:
+    client = await server.connect()
+    upgrade = b"Connection: Upgrade\r\nUpgrade: h2c\r\n"
+    await client.send(post(b"1") + post(b"2", head=upgrade) + post(b"3", head=upgrade))
     assert [(await client.response()).status for _ in range(2)] == [200, 200]
     assert await client.rest() == b""
     assert [request.body for request in server.intake.accepted] == [b"1", b"2"]

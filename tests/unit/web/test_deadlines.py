@@ -13,14 +13,14 @@ H = b"POST /wh_x HTTP/1.1\r\nHost: h\r\n"
 LONG = 30.0
 
 
-async def test_a_silent_connection_is_closed() -> None:
-    async with serving(header_s=0.05, keep_alive_s=LONG) as server:
+async def test_a_silent_connection_is_closed(short: bool) -> None:
+    async with serving(short=short, header_s=0.05, keep_alive_s=LONG) as server:
         client = await server.connect()
         assert await client.rest() == b""
 
 
-async def test_half_a_head_gets_408() -> None:
-    async with serving(header_s=0.05) as server:
+async def test_half_a_head_gets_408(short: bool) -> None:
+    async with serving(short=short, header_s=0.05) as server:
         client = await server.connect()
         await client.send(H)
         assert (await client.response()).status == 408
@@ -28,16 +28,16 @@ async def test_half_a_head_gets_408() -> None:
         assert server.intake.refusals == [("x", "header_timeout", 408)]
 
 
-async def test_an_http_0_9_line_ends() -> None:
-    async with serving(header_s=0.05) as server:
+async def test_an_http_0_9_line_ends(short: bool) -> None:
+    async with serving(short=short, header_s=0.05) as server:
         client = await server.connect()
         await client.send(b"GET /wh_x\r\n")
         assert (await client.rest())[9:12] in (b"400", b"408")
         assert server.intake.accepted == []
 
 
-async def test_dripping_head_bytes_buy_no_time() -> None:
-    async with serving(header_s=0.1) as server:
+async def test_dripping_head_bytes_buy_no_time(short: bool) -> None:
+    async with serving(short=short, header_s=0.1) as server:
         client = await server.connect()
         await client.send(H + b"X-Name: ")
 
@@ -52,8 +52,8 @@ async def test_dripping_head_bytes_buy_no_time() -> None:
         await dripping
 
 
-async def test_an_idle_connection_is_closed_after_its_answer() -> None:
-    async with serving(keep_alive_s=0.05) as server:
+async def test_an_idle_connection_is_closed_after_its_answer(short: bool) -> None:
+    async with serving(short=short, keep_alive_s=0.05) as server:
         client = await server.connect()
         await client.send(post())
         assert (await client.response()).status == 200
@@ -61,8 +61,8 @@ async def test_an_idle_connection_is_closed_after_its_answer() -> None:
         assert server.intake.refusals == []
 
 
-async def test_the_second_head_counts_from_its_first_byte() -> None:
-    async with serving(header_s=0.05, keep_alive_s=LONG) as server:
+async def test_the_second_head_counts_from_its_first_byte(short: bool) -> None:
+    async with serving(short=short, header_s=0.05, keep_alive_s=LONG) as server:
         client = await server.connect()
         await client.send(post())
         assert (await client.response()).status == 200
@@ -70,8 +70,8 @@ async def test_the_second_head_counts_from_its_first_byte() -> None:
         assert (await client.response()).status == 408
 
 
-async def test_half_a_body_gets_408_and_leaves_nothing() -> None:
-    async with serving(body_idle_s=0.05) as server:
+async def test_half_a_body_gets_408_and_leaves_nothing(short: bool) -> None:
+    async with serving(short=short, body_idle_s=0.05) as server:
         client = await server.connect()
         await client.send(H + b"Content-Length: 10\r\n\r\nabc")
         assert (await client.response()).status == 408
@@ -81,14 +81,14 @@ async def test_half_a_body_gets_408_and_leaves_nothing() -> None:
         assert server.budget.used == 0
 
 
-async def test_a_chunk_that_never_comes_gets_408() -> None:
-    async with serving(body_idle_s=0.05) as server:
+async def test_a_chunk_that_never_comes_gets_408(short: bool) -> None:
+    async with serving(short=short, body_idle_s=0.05) as server:
         head = H + b"Transfer-Encoding: chunked\r\n\r\nffffffff\r\n"
         assert (await server.ask(head)).status == 408
 
 
-async def test_a_dripping_body_ends_at_the_total() -> None:
-    async with serving(body_idle_s=LONG, body_total_s=0.1) as server:
+async def test_a_dripping_body_ends_at_the_total(short: bool) -> None:
+    async with serving(short=short, body_idle_s=LONG, body_total_s=0.1) as server:
         client = await server.connect()
         await client.send(H + b"Content-Length: 999\r\n\r\n")
 
@@ -103,8 +103,8 @@ async def test_a_dripping_body_ends_at_the_total() -> None:
         await dripping
 
 
-async def test_a_late_answer_is_503_and_the_work_goes_on() -> None:
-    async with serving(answer_s=0.05) as server:
+async def test_a_late_answer_is_503_and_the_work_goes_on(short: bool) -> None:
+    async with serving(short=short, answer_s=0.05) as server:
         server.intake.gate = asyncio.Event()
         answer = await server.ask(post())
         assert (answer.status, answer.headers["retry-after"], answer.closed) == (503, "5", True)
@@ -114,21 +114,21 @@ async def test_a_late_answer_is_503_and_the_work_goes_on() -> None:
         assert len(server.intake.accepted) == 1
 
 
-async def test_the_answer_is_due_from_the_last_byte_not_the_first() -> None:
-    async with serving(answer_s=0.02, body_idle_s=0.2) as server:
+async def test_the_answer_is_due_from_the_last_byte_not_the_first(short: bool) -> None:
+    async with serving(short=short, answer_s=0.02, body_idle_s=0.2) as server:
         assert (await server.ask(H + b"Content-Length: 2\r\n\r\n{")).status == 408
 
 
-async def test_a_peer_that_never_closes_is_dropped_after_lingering() -> None:
-    async with serving(body_idle_s=0.05, linger_s=0.05) as server:
+async def test_a_peer_that_never_closes_is_dropped_after_lingering(short: bool) -> None:
+    async with serving(short=short, body_idle_s=0.05, linger_s=0.05) as server:
         client = await server.connect()
         await client.send(H + b"Content-Length: 10\r\n\r\nabc")
         assert await client.rest()  # the answer, and our side closed; the client's stays open
         await until(lambda: server.listener.connections == 0)
 
 
-async def test_what_comes_while_lingering_is_not_read_as_a_request() -> None:
-    async with serving(linger_s=LONG) as server:
+async def test_what_comes_while_lingering_is_not_read_as_a_request(short: bool) -> None:
+    async with serving(short=short, linger_s=LONG) as server:
         client = await server.connect()
         await client.send(H + b"Content-Length: 5000\r\n\r\n")
         assert (await client.response()).status == 413
@@ -137,8 +137,8 @@ async def test_what_comes_while_lingering_is_not_read_as_a_request() -> None:
         assert server.intake.accepted == []
 
 
-async def test_connections_of_one_address_are_counted() -> None:
-    async with serving(connections_per_address=2, peers=_Strangers()) as server:
+async def test_connections_of_one_address_are_counted(short: bool) -> None:
+    async with serving(short=short, connections_per_address=2, peers=_Strangers()) as server:
         first, second = await server.connect(), await server.connect()
         for client in (first, second):
             await client.send(post())
@@ -154,8 +154,8 @@ async def test_connections_of_one_address_are_counted() -> None:
         assert (await fourth.response()).status == 200
 
 
-async def test_loopback_is_not_counted() -> None:
-    async with serving(connections_per_address=1) as server:
+async def test_loopback_is_not_counted(short: bool) -> None:
+    async with serving(short=short, connections_per_address=1) as server:
         for client in [await server.connect() for _ in range(3)]:
             await client.send(post())
             assert (await client.response()).status == 200

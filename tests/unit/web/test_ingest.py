@@ -18,30 +18,30 @@ H = b"POST /wh_x HTTP/1.1\r\nHost: h\r\n"
 BIG = 200_000
 
 
-async def test_the_reply_goes_out_as_the_intake_made_it() -> None:
-    async with serving() as server:
+async def test_the_reply_goes_out_as_the_intake_made_it(short: bool) -> None:
+    async with serving(short=short) as server:
         server.intake.reply = Reply(401, b'{"error":"bad_signature"}', retry_after=7, close=True)
         answer = await server.ask(post())
         assert (answer.status, answer.body) == (401, b'{"error":"bad_signature"}')
         assert (answer.headers["retry-after"], answer.closed) == ("7", True)
 
 
-async def test_a_refused_sender_learns_how_to_prove_itself() -> None:
-    async with serving() as server:
+async def test_a_refused_sender_learns_how_to_prove_itself(short: bool) -> None:
+    async with serving(short=short) as server:
         server.intake.reply = Reply(401, b"{}", challenge=b'Basic realm="webhooks"')
         answer = await server.ask(post())
         assert answer.headers["www-authenticate"] == 'Basic realm="webhooks"'
 
 
-async def test_text_is_not_sniffed() -> None:
-    async with serving() as server:
+async def test_text_is_not_sniffed(short: bool) -> None:
+    async with serving(short=short) as server:
         server.intake.reply = Reply(200, b"<b>", content_type="text/plain")
         answer = await server.ask(post())
         assert answer.headers["content-type"] == "text/plain"
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-async def test_no_memory_for_a_request_is_503() -> None:
+async def test_no_memory_for_a_request_is_503(short: bool) -> None:
     """Wherever it is missed: what was asked is right, and is to be asked again."""
 
     class Scarce:
@@ -50,7 +50,7 @@ async def test_no_memory_for_a_request_is_503() -> None:
                 raise MemoryError
             return getattr(Limits(), name)
 
-    async with serving() as server:
+    async with serving(short=short) as server:
         server.intake.fault = MemoryError()
         answer = await server.ask(post())
         assert (answer.status, answer.body) == (503, b'{"error":"busy"}')
@@ -60,8 +60,8 @@ async def test_no_memory_for_a_request_is_503() -> None:
         assert answer.headers["retry-after"] == "5"
 
 
-async def test_a_fault_of_ours_is_503() -> None:
-    async with serving() as server:
+async def test_a_fault_of_ours_is_503(short: bool) -> None:
+    async with serving(short=short) as server:
         server.intake.fault = RuntimeError("s3cret")
         answer = await server.ask(post())
         assert (answer.status, answer.body) == (503, b'{"error":"unavailable"}')
@@ -70,8 +70,8 @@ async def test_a_fault_of_ours_is_503() -> None:
         assert (await server.ask(post())).status == 200
 
 
-async def test_a_large_body_arrives_whole_and_gives_back_its_room() -> None:
-    async with serving() as server:
+async def test_a_large_body_arrives_whole_and_gives_back_its_room(short: bool) -> None:
+    async with serving(short=short) as server:
         server.intake.entries[PATH].body_max = BIG
         body = bytes(range(256)) * (BIG // 256)
         assert (await server.ask(post(body))).status == 200
@@ -79,16 +79,16 @@ async def test_a_large_body_arrives_whole_and_gives_back_its_room() -> None:
         assert server.budget.used == 0
 
 
-async def test_the_largest_body_of_a_code_host_is_taken() -> None:
-    async with serving() as server:
+async def test_the_largest_body_of_a_code_host_is_taken(short: bool) -> None:
+    async with serving(short=short) as server:
         server.intake.entries[PATH].body_max = size = 26_214_400
         assert (await server.ask(post(bytes(size)))).status == 200
         assert len(server.intake.accepted[0].body) == size
         assert (await server.ask(post(bytes(size + 1)))).status == 413
 
 
-async def test_a_sender_that_goes_away_leaves_nothing() -> None:
-    async with serving() as server:
+async def test_a_sender_that_goes_away_leaves_nothing(short: bool) -> None:
+    async with serving(short=short) as server:
         server.intake.entries[PATH].body_max = BIG
         client = await server.connect()
         await client.send(H + b"Content-Length: 150000\r\n\r\n" + b"x" * 70_000)
@@ -98,8 +98,8 @@ async def test_a_sender_that_goes_away_leaves_nothing() -> None:
         assert (server.intake.accepted, server.intake.refusals) == ([], [])
 
 
-async def test_a_large_body_waits_for_room_then_gets_503() -> None:
-    async with serving(in_flight_bytes=BIG, in_flight_wait_s=0.05) as server:
+async def test_a_large_body_waits_for_room_then_gets_503(short: bool) -> None:
+    async with serving(short=short, in_flight_bytes=BIG, in_flight_wait_s=0.05) as server:
         server.intake.entries[PATH].body_max = BIG
         assert server.budget.take_whole(BIG // 2)
         answer = await server.ask(post(b"x" * 150_000))
@@ -108,8 +108,8 @@ async def test_a_large_body_waits_for_room_then_gets_503() -> None:
         assert server.budget.used == BIG // 2
 
 
-async def test_a_large_body_gets_the_room_that_becomes_free() -> None:
-    async with serving(in_flight_bytes=BIG, in_flight_wait_s=30) as server:
+async def test_a_large_body_gets_the_room_that_becomes_free(short: bool) -> None:
+    async with serving(short=short, in_flight_bytes=BIG, in_flight_wait_s=30) as server:
         server.intake.entries[PATH].body_max = BIG
         assert server.budget.take_whole(BIG // 2)
         asking = asyncio.create_task(server.ask(post(b"x" * 150_000)))
@@ -118,14 +118,14 @@ async def test_a_large_body_gets_the_room_that_becomes_free() -> None:
         assert (await asking).status == 200
 
 
-async def test_small_bodies_pass_while_large_ones_wait() -> None:
-    async with serving(in_flight_bytes=BIG, in_flight_wait_s=30) as server:
+async def test_small_bodies_pass_while_large_ones_wait(short: bool) -> None:
+    async with serving(short=short, in_flight_bytes=BIG, in_flight_wait_s=30) as server:
         assert await server.budget.take(BIG * 7 // 8)
         assert (await server.ask(post(b"x" * 1000))).status == 200
 
 
-async def test_a_chunked_body_takes_room_as_it_grows() -> None:
-    async with serving(in_flight_bytes=BIG, in_flight_wait_s=30) as server:
+async def test_a_chunked_body_takes_room_as_it_grows(short: bool) -> None:
+    async with serving(short=short, in_flight_bytes=BIG, in_flight_wait_s=30) as server:
         server.intake.entries[PATH].body_max = BIG
         client = await server.connect()
         await client.send(H + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
@@ -135,26 +135,26 @@ async def test_a_chunked_body_takes_room_as_it_grows() -> None:
         assert server.budget.used == 0
 
 
-async def test_chunks_without_end_get_413() -> None:
-    async with serving() as server:
+async def test_chunks_without_end_get_413(short: bool) -> None:
+    async with serving(short=short) as server:
         client = await server.connect()
         await client.send(H + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
         await until(lambda: server.budget.used == 3)
-        await client.send(b"3e7\r\n" + b"x" * 999 + b"\r\n")
+        await client.send(b"3e7\r\n" + b"x" * 999 + b"\r\n0\r\n\r\n")
         answer = await client.response()
         assert (answer.status, answer.closed) == (413, True)
         assert server.intake.refusals == [("x", "too_large", 413)]
         await until(lambda: server.budget.used == 0)
 
 
-async def test_the_sender_behind_a_trusted_proxy_is_named() -> None:
-    async with serving(trusted=("127.0.0.0/8", "10.0.0.0/8")) as server:
+async def test_the_sender_behind_a_trusted_proxy_is_named(short: bool) -> None:
+    async with serving(short=short, trusted=("127.0.0.0/8", "10.0.0.0/8")) as server:
         await server.ask(post(head=b"X-Forwarded-For: 1.1.1.1, 203.0.113.9, 10.1.2.3\r\n"))
         assert server.intake.accepted[0].peer == "203.0.113.9"
 
 
-async def test_a_stranger_cannot_name_himself() -> None:
-    async with serving() as server:
+async def test_a_stranger_cannot_name_himself(short: bool) -> None:
+    async with serving(short=short) as server:
         head = b"X-Forwarded-For: 1.1.1.1\r\nForwarded: for=1.1.1.1\r\nX-Real-IP: 1.1.1.1\r\n"
         await server.ask(post(head=head))
         assert server.intake.accepted[0].peer == "127.0.0.1"
@@ -207,9 +207,9 @@ class TestBudget:
         assert budget.used == 0
 
 
-async def test_who_waited_too_long_is_put_off_and_may_come_again_at_once() -> None:
+async def test_who_waited_too_long_is_put_off_and_may_come_again_at_once(short: bool) -> None:
     """A loop that is held for a second by one request refuses those that were read before it."""
-    async with serving() as server:
+    async with serving(short=short) as server:
         patience, server.wire.patience = server.wire.patience, AlwaysLate()
         client = await server.connect()
         await client.send(post(b"1"))
@@ -227,9 +227,9 @@ async def test_who_waited_too_long_is_put_off_and_may_come_again_at_once() -> No
         assert server.intake.refusals == [("x", "busy", 503)] * 2
 
 
-async def test_who_waited_long_to_be_accepted_is_put_off_unread() -> None:
+async def test_who_waited_long_to_be_accepted_is_put_off_unread(short: bool) -> None:
     """Forty senders whose requests are there before the loop looks; all hear at once."""
-    async with serving() as server:
+    async with serving(short=short) as server:
         host, port = server.listener.bound
         links = [socket.create_connection((host, port)) for _ in range(40)]
         for link in links:
@@ -248,8 +248,8 @@ async def test_who_waited_long_to_be_accepted_is_put_off_unread() -> None:
         assert server.intake.refusals == [(None, "busy", 503)] * 40
 
 
-async def test_a_crowd_that_waited_is_served_if_it_may_be() -> None:
-    async with serving() as server:
+async def test_a_crowd_that_waited_is_served_if_it_may_be(short: bool) -> None:
+    async with serving(short=short) as server:
         host, port = server.listener.bound
         links = [socket.create_connection((host, port)) for _ in range(40)]
         for link in links:

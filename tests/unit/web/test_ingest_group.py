@@ -152,7 +152,7 @@ async def test_a_fault_of_ours_is_503_for_all_who_have_no_answer() -> None:
 
 
 async def test_a_usual_push_needs_no_application(server: Server) -> None:
-    """Whole, in pieces, with a query: all through the group; chunked: not."""
+    """Whole, in pieces, with a query: all through the group; chunked or larger: not."""
     client = await server.connect()
     for data in (post(), post(path=b"/wh_x?a=1"), post(b"x" * SMALL_BYTES)):
         await client.send(data)
@@ -164,8 +164,10 @@ async def test_a_usual_push_needs_no_application(server: Server) -> None:
     assert server.intake.groups == [1, 1, 1, 1]
     await client.send(H + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n")
     assert (await client.response()).status == 200
+    await client.send(post(b"y" * (SMALL_BYTES + 1)))
+    assert (await client.response()).status == 200
     assert server.intake.groups == [1, 1, 1, 1]
-    bodies = [request.body for request in server.intake.accepted]
+    bodies = [request.body for request in server.intake.accepted][:5]
     assert bodies == [b"{}", b"{}", b"x" * SMALL_BYTES, b"abcd", b"{}"]
     assert [request.query_string for request in server.intake.accepted][1] == b"a=1"
     assert server.budget.used == 0

@@ -12,15 +12,15 @@ from tests.unit.web.wire_client import Client, post, serving
 from tests.waiting import until
 
 
-async def test_port_0_reports_the_port() -> None:
-    async with serving() as server:
+async def test_port_0_reports_the_port(short: bool) -> None:
+    async with serving(short=short) as server:
         host, port = server.listener.bound
         assert host == "127.0.0.1"
         assert port > 0
 
 
-async def test_an_address_in_use_is_said_plainly() -> None:
-    async with serving() as server:
+async def test_an_address_in_use_is_said_plainly(short: bool) -> None:
+    async with serving(short=short) as server:
         address = "{}:{}".format(*server.listener.bound)
         with pytest.raises(CannotListen, match=f"{address}: the address is in use"):
             bind(address)
@@ -36,8 +36,8 @@ def test_an_address_of_another_machine_is_refused() -> None:
         bind("192.0.2.1:0")
 
 
-async def test_a_v4_sender_on_a_v6_socket_keeps_its_address() -> None:
-    async with serving(listen="[::]:0") as server:
+async def test_a_v4_sender_on_a_v6_socket_keeps_its_address(short: bool) -> None:
+    async with serving(short=short, listen="[::]:0") as server:
         port = server.listener.bound[1]
         client = Client(*await asyncio.open_connection("127.0.0.1", port))
         await client.send(post())
@@ -46,13 +46,13 @@ async def test_a_v4_sender_on_a_v6_socket_keeps_its_address() -> None:
         await client.close()
 
 
-async def test_two_listeners_share_the_loop() -> None:
-    async with serving() as one, serving() as two:
+async def test_two_listeners_share_the_loop(short: bool) -> None:
+    async with serving(short=short) as one, serving(short=short) as two:
         assert (await one.ask(post())).status == (await two.ask(post())).status == 200
 
 
-async def test_stopping_lets_a_request_finish_and_takes_no_new_one() -> None:
-    async with serving() as server:
+async def test_stopping_lets_a_request_finish_and_takes_no_new_one(short: bool) -> None:
+    async with serving(short=short) as server:
         server.intake.gate = asyncio.Event()
         client = await server.connect()
         await client.send(post())
@@ -67,8 +67,8 @@ async def test_stopping_lets_a_request_finish_and_takes_no_new_one() -> None:
         await stopping
 
 
-async def test_stopping_closes_idle_connections() -> None:
-    async with serving(keep_alive_s=30) as server:
+async def test_stopping_closes_idle_connections(short: bool) -> None:
+    async with serving(short=short, keep_alive_s=30) as server:
         client = await server.connect()
         await client.send(post())
         await client.response()
@@ -76,9 +76,9 @@ async def test_stopping_closes_idle_connections() -> None:
         assert await client.rest() == b""
 
 
-async def test_stopping_is_bounded(caplog: pytest.LogCaptureFixture) -> None:
+async def test_stopping_is_bounded(short: bool, caplog: pytest.LogCaptureFixture) -> None:
     """And what it breaks off is no fault of anybody: the log has no traceback of it."""
-    async with serving(answer_s=30) as server:
+    async with serving(short=short, answer_s=30) as server:
         server.intake.gate = asyncio.Event()
         client = await server.connect()
         await client.send(post())
@@ -90,18 +90,18 @@ async def test_stopping_is_bounded(caplog: pytest.LogCaptureFixture) -> None:
     assert caplog.records == []
 
 
-async def test_stopping_twice_is_harmless() -> None:
-    async with serving() as server:
+async def test_stopping_twice_is_harmless(short: bool) -> None:
+    async with serving(short=short) as server:
         await server.listener.stop(1)
         await server.listener.stop(1)
 
 
-async def test_signals_stay_ours() -> None:
+async def test_signals_stay_ours(short: bool) -> None:
     loop = asyncio.get_running_loop()
     came = asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, came.set)
     try:
-        async with serving() as server:
+        async with serving(short=short) as server:
             os.kill(os.getpid(), signal.SIGTERM)
             await came.wait()
             assert (await server.ask(post())).status == 200
