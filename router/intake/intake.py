@@ -266,15 +266,14 @@ class Intake:
     def _begun(self, one: Admitted, new: frozenset[int] | None, works: list[Work]) -> None:
         """Gather the leased jobs, name the others' targets; drop those of known events."""
         delivery, plan = one.accepted.delivery, one.plan
-        events = {e.index: e for e in plan.events}
         for planned in plan.jobs:
             job = planned if new is None else narrowed(planned, one.accepted.events, new)
             if job is None:
                 if planned.lease:
                     self._dispatch.release(planned.lease)
             elif job.lease:
-                begun = committed(job, delivery, delivery.received_at)
-                works.append(Work(begun, delivery, events[job.event_index]))
+                begun, index = committed(job, delivery, delivery.received_at), job.event_index
+                works.append(Work(begun, delivery, plan.events[index], plan.scopes[index]))
             elif job.state == "available":
                 fresh = delivery.endpoint, job.id
                 self._dispatch.wake(job.target, job.due_at, job.kind, fresh)

@@ -179,7 +179,7 @@ async def test_a_reserved_job_is_handed_over_already_running(store: SqliteStore)
     assert msgspec.structs.replace(kept, started_at=None) == msgspec.structs.replace(
         work.job, started_at=None
     )
-    assert work.event.payload == {"id": 1}
+    assert work.event.payload == work.scope["payload"] == {"id": 1}
 
 
 async def test_a_copy_is_a_duplicate_with_the_firsts_id_and_runs_nothing(
