@@ -26,7 +26,10 @@ def _header_name(name: bytes) -> tuple[str, bool]:
 
 def joined_headers(headers: tuple[tuple[str, str], ...]) -> dict[str, str]:
     """Header names to values, repeats joined by `, `."""
-    joined: dict[str, str] = {}
+    joined = dict(headers)
+    if len(joined) == len(headers):  # no name twice
+        return joined
+    joined.clear()
     for name, value in headers:
         joined[name] = f"{joined[name]}, {value}" if name in joined else value
     return joined

@@ -124,7 +124,7 @@ class Provider(Sender):
         `tolerance_s` overrides the definition's (None) for timestamps that are signed.
         """
         return self._verifier.verify(
-            request, tuple(s for s in secrets if s.value), now_ms=now_ms, tolerance_s=tolerance_s
+            request, tuple([s for s in secrets if s.value]), now_ms=now_ms, tolerance_s=tolerance_s
         )
 
     def accept_unsigned(self, request: InboundRequest) -> Verified | Refused:

@@ -5,7 +5,7 @@ Nothing here refuses: a genuine body that is odd is `unparsed` or `too_complex`,
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -14,7 +14,7 @@ from router.model.delivery import JSON, DeliveryEvent, InboundRequest
 from router.providers import forms
 from router.providers.definition import BodyKind, Definition, ValueSource, spelled
 from router.providers.headers import Spellings
-from router.structure import MeasuredBody, weigh
+from router.structure import MeasuredBody, too_complex
 
 UNKNOWN = "unknown"
 NAME_LENGTH_MAX = 200
@@ -72,6 +72,19 @@ class OddBodyError(Exception):
 
 
 Found = dict[bytes, bytes]
+
+
+class Heads(NamedTuple):
+    """
+    What the headers say of every event of a delivery: those that play a part, and the event's name
+    and number, where a header has them.
+    """
+
+    found: Found
+    name: str | None
+    number: str | None
+
+
 Getter = Callable[[Found, str, JSON], str | None]
 """(headers by part, the event's name, its payload) to a text, or None if it is not there."""
 
@@ -83,6 +96,7 @@ class Reader:
         parts = [s.header for s in _sources(definition) if s.header]
         self._headers = Spellings([*parts, "content-type"])
         self._event = self._getter(definition.event)
+        self._event_header = bool(definition.event.header)
         self._id = self._getter(definition.id, numbers=True) if definition.id else None
         self._id_header = self._headers.part(definition.id.header) if definition.id else None
         self._action = self._getter(definition.action) if definition.action else None
@@ -94,12 +108,11 @@ class Reader:
 
     def read(self, request: InboundRequest, weighed: MeasuredBody | None = None) -> Reading:
         """The delivery's events, or why it has none. `weighed`: what is known of its body."""
-        found = self._headers.first(request.headers)
-        name = _named(self._event(found, "", None))
-        number = self._id(found, "", None) if self._id and self._id_header else None
+        heads = self._heads(request)
+        name, number = heads.name or UNKNOWN, heads.number
         delivery_id = number.encode("latin-1") if number else None
         try:
-            events = self._events(found, request, weighed)
+            events = self._events(heads, request, weighed)
         except OddBodyError as odd:
             return Reading(
                 odd.state,
@@ -112,24 +125,30 @@ class Reader:
         return Reading(
             "routed",
             events,
-            ("no_id",) if self._id and any(e.provider_id is None for e in events) else (),
+            ("no_id",) if self._id and None in [e.provider_id for e in events] else (),
             None,
             name,
             delivery_id,
         )
 
+    def _heads(self, request: InboundRequest) -> Heads:
+        found = self._headers.first(request.headers)
+        name = _named(self._event(found, "", None)) if self._event_header else None
+        number = self._id(found, "", None) if self._id and self._id_header else None
+        return Heads(found, name, number)
+
     def _events(
-        self, found: Found, request: InboundRequest, weighed: MeasuredBody | None
+        self, heads: Heads, request: InboundRequest, weighed: MeasuredBody | None
     ) -> tuple[ReadEvent, ...]:
         body = request.body
         if self._split is not None:
-            return self._batch(found, body, weighed)
+            return self._batch(heads, body, weighed)
         if not self._json_only:
-            return (self._one(0, found, *self._of_kind(found, request, weighed)),)
-        if self._form_field and forms.is_form(found.get(b"content-type", b"")):
+            return (self._one(0, heads, *self._of_kind(heads.found, request, weighed)),)
+        if self._form_field and forms.is_form(heads.found.get(b"content-type", b"")):
             raw = _read(forms.field_of, body, self._form_field)
-            return (self._one(0, found, decoded(raw), raw),)
-        return (self._one(0, found, decoded(body, weighed), None),)
+            return (self._one(0, heads, decoded(raw), raw),)
+        return (self._one(0, heads, decoded(body, weighed), None),)
 
     def _of_kind(
         self, found: Found, request: InboundRequest, weighed: MeasuredBody | None
@@ -148,20 +167,23 @@ class Reader:
         return _read(forms.fields_of, form), None
 
     def _batch(
-        self, found: Found, body: bytes, weighed: MeasuredBody | None
+        self, heads: Heads, body: bytes, weighed: MeasuredBody | None
     ) -> tuple[ReadEvent, ...]:
         payload = decoded(body, weighed)
         if not isinstance(payload, list):
-            return (self._one(0, found, payload, body.strip(_SPACE)),)
+            return (self._one(0, heads, payload, body.strip(_SPACE)),)
         if self._split is not None and len(payload) > self._split:
             raise OddBodyError("too_complex", f"over {self._split:,} events")
         each = zip(payload, _SLICES.decode(body), strict=True)
-        return tuple(self._one(i, found, p, bytes(raw)) for i, (p, raw) in enumerate(each))
+        return tuple([self._one(i, heads, p, bytes(raw)) for i, (p, raw) in enumerate(each)])
 
-    def _one(self, index: int, found: Found, payload: JSON, raw: bytes | None) -> ReadEvent:
-        name = _named(self._event(found, "", payload))
+    def _one(self, index: int, heads: Heads, payload: JSON, raw: bytes | None) -> ReadEvent:
+        found = heads.found
+        name = heads.name or _named(self._event(found, "", payload))
         action = self._action(found, name, payload) if self._action else None
-        number = self._id(found, name, payload) if self._id else None
+        number = heads.number
+        if self._id is not None and not self._id_header:
+            number = self._id(found, name, payload)
         fields = {}
         for root, get in self._fields:
             if (value := get(found, name, payload)) is not None:
@@ -194,10 +216,9 @@ def decoded(body: bytes, weighed: MeasuredBody | None = None) -> JSON:
     Raises:
         OddBodyError: it is too complex to decode, or no JSON.
     """
-    if weighed is None or weighed.body is not body:
-        weighed = weigh(body)
-    if weighed.reason:
-        raise OddBodyError("too_complex", weighed.reason)
+    reason = weighed.reason if weighed is not None and weighed.body is body else too_complex(body)
+    if reason:
+        raise OddBodyError("too_complex", reason)
     try:
         return decode_json(body)
     except (NotJson, RecursionError) as e:
@@ -300,4 +321,6 @@ def dug(payload: JSON, path: str) -> JSON:
 
 
 def _without(prefix: str, text: str) -> str | None:
+    if not prefix:
+        return text
     return text[len(prefix) :] if text.startswith(prefix) else None
