@@ -36,9 +36,10 @@ class Progress(msgspec.Struct):
 
 
 class TimeBound(NamedTuple):
-    """At most as long as `setting` says, from that moment on."""
+    """At most as long as `setting` says, from a moment on: `start` in words, `since` its time."""
 
     setting: str
+    start: str
     since: Callable[[Progress], float]
 
 
@@ -57,9 +58,9 @@ class Phase(NamedTuple):
 
 PHASES = (
     Phase(
-        "a closing answer is out: what still comes is read away, or it would be lost in a reset",
+        "a refusal that is out",  # what still comes is read away: a reset would lose the answer
         lambda at: at.leaving_since is not None,
-        (TimeBound("linger_s", lambda at: at.leaving_since or 0.0),),
+        (TimeBound("linger_s", "the refusal", lambda at: at.leaving_since or 0.0),),
         0,
         "gone",
     ),
@@ -67,8 +68,8 @@ PHASES = (
         "half a body",
         lambda at: at.unanswered and at.more_body,
         (
-            TimeBound("body_idle_s", lambda at: at.last_byte),
-            TimeBound("body_total_s", lambda at: at.body_since),
+            TimeBound("body_idle_s", "the last byte", lambda at: at.last_byte),
+            TimeBound("body_total_s", "the end of the head", lambda at: at.body_since),
         ),
         408,
         "body_timeout",
@@ -76,35 +77,41 @@ PHASES = (
     Phase(
         "half an answer of which the sender takes nothing",
         lambda at: at.unanswered and at.answering,
-        (TimeBound("answer_s", lambda at: inf if at.stalled_since is None else at.stalled_since),),
+        (
+            TimeBound(
+                "answer_s",
+                "the last byte taken",
+                lambda at: inf if at.stalled_since is None else at.stalled_since,
+            ),
+        ),
         503,
         "timeout",
     ),
     Phase(
         "a whole request without an answer",
         lambda at: at.unanswered,
-        (TimeBound("answer_s", lambda at: at.whole_since),),
+        (TimeBound("answer_s", "the last byte of the body", lambda at: at.whole_since),),
         503,
         "timeout",
     ),
     Phase(
         "half a head",
         lambda at: at.in_head,
-        (TimeBound("header_s", lambda at: at.head_since),),
+        (TimeBound("header_s", "its first byte", lambda at: at.head_since),),
         408,
         "header_timeout",
     ),
     Phase(
         "nothing yet",
         lambda at: not at.served,
-        (TimeBound("header_s", lambda at: at.idle_since),),
+        (TimeBound("header_s", "the connection", lambda at: at.idle_since),),
         0,
         "idle",
     ),
     Phase(
-        "between requests",
+        "no further request",
         lambda _: True,
-        (TimeBound("keep_alive_s", lambda at: at.idle_since),),
+        (TimeBound("keep_alive_s", "the answer", lambda at: at.idle_since),),
         0,
         "idle",
     ),

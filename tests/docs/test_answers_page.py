@@ -1,0 +1,28 @@
+"""docs/answers.md: the deadlines are those of the table that the listener goes by."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from router.config.settings import _LIMITS
+from router.model.settings import Limits
+from router.web.connections import Wire
+from router.web.phases import PHASES, Phase
+
+PAGE = Path(__file__).parents[2] / "docs" / "answers.md"
+_ENDS = {"gone": "the connection is dropped", "idle": "the connection is closed"}
+
+
+def _rows(phase: Phase) -> Iterator[str]:
+    settings = {field: f"`{name}`" for name, (field, _) in _LIMITS.items()}
+    end = f"`{phase.status}` `{phase.word}`" if phase.status else _ENDS[phase.word]
+    for bound in phase.bounds:
+        seconds = Wire(Limits()).allowed[bound.setting]
+        cells = (phase.name, f"{seconds:g} s", bound.start, settings.get(bound.setting, ""), end)
+        yield "| " + " | ".join(cells).replace("|  |", "| |") + " |"
+
+
+def test_the_deadlines_are_those_of_the_phases() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    section = text.partition("## How long the listener waits")[2].partition("\n## ")[0]
+    table = [line for line in section.splitlines() if line.startswith("| ")][1:]
+    assert table == [row for phase in PHASES for row in _rows(phase)]

@@ -1,0 +1,216 @@
+"""Every row of the table of phases, by the bytes that lead to it and a clock set by hand."""
+
+import asyncio
+import heapq
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from uvicorn.server import ServerState
+
+from router.model.settings import Limits
+from router.web.connections import Wire
+from router.web.phases import PHASES
+from router.web.protocol import WireProtocol
+from router.web.server import _config
+from router.web.small_post import SmallPost
+from tests.fake_transport import FakeTransport
+from tests.unit.web.wire_client import PATH, Entry, post
+
+H = b"POST /wh_x HTTP/1.1\r\nHost: h\r\n"
+SECONDS = Limits(header_s=3, keep_alive_s=7, body_idle_s=5, body_total_s=11, answer_s=13)
+LINGER_S = 2.0
+
+
+class SlowLoop:
+    """A loop whose time somebody sets; tasks run on the real one."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self._timers: list[tuple[float, int, Callable[[], None]]] = []
+        self.create_task = asyncio.get_running_loop().create_task
+
+    def time(self) -> float:
+        return self.now
+
+    def call_later(self, seconds: float, call: Callable[[], None]) -> Any:
+        heapq.heappush(self._timers, (self.now + seconds, len(self._timers), call))
+        return self
+
+    def cancel(self) -> None:
+        return
+
+    async def go_to(self, moment: float) -> None:
+        while self._timers and self._timers[0][0] <= moment:
+            self.now, _, call = heapq.heappop(self._timers)
+            call()
+            await asyncio.sleep(0)
+        self.now = moment
+
+
+class Silent:
+    """Takes small POSTs and keeps them."""
+
+    def __init__(self) -> None:
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.posts: list[SmallPost] = []
+
+    def endpoint(self, raw_path: bytes) -> Any:
+        return Entry() if raw_path == PATH else None
+
+    def hold(self, post: SmallPost, size: int) -> bool:
+        return True
+
+    def release(self, post: SmallPost) -> None:
+        return
+
+    def offer(self, post: SmallPost) -> None:
+        self.posts.append(post)
+
+
+class World:
+    """One connection from its start; times are seconds from there."""
+
+    def __init__(self) -> None:
+        self.loop, self.group = SlowLoop(), Silent()
+        self.refused: list[tuple[str, int]] = []
+        wire = Wire(
+            SECONDS,
+            refused=lambda _path, word, status, _peer: self.refused.append((word, status)),
+            linger_s=LINGER_S,
+            group=self.group,
+        )
+        loop: Any = self.loop
+        self.protocol = WireProtocol(
+            config=_config(self._begins, wire),
+            server_state=ServerState(),
+            app_state={},
+            _loop=loop,
+            wire=wire,
+        )
+        self.start = self.loop.now
+        self.link = FakeTransport(self.protocol)
+
+    async def at(self, seconds: float, data: bytes = b"") -> None:
+        await self.loop.go_to(self.start + seconds)
+        if data:
+            self.link.arrives(data)
+        await asyncio.sleep(0)
+
+    async def ends(self, seconds: float, said: bytes, how: str) -> None:
+        """Until then the connection says nothing more; then that, and ends so."""
+        before = bytes(self.link.sent)
+        await self.at(seconds - 0.01)
+        assert (bytes(self.link.sent), self.link.how) == (before, "")
+        await self.at(seconds + 0.01)
+        assert bytes(self.link.sent[len(before) :])[9:12] == said
+        assert self.link.how == how
+
+    def answer(self) -> None:
+        self.protocol.answer_small(self.group.posts[-1], b"HTTP/1.1 200 OK\r\n\r\n", close=False)
+
+    async def _begins(self, scope: Any, receive: Any, send: Any) -> None:
+        """The application: half an answer."""
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"half", "more_body": True})
+        await asyncio.Event().wait()
+
+
+async def nothing_yet(world: World) -> None:
+    await world.ends(3, b"", "closed")
+
+
+async def half_a_head(world: World) -> None:
+    await world.at(1, H)
+    await world.ends(3, b"408", "half closed")
+    assert world.refused == [("header_timeout", 408)]
+
+
+async def half_a_second_head(world: World) -> None:
+    await world.at(1, post())
+    world.answer()
+    await world.at(5, H)
+    await world.ends(8, b"408", "half closed")
+
+
+async def no_further_request(world: World) -> None:
+    await world.at(1, post())
+    await world.at(2)
+    world.answer()
+    await world.ends(9, b"", "closed")
+    assert world.refused == []
+
+
+async def half_a_small_body(world: World) -> None:
+    await world.at(1, H + b"Content-Length: 9\r\n\r\nab")
+    await world.at(4, b"c")
+    await world.ends(9, b"408", "half closed")
+    assert world.refused == [("body_timeout", 408)]
+    assert world.group.posts == []
+
+
+async def a_dripping_body(world: World) -> None:
+    await world.at(1, H + b"Content-Length: 9\r\n\r\nab")
+    for second in (5, 9):
+        await world.at(second, b"c")
+    await world.ends(12, b"408", "half closed")
+
+
+async def a_whole_small_post(world: World) -> None:
+    await world.at(1, H + b"Content-Length: 2\r\n\r\n{")
+    await world.at(3, b"}")
+    await world.ends(16, b"503", "half closed")
+    assert world.refused == [("timeout", 503)]
+    assert [post.disconnected for post in world.group.posts] == [True]
+
+
+async def half_an_answer(world: World) -> None:
+    await world.at(1, b"GET /feed HTTP/1.1\r\nHost: h\r\n\r\n")
+    await world.at(2)
+    assert world.link.sent.endswith(b"half\r\n")
+    world.protocol.pause_writing()
+    await world.at(10)
+    world.protocol.resume_writing()
+    await world.at(60)
+    world.protocol.pause_writing()
+    await world.ends(73, b"", "closed")
+    assert world.refused == [("timeout", 503)]
+
+
+async def a_refusal(world: World) -> None:
+    await world.at(1, b"\0garbage")
+    assert world.link.how == "half closed"
+    await world.at(1 + LINGER_S - 0.01, b"more")
+    assert world.link.how == "half closed"
+    await world.at(1 + LINGER_S + 0.01)
+    assert world.link.how == "dropped"
+
+
+LIVES = {
+    "nothing yet": (nothing_yet,),
+    "half a head": (half_a_head, half_a_second_head),
+    "no further request": (no_further_request,),
+    "half a body": (half_a_small_body, a_dripping_body),
+    "a whole request without an answer": (a_whole_small_post,),
+    "half an answer of which the sender takes nothing": (half_an_answer,),
+    "a refusal that is out": (a_refusal,),
+}
+
+
+@pytest.mark.parametrize("life", [one for lives in LIVES.values() for one in lives])
+async def test_a_phase_ends(life: Callable[[World], Any]) -> None:
+    world = World()
+    await life(world)
+    world.link.lose()
+
+
+def test_every_row_is_lived_through() -> None:
+    assert [phase.name for phase in PHASES if phase.name not in LIVES] == []
+    assert len(LIVES) == len(PHASES)
+
+
+@pytest.mark.parametrize("setting", ["header_s", "keep_alive_s", "body_idle_s", "answer_s"])
+def test_no_deadline_passes_between_two_looks(setting: str) -> None:
+    assert Wire(msgspec.structs.replace(SECONDS, **{setting: 1.5}), linger_s=2).step_s == 1.5
+    assert Wire(SECONDS, linger_s=0.5).step_s == 0.5
