@@ -1,6 +1,6 @@
 """The way of requests: those that came together are judged, read, routed, committed, answered."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -143,10 +143,10 @@ class Intake:
             await self.accept_group((arrival,), lambda _arrival, reply: replies.append(reply))
         return replies[0]
 
-    async def accept_group(self, arrivals: Sequence[Arrival], answer: Answer) -> None:
+    async def accept_group(self, arrivals: Iterable[Arrival], answer: Answer) -> None:
         """
         As `accept`, of small requests that came together, in their order: one commit, and every
-        answer before anything else.
+        answer before anything else. Each of `arrivals` is asked for when the one before is judged.
         """
         started, live = self._clock.monotonic(), self._live.current
         group = list[Admitted]()

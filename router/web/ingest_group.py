@@ -8,7 +8,7 @@ about a request sends it there.
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from router import log
 from router.clock import Clock
@@ -24,6 +24,8 @@ from router.web.small_post import SmallPost
 GROUP_MAX = 64
 GROUP_BYTES = 262_144
 """A group ends before the body that would make it larger than this."""
+TURN_S = 0.01
+"""A group ends when its requests have taken so long to judge: the rest of the loop has a turn."""
 
 
 class IngestGroup:
@@ -36,7 +38,7 @@ class IngestGroup:
 
     def __init__(self, intake: Intake, *, clock: Clock, peers: Peers, budget: Budget) -> None:
         self._intake = intake
-        self._now = clock.now
+        self._now, self._monotonic = clock.now, clock.monotonic
         self._peers = peers
         self._budget = budget
         self._log = log.get("web.ingest")
@@ -64,6 +66,8 @@ class IngestGroup:
 
     def offer(self, post: SmallPost) -> None:
         """Take a whole request; it goes in this turn's group or one of the next turns'."""
+        if not post.held and self._budget.take_whole(len(post.body)):
+            post.held = len(post.body)
         name = post.endpoint.name
         waiting = self._ready.get(name)
         if waiting is None:
@@ -85,8 +89,7 @@ class IngestGroup:
         if self._ready:
             self._walk_next()
         try:
-            if arrivals := self._admitted(posts):
-                await self._intake.accept_group(arrivals, self._answer)
+            await self._intake.accept_group(self._admitted(posts), self._answer)
         except Exception as error:  # noqa: BLE001 - the last net: the senders must get 503
             self._failed(posts, error)
         finally:
@@ -110,22 +113,40 @@ class IngestGroup:
                 ready[name] = waiting  # behind the others
         return posts
 
-    def _admitted(self, posts: Sequence[SmallPost]) -> list[Arrival]:
-        """Those that have not waited too long, and for which there is memory."""
-        now, arrivals = self._now(), []
-        for post in posts:
+    def _admitted(self, posts: list[SmallPost]) -> Iterator[Arrival]:
+        """
+        Those that have not waited too long, and for which there is memory, each looked at when the
+        one before has been judged. When the turn is over, the rest of `posts` waits for another.
+        """
+        now, until = self._now(), self._monotonic() + TURN_S
+        for number, post in enumerate(posts):
+            if number and self._monotonic() >= until:
+                self._put_back(posts, number)
+                return
             if post.disconnected:
                 continue
             try:
                 self._admit(post)
-                arrivals.append(Arrival(post.endpoint, self._request(post, now), post))
+                arrival = Arrival(post.endpoint, self._request(post, now), post)
             except IngestRefusal as refused:
                 peer = self._sender(post)
                 self._intake.refuse(post.endpoint, refused.word, refused.status, peer, post.headers)
                 self._refuse(post, refused)
             except Exception as error:  # noqa: BLE001 - of one request, and no other's
                 self._failed((post,), error)
-        return arrivals
+            else:
+                yield arrival
+
+    def _put_back(self, posts: list[SmallPost], first: int) -> None:
+        """Those from this one on wait again, before what came later."""
+        later, self._ready = self._ready, {}
+        for post in posts[first:]:
+            self._ready.setdefault(post.endpoint.name, deque()).append(post)
+        for name, waiting in later.items():
+            self._ready.setdefault(name, deque()).extend(waiting)
+        del posts[first:]
+        if not self._walking:
+            self._walk_next()
 
     def _admit(self, post: SmallPost) -> None:
         if post.connection.is_late():

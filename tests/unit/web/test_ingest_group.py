@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from router.clock import SystemClock
+from router.clock import Clock, SystemClock
 from router.web.budget import Budget
 from router.web.client_address import Peers
-from router.web.ingest_group import GROUP_BYTES, GROUP_MAX, IngestGroup
+from router.web.ingest_group import GROUP_BYTES, GROUP_MAX, TURN_S, IngestGroup
 from router.web.small_post import SMALL_BYTES, SmallPost
 from tests.unit.web.wire_client import PATH, Entry, FakeIntake, Server, post, serving
 from tests.waiting import until
@@ -40,14 +40,25 @@ class Sender:
         self.heard.append((post.body[:9].rstrip(b"."), int(answer[9:12])))
 
 
+class Costly(SystemClock):
+    """One by which time passes only while somebody is judged."""
+
+    passed = 0.0
+
+    def monotonic(self) -> float:
+        return self.passed
+
+
 class Group:
     """A group with a made-up intake; `offer` gives it a request of `endpoint`."""
 
-    def __init__(self, limit: int = 10_000_000) -> None:
+    def __init__(self, limit: int = 10_000_000, clock: Clock | None = None) -> None:
         self.intake, self.heard = FakeIntake(), list[tuple[bytes, int]]()
         self.budget = Budget(limit, 1.0)
         given: Any = self.intake
-        self.real = IngestGroup(given, clock=SystemClock(), peers=Peers(), budget=self.budget)
+        self.real = IngestGroup(
+            given, clock=clock or SystemClock(), peers=Peers(), budget=self.budget
+        )
 
     def offer(self, endpoint: str, text: str, size: int = 0) -> SmallPost:
         entry: Any = Entry(endpoint)
@@ -96,6 +107,53 @@ async def test_endpoints_take_turns() -> None:
     heard = await group.answered(GROUP_MAX + 13)
     assert heard[:7] == [b"b0", b"o0", b"b1", b"o1", b"b2", b"o2", b"b3"]
     assert group.intake.groups == [GROUP_MAX, 13]
+
+
+def judged_for(seconds: float) -> Group:
+    """A group of whose requests each takes so long to be judged."""
+    clock = Costly()
+    group = Group(clock=clock)
+
+    def judging(_arrival: object) -> None:
+        clock.passed += seconds
+
+    group.intake.judging = judging
+    return group
+
+
+async def test_a_group_ends_with_its_turn_and_the_rest_goes_next_in_the_same_order() -> None:
+    group = judged_for(TURN_S / 2)
+    for n in range(3):
+        group.offer("x", f"x{n}")
+        group.offer("y", f"y{n}")
+    heard = await group.answered(6)
+    assert heard == [b"x0", b"y0", b"x1", b"y1", b"x2", b"y2"]
+    assert group.intake.groups == [2, 2, 2]
+
+
+async def test_one_that_takes_longer_than_a_turn_has_one() -> None:
+    group = judged_for(2 * TURN_S)
+    for n in range(3):
+        group.offer("x", str(n))
+    assert await group.answered(3) == [b"0", b"1", b"2"]
+    assert group.intake.groups == [1, 1, 1]
+
+
+async def test_who_became_late_while_others_were_judged_is_refused() -> None:
+    group = judged_for(2 * TURN_S)
+    first, second = group.offer("x", "1"), group.offer("x", "2")
+    group.intake.judging = lambda _arrival: setattr(second.connection, "late", True)
+    await group.answered(2)
+    assert group.heard == [(b"2", 503), (b"1", 200)]
+    assert first.answered
+
+
+async def test_what_waits_holds_its_memory() -> None:
+    group = judged_for(2 * TURN_S)
+    for n in range(3):
+        group.offer("x", str(n), 100)
+    assert group.budget.used == 300
+    await group.answered(3)
 
 
 async def test_nobody_is_left_out_because_the_intake_takes_its_time() -> None:

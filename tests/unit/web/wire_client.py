@@ -1,7 +1,7 @@
 """A real listener on a free port with a made-up intake, and a client that sends raw bytes."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -57,6 +57,7 @@ class FakeIntake:
         self.finished = asyncio.Event()
         self.fault: Exception | None = None
         self.groups: list[int] = []
+        self.judging: Callable[[Arrival], object] = lambda _arrival: None
 
     def find(self, raw_path: bytes) -> Entry | None:
         return self.entries.get(raw_path)
@@ -71,9 +72,13 @@ class FakeIntake:
         self.finished.set()
         return self.reply
 
-    async def accept_group(self, arrivals: Sequence[Arrival], answer: Answer) -> None:
-        self.groups.append(len(arrivals))
+    async def accept_group(self, arrivals: Iterable[Arrival], answer: Answer) -> None:
+        group = []
         for arrival in arrivals:
+            self.judging(arrival)
+            group.append(arrival)
+        self.groups.append(len(group))
+        for arrival in group:
             answer(arrival, await self.accept(arrival.endpoint, arrival.request))
 
     def refuse(
