@@ -1,0 +1,156 @@
+"""
+Which stage of a delivery's way a function belongs to, and a table of stages from stacks of them.
+
+The innermost function that is listed decides; what is not of the router, and its helpers, belong to
+who called them. A function of the router that nobody listed goes to `other`, by name: then it is
+time to list it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+OTHER = "other"
+LOOP = {
+    "the loop itself, uvloop's reads": ("asyncio/runners.py:", "uvloop/", "router/cli/serve.py:"),
+    "HTTP in: parse, checks of the head": (
+        "router/web/protocol.py:",
+        "router/web/connections.py:",
+        "router/web/upgrade.py:",
+        "router/web/load_shedding.py:",
+        "uvicorn/",
+    ),
+    "answer: send, socket write": (
+        "router/web/transports.py:",
+        "uvicorn/protocols/http/httptools_impl.py:RequestResponseCycle.send",
+    ),
+    "Litestar's layers": ("litestar/",),
+    "ingest: endpoint, sender, body": (
+        "router/web/ingest.py:",
+        "router/web/budget.py:",
+        "router/web/client_address.py:",
+        "router/structure.py:",
+        "router/model/headers.py:",
+    ),
+    "verify": (
+        "router/providers/verify.py:",
+        "router/providers/provider.py:",
+        "router/providers/scheme.py:",
+        "router/providers/sign",
+        "router/providers/keys.py:",
+        "router/secrets.py:",
+    ),
+    "read: fields, events": ("router/providers/", "router/expressions/json_text.py:"),
+    "intake": ("router/intake/",),
+    "plan: scope, match, jobs": ("router/rules/",),
+    "rows and submit": ("router/store/",),
+    "dispatch: pump, settle": ("router/dispatch/",),
+    "render": ("router/rules/render.py:", "router/dispatch/rules_port.py:", "router/kinds/"),
+    "run of the action": ("router/actions/", "router/wiring/action_table.py:", "router/egress.py:"),
+    "HTTP client": ("aiohttp/", "yarl/", "multidict/"),
+    "observers": ("router/wiring/observers.py:",),
+    "log lines": ("router/log/", "structlog/"),
+    "counters": ("router/metrics/", "prometheus_client/"),
+    "live feed": ("router/web/feed.py:", "router/web/feed_stream.py:", "router/wiring/live.py:"),
+    "upkeep": ("router/serving/",),
+    "admin listener": ("router/web/admin/", "router/web/server.py:"),
+}
+WRITER = {
+    "commit and sync": ("router/store/sqlite/writer_state.py:Book.commit",),
+    "checkpoints": ("router/store/sqlite/writer.py:Writer._checkpoint",),
+    "take, answer, wait": ("router/store/sqlite/writer.py:", "queue.py:", "threading.py:"),
+    "statements": (
+        "router/store/sqlite/writer_state.py:Book.insert",
+        "router/store/sqlite/writer_state.py:Book.begin",
+        "router/store/sqlite/connection.py:",
+    ),
+    "names and numbers": ("router/store/sqlite/writer_state.py:",),
+    "rows of deliveries": ("router/store/sqlite/accepting.py:", "router/store/sqlite/rows.py:"),
+    "rows of attempts": ("router/store/sqlite/settling.py:",),
+    "leases": ("router/store/sqlite/leasing.py:",),
+    "whether the file is still ours": ("router/store/sqlite/location.py:",),
+}
+HELPERS = (
+    "router/clock.py:",
+    "router/errors.py:",
+    "router/expressions/",
+    "router/legible.py:",
+    "router/model/",
+    "router/__main__.py:",
+)
+"""Theirs is the stage of who calls them."""
+
+INSTALLED = re.compile(r"^.*/(?:site-packages|lib/python3\.\d+)/")
+Stages = Mapping[str, tuple[str, ...]]
+
+
+class Spent(NamedTuple):
+    """What a stack of functions took, and how many of its calls were timed for that."""
+
+    seconds: float
+    events: int
+
+    def less(self, before: "Spent | None") -> "Spent":
+        """What came since."""
+        return self if before is None else Spent(self[0] - before[0], self[1] - before[1])
+
+
+def short(function: str, root: str) -> str:
+    """`FILE:FUNCTION`, the file from the checkout or the packages on."""
+    return INSTALLED.sub("", function.removeprefix(f"{root}/"))
+
+
+def stage_of(function: str, stages: Stages) -> str | None:
+    """The most exact line decides; None: whoever called it does."""
+    found = [(len(p), s) for s, parts in stages.items() for p in parts if function.startswith(p)]
+    if found:
+        return max(found)[1]
+    helper = function.startswith(HELPERS) or not function.startswith("router/")
+    return None if helper else OTHER
+
+
+def stage_of_stack(stack: Iterable[str], stages: Stages) -> tuple[str, str]:
+    """Its stage, and the function that decided; the innermost one comes first."""
+    functions = list(stack)
+    for one in functions:
+        if (stage := stage_of(one, stages)) is not None:
+            return stage, one
+    return OTHER, functions[0] if functions else "no function"
+
+
+class Table(NamedTuple):
+    """Seconds of each stage, and of each function in `other`."""
+
+    stages: Counter[str]
+    others: Counter[str]
+
+    def rows(self) -> Iterator[tuple[str, float]]:
+        """The dearest first; `other` at the end, with the names of its three dearest functions."""
+        for stage, seconds in self.stages.most_common():
+            if stage != OTHER and seconds:
+                yield stage, seconds
+        names = ", ".join(name for name, seconds in self.others.most_common(3) if seconds > 0)
+        yield f"{OTHER} ({names})" if names else OTHER, self.stages[OTHER]
+
+
+def table(stacks: Mapping[str, Spent], stages: Stages, root: str, seconds: float) -> Table:
+    """
+    The stages of these stacks, which would have taken `seconds` if nobody had watched.
+
+    What watching cost is taken off again: of what is timed call by call as much for each of them,
+    of what is sampled in proportion.
+    """
+    whole = sum(one.seconds for one in stacks.values())
+    events = sum(one.events for one in stacks.values())
+    each = (whole - seconds) / events if events else 0.0
+    scale = 1.0 if events else seconds / whole if whole else 0.0
+    made = Table(Counter(), Counter())
+    for stack, spent in stacks.items():
+        functions = (short(one, root) for one in stack.split(";") if one)
+        stage, function = stage_of_stack(functions, stages)
+        taken = spent.seconds * scale - spent.events * each
+        made.stages[stage] += taken
+        if stage == OTHER:
+            made.others[function] += taken
+    return made
