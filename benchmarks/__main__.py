@@ -10,7 +10,7 @@ import argparse
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from benchmarks import (
@@ -38,7 +38,7 @@ from benchmarks.bench import Bench, WrongFigures
 from benchmarks.figures import Figures, Row
 from benchmarks.peers import PeerFailed
 
-SHORT: dict[str, Callable[[Bench], list[Row]]] = {
+SHORT: dict[str, Callable[[Bench], Iterable[Row]]] = {
     "machine": machine.yardsticks,
     "throughput": rows.throughput,
     "latency": rates.latency,
@@ -50,7 +50,7 @@ SHORT: dict[str, Callable[[Bench], list[Row]]] = {
     "batches": mail.batches,
     "sizes": sizes.sizes,
 }
-HEAVY: dict[str, Callable[[Bench], list[Row]]] = {
+HEAVY: dict[str, Callable[[Bench], Iterable[Row]]] = {
     "peers": beside.beside,
     "keys": many.keys,
     "batch": mail.batch,
@@ -65,7 +65,7 @@ These fill stores with a million rows or the machine's memory, need other progra
 something on purpose.
 """
 ALL = {**SHORT, **HEAVY}
-NAMED: dict[str, Callable[[Bench], list[Row]]] = {"profile": profiling.profile}
+NAMED: dict[str, Callable[[Bench], Iterable[Row]]] = {"profile": profiling.profile}
 """These run by name alone: what they tell is for who works on the router, and is not recorded."""
 KNOWN = {**ALL, **NAMED}
 WRITTEN = (page.COMMITTED, page.PICTURE, page.PAGE)
@@ -140,10 +140,16 @@ def measure(bench: Bench, names: list[str]) -> dict[str, tuple[Row, ...]]:
     print(table.head(), flush=True)
     found = {}
     for name in names:
-        found[name] = tuple(KNOWN[name](bench))
-        print(*map(table.line, found[name]), sep="\n", flush=True)
+        found[name] = tuple(told(KNOWN[name](bench)))
     print("", table.cost_table(row for rows in found.values() for row in rows), sep="\n")
     return found
+
+
+def told(rows: Iterable[Row]) -> Iterator[Row]:
+    """The rows, each printed when it is there."""
+    for row in rows:
+        print(table.line(row), flush=True)
+        yield row
 
 
 def drawn(place: Path, found: Figures) -> None:

@@ -1,17 +1,22 @@
 """A ledger full of jobs that wait, made through the store's own verbs."""
 
 import asyncio
+import sqlite3
+from contextlib import closing
 
 from benchmarks import pushes
+from benchmarks.bench import WrongFigures
 from router.clock import SystemClock
 from router.model.delivery import Delivery, DeliveryEvent
 from router.model.job import ActionKind, NewJob
 from router.store.sqlite.store import open_store
 from router.store.values import Acceptance
+from tests import ledger
 from tests.acceptance.process import Rig
 
 DUE_AT = SystemClock().now() - 60_000
 GROUP = 500
+PUT_OFF_MS = 10_000
 
 
 def jobs(seconds: int) -> int:
@@ -24,9 +29,8 @@ def acceptance(
     body: bytes,
     kind: ActionKind = "http",
     target: str = "sink",
-    due_at: int = DUE_AT,
 ) -> Acceptance:
-    """One push, routed to the rule `main`, its job due since a minute, or when it is told."""
+    """One push, routed to the rule `main`, its job due since a minute."""
     delivery = Delivery(
         id=f"dlv_{number:026d}",
         endpoint="code",
@@ -52,7 +56,7 @@ def acceptance(
         action=kind,
         kind=kind,
         target=target,
-        due_at=due_at,
+        due_at=DUE_AT,
     )
     return Acceptance(delivery, (event,), (job,))
 
@@ -63,13 +67,27 @@ async def seed(
     *,
     kind: ActionKind = "http",
     target: str = "sink",
-    due_at: int = DUE_AT,
 ) -> None:
     """Store `count` deliveries, each with one waiting job."""
     body = pushes.body()
     store = await open_store(str(rig.store), clock=SystemClock())
     for first in range(1, count + 1, GROUP):
         numbers = range(first, min(first + GROUP, count + 1))
-        each = [acceptance(n, body, kind, target, due_at) for n in numbers]
+        each = [acceptance(n, body, kind, target) for n in numbers]
         await asyncio.gather(*(store.accept(one) for one in each))
     await store.close()
+
+
+def put_off(rig: Rig) -> None:
+    """All jobs become due when the router that starts next is up, and what watches it is ready."""
+    with closing(sqlite3.connect(rig.store)) as db, db:
+        db.execute("UPDATE jobs SET due_at = ?", (SystemClock().now() + PUT_OFF_MS,))
+
+
+def none_yet(rig: Rig) -> None:
+    """
+    Raises:
+        WrongFigures: a job that was put off has begun, so the router was up too late.
+    """
+    if (early := ledger.counts(rig.store)).attempts:
+        raise WrongFigures(f"jobs were due before they could be watched: {early}")

@@ -129,9 +129,10 @@ class Timer(Stacks):
 
     def begin(self, _frame: FrameType, _event: str, _argument: object) -> None:
         """The first event of each new thread."""
-        writer = threading.current_thread().name == WRITER
-        sys.setprofile(self.event if writer else None)
-        self.last = time.thread_time()
+        sys.setprofile(None)
+        if threading.current_thread().name == WRITER:
+            self.last = time.thread_time()
+            sys.setprofile(self.event)
 
     def event(self, frame: FrameType, event: str, _argument: object) -> None:
         self.seconds[self.now] += time.thread_time() - self.last

@@ -14,20 +14,25 @@ from typing import NamedTuple
 OTHER = "other"
 LOOP = {
     "the loop itself, uvloop's reads": ("asyncio/runners.py:", "uvloop/", "router/cli/serve.py:"),
-    "HTTP in: parse, checks of the head": (
+    "request, parse and head checks": (
         "router/web/protocol.py:",
+        "router/web/phases.py:",
+        "router/web/head.py:",
         "router/web/connections.py:",
         "router/web/upgrade.py:",
         "router/web/load_shedding.py:",
         "uvicorn/",
     ),
-    "answer: send, socket write": (
+    "answer, socket write": (
         "router/web/transports.py:",
+        "router/web/answers.py:",
         "uvicorn/protocols/http/httptools_impl.py:RequestResponseCycle.send",
     ),
     "Litestar's layers": ("litestar/",),
-    "ingest: endpoint, sender, body": (
+    "endpoint, sender, body": (
         "router/web/ingest.py:",
+        "router/web/ingest_group.py:",
+        "router/web/small_post.py:",
         "router/web/budget.py:",
         "router/web/client_address.py:",
         "router/structure.py:",
@@ -41,11 +46,11 @@ LOOP = {
         "router/providers/keys.py:",
         "router/secrets.py:",
     ),
-    "read: fields, events": ("router/providers/", "router/expressions/json_text.py:"),
+    "read, fields and events": ("router/providers/", "router/expressions/json_text.py:"),
     "intake": ("router/intake/",),
-    "plan: scope, match, jobs": ("router/rules/",),
+    "plan, scope, match, jobs": ("router/rules/",),
     "rows and submit": ("router/store/",),
-    "dispatch: pump, settle": ("router/dispatch/",),
+    "pump and settle": ("router/dispatch/",),
     "render": ("router/rules/render.py:", "router/dispatch/rules_port.py:", "router/kinds/"),
     "run of the action": ("router/actions/", "router/wiring/action_table.py:", "router/egress.py:"),
     "HTTP client": ("aiohttp/", "yarl/", "multidict/"),
@@ -59,7 +64,22 @@ LOOP = {
 WRITER = {
     "commit and sync": ("router/store/sqlite/writer_state.py:Book.commit",),
     "checkpoints": ("router/store/sqlite/writer.py:Writer._checkpoint",),
-    "take, answer, wait": ("router/store/sqlite/writer.py:", "queue.py:", "threading.py:"),
+    "take, answer, wait": (
+        "router/store/sqlite/writer.py:",
+        "router/store/sqlite/store.py:",
+        "router/store/sqlite/damage.py:",
+        "queue.py:",
+        "threading.py:",
+    ),
+    "upkeep": (
+        "router/store/sqlite/pruning.py:",
+        "router/store/sqlite/copying.py:",
+        "router/store/sqlite/holding.py:",
+        "router/store/sqlite/clock_step.py:",
+        "router/store/sqlite/runs.py:",
+        "router/store/sqlite/audit_log.py:",
+        "router/store/sqlite/operations.py:",
+    ),
     "statements": (
         "router/store/sqlite/writer_state.py:Book.insert",
         "router/store/sqlite/writer_state.py:Book.begin",
@@ -77,6 +97,7 @@ HELPERS = (
     "router/expressions/",
     "router/legible.py:",
     "router/model/",
+    "router/store/sqlite/fragments.py:",
     "router/__main__.py:",
 )
 """Theirs is the stage of who calls them."""
