@@ -1,6 +1,8 @@
 """Handing out due jobs, and taking back those whose holder died."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -22,7 +24,7 @@ from router.store.sqlite.fragments import (
 from router.store.sqlite.paging import jobs_where
 from router.store.sqlite.rows import to_delivery, to_job
 from router.store.sqlite.runs import RunChanges
-from router.store.sqlite.writer_state import Book
+from router.store.sqlite.writer_state import ROWS, Book
 from router.store.values import APART_MS, Died, LeaseBatch, Recovered
 
 LEASED_BYTES = 32 * 1024 * 1024
@@ -34,8 +36,9 @@ ENDED_WITH_US = "the router ended"
 _BATCH = 16
 _decode = msgspec.json.Decoder(list[list[Any]])
 _ATTEMPT, _STATE, _LEASE, _STARTED, _DUE = 14, 10, 17, 18, 11
-_REPLAYED, _JOB = 5, 6
-"""Where JOB_COLUMNS begin in a row of a due job."""
+_REPLAYED, _JOB, _DELIVERY = 5, 7, 8
+"""Places in a row of a due job; JOB_COLUMNS begin at `_JOB`."""
+_LARGE = ("meta", "body")
 
 
 # One value for each target instead of one row for each job: every row fetched is a chance to
@@ -43,7 +46,8 @@ _REPLAYED, _JOB = 5, 6
 def _due_jobs(lanes: str) -> str:
     return f"""(
     SELECT json_group_array(json_array(
-        j.n, length(d.body), d.received_at, d.state, j.run, j.replay IS NOT NULL, {JOB_COLUMNS}
+        j.n, length(d.body), d.received_at, d.state, j.run, j.replay IS NOT NULL, d.generation,
+        {JOB_COLUMNS}
     )) FROM ({lanes}) due
     JOIN jobs j ON j.n = due.n
     JOIN deliveries d ON d.n = j.n >> {PLACE_BITS}
@@ -111,7 +115,7 @@ def _hand_out(
     if not taken:
         return LeaseBatch((), next_due)
     taken.sort(key=lambda row: (row[_JOB + _DUE], row[0]))
-    deliveries = _deliveries(book, {row[0] >> PLACE_BITS: row for row in taken})
+    deliveries = _deliveries(book, taken)
     began = book.wall(now)
     jobs = tuple([_leased(row, deliveries[row[0] >> PLACE_BITS], token, began) for row in taken])
     book.db.execute(
@@ -140,7 +144,7 @@ def _numbers(book: Book, slots: Mapping[str, int], fresh: Mapping[str, Sequence[
 def _read_alone(book: Book, number: int, now: int) -> None:
     """One job and its delivery. Raises what reading them raises, and ValueError for odd values."""
     row = _decode.decode(book.one(f"SELECT {_ALONE}", (number,)))[0]
-    delivery = _deliveries(book, {number >> PLACE_BITS: row})[number >> PLACE_BITS]
+    delivery = _deliveries(book, [row])[number >> PLACE_BITS]
     msgspec.convert(msgspec.to_builtins(_leased(row, delivery, "", now).job), Job)
 
 
@@ -176,8 +180,8 @@ def _choose(
     if named:
         before = {row[0] for row in named}
         due = named + [row for row in due if row[0] not in before]
-    count = 0
-    while count < min(wanted, len(due)) and room > 0:
+    most, count = min(wanted, len(due)), 0
+    while count < most and room > 0:
         room -= due[count][1]
         count += 1
     mine = due[:count]
@@ -197,26 +201,39 @@ def _leased(row: list[Any], delivery: Delivery, token: str, now: int) -> Work:
     return Work(to_job(values), delivery, None)
 
 
-def _deliveries(book: Book, wanted: Mapping[int, list[Any]]) -> dict[int, Delivery]:
-    """Each delivery once, many to a row for the reason above."""
-    numbers = list(wanted)
+def _deliveries(book: Book, rows: Sequence[list[Any]]) -> dict[int, Delivery]:
+    """Of these due jobs, by number: each is read once, many to a row for the reason above."""
     found: dict[int, Delivery] = {}
-    for start in range(0, len(numbers), _BATCH):
-        chunk = numbers[start : start + _BATCH]
-        columns = ",".join(
-            [
-                f"(SELECT g.id FROM deliveries d JOIN generations g ON g.n = d.generation "
-                f"WHERE d.n = ?{i}), (SELECT meta FROM deliveries WHERE n = ?{i}), "
-                f"(SELECT body FROM deliveries WHERE n = ?{i})"
-                for i in range(1, len(chunk) + 1)
-            ]
-        )
-        row = book.db.execute(f"SELECT {columns}", chunk).fetchone()
-        for i, number in enumerate(chunk):
-            generation, meta, body = row[3 * i : 3 * i + 3]
-            _, _, received_at, state, _, _, _, id_, endpoint, *_ = wanted[number]
-            found[number] = to_delivery((id_, endpoint, received_at, state, generation, meta, body))
+    unread: dict[int, list[Any]] = {}
+    for row in rows:
+        number = row[0] >> PLACE_BITS
+        if (kept := book.deliveries.get(row[_DELIVERY])) is not None:
+            found[number] = kept
+        else:
+            unread[number] = row
+    numbers = list(unread)
+    for start in range(0, len(numbers), ROWS):
+        chunk = numbers[start : start + ROWS]
+        size = 1 << (len(chunk) - 1).bit_length()  # few sizes, so that each stays prepared
+        values = book.db.execute(_contents(size), chunk + [None] * (size - len(chunk))).fetchone()
+        for place, number in enumerate(chunk):
+            _, _, received_at, state, _, _, generation, _, id_, endpoint, *_ = unread[number]
+            meta, body = values[2 * place : 2 * place + 2]
+            generation_id = book.generation_id(generation)
+            found[number] = to_delivery(
+                (id_, endpoint, received_at, state, generation_id, meta, body)
+            )
+    if len(found) < len(rows):
+        book.deliveries.keep(Counter([row[0] >> PLACE_BITS for row in rows]), found)
     return found
+
+
+@lru_cache
+def _contents(deliveries: int) -> str:
+    """Meta and body of as many deliveries, in one row."""
+    places = range(1, deliveries + 1)
+    columns = [f"(SELECT {name} FROM deliveries WHERE n = ?{i})" for i in places for name in _LARGE]
+    return f"SELECT {','.join(columns)}"
 
 
 def recover(

@@ -32,7 +32,7 @@ class Lock:
 
     def __init__(self, path: Path) -> None:
         self._path, self._file = path, Path(f"{path}.lock")
-        self._files: dict[Path, Identity] = {}
+        self._files: dict[str, Identity] = {}
         self._descriptors = [_locked(self._file, path)]
         try:
             if path.exists():
@@ -49,9 +49,9 @@ class Lock:
             StoreRefused: another router has it, or it is not there any more.
         """
         self._descriptors.append(_claimed(self._path))
-        names = (self._path, Path(f"{self._path}-wal"))
+        names = (str(self._path), f"{self._path}-wal")
         try:
-            self._files = {name: _identity(name.stat()) for name in names}
+            self._files = {name: _identity(os.stat(name)) for name in names}  # noqa: PTH116 - hot
         except OSError as error:
             raise StoreRefused(f"{self._path} was taken away ({error.strerror})") from error
 
@@ -62,7 +62,7 @@ class Lock:
         """
         for name, opened in self._files.items():
             try:
-                found = _identity(name.stat())
+                found = _identity(os.stat(name))  # noqa: PTH116 - asked after every commit
             except OSError as error:
                 return f"{name} was taken away while the router ran ({error.strerror})"
             if found != opened:

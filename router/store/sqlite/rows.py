@@ -94,6 +94,11 @@ def is_damaged(meta: bytes, body: bytes) -> bool:
 
 def encode_events(events: Sequence[DeliveryEvent], keys_until: int) -> bytes:
     """A delivery's events column."""
+    if len(events) == 1:
+        e = events[0]
+        return _encoder.encode(
+            ((e.index, e.id, e.name, e.action, e.keys, keys_until if e.keys else 0),)
+        )
     return _encoder.encode(
         [(e.index, e.id, e.name, e.action, e.keys, keys_until if e.keys else 0) for e in events]
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from router.clock import Clock
+from router.store.sqlite.delivery_cache import DeliveryCache
 from router.store.values import Died, untold
 
 ROWS = 64
@@ -41,6 +42,7 @@ class Book:
         self.linked: dict[int, int] = {}  # number -> run, of those whose end matters to others
         self.copies: dict[str, tuple[int, int]] = {}  # delivery id -> count, last seen: unwritten
         self.died: Died = untold  # what the router says of a job that is found dead
+        self.deliveries = DeliveryCache()
         self.aside: list[str] = []  # ids of jobs found unreadable, not yet reported by a lease
         self.open: list[tuple[int, int]] = []  # those of this transaction, to be seen to
         self.unsure: list[Callable[[], object]] = []  # what only the file tells: see `commit`
@@ -56,6 +58,7 @@ class Book:
         self.next_run = 1 + _first(db, "SELECT max(n) FROM runs")
         self.replays = bool(_first(db, "SELECT max(n) FROM replays"))  # whether there were any
         self._generations: dict[str, int] = dict(db.execute("SELECT id, n FROM generations"))
+        self._generation_ids = {n: id_ for id_, n in self._generations.items()}
         self._spans: dict[int, tuple[int, int]] = {}
         self._rules: set[tuple[str, int]] = set()
         # Whoever is not found here is looked up in the file, once each.
@@ -157,8 +160,14 @@ class Book:
                 (number, id_, self.clock.now()),
             )
             self._generations[id_] = number
+            self._generation_ids[number] = id_
             self.undo.append(lambda: self._generations.pop(id_, None))
+            self.undo.append(lambda: self._generation_ids.pop(number, None))
         return number
+
+    def generation_id(self, number: int) -> str | None:
+        """The id of a generation."""
+        return self._generation_ids.get(number)
 
     def forget_generations(self, numbers: Iterable[int]) -> None:
         """These were removed: drop what is remembered of them, once that has committed."""
@@ -169,13 +178,13 @@ class Book:
             self._rules = {pair for pair in self._rules if pair[1] not in gone}
             for number in gone:
                 self._spans.pop(number, None)
+                self._generation_ids.pop(number, None)
 
         self.later.append(forget)
 
     def named(self, generation: int, first: int, last: int) -> None:
         """Deliveries `first` to `last` name this generation: it must be kept with them."""
-        span = "SELECT first_delivery, last_delivery FROM generations WHERE n = ?"
-        low, high = self._spans.get(generation) or self.db.execute(span, (generation,)).fetchone()
+        low, high = self._spans.get(generation) or self._span(generation)
         if low <= first and last <= high:
             return
         low = min(low, first)
@@ -186,6 +195,14 @@ class Book:
         )
         self._spans[generation] = (low, high)
         self.undo.append(lambda: self._spans.pop(generation, None))
+
+    def _span(self, generation: int) -> tuple[int, int]:
+        """From the file; remembered as long as this transaction is not rolled back."""
+        span = "SELECT first_delivery, last_delivery FROM generations WHERE n = ?"
+        low, high = self.db.execute(span, (generation,)).fetchone()
+        self._spans[generation] = (low, high)
+        self.undo.append(lambda: self._spans.pop(generation, None))
+        return low, high
 
     def ruled(self, pairs: set[tuple[str, int]]) -> None:
         """Jobs of these rules name these generations."""

@@ -8,7 +8,7 @@ from typing import Any
 from router.model.job import Job, JobState, NewJob
 from router.store.sqlite import accepting, leasing, reading, schema, settling
 from router.store.sqlite.writer_state import Book
-from router.store.values import LeaseBatch, Recovered, Settled
+from router.store.values import Acceptance, LeaseBatch, Recovered, Settled
 from tests.clocks import START_MS, ManualClock
 from tests.store_values import FAR, Maker, a_settlement
 
@@ -32,9 +32,13 @@ class Ledger:
     def accept(self, *jobs: NewJob, **given: Any) -> str:
         """A delivery with these jobs; its id."""
         acceptance = self.make.acceptance(jobs=jobs, **given)
-        accepting.accept_all(self.book, [(acceptance, START_MS)])
+        self.write(acceptance)
         self.book.committed()
         return acceptance.delivery.id
+
+    def write(self, acceptance: Acceptance) -> None:
+        """Accept it within a transaction that is not committed yet."""
+        accepting.accept_all(self.book, [(acceptance, START_MS)])
 
     def lease(
         self,
@@ -44,12 +48,22 @@ class Ledger:
         lease: str = "",
         fresh: Mapping[str, Sequence[str]] = {},
     ) -> LeaseBatch:
-        self.leases += 1
-        batch = leasing.lease(
-            self.book, slots, lease=lease or f"b/{self.leases}", now=now, fresh=fresh
-        )
+        batch = self.lease_within(slots, now, lease=lease, fresh=fresh)
         self.book.committed()
         return batch
+
+    def lease_within(
+        self,
+        slots: Mapping[str, int],
+        now: int = FAR,
+        *,
+        lease: str = "",
+        fresh: Mapping[str, Sequence[str]] = {},
+    ) -> LeaseBatch:
+        """Lease within a transaction that is not committed yet."""
+        self.leases += 1
+        token = lease or f"b/{self.leases}"
+        return leasing.lease(self.book, slots, lease=token, now=now, fresh=fresh)
 
     def one(self, now: int = FAR, *, lease: str = "") -> Job:
         """The job that is due first, leased."""

@@ -7,7 +7,7 @@ import pytest
 from router.model.job import Group, NewJob, Predecessor, Turn
 from router.store.sqlite import settling
 from router.store.sqlite.accepting import Anomaly
-from router.store.sqlite.writer_state import ROWS
+from router.store.sqlite.writer_state import ROWS, Book
 from router.store.values import ALREADY, HELD, Settled
 from tests.clocks import START_MS
 from tests.store_values import FAR, a_settlement
@@ -127,3 +127,18 @@ def test_what_an_attempt_ran_under_is_kept_with_it(ledger: Ledger) -> None:
         "SELECT first_delivery, last_delivery FROM generations WHERE n = ?", (generation,)
     ).fetchone()
     assert first == 1 <= last
+
+
+def test_what_a_generation_is_kept_for_is_looked_up_once(ledger: Ledger) -> None:
+    """Not for each end, also after a start, when what is in the file suffices."""
+    ledger.accept(*[ledger.make.job() for _ in range(3)])
+    jobs = [one.job for one in ledger.lease({"erp": 3}).jobs]
+    ledger.settle(jobs[0])
+    started = Book(ledger.db, ledger.book.path, ledger.book.clock)
+    asked: list[str] = []
+    ledger.db.set_trace_callback(asked.append)
+    for job in jobs[1:]:
+        assert settling.settle_all(started, [ending(job)]) == [HELD]
+        started.committed()
+    ledger.db.set_trace_callback(None)
+    assert len([sql for sql in asked if "first_delivery" in sql]) == 1, asked
