@@ -220,7 +220,12 @@ def _timestamp() -> str:
 @lru_cache(maxsize=4)  # a busy router writes many lines in one millisecond
 def _millisecond(milliseconds: int) -> str:
     seconds, rest = divmod(milliseconds, 1000)
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:03d}Z"
+    return f"{_second(seconds)}.{rest:03d}Z"
+
+
+@lru_cache(maxsize=4)
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _render_json(event: EventDict) -> str:
