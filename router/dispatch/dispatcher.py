@@ -4,7 +4,9 @@ import asyncio
 import random
 from collections import deque
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import count
+from typing import NamedTuple, cast
 
 from router.clock import Clock
 from router.dispatch.alarm import Alarm
@@ -36,6 +38,14 @@ FULL_S = 0.02
 """How long to wait when too many results are unwritten."""
 SOON_MS = 60_000
 """A retry due sooner than this has its turn beside those of other endpoints."""
+
+
+class _Asked(NamedTuple):
+    """A lease that is under way: for what, its token, and when it was asked for."""
+
+    wanted: Wanted
+    lease: str
+    now: int
 
 
 class Dispatcher:
@@ -89,7 +99,8 @@ class Dispatcher:
         self._reserved: dict[str, tuple[str, ActionKind]] = {}
         self._handed: deque[Work] = deque()
         self._parked: dict[ActionKind, deque[Work]] = {k: deque() for k in totals}
-        self._leasing: set[asyncio.Task[None]] = set()
+        self._leasing: set[asyncio.Future[LeaseBatch]] = set()
+        self._is_soon = False
         self._pause = self._lease_after = 0.0
         self._draining = False
 
@@ -112,7 +123,7 @@ class Dispatcher:
             return None  # others wait: they take turns
         if target in self._plan.owed and self._slots.rated(target, kind):
             return None  # older jobs wait for this rate
-        if not self._slots.room(target, kind):
+        if not self._slots.room(target, kind) and not self._runner.is_prompt(kind):
             return None
         self._slots.take(target, kind)
         lease = self._lease_token()
@@ -184,21 +195,11 @@ class Dispatcher:
         sweeper = asyncio.get_running_loop().create_task(self._sweep_on())
         try:
             while not self._draining:
-                may_lease = (
-                    len(self._leasing) < LEASES
-                    and self._runner.settling.unsettled < self._settings.unsettled
-                    and self._clock.monotonic() >= self._lease_after
-                )
-                wanted = self._plan.take(self._clock.ledger()) if may_lease else {}
-                if wanted:
-                    task = asyncio.get_running_loop().create_task(self._lease(wanted))
-                    self._leasing.add(task)
-                    task.add_done_callback(self._leased)
-                else:
+                if not self._lease_due():
                     await self._alarm.wait(self._idle_s())
         except asyncio.CancelledError:
-            for task in self._leasing:
-                task.cancel()
+            for lease in tuple(self._leasing):
+                lease.cancel()
             raise
         finally:
             sweeper.cancel()
@@ -270,7 +271,15 @@ class Dispatcher:
             self._alarm.ring()  # a job of any kind may have waited for that
         if self._parked[kind]:
             self._unpark(kind)
-        if self._plan.waiting(kind):
+        if self._plan.waiting(kind) and not self._is_soon:
+            self._is_soon = True
+            asyncio.get_running_loop().call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        """Some slots came free in this turn: one commit has their ends, and the next jobs."""
+        self._is_soon = False
+        self._runner.settling.flush()
+        if self._draining or not self._lease_due():
             self._alarm.ring()
 
     def _unpark(self, kind: ActionKind) -> None:
@@ -295,29 +304,52 @@ class Dispatcher:
 
     # -- leasing -------------------------------------------------------------------------------
 
-    def _leased(self, task: asyncio.Task[None]) -> None:
-        self._leasing.discard(task)
-        self._alarm.ring()
-
-    async def _lease(self, wanted: Wanted) -> None:
+    def _lease_due(self) -> bool:
         """
-        One lease for all of it. Several may be under way, each for slots of its own, so
-        that a slot freed meanwhile need not wait for the commit before.
+        Lease what may start now, if anything. Several leases may be under way, each for slots of
+        its own, so that a slot freed meanwhile need not wait for the commit before.
         """
-        lease, now = self._lease_token(), self._clock.ledger()
-        slots = {target: room for target, (_, room) in wanted.items()}
+        if (
+            len(self._leasing) >= LEASES
+            or self._runner.settling.unsettled >= self._settings.unsettled
+            or self._clock.monotonic() < self._lease_after
+        ):
+            return False
+        now = self._clock.ledger()
+        wanted = self._plan.take(now)
+        if not wanted:
+            return False
+        lease, slots = self._lease_token(), {target: room for target, (_, room) in wanted.items()}
+        asked = _Asked(wanted, lease, now)
         try:
             fresh = self._fairness.named(slots, now)
-            batch = await self._store.lease(slots, lease=lease, now=now, fresh=fresh)
+            call = asyncio.ensure_future(
+                self._store.lease(slots, lease=lease, now=now, fresh=fresh)
+            )
         except Exception as error:  # noqa: BLE001 - the loop must outlive any store
-            self._observe(StoreFailed("lease", error))
-            self._lost.lease(lease)
-            self._pause = min(max(self._pause * 2, LEASE_PAUSE_S), LONGEST_LEASE_PAUSE_S)
-            self._lease_after = self._clock.monotonic() + self._pause
-            self._give_back(wanted, {}, dict.fromkeys(wanted, now))
+            self._not_leased(asked, error)
+        else:
+            self._leasing.add(call)
+            call.add_done_callback(partial(self._leased, asked))
+        return True
+
+    def _leased(self, asked: _Asked, call: "asyncio.Future[LeaseBatch]") -> None:
+        self._leasing.discard(call)
+        if call.cancelled():
+            return
+        if (error := call.exception()) is not None:
+            self._not_leased(asked, cast("Exception", error))
         else:
             self._pause = 0.0
-            self._take_over(wanted, batch, now)
+            self._take_over(asked.wanted, call.result(), asked.now)
+        self._alarm.ring()
+
+    def _not_leased(self, asked: _Asked, error: Exception) -> None:
+        self._observe(StoreFailed("lease", error))
+        self._lost.lease(asked.lease)
+        self._pause = min(max(self._pause * 2, LEASE_PAUSE_S), LONGEST_LEASE_PAUSE_S)
+        self._lease_after = self._clock.monotonic() + self._pause
+        self._give_back(asked.wanted, {}, dict.fromkeys(asked.wanted, asked.now))
 
     def _take_over(self, wanted: Wanted, batch: LeaseBatch, now: int) -> None:
         used: dict[str, int] = {}

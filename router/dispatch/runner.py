@@ -94,6 +94,10 @@ class Runner:
             store, clock, observe, settings, written=self._written, lost=ends.lost
         )
 
+    def is_prompt(self, kind: ActionKind) -> bool:
+        """Whether actions of this kind never wait, and so need no slot."""
+        return kind in self._prompt
+
     def start(self, work: Work) -> None:
         """Run a leased job to its settlement."""
         job = work.job

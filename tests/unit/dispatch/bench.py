@@ -96,6 +96,7 @@ class Bench:
         self.dead_if_interrupted: frozenset[tuple[str, str]] = frozenset()
         self.reads: frozenset[str] = frozenset()
         self.failing: dict[str, list[Exception | None]] = {}
+        self.verbs: list[str] = []  # asked of the store
         self.groups: list[int] = []  # how many ends were settled together
         self.made = 0
 
@@ -154,12 +155,15 @@ class _Failing(Singly):
 
     async def settle_all(self, group: Sequence[Any]) -> list[Any]:
         self._bench.groups.append(len(group))
+        self._bench.verbs.append("settle_all")
         return await super().settle_all(group)
 
     def __getattr__(self, name: str) -> Any:
         verb = getattr(self._bench.ledger, name)
 
         async def asked(*args: Any, **named: Any) -> Any:
+            if name != "settle":  # which `settle_all` is made of here
+                self._bench.verbs.append(name)
             planned = self._bench.failing.get(name, [])
             error = planned.pop(0) if planned else None
             if isinstance(error, _After):

@@ -6,6 +6,7 @@ from typing import Any
 from router.dispatch import DispatchSettings
 from router.kinds.kind import ActionCall
 from router.model.job import Done, Job, Outcome, Settlement, Work
+from router.model.settings import TargetLimits
 from router.store.values import Acceptance, Settled
 from tests.sim.ledger import Ledger
 from tests.sim.makers import a_delivery, an_event
@@ -115,6 +116,20 @@ async def test_unsettled_ends_bound_what_is_reserved_and_leave_when_written(benc
     assert dispatcher.reserve("note/log", "log")
 
 
+@on_bench
+async def test_what_runs_in_passing_is_reserved_up_to_the_hand_over_not_to_its_slots(
+    bench: Bench,
+) -> None:
+    bench.act = Prompt(bench.clock)
+    await bench.start()
+    await _handed_over(bench, bench.settings.hand_over)
+    assert bench.dispatcher.reserve("note/log", "log") is None
+    await asyncio.sleep(0.1)
+    assert set(bench.states().values()) == {"succeeded"}
+    assert {job.attempt for job in bench.ledger.records.values()} == {1}
+    assert bench.dispatcher.reserve("note/log", "log")
+
+
 class Begins(Act):
     """Runs without a task: `end` says what came of a job."""
 
@@ -216,3 +231,21 @@ async def test_draining_ends_as_soon_as_the_last_one_has_ended(bench: Bench) -> 
     await dispatcher.drain(5.0)
     assert 0.9 < bench.clock.monotonic() - began < 1.1
     assert bench.states() == {"job_0": "succeeded"}
+
+
+@on_bench
+async def test_slots_that_come_free_in_one_turn_are_leased_for_at_once(
+    bench: Bench,
+) -> None:
+    act = _begins(bench)
+    bench.limits["erp"] = TargetLimits(2)
+    await bench.start()
+    await bench.commit_and_wake(*bench.new(4))
+    await asyncio.sleep(0.1)
+    bench.verbs.clear()
+    act.open["job_0"](Done())
+    act.open["job_1"](Done())
+    await asyncio.sleep(0.1)
+    assert bench.groups == [2]
+    assert bench.verbs == ["settle_all", "lease"]
+    assert act.names() == ["job_0", "job_1", "job_2", "job_3"]
