@@ -271,7 +271,7 @@ class Dispatcher:
             self._alarm.ring()  # a job of any kind may have waited for that
         if self._parked[kind]:
             self._unpark(kind)
-        if self._plan.waiting(kind) and not self._is_soon:
+        if self._plan.freed(job.target, kind) and not self._is_soon:
             self._is_soon = True
             asyncio.get_running_loop().call_soon(self._go_on)
 
@@ -388,6 +388,7 @@ class Dispatcher:
     ) -> None:
         """Give back the slots that no job came for, and remember what comes next."""
         for target, (kind, room) in wanted.items():
+            self._plan.answered(target)
             unused = room - used.get(target, 0)
             if kind is not None and unused:
                 self._slots.give(target, kind, unused, unused=True)

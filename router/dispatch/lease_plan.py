@@ -1,6 +1,7 @@
 """Which targets may start how many jobs now, and so from which to lease."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import islice
 
@@ -37,6 +38,7 @@ class LeasePlan:
         self._kinds: dict[str, ActionKind] = {}
         self._ready: dict[ActionKind, dict[str, None]] = {kind: {} for kind in kinds}
         self._unknown: dict[str, None] = {}
+        self._asked: Counter[str] = Counter()  # leases under way
         self.owed: set[str] = set()
 
     def learn(self, target: str, kind: ActionKind) -> None:
@@ -47,9 +49,20 @@ class LeasePlan:
         """The kind of a target's jobs, if it is known."""
         return self._kinds.get(target) or self._kind_of(target)
 
-    def waiting(self, kind: ActionKind) -> bool:
-        """Whether a due target of this kind waits for a slot."""
+    def freed(self, target: str, kind: ActionKind) -> bool:
+        """
+        A slot of a target came free; True: it may be leased for. While a lease of the same target
+        is under way nobody knows what that leaves: more is taken to be due.
+        """
+        if target in self._asked:
+            self._ready[kind][target] = None
         return bool(self._ready[kind])
+
+    def answered(self, target: str) -> None:
+        """A lease of this target is under way no more."""
+        self._asked[target] -= 1
+        if not self._asked[target]:
+            del self._asked[target]
 
     def take(self, now: int) -> Wanted:
         """What to lease now; the slots are held from here on."""
@@ -62,6 +75,7 @@ class LeasePlan:
         for target in tuple(islice(self._unknown, PROBES)):
             del self._unknown[target]
             wanted[target] = (None, 1)
+        self._asked.update(wanted.keys())
         return wanted
 
     def _take_of(self, kind: ActionKind, now: int, wanted: Wanted) -> None:

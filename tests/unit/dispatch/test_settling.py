@@ -249,3 +249,26 @@ async def test_slots_that_come_free_in_one_turn_are_leased_for_at_once(
     assert bench.groups == [2]
     assert bench.verbs == ["settle_all", "lease"]
     assert act.names() == ["job_0", "job_1", "job_2", "job_3"]
+
+
+@on_bench
+async def test_a_slot_that_comes_free_while_a_lease_is_under_way_need_not_wait_for_it(
+    bench: Bench,
+) -> None:
+    async def commit() -> None:
+        await asyncio.sleep(1)
+
+    act = _begins(bench)
+    bench.limits["erp"] = TargetLimits(2)
+    await bench.start()
+    await bench.commit_and_wake(*bench.new(6))
+    await asyncio.sleep(0.1)
+    bench.verbs.clear()
+    bench.ledger.pause = commit
+    act.open["job_0"](Done())
+    await asyncio.sleep(0.5)
+    act.open["job_1"](Done())
+    await asyncio.sleep(0.1)
+    assert bench.verbs == ["settle_all", "lease", "settle_all", "lease"]
+    await asyncio.sleep(2)
+    assert act.names() == ["job_0", "job_1", "job_2", "job_3"]
